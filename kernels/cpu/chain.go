@@ -25,7 +25,8 @@ type chainForm struct {
 	half          bool        // the operation rounds, or converts to or from 16 bits: one by one it takes as long as a chain
 	shares        bool        // b and c are compared for a, the operand
 	masks         bool        // operands and result are bytes, which the chain holds beside the value
-	double        bool        // the floats are of 64 bits
+	double        bool        // the elements are of 64 bits
+	small         uint8       // the bytes of an element where those are 1 or 2
 	compiled      bool        // code computes the operation, chains do not
 	from, to      ir.DType    // of a conversion by code
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
@@ -146,7 +147,8 @@ type vmSegment struct {
 	ops    []vmOp
 	steps  []vmStep
 	code   *jit.Code // of the operations, in place of steps
-	double bool      // of floats of 64 bits
+	double bool      // of elements of 64 bits
+	small  uint8     // the bytes of an element where those are 1 or 2; of bools alone 1
 }
 
 // vmStep is a step of a chain with the numbers of its pointers.
@@ -210,13 +212,15 @@ func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s 
 			break
 		}
 		if !f.masks { // operations on bytes go with floats of either size
-			if known && f.double != s.double {
+			if known && (f.double != s.double || f.small != s.small) {
 				break
 			}
-			known, s.double = true, f.double
+			known, s.double, s.small = true, f.double, f.small
 		}
 	}
-	s.ops = ops[first:last]
+	if s.ops = ops[first:last]; !known {
+		s.small = 1
+	}
 	return s
 }
 

@@ -19,7 +19,7 @@ func (b *vmBuilder) compileSegments() {
 	if !withCode || !withChains || b.prog.n < leastChain || !jit.Usable() {
 		return
 	}
-	ops, useful := b.prog.ops, false
+	ops := b.prog.ops
 	var segments []vmSegment
 	for first := 0; first < len(ops); {
 		s := b.segment(first, len(ops), (*chainForm).isCode)
@@ -29,23 +29,32 @@ func (b *vmBuilder) compileSegments() {
 			for i := range steps {
 				steps[i] = b.jitStep(first+i, last)
 			}
-			size := 4
-			if s.double {
-				size = 8
+			s.code = jit.Compile(steps, s.size(), func(p uint8) bool { return b.splats[p] })
+			if s.code != nil {
+				b.prog.code = s.code
 			}
-			s.code = jit.Compile(steps, size, func(p uint8) bool { return b.splats[p] })
-			useful = useful || s.code != nil
 		}
 		segments = append(segments, s)
 		first = last
 	}
-	if useful {
+	if b.prog.code != nil {
 		b.prog.compiled = segments
 	}
 }
 
+// size is the number of bytes of an element.
+func (s *vmSegment) size() int {
+	switch {
+	case s.double:
+		return 8
+	case s.small > 0:
+		return int(s.small)
+	}
+	return 4
+}
+
 // isCode reports whether code can compute an operation.
-func (f *chainForm) isCode() bool { return f.ok || f.compiled }
+func (f *chainForm) isCode() bool { return f.ok || f.compiled && jit.Has(f.first, f.from, f.to) }
 
 // worthCode reports whether code is faster than kernels one by one.
 func worthCode(ops []vmOp) bool {
@@ -71,7 +80,8 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 			f.first = jit.ConvertOdd
 			return f
 		}
-		f.compiled = !(from == to || rounded && from.Size() > 2 || max(from.Size(), to.Size()) == 1)
+		f.compiled = !(from == to || rounded && from.Size() > 2)
+		f.small = smallSize(max(from.Size(), to.Size()))
 		return f
 	case ir.BitCast, ir.Identity:
 		f.compiled = from.Size() == to.Size() && to.Size() >= 4 && !rounded
@@ -79,19 +89,27 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 	case ir.Compare:
 		f.masks, f.first = from == ir.Bool, compiledCompare(n.Attrs.(ir.CompareAttrs).Direction, from)
 	case ir.Select:
-		switch f.first, f.masks = vec.ChainChoose, to == ir.Bool; {
-		case f.masks:
+		if f.first, f.masks = vec.ChainChoose, to == ir.Bool; f.masks {
 			f.first = jit.ChooseBytes
-		case to.Size() < 4:
-			f.first = 0
 		}
+		f.small = smallSize(to.Size())
+		f.compiled = true
+		return f
 	default:
 		if f.first = compiledInteger(n.Op, to); from == ir.Float32 && to == ir.Float32 {
 			f.first = compiledFunctions[n.Op]
 		}
 	}
-	f.compiled = f.first != 0
+	f.compiled, f.small = f.first != 0, smallSize(from.Size())
 	return f
+}
+
+// smallSize is the size of elements of one or two bytes, else 0.
+func smallSize(size int) uint8 {
+	if size > 2 {
+		return 0
+	}
+	return uint8(size)
 }
 
 // compiledFunctions are the functions of floats of 32 bits.
@@ -105,9 +123,9 @@ func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 	switch {
 	case t == ir.Bool:
 		first = jit.LessBytes
-	case t.IsFloat() || t.Size() < 4:
+	case t.IsFloat():
 		return 0
-	case d == ir.Eq || d == ir.Ne || t == ir.Int64:
+	case d == ir.Eq || d == ir.Ne || t.IsSigned():
 		return chainCompareInt[d][0]
 	}
 	switch d {
@@ -123,17 +141,17 @@ func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 	return 0
 }
 
-// compiledInteger returns the operation on integers of 32 or 64 bits, 0 where there is none.
+// compiledInteger returns the operation on integers, 0 where there is none. Those of one and two bytes are not shifted.
 func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
-	switch signed := t == ir.Int64; {
-	case t.IsFloat() || t.Size() < 4:
+	switch signed := t.IsSigned(); {
+	case t.IsFloat() || t == ir.Bool || t.Size() < 4 && (op == ir.ShiftLeft || op == ir.ShiftRight):
 	case t.Size() == 4 && compiledDivisions[t][op] != 0:
 		return compiledDivisions[t][op]
 	case op == ir.Maximum && !signed:
 		return jit.MaxUint
 	case op == ir.Minimum && !signed:
 		return jit.MinUint
-	case signed && chainIntUnary[op] != 0:
+	case chainIntUnary[op] != 0 && (signed || op == ir.Neg):
 		return chainIntUnary[op]
 	case op == ir.Not:
 		return jit.NotInt
@@ -190,5 +208,5 @@ func (p *vmProgram) runCompiled(w *worker, n int) {
 
 // usable reports how the program may run here now: as code, as chains, or one by one.
 func (p *vmProgram) usable() (code, chains bool) {
-	return len(p.compiled) > 0 && jit.Usable(), len(p.segments) > 0 && vec.Chains()
+	return p.code != nil && p.code.Usable(), len(p.segments) > 0 && vec.Chains()
 }

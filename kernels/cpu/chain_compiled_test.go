@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -30,7 +31,16 @@ func edges() []float64 {
 // TestConversionsKeepTheBits: conversions between all types have the same bits as code and one by one, of random bits
 // and of edges.
 func TestConversionsKeepTheBits(t *testing.T) {
-	const n = 1000
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			conversionsKeepTheBits(t)
+		})
+	}
+}
+
+func conversionsKeepTheBits(t *testing.T) {
+	const n = 1001
 	for _, from := range allTypes {
 		for _, to := range allTypes {
 			g := tape{p: &ir.Program{}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -42,6 +43,7 @@ type vmProgram struct {
 	ops       []vmOp
 	segments  []vmSegment // the operations again, those that pass their results on as chains
 	compiled  []vmSegment // the operations again, those that follow each other as code
+	code      *jit.Code   // of one of those
 	registers []vmRegister
 	sinks     []vmSink
 	places    []vmPlace

@@ -143,7 +143,7 @@ func vectorUnary(op ir.Op, size int) Func {
 
 func unsignedUnary[T unsignedInt](op ir.Op) Func {
 	switch op {
-	case ir.Abs:
+	case ir.Abs, ir.Relu:
 		return copyBlock[T]
 	case ir.Sign:
 		return signBlock[T]

@@ -2,8 +2,8 @@ package jit
 
 import "encoding/binary"
 
-// instruction is one on vectors, in EVEX encoding: its opcode, and above it the map, the prefix, the width of elements
-// and the length, which is 512 bits without.
+// instruction is one on vectors: its opcode, and above it the map, the prefix, the width of elements and the length. In
+// EVEX encoding that is 512 bits without, in VEX encoding, for processors with AVX2 alone, 256.
 type instruction uint32
 
 const (
@@ -31,6 +31,7 @@ const (
 
 // assembler collects machine code.
 type assembler struct {
+	avx2      bool // in VEX encoding
 	code      []byte
 	constants []uint64
 	words     []uint32 // constants of functions
@@ -69,6 +70,13 @@ func (a *assembler) prefix(i instruction, reg, v, x, b int, p predicate) {
 			y = 1 << n
 		}
 		return y
+	}
+	if a.avx2 {
+		a.bytes(0xc4,
+			bit(reg&8 == 0, 7)|1<<6|bit(b == 0, 5)|byte(i>>8&3),
+			bit(i&wide != 0, 7)|byte(^v&15)<<3|bit(i&short == 0, 2)|byte(i>>10&3),
+			byte(i))
+		return
 	}
 	length := byte(2)
 	switch {
@@ -113,13 +121,13 @@ func (a *assembler) memory(i instruction, reg, v int, m place, p predicate) {
 	}
 }
 
-// masks emits an instruction on registers of masks, of 16 bits: k = v op rm.
+// masks emits an instruction on registers of masks, of 64 bits: k = v op rm.
 func (a *assembler) masks(opcode byte, k, v, rm int) {
 	length := byte(1) << 2
 	if v == 0 { // one operand
 		length = 0
 	}
-	a.bytes(0xc5, 0x80|byte(^v&15)<<3|length, opcode, 0xc0|byte(k)<<3|byte(rm))
+	a.bytes(0xc4, 0xe1, 0x80|byte(^v&15)<<3|length, opcode, 0xc0|byte(k)<<3|byte(rm))
 }
 
 // loadPointer sets a general register to a pointer of the table.

@@ -15,7 +15,10 @@ import (
 func enter(code uintptr, pointers unsafe.Pointer, n uintptr)
 
 // Code is compiled steps.
-type Code struct{ mapped []byte }
+type Code struct {
+	mapped []byte
+	avx2   bool
+}
 
 // mostCode is how many pieces of code there may be at a time: each is a mapping of its own, and systems allow some ten
 // thousands of them.
@@ -26,8 +29,11 @@ var (
 	refused atomic.Bool // the system gives no memory that can be executed
 )
 
-// Usable reports whether code can run here now.
-func Usable() bool { return isa.Active().Has(isa.Vectors512) && !refused.Load() }
+// Usable reports whether code can be made here now.
+func Usable() bool { return isa.Active().Has(isa.Vectors256) && !refused.Load() }
+
+// Usable reports whether the code can run here now: whether it was made for the instructions in force.
+func (c *Code) Usable() bool { return Usable() && c.avx2 != isa.Active().Has(isa.Vectors512) }
 
 // Run computes n elements at the pointers.
 func (c *Code) Run(pointers unsafe.Pointer, n int) {
@@ -36,7 +42,7 @@ func (c *Code) Run(pointers unsafe.Pointer, n int) {
 }
 
 // executable returns the code in memory that can be executed, or nil.
-func executable(code []byte) *Code {
+func executable(code []byte, avx2 bool) *Code {
 	if pieces.Add(1) > mostCode {
 		pieces.Add(-1)
 		return nil
@@ -45,7 +51,7 @@ func executable(code []byte) *Code {
 	if err == nil {
 		copy(m, code)
 		if err = syscall.Mprotect(m, syscall.PROT_READ|syscall.PROT_EXEC); err == nil {
-			c := &Code{m}
+			c := &Code{m, avx2}
 			runtime.SetFinalizer(c, func(c *Code) { unmap(c.mapped) })
 			return c
 		}

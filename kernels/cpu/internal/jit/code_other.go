@@ -2,13 +2,24 @@
 
 package jit
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // Code is compiled steps.
 type Code struct{}
 
-// Usable reports whether code can run here now.
+// Usable reports whether code can be made here now.
 func Usable() bool { return false }
+
+// Usable reports whether the code can run here now.
+func (*Code) Usable() bool { return false }
+
+// Has reports whether there is code for an operation.
+func Has(vec.ChainOp, ir.DType, ir.DType) bool { return false }
 
 // Run is never called here.
 func (*Code) Run(unsafe.Pointer, int) {}

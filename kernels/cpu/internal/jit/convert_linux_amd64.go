@@ -26,6 +26,8 @@ func (c *compiler) width(d ir.DType) instruction {
 	switch size := d.Size(); {
 	case size == 4:
 		return 5
+	case c.size == 2:
+		return 0
 	case c.size == 8:
 		return instruction(2 * size)
 	default:
@@ -41,10 +43,8 @@ func (c *compiler) constantsOfConversion(s *Step) []uint64 {
 	switch {
 	case s.From == ir.Bool && s.To.IsFloat():
 		return []uint64{c.bits(1)}
-	case s.From == ir.Bool && c.size == 8:
-		return []uint64{1}
 	case s.From == ir.Bool:
-		return []uint64{twice(1)}
+		return []uint64{c.wholeOne()}
 	case s.To == ir.Bool, signless(s.To):
 		return []uint64{0}
 	case !s.From.IsFloat() || s.To.IsFloat():

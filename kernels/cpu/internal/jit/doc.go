@@ -2,13 +2,14 @@
 // values stay in the vector registers, where chains of package vec, which go through a list of steps for every few
 // vectors, keep one value at a time and find every step anew. It computes the bits that chains compute.
 //
-// There is code for processors with AVX-512, under Linux. Elsewhere, and where the system refuses memory that can be
-// executed, [Compile] returns nil, and chains run. Memory is never writable and executable at the same time.
+// There is code for processors with AVX-512, and for those with AVX2 alone, under Linux. Elsewhere, and where the system
+// refuses memory that can be executed, [Compile] returns nil, and chains run. Memory is never writable and executable
+// at the same time. What AVX2 has no code for, [Has] says: functions, and some conversions.
 //
 // Code is one loop over vectors. Operands are numbers of a table of pointers: the first of them lie in general
 // registers, numbers for all elements and constants in vector registers, as far as there are any; values that do not
 // fit are written to their places in memory. The elements after the last whole vector go through a copy of the loop's
-// body that reads and writes under a mask.
+// body that reads and writes under a mask; on AVX2, through one that reads and writes one element at a time.
 package jit
 
 //go:generate go -C ../../../../internal/asmgen run ./vec -inlines ../../kernels/cpu/internal/jit/inlines_gen_amd64.go
@@ -18,7 +19,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operations that chains have not. Those on integers of 32 bits are also on ones of 64 bits here.
+// Operations that chains have not. Those on integers of 32 bits are also on ones of 64, 16 and 8 bits here, but for
+// shifts and divisions.
 const (
 	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
 	// ConvertOdd makes a float of 32 bits of an integer of 32, or of a number of 64, that is then rounded to 16: what

@@ -20,7 +20,7 @@ var everyFloat = flag.Bool("every-float", false, "functions of all floats, not o
 // TestFunctions: functions in code have the bits of their kernels, for floats of all magnitudes, and leave their
 // operand alone.
 func TestFunctions(t *testing.T) {
-	needsCode(t)
+	needsFunctions(t)
 	functions := map[vec.ChainOp]func(dst, x []float32){jit.Rsqrt: vec.Rsqrt[float32], jit.Exp: vec.Exp[float32], jit.Log: vec.Log[float32],
 		jit.Tanh: vec.Tanh[float32], jit.Sigmoid: vec.Sigmoid[float32], jit.Erf: vec.Erf[float32], jit.Expm1: vec.Expm1[float32],
 		jit.Log1p: vec.Log1p[float32], jit.Asin: vec.Asin[float32], jit.Acos: vec.Acos[float32], jit.Atan: vec.Atan[float32],
@@ -58,7 +58,7 @@ func TestFunctions(t *testing.T) {
 
 // TestFunctionsOfTwo is TestFunctions for those of two operands.
 func TestFunctionsOfTwo(t *testing.T) {
-	needsCode(t)
+	needsFunctions(t)
 	const n = 1<<12 + 3
 	x, y, z, want := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
 	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0])}
@@ -88,8 +88,9 @@ func TestFunctionsOfTwo(t *testing.T) {
 }
 
 // TestDivisions: quotients and remainders of integers with and without a sign are Go's; by 0 they are 0.
-func TestDivisions(t *testing.T) {
-	needsCode(t)
+func TestDivisions(t *testing.T) { onEach(t, divisions) }
+
+func divisions(t *testing.T) {
 	const n = 1<<13 + 7
 	r := rand.New(rand.NewPCG(7, 7))
 	a, b, c := make([]uint32, n), make([]uint32, n), make([]uint32, n)

@@ -12,11 +12,31 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 func needsCode(t *testing.T) {
 	if !jit.Usable() {
+		t.Skipf("needs a processor with AVX2 under Linux that may execute memory; this one has %v", isa.Active())
+	}
+}
+
+func needsFunctions(t *testing.T) {
+	if !jit.Usable() || !jit.Has(jit.Exp, ir.Float32, ir.Float32) {
 		t.Skipf("needs an AVX-512 processor under Linux that may execute memory; this one has %v", isa.Active())
+	}
+}
+
+// onEach runs a test with every family of kernels that has code.
+func onEach(t *testing.T, f func(t *testing.T)) {
+	needsCode(t)
+	for _, path := range isa.Paths() {
+		if path.Has(isa.Vectors256) {
+			t.Run(path.String(), func(t *testing.T) {
+				defer isa.Override(path)()
+				f(t)
+			})
+		}
 	}
 }
 
@@ -127,8 +147,9 @@ func (b *block) run(list []jit.Step, n int, number func(uint8) bool) {
 
 // TestManyValues: steps with more values, masks, numbers and pointers than there are registers, on whole vectors and on
 // a rest, and nothing beyond them.
-func TestManyValues(t *testing.T) {
-	needsCode(t)
+func TestManyValues(t *testing.T) { onEach(t, manyValues) }
+
+func manyValues(t *testing.T) {
 	number := func(p uint8) bool { return p < 24 }
 	for seed := range uint64(60) {
 		for _, n := range []int{1, 15, 16, 37, 64} {

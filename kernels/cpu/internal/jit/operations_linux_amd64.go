@@ -75,6 +75,7 @@ const unsigned = 1
 // Predicates that operations use.
 const (
 	unordered = 3
+	ordered   = 7
 	less      = 17
 	greater   = 30
 )
@@ -90,7 +91,12 @@ func (c *compiler) bits(v float64) uint64 {
 func twice(bits uint32) uint64 { return uint64(bits)<<32 | uint64(bits) }
 
 func (c *compiler) signBit() uint64 {
-	if c.size == 8 {
+	switch c.size {
+	case 1:
+		return 0x8080808080808080
+	case 2:
+		return 0x8000800080008000
+	case 8:
 		return 1 << 63
 	}
 	return twice(1 << 31)
@@ -136,7 +142,13 @@ func (c *compiler) truncateConstants() []uint64 {
 // move sets a register where the mask is set; without a mask, all of it.
 //
 //go:noinline
-func (c *compiler) move(to, from int, p predicate) { c.registers(c.float(0x28), to, 0, from, p) }
+func (c *compiler) move(to, from int, p predicate) {
+	code := c.float(0x28)
+	if c.size < 4 && p.register != 0 {
+		code = c.moving()
+	}
+	c.registers(code, to, 0, from, p)
+}
 
 // compare returns a mask of where a comparison of floats is true.
 //
@@ -149,7 +161,11 @@ func (c *compiler) compare(k int, predicateOf byte, a, b int) int {
 
 // compareIntegers sets a mask to where a comparison of integers is true.
 func (c *compiler) compareIntegers(r int, predicateOf byte, without instruction, a, b int) {
-	c.immediate(c.sized(map0F3A|with66|0x1f, map0F3A|with66|wide|0x1f)-without, r-firstMask, a, b, predicateOf)
+	code := c.sized(map0F3A|with66|0x1f, map0F3A|with66|wide|0x1f)
+	if c.size < 4 {
+		code = map0F3A | with66 | c.wordWidth() | 0x3f
+	}
+	c.immediate(code-without, r-firstMask, a, b, predicateOf)
 }
 
 // immediate emits an instruction with a number behind it.
@@ -167,17 +183,19 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.function(&inlines[op-firstFunction], r, in)
 		return
 	}
-	switch f := &forms[op]; f.how {
-	case plain:
+	switch f := &forms[op]; {
+	case c.size < 4 && c.computeSmall(s, r, in):
+		return
+	case f.how == plain:
 		c.registers(c.sized(f.code[0], f.code[1]), r, a, b, predicate{})
 		return
-	case compares:
+	case f.how == compares:
 		c.compare(r-firstMask, byte(f.code[0]), a, b)
 		return
-	case comparesIntegers:
+	case f.how == comparesIntegers:
 		c.compareIntegers(r, byte(f.code[0]), f.code[1], a, b)
 		return
-	case onMasks:
+	case f.how == onMasks:
 		c.masks(byte(f.code[0]), r-firstMask, a-firstMask, b-firstMask)
 		return
 	}
@@ -280,7 +298,12 @@ func (c *compiler) atLeast(r, a int, bits uint64) {
 
 // wholeOne is the integer 1, of the elements' size.
 func (c *compiler) wholeOne() uint64 {
-	if c.size == 8 {
+	switch c.size {
+	case 1:
+		return 0x0101010101010101
+	case 2:
+		return 0x0001000100010001
+	case 8:
 		return 1
 	}
 	return twice(1)

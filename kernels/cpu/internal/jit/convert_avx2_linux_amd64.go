@@ -1,0 +1,172 @@
+package jit
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// convertAVX2 is convert.
+func (c *compiler) convertAVX2(s *Step, r, a int) {
+	if s.From == ir.Bool {
+		c.op(andBits, r, a, c.constantRegister(c.constantsOfConversion(s)[0]))
+		return
+	}
+	a = c.widenedAVX2(s, a)
+	switch {
+	case s.To != ir.Bool:
+		c.convertWideAVX2(s, r, a)
+	case s.From.IsFloat():
+		c.compare(r, 4, a, c.constantRegister(0))
+	default:
+		c.compareIntegersAVX2(r, 4, false, a, c.constantRegister(0))
+	}
+}
+
+// widenedAVX2 is widened.
+func (c *compiler) widenedAVX2(s *Step, a int) int {
+	if kindOf(s.From, c.size) != words {
+		return a
+	}
+	t := c.temporary()
+	c.widen(c.widening(s.From), t, s.In[0], s.From.Size())
+	return t
+}
+
+// convertWideAVX2 is convertWide. Of integers that are smaller than elements, the lowest bits count.
+func (c *compiler) convertWideAVX2(s *Step, r, a int) {
+	switch {
+	case s.From.IsFloat() == s.To.IsFloat():
+		c.move(r, a, predicate{})
+	case s.To.IsFloat() && c.size == 8:
+		c.doublesOf(s.From, r, a)
+	case s.To.IsFloat() && s.From == ir.Uint32: // the halves, both exactly
+		t := c.temporary()
+		c.shiftElements(false, 0, r, a, 16)
+		c.op(map0F|0x5b, r, 0, r)
+		c.op(c.float(0x59), r, r, c.constantRegister(c.bits(65536)))
+		c.op(andBits, t, a, c.constantRegister(twice(0xffff)))
+		c.op(map0F|0x5b, t, 0, t)
+		c.op(c.float(0x58), r, r, t)
+	case s.To.IsFloat():
+		c.op(map0F|0x5b, r, 0, a)
+	case s.To.Size() == 8:
+		c.integersOfDoubles(s.To, r, a)
+	case s.To == ir.Uint32 && c.size == 4:
+		c.uintsOfFloats(r, a)
+	case s.To == ir.Int32 && c.size == 4:
+		c.truncateAVX2(r, a)
+	default:
+		c.clamped(s.To, r, a)
+	}
+}
+
+// doublesOf makes floats of 64 bits of integers as long: the upper half and the lower one become the lowest bits of
+// floats, whose sum is rounded once.
+func (c *compiler) doublesOf(from ir.DType, r, a int) {
+	const add, sub = map0F | with66 | 0x58, map0F | with66 | 0x5c
+	if from.Size() < 8 {
+		near := c.constantRegister(0x4338000000000000) // 1.5·2⁵²
+		c.op(map0F|with66|0xd4, r, a, near)
+		c.op(sub, r, r, near)
+		return
+	}
+	upper, both := uint64(0x4530000080000000), uint64(0x4530000080100000) // 2⁸⁴ + 2⁶³, and 2⁵² more
+	if signless(from) {
+		upper, both = 0x4530000000000000, 0x4530000000100000
+	}
+	t := c.temporary()
+	c.immediate(map0F3A|with66|0x02, t, c.constantRegister(wholeDouble), a, 0x55)
+	c.shiftElements(false, wide, r, a, 32)
+	c.op(xorBits, r, r, c.constantRegister(upper))
+	c.op(sub, r, r, c.constantRegister(both))
+	c.op(add, r, r, t)
+}
+
+// integersOfDoubles makes integers of 64 bits of floats, a half after the other.
+func (c *compiler) integersOfDoubles(to ir.DType, r, a int) {
+	const add, mul = map0F | with66 | 0x58, map0F | with66 | 0x59
+	round := func(r int, how byte) { c.immediate(map0F3A|with66|0x09, r, 0, r, how|8) }
+	x, k, whole := c.temporary(), c.temporary(), c.constantRegister(wholeDouble)
+	above, number := 0x1p64, uint64(wholeDouble)
+	if signless(to) {
+		c.op(c.float(0x5f), x, a, c.constantRegister(0))
+	} else {
+		above, number = 0x1p63, 0x4338000000000000
+		c.compare(k, ordered, a, a)
+		c.op(andBits, x, a, k)
+		c.op(c.float(0x5f), x, x, c.constantRegister(c.bits(-0x1p63)))
+	}
+	round(x, 3)
+	c.op(mul, r, x, c.constantRegister(c.bits(0x1p-32)))
+	round(r, 1)
+	c.op(map0F38|with66|wide|0xbc, x, r, c.constantRegister(c.bits(0x1p32)))
+	c.op(add, x, x, whole)
+	c.op(xorBits, x, x, whole)
+	c.op(add, r, r, c.doubleConstant(number))
+	c.shiftElements(true, wide, r, r, 32)
+	c.op(orBits, r, r, x)
+	c.compare(k, 29, a, c.doubleConstant(c.bits(above)))
+	if signless(to) {
+		c.op(orBits, r, r, k)
+	} else {
+		c.blend(r, r, c.constantRegister(math.MaxInt64), k)
+	}
+}
+
+// uintsOfFloats makes integers without signs of floats of 32 bits.
+func (c *compiler) uintsOfFloats(r, a int) {
+	x, big, half := c.temporary(), c.temporary(), c.temporary()
+	c.op(c.float(0x5f), x, a, c.constantRegister(0))
+	c.compare(big, 29, x, c.constantRegister(c.bits(0x1p31)))
+	c.op(andBits, half, big, c.constantRegister(c.bits(0x1p31)))
+	c.op(c.float(0x5c), half, x, half)
+	c.op(map0F|withF3|0x5b, r, 0, half)
+	c.shiftElements(true, 0, big, big, 31)
+	c.op(xorBits, r, r, big)
+	c.compare(big, 29, x, c.constantRegister(c.bits(0x1p32)))
+	c.op(orBits, r, r, big)
+}
+
+// clamped makes integers of floats of which no more than the type's bits count.
+func (c *compiler) clamped(to ir.DType, r, a int) {
+	k := c.temporary()
+	least, most := 0.0, math.Ldexp(1, 8*to.Size())-1
+	if !signless(to) {
+		most = math.Ldexp(1, 8*to.Size()-1) - 1
+		least = -most - 1
+	}
+	c.compare(k, ordered, a, a)
+	c.op(andBits, r, a, k)
+	c.op(c.float(0x5f), r, r, c.constantRegister(c.bits(least)))
+	c.op(c.float(0x5d), r, r, c.constantRegister(c.bits(most)))
+	if c.size == 4 {
+		c.op(map0F|withF3|0x5b, r, 0, r)
+		return
+	}
+	c.immediate(map0F3A|with66|0x09, r, 0, r, 3|8)
+	c.op(map0F|with66|0x58, r, r, c.constantRegister(0x4338000000000000))
+}
+
+// narrowAVX2 is narrow.
+func (c *compiler) narrowAVX2(s *Step, a int) {
+	t := c.temporary()
+	if a = c.widenedAVX2(s, a); s.From == ir.Bool {
+		c.convertAVX2(s, t, a)
+		a = t
+	}
+	switch {
+	case s.To == ir.Float32: // of 64 bits
+		c.op(map0F|with66|0x5a, t, 0, a)
+		if c.tail {
+			c.storeOne(s.Dst, t, 4)
+		} else {
+			c.memory(map0F|short|0x11, t, 0, c.elements(s.Dst, 4), predicate{})
+		}
+		return
+	case s.From.IsFloat():
+		c.convertWideAVX2(s, t, a)
+		a = t
+	}
+	c.storeLowest(s.Dst, a, s.To.Size())
+}
