@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -133,7 +133,11 @@ bench-ops: ## every function of keras.ops and layer beside PyTorch and JAX at th
 bench-elementwise: ## every elementwise operation on every type that it accepts, in copies of the same bytes, the slowest first; half a minute
 	$(GO) test ./kernels/cpu -run TestElementwiseInventory -count=1 -v -inventory
 
-bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
+bench-chains: ## random chains of elementwise operations of each kind of types, in copies of the bytes that they move; BENCH_PYTHON names a Python with JAX that times the same
+	$(GO) test ./kernels/cpu -run TestElementwiseChains -count=1 -v -chains 25 $(if $(BENCH_PYTHON),-chains-python $(CURDIR)/chains.py)
+	$(if $(BENCH_PYTHON),taskset -c 0 $(BENCH_PYTHON) chains.py && rm chains.py)
+
+bench-ops-copies: ## bench-ops, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
 	$(GO) run ./internal/benchops -copies -budget 2ms
 
 bench-ops-random: ## random calls of functions and layers, of other types, shapes, axes and configurations than the rows of bench-ops, beside PyTorch into docs/operations.md where BENCH_PYTHON is set, else functions against a copy of the same bytes
