@@ -129,7 +129,7 @@ func write(dir string) error {
 	if err := p.AMD64(filepath.Join(dir, "vec_amd64.s"), generator, "vec"); err != nil {
 		return err
 	}
-	if err := p.NEON(filepath.Join(dir, "vec_arm64.s"), generator, leftOut()...); err != nil {
+	if err := p.NEON(filepath.Join(dir, "vec_arm64.s"), generator, onlyAMD64...); err != nil {
 		return err
 	}
 	for _, t := range []target{amd64, arm64} {
@@ -206,20 +206,6 @@ var (
 // onlyAMD64 are the functions that arm64 has no use for.
 var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
 
-// tablesOfAMD64 are dispatches of which that is true.
-var tablesOfAMD64 = []string{"packed", "packedUnary", "widening", "unary64", "binary64", "smallPair", "power"}
-
-// leftOut lists the functions of those, too.
-func leftOut() []string {
-	list := slices.Clone(onlyAMD64)
-	for _, f := range functions {
-		if slices.Contains(tablesOfAMD64, f.table) {
-			list = append(list, f.name)
-		}
-	}
-	return list
-}
-
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {
 	var s strings.Builder
@@ -227,7 +213,7 @@ func (t target) goFile() ([]byte, error) {
 		"// The functions call... run one assembly function each, " + t.comment + " They are neither inlined nor\n" +
 		"// leaves: assembly cannot be preempted, and a loop that calls nothing else would hold up the garbage collector until it ends.\n")
 	mine := slices.DeleteFunc(slices.Clone(functions), func(f function) bool {
-		return t.wide == "" && (slices.Contains(onlyAMD64, f.name) || slices.Contains(tablesOfAMD64, f.table))
+		return t.wide == "" && slices.Contains(onlyAMD64, f.name)
 	})
 	done := map[string]bool{}
 	for _, f := range mine {

@@ -23,12 +23,15 @@ func (p *Program) NEON(file, generator string, leaveOut ...string) error {
 		if f.wide() || slices.Contains(leaveOut, f.name) {
 			continue
 		}
-		n := &neon{Text: text, function: f, amd64: registers[f], constants: used}
+		n := &neon{Text: text, function: f, amd64: registers[f], constants: used, kind: Float32s}
+		if f.double {
+			n.kind = Float64s
+		}
 		n.emit()
 	}
 	for _, s := range p.sections {
 		if c, ok := s.(*constant); ok && used[c] {
-			text.Raw("\nDATA %[1]s<>+0(SB)/8, $0x%08[2]x%08[2]x\nDATA %[1]s<>+8(SB)/8, $0x%08[2]x%08[2]x\nGLOBL %[1]s<>(SB), RODATA|NOPTR, $16\n", c.name, c.words[0])
+			text.Raw("\nDATA %[1]s<>+0(SB)/8, $0x%08[2]x%08[3]x\nDATA %[1]s<>+8(SB)/8, $0x%08[2]x%08[3]x\nGLOBL %[1]s<>(SB), RODATA|NOPTR, $16\n", c.name, c.words[1], c.words[0])
 		}
 	}
 	return text.WriteFile(file)
@@ -42,6 +45,7 @@ type neon struct {
 	constants map[*constant]bool
 
 	body    []instruction
+	kind    Kind
 	pairs   map[string]V // the first of two registers, by the one on amd64
 	scratch []V          // registers that are left
 }
@@ -166,7 +170,7 @@ func (n *neon) source(o Operand, scratch int) [2]V {
 }
 
 func (n *neon) constant(m Memory, to V) {
-	if !m.constant.same {
+	if !m.constant.same && !m.constant.pairs {
 		panic(n.name + ": a table")
 	}
 	n.constants[m.constant] = true
@@ -228,18 +232,22 @@ func (n *neon) scalar(i *instruction) bool {
 var neonPlain = map[op]struct {
 	name string
 	code uint32
+	bits bool // whatever the elements are
 }{
-	opAdd: {"fadd", 0x4e20d400}, opSubtract: {"fsub", 0x4ea0d400}, opMultiply: {"fmul", 0x6e20dc00}, opDivide: {"fdiv", 0x6e20fc00},
-	opAnd: {"and", 0x4e201c00}, opOr: {"orr", 0x4ea01c00}, opXor: {"eor", 0x6e201c00},
-	opMultiplyInt: {"mul", 0x4ea09c00}, opMaxInt: {"smax", 0x4ea06400}, opMinInt: {"smin", 0x4ea06c00},
-	opAddInt: {"add", 0x4ea08400}, opSubtractInt: {"sub", 0x6ea08400}, opAndInt: {"and", 0x4e201c00}, opOrInt: {"orr", 0x4ea01c00},
-	opXorInt: {"eor", 0x6e201c00}, opAddFirst: {"fadd", 0x4e20d400},
+	opAdd: {"fadd", 0x4e20d400, false}, opSubtract: {"fsub", 0x4ea0d400, false}, opMultiply: {"fmul", 0x6e20dc00, false}, opDivide: {"fdiv", 0x6e20fc00, false},
+	opAnd: {"and", 0x4e201c00, true}, opOr: {"orr", 0x4ea01c00, true}, opXor: {"eor", 0x6e201c00, true},
+	opMultiplyInt: {"mul", 0x4ea09c00, true}, opMaxInt: {"smax", 0x4ea06400, true}, opMinInt: {"smin", 0x4ea06c00, true},
+	opAddInt: {"add", 0x4ea08400, false}, opSubtractInt: {"sub", 0x6ea08400, false}, opAndInt: {"and", 0x4e201c00, true}, opOrInt: {"orr", 0x4ea01c00, true},
+	opXorInt: {"eor", 0x6e201c00, true}, opAddFirst: {"fadd", 0x4e20d400, false},
 }
 
 // float writes instructions on floats, and those that move vectors.
 func (n *neon) float(i *instruction) bool {
-	k, a := Float32s, i.operands
+	k, a := n.kind, i.operands
 	if s, ok := neonPlain[i.op]; ok {
+		if s.bits {
+			k = Float32s
+		}
 		b, x, d := n.source(a[2], 0), n.source(a[1], 2), n.pair(a[0])
 		for h := range n.count(i) {
 			n.Three(k, s.name, s.code, d[h], x[h], b[h])
@@ -247,15 +255,15 @@ func (n *neon) float(i *instruction) bool {
 		return true
 	}
 	switch i.op {
-	case opLoad, opCopy:
+	case opLoad, opCopy, opLoadInt, opMaskLanes:
 		n.load(a[1], n.pair(a[0]))
-	case opStore:
+	case opStore, opStoreInt:
 		n.store(a[0].(Memory), n.pair(a[1]))
 	case opBroadcast:
 		base, offset := n.address(a[1].(Memory))
 		d := n.pair(a[0])
 		n.Asm("ADD $%d, %s, R19", offset, base)
-		n.Asm("VLD1R (R19), [%v.S4]", d[0])
+		n.Asm("VLD1R (R19), [%v.%s]", d[0], n.kind.Lanes)
 		n.Move(d[1], d[0])
 	case opStoreFirst:
 		base, offset := n.address(a[0].(Memory))
@@ -326,9 +334,9 @@ func (n *neon) extreme(i *instruction) {
 			t = n.spare()
 		}
 		if i.op == opMax {
-			n.Three(Float32s, "fcmgt", 0x6ea0e400, t, x[h], b[h])
+			n.Three(n.kind, "fcmgt", 0x6ea0e400, t, x[h], b[h])
 		} else {
-			n.Three(Float32s, "fcmgt", 0x6ea0e400, t, b[h], x[h])
+			n.Three(n.kind, "fcmgt", 0x6ea0e400, t, b[h], x[h])
 		}
 		n.Three(Float32s, "bsl", 0x6e601c00, t, x[h], b[h])
 		if t != d[h] {
@@ -340,7 +348,7 @@ func (n *neon) extreme(i *instruction) {
 // product writes products with a sum, rounded once: fmla and fmls add to their destination.
 func (n *neon) product(o op, c, b, d [2]V) {
 	const fmla, fmls = 0x4e20cc00, 0x4ea0cc00
-	k, t := Float32s, n.spare()
+	k, t := n.kind, n.spare()
 	for h := range 2 {
 		switch o {
 		case opAddProduct:

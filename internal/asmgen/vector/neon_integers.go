@@ -13,11 +13,11 @@ func (n *neon) integer(i *instruction) bool {
 	case opToFloat:
 		n.each(i, func(d, x V) { n.Two(k, "scvtf", 0x4e21d800, d, x) })
 	case opShiftLeft:
-		n.each(i, func(d, x V) { n.shift("shl", 0x4f005400, 32+i.number, i.number, d, x) })
+		n.each(i, func(d, x V) { n.shift("shl", 0x4f005400, 8*n.kind.Size+i.number, i.number, d, x) })
 	case opShiftRightSigned:
 		n.each(i, func(d, x V) { n.shift("sshr", 0x4f000400, 64-i.number, i.number, d, x) })
 	case opShiftRight:
-		n.each(i, func(d, x V) { n.shift("ushr", 0x6f000400, 64-i.number, i.number, d, x) })
+		n.each(i, func(d, x V) { n.shift("ushr", 0x6f000400, 16*n.kind.Size-i.number, i.number, d, x) })
 	case opShiftLeftBy, opShiftRightBy, opShiftRightSignedBy:
 		n.shiftBy(i)
 	case opWidenBytes:
@@ -29,6 +29,19 @@ func (n *neon) integer(i *instruction) bool {
 		n.Asm("VUSHLL2 $0, %v.H8, %v.S4", t, d[1])
 	case opStoreLowWords:
 		n.storeQuad(i, "xtn", 0x0e612800)
+	case opWidenSignedBytes, opWidenSignedWords:
+		n.widenSigned(i)
+	case opPacked:
+		p, b, x, d := neonPacked[Packed(i.number)], n.source(i.operands[2], 0), n.source(i.operands[1], 2), n.pair(i.operands[0])
+		for h := range d {
+			n.Three(k, p.name, p.code, d[h], x[h], b[h])
+		}
+	case opShiftLeftWords:
+		n.each(i, func(d, x V) { n.shift("shl.8h", 0x4f005400, 16+i.number, i.number, d, x) })
+	case opShiftRightWords:
+		n.each(i, func(d, x V) { n.shift("ushr.8h", 0x6f000400, 32-i.number, i.number, d, x) })
+	case opStoreLowBytes:
+		n.storeLowBytes(i.operands[0].(Memory), n.pair(i.operands[1]))
 	case opLoadFloat16:
 		d := n.pair(i.operands[0])
 		t := n.loadQuad(i.operands[1].(Memory))
@@ -42,8 +55,46 @@ func (n *neon) integer(i *instruction) bool {
 	return true
 }
 
+// neonPacked are the instructions of [Packed].
+var neonPacked = map[Packed]struct {
+	name string
+	code uint32
+}{
+	AddBytes: {"add.16b", 0x4e208400}, SubtractBytes: {"sub.16b", 0x6e208400}, MaxInt8: {"smax.16b", 0x4e206400}, MaxUint8: {"umax.16b", 0x6e206400},
+	MinInt8: {"smin.16b", 0x4e206c00}, MinUint8: {"umin.16b", 0x6e206c00}, AddWords: {"add.8h", 0x4e608400}, SubtractWords: {"sub.8h", 0x6e608400},
+	MultiplyWords: {"mul.8h", 0x4e609c00}, MaxInt16: {"smax.8h", 0x4e606400}, MaxUint16: {"umax.8h", 0x6e606400}, MinInt16: {"smin.8h", 0x4e606c00},
+	MinUint16: {"umin.8h", 0x6e606c00}, MaxUint32: {"umax", 0x6ea06400}, MinUint32: {"umin", 0x6ea06c00},
+}
+
+// widenSigned makes integers of eight smaller ones with a sign.
+func (n *neon) widenSigned(i *instruction) {
+	from, d := i.operands[1].(Memory), n.pair(i.operands[0])
+	if i.op == opWidenSignedWords {
+		t := n.loadQuad(from)
+		n.WidenSigned(d[0], t, 2, false)
+		n.WidenSigned(d[1], t, 2, true)
+		return
+	}
+	base, offset := n.address(from)
+	t := n.spare()
+	n.Asm("FMOVD %d(%s), F%d", offset, base, t)
+	n.WidenSigned(t, t, 1, false)
+	n.WidenSigned(d[0], t, 2, false)
+	n.WidenSigned(d[1], t, 2, true)
+}
+
+// storeLowBytes stores the lowest byte of eight integers.
+func (n *neon) storeLowBytes(to Memory, x [2]V) {
+	t := n.spare()
+	n.Asm("WORD $0x%08x // xtn v%d.4h, v%d.4s", 0x0e612800|uint32(x[0])<<5|uint32(t), t, x[0])
+	n.Asm("WORD $0x%08x // xtn2 v%d.8h, v%d.4s", 0x4e612800|uint32(x[1])<<5|uint32(t), t, x[1])
+	n.Asm("WORD $0x%08x // xtn v%d.8b, v%d.8h", 0x0e212800|uint32(t)<<5|uint32(t), t, t)
+	base, offset := n.address(to)
+	n.Asm("FMOVD F%d, %d(%s)", t, offset, base)
+}
+
 func (n *neon) shift(name string, code uint32, field, by int, d, x V) {
-	n.Asm("WORD $0x%08x // %s v%d.4s, v%d.4s, #%d", code|uint32(field)<<16|uint32(x)<<5|uint32(d), name, d, x, by)
+	n.Asm("WORD $0x%08x // %s v%d, v%d, #%d", code|uint32(field)<<16|uint32(x)<<5|uint32(d), name, d, x, by)
 }
 
 // shiftBy shifts by numbers in a register. The instruction reads one byte of each, with a sign, and shifts to the right

@@ -19,7 +19,12 @@ const (
 func (n *neon) masked(i *instruction) bool {
 	k, a := Float32s, i.operands
 	switch i.op {
-	case opSigns: // the vector is the mask
+	case opSigns: // the vector is the mask; of 64 bits, amd64 reads no more than the sign
+		if n.double {
+			for _, v := range n.pair(a[1]) {
+				n.shift("sshr", 0x4f000400, 128-63, 63, v, v)
+			}
+		}
 	case opCompare:
 		n.compare(Predicate(i.number), n.source(a[2], 0), n.source(a[1], 2), n.pair(a[0]))
 	case opCompareInt:
@@ -78,7 +83,7 @@ func (n *neon) not(d, x V) {
 
 // compare writes x predicate b.
 func (n *neon) compare(p Predicate, b, x, d [2]V) {
-	k, t := Float32s, n.spare()
+	k, t := n.kind, n.spare()
 	for h := range d {
 		switch p {
 		case Equal:
@@ -86,7 +91,7 @@ func (n *neon) compare(p Predicate, b, x, d [2]V) {
 		case Unordered:
 			n.Three(k, "fcmeq", fcmeq, t, b[h], b[h])
 			n.Three(k, "fcmeq", fcmeq, d[h], x[h], x[h])
-			n.Three(k, "and", 0x4e201c00, t, t, d[h])
+			n.Three(Float32s, "and", 0x4e201c00, t, t, d[h])
 			n.not(d[h], t)
 		case LessThan:
 			n.Three(k, "fcmgt", fcmgt, d[h], b[h], x[h])

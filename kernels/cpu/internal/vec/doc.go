@@ -64,9 +64,9 @@
 // cosines of more than 105615, tangents of more than 32768 and remainders of quotients above 2²² are computed by Go's
 // functions, element by element.
 //
-// For float64 the assembly of amd64 is within 2 units of the last place, Gelu within 4, ErfInv within 5, and Rem exact;
-// without assembly, and for sines, cosines and tangents of more than 2²⁹ and remainders of quotients above 2⁵¹, they
-// are Go's math functions. NaN gives NaN everywhere.
+// For float64 the assembly is within 2 units of the last place, Gelu within 4, ErfInv within 5, and Rem exact. Without
+// it Sin, Cos, Tan and Pow are computed in the same way, with the same bound, and the others are Go's math functions;
+// so are sines, cosines and tangents of more than 2²⁹ and remainders of quotients above 2⁵¹. NaN gives NaN everywhere.
 //
 // Sums and dot products are added in blocks, the blocks pairwise: the order is fixed by the length (and by the kernel
 // family), and the error grows with the logarithm of the length.

@@ -90,14 +90,14 @@ func numbers64(r *rand.Rand, n int) []float64 {
 
 // ownOfGo are errors, in units of the last place, of what package math computes where there is no assembly: of those
 // beyond 2.
-var ownOfGo = map[string]float64{"Tan": 10, "Sinh": 2.5, "Gelu": 64}
+var ownOfGo = map[string]float64{"Sinh": 2.5, "Gelu": 64}
 
 // TestFunctionsOfDoubles compares the functions of float64 with series of many digits, and looks that both lengths of
 // vectors compute the same bits.
 func TestFunctionsOfDoubles(t *testing.T) {
 	before := map[string][]float64{}
 	forLevels(t, func(t *testing.T) {
-		vectors := isa.Active() != isa.Portable && Chains()
+		vectors := isa.Active() != isa.Portable
 		for _, c := range functions64Cases {
 			r := rand.New(rand.NewPCG(uint64(len(c.name)), 64))
 			x := numbers64(r, 203)
@@ -201,9 +201,6 @@ func requireNear64(t *testing.T, want, got float64, format string, args ...any) 
 // TestPairsOfDoubles compares functions of two float64 with series of many digits.
 func TestPairsOfDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		if isa.Active() == isa.Portable || !Chains() {
-			t.Skip("package math has its own digits here: its powers of numbers near 1 are off by a hundred units")
-		}
 		r := rand.New(rand.NewPCG(2, 64))
 		a, b := numbers64(r, 305), numbers64(r, 303)[:303]
 		b = append(b, 3, 0.5)
@@ -226,7 +223,11 @@ func TestPairsOfDoubles(t *testing.T) {
 			if b[i] < 0 {
 				want = bigAdd(want, bigMul(bigPi, bigOf(math.Copysign(1, y))))
 			}
-			require.LessOrEqual(t, ulps64(got[i], want), 1.5, "Atan2(%v, %v) = %v", y, b[i], got[i])
+			units := 1.5
+			if isa.Active() == isa.Portable {
+				units = 2 // is package math's
+			}
+			require.LessOrEqual(t, ulps64(got[i], want), units, "Atan2(%v, %v) = %v", y, b[i], got[i])
 		}
 		Rem(got, a, b)
 		for i, x := range a {
@@ -235,6 +236,9 @@ func TestPairsOfDoubles(t *testing.T) {
 		ones := make([]float64, len(a))
 		for i := range ones {
 			ones[i], a[i] = 1, math.Mod(a[i], 9)
+		}
+		if isa.Active() == isa.Portable {
+			return // the gradient of gelu is package math's here
 		}
 		GeluGrad(got, ones, a)
 		for i, x := range a {
@@ -248,9 +252,6 @@ func TestPairsOfDoubles(t *testing.T) {
 // TestCircularDoubles looks at the functions near large multiples of π/2, of which little is left.
 func TestCircularDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		if isa.Active() == isa.Portable || !Chains() {
-			t.Skip("package math has its own digits here: near large multiples of π/2 it is off by thousands of units")
-		}
 		r := rand.New(rand.NewPCG(3, 64))
 		x := []float64{3.164047124249473e+08, 8.280453622097461e+07, 0x1p29, -0x1p29}
 		for len(x) < 40 {

@@ -11,8 +11,6 @@ import (
 func Chain64(steps []ChainStep, n int) { panic("vec: no chains on this platform") }
 
 func double2(_ ChainOp, _, _, _ unsafe.Pointer, _ int) int { return 0 }
-func unary64(_ unary64Op, _, _ []float64) bool             { return false }
-func binary64(_ binary64Op, _, _, _ []float64) bool        { return false }
 func bytes64(_ ChainOp, _ []uint8, _, _ []float64) int     { return 0 }
 func choose64(_ []uint64, _ []uint8, _, _ []uint64) int    { return 0 }
 func lanes64(_ *[8]float64, _ []float64) int               { return 0 }

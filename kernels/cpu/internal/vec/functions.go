@@ -2,7 +2,8 @@ package vec
 
 import "math"
 
-// The kernels of this file have no portable twins: without assembly they are Go's math functions, rounded once.
+// The kernels of this file have no portable twins in float32: without assembly they are functions of float64, rounded
+// once, most of them those of package math.
 
 // apply stores f(x): with the assembly for op where magnitudes are at most limit (0 stands for any).
 func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x []T) {
@@ -85,13 +86,13 @@ func Expm1[T Float](dst, x []T) { apply(opExpm1, 0, math.Expm1, dst, x) }
 func Log1p[T Float](dst, x []T) { apply(opLog1p, 0, math.Log1p, dst, x) }
 
 // Sin stores the sine of x radians.
-func Sin[T Float](dst, x []T) { apply(opSin, circularMax, math.Sin, dst, x) }
+func Sin[T Float](dst, x []T) { apply(opSin, circularMax, sine, dst, x) }
 
 // Cos stores the cosine of x radians.
-func Cos[T Float](dst, x []T) { apply(opCos, circularMax, math.Cos, dst, x) }
+func Cos[T Float](dst, x []T) { apply(opCos, circularMax, cosine, dst, x) }
 
 // Tan stores the tangent of x radians.
-func Tan[T Float](dst, x []T) { apply(opTan, tangentMax, math.Tan, dst, x) }
+func Tan[T Float](dst, x []T) { apply(opTan, tangentMax, tangent, dst, x) }
 
 // Asin stores the angle in radians whose sine is x.
 func Asin[T Float](dst, x []T) { apply(opAsin, 0, math.Asin, dst, x) }
@@ -146,7 +147,7 @@ func pairs[T Float](op binaryOp, op64 binary64Op, f func(a, b float64) float64, 
 }
 
 // Pow stores a to the power b, as C's pow does for special operands.
-func Pow[T Float](dst, a, b []T) { pairs(opPow, opPow64, math.Pow, dst, a, b) }
+func Pow[T Float](dst, a, b []T) { pairs(opPow, opPow64, power, dst, a, b) }
 
 // Atan2 stores the angle of the point with abscissa b and ordinate a.
 func Atan2[T Float](dst, a, b []T) { pairs(opAtan2, opAtan264, atan2, dst, a, b) }

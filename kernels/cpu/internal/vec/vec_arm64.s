@@ -705,8 +705,8 @@ loop1:
 	FMOVQ (R20), F24
 	WORD $0x4eb8d508 // fsub v8.4S, v8.4S, v24.4S
 	WORD $0x4eb8d529 // fsub v9.4S, v9.4S, v24.4S
-	WORD $0x4f2904c6 // sshr v6.4s, v6.4s, #23
-	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4f2904c6 // sshr v6, v6, #23
+	WORD $0x4f2904e7 // sshr v7, v7, #23
 	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
 	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
 	MOVD $c40000000<>(SB), R20
@@ -995,24 +995,24 @@ loop1:
 	FMOVQ (R20), F24
 	WORD $0x4e38d60c // fadd v12.4S, v16.4S, v24.4S
 	WORD $0x4e38d62d // fadd v13.4S, v17.4S, v24.4S
-	WORD $0x4f3f050e // sshr v14.4s, v8.4s, #1
-	WORD $0x4f3f052f // sshr v15.4s, v9.4s, #1
+	WORD $0x4f3f050e // sshr v14, v8, #1
+	WORD $0x4f3f052f // sshr v15, v9, #1
 	WORD $0x6eae8508 // sub v8.4S, v8.4S, v14.4S
 	WORD $0x6eaf8529 // sub v9.4S, v9.4S, v15.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F24
 	WORD $0x4eb885ce // add v14.4S, v14.4S, v24.4S
 	WORD $0x4eb885ef // add v15.4S, v15.4S, v24.4S
-	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
-	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
 	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
 	WORD $0x6e2fddad // fmul v13.4S, v13.4S, v15.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F24
 	WORD $0x4eb88508 // add v8.4S, v8.4S, v24.4S
 	WORD $0x4eb88529 // add v9.4S, v9.4S, v24.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
 	WORD $0x6e28dd88 // fmul v8.4S, v12.4S, v8.4S
 	WORD $0x6e29dda9 // fmul v9.4S, v13.4S, v9.4S
 	VMOV V8.B16, V12.B16
@@ -1362,8 +1362,8 @@ loop1:
 	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
 	WORD $0x6e201cc0 // eor v0.4S, v6.4S, v0.4S
 	WORD $0x6e211ce1 // eor v1.4S, v7.4S, v1.4S
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	WORD $0x4f210463 // sshr v3.4s, v3.4s, #31
+	WORD $0x4f210442 // sshr v2, v2, #31
+	WORD $0x4f210463 // sshr v3, v3, #31
 	VBIT V2.B16, V4.B16, V0.B16
 	VBIT V3.B16, V5.B16, V1.B16
 	FSTPQ (F0, F1), 0(R0)
@@ -2079,8 +2079,8 @@ loop4:
 	FMOVQ (R20), F26
 	WORD $0x4e3ad5ce // fadd v14.4S, v14.4S, v26.4S
 	WORD $0x4e3ad5ef // fadd v15.4S, v15.4S, v26.4S
-	WORD $0x4f3f0600 // sshr v0.4s, v16.4s, #1
-	WORD $0x4f3f0621 // sshr v1.4s, v17.4s, #1
+	WORD $0x4f3f0600 // sshr v0, v16, #1
+	WORD $0x4f3f0621 // sshr v1, v17, #1
 	WORD $0x6ea08610 // sub v16.4S, v16.4S, v0.4S
 	WORD $0x6ea18631 // sub v17.4S, v17.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2091,16 +2091,16 @@ loop4:
 	FMOVQ (R20), F26
 	WORD $0x4eba8610 // add v16.4S, v16.4S, v26.4S
 	WORD $0x4eba8631 // add v17.4S, v17.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
-	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375610 // shl v16, v16, #23
+	WORD $0x4f375631 // shl v17, v17, #23
 	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
 	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
 	WORD $0x6e30dd08 // fmul v8.4S, v8.4S, v16.4S
 	WORD $0x6e31dd29 // fmul v9.4S, v9.4S, v17.4S
-	WORD $0x4f3f0640 // sshr v0.4s, v18.4s, #1
-	WORD $0x4f3f0661 // sshr v1.4s, v19.4s, #1
+	WORD $0x4f3f0640 // sshr v0, v18, #1
+	WORD $0x4f3f0661 // sshr v1, v19, #1
 	WORD $0x6ea08652 // sub v18.4S, v18.4S, v0.4S
 	WORD $0x6ea18673 // sub v19.4S, v19.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2111,16 +2111,16 @@ loop4:
 	FMOVQ (R20), F26
 	WORD $0x4eba8652 // add v18.4S, v18.4S, v26.4S
 	WORD $0x4eba8673 // add v19.4S, v19.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
-	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375652 // shl v18, v18, #23
+	WORD $0x4f375673 // shl v19, v19, #23
 	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
 	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
 	WORD $0x6e32dd4a // fmul v10.4S, v10.4S, v18.4S
 	WORD $0x6e33dd6b // fmul v11.4S, v11.4S, v19.4S
-	WORD $0x4f3f0680 // sshr v0.4s, v20.4s, #1
-	WORD $0x4f3f06a1 // sshr v1.4s, v21.4s, #1
+	WORD $0x4f3f0680 // sshr v0, v20, #1
+	WORD $0x4f3f06a1 // sshr v1, v21, #1
 	WORD $0x6ea08694 // sub v20.4S, v20.4S, v0.4S
 	WORD $0x6ea186b5 // sub v21.4S, v21.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2131,16 +2131,16 @@ loop4:
 	FMOVQ (R20), F26
 	WORD $0x4eba8694 // add v20.4S, v20.4S, v26.4S
 	WORD $0x4eba86b5 // add v21.4S, v21.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f375694 // shl v20.4s, v20.4s, #23
-	WORD $0x4f3756b5 // shl v21.4s, v21.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375694 // shl v20, v20, #23
+	WORD $0x4f3756b5 // shl v21, v21, #23
 	WORD $0x6e20dd8c // fmul v12.4S, v12.4S, v0.4S
 	WORD $0x6e21ddad // fmul v13.4S, v13.4S, v1.4S
 	WORD $0x6e34dd8c // fmul v12.4S, v12.4S, v20.4S
 	WORD $0x6e35ddad // fmul v13.4S, v13.4S, v21.4S
-	WORD $0x4f3f06c0 // sshr v0.4s, v22.4s, #1
-	WORD $0x4f3f06e1 // sshr v1.4s, v23.4s, #1
+	WORD $0x4f3f06c0 // sshr v0, v22, #1
+	WORD $0x4f3f06e1 // sshr v1, v23, #1
 	WORD $0x6ea086d6 // sub v22.4S, v22.4S, v0.4S
 	WORD $0x6ea186f7 // sub v23.4S, v23.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2151,10 +2151,10 @@ loop4:
 	FMOVQ (R20), F26
 	WORD $0x4eba86d6 // add v22.4S, v22.4S, v26.4S
 	WORD $0x4eba86f7 // add v23.4S, v23.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f3756d6 // shl v22.4s, v22.4s, #23
-	WORD $0x4f3756f7 // shl v23.4s, v23.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f3756d6 // shl v22, v22, #23
+	WORD $0x4f3756f7 // shl v23, v23, #23
 	WORD $0x6e20ddce // fmul v14.4S, v14.4S, v0.4S
 	WORD $0x6e21ddef // fmul v15.4S, v15.4S, v1.4S
 	WORD $0x6e36ddce // fmul v14.4S, v14.4S, v22.4S
@@ -2261,8 +2261,8 @@ loop1:
 	FMOVQ (R20), F26
 	WORD $0x4e3ad442 // fadd v2.4S, v2.4S, v26.4S
 	WORD $0x4e3ad463 // fadd v3.4S, v3.4S, v26.4S
-	WORD $0x4f3f0480 // sshr v0.4s, v4.4s, #1
-	WORD $0x4f3f04a1 // sshr v1.4s, v5.4s, #1
+	WORD $0x4f3f0480 // sshr v0, v4, #1
+	WORD $0x4f3f04a1 // sshr v1, v5, #1
 	WORD $0x6ea08484 // sub v4.4S, v4.4S, v0.4S
 	WORD $0x6ea184a5 // sub v5.4S, v5.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2273,10 +2273,10 @@ loop1:
 	FMOVQ (R20), F26
 	WORD $0x4eba8484 // add v4.4S, v4.4S, v26.4S
 	WORD $0x4eba84a5 // add v5.4S, v5.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
 	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
 	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
 	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
@@ -2317,8 +2317,8 @@ loop2:
 	FMOVQ (R20), F12
 	VBIT V6.B16, V12.B16, V10.B16
 	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290488 // sshr v8.4s, v4.4s, #23
-	WORD $0x4f2904a9 // sshr v9.4s, v5.4s, #23
+	WORD $0x4f290488 // sshr v8, v4, #23
+	WORD $0x4f2904a9 // sshr v9, v5, #23
 	MOVD $exponentHalf<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
@@ -2482,8 +2482,8 @@ loop2:
 	FMOVQ (R20), F12
 	VBIT V6.B16, V12.B16, V10.B16
 	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290488 // sshr v8.4s, v4.4s, #23
-	WORD $0x4f2904a9 // sshr v9.4s, v5.4s, #23
+	WORD $0x4f290488 // sshr v8, v4, #23
+	WORD $0x4f2904a9 // sshr v9, v5, #23
 	MOVD $exponentHalf<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
@@ -2658,8 +2658,8 @@ loop1:
 	FMOVQ (R20), F12
 	VBIT V10.B16, V12.B16, V8.B16
 	VBIT V11.B16, V12.B16, V9.B16
-	WORD $0x4f290444 // sshr v4.4s, v2.4s, #23
-	WORD $0x4f290465 // sshr v5.4s, v3.4s, #23
+	WORD $0x4f290444 // sshr v4, v2, #23
+	WORD $0x4f290465 // sshr v5, v3, #23
 	MOVD $exponentHalf<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x6eac8484 // sub v4.4S, v4.4S, v12.4S
@@ -2962,8 +2962,8 @@ loop1:
 	FMOVQ (R20), F14
 	WORD $0x4e2ed508 // fadd v8.4S, v8.4S, v14.4S
 	WORD $0x4e2ed529 // fadd v9.4S, v9.4S, v14.4S
-	WORD $0x4f3f0544 // sshr v4.4s, v10.4s, #1
-	WORD $0x4f3f0565 // sshr v5.4s, v11.4s, #1
+	WORD $0x4f3f0544 // sshr v4, v10, #1
+	WORD $0x4f3f0565 // sshr v5, v11, #1
 	WORD $0x6ea4854a // sub v10.4S, v10.4S, v4.4S
 	WORD $0x6ea5856b // sub v11.4S, v11.4S, v5.4S
 	MOVD $exponentBias<>(SB), R20
@@ -2974,10 +2974,10 @@ loop1:
 	FMOVQ (R20), F14
 	WORD $0x4eae854a // add v10.4S, v10.4S, v14.4S
 	WORD $0x4eae856b // add v11.4S, v11.4S, v14.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
 	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
 	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
 	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
@@ -3191,8 +3191,8 @@ loop2:
 	FMOVQ (R20), F18
 	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
 	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x4f3f0584 // sshr v4.4s, v12.4s, #1
-	WORD $0x4f3f05a5 // sshr v5.4s, v13.4s, #1
+	WORD $0x4f3f0584 // sshr v4, v12, #1
+	WORD $0x4f3f05a5 // sshr v5, v13, #1
 	WORD $0x6ea4858c // sub v12.4S, v12.4S, v4.4S
 	WORD $0x6ea585ad // sub v13.4S, v13.4S, v5.4S
 	MOVD $exponentBias<>(SB), R20
@@ -3203,16 +3203,16 @@ loop2:
 	FMOVQ (R20), F18
 	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
 	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
 	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
 	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
 	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
 	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
-	WORD $0x4f3f05c4 // sshr v4.4s, v14.4s, #1
-	WORD $0x4f3f05e5 // sshr v5.4s, v15.4s, #1
+	WORD $0x4f3f05c4 // sshr v4, v14, #1
+	WORD $0x4f3f05e5 // sshr v5, v15, #1
 	WORD $0x6ea485ce // sub v14.4S, v14.4S, v4.4S
 	WORD $0x6ea585ef // sub v15.4S, v15.4S, v5.4S
 	MOVD $exponentBias<>(SB), R20
@@ -3223,10 +3223,10 @@ loop2:
 	FMOVQ (R20), F18
 	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
 	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
-	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
 	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
 	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
 	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
@@ -3399,8 +3399,8 @@ loop1:
 	FMOVQ (R20), F18
 	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
 	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
-	WORD $0x4f3f04c2 // sshr v2.4s, v6.4s, #1
-	WORD $0x4f3f04e3 // sshr v3.4s, v7.4s, #1
+	WORD $0x4f3f04c2 // sshr v2, v6, #1
+	WORD $0x4f3f04e3 // sshr v3, v7, #1
 	WORD $0x6ea284c6 // sub v6.4S, v6.4S, v2.4S
 	WORD $0x6ea384e7 // sub v7.4S, v7.4S, v3.4S
 	MOVD $exponentBias<>(SB), R20
@@ -3411,10 +3411,10 @@ loop1:
 	FMOVQ (R20), F18
 	WORD $0x4eb284c6 // add v6.4S, v6.4S, v18.4S
 	WORD $0x4eb284e7 // add v7.4S, v7.4S, v18.4S
-	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
-	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
-	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
-	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
 	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
 	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
 	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
@@ -3905,8 +3905,8 @@ loop2:
 	FMOVQ (R20), F26
 	WORD $0x4e3ad652 // fadd v18.4S, v18.4S, v26.4S
 	WORD $0x4e3ad673 // fadd v19.4S, v19.4S, v26.4S
-	WORD $0x4f3f0682 // sshr v2.4s, v20.4s, #1
-	WORD $0x4f3f06a3 // sshr v3.4s, v21.4s, #1
+	WORD $0x4f3f0682 // sshr v2, v20, #1
+	WORD $0x4f3f06a3 // sshr v3, v21, #1
 	WORD $0x6ea28694 // sub v20.4S, v20.4S, v2.4S
 	WORD $0x6ea386b5 // sub v21.4S, v21.4S, v3.4S
 	MOVD $exponentBias<>(SB), R20
@@ -3917,16 +3917,16 @@ loop2:
 	FMOVQ (R20), F26
 	WORD $0x4eba8694 // add v20.4S, v20.4S, v26.4S
 	WORD $0x4eba86b5 // add v21.4S, v21.4S, v26.4S
-	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
-	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
-	WORD $0x4f375694 // shl v20.4s, v20.4s, #23
-	WORD $0x4f3756b5 // shl v21.4s, v21.4s, #23
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f375694 // shl v20, v20, #23
+	WORD $0x4f3756b5 // shl v21, v21, #23
 	WORD $0x6e22de10 // fmul v16.4S, v16.4S, v2.4S
 	WORD $0x6e23de31 // fmul v17.4S, v17.4S, v3.4S
 	WORD $0x6e34de10 // fmul v16.4S, v16.4S, v20.4S
 	WORD $0x6e35de31 // fmul v17.4S, v17.4S, v21.4S
-	WORD $0x4f3f06c2 // sshr v2.4s, v22.4s, #1
-	WORD $0x4f3f06e3 // sshr v3.4s, v23.4s, #1
+	WORD $0x4f3f06c2 // sshr v2, v22, #1
+	WORD $0x4f3f06e3 // sshr v3, v23, #1
 	WORD $0x6ea286d6 // sub v22.4S, v22.4S, v2.4S
 	WORD $0x6ea386f7 // sub v23.4S, v23.4S, v3.4S
 	MOVD $exponentBias<>(SB), R20
@@ -3937,10 +3937,10 @@ loop2:
 	FMOVQ (R20), F26
 	WORD $0x4eba86d6 // add v22.4S, v22.4S, v26.4S
 	WORD $0x4eba86f7 // add v23.4S, v23.4S, v26.4S
-	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
-	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
-	WORD $0x4f3756d6 // shl v22.4s, v22.4s, #23
-	WORD $0x4f3756f7 // shl v23.4s, v23.4s, #23
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f3756d6 // shl v22, v22, #23
+	WORD $0x4f3756f7 // shl v23, v23, #23
 	WORD $0x6e22de52 // fmul v18.4S, v18.4S, v2.4S
 	WORD $0x6e23de73 // fmul v19.4S, v19.4S, v3.4S
 	WORD $0x6e36de52 // fmul v18.4S, v18.4S, v22.4S
@@ -4210,8 +4210,8 @@ loop1:
 	FMOVQ (R20), F26
 	WORD $0x4e3ad508 // fadd v8.4S, v8.4S, v26.4S
 	WORD $0x4e3ad529 // fadd v9.4S, v9.4S, v26.4S
-	WORD $0x4f3f0540 // sshr v0.4s, v10.4s, #1
-	WORD $0x4f3f0561 // sshr v1.4s, v11.4s, #1
+	WORD $0x4f3f0540 // sshr v0, v10, #1
+	WORD $0x4f3f0561 // sshr v1, v11, #1
 	WORD $0x6ea0854a // sub v10.4S, v10.4S, v0.4S
 	WORD $0x6ea1856b // sub v11.4S, v11.4S, v1.4S
 	MOVD $exponentBias<>(SB), R20
@@ -4222,10 +4222,10 @@ loop1:
 	FMOVQ (R20), F26
 	WORD $0x4eba854a // add v10.4S, v10.4S, v26.4S
 	WORD $0x4eba856b // add v11.4S, v11.4S, v26.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
 	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
 	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
 	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
@@ -4572,8 +4572,8 @@ loop1:
 	FMOVQ (R20), F10
 	WORD $0x4eaa8442 // add v2.4S, v2.4S, v10.4S
 	WORD $0x4eaa8463 // add v3.4S, v3.4S, v10.4S
-	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
-	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
 	MOVD $c3f000000<>(SB), R20
 	FMOVQ (R20), F10
 	WORD $0x4eaad444 // fsub v4.4S, v2.4S, v10.4S
@@ -4650,8 +4650,8 @@ loop1:
 	FMOVQ (R20), F10
 	WORD $0x4e2accc4 // fmla v4.4S, v6.4S, v10.4S
 	WORD $0x4e2acce5 // fmla v5.4S, v7.4S, v10.4S
-	WORD $0x4f290442 // sshr v2.4s, v2.4s, #23
-	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4f290442 // sshr v2, v2, #23
+	WORD $0x4f290463 // sshr v3, v3, #23
 	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
 	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
 	MOVD $c3d19c98e<>(SB), R20
@@ -4857,10 +4857,10 @@ loop1:
 	VMOV V16.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	WORD $0x4f3f544a // shl v10.4s, v2.4s, #31
-	WORD $0x4f3f546b // shl v11.4s, v3.4s, #31
-	WORD $0x4f21054a // sshr v10.4s, v10.4s, #31
-	WORD $0x4f21056b // sshr v11.4s, v11.4s, #31
+	WORD $0x4f3f544a // shl v10, v2, #31
+	WORD $0x4f3f546b // shl v11, v3, #31
+	WORD $0x4f21054a // sshr v10, v10, #31
+	WORD $0x4f21056b // sshr v11, v11, #31
 	WORD $0x6e24dccc // fmul v12.4S, v6.4S, v4.4S
 	WORD $0x6e25dced // fmul v13.4S, v7.4S, v5.4S
 	MOVD $c363dd6f3<>(SB), R20
@@ -4904,8 +4904,8 @@ loop1:
 	FMOVQ (R20), F16
 	WORD $0x4e301c42 // and v2.4S, v2.4S, v16.4S
 	WORD $0x4e301c63 // and v3.4S, v3.4S, v16.4S
-	WORD $0x4f3e5442 // shl v2.4s, v2.4s, #30
-	WORD $0x4f3e5463 // shl v3.4s, v3.4s, #30
+	WORD $0x4f3e5442 // shl v2, v2, #30
+	WORD $0x4f3e5463 // shl v3, v3, #30
 	WORD $0x6e221c82 // eor v2.4S, v4.4S, v2.4S
 	WORD $0x6e231ca3 // eor v3.4S, v5.4S, v3.4S
 	MOVD $magnitude<>(SB), R20
@@ -5000,10 +5000,10 @@ loop1:
 	VMOV V14.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	WORD $0x4f3f5448 // shl v8.4s, v2.4s, #31
-	WORD $0x4f3f5469 // shl v9.4s, v3.4s, #31
-	WORD $0x4f210508 // sshr v8.4s, v8.4s, #31
-	WORD $0x4f210529 // sshr v9.4s, v9.4s, #31
+	WORD $0x4f3f5448 // shl v8, v2, #31
+	WORD $0x4f3f5469 // shl v9, v3, #31
+	WORD $0x4f210508 // sshr v8, v8, #31
+	WORD $0x4f210529 // sshr v9, v9, #31
 	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
 	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
 	MOVD $c363dd6f3<>(SB), R20
@@ -5049,8 +5049,8 @@ loop1:
 	FMOVQ (R20), F14
 	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
 	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
-	WORD $0x4f3e5442 // shl v2.4s, v2.4s, #30
-	WORD $0x4f3e5463 // shl v3.4s, v3.4s, #30
+	WORD $0x4f3e5442 // shl v2, v2, #30
+	WORD $0x4f3e5463 // shl v3, v3, #30
 	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
 	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
 	FSTPQ (F0, F1), 0(R0)
@@ -5195,10 +5195,10 @@ loop1:
 	VMOV V7.B16, V31.B16
 	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	WORD $0x4f3f5442 // shl v2.4s, v2.4s, #31
-	WORD $0x4f3f5463 // shl v3.4s, v3.4s, #31
-	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
-	WORD $0x4f210463 // sshr v3.4s, v3.4s, #31
+	WORD $0x4f3f5442 // shl v2, v2, #31
+	WORD $0x4f3f5463 // shl v3, v3, #31
+	WORD $0x4f210442 // sshr v2, v2, #31
+	WORD $0x4f210463 // sshr v3, v3, #31
 	VMOV V10.B16, V6.B16
 	VMOV V11.B16, V7.B16
 	VBIT V2.B16, V4.B16, V6.B16
@@ -5746,24 +5746,24 @@ loop1:
 	FMOVQ (R20), F12
 	WORD $0x4eac8484 // add v4.4S, v4.4S, v12.4S
 	WORD $0x4eac84a5 // add v5.4S, v5.4S, v12.4S
-	WORD $0x4f3f0488 // sshr v8.4s, v4.4s, #1
-	WORD $0x4f3f04a9 // sshr v9.4s, v5.4s, #1
+	WORD $0x4f3f0488 // sshr v8, v4, #1
+	WORD $0x4f3f04a9 // sshr v9, v5, #1
 	WORD $0x6ea88484 // sub v4.4S, v4.4S, v8.4S
 	WORD $0x6ea984a5 // sub v5.4S, v5.4S, v9.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x4eac8508 // add v8.4S, v8.4S, v12.4S
 	WORD $0x4eac8529 // add v9.4S, v9.4S, v12.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
 	WORD $0x6e28dcc6 // fmul v6.4S, v6.4S, v8.4S
 	WORD $0x6e29dce7 // fmul v7.4S, v7.4S, v9.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x4eac8484 // add v4.4S, v4.4S, v12.4S
 	WORD $0x4eac84a5 // add v5.4S, v5.4S, v12.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
 	WORD $0x6e24dcc4 // fmul v4.4S, v6.4S, v4.4S
 	WORD $0x6e25dce5 // fmul v5.4S, v7.4S, v5.4S
 	MOVD $c3e800000<>(SB), R20
@@ -5964,24 +5964,24 @@ loop1:
 	FMOVQ (R20), F8
 	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
 	WORD $0x4ea88421 // add v1.4S, v1.4S, v8.4S
-	WORD $0x4f3f0404 // sshr v4.4s, v0.4s, #1
-	WORD $0x4f3f0425 // sshr v5.4s, v1.4s, #1
+	WORD $0x4f3f0404 // sshr v4, v0, #1
+	WORD $0x4f3f0425 // sshr v5, v1, #1
 	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
 	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F8
 	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
 	WORD $0x4ea884a5 // add v5.4S, v5.4S, v8.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
 	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
 	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	MOVD $c0000007f<>(SB), R20
 	FMOVQ (R20), F8
 	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
 	WORD $0x4ea88421 // add v1.4S, v1.4S, v8.4S
-	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
-	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
 	WORD $0x6e20dc40 // fmul v0.4S, v2.4S, v0.4S
 	WORD $0x6e21dc61 // fmul v1.4S, v3.4S, v1.4S
 	MOVD $c3e800000<>(SB), R20
@@ -6072,8 +6072,8 @@ loop1:
 	FMOVQ (R20), F14
 	WORD $0x4e2ecd48 // fmla v8.4S, v10.4S, v14.4S
 	WORD $0x4e2ecd69 // fmla v9.4S, v11.4S, v14.4S
-	WORD $0x4f290442 // sshr v2.4s, v2.4s, #23
-	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4f290442 // sshr v2, v2, #23
+	WORD $0x4f290463 // sshr v3, v3, #23
 	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
 	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
 	MOVD $c3d19c98e<>(SB), R20
@@ -6303,8 +6303,8 @@ loop1:
 	FMOVQ (R20), F14
 	WORD $0x4e2ecd48 // fmla v8.4S, v10.4S, v14.4S
 	WORD $0x4e2ecd69 // fmla v9.4S, v11.4S, v14.4S
-	WORD $0x4f2904c6 // sshr v6.4s, v6.4s, #23
-	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4f2904c6 // sshr v6, v6, #23
+	WORD $0x4f2904e7 // sshr v7, v7, #23
 	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
 	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
 	MOVD $c3d19c98e<>(SB), R20
@@ -6576,8 +6576,8 @@ loop1:
 	FMOVQ (R20), F16
 	WORD $0x4e30cd8a // fmla v10.4S, v12.4S, v16.4S
 	WORD $0x4e30cdab // fmla v11.4S, v13.4S, v16.4S
-	WORD $0x4f290508 // sshr v8.4s, v8.4s, #23
-	WORD $0x4f290529 // sshr v9.4s, v9.4s, #23
+	WORD $0x4f290508 // sshr v8, v8, #23
+	WORD $0x4f290529 // sshr v9, v9, #23
 	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
 	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
 	MOVD $c3d19c98e<>(SB), R20
@@ -6783,8 +6783,8 @@ loop1:
 	FMOVQ (R20), F12
 	VBIT V6.B16, V12.B16, V10.B16
 	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290448 // sshr v8.4s, v2.4s, #23
-	WORD $0x4f290469 // sshr v9.4s, v3.4s, #23
+	WORD $0x4f290448 // sshr v8, v2, #23
+	WORD $0x4f290469 // sshr v9, v3, #23
 	MOVD $exponentHalf<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
@@ -7305,8 +7305,8 @@ loop1:
 	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
 	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
 	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
-	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
-	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
 	WORD $0x4ea68508 // add v8.4S, v8.4S, v6.4S
 	WORD $0x4ea78529 // add v9.4S, v9.4S, v7.4S
 	MOVD $twoMinus64<>(SB), R20
@@ -7504,8 +7504,8 @@ loop1:
 	WORD $0x4eaccca9 // fmls v9.4S, v5.4S, v12.4S
 	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
 	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
-	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
-	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
 	WORD $0x4ea68508 // add v8.4S, v8.4S, v6.4S
 	WORD $0x4ea78529 // add v9.4S, v9.4S, v7.4S
 	MOVD $twoMinus64<>(SB), R20
@@ -10552,8 +10552,8 @@ loop2:
 	FMOVQ (R20), F24
 	WORD $0x4e38d610 // fadd v16.4S, v16.4S, v24.4S
 	WORD $0x4e38d631 // fadd v17.4S, v17.4S, v24.4S
-	WORD $0x4f3f064a // sshr v10.4s, v18.4s, #1
-	WORD $0x4f3f066b // sshr v11.4s, v19.4s, #1
+	WORD $0x4f3f064a // sshr v10, v18, #1
+	WORD $0x4f3f066b // sshr v11, v19, #1
 	WORD $0x6eaa8652 // sub v18.4S, v18.4S, v10.4S
 	WORD $0x6eab8673 // sub v19.4S, v19.4S, v11.4S
 	MOVD $exponentBias<>(SB), R20
@@ -10564,16 +10564,16 @@ loop2:
 	FMOVQ (R20), F24
 	WORD $0x4eb88652 // add v18.4S, v18.4S, v24.4S
 	WORD $0x4eb88673 // add v19.4S, v19.4S, v24.4S
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
-	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
-	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x4f375652 // shl v18, v18, #23
+	WORD $0x4f375673 // shl v19, v19, #23
 	WORD $0x6e2addce // fmul v14.4S, v14.4S, v10.4S
 	WORD $0x6e2bddef // fmul v15.4S, v15.4S, v11.4S
 	WORD $0x6e32ddce // fmul v14.4S, v14.4S, v18.4S
 	WORD $0x6e33ddef // fmul v15.4S, v15.4S, v19.4S
-	WORD $0x4f3f068a // sshr v10.4s, v20.4s, #1
-	WORD $0x4f3f06ab // sshr v11.4s, v21.4s, #1
+	WORD $0x4f3f068a // sshr v10, v20, #1
+	WORD $0x4f3f06ab // sshr v11, v21, #1
 	WORD $0x6eaa8694 // sub v20.4S, v20.4S, v10.4S
 	WORD $0x6eab86b5 // sub v21.4S, v21.4S, v11.4S
 	MOVD $exponentBias<>(SB), R20
@@ -10584,10 +10584,10 @@ loop2:
 	FMOVQ (R20), F24
 	WORD $0x4eb88694 // add v20.4S, v20.4S, v24.4S
 	WORD $0x4eb886b5 // add v21.4S, v21.4S, v24.4S
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
-	WORD $0x4f375694 // shl v20.4s, v20.4s, #23
-	WORD $0x4f3756b5 // shl v21.4s, v21.4s, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x4f375694 // shl v20, v20, #23
+	WORD $0x4f3756b5 // shl v21, v21, #23
 	WORD $0x6e2ade10 // fmul v16.4S, v16.4S, v10.4S
 	WORD $0x6e2bde31 // fmul v17.4S, v17.4S, v11.4S
 	WORD $0x6e34de10 // fmul v16.4S, v16.4S, v20.4S
@@ -10706,8 +10706,8 @@ loop1:
 	FMOVQ (R20), F24
 	WORD $0x4e38d58c // fadd v12.4S, v12.4S, v24.4S
 	WORD $0x4e38d5ad // fadd v13.4S, v13.4S, v24.4S
-	WORD $0x4f3f05ca // sshr v10.4s, v14.4s, #1
-	WORD $0x4f3f05eb // sshr v11.4s, v15.4s, #1
+	WORD $0x4f3f05ca // sshr v10, v14, #1
+	WORD $0x4f3f05eb // sshr v11, v15, #1
 	WORD $0x6eaa85ce // sub v14.4S, v14.4S, v10.4S
 	WORD $0x6eab85ef // sub v15.4S, v15.4S, v11.4S
 	MOVD $exponentBias<>(SB), R20
@@ -10718,10 +10718,10 @@ loop1:
 	FMOVQ (R20), F24
 	WORD $0x4eb885ce // add v14.4S, v14.4S, v24.4S
 	WORD $0x4eb885ef // add v15.4S, v15.4S, v24.4S
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
-	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
-	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
 	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
 	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
 	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
@@ -13693,8 +13693,8 @@ loop1:
 	FMOVQ 0(R1), F31
 	VUSHLL $0, V31.H4, V0.S4
 	VUSHLL2 $0, V31.H8, V1.S4
-	WORD $0x4f305400 // shl v0.4s, v0.4s, #16
-	WORD $0x4f305421 // shl v1.4s, v1.4s, #16
+	WORD $0x4f305400 // shl v0, v0, #16
+	WORD $0x4f305421 // shl v1, v1, #16
 	FSTPQ (F0, F1), 0(R0)
 	ADD $16, R1
 	ADD $32, R0
@@ -13724,10 +13724,10 @@ loop1:
 	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
 	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
 	WORD $0x6e205be5 // not v5.16b, v31.16b
-	WORD $0x4f2f5406 // shl v6.4s, v0.4s, #15
-	WORD $0x4f2f5427 // shl v7.4s, v1.4s, #15
-	WORD $0x6f2104c6 // ushr v6.4s, v6.4s, #31
-	WORD $0x6f2104e7 // ushr v7.4s, v7.4s, #31
+	WORD $0x4f2f5406 // shl v6, v0, #15
+	WORD $0x4f2f5427 // shl v7, v1, #15
+	WORD $0x6f2104c6 // ushr v6, v6, #31
+	WORD $0x6f2104e7 // ushr v7, v7, #31
 	MOVD $belowHalf<>(SB), R20
 	FMOVQ (R20), F8
 	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
@@ -13736,8 +13736,8 @@ loop1:
 	WORD $0x4ea78421 // add v1.4S, v1.4S, v7.4S
 	VBIT V4.B16, V2.B16, V0.B16
 	VBIT V5.B16, V3.B16, V1.B16
-	WORD $0x6f300400 // ushr v0.4s, v0.4s, #16
-	WORD $0x6f300421 // ushr v1.4s, v1.4s, #16
+	WORD $0x6f300400 // ushr v0, v0, #16
+	WORD $0x6f300421 // ushr v1, v1, #16
 	WORD $0x0e61281f // xtn v31.4h, v0.4s
 	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
 	FMOVQ F31, 0(R0)
@@ -13789,8 +13789,8 @@ column:
 	FMOVQ 0(R6), F31
 	VUSHLL $0, V31.H4, V0.S4
 	VUSHLL2 $0, V31.H8, V1.S4
-	WORD $0x4f305400 // shl v0.4s, v0.4s, #16
-	WORD $0x4f305421 // shl v1.4s, v1.4s, #16
+	WORD $0x4f305400 // shl v0, v0, #16
+	WORD $0x4f305421 // shl v1, v1, #16
 	FSTPQ (F0, F1), 0(R5)
 	ADD $16, R6
 	ADD $32, R5
@@ -13853,10 +13853,10 @@ column:
 	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
 	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
 	WORD $0x6e205be5 // not v5.16b, v31.16b
-	WORD $0x4f2f5406 // shl v6.4s, v0.4s, #15
-	WORD $0x4f2f5427 // shl v7.4s, v1.4s, #15
-	WORD $0x6f2104c6 // ushr v6.4s, v6.4s, #31
-	WORD $0x6f2104e7 // ushr v7.4s, v7.4s, #31
+	WORD $0x4f2f5406 // shl v6, v0, #15
+	WORD $0x4f2f5427 // shl v7, v1, #15
+	WORD $0x6f2104c6 // ushr v6, v6, #31
+	WORD $0x6f2104e7 // ushr v7, v7, #31
 	MOVD $belowHalf<>(SB), R20
 	FMOVQ (R20), F8
 	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
@@ -13865,8 +13865,8 @@ column:
 	WORD $0x4ea78421 // add v1.4S, v1.4S, v7.4S
 	VBIT V4.B16, V2.B16, V0.B16
 	VBIT V5.B16, V3.B16, V1.B16
-	WORD $0x6f300400 // ushr v0.4s, v0.4s, #16
-	WORD $0x6f300421 // ushr v1.4s, v1.4s, #16
+	WORD $0x6f300400 // ushr v0, v0, #16
+	WORD $0x6f300421 // ushr v1, v1, #16
 	WORD $0x0e61281f // xtn v31.4h, v0.4s
 	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
 	FMOVQ F31, 0(R5)
@@ -16087,8 +16087,8 @@ exp1:
 	FMOVQ (R20), F22
 	WORD $0x4e36d5ce // fadd v14.4S, v14.4S, v22.4S
 	WORD $0x4e36d5ef // fadd v15.4S, v15.4S, v22.4S
-	WORD $0x4f3f0608 // sshr v8.4s, v16.4s, #1
-	WORD $0x4f3f0629 // sshr v9.4s, v17.4s, #1
+	WORD $0x4f3f0608 // sshr v8, v16, #1
+	WORD $0x4f3f0629 // sshr v9, v17, #1
 	WORD $0x6ea88610 // sub v16.4S, v16.4S, v8.4S
 	WORD $0x6ea98631 // sub v17.4S, v17.4S, v9.4S
 	MOVD $exponentBias<>(SB), R20
@@ -16099,16 +16099,16 @@ exp1:
 	FMOVQ (R20), F22
 	WORD $0x4eb68610 // add v16.4S, v16.4S, v22.4S
 	WORD $0x4eb68631 // add v17.4S, v17.4S, v22.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
-	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
-	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x4f375610 // shl v16, v16, #23
+	WORD $0x4f375631 // shl v17, v17, #23
 	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
 	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
 	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
 	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
-	WORD $0x4f3f0648 // sshr v8.4s, v18.4s, #1
-	WORD $0x4f3f0669 // sshr v9.4s, v19.4s, #1
+	WORD $0x4f3f0648 // sshr v8, v18, #1
+	WORD $0x4f3f0669 // sshr v9, v19, #1
 	WORD $0x6ea88652 // sub v18.4S, v18.4S, v8.4S
 	WORD $0x6ea98673 // sub v19.4S, v19.4S, v9.4S
 	MOVD $exponentBias<>(SB), R20
@@ -16119,10 +16119,10 @@ exp1:
 	FMOVQ (R20), F22
 	WORD $0x4eb68652 // add v18.4S, v18.4S, v22.4S
 	WORD $0x4eb68673 // add v19.4S, v19.4S, v22.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
-	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
-	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x4f375652 // shl v18, v18, #23
+	WORD $0x4f375673 // shl v19, v19, #23
 	WORD $0x6e28ddce // fmul v14.4S, v14.4S, v8.4S
 	WORD $0x6e29ddef // fmul v15.4S, v15.4S, v9.4S
 	WORD $0x6e32ddce // fmul v14.4S, v14.4S, v18.4S
@@ -16462,8 +16462,8 @@ exp1:
 	FMOVQ (R20), F26
 	WORD $0x4e3ad652 // fadd v18.4S, v18.4S, v26.4S
 	WORD $0x4e3ad673 // fadd v19.4S, v19.4S, v26.4S
-	WORD $0x4f3f068c // sshr v12.4s, v20.4s, #1
-	WORD $0x4f3f06ad // sshr v13.4s, v21.4s, #1
+	WORD $0x4f3f068c // sshr v12, v20, #1
+	WORD $0x4f3f06ad // sshr v13, v21, #1
 	WORD $0x6eac8694 // sub v20.4S, v20.4S, v12.4S
 	WORD $0x6ead86b5 // sub v21.4S, v21.4S, v13.4S
 	MOVD $exponentBias<>(SB), R20
@@ -16474,16 +16474,16 @@ exp1:
 	FMOVQ (R20), F26
 	WORD $0x4eba8694 // add v20.4S, v20.4S, v26.4S
 	WORD $0x4eba86b5 // add v21.4S, v21.4S, v26.4S
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
-	WORD $0x4f375694 // shl v20.4s, v20.4s, #23
-	WORD $0x4f3756b5 // shl v21.4s, v21.4s, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
+	WORD $0x4f375694 // shl v20, v20, #23
+	WORD $0x4f3756b5 // shl v21, v21, #23
 	WORD $0x6e2cde10 // fmul v16.4S, v16.4S, v12.4S
 	WORD $0x6e2dde31 // fmul v17.4S, v17.4S, v13.4S
 	WORD $0x6e34de10 // fmul v16.4S, v16.4S, v20.4S
 	WORD $0x6e35de31 // fmul v17.4S, v17.4S, v21.4S
-	WORD $0x4f3f06cc // sshr v12.4s, v22.4s, #1
-	WORD $0x4f3f06ed // sshr v13.4s, v23.4s, #1
+	WORD $0x4f3f06cc // sshr v12, v22, #1
+	WORD $0x4f3f06ed // sshr v13, v23, #1
 	WORD $0x6eac86d6 // sub v22.4S, v22.4S, v12.4S
 	WORD $0x6ead86f7 // sub v23.4S, v23.4S, v13.4S
 	MOVD $exponentBias<>(SB), R20
@@ -16494,10 +16494,10 @@ exp1:
 	FMOVQ (R20), F26
 	WORD $0x4eba86d6 // add v22.4S, v22.4S, v26.4S
 	WORD $0x4eba86f7 // add v23.4S, v23.4S, v26.4S
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
-	WORD $0x4f3756d6 // shl v22.4s, v22.4s, #23
-	WORD $0x4f3756f7 // shl v23.4s, v23.4s, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
+	WORD $0x4f3756d6 // shl v22, v22, #23
+	WORD $0x4f3756f7 // shl v23, v23, #23
 	WORD $0x6e2cde52 // fmul v18.4S, v18.4S, v12.4S
 	WORD $0x6e2dde73 // fmul v19.4S, v19.4S, v13.4S
 	WORD $0x6e36de52 // fmul v18.4S, v18.4S, v22.4S
@@ -16837,8 +16837,8 @@ largestend1:
 	FMOVQ (R20), F22
 	WORD $0x4e36d484 // fadd v4.4S, v4.4S, v22.4S
 	WORD $0x4e36d4a5 // fadd v5.4S, v5.4S, v22.4S
-	WORD $0x4f3f0506 // sshr v6.4s, v8.4s, #1
-	WORD $0x4f3f0527 // sshr v7.4s, v9.4s, #1
+	WORD $0x4f3f0506 // sshr v6, v8, #1
+	WORD $0x4f3f0527 // sshr v7, v9, #1
 	WORD $0x6ea68508 // sub v8.4S, v8.4S, v6.4S
 	WORD $0x6ea78529 // sub v9.4S, v9.4S, v7.4S
 	MOVD $exponentBias<>(SB), R20
@@ -16849,10 +16849,10 @@ largestend1:
 	FMOVQ (R20), F22
 	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
 	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
-	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
-	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
 	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
 	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
 	WORD $0x6e28dc84 // fmul v4.4S, v4.4S, v8.4S
@@ -17047,8 +17047,8 @@ exploop2:
 	FMOVQ (R20), F22
 	WORD $0x4e36d5ce // fadd v14.4S, v14.4S, v22.4S
 	WORD $0x4e36d5ef // fadd v15.4S, v15.4S, v22.4S
-	WORD $0x4f3f0608 // sshr v8.4s, v16.4s, #1
-	WORD $0x4f3f0629 // sshr v9.4s, v17.4s, #1
+	WORD $0x4f3f0608 // sshr v8, v16, #1
+	WORD $0x4f3f0629 // sshr v9, v17, #1
 	WORD $0x6ea88610 // sub v16.4S, v16.4S, v8.4S
 	WORD $0x6ea98631 // sub v17.4S, v17.4S, v9.4S
 	MOVD $exponentBias<>(SB), R20
@@ -17059,16 +17059,16 @@ exploop2:
 	FMOVQ (R20), F22
 	WORD $0x4eb68610 // add v16.4S, v16.4S, v22.4S
 	WORD $0x4eb68631 // add v17.4S, v17.4S, v22.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
-	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
-	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x4f375610 // shl v16, v16, #23
+	WORD $0x4f375631 // shl v17, v17, #23
 	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
 	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
 	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
 	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
-	WORD $0x4f3f0648 // sshr v8.4s, v18.4s, #1
-	WORD $0x4f3f0669 // sshr v9.4s, v19.4s, #1
+	WORD $0x4f3f0648 // sshr v8, v18, #1
+	WORD $0x4f3f0669 // sshr v9, v19, #1
 	WORD $0x6ea88652 // sub v18.4S, v18.4S, v8.4S
 	WORD $0x6ea98673 // sub v19.4S, v19.4S, v9.4S
 	MOVD $exponentBias<>(SB), R20
@@ -17079,10 +17079,10 @@ exploop2:
 	FMOVQ (R20), F22
 	WORD $0x4eb68652 // add v18.4S, v18.4S, v22.4S
 	WORD $0x4eb68673 // add v19.4S, v19.4S, v22.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
-	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
-	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x4f375652 // shl v18, v18, #23
+	WORD $0x4f375673 // shl v19, v19, #23
 	WORD $0x6e28ddce // fmul v14.4S, v14.4S, v8.4S
 	WORD $0x6e29ddef // fmul v15.4S, v15.4S, v9.4S
 	WORD $0x6e32ddce // fmul v14.4S, v14.4S, v18.4S
@@ -17193,8 +17193,8 @@ exploop1:
 	FMOVQ (R20), F22
 	WORD $0x4e36d54a // fadd v10.4S, v10.4S, v22.4S
 	WORD $0x4e36d56b // fadd v11.4S, v11.4S, v22.4S
-	WORD $0x4f3f0588 // sshr v8.4s, v12.4s, #1
-	WORD $0x4f3f05a9 // sshr v9.4s, v13.4s, #1
+	WORD $0x4f3f0588 // sshr v8, v12, #1
+	WORD $0x4f3f05a9 // sshr v9, v13, #1
 	WORD $0x6ea8858c // sub v12.4S, v12.4S, v8.4S
 	WORD $0x6ea985ad // sub v13.4S, v13.4S, v9.4S
 	MOVD $exponentBias<>(SB), R20
@@ -17205,10 +17205,10 @@ exploop1:
 	FMOVQ (R20), F22
 	WORD $0x4eb6858c // add v12.4S, v12.4S, v22.4S
 	WORD $0x4eb685ad // add v13.4S, v13.4S, v22.4S
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
 	WORD $0x6e28dd4a // fmul v10.4S, v10.4S, v8.4S
 	WORD $0x6e29dd6b // fmul v11.4S, v11.4S, v9.4S
 	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
@@ -17722,8 +17722,8 @@ gatesloop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
 	WORD $0x4ea48442 // add v2.4S, v2.4S, v4.4S
 	WORD $0x4ea58463 // add v3.4S, v3.4S, v5.4S
 	MOVD $one<>(SB), R20
@@ -17920,8 +17920,8 @@ gatesloop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
 	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
 	WORD $0x4ea984a5 // add v5.4S, v5.4S, v9.4S
 	MOVD $one<>(SB), R20
@@ -17933,8 +17933,8 @@ gatesloop1:
 	VMOV V0.B16, V1.B16
 	WORD $0x6e24fc04 // fdiv v4.4S, v0.4S, v4.4S
 	WORD $0x6e25fc25 // fdiv v5.4S, v1.4S, v5.4S
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
 	WORD $0x4eaa84c6 // add v6.4S, v6.4S, v10.4S
 	WORD $0x4eab84e7 // add v7.4S, v7.4S, v11.4S
 	MOVD $one<>(SB), R20
@@ -18604,8 +18604,8 @@ loop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
-	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375508 // shl v8, v8, #23
+	WORD $0x4f375529 // shl v9, v9, #23
 	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
 	WORD $0x4ea984a5 // add v5.4S, v5.4S, v9.4S
 	MOVD $one<>(SB), R20
@@ -18617,8 +18617,8 @@ loop1:
 	VMOV V0.B16, V1.B16
 	WORD $0x6e24fc04 // fdiv v4.4S, v0.4S, v4.4S
 	WORD $0x6e25fc25 // fdiv v5.4S, v1.4S, v5.4S
-	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
-	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
 	WORD $0x4eaa84c6 // add v6.4S, v6.4S, v10.4S
 	WORD $0x4eab84e7 // add v7.4S, v7.4S, v11.4S
 	MOVD $one<>(SB), R20
@@ -19336,6 +19336,9819 @@ pair:
 	SUBS $64, R7
 	SUBS $1, R8
 	BNE pair
+	RET
+
+// exp64NEON is exp64AVX2 with two registers for one.
+TEXT ·exp64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee0e45f // fcmgt v31.2D, v2.2D, v0.2D
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee1e47f // fcmgt v31.2D, v3.2D, v1.2D
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ee4e45f // fcmgt v31.2D, v2.2D, v4.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e47f // fcmgt v31.2D, v3.2D, v5.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc80 // fmul v0.2D, v4.2D, v8.2D
+	WORD $0x6e68dca1 // fmul v1.2D, v5.2D, v8.2D
+	WORD $0x4e618800 // frintn v0.2D, v0.2D
+	WORD $0x4e618821 // frintn v1.2D, v1.2D
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ee8cc02 // fmls v2.2D, v0.2D, v8.2D
+	WORD $0x4ee8cc23 // fmls v3.2D, v1.2D, v8.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ee8cc02 // fmls v2.2D, v0.2D, v8.2D
+	WORD $0x4ee8cc23 // fmls v3.2D, v1.2D, v8.2D
+	WORD $0x6e62dc44 // fmul v4.2D, v2.2D, v2.2D
+	WORD $0x6e63dc65 // fmul v5.2D, v3.2D, v3.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	WORD $0x4e62d482 // fadd v2.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a3 // fadd v3.2D, v5.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e68d463 // fadd v3.2D, v3.2D, v8.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc04 // fmul v4.2D, v0.2D, v8.2D
+	WORD $0x6e68dc25 // fmul v5.2D, v1.2D, v8.2D
+	WORD $0x4e619884 // frintm v4.2D, v4.2D
+	WORD $0x4e6198a5 // frintm v5.2D, v5.2D
+	WORD $0x4ee4d400 // fsub v0.2D, v0.2D, v4.2D
+	WORD $0x4ee5d421 // fsub v1.2D, v1.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e68d4a5 // fadd v5.2D, v5.2D, v8.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e68d421 // fadd v1.2D, v1.2D, v8.2D
+	WORD $0x4f745400 // shl v0, v0, #52
+	WORD $0x4f745421 // shl v1, v1, #52
+	WORD $0x6e60dc40 // fmul v0.2D, v2.2D, v0.2D
+	WORD $0x6e61dc61 // fmul v1.2D, v3.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// log64NEON is log64AVX2 with two registers for one.
+TEXT ·log64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d0010000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ee0e5c2 // fcmgt v2.2D, v14.2D, v0.2D
+	WORD $0x6ee1e5c3 // fcmgt v3.2D, v14.2D, v1.2D
+	MOVD $d4350000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc04 // fmul v4.2D, v0.2D, v14.2D
+	WORD $0x6e6edc25 // fmul v5.2D, v1.2D, v14.2D
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	WORD $0x6f4c04c4 // ushr v4, v6, #52
+	WORD $0x6f4c04e5 // ushr v5, v7, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae1c84 // orr v4.4S, v4.4S, v14.4S
+	WORD $0x4eae1ca5 // orr v5.4S, v5.4S, v14.4S
+	MOVD $d43300000000003fe<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed484 // fsub v4.2D, v4.2D, v14.2D
+	WORD $0x4eeed4a5 // fsub v5.2D, v5.2D, v14.2D
+	MOVD $d404b000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed488 // fsub v8.2D, v4.2D, v14.2D
+	WORD $0x4eeed4a9 // fsub v9.2D, v5.2D, v14.2D
+	VBIT V2.B16, V8.B16, V4.B16
+	VBIT V3.B16, V9.B16, V5.B16
+	MOVD $d000fffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1cc6 // and v6.4S, v6.4S, v14.4S
+	WORD $0x4e2e1ce7 // and v7.4S, v7.4S, v14.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae1cc6 // orr v6.4S, v6.4S, v14.4S
+	WORD $0x4eae1ce7 // orr v7.4S, v7.4S, v14.4S
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ee6e5c8 // fcmgt v8.2D, v14.2D, v6.2D
+	WORD $0x6ee7e5c9 // fcmgt v9.2D, v14.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1d02 // and v2.4S, v8.4S, v14.4S
+	WORD $0x4e2e1d23 // and v3.4S, v9.4S, v14.4S
+	WORD $0x4ee2d484 // fsub v4.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a5 // fsub v5.2D, v5.2D, v3.2D
+	WORD $0x4e261d02 // and v2.4S, v8.4S, v6.4S
+	WORD $0x4e271d23 // and v3.4S, v9.4S, v7.4S
+	WORD $0x4e62d4c6 // fadd v6.2D, v6.2D, v2.2D
+	WORD $0x4e63d4e7 // fadd v7.2D, v7.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed4c2 // fsub v2.2D, v6.2D, v14.2D
+	WORD $0x4eeed4e3 // fsub v3.2D, v7.2D, v14.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed446 // fadd v6.2D, v2.2D, v14.2D
+	WORD $0x4e6ed467 // fadd v7.2D, v3.2D, v14.2D
+	WORD $0x6e66fc46 // fdiv v6.2D, v2.2D, v6.2D
+	WORD $0x6e67fc67 // fdiv v7.2D, v3.2D, v7.2D
+	WORD $0x6e66dcc8 // fmul v8.2D, v6.2D, v6.2D
+	WORD $0x6e67dce9 // fmul v9.2D, v7.2D, v7.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc4a // fmul v10.2D, v2.2D, v14.2D
+	WORD $0x6e6edc6b // fmul v11.2D, v3.2D, v14.2D
+	WORD $0x6e62dd4a // fmul v10.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6b // fmul v11.2D, v11.2D, v3.2D
+	WORD $0x4e68d548 // fadd v8.2D, v10.2D, v8.2D
+	WORD $0x4e69d569 // fadd v9.2D, v11.2D, v9.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc8c // fmul v12.2D, v4.2D, v14.2D
+	WORD $0x6e6edcad // fmul v13.2D, v5.2D, v14.2D
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cd1f // fmla v31.2D, v8.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e67cd3f // fmla v31.2D, v9.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	WORD $0x4ee6d546 // fsub v6.2D, v10.2D, v6.2D
+	WORD $0x4ee7d567 // fsub v7.2D, v11.2D, v7.2D
+	WORD $0x4ee6d442 // fsub v2.2D, v2.2D, v6.2D
+	WORD $0x4ee7d463 // fsub v3.2D, v3.2D, v7.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ecc82 // fmla v2.2D, v4.2D, v14.2D
+	WORD $0x4e6ecca3 // fmla v3.2D, v5.2D, v14.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e60e5df // fcmge v31.2D, v14.2D, v0.2D
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x6e61e5df // fcmge v31.2D, v14.2D, v1.2D
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee0e484 // fcmgt v4.2D, v4.2D, v0.2D
+	WORD $0x6ee1e4a5 // fcmgt v5.2D, v5.2D, v1.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F14
+	VBIT V4.B16, V14.B16, V2.B16
+	VBIT V5.B16, V14.B16, V3.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x4e64e400 // fcmeq v0.2D, v0.2D, v4.2D
+	WORD $0x4e65e421 // fcmeq v1.2D, v1.2D, v5.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VBIT V0.B16, V14.B16, V2.B16
+	VBIT V1.B16, V14.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// tanh64NEON is tanh64AVX2 with two registers for one.
+TEXT ·tanh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	WORD $0x4e62d444 // fadd v4.2D, v2.2D, v2.2D
+	WORD $0x4e63d465 // fadd v5.2D, v3.2D, v3.2D
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee4e4df // fcmgt v31.2D, v6.2D, v4.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee5e4ff // fcmgt v31.2D, v7.2D, v5.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ee8e4df // fcmgt v31.2D, v6.2D, v8.2D
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e4ff // fcmgt v31.2D, v7.2D, v9.2D
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V9.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdd04 // fmul v4.2D, v8.2D, v12.2D
+	WORD $0x6e6cdd25 // fmul v5.2D, v9.2D, v12.2D
+	WORD $0x4e618884 // frintn v4.2D, v4.2D
+	WORD $0x4e6188a5 // frintn v5.2D, v5.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	WORD $0x6e66dcc8 // fmul v8.2D, v6.2D, v6.2D
+	WORD $0x6e67dce9 // fmul v9.2D, v7.2D, v7.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	WORD $0x4e66d506 // fadd v6.2D, v8.2D, v6.2D
+	WORD $0x4e67d527 // fadd v7.2D, v9.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6cd4e7 // fadd v7.2D, v7.2D, v12.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc88 // fmul v8.2D, v4.2D, v12.2D
+	WORD $0x6e6cdca9 // fmul v9.2D, v5.2D, v12.2D
+	WORD $0x4e619908 // frintm v8.2D, v8.2D
+	WORD $0x4e619929 // frintm v9.2D, v9.2D
+	WORD $0x4ee8d484 // fsub v4.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a5 // fsub v5.2D, v5.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd508 // fadd v8.2D, v8.2D, v12.2D
+	WORD $0x4e6cd529 // fadd v9.2D, v9.2D, v12.2D
+	WORD $0x4f745508 // shl v8, v8, #52
+	WORD $0x4f745529 // shl v9, v9, #52
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6cd4a5 // fadd v5.2D, v5.2D, v12.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dcc4 // fmul v4.2D, v6.2D, v4.2D
+	WORD $0x6e65dce5 // fmul v5.2D, v7.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6cd4a5 // fadd v5.2D, v5.2D, v12.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64fcc4 // fdiv v4.2D, v6.2D, v4.2D
+	WORD $0x6e65fce5 // fdiv v5.2D, v7.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	WORD $0x6e60dc04 // fmul v4.2D, v0.2D, v0.2D
+	WORD $0x6e61dc25 // fmul v5.2D, v1.2D, v1.2D
+	WORD $0x6e64dc08 // fmul v8.2D, v0.2D, v4.2D
+	WORD $0x6e65dc29 // fmul v9.2D, v1.2D, v5.2D
+	MOVD $dbef4fedc8846f060<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3f16168eaa4b48c2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf2eaf27fe463e15<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f434ad0309e938f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf57d9540cc30dfe<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f6d6d30f42910b3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf8226e321f9e724<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f9664f487272a6f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfaba1ba1b9f17f5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc1111111110fbd<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfd5555555555555<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e64cd5f // fmla v31.2D, v10.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e65cd7f // fmla v31.2D, v11.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fe2000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece442 // fcmgt v2.2D, v2.2D, v12.2D
+	WORD $0x6eece463 // fcmgt v3.2D, v3.2D, v12.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c08 // and v8.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c29 // and v9.4S, v1.4S, v12.4S
+	WORD $0x4ea81cc6 // orr v6.4S, v6.4S, v8.4S
+	WORD $0x4ea91ce7 // orr v7.4S, v7.4S, v9.4S
+	VBIT V2.B16, V6.B16, V4.B16
+	VBIT V3.B16, V7.B16, V5.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e402 // fcmeq v2.2D, v0.2D, v0.2D
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e423 // fcmeq v3.2D, v1.2D, v1.2D
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ee2e582 // fcmgt v2.2D, v12.2D, v2.2D
+	WORD $0x6ee3e583 // fcmgt v3.2D, v12.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc00 // fmul v0.2D, v0.2D, v12.2D
+	WORD $0x6e6cdc21 // fmul v1.2D, v1.2D, v12.2D
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// sigmoid64NEON is sigmoid64AVX2 with two registers for one.
+TEXT ·sigmoid64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2a1c42 // eor v2.4S, v2.4S, v10.4S
+	WORD $0x6e2a1c63 // eor v3.4S, v3.4S, v10.4S
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee2e49f // fcmgt v31.2D, v4.2D, v2.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee3e4bf // fcmgt v31.2D, v5.2D, v3.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee6e49f // fcmgt v31.2D, v4.2D, v6.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee7e4bf // fcmgt v31.2D, v5.2D, v7.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e6adcc2 // fmul v2.2D, v6.2D, v10.2D
+	WORD $0x6e6adce3 // fmul v3.2D, v7.2D, v10.2D
+	WORD $0x4e618842 // frintn v2.2D, v2.2D
+	WORD $0x4e618863 // frintn v3.2D, v3.2D
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacc44 // fmls v4.2D, v2.2D, v10.2D
+	WORD $0x4eeacc65 // fmls v5.2D, v3.2D, v10.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacc44 // fmls v4.2D, v2.2D, v10.2D
+	WORD $0x4eeacc65 // fmls v5.2D, v3.2D, v10.2D
+	WORD $0x6e64dc86 // fmul v6.2D, v4.2D, v4.2D
+	WORD $0x6e65dca7 // fmul v7.2D, v5.2D, v5.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	WORD $0x4e64d4c4 // fadd v4.2D, v6.2D, v4.2D
+	WORD $0x4e65d4e5 // fadd v5.2D, v7.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad484 // fadd v4.2D, v4.2D, v10.2D
+	WORD $0x4e6ad4a5 // fadd v5.2D, v5.2D, v10.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e6adc46 // fmul v6.2D, v2.2D, v10.2D
+	WORD $0x6e6adc67 // fmul v7.2D, v3.2D, v10.2D
+	WORD $0x4e6198c6 // frintm v6.2D, v6.2D
+	WORD $0x4e6198e7 // frintm v7.2D, v7.2D
+	WORD $0x4ee6d442 // fsub v2.2D, v2.2D, v6.2D
+	WORD $0x4ee7d463 // fsub v3.2D, v3.2D, v7.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad4c6 // fadd v6.2D, v6.2D, v10.2D
+	WORD $0x4e6ad4e7 // fadd v7.2D, v7.2D, v10.2D
+	WORD $0x4f7454c6 // shl v6, v6, #52
+	WORD $0x4f7454e7 // shl v7, v7, #52
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad442 // fadd v2.2D, v2.2D, v10.2D
+	WORD $0x4e6ad463 // fadd v3.2D, v3.2D, v10.2D
+	WORD $0x4f745442 // shl v2, v2, #52
+	WORD $0x4f745463 // shl v3, v3, #52
+	WORD $0x6e62dc82 // fmul v2.2D, v4.2D, v2.2D
+	WORD $0x6e63dca3 // fmul v3.2D, v5.2D, v3.2D
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee0e480 // fcmgt v0.2D, v4.2D, v0.2D
+	WORD $0x6ee1e4a1 // fcmgt v1.2D, v5.2D, v1.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	VBIT V0.B16, V2.B16, V4.B16
+	VBIT V1.B16, V3.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad440 // fadd v0.2D, v2.2D, v10.2D
+	WORD $0x4e6ad461 // fadd v1.2D, v3.2D, v10.2D
+	WORD $0x6e60fc80 // fdiv v0.2D, v4.2D, v0.2D
+	WORD $0x6e61fca1 // fdiv v1.2D, v5.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// erf64NEON is erf64AVX2 with two registers for one.
+TEXT ·erf64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $d0000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d4018000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee2e49f // fcmgt v31.2D, v4.2D, v2.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee3e4bf // fcmgt v31.2D, v5.2D, v3.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee6e49f // fcmgt v31.2D, v4.2D, v6.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee7e4bf // fcmgt v31.2D, v5.2D, v7.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eecd4c2 // fsub v2.2D, v6.2D, v12.2D
+	WORD $0x4eecd4e3 // fsub v3.2D, v7.2D, v12.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd4c4 // fadd v4.2D, v6.2D, v12.2D
+	WORD $0x4e6cd4e5 // fadd v5.2D, v7.2D, v12.2D
+	WORD $0x6e64fc42 // fdiv v2.2D, v2.2D, v4.2D
+	WORD $0x6e65fc63 // fdiv v3.2D, v3.2D, v5.2D
+	MOVD $dbe43203d7029540d<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $dbe444ea3e753d03f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e7b547fff5a3ee4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e6f95d9c1b8f9df<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbeab792609d7a011<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e94cccc375dcb21<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ed7efa8caa8bd96<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbee78e2e25fb32a5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbef99573aaf8d6ca<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f23be28aa5264a0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf2a1df1fd37a91a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf48d4abee6e794d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f749c672613491b<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf9096238568ead0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fa3079edf74dfa8<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfb0fb06dff5be88<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb7fee004e0b17c<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfb9ddb23c3dbf7e<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb16ecefcfa568f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8f7f5df66fb86c<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfc1df1ad154a290<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff3ba5916e9fd7f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cccc2 // fmla v2.2D, v6.2D, v12.2D
+	WORD $0x4e6ccce3 // fmla v3.2D, v7.2D, v12.2D
+	WORD $0x6e62fc82 // fdiv v2.2D, v4.2D, v2.2D
+	WORD $0x6e63fca3 // fdiv v3.2D, v5.2D, v3.2D
+	WORD $0x6e66dcc4 // fmul v4.2D, v6.2D, v6.2D
+	WORD $0x6e67dce5 // fmul v5.2D, v7.2D, v7.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2c1c84 // eor v4.4S, v4.4S, v12.4S
+	WORD $0x6e2c1ca5 // eor v5.4S, v5.4S, v12.4S
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee4e4df // fcmgt v31.2D, v6.2D, v4.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee5e4ff // fcmgt v31.2D, v7.2D, v5.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ee8e4df // fcmgt v31.2D, v6.2D, v8.2D
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e4ff // fcmgt v31.2D, v7.2D, v9.2D
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V9.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdd04 // fmul v4.2D, v8.2D, v12.2D
+	WORD $0x6e6cdd25 // fmul v5.2D, v9.2D, v12.2D
+	WORD $0x4e618884 // frintn v4.2D, v4.2D
+	WORD $0x4e6188a5 // frintn v5.2D, v5.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	WORD $0x6e66dcc8 // fmul v8.2D, v6.2D, v6.2D
+	WORD $0x6e67dce9 // fmul v9.2D, v7.2D, v7.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	WORD $0x4e66d506 // fadd v6.2D, v8.2D, v6.2D
+	WORD $0x4e67d527 // fadd v7.2D, v9.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6cd4e7 // fadd v7.2D, v7.2D, v12.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc88 // fmul v8.2D, v4.2D, v12.2D
+	WORD $0x6e6cdca9 // fmul v9.2D, v5.2D, v12.2D
+	WORD $0x4e619908 // frintm v8.2D, v8.2D
+	WORD $0x4e619929 // frintm v9.2D, v9.2D
+	WORD $0x4ee8d484 // fsub v4.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a5 // fsub v5.2D, v5.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd508 // fadd v8.2D, v8.2D, v12.2D
+	WORD $0x4e6cd529 // fadd v9.2D, v9.2D, v12.2D
+	WORD $0x4f745508 // shl v8, v8, #52
+	WORD $0x4f745529 // shl v9, v9, #52
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6cd4a5 // fadd v5.2D, v5.2D, v12.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dcc4 // fmul v4.2D, v6.2D, v4.2D
+	WORD $0x6e65dce5 // fmul v5.2D, v7.2D, v5.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	WORD $0x4ea41c42 // orr v2.4S, v2.4S, v4.4S
+	WORD $0x4ea51c63 // orr v3.4S, v3.4S, v5.4S
+	WORD $0x6e60dc04 // fmul v4.2D, v0.2D, v0.2D
+	WORD $0x6e61dc25 // fmul v5.2D, v1.2D, v1.2D
+	MOVD $dbe0ac9585a44fe29<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3e4d76af6ca49787<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbe85c131500d3f88<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ebb981d78881a5d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbeef4ca838adb73b<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f1f9a2be4f731a1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbf4c02db0665e53d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f7565bccfa44156<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbf9b82ce31203772<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fbce2f21a040f66<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbfd812746b0379c1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fc06eba8214db68<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c06 // and v6.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c27 // and v7.4S, v1.4S, v12.4S
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece4c6 // fcmgt v6.2D, v6.2D, v12.2D
+	WORD $0x6eece4e7 // fcmgt v7.2D, v7.2D, v12.2D
+	VBIT V6.B16, V2.B16, V4.B16
+	VBIT V7.B16, V3.B16, V5.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e402 // fcmeq v2.2D, v0.2D, v0.2D
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e423 // fcmeq v3.2D, v1.2D, v1.2D
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// gelu64NEON is gelu64AVX2 with two registers for one.
+TEXT ·gelu64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
+	MOVD $d0000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d4043c00000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee2e49f // fcmgt v31.2D, v4.2D, v2.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee3e4bf // fcmgt v31.2D, v5.2D, v3.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee6e49f // fcmgt v31.2D, v4.2D, v6.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee7e4bf // fcmgt v31.2D, v5.2D, v7.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e66dcc2 // fmul v2.2D, v6.2D, v6.2D
+	WORD $0x6e67dce3 // fmul v3.2D, v7.2D, v7.2D
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	WORD $0x6ee0f85f // fneg v31.2D, v2.2D
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee0f87f // fneg v31.2D, v3.2D
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc42 // fmul v2.2D, v2.2D, v14.2D
+	WORD $0x6e6edc63 // fmul v3.2D, v3.2D, v14.2D
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ee2e51f // fcmgt v31.2D, v8.2D, v2.2D
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee3e53f // fcmgt v31.2D, v9.2D, v3.2D
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eeae51f // fcmgt v31.2D, v8.2D, v10.2D
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eebe53f // fcmgt v31.2D, v9.2D, v11.2D
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd42 // fmul v2.2D, v10.2D, v14.2D
+	WORD $0x6e6edd63 // fmul v3.2D, v11.2D, v14.2D
+	WORD $0x4e618842 // frintn v2.2D, v2.2D
+	WORD $0x4e618863 // frintn v3.2D, v3.2D
+	VMOV V10.B16, V8.B16
+	VMOV V11.B16, V9.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeecc48 // fmls v8.2D, v2.2D, v14.2D
+	WORD $0x4eeecc69 // fmls v9.2D, v3.2D, v14.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeecc48 // fmls v8.2D, v2.2D, v14.2D
+	WORD $0x4eeecc69 // fmls v9.2D, v3.2D, v14.2D
+	WORD $0x6e68dd0a // fmul v10.2D, v8.2D, v8.2D
+	WORD $0x6e69dd2b // fmul v11.2D, v9.2D, v9.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4e68d548 // fadd v8.2D, v10.2D, v8.2D
+	WORD $0x4e69d569 // fadd v9.2D, v11.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed508 // fadd v8.2D, v8.2D, v14.2D
+	WORD $0x4e6ed529 // fadd v9.2D, v9.2D, v14.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc4a // fmul v10.2D, v2.2D, v14.2D
+	WORD $0x6e6edc6b // fmul v11.2D, v3.2D, v14.2D
+	WORD $0x4e61994a // frintm v10.2D, v10.2D
+	WORD $0x4e61996b // frintm v11.2D, v11.2D
+	WORD $0x4eead442 // fsub v2.2D, v2.2D, v10.2D
+	WORD $0x4eebd463 // fsub v3.2D, v3.2D, v11.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed54a // fadd v10.2D, v10.2D, v14.2D
+	WORD $0x4e6ed56b // fadd v11.2D, v11.2D, v14.2D
+	WORD $0x4f74554a // shl v10, v10, #52
+	WORD $0x4f74556b // shl v11, v11, #52
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed442 // fadd v2.2D, v2.2D, v14.2D
+	WORD $0x4e6ed463 // fadd v3.2D, v3.2D, v14.2D
+	WORD $0x4f745442 // shl v2, v2, #52
+	WORD $0x4f745463 // shl v3, v3, #52
+	WORD $0x6e62dd02 // fmul v2.2D, v8.2D, v2.2D
+	WORD $0x6e63dd23 // fmul v3.2D, v9.2D, v3.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc84 // fmul v4.2D, v4.2D, v14.2D
+	WORD $0x6e6edca5 // fmul v5.2D, v5.2D, v14.2D
+	VMOV V2.B16, V8.B16
+	VMOV V3.B16, V9.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4ee8cc9f // fmls v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4ee9ccbf // fmls v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edcc2 // fmul v2.2D, v6.2D, v14.2D
+	WORD $0x6e6edce3 // fmul v3.2D, v7.2D, v14.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed444 // fsub v4.2D, v2.2D, v14.2D
+	WORD $0x4eeed465 // fsub v5.2D, v3.2D, v14.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed44a // fadd v10.2D, v2.2D, v14.2D
+	WORD $0x4e6ed46b // fadd v11.2D, v3.2D, v14.2D
+	WORD $0x6e6afc84 // fdiv v4.2D, v4.2D, v10.2D
+	WORD $0x6e6bfca5 // fdiv v5.2D, v5.2D, v11.2D
+	MOVD $dbe43203d7029540d<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $dbe444ea3e753d03f<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3e7b547fff5a3ee4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3e6f95d9c1b8f9df<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbeab792609d7a011<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3e94cccc375dcb21<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ed7efa8caa8bd96<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbee78e2e25fb32a5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbef99573aaf8d6ca<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f23be28aa5264a0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf2a1df1fd37a91a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf48d4abee6e794d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f749c672613491b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf9096238568ead0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa3079edf74dfa8<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfb0fb06dff5be88<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fb7fee004e0b17c<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfb9ddb23c3dbf7e<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fb16ecefcfa568f<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f8f7f5df66fb86c<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfc1df1ad154a290<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff3ba5916e9fd7f<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acc9f // fmla v31.2D, v4.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6bccbf // fmla v31.2D, v5.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ecc44 // fmla v4.2D, v2.2D, v14.2D
+	WORD $0x4e6ecc65 // fmla v5.2D, v3.2D, v14.2D
+	WORD $0x6e64fd42 // fdiv v2.2D, v10.2D, v4.2D
+	WORD $0x6e65fd63 // fdiv v3.2D, v11.2D, v5.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc42 // fmul v2.2D, v2.2D, v14.2D
+	WORD $0x6e6edc63 // fmul v3.2D, v3.2D, v14.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c04 // and v4.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c25 // and v5.4S, v1.4S, v14.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc84 // fmul v4.2D, v4.2D, v14.2D
+	WORD $0x6e6edca5 // fmul v5.2D, v5.2D, v14.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ecc04 // fmla v4.2D, v0.2D, v14.2D
+	WORD $0x4e6ecc25 // fmla v5.2D, v1.2D, v14.2D
+	WORD $0x6e62dcc0 // fmul v0.2D, v6.2D, v2.2D
+	WORD $0x6e63dce1 // fmul v1.2D, v7.2D, v3.2D
+	WORD $0x6e60dd00 // fmul v0.2D, v8.2D, v0.2D
+	WORD $0x6e61dd21 // fmul v1.2D, v9.2D, v1.2D
+	WORD $0x4ee0d480 // fsub v0.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a1 // fsub v1.2D, v5.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// expm164NEON is expm164AVX2 with two registers for one.
+TEXT ·expm164NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $dc044000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4086300000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee0e45f // fcmgt v31.2D, v2.2D, v0.2D
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee1e47f // fcmgt v31.2D, v3.2D, v1.2D
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ee4e45f // fcmgt v31.2D, v2.2D, v4.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e47f // fcmgt v31.2D, v3.2D, v5.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e6adc82 // fmul v2.2D, v4.2D, v10.2D
+	WORD $0x6e6adca3 // fmul v3.2D, v5.2D, v10.2D
+	WORD $0x4e618842 // frintn v2.2D, v2.2D
+	WORD $0x4e618863 // frintn v3.2D, v3.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacc44 // fmls v4.2D, v2.2D, v10.2D
+	WORD $0x4eeacc65 // fmls v5.2D, v3.2D, v10.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacc44 // fmls v4.2D, v2.2D, v10.2D
+	WORD $0x4eeacc65 // fmls v5.2D, v3.2D, v10.2D
+	WORD $0x6e64dc86 // fmul v6.2D, v4.2D, v4.2D
+	WORD $0x6e65dca7 // fmul v7.2D, v5.2D, v5.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	WORD $0x4e64d4c4 // fadd v4.2D, v6.2D, v4.2D
+	WORD $0x4e65d4e5 // fadd v5.2D, v7.2D, v5.2D
+	MOVD $d43380000000003fe<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad442 // fadd v2.2D, v2.2D, v10.2D
+	WORD $0x4e6ad463 // fadd v3.2D, v3.2D, v10.2D
+	WORD $0x4f745442 // shl v2, v2, #52
+	WORD $0x4f745463 // shl v3, v3, #52
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eead446 // fsub v6.2D, v2.2D, v10.2D
+	WORD $0x4eead467 // fsub v7.2D, v3.2D, v10.2D
+	VMOV V6.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x4e64d482 // fadd v2.2D, v4.2D, v4.2D
+	WORD $0x4e65d4a3 // fadd v3.2D, v5.2D, v5.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
+	MOVD $d3c90000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ee4e544 // fcmgt v4.2D, v10.2D, v4.2D
+	WORD $0x6ee5e545 // fcmgt v5.2D, v10.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e6adc00 // fmul v0.2D, v0.2D, v10.2D
+	WORD $0x6e6adc21 // fmul v1.2D, v1.2D, v10.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// log1p64NEON is log1p64AVX2 with two registers for one.
+TEXT ·log1p64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d402 // fadd v2.2D, v0.2D, v16.2D
+	WORD $0x4e70d423 // fadd v3.2D, v1.2D, v16.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ef08444 // sub v4.2D, v2.2D, v16.2D
+	WORD $0x6ef08465 // sub v5.2D, v3.2D, v16.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c84 // and v4.4S, v4.4S, v16.4S
+	WORD $0x4e301ca5 // and v5.4S, v5.4S, v16.4S
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee484c6 // sub v6.2D, v6.2D, v4.2D
+	WORD $0x6ee584e7 // sub v7.2D, v7.2D, v5.2D
+	WORD $0x6e66dc08 // fmul v8.2D, v0.2D, v6.2D
+	WORD $0x6e67dc29 // fmul v9.2D, v1.2D, v7.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dcc6 // fmul v6.2D, v6.2D, v16.2D
+	WORD $0x6e70dce7 // fmul v7.2D, v7.2D, v16.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d4c6 // fadd v6.2D, v6.2D, v16.2D
+	WORD $0x4e70d4e7 // fadd v7.2D, v7.2D, v16.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70cd06 // fmla v6.2D, v8.2D, v16.2D
+	WORD $0x4e70cd27 // fmla v7.2D, v9.2D, v16.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef08484 // add v4.2D, v4.2D, v16.2D
+	WORD $0x4ef084a5 // add v5.2D, v5.2D, v16.2D
+	WORD $0x6f4c0484 // ushr v4, v4, #52
+	WORD $0x6f4c04a5 // ushr v5, v5, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4eb01c84 // orr v4.4S, v4.4S, v16.4S
+	WORD $0x4eb01ca5 // orr v5.4S, v5.4S, v16.4S
+	MOVD $d43300000000003ff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0d484 // fsub v4.2D, v4.2D, v16.2D
+	WORD $0x4ef0d4a5 // fsub v5.2D, v5.2D, v16.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d4c8 // fadd v8.2D, v6.2D, v16.2D
+	WORD $0x4e70d4e9 // fadd v9.2D, v7.2D, v16.2D
+	WORD $0x6e68fcc8 // fdiv v8.2D, v6.2D, v8.2D
+	WORD $0x6e69fce9 // fdiv v9.2D, v7.2D, v9.2D
+	WORD $0x6e68dd0a // fmul v10.2D, v8.2D, v8.2D
+	WORD $0x6e69dd2b // fmul v11.2D, v9.2D, v9.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dccc // fmul v12.2D, v6.2D, v16.2D
+	WORD $0x6e70dced // fmul v13.2D, v7.2D, v16.2D
+	WORD $0x6e66dd8c // fmul v12.2D, v12.2D, v6.2D
+	WORD $0x6e67ddad // fmul v13.2D, v13.2D, v7.2D
+	WORD $0x4e6ad58a // fadd v10.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5ab // fadd v11.2D, v13.2D, v11.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc8e // fmul v14.2D, v4.2D, v16.2D
+	WORD $0x6e70dcaf // fmul v15.2D, v5.2D, v16.2D
+	VMOV V14.B16, V31.B16
+	WORD $0x4e68cd5f // fmla v31.2D, v10.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e69cd7f // fmla v31.2D, v11.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x4ee8d588 // fsub v8.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5a9 // fsub v9.2D, v13.2D, v9.2D
+	WORD $0x4ee8d4c6 // fsub v6.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4e7 // fsub v7.2D, v7.2D, v9.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70cc86 // fmla v6.2D, v4.2D, v16.2D
+	WORD $0x4e70cca7 // fmla v7.2D, v5.2D, v16.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e62e61f // fcmge v31.2D, v16.2D, v2.2D
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x6e63e61f // fcmge v31.2D, v16.2D, v3.2D
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V6.B16
+	VBIT V5.B16, V1.B16, V7.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee2e484 // fcmgt v4.2D, v4.2D, v2.2D
+	WORD $0x6ee3e4a5 // fcmgt v5.2D, v5.2D, v3.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F16
+	VBIT V4.B16, V16.B16, V6.B16
+	VBIT V5.B16, V16.B16, V7.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x4e64e442 // fcmeq v2.2D, v2.2D, v4.2D
+	WORD $0x4e65e463 // fcmeq v3.2D, v3.2D, v5.2D
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	VBIT V2.B16, V16.B16, V4.B16
+	VBIT V3.B16, V16.B16, V5.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c02 // and v2.4S, v0.4S, v16.4S
+	WORD $0x4e301c23 // and v3.4S, v1.4S, v16.4S
+	MOVD $d3c90000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ee2e602 // fcmgt v2.2D, v16.2D, v2.2D
+	WORD $0x6ee3e603 // fcmgt v3.2D, v16.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc00 // fmul v0.2D, v0.2D, v16.2D
+	WORD $0x6e70dc21 // fmul v1.2D, v1.2D, v16.2D
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// sin64NEON is sin64AVX2 with two registers for one.
+TEXT ·sin64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d3fe45f306dc9c883<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc02 // fmul v2.2D, v0.2D, v22.2D
+	WORD $0x6e76dc23 // fmul v3.2D, v1.2D, v22.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e76d442 // fadd v2.2D, v2.2D, v22.2D
+	WORD $0x4e76d463 // fadd v3.2D, v3.2D, v22.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4ef6d444 // fsub v4.2D, v2.2D, v22.2D
+	WORD $0x4ef6d465 // fsub v5.2D, v3.2D, v22.2D
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4ef6cc86 // fmls v6.2D, v4.2D, v22.2D
+	WORD $0x4ef6cca7 // fmls v7.2D, v5.2D, v22.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc88 // fmul v8.2D, v4.2D, v22.2D
+	WORD $0x6e76dca9 // fmul v9.2D, v5.2D, v22.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	VMOV V4.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	WORD $0x6ee0f91f // fneg v31.2D, v8.2D
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	WORD $0x6ee0f93f // fneg v31.2D, v9.2D
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4ee8d4ca // fsub v10.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4eb // fsub v11.2D, v7.2D, v9.2D
+	WORD $0x4ee6d54e // fsub v14.2D, v10.2D, v6.2D
+	WORD $0x4ee7d56f // fsub v15.2D, v11.2D, v7.2D
+	WORD $0x4eeed550 // fsub v16.2D, v10.2D, v14.2D
+	WORD $0x4eefd571 // fsub v17.2D, v11.2D, v15.2D
+	WORD $0x4ef0d4c6 // fsub v6.2D, v6.2D, v16.2D
+	WORD $0x4ef1d4e7 // fsub v7.2D, v7.2D, v17.2D
+	WORD $0x4e6ed508 // fadd v8.2D, v8.2D, v14.2D
+	WORD $0x4e6fd529 // fadd v9.2D, v9.2D, v15.2D
+	WORD $0x4ee8d4c6 // fsub v6.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4e7 // fsub v7.2D, v7.2D, v9.2D
+	WORD $0x4eecd4c6 // fsub v6.2D, v6.2D, v12.2D
+	WORD $0x4eedd4e7 // fsub v7.2D, v7.2D, v13.2D
+	MOVD $db91f1976b7ed900b<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4ef6cc86 // fmls v6.2D, v4.2D, v22.2D
+	WORD $0x4ef6cca7 // fmls v7.2D, v5.2D, v22.2D
+	WORD $0x6e6add44 // fmul v4.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd65 // fmul v5.2D, v11.2D, v11.2D
+	WORD $0x4f7f5448 // shl v8, v2, #63
+	WORD $0x4f7f5469 // shl v9, v3, #63
+	WORD $0x4f410508 // sshr v8, v8, #63
+	WORD $0x4f410529 // sshr v9, v9, #63
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc8c // fmul v12.2D, v4.2D, v22.2D
+	WORD $0x6e76dcad // fmul v13.2D, v5.2D, v22.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	WORD $0x4eecd5ce // fsub v14.2D, v14.2D, v12.2D
+	WORD $0x4eedd5ef // fsub v15.2D, v15.2D, v13.2D
+	MOVD $dbda907d7aebd5e3d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3e21eeb68b109173<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $dbe927e4fa17a41b4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3efa01a019f4e867<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $dbf56c16c16c16966<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fa5555555555555<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e64dc92 // fmul v18.2D, v4.2D, v4.2D
+	WORD $0x6e65dcb3 // fmul v19.2D, v5.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	WORD $0x4eeed694 // fsub v20.2D, v20.2D, v14.2D
+	WORD $0x4eefd6b5 // fsub v21.2D, v21.2D, v15.2D
+	WORD $0x4eecd68c // fsub v12.2D, v20.2D, v12.2D
+	WORD $0x4eedd6ad // fsub v13.2D, v21.2D, v13.2D
+	VMOV V12.B16, V31.B16
+	WORD $0x4e70ce5f // fmla v31.2D, v18.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e71ce7f // fmla v31.2D, v19.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4eecccdf // fmls v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4eedccff // fmls v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4e6ed58c // fadd v12.2D, v12.2D, v14.2D
+	WORD $0x4e6fd5ad // fadd v13.2D, v13.2D, v15.2D
+	MOVD $d3de5e0af186af739<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $dbe5ae600a926c89a<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3ec71de37961e4c6<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $dbf2a01a019e8357d<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f81111111110bb1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $dbfc5555555555555<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e6edc8e // fmul v14.2D, v4.2D, v14.2D
+	WORD $0x6e6fdcaf // fmul v15.2D, v5.2D, v15.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc84 // fmul v4.2D, v4.2D, v22.2D
+	WORD $0x6e76dca5 // fmul v5.2D, v5.2D, v22.2D
+	VMOV V6.B16, V16.B16
+	VMOV V7.B16, V17.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4ef0cc9f // fmls v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4ef1ccbf // fmls v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	VMOV V14.B16, V4.B16
+	VMOV V15.B16, V5.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cd5f // fmla v31.2D, v10.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e65cd7f // fmla v31.2D, v11.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x4e6ad484 // fadd v4.2D, v4.2D, v10.2D
+	WORD $0x4e6bd4a5 // fadd v5.2D, v5.2D, v11.2D
+	VBIT V8.B16, V12.B16, V4.B16
+	VBIT V9.B16, V13.B16, V5.B16
+	WORD $0x4f7e5442 // shl v2, v2, #62
+	WORD $0x4f7e5463 // shl v3, v3, #62
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e361c42 // and v2.4S, v2.4S, v22.4S
+	WORD $0x4e361c63 // and v3.4S, v3.4S, v22.4S
+	WORD $0x6e221c82 // eor v2.4S, v4.4S, v2.4S
+	WORD $0x6e231ca3 // eor v3.4S, v5.4S, v3.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e361c04 // and v4.4S, v0.4S, v22.4S
+	WORD $0x4e361c25 // and v5.4S, v1.4S, v22.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6ee4e6c4 // fcmgt v4.2D, v22.2D, v4.2D
+	WORD $0x6ee5e6c5 // fcmgt v5.2D, v22.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc00 // fmul v0.2D, v0.2D, v22.2D
+	WORD $0x6e76dc21 // fmul v1.2D, v1.2D, v22.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// cos64NEON is cos64AVX2 with two registers for one.
+TEXT ·cos64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d3fe45f306dc9c883<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc02 // fmul v2.2D, v0.2D, v20.2D
+	WORD $0x6e74dc23 // fmul v3.2D, v1.2D, v20.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d442 // fadd v2.2D, v2.2D, v20.2D
+	WORD $0x4e74d463 // fadd v3.2D, v3.2D, v20.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d444 // fsub v4.2D, v2.2D, v20.2D
+	WORD $0x4ef4d465 // fsub v5.2D, v3.2D, v20.2D
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cc80 // fmls v0.2D, v4.2D, v20.2D
+	WORD $0x4ef4cca1 // fmls v1.2D, v5.2D, v20.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc86 // fmul v6.2D, v4.2D, v20.2D
+	WORD $0x6e74dca7 // fmul v7.2D, v5.2D, v20.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	WORD $0x6ee0f8df // fneg v31.2D, v6.2D
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	WORD $0x6ee0f8ff // fneg v31.2D, v7.2D
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x4ee6d408 // fsub v8.2D, v0.2D, v6.2D
+	WORD $0x4ee7d429 // fsub v9.2D, v1.2D, v7.2D
+	WORD $0x4ee0d50c // fsub v12.2D, v8.2D, v0.2D
+	WORD $0x4ee1d52d // fsub v13.2D, v9.2D, v1.2D
+	WORD $0x4eecd50e // fsub v14.2D, v8.2D, v12.2D
+	WORD $0x4eedd52f // fsub v15.2D, v9.2D, v13.2D
+	WORD $0x4eeed400 // fsub v0.2D, v0.2D, v14.2D
+	WORD $0x4eefd421 // fsub v1.2D, v1.2D, v15.2D
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6dd4e7 // fadd v7.2D, v7.2D, v13.2D
+	WORD $0x4ee6d400 // fsub v0.2D, v0.2D, v6.2D
+	WORD $0x4ee7d421 // fsub v1.2D, v1.2D, v7.2D
+	WORD $0x4eead400 // fsub v0.2D, v0.2D, v10.2D
+	WORD $0x4eebd421 // fsub v1.2D, v1.2D, v11.2D
+	MOVD $db91f1976b7ed900b<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cc80 // fmls v0.2D, v4.2D, v20.2D
+	WORD $0x4ef4cca1 // fmls v1.2D, v5.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d442 // fadd v2.2D, v2.2D, v20.2D
+	WORD $0x4e74d463 // fadd v3.2D, v3.2D, v20.2D
+	WORD $0x6e68dd04 // fmul v4.2D, v8.2D, v8.2D
+	WORD $0x6e69dd25 // fmul v5.2D, v9.2D, v9.2D
+	WORD $0x4f7f5446 // shl v6, v2, #63
+	WORD $0x4f7f5467 // shl v7, v3, #63
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc8a // fmul v10.2D, v4.2D, v20.2D
+	WORD $0x6e74dcab // fmul v11.2D, v5.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x4eead58c // fsub v12.2D, v12.2D, v10.2D
+	WORD $0x4eebd5ad // fsub v13.2D, v13.2D, v11.2D
+	MOVD $dbda907d7aebd5e3d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $d3e21eeb68b109173<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $dbe927e4fa17a41b4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3efa01a019f4e867<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $dbf56c16c16c16966<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fa5555555555555<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecc9f // fmla v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fccbf // fmla v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e64dc90 // fmul v16.2D, v4.2D, v4.2D
+	WORD $0x6e65dcb1 // fmul v17.2D, v5.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	WORD $0x4eecd652 // fsub v18.2D, v18.2D, v12.2D
+	WORD $0x4eedd673 // fsub v19.2D, v19.2D, v13.2D
+	WORD $0x4eead64a // fsub v10.2D, v18.2D, v10.2D
+	WORD $0x4eebd66b // fsub v11.2D, v19.2D, v11.2D
+	VMOV V10.B16, V31.B16
+	WORD $0x4e6ece1f // fmla v31.2D, v16.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e6fce3f // fmla v31.2D, v17.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4eeacc1f // fmls v31.2D, v0.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4eebcc3f // fmls v31.2D, v1.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x4e6cd54a // fadd v10.2D, v10.2D, v12.2D
+	WORD $0x4e6dd56b // fadd v11.2D, v11.2D, v13.2D
+	MOVD $d3de5e0af186af739<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $dbe5ae600a926c89a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ec71de37961e4c6<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbf2a01a019e8357d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f81111111110bb1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfc5555555555555<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6cdc8c // fmul v12.2D, v4.2D, v12.2D
+	WORD $0x6e6ddcad // fmul v13.2D, v5.2D, v13.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc84 // fmul v4.2D, v4.2D, v20.2D
+	WORD $0x6e74dca5 // fmul v5.2D, v5.2D, v20.2D
+	VMOV V0.B16, V14.B16
+	VMOV V1.B16, V15.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4eeecc9f // fmls v31.2D, v4.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4eefccbf // fmls v31.2D, v5.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e60cd1f // fmla v31.2D, v8.2D, v0.2D
+	VMOV V31.B16, V0.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e61cd3f // fmla v31.2D, v9.2D, v1.2D
+	VMOV V31.B16, V1.B16
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e69d421 // fadd v1.2D, v1.2D, v9.2D
+	VBIT V6.B16, V10.B16, V0.B16
+	VBIT V7.B16, V11.B16, V1.B16
+	WORD $0x4f7e5442 // shl v2, v2, #62
+	WORD $0x4f7e5463 // shl v3, v3, #62
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c42 // and v2.4S, v2.4S, v20.4S
+	WORD $0x4e341c63 // and v3.4S, v3.4S, v20.4S
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// tan64NEON is tan64AVX2 with two registers for one.
+TEXT ·tan64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d3fe45f306dc9c883<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc02 // fmul v2.2D, v0.2D, v20.2D
+	WORD $0x6e74dc23 // fmul v3.2D, v1.2D, v20.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d442 // fadd v2.2D, v2.2D, v20.2D
+	WORD $0x4e74d463 // fadd v3.2D, v3.2D, v20.2D
+	MOVD $d4338000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d444 // fsub v4.2D, v2.2D, v20.2D
+	WORD $0x4ef4d465 // fsub v5.2D, v3.2D, v20.2D
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cc86 // fmls v6.2D, v4.2D, v20.2D
+	WORD $0x4ef4cca7 // fmls v7.2D, v5.2D, v20.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc88 // fmul v8.2D, v4.2D, v20.2D
+	WORD $0x6e74dca9 // fmul v9.2D, v5.2D, v20.2D
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	VMOV V4.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	WORD $0x6ee0f91f // fneg v31.2D, v8.2D
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	WORD $0x6ee0f93f // fneg v31.2D, v9.2D
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4ee8d4ca // fsub v10.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4eb // fsub v11.2D, v7.2D, v9.2D
+	WORD $0x4ee6d54e // fsub v14.2D, v10.2D, v6.2D
+	WORD $0x4ee7d56f // fsub v15.2D, v11.2D, v7.2D
+	WORD $0x4eeed550 // fsub v16.2D, v10.2D, v14.2D
+	WORD $0x4eefd571 // fsub v17.2D, v11.2D, v15.2D
+	WORD $0x4ef0d4c6 // fsub v6.2D, v6.2D, v16.2D
+	WORD $0x4ef1d4e7 // fsub v7.2D, v7.2D, v17.2D
+	WORD $0x4e6ed508 // fadd v8.2D, v8.2D, v14.2D
+	WORD $0x4e6fd529 // fadd v9.2D, v9.2D, v15.2D
+	WORD $0x4ee8d4c6 // fsub v6.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4e7 // fsub v7.2D, v7.2D, v9.2D
+	WORD $0x4eecd4c6 // fsub v6.2D, v6.2D, v12.2D
+	WORD $0x4eedd4e7 // fsub v7.2D, v7.2D, v13.2D
+	MOVD $db91f1976b7ed900b<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cc86 // fmls v6.2D, v4.2D, v20.2D
+	WORD $0x4ef4cca7 // fmls v7.2D, v5.2D, v20.2D
+	WORD $0x6e6add44 // fmul v4.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd65 // fmul v5.2D, v11.2D, v11.2D
+	MOVD $d3de5e0af186af739<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $dbe5ae600a926c89a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3ec71de37961e4c6<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $dbf2a01a019e8357d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f81111111110bb1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $dbfc5555555555555<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68dc88 // fmul v8.2D, v4.2D, v8.2D
+	WORD $0x6e69dca9 // fmul v9.2D, v5.2D, v9.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc8c // fmul v12.2D, v4.2D, v20.2D
+	WORD $0x6e74dcad // fmul v13.2D, v5.2D, v20.2D
+	VMOV V6.B16, V14.B16
+	VMOV V7.B16, V15.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4eeecd9f // fmls v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4eefcdbf // fmls v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e68cd5f // fmla v31.2D, v10.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e69cd7f // fmla v31.2D, v11.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x4e6ad508 // fadd v8.2D, v8.2D, v10.2D
+	WORD $0x4e6bd529 // fadd v9.2D, v9.2D, v11.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc8c // fmul v12.2D, v4.2D, v20.2D
+	WORD $0x6e74dcad // fmul v13.2D, v5.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	WORD $0x4eecd5ce // fsub v14.2D, v14.2D, v12.2D
+	WORD $0x4eedd5ef // fsub v15.2D, v15.2D, v13.2D
+	MOVD $dbda907d7aebd5e3d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3e21eeb68b109173<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $dbe927e4fa17a41b4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3efa01a019f4e867<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $dbf56c16c16c16966<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fa5555555555555<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e64dc84 // fmul v4.2D, v4.2D, v4.2D
+	WORD $0x6e65dca5 // fmul v5.2D, v5.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	WORD $0x4eeed652 // fsub v18.2D, v18.2D, v14.2D
+	WORD $0x4eefd673 // fsub v19.2D, v19.2D, v15.2D
+	WORD $0x4eecd64c // fsub v12.2D, v18.2D, v12.2D
+	WORD $0x4eedd66d // fsub v13.2D, v19.2D, v13.2D
+	VMOV V12.B16, V31.B16
+	WORD $0x4e70cc9f // fmla v31.2D, v4.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e71ccbf // fmla v31.2D, v5.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4ee4ccdf // fmls v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4ee5ccff // fmls v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x4e6ed484 // fadd v4.2D, v4.2D, v14.2D
+	WORD $0x4e6fd4a5 // fadd v5.2D, v5.2D, v15.2D
+	WORD $0x4f7f5442 // shl v2, v2, #63
+	WORD $0x4f7f5463 // shl v3, v3, #63
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e341d08 // eor v8.4S, v8.4S, v20.4S
+	WORD $0x6e341d29 // eor v9.4S, v9.4S, v20.4S
+	VBIT V2.B16, V8.B16, V4.B16
+	VBIT V3.B16, V9.B16, V5.B16
+	WORD $0x6e64fcc2 // fdiv v2.2D, v6.2D, v4.2D
+	WORD $0x6e65fce3 // fdiv v3.2D, v7.2D, v5.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c04 // and v4.4S, v0.4S, v20.4S
+	WORD $0x4e341c25 // and v5.4S, v1.4S, v20.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee4e684 // fcmgt v4.2D, v20.2D, v4.2D
+	WORD $0x6ee5e685 // fcmgt v5.2D, v20.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc00 // fmul v0.2D, v0.2D, v20.2D
+	WORD $0x6e74dc21 // fmul v1.2D, v1.2D, v20.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// asin64NEON is asin64AVX2 with two registers for one.
+TEXT ·asin64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacc44 // fmls v4.2D, v2.2D, v10.2D
+	WORD $0x4eeacc65 // fmls v5.2D, v3.2D, v10.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6eeae446 // fcmgt v6.2D, v2.2D, v10.2D
+	WORD $0x6eeae467 // fcmgt v7.2D, v3.2D, v10.2D
+	WORD $0x6e62dc48 // fmul v8.2D, v2.2D, v2.2D
+	WORD $0x6e63dc69 // fmul v9.2D, v3.2D, v3.2D
+	VBIT V6.B16, V4.B16, V8.B16
+	VBIT V7.B16, V5.B16, V9.B16
+	WORD $0x6ee1f884 // fsqrt v4.2D, v4.2D
+	WORD $0x6ee1f8a5 // fsqrt v5.2D, v5.2D
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	MOVD $d3f9d72b2bc8155f8<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $dbf8e6aaa8a0a04cc<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f91d189408314ee<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f765a9c4dfcf8b2<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f852420b04b37be<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8782651caa6547<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8c9cf07674736a<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f91c4d35cf95421<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f96e8bb1c8209a2<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f9f1c71c1db0623<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fa6db6db6e31f13<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb3333333332eca<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x6e68dc48 // fmul v8.2D, v2.2D, v8.2D
+	WORD $0x6e69dc69 // fmul v9.2D, v3.2D, v9.2D
+	VMOV V2.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eeacd02 // fmls v2.2D, v8.2D, v10.2D
+	WORD $0x4eeacd23 // fmls v3.2D, v9.2D, v10.2D
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e6ad442 // fadd v2.2D, v2.2D, v10.2D
+	WORD $0x4e6ad463 // fadd v3.2D, v3.2D, v10.2D
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	VBIT V6.B16, V2.B16, V4.B16
+	VBIT V7.B16, V3.B16, V5.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	WORD $0x4ea21c82 // orr v2.4S, v4.4S, v2.4S
+	WORD $0x4ea31ca3 // orr v3.4S, v5.4S, v3.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ee4e544 // fcmgt v4.2D, v10.2D, v4.2D
+	WORD $0x6ee5e545 // fcmgt v5.2D, v10.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e6adc00 // fmul v0.2D, v0.2D, v10.2D
+	WORD $0x6e6adc21 // fmul v1.2D, v1.2D, v10.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// acos64NEON is acos64AVX2 with two registers for one.
+TEXT ·acos64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc44 // fmls v4.2D, v2.2D, v12.2D
+	WORD $0x4eeccc65 // fmls v5.2D, v3.2D, v12.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece446 // fcmgt v6.2D, v2.2D, v12.2D
+	WORD $0x6eece467 // fcmgt v7.2D, v3.2D, v12.2D
+	WORD $0x6e62dc48 // fmul v8.2D, v2.2D, v2.2D
+	WORD $0x6e63dc69 // fmul v9.2D, v3.2D, v3.2D
+	VBIT V6.B16, V4.B16, V8.B16
+	VBIT V7.B16, V5.B16, V9.B16
+	WORD $0x6ee1f884 // fsqrt v4.2D, v4.2D
+	WORD $0x6ee1f8a5 // fsqrt v5.2D, v5.2D
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	MOVD $d3f9d72b2bc8155f8<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $dbf8e6aaa8a0a04cc<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f91d189408314ee<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f765a9c4dfcf8b2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f852420b04b37be<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8782651caa6547<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8c9cf07674736a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f91c4d35cf95421<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f96e8bb1c8209a2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f9f1c71c1db0623<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fa6db6db6e31f13<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb3333333332eca<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x6e68dc48 // fmul v8.2D, v2.2D, v8.2D
+	WORD $0x6e69dc69 // fmul v9.2D, v3.2D, v9.2D
+	VMOV V2.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ee0e442 // fcmgt v2.2D, v2.2D, v0.2D
+	WORD $0x6ee1e463 // fcmgt v3.2D, v3.2D, v1.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01d00 // orr v0.4S, v8.4S, v0.4S
+	WORD $0x4ea11d21 // orr v1.4S, v9.4S, v1.4S
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eecd400 // fsub v0.2D, v0.2D, v12.2D
+	WORD $0x4eecd421 // fsub v1.2D, v1.2D, v12.2D
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ee0d480 // fsub v0.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a1 // fsub v1.2D, v5.2D, v1.2D
+	WORD $0x4e68d504 // fadd v4.2D, v8.2D, v8.2D
+	WORD $0x4e69d525 // fadd v5.2D, v9.2D, v9.2D
+	MOVD $d3ca1a62633145c07<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eecd488 // fsub v8.2D, v4.2D, v12.2D
+	WORD $0x4eecd4a9 // fsub v9.2D, v5.2D, v12.2D
+	MOVD $d400921fb54442d18<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
+	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
+	VBIT V2.B16, V8.B16, V4.B16
+	VBIT V3.B16, V9.B16, V5.B16
+	VBIT V6.B16, V4.B16, V0.B16
+	VBIT V7.B16, V5.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// atan64NEON is atan64AVX2 with two registers for one.
+TEXT ·atan64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece444 // fcmgt v4.2D, v2.2D, v12.2D
+	WORD $0x6eece465 // fcmgt v5.2D, v3.2D, v12.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e62fcc6 // fdiv v6.2D, v6.2D, v2.2D
+	WORD $0x6e63fce7 // fdiv v7.2D, v7.2D, v3.2D
+	VBIT V4.B16, V6.B16, V2.B16
+	VBIT V5.B16, V7.B16, V3.B16
+	MOVD $d3fe51eb851eb851f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece446 // fcmgt v6.2D, v2.2D, v12.2D
+	WORD $0x6eece467 // fcmgt v7.2D, v3.2D, v12.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eecd448 // fsub v8.2D, v2.2D, v12.2D
+	WORD $0x4eecd469 // fsub v9.2D, v3.2D, v12.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd44a // fadd v10.2D, v2.2D, v12.2D
+	WORD $0x4e6cd46b // fadd v11.2D, v3.2D, v12.2D
+	WORD $0x6e6afd08 // fdiv v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bfd29 // fdiv v9.2D, v9.2D, v11.2D
+	VBIT V6.B16, V8.B16, V2.B16
+	VBIT V7.B16, V9.B16, V3.B16
+	WORD $0x6e62dc48 // fmul v8.2D, v2.2D, v2.2D
+	WORD $0x6e63dc69 // fmul v9.2D, v3.2D, v3.2D
+	MOVD $dbf6248d20ae7d574<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3f83e152718244cf<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbf95bf9c6c21fdd5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa09b8f441bef69<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfa4e15a0944be5d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa80401618119aa<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfaae04568d3c0e1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fae1b852854077a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfb110ef49c982da<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fb3b138b4ad4bf7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfb745d1586379c0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fbc71c71baa11ac<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfc249249247adbe<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc999999999976c<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $dbfd5555555555555<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x6e68dc48 // fmul v8.2D, v2.2D, v8.2D
+	WORD $0x6e69dc69 // fmul v9.2D, v3.2D, v9.2D
+	VMOV V2.B16, V31.B16
+	WORD $0x4e68cd5f // fmla v31.2D, v10.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e69cd7f // fmla v31.2D, v11.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3c81a62633145c07<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd502 // fadd v2.2D, v8.2D, v12.2D
+	WORD $0x4e6cd523 // fadd v3.2D, v9.2D, v12.2D
+	MOVD $d3fe921fb54442d18<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd442 // fadd v2.2D, v2.2D, v12.2D
+	WORD $0x4e6cd463 // fadd v3.2D, v3.2D, v12.2D
+	VBIT V6.B16, V2.B16, V8.B16
+	VBIT V7.B16, V3.B16, V9.B16
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eecd502 // fsub v2.2D, v8.2D, v12.2D
+	WORD $0x4eecd523 // fsub v3.2D, v9.2D, v12.2D
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee2d4c2 // fsub v2.2D, v6.2D, v2.2D
+	WORD $0x4ee3d4e3 // fsub v3.2D, v7.2D, v3.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VBIT V4.B16, V2.B16, V6.B16
+	VBIT V5.B16, V3.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	WORD $0x4ea21cc2 // orr v2.4S, v6.4S, v2.4S
+	WORD $0x4ea31ce3 // orr v3.4S, v7.4S, v3.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ee4e584 // fcmgt v4.2D, v12.2D, v4.2D
+	WORD $0x6ee5e585 // fcmgt v5.2D, v12.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc00 // fmul v0.2D, v0.2D, v12.2D
+	WORD $0x6e6cdc21 // fmul v1.2D, v1.2D, v12.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// sinh64NEON is sinh64AVX2 with two registers for one.
+TEXT ·sinh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee2e49f // fcmgt v31.2D, v4.2D, v2.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee3e4bf // fcmgt v31.2D, v5.2D, v3.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee6e49f // fcmgt v31.2D, v4.2D, v6.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee7e4bf // fcmgt v31.2D, v5.2D, v7.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdcc4 // fmul v4.2D, v6.2D, v12.2D
+	WORD $0x6e6cdce5 // fmul v5.2D, v7.2D, v12.2D
+	WORD $0x4e618884 // frintn v4.2D, v4.2D
+	WORD $0x4e6188a5 // frintn v5.2D, v5.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eeccc86 // fmls v6.2D, v4.2D, v12.2D
+	WORD $0x4eeccca7 // fmls v7.2D, v5.2D, v12.2D
+	WORD $0x6e66dcc8 // fmul v8.2D, v6.2D, v6.2D
+	WORD $0x6e67dce9 // fmul v9.2D, v7.2D, v7.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	WORD $0x4e66d506 // fadd v6.2D, v8.2D, v6.2D
+	WORD $0x4e67d527 // fadd v7.2D, v9.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6cd4e7 // fadd v7.2D, v7.2D, v12.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6cd4a5 // fadd v5.2D, v5.2D, v12.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc88 // fmul v8.2D, v4.2D, v12.2D
+	WORD $0x6e6cdca9 // fmul v9.2D, v5.2D, v12.2D
+	WORD $0x4e619908 // frintm v8.2D, v8.2D
+	WORD $0x4e619929 // frintm v9.2D, v9.2D
+	WORD $0x4ee8d484 // fsub v4.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a5 // fsub v5.2D, v5.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd508 // fadd v8.2D, v8.2D, v12.2D
+	WORD $0x4e6cd529 // fadd v9.2D, v9.2D, v12.2D
+	WORD $0x4f745508 // shl v8, v8, #52
+	WORD $0x4f745529 // shl v9, v9, #52
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6cd4a5 // fadd v5.2D, v5.2D, v12.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dcc4 // fmul v4.2D, v6.2D, v4.2D
+	WORD $0x6e65dce5 // fmul v5.2D, v7.2D, v5.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64fcc6 // fdiv v6.2D, v6.2D, v4.2D
+	WORD $0x6e65fce7 // fdiv v7.2D, v7.2D, v5.2D
+	WORD $0x4ee6d484 // fsub v4.2D, v4.2D, v6.2D
+	WORD $0x4ee7d4a5 // fsub v5.2D, v5.2D, v7.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c06 // and v6.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c27 // and v7.4S, v1.4S, v12.4S
+	WORD $0x4ea61c84 // orr v4.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca5 // orr v5.4S, v5.4S, v7.4S
+	WORD $0x6e60dc06 // fmul v6.2D, v0.2D, v0.2D
+	WORD $0x6e61dc27 // fmul v7.2D, v1.2D, v1.2D
+	WORD $0x6e66dc08 // fmul v8.2D, v0.2D, v6.2D
+	WORD $0x6e67dc29 // fmul v9.2D, v1.2D, v7.2D
+	MOVD $d3d6b41232cf9950f<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3de611cb330c1fe8<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3e5ae6460fae3728<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ec71de3a4e14f40<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f2a01a01a01ee70<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3f811111111110fd<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fc5555555555555<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e66cd5f // fmla v31.2D, v10.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e67cd7f // fmla v31.2D, v11.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eece442 // fcmgt v2.2D, v2.2D, v12.2D
+	WORD $0x6eece463 // fcmgt v3.2D, v3.2D, v12.2D
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e402 // fcmeq v2.2D, v0.2D, v0.2D
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e423 // fcmeq v3.2D, v1.2D, v1.2D
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ee2e582 // fcmgt v2.2D, v12.2D, v2.2D
+	WORD $0x6ee3e583 // fcmgt v3.2D, v12.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e6cdc00 // fmul v0.2D, v0.2D, v12.2D
+	WORD $0x6e6cdc21 // fmul v1.2D, v1.2D, v12.2D
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// cosh64NEON is cosh64AVX2 with two registers for one.
+TEXT ·cosh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee0e45f // fcmgt v31.2D, v2.2D, v0.2D
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee1e47f // fcmgt v31.2D, v3.2D, v1.2D
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ee4e45f // fcmgt v31.2D, v2.2D, v4.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e47f // fcmgt v31.2D, v3.2D, v5.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc80 // fmul v0.2D, v4.2D, v8.2D
+	WORD $0x6e68dca1 // fmul v1.2D, v5.2D, v8.2D
+	WORD $0x4e618800 // frintn v0.2D, v0.2D
+	WORD $0x4e618821 // frintn v1.2D, v1.2D
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ee8cc02 // fmls v2.2D, v0.2D, v8.2D
+	WORD $0x4ee8cc23 // fmls v3.2D, v1.2D, v8.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ee8cc02 // fmls v2.2D, v0.2D, v8.2D
+	WORD $0x4ee8cc23 // fmls v3.2D, v1.2D, v8.2D
+	WORD $0x6e62dc44 // fmul v4.2D, v2.2D, v2.2D
+	WORD $0x6e63dc65 // fmul v5.2D, v3.2D, v3.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	WORD $0x4e62d482 // fadd v2.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a3 // fadd v3.2D, v5.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e68d463 // fadd v3.2D, v3.2D, v8.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e68d421 // fadd v1.2D, v1.2D, v8.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc04 // fmul v4.2D, v0.2D, v8.2D
+	WORD $0x6e68dc25 // fmul v5.2D, v1.2D, v8.2D
+	WORD $0x4e619884 // frintm v4.2D, v4.2D
+	WORD $0x4e6198a5 // frintm v5.2D, v5.2D
+	WORD $0x4ee4d400 // fsub v0.2D, v0.2D, v4.2D
+	WORD $0x4ee5d421 // fsub v1.2D, v1.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e68d4a5 // fadd v5.2D, v5.2D, v8.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e68d421 // fadd v1.2D, v1.2D, v8.2D
+	WORD $0x4f745400 // shl v0, v0, #52
+	WORD $0x4f745421 // shl v1, v1, #52
+	WORD $0x6e60dc40 // fmul v0.2D, v2.2D, v0.2D
+	WORD $0x6e61dc61 // fmul v1.2D, v3.2D, v1.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e60fc42 // fdiv v2.2D, v2.2D, v0.2D
+	WORD $0x6e61fc63 // fdiv v3.2D, v3.2D, v1.2D
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// asinh64NEON is asinh64AVX2 with two registers for one.
+TEXT ·asinh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	WORD $0x6e62dc44 // fmul v4.2D, v2.2D, v2.2D
+	WORD $0x6e63dc65 // fmul v5.2D, v3.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d486 // fadd v6.2D, v4.2D, v20.2D
+	WORD $0x4e74d4a7 // fadd v7.2D, v5.2D, v20.2D
+	WORD $0x6ee1f8c6 // fsqrt v6.2D, v6.2D
+	WORD $0x6ee1f8e7 // fsqrt v7.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d4c6 // fadd v6.2D, v6.2D, v20.2D
+	WORD $0x4e74d4e7 // fadd v7.2D, v7.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6e66fd06 // fdiv v6.2D, v8.2D, v6.2D
+	WORD $0x6e67fd27 // fdiv v7.2D, v9.2D, v7.2D
+	VMOV V2.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d58f0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e446 // fcmgt v6.2D, v2.2D, v20.2D
+	WORD $0x6ef4e467 // fcmgt v7.2D, v3.2D, v20.2D
+	VBIT V6.B16, V2.B16, V4.B16
+	VBIT V7.B16, V3.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d486 // fadd v6.2D, v4.2D, v20.2D
+	WORD $0x4e74d4a7 // fadd v7.2D, v5.2D, v20.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef484c8 // sub v8.2D, v6.2D, v20.2D
+	WORD $0x6ef484e9 // sub v9.2D, v7.2D, v20.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ee8854a // sub v10.2D, v10.2D, v8.2D
+	WORD $0x6ee9856b // sub v11.2D, v11.2D, v9.2D
+	WORD $0x6e6adc8c // fmul v12.2D, v4.2D, v10.2D
+	WORD $0x6e6bdcad // fmul v13.2D, v5.2D, v11.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd4a // fmul v10.2D, v10.2D, v20.2D
+	WORD $0x6e74dd6b // fmul v11.2D, v11.2D, v20.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d54a // fadd v10.2D, v10.2D, v20.2D
+	WORD $0x4e74d56b // fadd v11.2D, v11.2D, v20.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd8a // fmla v10.2D, v12.2D, v20.2D
+	WORD $0x4e74cdab // fmla v11.2D, v13.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef48508 // add v8.2D, v8.2D, v20.2D
+	WORD $0x4ef48529 // add v9.2D, v9.2D, v20.2D
+	WORD $0x6f4c0508 // ushr v8, v8, #52
+	WORD $0x6f4c0529 // ushr v9, v9, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d08 // orr v8.4S, v8.4S, v20.4S
+	WORD $0x4eb41d29 // orr v9.4S, v9.4S, v20.4S
+	MOVD $d43300000000003ff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d508 // fsub v8.2D, v8.2D, v20.2D
+	WORD $0x4ef4d529 // fsub v9.2D, v9.2D, v20.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d54c // fadd v12.2D, v10.2D, v20.2D
+	WORD $0x4e74d56d // fadd v13.2D, v11.2D, v20.2D
+	WORD $0x6e6cfd4c // fdiv v12.2D, v10.2D, v12.2D
+	WORD $0x6e6dfd6d // fdiv v13.2D, v11.2D, v13.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd50 // fmul v16.2D, v10.2D, v20.2D
+	WORD $0x6e74dd71 // fmul v17.2D, v11.2D, v20.2D
+	WORD $0x6e6ade10 // fmul v16.2D, v16.2D, v10.2D
+	WORD $0x6e6bde31 // fmul v17.2D, v17.2D, v11.2D
+	WORD $0x4e6ed60e // fadd v14.2D, v16.2D, v14.2D
+	WORD $0x4e6fd62f // fadd v15.2D, v17.2D, v15.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd12 // fmul v18.2D, v8.2D, v20.2D
+	WORD $0x6e74dd33 // fmul v19.2D, v9.2D, v20.2D
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ccddf // fmla v31.2D, v14.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e6dcdff // fmla v31.2D, v15.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4eecd60c // fsub v12.2D, v16.2D, v12.2D
+	WORD $0x4eedd62d // fsub v13.2D, v17.2D, v13.2D
+	WORD $0x4eecd54a // fsub v10.2D, v10.2D, v12.2D
+	WORD $0x4eedd56b // fsub v11.2D, v11.2D, v13.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd0a // fmla v10.2D, v8.2D, v20.2D
+	WORD $0x4e74cd2b // fmla v11.2D, v9.2D, v20.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e66e69f // fcmge v31.2D, v20.2D, v6.2D
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x6e67e69f // fcmge v31.2D, v20.2D, v7.2D
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	VBIT V8.B16, V4.B16, V10.B16
+	VBIT V9.B16, V5.B16, V11.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee6e508 // fcmgt v8.2D, v8.2D, v6.2D
+	WORD $0x6ee7e529 // fcmgt v9.2D, v9.2D, v7.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V8.B16, V20.B16, V10.B16
+	VBIT V9.B16, V20.B16, V11.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x4e68e4c6 // fcmeq v6.2D, v6.2D, v8.2D
+	WORD $0x4e69e4e7 // fcmeq v7.2D, v7.2D, v9.2D
+	VMOV V10.B16, V8.B16
+	VMOV V11.B16, V9.B16
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V8.B16
+	VBIT V7.B16, V20.B16, V9.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c86 // and v6.4S, v4.4S, v20.4S
+	WORD $0x4e341ca7 // and v7.4S, v5.4S, v20.4S
+	MOVD $d3c90000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee6e686 // fcmgt v6.2D, v20.2D, v6.2D
+	WORD $0x6ee7e687 // fcmgt v7.2D, v20.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc84 // fmul v4.2D, v4.2D, v20.2D
+	WORD $0x6e74dca5 // fmul v5.2D, v5.2D, v20.2D
+	VBIT V6.B16, V4.B16, V8.B16
+	VBIT V7.B16, V5.B16, V9.B16
+	MOVD $d58f0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e442 // fcmgt v2.2D, v2.2D, v20.2D
+	WORD $0x6ef4e463 // fcmgt v3.2D, v3.2D, v20.2D
+	MOVD $d3fe62e42fefa39ef<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d504 // fadd v4.2D, v8.2D, v20.2D
+	WORD $0x4e74d525 // fadd v5.2D, v9.2D, v20.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	WORD $0x4ea21cc2 // orr v2.4S, v6.4S, v2.4S
+	WORD $0x4ea31ce3 // orr v3.4S, v7.4S, v3.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c04 // and v4.4S, v0.4S, v20.4S
+	WORD $0x4e341c25 // and v5.4S, v1.4S, v20.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee4e684 // fcmgt v4.2D, v20.2D, v4.2D
+	WORD $0x6ee5e685 // fcmgt v5.2D, v20.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc00 // fmul v0.2D, v0.2D, v20.2D
+	WORD $0x6e74dc21 // fmul v1.2D, v1.2D, v20.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// acosh64NEON is acosh64AVX2 with two registers for one.
+TEXT ·acosh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2d402 // fsub v2.2D, v0.2D, v18.2D
+	WORD $0x4ef2d423 // fsub v3.2D, v1.2D, v18.2D
+	WORD $0x4e62d444 // fadd v4.2D, v2.2D, v2.2D
+	WORD $0x4e63d465 // fadd v5.2D, v3.2D, v3.2D
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	WORD $0x6ee1f8c4 // fsqrt v4.2D, v6.2D
+	WORD $0x6ee1f8e5 // fsqrt v5.2D, v7.2D
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	MOVD $d58f0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ef2e404 // fcmgt v4.2D, v0.2D, v18.2D
+	WORD $0x6ef2e425 // fcmgt v5.2D, v1.2D, v18.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d444 // fadd v4.2D, v2.2D, v18.2D
+	WORD $0x4e72d465 // fadd v5.2D, v3.2D, v18.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ef28486 // sub v6.2D, v4.2D, v18.2D
+	WORD $0x6ef284a7 // sub v7.2D, v5.2D, v18.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321cc6 // and v6.4S, v6.4S, v18.4S
+	WORD $0x4e321ce7 // and v7.4S, v7.4S, v18.4S
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee68508 // sub v8.2D, v8.2D, v6.2D
+	WORD $0x6ee78529 // sub v9.2D, v9.2D, v7.2D
+	WORD $0x6e68dc4a // fmul v10.2D, v2.2D, v8.2D
+	WORD $0x6e69dc6b // fmul v11.2D, v3.2D, v9.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dd08 // fmul v8.2D, v8.2D, v18.2D
+	WORD $0x6e72dd29 // fmul v9.2D, v9.2D, v18.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d508 // fadd v8.2D, v8.2D, v18.2D
+	WORD $0x4e72d529 // fadd v9.2D, v9.2D, v18.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72cd48 // fmla v8.2D, v10.2D, v18.2D
+	WORD $0x4e72cd69 // fmla v9.2D, v11.2D, v18.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef284c6 // add v6.2D, v6.2D, v18.2D
+	WORD $0x4ef284e7 // add v7.2D, v7.2D, v18.2D
+	WORD $0x6f4c04c6 // ushr v6, v6, #52
+	WORD $0x6f4c04e7 // ushr v7, v7, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb21cc6 // orr v6.4S, v6.4S, v18.4S
+	WORD $0x4eb21ce7 // orr v7.4S, v7.4S, v18.4S
+	MOVD $d43300000000003ff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2d4c6 // fsub v6.2D, v6.2D, v18.2D
+	WORD $0x4ef2d4e7 // fsub v7.2D, v7.2D, v18.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d50a // fadd v10.2D, v8.2D, v18.2D
+	WORD $0x4e72d52b // fadd v11.2D, v9.2D, v18.2D
+	WORD $0x6e6afd0a // fdiv v10.2D, v8.2D, v10.2D
+	WORD $0x6e6bfd2b // fdiv v11.2D, v9.2D, v11.2D
+	WORD $0x6e6add4c // fmul v12.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd6d // fmul v13.2D, v11.2D, v11.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ecd9f // fmla v31.2D, v12.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6fcdbf // fmla v31.2D, v13.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dd0e // fmul v14.2D, v8.2D, v18.2D
+	WORD $0x6e72dd2f // fmul v15.2D, v9.2D, v18.2D
+	WORD $0x6e68ddce // fmul v14.2D, v14.2D, v8.2D
+	WORD $0x6e69ddef // fmul v15.2D, v15.2D, v9.2D
+	WORD $0x4e6cd5cc // fadd v12.2D, v14.2D, v12.2D
+	WORD $0x4e6dd5ed // fadd v13.2D, v15.2D, v13.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dcd0 // fmul v16.2D, v6.2D, v18.2D
+	WORD $0x6e72dcf1 // fmul v17.2D, v7.2D, v18.2D
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6acd9f // fmla v31.2D, v12.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e6bcdbf // fmla v31.2D, v13.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	WORD $0x4eead5ca // fsub v10.2D, v14.2D, v10.2D
+	WORD $0x4eebd5eb // fsub v11.2D, v15.2D, v11.2D
+	WORD $0x4eead508 // fsub v8.2D, v8.2D, v10.2D
+	WORD $0x4eebd529 // fsub v9.2D, v9.2D, v11.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72ccc8 // fmla v8.2D, v6.2D, v18.2D
+	WORD $0x4e72cce9 // fmla v9.2D, v7.2D, v18.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e64e65f // fcmge v31.2D, v18.2D, v4.2D
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x6e65e65f // fcmge v31.2D, v18.2D, v5.2D
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VBIT V6.B16, V2.B16, V8.B16
+	VBIT V7.B16, V3.B16, V9.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6ee4e4c6 // fcmgt v6.2D, v6.2D, v4.2D
+	WORD $0x6ee5e4e7 // fcmgt v7.2D, v7.2D, v5.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F18
+	VBIT V6.B16, V18.B16, V8.B16
+	VBIT V7.B16, V18.B16, V9.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x4e66e484 // fcmeq v4.2D, v4.2D, v6.2D
+	WORD $0x4e67e4a5 // fcmeq v5.2D, v5.2D, v7.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VBIT V4.B16, V18.B16, V6.B16
+	VBIT V5.B16, V18.B16, V7.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321c44 // and v4.4S, v2.4S, v18.4S
+	WORD $0x4e321c65 // and v5.4S, v3.4S, v18.4S
+	MOVD $d3c90000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ee4e644 // fcmgt v4.2D, v18.2D, v4.2D
+	WORD $0x6ee5e645 // fcmgt v5.2D, v18.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dc42 // fmul v2.2D, v2.2D, v18.2D
+	WORD $0x6e72dc63 // fmul v3.2D, v3.2D, v18.2D
+	VBIT V4.B16, V2.B16, V6.B16
+	VBIT V5.B16, V3.B16, V7.B16
+	MOVD $d58f0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ef2e402 // fcmgt v2.2D, v0.2D, v18.2D
+	WORD $0x6ef2e423 // fcmgt v3.2D, v1.2D, v18.2D
+	MOVD $d3fe62e42fefa39ef<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d4c4 // fadd v4.2D, v6.2D, v18.2D
+	WORD $0x4e72d4e5 // fadd v5.2D, v7.2D, v18.2D
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ee0e640 // fcmgt v0.2D, v18.2D, v0.2D
+	WORD $0x6ee1e641 // fcmgt v1.2D, v18.2D, v1.2D
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F18
+	VBIT V0.B16, V18.B16, V2.B16
+	VBIT V1.B16, V18.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// atanh64NEON is atanh64AVX2 with two registers for one.
+TEXT ·atanh64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	WORD $0x4e62d444 // fadd v4.2D, v2.2D, v2.2D
+	WORD $0x4e63d465 // fadd v5.2D, v3.2D, v3.2D
+	WORD $0x6e62dc86 // fmul v6.2D, v4.2D, v2.2D
+	WORD $0x6e63dca7 // fmul v7.2D, v5.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ee2d508 // fsub v8.2D, v8.2D, v2.2D
+	WORD $0x4ee3d529 // fsub v9.2D, v9.2D, v3.2D
+	WORD $0x6e68fcc6 // fdiv v6.2D, v6.2D, v8.2D
+	WORD $0x6e69fce7 // fdiv v7.2D, v7.2D, v9.2D
+	WORD $0x4e66d484 // fadd v4.2D, v4.2D, v6.2D
+	WORD $0x4e67d4a5 // fadd v5.2D, v5.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d486 // fadd v6.2D, v4.2D, v20.2D
+	WORD $0x4e74d4a7 // fadd v7.2D, v5.2D, v20.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef484c8 // sub v8.2D, v6.2D, v20.2D
+	WORD $0x6ef484e9 // sub v9.2D, v7.2D, v20.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ee8854a // sub v10.2D, v10.2D, v8.2D
+	WORD $0x6ee9856b // sub v11.2D, v11.2D, v9.2D
+	WORD $0x6e6adc8c // fmul v12.2D, v4.2D, v10.2D
+	WORD $0x6e6bdcad // fmul v13.2D, v5.2D, v11.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd4a // fmul v10.2D, v10.2D, v20.2D
+	WORD $0x6e74dd6b // fmul v11.2D, v11.2D, v20.2D
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d54a // fadd v10.2D, v10.2D, v20.2D
+	WORD $0x4e74d56b // fadd v11.2D, v11.2D, v20.2D
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd8a // fmla v10.2D, v12.2D, v20.2D
+	WORD $0x4e74cdab // fmla v11.2D, v13.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef48508 // add v8.2D, v8.2D, v20.2D
+	WORD $0x4ef48529 // add v9.2D, v9.2D, v20.2D
+	WORD $0x6f4c0508 // ushr v8, v8, #52
+	WORD $0x6f4c0529 // ushr v9, v9, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d08 // orr v8.4S, v8.4S, v20.4S
+	WORD $0x4eb41d29 // orr v9.4S, v9.4S, v20.4S
+	MOVD $d43300000000003ff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d508 // fsub v8.2D, v8.2D, v20.2D
+	WORD $0x4ef4d529 // fsub v9.2D, v9.2D, v20.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d54c // fadd v12.2D, v10.2D, v20.2D
+	WORD $0x4e74d56d // fadd v13.2D, v11.2D, v20.2D
+	WORD $0x6e6cfd4c // fdiv v12.2D, v10.2D, v12.2D
+	WORD $0x6e6dfd6d // fdiv v13.2D, v11.2D, v13.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd50 // fmul v16.2D, v10.2D, v20.2D
+	WORD $0x6e74dd71 // fmul v17.2D, v11.2D, v20.2D
+	WORD $0x6e6ade10 // fmul v16.2D, v16.2D, v10.2D
+	WORD $0x6e6bde31 // fmul v17.2D, v17.2D, v11.2D
+	WORD $0x4e6ed60e // fadd v14.2D, v16.2D, v14.2D
+	WORD $0x4e6fd62f // fadd v15.2D, v17.2D, v15.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd12 // fmul v18.2D, v8.2D, v20.2D
+	WORD $0x6e74dd33 // fmul v19.2D, v9.2D, v20.2D
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ccddf // fmla v31.2D, v14.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e6dcdff // fmla v31.2D, v15.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4eecd60c // fsub v12.2D, v16.2D, v12.2D
+	WORD $0x4eedd62d // fsub v13.2D, v17.2D, v13.2D
+	WORD $0x4eecd54a // fsub v10.2D, v10.2D, v12.2D
+	WORD $0x4eedd56b // fsub v11.2D, v11.2D, v13.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd0a // fmla v10.2D, v8.2D, v20.2D
+	WORD $0x4e74cd2b // fmla v11.2D, v9.2D, v20.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e66e69f // fcmge v31.2D, v20.2D, v6.2D
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x6e67e69f // fcmge v31.2D, v20.2D, v7.2D
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	VBIT V8.B16, V4.B16, V10.B16
+	VBIT V9.B16, V5.B16, V11.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee6e508 // fcmgt v8.2D, v8.2D, v6.2D
+	WORD $0x6ee7e529 // fcmgt v9.2D, v9.2D, v7.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V8.B16, V20.B16, V10.B16
+	VBIT V9.B16, V20.B16, V11.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x4e68e4c6 // fcmeq v6.2D, v6.2D, v8.2D
+	WORD $0x4e69e4e7 // fcmeq v7.2D, v7.2D, v9.2D
+	VMOV V10.B16, V8.B16
+	VMOV V11.B16, V9.B16
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V8.B16
+	VBIT V7.B16, V20.B16, V9.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c86 // and v6.4S, v4.4S, v20.4S
+	WORD $0x4e341ca7 // and v7.4S, v5.4S, v20.4S
+	MOVD $d3c90000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee6e686 // fcmgt v6.2D, v20.2D, v6.2D
+	WORD $0x6ee7e687 // fcmgt v7.2D, v20.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc84 // fmul v4.2D, v4.2D, v20.2D
+	WORD $0x6e74dca5 // fmul v5.2D, v5.2D, v20.2D
+	VBIT V6.B16, V4.B16, V8.B16
+	VBIT V7.B16, V5.B16, V9.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd04 // fmul v4.2D, v8.2D, v20.2D
+	WORD $0x6e74dd25 // fmul v5.2D, v9.2D, v20.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c06 // and v6.4S, v0.4S, v20.4S
+	WORD $0x4e341c27 // and v7.4S, v1.4S, v20.4S
+	WORD $0x4ea61c84 // orr v4.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca5 // orr v5.4S, v5.4S, v7.4S
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74e446 // fcmeq v6.2D, v2.2D, v20.2D
+	WORD $0x4e74e467 // fcmeq v7.2D, v3.2D, v20.2D
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c0a // and v10.4S, v0.4S, v20.4S
+	WORD $0x4e341c2b // and v11.4S, v1.4S, v20.4S
+	WORD $0x4eaa1d08 // orr v8.4S, v8.4S, v10.4S
+	WORD $0x4eab1d29 // orr v9.4S, v9.4S, v11.4S
+	VBIT V6.B16, V8.B16, V4.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e442 // fcmgt v2.2D, v2.2D, v20.2D
+	WORD $0x6ef4e463 // fcmgt v3.2D, v3.2D, v20.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V2.B16, V20.B16, V4.B16
+	VBIT V3.B16, V20.B16, V5.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	MOVD $d3e40000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee2e682 // fcmgt v2.2D, v20.2D, v2.2D
+	WORD $0x6ee3e683 // fcmgt v3.2D, v20.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc00 // fmul v0.2D, v0.2D, v20.2D
+	WORD $0x6e74dc21 // fmul v1.2D, v1.2D, v20.2D
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// erfInv64NEON is erfInv64AVX2 with two registers for one.
+TEXT ·erfInv64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	WORD $0x6e62dc44 // fmul v4.2D, v2.2D, v2.2D
+	WORD $0x6e63dc65 // fmul v5.2D, v3.2D, v3.2D
+	MOVD $d3fc71eb851eb851f<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3fd0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cc86 // fmls v6.2D, v4.2D, v20.2D
+	WORD $0x4ef4cca7 // fmls v7.2D, v5.2D, v20.2D
+	MOVD $d408bb8c0a7936704<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d40c715bf25ff1d11<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d40d73982a6012afb<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d40cfb5ee66e5a285<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d40b2f6e30b2ec51e<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d4085c88056b01502<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d4047894dd814bfa3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff32917a42157d1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x6e64dc44 // fmul v4.2D, v2.2D, v4.2D
+	WORD $0x6e65dc65 // fmul v5.2D, v3.2D, v5.2D
+	MOVD $d40b46a7eca984b69<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d40dc0e457cb1ae76<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d40e3317caa64f4be<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d40d4b772d5d65266<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d40b512322e75c89f<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d4085797efdc8b3f7<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d4045281b386e1ab5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68ccdf // fmla v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccff // fmla v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68fc84 // fdiv v4.2D, v4.2D, v8.2D
+	WORD $0x6e69fca5 // fdiv v5.2D, v5.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee2d4c6 // fsub v6.2D, v6.2D, v2.2D
+	WORD $0x4ee3d4e7 // fsub v7.2D, v7.2D, v3.2D
+	MOVD $d0010000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee6e688 // fcmgt v8.2D, v20.2D, v6.2D
+	WORD $0x6ee7e689 // fcmgt v9.2D, v20.2D, v7.2D
+	MOVD $d4350000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dcca // fmul v10.2D, v6.2D, v20.2D
+	WORD $0x6e74dceb // fmul v11.2D, v7.2D, v20.2D
+	VMOV V6.B16, V12.B16
+	VMOV V7.B16, V13.B16
+	VBIT V8.B16, V10.B16, V12.B16
+	VBIT V9.B16, V11.B16, V13.B16
+	WORD $0x6f4c058a // ushr v10, v12, #52
+	WORD $0x6f4c05ab // ushr v11, v13, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d4a // orr v10.4S, v10.4S, v20.4S
+	WORD $0x4eb41d6b // orr v11.4S, v11.4S, v20.4S
+	MOVD $d43300000000003fe<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d54a // fsub v10.2D, v10.2D, v20.2D
+	WORD $0x4ef4d56b // fsub v11.2D, v11.2D, v20.2D
+	MOVD $d404b000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d54e // fsub v14.2D, v10.2D, v20.2D
+	WORD $0x4ef4d56f // fsub v15.2D, v11.2D, v20.2D
+	VBIT V8.B16, V14.B16, V10.B16
+	VBIT V9.B16, V15.B16, V11.B16
+	MOVD $d000fffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d8c // and v12.4S, v12.4S, v20.4S
+	WORD $0x4e341dad // and v13.4S, v13.4S, v20.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d8c // orr v12.4S, v12.4S, v20.4S
+	WORD $0x4eb41dad // orr v13.4S, v13.4S, v20.4S
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eece68e // fcmgt v14.2D, v20.2D, v12.2D
+	WORD $0x6eede68f // fcmgt v15.2D, v20.2D, v13.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341dc8 // and v8.4S, v14.4S, v20.4S
+	WORD $0x4e341de9 // and v9.4S, v15.4S, v20.4S
+	WORD $0x4ee8d54a // fsub v10.2D, v10.2D, v8.2D
+	WORD $0x4ee9d56b // fsub v11.2D, v11.2D, v9.2D
+	WORD $0x4e2c1dc8 // and v8.4S, v14.4S, v12.4S
+	WORD $0x4e2d1de9 // and v9.4S, v15.4S, v13.4S
+	WORD $0x4e68d58c // fadd v12.2D, v12.2D, v8.2D
+	WORD $0x4e69d5ad // fadd v13.2D, v13.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d588 // fsub v8.2D, v12.2D, v20.2D
+	WORD $0x4ef4d5a9 // fsub v9.2D, v13.2D, v20.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d50c // fadd v12.2D, v8.2D, v20.2D
+	WORD $0x4e74d52d // fadd v13.2D, v9.2D, v20.2D
+	WORD $0x6e6cfd0c // fdiv v12.2D, v8.2D, v12.2D
+	WORD $0x6e6dfd2d // fdiv v13.2D, v9.2D, v13.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd10 // fmul v16.2D, v8.2D, v20.2D
+	WORD $0x6e74dd31 // fmul v17.2D, v9.2D, v20.2D
+	WORD $0x6e68de10 // fmul v16.2D, v16.2D, v8.2D
+	WORD $0x6e69de31 // fmul v17.2D, v17.2D, v9.2D
+	WORD $0x4e6ed60e // fadd v14.2D, v16.2D, v14.2D
+	WORD $0x4e6fd62f // fadd v15.2D, v17.2D, v15.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd52 // fmul v18.2D, v10.2D, v20.2D
+	WORD $0x6e74dd73 // fmul v19.2D, v11.2D, v20.2D
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ccddf // fmla v31.2D, v14.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e6dcdff // fmla v31.2D, v15.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4eecd60c // fsub v12.2D, v16.2D, v12.2D
+	WORD $0x4eedd62d // fsub v13.2D, v17.2D, v13.2D
+	WORD $0x4eecd508 // fsub v8.2D, v8.2D, v12.2D
+	WORD $0x4eedd529 // fsub v9.2D, v9.2D, v13.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd48 // fmla v8.2D, v10.2D, v20.2D
+	WORD $0x4e74cd69 // fmla v9.2D, v11.2D, v20.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e66e69f // fcmge v31.2D, v20.2D, v6.2D
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x6e67e69f // fcmge v31.2D, v20.2D, v7.2D
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V6.B16, V8.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6ee6e54a // fcmgt v10.2D, v10.2D, v6.2D
+	WORD $0x6ee7e56b // fcmgt v11.2D, v11.2D, v7.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V10.B16, V20.B16, V8.B16
+	VBIT V11.B16, V20.B16, V9.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x4e6ae4c6 // fcmeq v6.2D, v6.2D, v10.2D
+	WORD $0x4e6be4e7 // fcmeq v7.2D, v7.2D, v11.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V8.B16
+	VBIT V7.B16, V20.B16, V9.B16
+	MOVD $d3fe62e42fefa39ef<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee8d4c6 // fsub v6.2D, v6.2D, v8.2D
+	WORD $0x4ee9d4e7 // fsub v7.2D, v7.2D, v9.2D
+	WORD $0x6ee1f8c6 // fsqrt v6.2D, v6.2D
+	WORD $0x6ee1f8e7 // fsqrt v7.2D, v7.2D
+	MOVD $d3ff999999999999a<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d4c8 // fsub v8.2D, v6.2D, v20.2D
+	WORD $0x4ef4d4e9 // fsub v9.2D, v7.2D, v20.2D
+	MOVD $d3f49615ac0b7ace9<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d3f9744eb6c45ec67<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fcef2abb9b85c37<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff453cc085375b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d400d2ecb1a3d02c4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d401713f71462256a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d4012857748cab19b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff6c665fde9526a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6acd1f // fmla v31.2D, v8.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6bcd3f // fmla v31.2D, v9.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3e19876e6013e192<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3f496042ab9205be<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f960290af9f12bc<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fcacf476a756d3d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fef371e4f4de1a0<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d4002f7543ff6ba47<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d40073aad9bca5405<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd1f // fmla v31.2D, v8.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd3f // fmla v31.2D, v9.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6cfd48 // fdiv v8.2D, v10.2D, v12.2D
+	WORD $0x6e6dfd69 // fdiv v9.2D, v11.2D, v13.2D
+	MOVD $d4014000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d4ca // fsub v10.2D, v6.2D, v20.2D
+	WORD $0x4ef4d4eb // fsub v11.2D, v7.2D, v20.2D
+	MOVD $d3e8afb74d693bf93<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3efc6ec6cc59e02a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f545c1908425345<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f9b2b41193b4ee7<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fd2fad9315255cf<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ffc8ea6461fa445<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d4015daea6e875003<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d401aa1b1c13ee526<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3cea0a3fb665cb0a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $d3e8afb693c174d20<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3efb61164a01861a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f523b6cf8ec177a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f958ab4fd6bcd50<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fc8c975f4d2f24b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3feb2532d5cd90e5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3ff6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e6efd8a // fdiv v10.2D, v12.2D, v14.2D
+	WORD $0x6e6ffdab // fdiv v11.2D, v13.2D, v15.2D
+	MOVD $d4014000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e4c6 // fcmgt v6.2D, v6.2D, v20.2D
+	WORD $0x6ef4e4e7 // fcmgt v7.2D, v7.2D, v20.2D
+	VBIT V6.B16, V10.B16, V8.B16
+	VBIT V7.B16, V11.B16, V9.B16
+	MOVD $d3feb333333333333<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e446 // fcmgt v6.2D, v2.2D, v20.2D
+	WORD $0x6ef4e467 // fcmgt v7.2D, v3.2D, v20.2D
+	VBIT V6.B16, V8.B16, V4.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74e446 // fcmeq v6.2D, v2.2D, v20.2D
+	WORD $0x4e74e467 // fcmeq v7.2D, v3.2D, v20.2D
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V4.B16
+	VBIT V7.B16, V20.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e62e69f // fcmge v31.2D, v20.2D, v2.2D
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e63e69f // fcmge v31.2D, v20.2D, v3.2D
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V2.B16, V20.B16, V4.B16
+	VBIT V3.B16, V20.B16, V5.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c00 // and v0.4S, v0.4S, v20.4S
+	WORD $0x4e341c21 // and v1.4S, v1.4S, v20.4S
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// logGamma64NEON is logGamma64AVX2 with two registers for one.
+TEXT ·logGamma64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	VMOV V0.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d4008000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d4014000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d4018000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d401c000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d404 // fadd v4.2D, v0.2D, v20.2D
+	WORD $0x4e74d425 // fadd v5.2D, v1.2D, v20.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d41d0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e404 // fcmgt v4.2D, v0.2D, v20.2D
+	WORD $0x6ef4e425 // fcmgt v5.2D, v1.2D, v20.2D
+	MOVD $d4020000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d406 // fadd v6.2D, v0.2D, v20.2D
+	WORD $0x4e74d427 // fadd v7.2D, v1.2D, v20.2D
+	VBIT V4.B16, V0.B16, V6.B16
+	VBIT V5.B16, V1.B16, V7.B16
+	MOVD $d41d0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ef4e400 // fcmgt v0.2D, v0.2D, v20.2D
+	WORD $0x6ef4e421 // fcmgt v1.2D, v1.2D, v20.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V0.B16, V20.B16, V2.B16
+	VBIT V1.B16, V20.B16, V3.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e66fc00 // fdiv v0.2D, v0.2D, v6.2D
+	WORD $0x6e67fc21 // fdiv v1.2D, v1.2D, v7.2D
+	WORD $0x6e60dc04 // fmul v4.2D, v0.2D, v0.2D
+	WORD $0x6e61dc25 // fmul v5.2D, v1.2D, v1.2D
+	MOVD $dbf5b1371a167cbac<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d3f4b6fa317badee7<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $dbf4380ebd16bb998<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3f4a019fd33665db<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $dbf66c16c16bb6141<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d3fb5555555555553<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e68cc9f // fmla v31.2D, v4.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e69ccbf // fmla v31.2D, v5.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68dc00 // fmul v0.2D, v0.2D, v8.2D
+	WORD $0x6e69dc21 // fmul v1.2D, v1.2D, v9.2D
+	WORD $0x4ee6d400 // fsub v0.2D, v0.2D, v6.2D
+	WORD $0x4ee7d421 // fsub v1.2D, v1.2D, v7.2D
+	MOVD $d3fed67f1c864beb5<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d400 // fadd v0.2D, v0.2D, v20.2D
+	WORD $0x4e74d421 // fadd v1.2D, v1.2D, v20.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d4c4 // fsub v4.2D, v6.2D, v20.2D
+	WORD $0x4ef4d4e5 // fsub v5.2D, v7.2D, v20.2D
+	MOVD $d0010000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee6e688 // fcmgt v8.2D, v20.2D, v6.2D
+	WORD $0x6ee7e689 // fcmgt v9.2D, v20.2D, v7.2D
+	MOVD $d4350000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dcca // fmul v10.2D, v6.2D, v20.2D
+	WORD $0x6e74dceb // fmul v11.2D, v7.2D, v20.2D
+	VMOV V6.B16, V12.B16
+	VMOV V7.B16, V13.B16
+	VBIT V8.B16, V10.B16, V12.B16
+	VBIT V9.B16, V11.B16, V13.B16
+	WORD $0x6f4c058a // ushr v10, v12, #52
+	WORD $0x6f4c05ab // ushr v11, v13, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d4a // orr v10.4S, v10.4S, v20.4S
+	WORD $0x4eb41d6b // orr v11.4S, v11.4S, v20.4S
+	MOVD $d43300000000003fe<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d54a // fsub v10.2D, v10.2D, v20.2D
+	WORD $0x4ef4d56b // fsub v11.2D, v11.2D, v20.2D
+	MOVD $d404b000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d54e // fsub v14.2D, v10.2D, v20.2D
+	WORD $0x4ef4d56f // fsub v15.2D, v11.2D, v20.2D
+	VBIT V8.B16, V14.B16, V10.B16
+	VBIT V9.B16, V15.B16, V11.B16
+	MOVD $d000fffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d8c // and v12.4S, v12.4S, v20.4S
+	WORD $0x4e341dad // and v13.4S, v13.4S, v20.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d8c // orr v12.4S, v12.4S, v20.4S
+	WORD $0x4eb41dad // orr v13.4S, v13.4S, v20.4S
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eece68e // fcmgt v14.2D, v20.2D, v12.2D
+	WORD $0x6eede68f // fcmgt v15.2D, v20.2D, v13.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341dc8 // and v8.4S, v14.4S, v20.4S
+	WORD $0x4e341de9 // and v9.4S, v15.4S, v20.4S
+	WORD $0x4ee8d54a // fsub v10.2D, v10.2D, v8.2D
+	WORD $0x4ee9d56b // fsub v11.2D, v11.2D, v9.2D
+	WORD $0x4e2c1dc8 // and v8.4S, v14.4S, v12.4S
+	WORD $0x4e2d1de9 // and v9.4S, v15.4S, v13.4S
+	WORD $0x4e68d58c // fadd v12.2D, v12.2D, v8.2D
+	WORD $0x4e69d5ad // fadd v13.2D, v13.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d588 // fsub v8.2D, v12.2D, v20.2D
+	WORD $0x4ef4d5a9 // fsub v9.2D, v13.2D, v20.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d50c // fadd v12.2D, v8.2D, v20.2D
+	WORD $0x4e74d52d // fadd v13.2D, v9.2D, v20.2D
+	WORD $0x6e6cfd0c // fdiv v12.2D, v8.2D, v12.2D
+	WORD $0x6e6dfd2d // fdiv v13.2D, v9.2D, v13.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cddf // fmla v31.2D, v14.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cdff // fmla v31.2D, v15.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd10 // fmul v16.2D, v8.2D, v20.2D
+	WORD $0x6e74dd31 // fmul v17.2D, v9.2D, v20.2D
+	WORD $0x6e68de10 // fmul v16.2D, v16.2D, v8.2D
+	WORD $0x6e69de31 // fmul v17.2D, v17.2D, v9.2D
+	WORD $0x4e6ed60e // fadd v14.2D, v16.2D, v14.2D
+	WORD $0x4e6fd62f // fadd v15.2D, v17.2D, v15.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd52 // fmul v18.2D, v10.2D, v20.2D
+	WORD $0x6e74dd73 // fmul v19.2D, v11.2D, v20.2D
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6ccddf // fmla v31.2D, v14.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e6dcdff // fmla v31.2D, v15.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4eecd60c // fsub v12.2D, v16.2D, v12.2D
+	WORD $0x4eedd62d // fsub v13.2D, v17.2D, v13.2D
+	WORD $0x4eecd508 // fsub v8.2D, v8.2D, v12.2D
+	WORD $0x4eedd529 // fsub v9.2D, v9.2D, v13.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74cd48 // fmla v8.2D, v10.2D, v20.2D
+	WORD $0x4e74cd69 // fmla v9.2D, v11.2D, v20.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e66e69f // fcmge v31.2D, v20.2D, v6.2D
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x6e67e69f // fcmge v31.2D, v20.2D, v7.2D
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V6.B16, V8.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6ee6e54a // fcmgt v10.2D, v10.2D, v6.2D
+	WORD $0x6ee7e56b // fcmgt v11.2D, v11.2D, v7.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V10.B16, V20.B16, V8.B16
+	VBIT V11.B16, V20.B16, V9.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x4e6ae4c6 // fcmeq v6.2D, v6.2D, v10.2D
+	WORD $0x4e6be4e7 // fcmeq v7.2D, v7.2D, v11.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V8.B16
+	VBIT V7.B16, V20.B16, V9.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e64cd1f // fmla v31.2D, v8.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e65cd3f // fmla v31.2D, v9.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d0010000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee2e680 // fcmgt v0.2D, v20.2D, v2.2D
+	WORD $0x6ee3e681 // fcmgt v1.2D, v20.2D, v3.2D
+	MOVD $d4350000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc46 // fmul v6.2D, v2.2D, v20.2D
+	WORD $0x6e74dc67 // fmul v7.2D, v3.2D, v20.2D
+	VMOV V2.B16, V8.B16
+	VMOV V3.B16, V9.B16
+	VBIT V0.B16, V6.B16, V8.B16
+	VBIT V1.B16, V7.B16, V9.B16
+	WORD $0x6f4c0506 // ushr v6, v8, #52
+	WORD $0x6f4c0527 // ushr v7, v9, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41cc6 // orr v6.4S, v6.4S, v20.4S
+	WORD $0x4eb41ce7 // orr v7.4S, v7.4S, v20.4S
+	MOVD $d43300000000003fe<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d4c6 // fsub v6.2D, v6.2D, v20.2D
+	WORD $0x4ef4d4e7 // fsub v7.2D, v7.2D, v20.2D
+	MOVD $d404b000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d4ca // fsub v10.2D, v6.2D, v20.2D
+	WORD $0x4ef4d4eb // fsub v11.2D, v7.2D, v20.2D
+	VBIT V0.B16, V10.B16, V6.B16
+	VBIT V1.B16, V11.B16, V7.B16
+	MOVD $d000fffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb41d08 // orr v8.4S, v8.4S, v20.4S
+	WORD $0x4eb41d29 // orr v9.4S, v9.4S, v20.4S
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee8e68a // fcmgt v10.2D, v20.2D, v8.2D
+	WORD $0x6ee9e68b // fcmgt v11.2D, v20.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d40 // and v0.4S, v10.4S, v20.4S
+	WORD $0x4e341d61 // and v1.4S, v11.4S, v20.4S
+	WORD $0x4ee0d4c6 // fsub v6.2D, v6.2D, v0.2D
+	WORD $0x4ee1d4e7 // fsub v7.2D, v7.2D, v1.2D
+	WORD $0x4e281d40 // and v0.4S, v10.4S, v8.4S
+	WORD $0x4e291d61 // and v1.4S, v11.4S, v9.4S
+	WORD $0x4e60d508 // fadd v8.2D, v8.2D, v0.2D
+	WORD $0x4e61d529 // fadd v9.2D, v9.2D, v1.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d500 // fsub v0.2D, v8.2D, v20.2D
+	WORD $0x4ef4d521 // fsub v1.2D, v9.2D, v20.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d408 // fadd v8.2D, v0.2D, v20.2D
+	WORD $0x4e74d429 // fadd v9.2D, v1.2D, v20.2D
+	WORD $0x6e68fc08 // fdiv v8.2D, v0.2D, v8.2D
+	WORD $0x6e69fc29 // fdiv v9.2D, v1.2D, v9.2D
+	WORD $0x6e68dd0a // fmul v10.2D, v8.2D, v8.2D
+	WORD $0x6e69dd2b // fmul v11.2D, v9.2D, v9.2D
+	MOVD $d3fc2b5b5fb2eac92<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3fc39fe208c33457<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fc7462b69705382<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fcc71c62debf86b<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fd2492492df6947<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fd99999999952b2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fe5555555555558<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dc0c // fmul v12.2D, v0.2D, v20.2D
+	WORD $0x6e74dc2d // fmul v13.2D, v1.2D, v20.2D
+	WORD $0x6e60dd8c // fmul v12.2D, v12.2D, v0.2D
+	WORD $0x6e61ddad // fmul v13.2D, v13.2D, v1.2D
+	WORD $0x4e6ad58a // fadd v10.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5ab // fadd v11.2D, v13.2D, v11.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dcce // fmul v14.2D, v6.2D, v20.2D
+	WORD $0x6e74dcef // fmul v15.2D, v7.2D, v20.2D
+	VMOV V14.B16, V31.B16
+	WORD $0x4e68cd5f // fmla v31.2D, v10.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e69cd7f // fmla v31.2D, v11.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	WORD $0x4ee8d588 // fsub v8.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5a9 // fsub v9.2D, v13.2D, v9.2D
+	WORD $0x4ee8d400 // fsub v0.2D, v0.2D, v8.2D
+	WORD $0x4ee9d421 // fsub v1.2D, v1.2D, v9.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74ccc0 // fmla v0.2D, v6.2D, v20.2D
+	WORD $0x4e74cce1 // fmla v1.2D, v7.2D, v20.2D
+	MOVD $d7fefffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e62e69f // fcmge v31.2D, v20.2D, v2.2D
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x6e63e69f // fcmge v31.2D, v20.2D, v3.2D
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VBIT V6.B16, V2.B16, V0.B16
+	VBIT V7.B16, V3.B16, V1.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6ee2e4c6 // fcmgt v6.2D, v6.2D, v2.2D
+	WORD $0x6ee3e4e7 // fcmgt v7.2D, v7.2D, v3.2D
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V0.B16
+	VBIT V7.B16, V20.B16, V1.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x4e66e442 // fcmeq v2.2D, v2.2D, v6.2D
+	WORD $0x4e67e463 // fcmeq v3.2D, v3.2D, v7.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V2.B16, V20.B16, V0.B16
+	VBIT V3.B16, V20.B16, V1.B16
+	WORD $0x4ee0d480 // fsub v0.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a1 // fsub v1.2D, v5.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// rsqrt64NEON is rsqrt64AVX2 with two registers for one.
+TEXT ·rsqrt64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6ee1f800 // fsqrt v0.2D, v0.2D
+	WORD $0x6ee1f821 // fsqrt v1.2D, v1.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e60fc40 // fdiv v0.2D, v2.2D, v0.2D
+	WORD $0x6e61fc61 // fdiv v1.2D, v3.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// geluGrad64NEON is geluGrad64AVX2 with two registers for one.
+TEXT ·geluGrad64NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c44 // and v4.4S, v2.4S, v16.4S
+	WORD $0x4e301c65 // and v5.4S, v3.4S, v16.4S
+	MOVD $d0000000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d4043c00000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee4e4df // fcmgt v31.2D, v6.2D, v4.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee5e4ff // fcmgt v31.2D, v7.2D, v5.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ee8e4df // fcmgt v31.2D, v6.2D, v8.2D
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e4ff // fcmgt v31.2D, v7.2D, v9.2D
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e68dd04 // fmul v4.2D, v8.2D, v8.2D
+	WORD $0x6e69dd25 // fmul v5.2D, v9.2D, v9.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	WORD $0x6ee0f89f // fneg v31.2D, v4.2D
+	WORD $0x4e66cd1f // fmla v31.2D, v8.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee0f8bf // fneg v31.2D, v5.2D
+	WORD $0x4e67cd3f // fmla v31.2D, v9.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbfe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc84 // fmul v4.2D, v4.2D, v16.2D
+	WORD $0x6e70dca5 // fmul v5.2D, v5.2D, v16.2D
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6ee4e55f // fcmgt v31.2D, v10.2D, v4.2D
+	WORD $0x6e641d5f // bsl v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6ee5e57f // fcmgt v31.2D, v11.2D, v5.2D
+	WORD $0x6e651d7f // bsl v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6eece55f // fcmgt v31.2D, v10.2D, v12.2D
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eede57f // fcmgt v31.2D, v11.2D, v13.2D
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dd84 // fmul v4.2D, v12.2D, v16.2D
+	WORD $0x6e70dda5 // fmul v5.2D, v13.2D, v16.2D
+	WORD $0x4e618884 // frintn v4.2D, v4.2D
+	WORD $0x4e6188a5 // frintn v5.2D, v5.2D
+	VMOV V12.B16, V10.B16
+	VMOV V13.B16, V11.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0cc8a // fmls v10.2D, v4.2D, v16.2D
+	WORD $0x4ef0ccab // fmls v11.2D, v5.2D, v16.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0cc8a // fmls v10.2D, v4.2D, v16.2D
+	WORD $0x4ef0ccab // fmls v11.2D, v5.2D, v16.2D
+	WORD $0x6e6add4c // fmul v12.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd6d // fmul v13.2D, v11.2D, v11.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	WORD $0x4e6ad58a // fadd v10.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5ab // fadd v11.2D, v13.2D, v11.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d54a // fadd v10.2D, v10.2D, v16.2D
+	WORD $0x4e70d56b // fadd v11.2D, v11.2D, v16.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc8c // fmul v12.2D, v4.2D, v16.2D
+	WORD $0x6e70dcad // fmul v13.2D, v5.2D, v16.2D
+	WORD $0x4e61998c // frintm v12.2D, v12.2D
+	WORD $0x4e6199ad // frintm v13.2D, v13.2D
+	WORD $0x4eecd484 // fsub v4.2D, v4.2D, v12.2D
+	WORD $0x4eedd4a5 // fsub v5.2D, v5.2D, v13.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d58c // fadd v12.2D, v12.2D, v16.2D
+	WORD $0x4e70d5ad // fadd v13.2D, v13.2D, v16.2D
+	WORD $0x4f74558c // shl v12, v12, #52
+	WORD $0x4f7455ad // shl v13, v13, #52
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d484 // fadd v4.2D, v4.2D, v16.2D
+	WORD $0x4e70d4a5 // fadd v5.2D, v5.2D, v16.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dd44 // fmul v4.2D, v10.2D, v4.2D
+	WORD $0x6e65dd65 // fmul v5.2D, v11.2D, v5.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dcc6 // fmul v6.2D, v6.2D, v16.2D
+	WORD $0x6e70dce7 // fmul v7.2D, v7.2D, v16.2D
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4eeaccdf // fmls v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4eebccff // fmls v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dd04 // fmul v4.2D, v8.2D, v16.2D
+	WORD $0x6e70dd25 // fmul v5.2D, v9.2D, v16.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0d486 // fsub v6.2D, v4.2D, v16.2D
+	WORD $0x4ef0d4a7 // fsub v7.2D, v5.2D, v16.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d48c // fadd v12.2D, v4.2D, v16.2D
+	WORD $0x4e70d4ad // fadd v13.2D, v5.2D, v16.2D
+	WORD $0x6e6cfcc6 // fdiv v6.2D, v6.2D, v12.2D
+	WORD $0x6e6dfce7 // fdiv v7.2D, v7.2D, v13.2D
+	MOVD $dbe43203d7029540d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $dbe444ea3e753d03f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3e7b547fff5a3ee4<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3e6f95d9c1b8f9df<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbeab792609d7a011<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3e94cccc375dcb21<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ed7efa8caa8bd96<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbee78e2e25fb32a5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbef99573aaf8d6ca<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f23be28aa5264a0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbf2a1df1fd37a91a<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbf48d4abee6e794d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f749c672613491b<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbf9096238568ead0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fa3079edf74dfa8<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfb0fb06dff5be88<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fb7fee004e0b17c<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfb9ddb23c3dbf7e<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fb16ecefcfa568f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f8f7f5df66fb86c<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfc1df1ad154a290<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff3ba5916e9fd7f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6cccdf // fmla v31.2D, v6.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e6dccff // fmla v31.2D, v7.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70cc86 // fmla v6.2D, v4.2D, v16.2D
+	WORD $0x4e70cca7 // fmla v7.2D, v5.2D, v16.2D
+	WORD $0x6e66fd84 // fdiv v4.2D, v12.2D, v6.2D
+	WORD $0x6e67fda5 // fdiv v5.2D, v13.2D, v7.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc84 // fmul v4.2D, v4.2D, v16.2D
+	WORD $0x6e70dca5 // fmul v5.2D, v5.2D, v16.2D
+	MOVD $d3fd9884533d43651<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0cd04 // fmls v4.2D, v8.2D, v16.2D
+	WORD $0x4ef0cd25 // fmls v5.2D, v9.2D, v16.2D
+	WORD $0x6e64dd44 // fmul v4.2D, v10.2D, v4.2D
+	WORD $0x6e65dd65 // fmul v5.2D, v11.2D, v5.2D
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6ee2e4c6 // fcmgt v6.2D, v6.2D, v2.2D
+	WORD $0x6ee3e4e7 // fcmgt v7.2D, v7.2D, v3.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ee4d508 // fsub v8.2D, v8.2D, v4.2D
+	WORD $0x4ee5d529 // fsub v9.2D, v9.2D, v5.2D
+	VBIT V6.B16, V4.B16, V8.B16
+	VBIT V7.B16, V5.B16, V9.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e62cc9f // fmla v31.2D, v4.2D, v2.2D
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e63ccbf // fmla v31.2D, v5.2D, v3.2D
+	VMOV V31.B16, V3.B16
+	WORD $0x6e62dc00 // fmul v0.2D, v0.2D, v2.2D
+	WORD $0x6e63dc21 // fmul v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// pow64NEON is pow64AVX2 with two registers for one.
+TEXT ·pow64NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c04 // and v4.4S, v0.4S, v24.4S
+	WORD $0x4e381c25 // and v5.4S, v1.4S, v24.4S
+	MOVD $d0010000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee4e706 // fcmgt v6.2D, v24.2D, v4.2D
+	WORD $0x6ee5e707 // fcmgt v7.2D, v24.2D, v5.2D
+	MOVD $d4350000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78dc88 // fmul v8.2D, v4.2D, v24.2D
+	WORD $0x6e78dca9 // fmul v9.2D, v5.2D, v24.2D
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VBIT V6.B16, V8.B16, V10.B16
+	VBIT V7.B16, V9.B16, V11.B16
+	WORD $0x6f4c0548 // ushr v8, v10, #52
+	WORD $0x6f4c0569 // ushr v9, v11, #52
+	MOVD $d4330000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81d08 // orr v8.4S, v8.4S, v24.4S
+	WORD $0x4eb81d29 // orr v9.4S, v9.4S, v24.4S
+	MOVD $d43300000000003fe<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8d508 // fsub v8.2D, v8.2D, v24.2D
+	WORD $0x4ef8d529 // fsub v9.2D, v9.2D, v24.2D
+	MOVD $d404b000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8d50c // fsub v12.2D, v8.2D, v24.2D
+	WORD $0x4ef8d52d // fsub v13.2D, v9.2D, v24.2D
+	VBIT V6.B16, V12.B16, V8.B16
+	VBIT V7.B16, V13.B16, V9.B16
+	MOVD $d000fffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d4a // and v10.4S, v10.4S, v24.4S
+	WORD $0x4e381d6b // and v11.4S, v11.4S, v24.4S
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81d4a // orr v10.4S, v10.4S, v24.4S
+	WORD $0x4eb81d6b // orr v11.4S, v11.4S, v24.4S
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eeae70c // fcmgt v12.2D, v24.2D, v10.2D
+	WORD $0x6eebe70d // fcmgt v13.2D, v24.2D, v11.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d86 // and v6.4S, v12.4S, v24.4S
+	WORD $0x4e381da7 // and v7.4S, v13.4S, v24.4S
+	WORD $0x4ee6d508 // fsub v8.2D, v8.2D, v6.2D
+	WORD $0x4ee7d529 // fsub v9.2D, v9.2D, v7.2D
+	WORD $0x4e2a1d86 // and v6.4S, v12.4S, v10.4S
+	WORD $0x4e2b1da7 // and v7.4S, v13.4S, v11.4S
+	WORD $0x4e66d54a // fadd v10.2D, v10.2D, v6.2D
+	WORD $0x4e67d56b // fadd v11.2D, v11.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8d54a // fsub v10.2D, v10.2D, v24.2D
+	WORD $0x4ef8d56b // fsub v11.2D, v11.2D, v24.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78d546 // fadd v6.2D, v10.2D, v24.2D
+	WORD $0x4e78d567 // fadd v7.2D, v11.2D, v24.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e66fd86 // fdiv v6.2D, v12.2D, v6.2D
+	WORD $0x6e67fda7 // fdiv v7.2D, v13.2D, v7.2D
+	WORD $0x4e6ad54c // fadd v12.2D, v10.2D, v10.2D
+	WORD $0x4e6bd56d // fadd v13.2D, v11.2D, v11.2D
+	WORD $0x6e66dd8e // fmul v14.2D, v12.2D, v6.2D
+	WORD $0x6e67ddaf // fmul v15.2D, v13.2D, v7.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cdcc // fmls v12.2D, v14.2D, v24.2D
+	WORD $0x4ef8cded // fmls v13.2D, v15.2D, v24.2D
+	VMOV V14.B16, V16.B16
+	VMOV V15.B16, V17.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4ef0cd5f // fmls v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4ef1cd7f // fmls v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70dcc6 // fmul v6.2D, v6.2D, v16.2D
+	WORD $0x6e71dce7 // fmul v7.2D, v7.2D, v17.2D
+	WORD $0x6e6eddca // fmul v10.2D, v14.2D, v14.2D
+	WORD $0x6e6fddeb // fmul v11.2D, v15.2D, v15.2D
+	MOVD $d3eb0c0d14e24719b<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3ed0fbdadd93425e<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ef3b1c3e0599ed8<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f1745cf8dbbb0a5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f3c71c7201baf4f<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f62492492476957<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3f89999999999a39<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3c54288619940c78<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6edd50 // fmul v16.2D, v10.2D, v14.2D
+	WORD $0x6e6fdd71 // fmul v17.2D, v11.2D, v15.2D
+	WORD $0x4e66d4d2 // fadd v18.2D, v6.2D, v6.2D
+	WORD $0x4e67d4f3 // fadd v19.2D, v7.2D, v7.2D
+	VMOV V14.B16, V20.B16
+	VMOV V15.B16, V21.B16
+	WORD $0x6ee0f95f // fneg v31.2D, v10.2D
+	WORD $0x4e74cddf // fmla v31.2D, v14.2D, v20.2D
+	VMOV V31.B16, V20.B16
+	WORD $0x6ee0f97f // fneg v31.2D, v11.2D
+	WORD $0x4e75cdff // fmla v31.2D, v15.2D, v21.2D
+	VMOV V31.B16, V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e72cddf // fmla v31.2D, v14.2D, v18.2D
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e73cdff // fmla v31.2D, v15.2D, v19.2D
+	VMOV V31.B16, V19.B16
+	VMOV V10.B16, V20.B16
+	VMOV V11.B16, V21.B16
+	WORD $0x6ee0fa1f // fneg v31.2D, v16.2D
+	WORD $0x4e74cddf // fmla v31.2D, v14.2D, v20.2D
+	VMOV V31.B16, V20.B16
+	WORD $0x6ee0fa3f // fneg v31.2D, v17.2D
+	WORD $0x4e75cdff // fmla v31.2D, v15.2D, v21.2D
+	VMOV V31.B16, V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e72cddf // fmla v31.2D, v14.2D, v18.2D
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e73cdff // fmla v31.2D, v15.2D, v19.2D
+	VMOV V31.B16, V19.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3fb5555555555555<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de12 // fmul v18.2D, v16.2D, v24.2D
+	WORD $0x6e78de33 // fmul v19.2D, v17.2D, v24.2D
+	MOVD $d3fb5555555555555<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VMOV V16.B16, V22.B16
+	VMOV V17.B16, V23.B16
+	WORD $0x6ee0fa5f // fneg v31.2D, v18.2D
+	WORD $0x4e76ce9f // fmla v31.2D, v20.2D, v22.2D
+	VMOV V31.B16, V22.B16
+	WORD $0x6ee0fa7f // fneg v31.2D, v19.2D
+	WORD $0x4e77cebf // fmla v31.2D, v21.2D, v23.2D
+	VMOV V31.B16, V23.B16
+	VMOV V22.B16, V20.B16
+	VMOV V23.B16, V21.B16
+	MOVD $d3fb5555555555555<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd54 // fmla v20.2D, v10.2D, v24.2D
+	WORD $0x4e78cd75 // fmla v21.2D, v11.2D, v24.2D
+	WORD $0x4e72d5ca // fadd v10.2D, v14.2D, v18.2D
+	WORD $0x4e73d5eb // fadd v11.2D, v15.2D, v19.2D
+	WORD $0x4e66d686 // fadd v6.2D, v20.2D, v6.2D
+	WORD $0x4e67d6a7 // fadd v7.2D, v21.2D, v7.2D
+	VMOV V6.B16, V31.B16
+	WORD $0x4e6cce1f // fmla v31.2D, v16.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e6dce3f // fmla v31.2D, v17.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x4eead5c6 // fsub v6.2D, v14.2D, v10.2D
+	WORD $0x4eebd5e7 // fsub v7.2D, v15.2D, v11.2D
+	WORD $0x4e72d4c6 // fadd v6.2D, v6.2D, v18.2D
+	WORD $0x4e73d4e7 // fadd v7.2D, v7.2D, v19.2D
+	WORD $0x4e66d586 // fadd v6.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a7 // fadd v7.2D, v13.2D, v7.2D
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd0c // fmla v12.2D, v8.2D, v24.2D
+	WORD $0x4e78cd2d // fmla v13.2D, v9.2D, v24.2D
+	VMOV V12.B16, V14.B16
+	VMOV V13.B16, V15.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd0e // fmls v14.2D, v8.2D, v24.2D
+	WORD $0x4ef8cd2f // fmls v15.2D, v9.2D, v24.2D
+	WORD $0x4eeed54a // fsub v10.2D, v10.2D, v14.2D
+	WORD $0x4eefd56b // fsub v11.2D, v11.2D, v15.2D
+	WORD $0x4e66d546 // fadd v6.2D, v10.2D, v6.2D
+	WORD $0x4e67d567 // fadd v7.2D, v11.2D, v7.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd06 // fmla v6.2D, v8.2D, v24.2D
+	WORD $0x4e78cd27 // fmla v7.2D, v9.2D, v24.2D
+	WORD $0x4e66d588 // fadd v8.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a9 // fadd v9.2D, v13.2D, v7.2D
+	WORD $0x4ee8d58a // fsub v10.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5ab // fsub v11.2D, v13.2D, v9.2D
+	WORD $0x4e66d546 // fadd v6.2D, v10.2D, v6.2D
+	WORD $0x4e67d567 // fadd v7.2D, v11.2D, v7.2D
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x4e6ae48a // fcmeq v10.2D, v4.2D, v10.2D
+	WORD $0x4e6be4ab // fcmeq v11.2D, v5.2D, v11.2D
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V10.B16, V24.B16, V8.B16
+	VBIT V11.B16, V24.B16, V9.B16
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e48a // fcmeq v10.2D, v4.2D, v24.2D
+	WORD $0x4e78e4ab // fcmeq v11.2D, v5.2D, v24.2D
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V10.B16, V24.B16, V8.B16
+	VBIT V11.B16, V24.B16, V9.B16
+	WORD $0x6e62dd0a // fmul v10.2D, v8.2D, v2.2D
+	WORD $0x6e63dd2b // fmul v11.2D, v9.2D, v3.2D
+	WORD $0x6ee0f95f // fneg v31.2D, v10.2D
+	WORD $0x4e68cc5f // fmla v31.2D, v2.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee0f97f // fneg v31.2D, v11.2D
+	WORD $0x4e69cc7f // fmla v31.2D, v3.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d48 // and v8.4S, v10.4S, v24.4S
+	WORD $0x4e381d69 // and v9.4S, v11.4S, v24.4S
+	MOVD $d408f400000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee8e708 // fcmgt v8.2D, v24.2D, v8.2D
+	WORD $0x6ee9e709 // fcmgt v9.2D, v24.2D, v9.2D
+	WORD $0x4e261d06 // and v6.4S, v8.4S, v6.4S
+	WORD $0x4e271d27 // and v7.4S, v9.4S, v7.4S
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6eeae51f // fcmgt v31.2D, v8.2D, v10.2D
+	WORD $0x6e6a1d1f // bsl v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eebe53f // fcmgt v31.2D, v9.2D, v11.2D
+	WORD $0x6e6b1d3f // bsl v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eece51f // fcmgt v31.2D, v8.2D, v12.2D
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eede53f // fcmgt v31.2D, v9.2D, v13.2D
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78dd88 // fmul v8.2D, v12.2D, v24.2D
+	WORD $0x6e78dda9 // fmul v9.2D, v13.2D, v24.2D
+	WORD $0x4e618908 // frintn v8.2D, v8.2D
+	WORD $0x4e618929 // frintn v9.2D, v9.2D
+	VMOV V12.B16, V10.B16
+	VMOV V13.B16, V11.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd0a // fmls v10.2D, v8.2D, v24.2D
+	WORD $0x4ef8cd2b // fmls v11.2D, v9.2D, v24.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd0a // fmls v10.2D, v8.2D, v24.2D
+	WORD $0x4ef8cd2b // fmls v11.2D, v9.2D, v24.2D
+	WORD $0x6e6add4c // fmul v12.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd6d // fmul v13.2D, v11.2D, v11.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6ecd5f // fmla v31.2D, v10.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e6fcd7f // fmla v31.2D, v11.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	WORD $0x4e6ad58a // fadd v10.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5ab // fadd v11.2D, v13.2D, v11.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78d54a // fadd v10.2D, v10.2D, v24.2D
+	WORD $0x4e78d56b // fadd v11.2D, v11.2D, v24.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78dd0c // fmul v12.2D, v8.2D, v24.2D
+	WORD $0x6e78dd2d // fmul v13.2D, v9.2D, v24.2D
+	WORD $0x4e61998c // frintm v12.2D, v12.2D
+	WORD $0x4e6199ad // frintm v13.2D, v13.2D
+	WORD $0x4eecd508 // fsub v8.2D, v8.2D, v12.2D
+	WORD $0x4eedd529 // fsub v9.2D, v9.2D, v13.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78d58c // fadd v12.2D, v12.2D, v24.2D
+	WORD $0x4e78d5ad // fadd v13.2D, v13.2D, v24.2D
+	WORD $0x4f74558c // shl v12, v12, #52
+	WORD $0x4f7455ad // shl v13, v13, #52
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78d508 // fadd v8.2D, v8.2D, v24.2D
+	WORD $0x4e78d529 // fadd v9.2D, v9.2D, v24.2D
+	WORD $0x4f745508 // shl v8, v8, #52
+	WORD $0x4f745529 // shl v9, v9, #52
+	WORD $0x6e68dd48 // fmul v8.2D, v10.2D, v8.2D
+	WORD $0x6e69dd69 // fmul v9.2D, v11.2D, v9.2D
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e6accdf // fmla v31.2D, v6.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e6bccff // fmla v31.2D, v7.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e506 // fcmeq v6.2D, v8.2D, v24.2D
+	WORD $0x4e78e527 // fcmeq v7.2D, v9.2D, v24.2D
+	VBIT V6.B16, V8.B16, V10.B16
+	VBIT V7.B16, V9.B16, V11.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78dc46 // fmul v6.2D, v2.2D, v24.2D
+	WORD $0x6e78dc67 // fmul v7.2D, v3.2D, v24.2D
+	WORD $0x4e6188c8 // frintn v8.2D, v6.2D
+	WORD $0x4e6188e9 // frintn v9.2D, v7.2D
+	WORD $0x4e66e51f // fcmeq v31.2D, v8.2D, v6.2D
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e67e53f // fcmeq v31.2D, v9.2D, v7.2D
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c08 // and v8.4S, v0.4S, v24.4S
+	WORD $0x4e381c29 // and v9.4S, v1.4S, v24.4S
+	WORD $0x4e281cc6 // and v6.4S, v6.4S, v8.4S
+	WORD $0x4e291ce7 // and v7.4S, v7.4S, v9.4S
+	WORD $0x4ea61d46 // orr v6.4S, v10.4S, v6.4S
+	WORD $0x4ea71d67 // orr v7.4S, v11.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee0e508 // fcmgt v8.2D, v8.2D, v0.2D
+	WORD $0x6ee1e529 // fcmgt v9.2D, v9.2D, v1.2D
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V8.B16, V24.B16, V12.B16
+	VBIT V9.B16, V24.B16, V13.B16
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e488 // fcmeq v8.2D, v4.2D, v24.2D
+	WORD $0x4e78e4a9 // fcmeq v9.2D, v5.2D, v24.2D
+	VBIT V8.B16, V10.B16, V12.B16
+	VBIT V9.B16, V11.B16, V13.B16
+	WORD $0x4e618848 // frintn v8.2D, v2.2D
+	WORD $0x4e618869 // frintn v9.2D, v3.2D
+	WORD $0x4e62e508 // fcmeq v8.2D, v8.2D, v2.2D
+	WORD $0x4e63e529 // fcmeq v9.2D, v9.2D, v3.2D
+	VMOV V12.B16, V10.B16
+	VMOV V13.B16, V11.B16
+	VBIT V8.B16, V6.B16, V10.B16
+	VBIT V9.B16, V7.B16, V11.B16
+	WORD $0x4e62e45f // fcmeq v31.2D, v2.2D, v2.2D
+	WORD $0x4e60e406 // fcmeq v6.2D, v0.2D, v0.2D
+	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e63e47f // fcmeq v31.2D, v3.2D, v3.2D
+	WORD $0x4e61e427 // fcmeq v7.2D, v1.2D, v1.2D
+	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VMOV V10.B16, V8.B16
+	VMOV V11.B16, V9.B16
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V6.B16, V24.B16, V8.B16
+	VBIT V7.B16, V24.B16, V9.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x4e66e446 // fcmeq v6.2D, v2.2D, v6.2D
+	WORD $0x4e67e467 // fcmeq v7.2D, v3.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V6.B16, V24.B16, V8.B16
+	VBIT V7.B16, V24.B16, V9.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e400 // fcmeq v0.2D, v0.2D, v24.2D
+	WORD $0x4e78e421 // fcmeq v1.2D, v1.2D, v24.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V6.B16
+	VBIT V1.B16, V24.B16, V7.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c40 // and v0.4S, v2.4S, v24.4S
+	WORD $0x4e381c61 // and v1.4S, v3.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e400 // fcmeq v0.2D, v0.2D, v24.2D
+	WORD $0x4e78e421 // fcmeq v1.2D, v1.2D, v24.2D
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78e440 // fcmeq v0.2D, v2.2D, v24.2D
+	WORD $0x4e78e461 // fcmeq v1.2D, v3.2D, v24.2D
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V2.B16
+	VBIT V1.B16, V24.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// rem64NEON is rem64AVX2 with two registers for one.
+TEXT ·rem64NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
+	WORD $0x6e62fc86 // fdiv v6.2D, v4.2D, v2.2D
+	WORD $0x6e63fca7 // fdiv v7.2D, v5.2D, v3.2D
+	WORD $0x4ee198c6 // frintz v6.2D, v6.2D
+	WORD $0x4ee198e7 // frintz v7.2D, v7.2D
+	VMOV V4.B16, V31.B16
+	WORD $0x4ee6cc5f // fmls v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ee7cc7f // fmls v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee6e508 // fcmgt v8.2D, v8.2D, v6.2D
+	WORD $0x6ee7e529 // fcmgt v9.2D, v9.2D, v7.2D
+	WORD $0x4e62d4ca // fadd v10.2D, v6.2D, v2.2D
+	WORD $0x4e63d4eb // fadd v11.2D, v7.2D, v3.2D
+	VBIT V8.B16, V10.B16, V6.B16
+	VBIT V9.B16, V11.B16, V7.B16
+	WORD $0x6ee4e442 // fcmgt v2.2D, v2.2D, v4.2D
+	WORD $0x6ee5e463 // fcmgt v3.2D, v3.2D, v5.2D
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01cc0 // orr v0.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce1 // orr v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// atan264NEON is atan264AVX2 with two registers for one.
+TEXT ·atan264NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c44 // and v4.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c65 // and v5.4S, v3.4S, v14.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c06 // and v6.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c27 // and v7.4S, v1.4S, v14.4S
+	WORD $0x6ee4e4c8 // fcmgt v8.2D, v6.2D, v4.2D
+	WORD $0x6ee5e4e9 // fcmgt v9.2D, v7.2D, v5.2D
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VBIT V8.B16, V6.B16, V10.B16
+	VBIT V9.B16, V7.B16, V11.B16
+	VBIT V8.B16, V4.B16, V6.B16
+	VBIT V9.B16, V5.B16, V7.B16
+	WORD $0x6e6afcc4 // fdiv v4.2D, v6.2D, v10.2D
+	WORD $0x6e6bfce5 // fdiv v5.2D, v7.2D, v11.2D
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x4e6ce54a // fcmeq v10.2D, v10.2D, v12.2D
+	WORD $0x4e6de56b // fcmeq v11.2D, v11.2D, v13.2D
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	VBIT V10.B16, V12.B16, V4.B16
+	VBIT V11.B16, V13.B16, V5.B16
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ee4c6 // fcmeq v6.2D, v6.2D, v14.2D
+	WORD $0x4e6ee4e7 // fcmeq v7.2D, v7.2D, v14.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VBIT V6.B16, V14.B16, V4.B16
+	VBIT V7.B16, V14.B16, V5.B16
+	MOVD $d3fe51eb851eb851f<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eeee486 // fcmgt v6.2D, v4.2D, v14.2D
+	WORD $0x6eeee4a7 // fcmgt v7.2D, v5.2D, v14.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed48a // fsub v10.2D, v4.2D, v14.2D
+	WORD $0x4eeed4ab // fsub v11.2D, v5.2D, v14.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed48c // fadd v12.2D, v4.2D, v14.2D
+	WORD $0x4e6ed4ad // fadd v13.2D, v5.2D, v14.2D
+	WORD $0x6e6cfd4a // fdiv v10.2D, v10.2D, v12.2D
+	WORD $0x6e6dfd6b // fdiv v11.2D, v11.2D, v13.2D
+	VBIT V6.B16, V10.B16, V4.B16
+	VBIT V7.B16, V11.B16, V5.B16
+	WORD $0x6e64dc8a // fmul v10.2D, v4.2D, v4.2D
+	WORD $0x6e65dcab // fmul v11.2D, v5.2D, v5.2D
+	MOVD $dbf6248d20ae7d574<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d3f83e152718244cf<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbf95bf9c6c21fdd5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fa09b8f441bef69<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfa4e15a0944be5d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fa80401618119aa<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfaae04568d3c0e1<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fae1b852854077a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfb110ef49c982da<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fb3b138b4ad4bf7<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfb745d1586379c0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fbc71c71baa11ac<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfc249249247adbe<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3fc999999999976c<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $dbfd5555555555555<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6ccd5f // fmla v31.2D, v10.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6dcd7f // fmla v31.2D, v11.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e6adc8a // fmul v10.2D, v4.2D, v10.2D
+	WORD $0x6e6bdcab // fmul v11.2D, v5.2D, v11.2D
+	VMOV V4.B16, V31.B16
+	WORD $0x4e6acd9f // fmla v31.2D, v12.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e6bcdbf // fmla v31.2D, v13.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3c81a62633145c07<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed544 // fadd v4.2D, v10.2D, v14.2D
+	WORD $0x4e6ed565 // fadd v5.2D, v11.2D, v14.2D
+	MOVD $d3fe921fb54442d18<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e6ed484 // fadd v4.2D, v4.2D, v14.2D
+	WORD $0x4e6ed4a5 // fadd v5.2D, v5.2D, v14.2D
+	VBIT V6.B16, V4.B16, V10.B16
+	VBIT V7.B16, V5.B16, V11.B16
+	MOVD $d3c91a62633145c07<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed544 // fsub v4.2D, v10.2D, v14.2D
+	WORD $0x4eeed565 // fsub v5.2D, v11.2D, v14.2D
+	MOVD $d3ff921fb54442d18<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee4d4c4 // fsub v4.2D, v6.2D, v4.2D
+	WORD $0x4ee5d4e5 // fsub v5.2D, v7.2D, v5.2D
+	VMOV V10.B16, V6.B16
+	VMOV V11.B16, V7.B16
+	VBIT V8.B16, V4.B16, V6.B16
+	VBIT V9.B16, V5.B16, V7.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e62e444 // fcmeq v4.2D, v2.2D, v2.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e63e465 // fcmeq v5.2D, v3.2D, v3.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F14
+	VBIT V4.B16, V14.B16, V6.B16
+	VBIT V5.B16, V14.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea41c42 // orr v2.4S, v2.4S, v4.4S
+	WORD $0x4ea51c63 // orr v3.4S, v3.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee2e482 // fcmgt v2.2D, v4.2D, v2.2D
+	WORD $0x6ee3e4a3 // fcmgt v3.2D, v5.2D, v3.2D
+	MOVD $d3ca1a62633145c07<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eeed4c4 // fsub v4.2D, v6.2D, v14.2D
+	WORD $0x4eeed4e5 // fsub v5.2D, v7.2D, v14.2D
+	MOVD $d400921fb54442d18<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ee4d504 // fsub v4.2D, v8.2D, v4.2D
+	WORD $0x4ee5d525 // fsub v5.2D, v9.2D, v5.2D
+	VBIT V2.B16, V4.B16, V6.B16
+	VBIT V3.B16, V5.B16, V7.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c00 // and v0.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
+	WORD $0x6e201cc0 // eor v0.4S, v6.4S, v0.4S
+	WORD $0x6e211ce1 // eor v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// addBytesNEON is addBytesAVX2 with two registers for one.
+TEXT ·addBytesNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e228400 // add.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e238421 // add.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e228400 // add.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e238421 // add.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e228400 // add.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e238421 // add.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e228400 // add.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e238421 // add.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e228400 // add.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e238421 // add.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// subBytesNEON is subBytesAVX2 with two registers for one.
+TEXT ·subBytesNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e228400 // sub.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e238421 // sub.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e228400 // sub.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e238421 // sub.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e228400 // sub.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e238421 // sub.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e228400 // sub.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e238421 // sub.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e228400 // sub.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e238421 // sub.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// maxInt8NEON is maxInt8AVX2 with two registers for one.
+TEXT ·maxInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// minInt8NEON is minInt8AVX2 with two registers for one.
+TEXT ·minInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// maxUint8NEON is maxUint8AVX2 with two registers for one.
+TEXT ·maxUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e226400 // umax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236421 // umax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e226400 // umax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236421 // umax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e226400 // umax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236421 // umax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e226400 // umax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236421 // umax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e226400 // umax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236421 // umax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// minUint8NEON is minUint8AVX2 with two registers for one.
+TEXT ·minUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e226c00 // umin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236c21 // umin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e226c00 // umin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236c21 // umin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e226c00 // umin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236c21 // umin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e226c00 // umin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236c21 // umin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e226c00 // umin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x6e236c21 // umin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// mulBytesNEON is mulBytesAVX2 with two registers for one.
+TEXT ·mulBytesNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e629c04 // mul.8h v4.4S, v0.4S, v2.4S
+	WORD $0x4e639c25 // mul.8h v5.4S, v1.4S, v3.4S
+	WORD $0x4f185484 // shl.8h v4, v4, #8
+	WORD $0x4f1854a5 // shl.8h v5, v5, #8
+	WORD $0x6f180484 // ushr.8h v4, v4, #8
+	WORD $0x6f1804a5 // ushr.8h v5, v5, #8
+	WORD $0x6f180400 // ushr.8h v0, v0, #8
+	WORD $0x6f180421 // ushr.8h v1, v1, #8
+	WORD $0x6f180442 // ushr.8h v2, v2, #8
+	WORD $0x6f180463 // ushr.8h v3, v3, #8
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	WORD $0x4f185400 // shl.8h v0, v0, #8
+	WORD $0x4f185421 // shl.8h v1, v1, #8
+	WORD $0x4ea41c00 // orr v0.4S, v0.4S, v4.4S
+	WORD $0x4ea51c21 // orr v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e629c04 // mul.8h v4.4S, v0.4S, v2.4S
+	WORD $0x4e639c25 // mul.8h v5.4S, v1.4S, v3.4S
+	WORD $0x4f185484 // shl.8h v4, v4, #8
+	WORD $0x4f1854a5 // shl.8h v5, v5, #8
+	WORD $0x6f180484 // ushr.8h v4, v4, #8
+	WORD $0x6f1804a5 // ushr.8h v5, v5, #8
+	WORD $0x6f180400 // ushr.8h v0, v0, #8
+	WORD $0x6f180421 // ushr.8h v1, v1, #8
+	WORD $0x6f180442 // ushr.8h v2, v2, #8
+	WORD $0x6f180463 // ushr.8h v3, v3, #8
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	WORD $0x4f185400 // shl.8h v0, v0, #8
+	WORD $0x4f185421 // shl.8h v1, v1, #8
+	WORD $0x4ea41c00 // orr v0.4S, v0.4S, v4.4S
+	WORD $0x4ea51c21 // orr v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e629c04 // mul.8h v4.4S, v0.4S, v2.4S
+	WORD $0x4e639c25 // mul.8h v5.4S, v1.4S, v3.4S
+	WORD $0x4f185484 // shl.8h v4, v4, #8
+	WORD $0x4f1854a5 // shl.8h v5, v5, #8
+	WORD $0x6f180484 // ushr.8h v4, v4, #8
+	WORD $0x6f1804a5 // ushr.8h v5, v5, #8
+	WORD $0x6f180400 // ushr.8h v0, v0, #8
+	WORD $0x6f180421 // ushr.8h v1, v1, #8
+	WORD $0x6f180442 // ushr.8h v2, v2, #8
+	WORD $0x6f180463 // ushr.8h v3, v3, #8
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	WORD $0x4f185400 // shl.8h v0, v0, #8
+	WORD $0x4f185421 // shl.8h v1, v1, #8
+	WORD $0x4ea41c00 // orr v0.4S, v0.4S, v4.4S
+	WORD $0x4ea51c21 // orr v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e629c04 // mul.8h v4.4S, v0.4S, v2.4S
+	WORD $0x4e639c25 // mul.8h v5.4S, v1.4S, v3.4S
+	WORD $0x4f185484 // shl.8h v4, v4, #8
+	WORD $0x4f1854a5 // shl.8h v5, v5, #8
+	WORD $0x6f180484 // ushr.8h v4, v4, #8
+	WORD $0x6f1804a5 // ushr.8h v5, v5, #8
+	WORD $0x6f180400 // ushr.8h v0, v0, #8
+	WORD $0x6f180421 // ushr.8h v1, v1, #8
+	WORD $0x6f180442 // ushr.8h v2, v2, #8
+	WORD $0x6f180463 // ushr.8h v3, v3, #8
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	WORD $0x4f185400 // shl.8h v0, v0, #8
+	WORD $0x4f185421 // shl.8h v1, v1, #8
+	WORD $0x4ea41c00 // orr v0.4S, v0.4S, v4.4S
+	WORD $0x4ea51c21 // orr v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e629c04 // mul.8h v4.4S, v0.4S, v2.4S
+	WORD $0x4e639c25 // mul.8h v5.4S, v1.4S, v3.4S
+	WORD $0x4f185484 // shl.8h v4, v4, #8
+	WORD $0x4f1854a5 // shl.8h v5, v5, #8
+	WORD $0x6f180484 // ushr.8h v4, v4, #8
+	WORD $0x6f1804a5 // ushr.8h v5, v5, #8
+	WORD $0x6f180400 // ushr.8h v0, v0, #8
+	WORD $0x6f180421 // ushr.8h v1, v1, #8
+	WORD $0x6f180442 // ushr.8h v2, v2, #8
+	WORD $0x6f180463 // ushr.8h v3, v3, #8
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	WORD $0x4f185400 // shl.8h v0, v0, #8
+	WORD $0x4f185421 // shl.8h v1, v1, #8
+	WORD $0x4ea41c00 // orr v0.4S, v0.4S, v4.4S
+	WORD $0x4ea51c21 // orr v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// addWordsNEON is addWordsAVX2 with two registers for one.
+TEXT ·addWordsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e628400 // add.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e638421 // add.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e628400 // add.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e638421 // add.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e628400 // add.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e638421 // add.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e628400 // add.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e638421 // add.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e628400 // add.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e638421 // add.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// subWordsNEON is subWordsAVX2 with two registers for one.
+TEXT ·subWordsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e628400 // sub.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e638421 // sub.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e628400 // sub.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e638421 // sub.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e628400 // sub.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e638421 // sub.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e628400 // sub.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e638421 // sub.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e628400 // sub.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e638421 // sub.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// maxInt16NEON is maxInt16AVX2 with two registers for one.
+TEXT ·maxInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// minInt16NEON is minInt16AVX2 with two registers for one.
+TEXT ·minInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// maxUint16NEON is maxUint16AVX2 with two registers for one.
+TEXT ·maxUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e626400 // umax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636421 // umax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e626400 // umax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636421 // umax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e626400 // umax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636421 // umax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e626400 // umax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636421 // umax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e626400 // umax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636421 // umax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// minUint16NEON is minUint16AVX2 with two registers for one.
+TEXT ·minUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e626c00 // umin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636c21 // umin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e626c00 // umin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636c21 // umin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e626c00 // umin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636c21 // umin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e626c00 // umin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636c21 // umin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e626c00 // umin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x6e636c21 // umin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// mulWordsNEON is mulWordsAVX2 with two registers for one.
+TEXT ·mulWordsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e629c00 // mul.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e639c21 // mul.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// maxUint32NEON is maxUint32AVX2 with two registers for one.
+TEXT ·maxUint32NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea26400 // umax v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36421 // umax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6ea26400 // umax v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36421 // umax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6ea26400 // umax v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36421 // umax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6ea26400 // umax v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36421 // umax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea26400 // umax v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36421 // umax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// minUint32NEON is minUint32AVX2 with two registers for one.
+TEXT ·minUint32NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea26c00 // umin v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36c21 // umin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6ea26c00 // umin v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36c21 // umin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6ea26c00 // umin v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36c21 // umin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6ea26c00 // umin v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36c21 // umin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea26c00 // umin v0.4S, v0.4S, v2.4S
+	WORD $0x6ea36c21 // umin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// andBitsNEON is andBitsAVX2 with two registers for one.
+TEXT ·andBitsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e221c00 // and v0.4S, v0.4S, v2.4S
+	WORD $0x4e231c21 // and v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e221c00 // and v0.4S, v0.4S, v2.4S
+	WORD $0x4e231c21 // and v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e221c00 // and v0.4S, v0.4S, v2.4S
+	WORD $0x4e231c21 // and v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e221c00 // and v0.4S, v0.4S, v2.4S
+	WORD $0x4e231c21 // and v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e221c00 // and v0.4S, v0.4S, v2.4S
+	WORD $0x4e231c21 // and v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// orBitsNEON is orBitsAVX2 with two registers for one.
+TEXT ·orBitsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea21c00 // orr v0.4S, v0.4S, v2.4S
+	WORD $0x4ea31c21 // orr v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4ea21c00 // orr v0.4S, v0.4S, v2.4S
+	WORD $0x4ea31c21 // orr v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4ea21c00 // orr v0.4S, v0.4S, v2.4S
+	WORD $0x4ea31c21 // orr v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4ea21c00 // orr v0.4S, v0.4S, v2.4S
+	WORD $0x4ea31c21 // orr v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea21c00 // orr v0.4S, v0.4S, v2.4S
+	WORD $0x4ea31c21 // orr v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// xorBitsNEON is xorBitsAVX2 with two registers for one.
+TEXT ·xorBitsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+four:
+	CMP $128, R3
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R3
+	B four
+fourEnd:
+one:
+	CMP $32, R3
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R3
+	B one
+oneEnd:
+	RET
+
+// negBytesNEON is negBytesAVX2 with two registers for one.
+TEXT ·negBytesNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// absBytesNEON is absBytesAVX2 with two registers for one.
+TEXT ·absBytesNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e208442 // sub.16b v2.4S, v2.4S, v0.4S
+	WORD $0x6e218463 // sub.16b v3.4S, v3.4S, v1.4S
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// signBytesNEON is signBytesAVX2 with two registers for one.
+TEXT ·signBytesNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226400 // smax.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236421 // smax.16b v1.4S, v1.4S, v3.4S
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e226c00 // smin.16b v0.4S, v0.4S, v2.4S
+	WORD $0x4e236c21 // smin.16b v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// negWordsNEON is negWordsAVX2 with two registers for one.
+TEXT ·negWordsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// absWordsNEON is absWordsAVX2 with two registers for one.
+TEXT ·absWordsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e608442 // sub.8h v2.4S, v2.4S, v0.4S
+	WORD $0x6e618463 // sub.8h v3.4S, v3.4S, v1.4S
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// signWordsNEON is signWordsAVX2 with two registers for one.
+TEXT ·signWordsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	MOVD $c00010001<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	MOVD $c00010001<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	MOVD $c00010001<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	MOVD $c00010001<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626400 // smax.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636421 // smax.8h v1.4S, v1.4S, v3.4S
+	MOVD $c00010001<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x4e626c00 // smin.8h v0.4S, v0.4S, v2.4S
+	WORD $0x4e636c21 // smin.8h v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// flipBitsNEON is flipBitsAVX2 with two registers for one.
+TEXT ·flipBitsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// flipBoolsNEON is flipBoolsAVX2 with two registers for one.
+TEXT ·flipBoolsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+four:
+	CMP $128, R2
+	BLO fourEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	B four
+fourEnd:
+one:
+	CMP $32, R2
+	BLO oneEnd
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c01010101<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R2
+	B one
+oneEnd:
+	RET
+
+// int8ToIntNEON is int8ToIntAVX2 with two registers for one.
+TEXT ·int8ToIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 0(R0)
+	FMOVD 8(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 32(R0)
+	FMOVD 16(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 64(R0)
+	FMOVD 24(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 96(R0)
+	ADD $32, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 0(R0)
+	ADD $8, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// int8ToFloatNEON is int8ToFloatAVX2 with two registers for one.
+TEXT ·int8ToFloatNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	FMOVD 8(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 32(R0)
+	FMOVD 16(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 64(R0)
+	FMOVD 24(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $32, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $8, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// int16ToIntNEON is int16ToIntAVX2 with two registers for one.
+TEXT ·int16ToIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ 16(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 32(R0)
+	FMOVQ 32(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 64(R0)
+	FMOVQ 48(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 96(R0)
+	ADD $64, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FSTPQ (F0, F1), 0(R0)
+	ADD $16, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// int16ToFloatNEON is int16ToFloatAVX2 with two registers for one.
+TEXT ·int16ToFloatNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ 16(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 32(R0)
+	FMOVQ 32(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 64(R0)
+	FMOVQ 48(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $64, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $16, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// uint16ToIntNEON is uint16ToIntAVX2 with two registers for one.
+TEXT ·uint16ToIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ 16(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FSTPQ (F0, F1), 32(R0)
+	FMOVQ 32(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FSTPQ (F0, F1), 64(R0)
+	FMOVQ 48(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FSTPQ (F0, F1), 96(R0)
+	ADD $64, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FSTPQ (F0, F1), 0(R0)
+	ADD $16, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// uint16ToFloatNEON is uint16ToFloatAVX2 with two registers for one.
+TEXT ·uint16ToFloatNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	FMOVQ 16(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 32(R0)
+	FMOVQ 32(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 64(R0)
+	FMOVQ 48(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $64, R1
+	ADD $128, R0
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $16, R1
+	ADD $32, R0
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// divInt8NEON is divInt8AVX2 with two registers for one.
+TEXT ·divInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVD 0(R2), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	WORD $0x6e24fc00 // fdiv v0.4S, v0.4S, v4.4S
+	WORD $0x6e25fc21 // fdiv v1.4S, v1.4S, v5.4S
+	WORD $0x4ea1b800 // fcvtzs v0.4S, v0.4S
+	WORD $0x4ea1b821 // fcvtzs v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c00 // and v0.4S, v0.4S, v6.4S
+	WORD $0x4e261c21 // and v1.4S, v1.4S, v6.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// remInt8NEON is remInt8AVX2 with two registers for one.
+TEXT ·remInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVD 0(R2), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d804 // scvtf v4.4S, v0.4S
+	WORD $0x4e21d825 // scvtf v5.4S, v1.4S
+	WORD $0x4e21d846 // scvtf v6.4S, v2.4S
+	WORD $0x4e21d867 // scvtf v7.4S, v3.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	WORD $0x4ea1b884 // fcvtzs v4.4S, v4.4S
+	WORD $0x4ea1b8a5 // fcvtzs v5.4S, v5.4S
+	WORD $0x4ea29c84 // mul v4.4S, v4.4S, v2.4S
+	WORD $0x4ea39ca5 // mul v5.4S, v5.4S, v3.4S
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftLeftInt8NEON is shiftLeftInt8AVX2 with two registers for one.
+TEXT ·shiftLeftInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVD 0(R2), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftRightInt8NEON is shiftRightInt8AVX2 with two registers for one.
+TEXT ·shiftRightInt8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVD 0(R2), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// divUint8NEON is divUint8AVX2 with two registers for one.
+TEXT ·divUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVD 0(R2), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	WORD $0x6e24fc00 // fdiv v0.4S, v0.4S, v4.4S
+	WORD $0x6e25fc21 // fdiv v1.4S, v1.4S, v5.4S
+	WORD $0x4ea1b800 // fcvtzs v0.4S, v0.4S
+	WORD $0x4ea1b821 // fcvtzs v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c00 // and v0.4S, v0.4S, v6.4S
+	WORD $0x4e261c21 // and v1.4S, v1.4S, v6.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// remUint8NEON is remUint8AVX2 with two registers for one.
+TEXT ·remUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVD 0(R2), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4e21d804 // scvtf v4.4S, v0.4S
+	WORD $0x4e21d825 // scvtf v5.4S, v1.4S
+	WORD $0x4e21d846 // scvtf v6.4S, v2.4S
+	WORD $0x4e21d867 // scvtf v7.4S, v3.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	WORD $0x4ea1b884 // fcvtzs v4.4S, v4.4S
+	WORD $0x4ea1b8a5 // fcvtzs v5.4S, v5.4S
+	WORD $0x4ea29c84 // mul v4.4S, v4.4S, v2.4S
+	WORD $0x4ea39ca5 // mul v5.4S, v5.4S, v3.4S
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftLeftUint8NEON is shiftLeftUint8AVX2 with two registers for one.
+TEXT ·shiftLeftUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVD 0(R2), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftRightUint8NEON is shiftRightUint8AVX2 with two registers for one.
+TEXT ·shiftRightUint8NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVD 0(R1), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVD 0(R2), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// divInt16NEON is divInt16AVX2 with two registers for one.
+TEXT ·divInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVQ 0(R2), F31
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	WORD $0x6e24fc00 // fdiv v0.4S, v0.4S, v4.4S
+	WORD $0x6e25fc21 // fdiv v1.4S, v1.4S, v5.4S
+	WORD $0x4ea1b800 // fcvtzs v0.4S, v0.4S
+	WORD $0x4ea1b821 // fcvtzs v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c00 // and v0.4S, v0.4S, v6.4S
+	WORD $0x4e261c21 // and v1.4S, v1.4S, v6.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// remInt16NEON is remInt16AVX2 with two registers for one.
+TEXT ·remInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVQ 0(R2), F31
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4e21d804 // scvtf v4.4S, v0.4S
+	WORD $0x4e21d825 // scvtf v5.4S, v1.4S
+	WORD $0x4e21d846 // scvtf v6.4S, v2.4S
+	WORD $0x4e21d867 // scvtf v7.4S, v3.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	WORD $0x4ea1b884 // fcvtzs v4.4S, v4.4S
+	WORD $0x4ea1b8a5 // fcvtzs v5.4S, v5.4S
+	WORD $0x4ea29c84 // mul v4.4S, v4.4S, v2.4S
+	WORD $0x4ea39ca5 // mul v5.4S, v5.4S, v3.4S
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftLeftInt16NEON is shiftLeftInt16AVX2 with two registers for one.
+TEXT ·shiftLeftInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVQ 0(R2), F31
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftRightInt16NEON is shiftRightInt16AVX2 with two registers for one.
+TEXT ·shiftRightInt16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVQ 0(R2), F31
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4400 // sshl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x4ebf4421 // sshl v1.4S, v1.4S, v31.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// divUint16NEON is divUint16AVX2 with two registers for one.
+TEXT ·divUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVQ 0(R2), F31
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	WORD $0x6e24fc00 // fdiv v0.4S, v0.4S, v4.4S
+	WORD $0x6e25fc21 // fdiv v1.4S, v1.4S, v5.4S
+	WORD $0x4ea1b800 // fcvtzs v0.4S, v0.4S
+	WORD $0x4ea1b821 // fcvtzs v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c00 // and v0.4S, v0.4S, v6.4S
+	WORD $0x4e261c21 // and v1.4S, v1.4S, v6.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// remUint16NEON is remUint16AVX2 with two registers for one.
+TEXT ·remUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVQ 0(R2), F31
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4e21d804 // scvtf v4.4S, v0.4S
+	WORD $0x4e21d825 // scvtf v5.4S, v1.4S
+	WORD $0x4e21d846 // scvtf v6.4S, v2.4S
+	WORD $0x4e21d867 // scvtf v7.4S, v3.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	WORD $0x4ea1b884 // fcvtzs v4.4S, v4.4S
+	WORD $0x4ea1b8a5 // fcvtzs v5.4S, v5.4S
+	WORD $0x4ea29c84 // mul v4.4S, v4.4S, v2.4S
+	WORD $0x4ea39ca5 // mul v5.4S, v5.4S, v3.4S
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea48c42 // cmeq v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58c63 // cmeq v3.4S, v3.4S, v5.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4e201c40 // and v0.4S, v2.4S, v0.4S
+	WORD $0x4e211c61 // and v1.4S, v3.4S, v1.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftLeftUint16NEON is shiftLeftUint16AVX2 with two registers for one.
+TEXT ·shiftLeftUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVQ 0(R2), F31
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// shiftRightUint16NEON is shiftRightUint16AVX2 with two registers for one.
+TEXT ·shiftRightUint16NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVQ 0(R2), F31
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea26fff // umin v31.4S, v31.4S, v2.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4400 // ushl v0.4S, v0.4S, v31.4S
+	WORD $0x4f01041f // movi v31.4s, #32
+	WORD $0x6ea36fff // umin v31.4S, v31.4S, v3.4S
+	WORD $0x6ea0bbff // neg v31.4S, v31.4S
+	WORD $0x6ebf4421 // ushl v1.4S, v1.4S, v31.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerInt8NEON is powerInt8AVX2 with two registers for one.
+TEXT ·powerInt8NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FMOVD 0(R1), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVD 0(R2), F31
+	WORD $0x0f08a7ff // sshll v31, v31, #0, of 1 bytes
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f54ca // shl v10, v6, #31
+	WORD $0x4f3f54eb // shl v11, v7, #31
+	WORD $0x4f21054a // sshr v10, v10, #31
+	WORD $0x4f21056b // sshr v11, v11, #31
+	WORD $0x4ea49d0c // mul v12.4S, v8.4S, v4.4S
+	WORD $0x4ea59d2d // mul v13.4S, v9.4S, v5.4S
+	VBIT V10.B16, V12.B16, V8.B16
+	VBIT V11.B16, V13.B16, V9.B16
+	WORD $0x4ea49c84 // mul v4.4S, v4.4S, v4.4S
+	WORD $0x4ea59ca5 // mul v5.4S, v5.4S, v5.4S
+	WORD $0x6f3f04c6 // ushr v6, v6, #1
+	WORD $0x6f3f04e7 // ushr v7, v7, #1
+	SUBS $1, R5
+	BNE bit
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea68c00 // cmeq v0.4S, v0.4S, v6.4S
+	WORD $0x6ea78c21 // cmeq v1.4S, v1.4S, v7.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4f210440 // sshr v0, v2, #31
+	WORD $0x4f210461 // sshr v1, v3, #31
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1d00 // and v0.4S, v8.4S, v14.4S
+	WORD $0x4e2e1d21 // and v1.4S, v9.4S, v14.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerUint8NEON is powerUint8AVX2 with two registers for one.
+TEXT ·powerUint8NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FMOVD 0(R1), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVD 0(R2), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f5446 // shl v6, v2, #31
+	WORD $0x4f3f5467 // shl v7, v3, #31
+	WORD $0x4f2104c6 // sshr v6, v6, #31
+	WORD $0x4f2104e7 // sshr v7, v7, #31
+	WORD $0x4ea09c88 // mul v8.4S, v4.4S, v0.4S
+	WORD $0x4ea19ca9 // mul v9.4S, v5.4S, v1.4S
+	VBIT V6.B16, V8.B16, V4.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	WORD $0x4ea09c00 // mul v0.4S, v0.4S, v0.4S
+	WORD $0x4ea19c21 // mul v1.4S, v1.4S, v1.4S
+	WORD $0x6f3f0442 // ushr v2, v2, #1
+	WORD $0x6f3f0463 // ushr v3, v3, #1
+	SUBS $1, R5
+	BNE bit
+	MOVD $c000000ff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c80 // and v0.4S, v4.4S, v10.4S
+	WORD $0x4e2a1ca1 // and v1.4S, v5.4S, v10.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	FMOVD F31, 0(R0)
+	ADD $8, R0
+	ADD $8, R1
+	ADD $8, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerInt16NEON is powerInt16AVX2 with two registers for one.
+TEXT ·powerInt16NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0f10a7e0 // sshll v0, v31, #0, of 2 bytes
+	WORD $0x4f10a7e1 // sshll2 v1, v31, #0, of 2 bytes
+	FMOVQ 0(R2), F31
+	WORD $0x0f10a7e2 // sshll v2, v31, #0, of 2 bytes
+	WORD $0x4f10a7e3 // sshll2 v3, v31, #0, of 2 bytes
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f54ca // shl v10, v6, #31
+	WORD $0x4f3f54eb // shl v11, v7, #31
+	WORD $0x4f21054a // sshr v10, v10, #31
+	WORD $0x4f21056b // sshr v11, v11, #31
+	WORD $0x4ea49d0c // mul v12.4S, v8.4S, v4.4S
+	WORD $0x4ea59d2d // mul v13.4S, v9.4S, v5.4S
+	VBIT V10.B16, V12.B16, V8.B16
+	VBIT V11.B16, V13.B16, V9.B16
+	WORD $0x4ea49c84 // mul v4.4S, v4.4S, v4.4S
+	WORD $0x4ea59ca5 // mul v5.4S, v5.4S, v5.4S
+	WORD $0x6f3f04c6 // ushr v6, v6, #1
+	WORD $0x6f3f04e7 // ushr v7, v7, #1
+	SUBS $1, R5
+	BNE bit
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea68c00 // cmeq v0.4S, v0.4S, v6.4S
+	WORD $0x6ea78c21 // cmeq v1.4S, v1.4S, v7.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4f210440 // sshr v0, v2, #31
+	WORD $0x4f210461 // sshr v1, v3, #31
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1d00 // and v0.4S, v8.4S, v14.4S
+	WORD $0x4e2e1d21 // and v1.4S, v9.4S, v14.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerUint16NEON is powerUint16AVX2 with two registers for one.
+TEXT ·powerUint16NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FMOVQ 0(R1), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	FMOVQ 0(R2), F31
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f5446 // shl v6, v2, #31
+	WORD $0x4f3f5467 // shl v7, v3, #31
+	WORD $0x4f2104c6 // sshr v6, v6, #31
+	WORD $0x4f2104e7 // sshr v7, v7, #31
+	WORD $0x4ea09c88 // mul v8.4S, v4.4S, v0.4S
+	WORD $0x4ea19ca9 // mul v9.4S, v5.4S, v1.4S
+	VBIT V6.B16, V8.B16, V4.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	WORD $0x4ea09c00 // mul v0.4S, v0.4S, v0.4S
+	WORD $0x4ea19c21 // mul v1.4S, v1.4S, v1.4S
+	WORD $0x6f3f0442 // ushr v2, v2, #1
+	WORD $0x6f3f0463 // ushr v3, v3, #1
+	SUBS $1, R5
+	BNE bit
+	MOVD $c0000ffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c80 // and v0.4S, v4.4S, v10.4S
+	WORD $0x4e2a1ca1 // and v1.4S, v5.4S, v10.4S
+	WORD $0x0e61281f // xtn v31.4h, v0.4s
+	WORD $0x4e61283f // xtn2 v31.8h, v1.4s
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerInt32NEON is powerInt32AVX2 with two registers for one.
+TEXT ·powerInt32NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f54ca // shl v10, v6, #31
+	WORD $0x4f3f54eb // shl v11, v7, #31
+	WORD $0x4f21054a // sshr v10, v10, #31
+	WORD $0x4f21056b // sshr v11, v11, #31
+	WORD $0x4ea49d0c // mul v12.4S, v8.4S, v4.4S
+	WORD $0x4ea59d2d // mul v13.4S, v9.4S, v5.4S
+	VBIT V10.B16, V12.B16, V8.B16
+	VBIT V11.B16, V13.B16, V9.B16
+	WORD $0x4ea49c84 // mul v4.4S, v4.4S, v4.4S
+	WORD $0x4ea59ca5 // mul v5.4S, v5.4S, v5.4S
+	WORD $0x6f3f04c6 // ushr v6, v6, #1
+	WORD $0x6f3f04e7 // ushr v7, v7, #1
+	SUBS $1, R5
+	BNE bit
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea68c00 // cmeq v0.4S, v0.4S, v6.4S
+	WORD $0x6ea78c21 // cmeq v1.4S, v1.4S, v7.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4f210440 // sshr v0, v2, #31
+	WORD $0x4f210461 // sshr v1, v3, #31
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	WORD $0x4ea01c84 // orr v4.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca5 // orr v5.4S, v5.4S, v1.4S
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	FSTPQ (F8, F9), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	BNE next
+	RET
+
+// powerUint32NEON is powerUint32AVX2 with two registers for one.
+TEXT ·powerUint32NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD bits+32(FP), R4
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD R4, R5
+bit:
+	WORD $0x4f3f5446 // shl v6, v2, #31
+	WORD $0x4f3f5467 // shl v7, v3, #31
+	WORD $0x4f2104c6 // sshr v6, v6, #31
+	WORD $0x4f2104e7 // sshr v7, v7, #31
+	WORD $0x4ea09c88 // mul v8.4S, v4.4S, v0.4S
+	WORD $0x4ea19ca9 // mul v9.4S, v5.4S, v1.4S
+	VBIT V6.B16, V8.B16, V4.B16
+	VBIT V7.B16, V9.B16, V5.B16
+	WORD $0x4ea09c00 // mul v0.4S, v0.4S, v0.4S
+	WORD $0x4ea19c21 // mul v1.4S, v1.4S, v1.4S
+	WORD $0x6f3f0442 // ushr v2, v2, #1
+	WORD $0x6f3f0463 // ushr v3, v3, #1
+	SUBS $1, R5
+	BNE bit
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	BNE next
 	RET
 
 DATA one<>+0(SB)/8, $0x3f8000003f800000
@@ -20182,6 +29995,30 @@ DATA c00000000<>+0(SB)/8, $0x0000000000000000
 DATA c00000000<>+8(SB)/8, $0x0000000000000000
 GLOBL c00000000<>(SB), RODATA|NOPTR, $16
 
+DATA d8000000000000000<>+0(SB)/8, $0x8000000000000000
+DATA d8000000000000000<>+8(SB)/8, $0x8000000000000000
+GLOBL d8000000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d7fffffffffffffff<>+0(SB)/8, $0x7fffffffffffffff
+DATA d7fffffffffffffff<>+8(SB)/8, $0x7fffffffffffffff
+GLOBL d7fffffffffffffff<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA d3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+GLOBL d3ff0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dbff0000000000000<>+0(SB)/8, $0xbff0000000000000
+DATA dbff0000000000000<>+8(SB)/8, $0xbff0000000000000
+GLOBL dbff0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+DATA d3fe0000000000000<>+8(SB)/8, $0x3fe0000000000000
+GLOBL d3fe0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
+DATA d7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
+GLOBL d7ff0000000000000<>(SB), RODATA|NOPTR, $16
+
 DATA winogradSquares<>+0(SB)/8, $0x4029000040290000
 DATA winogradSquares<>+8(SB)/8, $0x4029000040290000
 GLOBL winogradSquares<>(SB), RODATA|NOPTR, $16
@@ -20317,3 +30154,899 @@ GLOBL tanhQ3<>(SB), RODATA|NOPTR, $16
 DATA sin60<>+0(SB)/8, $0x3f5db3d73f5db3d7
 DATA sin60<>+8(SB)/8, $0x3f5db3d73f5db3d7
 GLOBL sin60<>(SB), RODATA|NOPTR, $16
+
+DATA dfff0000000000000<>+0(SB)/8, $0xfff0000000000000
+DATA dfff0000000000000<>+8(SB)/8, $0xfff0000000000000
+GLOBL dfff0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dc087500000000000<>+0(SB)/8, $0xc087500000000000
+DATA dc087500000000000<>+8(SB)/8, $0xc087500000000000
+GLOBL dc087500000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4086380000000000<>+0(SB)/8, $0x4086380000000000
+DATA d4086380000000000<>+8(SB)/8, $0x4086380000000000
+GLOBL d4086380000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
+DATA d3ff71547652b82fe<>+8(SB)/8, $0x3ff71547652b82fe
+GLOBL d3ff71547652b82fe<>(SB), RODATA|NOPTR, $16
+
+DATA d3dea39ef35793c76<>+0(SB)/8, $0x3dea39ef35793c76
+DATA d3dea39ef35793c76<>+8(SB)/8, $0x3dea39ef35793c76
+GLOBL d3dea39ef35793c76<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe62e42fee00000<>+0(SB)/8, $0x3fe62e42fee00000
+DATA d3fe62e42fee00000<>+8(SB)/8, $0x3fe62e42fee00000
+GLOBL d3fe62e42fee00000<>(SB), RODATA|NOPTR, $16
+
+DATA d3e5af38a9b0ec855<>+0(SB)/8, $0x3e5af38a9b0ec855
+DATA d3e5af38a9b0ec855<>+8(SB)/8, $0x3e5af38a9b0ec855
+GLOBL d3e5af38a9b0ec855<>(SB), RODATA|NOPTR, $16
+
+DATA d3e9289185613a3d6<>+0(SB)/8, $0x3e9289185613a3d6
+DATA d3e9289185613a3d6<>+8(SB)/8, $0x3e9289185613a3d6
+GLOBL d3e9289185613a3d6<>(SB), RODATA|NOPTR, $16
+
+DATA d3ec71de0dae63bb3<>+0(SB)/8, $0x3ec71de0dae63bb3
+DATA d3ec71de0dae63bb3<>+8(SB)/8, $0x3ec71de0dae63bb3
+GLOBL d3ec71de0dae63bb3<>(SB), RODATA|NOPTR, $16
+
+DATA d3efa019b90d2ae7a<>+0(SB)/8, $0x3efa019b90d2ae7a
+DATA d3efa019b90d2ae7a<>+8(SB)/8, $0x3efa019b90d2ae7a
+GLOBL d3efa019b90d2ae7a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f2a01a01a7c41d5<>+0(SB)/8, $0x3f2a01a01a7c41d5
+DATA d3f2a01a01a7c41d5<>+8(SB)/8, $0x3f2a01a01a7c41d5
+GLOBL d3f2a01a01a7c41d5<>(SB), RODATA|NOPTR, $16
+
+DATA d3f56c16c1788bd90<>+0(SB)/8, $0x3f56c16c1788bd90
+DATA d3f56c16c1788bd90<>+8(SB)/8, $0x3f56c16c1788bd90
+GLOBL d3f56c16c1788bd90<>(SB), RODATA|NOPTR, $16
+
+DATA d3f811111111109b3<>+0(SB)/8, $0x3f811111111109b3
+DATA d3f811111111109b3<>+8(SB)/8, $0x3f811111111109b3
+GLOBL d3f811111111109b3<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa5555555553d63<>+0(SB)/8, $0x3fa5555555553d63
+DATA d3fa5555555553d63<>+8(SB)/8, $0x3fa5555555553d63
+GLOBL d3fa5555555553d63<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc5555555555556<>+0(SB)/8, $0x3fc5555555555556
+DATA d3fc5555555555556<>+8(SB)/8, $0x3fc5555555555556
+GLOBL d3fc5555555555556<>(SB), RODATA|NOPTR, $16
+
+DATA d43380000000003ff<>+0(SB)/8, $0x43380000000003ff
+DATA d43380000000003ff<>+8(SB)/8, $0x43380000000003ff
+GLOBL d43380000000003ff<>(SB), RODATA|NOPTR, $16
+
+DATA d0010000000000000<>+0(SB)/8, $0x0010000000000000
+DATA d0010000000000000<>+8(SB)/8, $0x0010000000000000
+GLOBL d0010000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4350000000000000<>+0(SB)/8, $0x4350000000000000
+DATA d4350000000000000<>+8(SB)/8, $0x4350000000000000
+GLOBL d4350000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4330000000000000<>+0(SB)/8, $0x4330000000000000
+DATA d4330000000000000<>+8(SB)/8, $0x4330000000000000
+GLOBL d4330000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d43300000000003fe<>+0(SB)/8, $0x43300000000003fe
+DATA d43300000000003fe<>+8(SB)/8, $0x43300000000003fe
+GLOBL d43300000000003fe<>(SB), RODATA|NOPTR, $16
+
+DATA d404b000000000000<>+0(SB)/8, $0x404b000000000000
+DATA d404b000000000000<>+8(SB)/8, $0x404b000000000000
+GLOBL d404b000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d000fffffffffffff<>+0(SB)/8, $0x000fffffffffffff
+DATA d000fffffffffffff<>+8(SB)/8, $0x000fffffffffffff
+GLOBL d000fffffffffffff<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe6a09e667f3bcd<>+0(SB)/8, $0x3fe6a09e667f3bcd
+DATA d3fe6a09e667f3bcd<>+8(SB)/8, $0x3fe6a09e667f3bcd
+GLOBL d3fe6a09e667f3bcd<>(SB), RODATA|NOPTR, $16
+
+DATA d4000000000000000<>+0(SB)/8, $0x4000000000000000
+DATA d4000000000000000<>+8(SB)/8, $0x4000000000000000
+GLOBL d4000000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc2b5b5fb2eac92<>+0(SB)/8, $0x3fc2b5b5fb2eac92
+DATA d3fc2b5b5fb2eac92<>+8(SB)/8, $0x3fc2b5b5fb2eac92
+GLOBL d3fc2b5b5fb2eac92<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc39fe208c33457<>+0(SB)/8, $0x3fc39fe208c33457
+DATA d3fc39fe208c33457<>+8(SB)/8, $0x3fc39fe208c33457
+GLOBL d3fc39fe208c33457<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc7462b69705382<>+0(SB)/8, $0x3fc7462b69705382
+DATA d3fc7462b69705382<>+8(SB)/8, $0x3fc7462b69705382
+GLOBL d3fc7462b69705382<>(SB), RODATA|NOPTR, $16
+
+DATA d3fcc71c62debf86b<>+0(SB)/8, $0x3fcc71c62debf86b
+DATA d3fcc71c62debf86b<>+8(SB)/8, $0x3fcc71c62debf86b
+GLOBL d3fcc71c62debf86b<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd2492492df6947<>+0(SB)/8, $0x3fd2492492df6947
+DATA d3fd2492492df6947<>+8(SB)/8, $0x3fd2492492df6947
+GLOBL d3fd2492492df6947<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd99999999952b2<>+0(SB)/8, $0x3fd99999999952b2
+DATA d3fd99999999952b2<>+8(SB)/8, $0x3fd99999999952b2
+GLOBL d3fd99999999952b2<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe5555555555558<>+0(SB)/8, $0x3fe5555555555558
+DATA d3fe5555555555558<>+8(SB)/8, $0x3fe5555555555558
+GLOBL d3fe5555555555558<>(SB), RODATA|NOPTR, $16
+
+DATA d7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
+DATA d7fefffffffffffff<>+8(SB)/8, $0x7fefffffffffffff
+GLOBL d7fefffffffffffff<>(SB), RODATA|NOPTR, $16
+
+DATA d7ff8000000000001<>+0(SB)/8, $0x7ff8000000000001
+DATA d7ff8000000000001<>+8(SB)/8, $0x7ff8000000000001
+GLOBL d7ff8000000000001<>(SB), RODATA|NOPTR, $16
+
+DATA dbef4fedc8846f060<>+0(SB)/8, $0xbef4fedc8846f060
+DATA dbef4fedc8846f060<>+8(SB)/8, $0xbef4fedc8846f060
+GLOBL dbef4fedc8846f060<>(SB), RODATA|NOPTR, $16
+
+DATA d3f16168eaa4b48c2<>+0(SB)/8, $0x3f16168eaa4b48c2
+DATA d3f16168eaa4b48c2<>+8(SB)/8, $0x3f16168eaa4b48c2
+GLOBL d3f16168eaa4b48c2<>(SB), RODATA|NOPTR, $16
+
+DATA dbf2eaf27fe463e15<>+0(SB)/8, $0xbf2eaf27fe463e15
+DATA dbf2eaf27fe463e15<>+8(SB)/8, $0xbf2eaf27fe463e15
+GLOBL dbf2eaf27fe463e15<>(SB), RODATA|NOPTR, $16
+
+DATA d3f434ad0309e938f<>+0(SB)/8, $0x3f434ad0309e938f
+DATA d3f434ad0309e938f<>+8(SB)/8, $0x3f434ad0309e938f
+GLOBL d3f434ad0309e938f<>(SB), RODATA|NOPTR, $16
+
+DATA dbf57d9540cc30dfe<>+0(SB)/8, $0xbf57d9540cc30dfe
+DATA dbf57d9540cc30dfe<>+8(SB)/8, $0xbf57d9540cc30dfe
+GLOBL dbf57d9540cc30dfe<>(SB), RODATA|NOPTR, $16
+
+DATA d3f6d6d30f42910b3<>+0(SB)/8, $0x3f6d6d30f42910b3
+DATA d3f6d6d30f42910b3<>+8(SB)/8, $0x3f6d6d30f42910b3
+GLOBL d3f6d6d30f42910b3<>(SB), RODATA|NOPTR, $16
+
+DATA dbf8226e321f9e724<>+0(SB)/8, $0xbf8226e321f9e724
+DATA dbf8226e321f9e724<>+8(SB)/8, $0xbf8226e321f9e724
+GLOBL dbf8226e321f9e724<>(SB), RODATA|NOPTR, $16
+
+DATA d3f9664f487272a6f<>+0(SB)/8, $0x3f9664f487272a6f
+DATA d3f9664f487272a6f<>+8(SB)/8, $0x3f9664f487272a6f
+GLOBL d3f9664f487272a6f<>(SB), RODATA|NOPTR, $16
+
+DATA dbfaba1ba1b9f17f5<>+0(SB)/8, $0xbfaba1ba1b9f17f5
+DATA dbfaba1ba1b9f17f5<>+8(SB)/8, $0xbfaba1ba1b9f17f5
+GLOBL dbfaba1ba1b9f17f5<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc1111111110fbd<>+0(SB)/8, $0x3fc1111111110fbd
+DATA d3fc1111111110fbd<>+8(SB)/8, $0x3fc1111111110fbd
+GLOBL d3fc1111111110fbd<>(SB), RODATA|NOPTR, $16
+
+DATA dbfd5555555555555<>+0(SB)/8, $0xbfd5555555555555
+DATA dbfd5555555555555<>+8(SB)/8, $0xbfd5555555555555
+GLOBL dbfd5555555555555<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe2000000000000<>+0(SB)/8, $0x3fe2000000000000
+DATA d3fe2000000000000<>+8(SB)/8, $0x3fe2000000000000
+GLOBL d3fe2000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3e40000000000000<>+0(SB)/8, $0x3e40000000000000
+DATA d3e40000000000000<>+8(SB)/8, $0x3e40000000000000
+GLOBL d3e40000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d0000000000000000<>+0(SB)/8, $0x0000000000000000
+DATA d0000000000000000<>+8(SB)/8, $0x0000000000000000
+GLOBL d0000000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4018000000000000<>+0(SB)/8, $0x4018000000000000
+DATA d4018000000000000<>+8(SB)/8, $0x4018000000000000
+GLOBL d4018000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4010000000000000<>+0(SB)/8, $0x4010000000000000
+DATA d4010000000000000<>+8(SB)/8, $0x4010000000000000
+GLOBL d4010000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dbe43203d7029540d<>+0(SB)/8, $0xbe43203d7029540d
+DATA dbe43203d7029540d<>+8(SB)/8, $0xbe43203d7029540d
+GLOBL dbe43203d7029540d<>(SB), RODATA|NOPTR, $16
+
+DATA dbe444ea3e753d03f<>+0(SB)/8, $0xbe444ea3e753d03f
+DATA dbe444ea3e753d03f<>+8(SB)/8, $0xbe444ea3e753d03f
+GLOBL dbe444ea3e753d03f<>(SB), RODATA|NOPTR, $16
+
+DATA d3e7b547fff5a3ee4<>+0(SB)/8, $0x3e7b547fff5a3ee4
+DATA d3e7b547fff5a3ee4<>+8(SB)/8, $0x3e7b547fff5a3ee4
+GLOBL d3e7b547fff5a3ee4<>(SB), RODATA|NOPTR, $16
+
+DATA d3e6f95d9c1b8f9df<>+0(SB)/8, $0x3e6f95d9c1b8f9df
+DATA d3e6f95d9c1b8f9df<>+8(SB)/8, $0x3e6f95d9c1b8f9df
+GLOBL d3e6f95d9c1b8f9df<>(SB), RODATA|NOPTR, $16
+
+DATA dbeab792609d7a011<>+0(SB)/8, $0xbeab792609d7a011
+DATA dbeab792609d7a011<>+8(SB)/8, $0xbeab792609d7a011
+GLOBL dbeab792609d7a011<>(SB), RODATA|NOPTR, $16
+
+DATA d3e94cccc375dcb21<>+0(SB)/8, $0x3e94cccc375dcb21
+DATA d3e94cccc375dcb21<>+8(SB)/8, $0x3e94cccc375dcb21
+GLOBL d3e94cccc375dcb21<>(SB), RODATA|NOPTR, $16
+
+DATA d3ed7efa8caa8bd96<>+0(SB)/8, $0x3ed7efa8caa8bd96
+DATA d3ed7efa8caa8bd96<>+8(SB)/8, $0x3ed7efa8caa8bd96
+GLOBL d3ed7efa8caa8bd96<>(SB), RODATA|NOPTR, $16
+
+DATA dbee78e2e25fb32a5<>+0(SB)/8, $0xbee78e2e25fb32a5
+DATA dbee78e2e25fb32a5<>+8(SB)/8, $0xbee78e2e25fb32a5
+GLOBL dbee78e2e25fb32a5<>(SB), RODATA|NOPTR, $16
+
+DATA dbef99573aaf8d6ca<>+0(SB)/8, $0xbef99573aaf8d6ca
+DATA dbef99573aaf8d6ca<>+8(SB)/8, $0xbef99573aaf8d6ca
+GLOBL dbef99573aaf8d6ca<>(SB), RODATA|NOPTR, $16
+
+DATA d3f23be28aa5264a0<>+0(SB)/8, $0x3f23be28aa5264a0
+DATA d3f23be28aa5264a0<>+8(SB)/8, $0x3f23be28aa5264a0
+GLOBL d3f23be28aa5264a0<>(SB), RODATA|NOPTR, $16
+
+DATA dbf2a1df1fd37a91a<>+0(SB)/8, $0xbf2a1df1fd37a91a
+DATA dbf2a1df1fd37a91a<>+8(SB)/8, $0xbf2a1df1fd37a91a
+GLOBL dbf2a1df1fd37a91a<>(SB), RODATA|NOPTR, $16
+
+DATA dbf48d4abee6e794d<>+0(SB)/8, $0xbf48d4abee6e794d
+DATA dbf48d4abee6e794d<>+8(SB)/8, $0xbf48d4abee6e794d
+GLOBL dbf48d4abee6e794d<>(SB), RODATA|NOPTR, $16
+
+DATA d3f749c672613491b<>+0(SB)/8, $0x3f749c672613491b
+DATA d3f749c672613491b<>+8(SB)/8, $0x3f749c672613491b
+GLOBL d3f749c672613491b<>(SB), RODATA|NOPTR, $16
+
+DATA dbf9096238568ead0<>+0(SB)/8, $0xbf9096238568ead0
+DATA dbf9096238568ead0<>+8(SB)/8, $0xbf9096238568ead0
+GLOBL dbf9096238568ead0<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa3079edf74dfa8<>+0(SB)/8, $0x3fa3079edf74dfa8
+DATA d3fa3079edf74dfa8<>+8(SB)/8, $0x3fa3079edf74dfa8
+GLOBL d3fa3079edf74dfa8<>(SB), RODATA|NOPTR, $16
+
+DATA dbfb0fb06dff5be88<>+0(SB)/8, $0xbfb0fb06dff5be88
+DATA dbfb0fb06dff5be88<>+8(SB)/8, $0xbfb0fb06dff5be88
+GLOBL dbfb0fb06dff5be88<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb7fee004e0b17c<>+0(SB)/8, $0x3fb7fee004e0b17c
+DATA d3fb7fee004e0b17c<>+8(SB)/8, $0x3fb7fee004e0b17c
+GLOBL d3fb7fee004e0b17c<>(SB), RODATA|NOPTR, $16
+
+DATA dbfb9ddb23c3dbf7e<>+0(SB)/8, $0xbfb9ddb23c3dbf7e
+DATA dbfb9ddb23c3dbf7e<>+8(SB)/8, $0xbfb9ddb23c3dbf7e
+GLOBL dbfb9ddb23c3dbf7e<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb16ecefcfa568f<>+0(SB)/8, $0x3fb16ecefcfa568f
+DATA d3fb16ecefcfa568f<>+8(SB)/8, $0x3fb16ecefcfa568f
+GLOBL d3fb16ecefcfa568f<>(SB), RODATA|NOPTR, $16
+
+DATA d3f8f7f5df66fb86c<>+0(SB)/8, $0x3f8f7f5df66fb86c
+DATA d3f8f7f5df66fb86c<>+8(SB)/8, $0x3f8f7f5df66fb86c
+GLOBL d3f8f7f5df66fb86c<>(SB), RODATA|NOPTR, $16
+
+DATA dbfc1df1ad154a290<>+0(SB)/8, $0xbfc1df1ad154a290
+DATA dbfc1df1ad154a290<>+8(SB)/8, $0xbfc1df1ad154a290
+GLOBL dbfc1df1ad154a290<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff3ba5916e9fd7f<>+0(SB)/8, $0x3ff3ba5916e9fd7f
+DATA d3ff3ba5916e9fd7f<>+8(SB)/8, $0x3ff3ba5916e9fd7f
+GLOBL d3ff3ba5916e9fd7f<>(SB), RODATA|NOPTR, $16
+
+DATA dbe0ac9585a44fe29<>+0(SB)/8, $0xbe0ac9585a44fe29
+DATA dbe0ac9585a44fe29<>+8(SB)/8, $0xbe0ac9585a44fe29
+GLOBL dbe0ac9585a44fe29<>(SB), RODATA|NOPTR, $16
+
+DATA d3e4d76af6ca49787<>+0(SB)/8, $0x3e4d76af6ca49787
+DATA d3e4d76af6ca49787<>+8(SB)/8, $0x3e4d76af6ca49787
+GLOBL d3e4d76af6ca49787<>(SB), RODATA|NOPTR, $16
+
+DATA dbe85c131500d3f88<>+0(SB)/8, $0xbe85c131500d3f88
+DATA dbe85c131500d3f88<>+8(SB)/8, $0xbe85c131500d3f88
+GLOBL dbe85c131500d3f88<>(SB), RODATA|NOPTR, $16
+
+DATA d3ebb981d78881a5d<>+0(SB)/8, $0x3ebb981d78881a5d
+DATA d3ebb981d78881a5d<>+8(SB)/8, $0x3ebb981d78881a5d
+GLOBL d3ebb981d78881a5d<>(SB), RODATA|NOPTR, $16
+
+DATA dbeef4ca838adb73b<>+0(SB)/8, $0xbeef4ca838adb73b
+DATA dbeef4ca838adb73b<>+8(SB)/8, $0xbeef4ca838adb73b
+GLOBL dbeef4ca838adb73b<>(SB), RODATA|NOPTR, $16
+
+DATA d3f1f9a2be4f731a1<>+0(SB)/8, $0x3f1f9a2be4f731a1
+DATA d3f1f9a2be4f731a1<>+8(SB)/8, $0x3f1f9a2be4f731a1
+GLOBL d3f1f9a2be4f731a1<>(SB), RODATA|NOPTR, $16
+
+DATA dbf4c02db0665e53d<>+0(SB)/8, $0xbf4c02db0665e53d
+DATA dbf4c02db0665e53d<>+8(SB)/8, $0xbf4c02db0665e53d
+GLOBL dbf4c02db0665e53d<>(SB), RODATA|NOPTR, $16
+
+DATA d3f7565bccfa44156<>+0(SB)/8, $0x3f7565bccfa44156
+DATA d3f7565bccfa44156<>+8(SB)/8, $0x3f7565bccfa44156
+GLOBL d3f7565bccfa44156<>(SB), RODATA|NOPTR, $16
+
+DATA dbf9b82ce31203772<>+0(SB)/8, $0xbf9b82ce31203772
+DATA dbf9b82ce31203772<>+8(SB)/8, $0xbf9b82ce31203772
+GLOBL dbf9b82ce31203772<>(SB), RODATA|NOPTR, $16
+
+DATA d3fbce2f21a040f66<>+0(SB)/8, $0x3fbce2f21a040f66
+DATA d3fbce2f21a040f66<>+8(SB)/8, $0x3fbce2f21a040f66
+GLOBL d3fbce2f21a040f66<>(SB), RODATA|NOPTR, $16
+
+DATA dbfd812746b0379c1<>+0(SB)/8, $0xbfd812746b0379c1
+DATA dbfd812746b0379c1<>+8(SB)/8, $0xbfd812746b0379c1
+GLOBL dbfd812746b0379c1<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc06eba8214db68<>+0(SB)/8, $0x3fc06eba8214db68
+DATA d3fc06eba8214db68<>+8(SB)/8, $0x3fc06eba8214db68
+GLOBL d3fc06eba8214db68<>(SB), RODATA|NOPTR, $16
+
+DATA d4043c00000000000<>+0(SB)/8, $0x4043c00000000000
+DATA d4043c00000000000<>+8(SB)/8, $0x4043c00000000000
+GLOBL d4043c00000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dbfe0000000000000<>+0(SB)/8, $0xbfe0000000000000
+DATA dbfe0000000000000<>+8(SB)/8, $0xbfe0000000000000
+GLOBL dbfe0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dc044000000000000<>+0(SB)/8, $0xc044000000000000
+DATA dc044000000000000<>+8(SB)/8, $0xc044000000000000
+GLOBL dc044000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4086300000000000<>+0(SB)/8, $0x4086300000000000
+DATA d4086300000000000<>+8(SB)/8, $0x4086300000000000
+GLOBL d4086300000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d43380000000003fe<>+0(SB)/8, $0x43380000000003fe
+DATA d43380000000003fe<>+8(SB)/8, $0x43380000000003fe
+GLOBL d43380000000003fe<>(SB), RODATA|NOPTR, $16
+
+DATA d3c90000000000000<>+0(SB)/8, $0x3c90000000000000
+DATA d3c90000000000000<>+8(SB)/8, $0x3c90000000000000
+GLOBL d3c90000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd0000000000000<>+0(SB)/8, $0x3fd0000000000000
+DATA d3fd0000000000000<>+8(SB)/8, $0x3fd0000000000000
+GLOBL d3fd0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d43300000000003ff<>+0(SB)/8, $0x43300000000003ff
+DATA d43300000000003ff<>+8(SB)/8, $0x43300000000003ff
+GLOBL d43300000000003ff<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe45f306dc9c883<>+0(SB)/8, $0x3fe45f306dc9c883
+DATA d3fe45f306dc9c883<>+8(SB)/8, $0x3fe45f306dc9c883
+GLOBL d3fe45f306dc9c883<>(SB), RODATA|NOPTR, $16
+
+DATA d4338000000000000<>+0(SB)/8, $0x4338000000000000
+DATA d4338000000000000<>+8(SB)/8, $0x4338000000000000
+GLOBL d4338000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff921fb54442d18<>+0(SB)/8, $0x3ff921fb54442d18
+DATA d3ff921fb54442d18<>+8(SB)/8, $0x3ff921fb54442d18
+GLOBL d3ff921fb54442d18<>(SB), RODATA|NOPTR, $16
+
+DATA d3c91a62633145c07<>+0(SB)/8, $0x3c91a62633145c07
+DATA d3c91a62633145c07<>+8(SB)/8, $0x3c91a62633145c07
+GLOBL d3c91a62633145c07<>(SB), RODATA|NOPTR, $16
+
+DATA db91f1976b7ed900b<>+0(SB)/8, $0xb91f1976b7ed900b
+DATA db91f1976b7ed900b<>+8(SB)/8, $0xb91f1976b7ed900b
+GLOBL db91f1976b7ed900b<>(SB), RODATA|NOPTR, $16
+
+DATA dbda907d7aebd5e3d<>+0(SB)/8, $0xbda907d7aebd5e3d
+DATA dbda907d7aebd5e3d<>+8(SB)/8, $0xbda907d7aebd5e3d
+GLOBL dbda907d7aebd5e3d<>(SB), RODATA|NOPTR, $16
+
+DATA d3e21eeb68b109173<>+0(SB)/8, $0x3e21eeb68b109173
+DATA d3e21eeb68b109173<>+8(SB)/8, $0x3e21eeb68b109173
+GLOBL d3e21eeb68b109173<>(SB), RODATA|NOPTR, $16
+
+DATA dbe927e4fa17a41b4<>+0(SB)/8, $0xbe927e4fa17a41b4
+DATA dbe927e4fa17a41b4<>+8(SB)/8, $0xbe927e4fa17a41b4
+GLOBL dbe927e4fa17a41b4<>(SB), RODATA|NOPTR, $16
+
+DATA d3efa01a019f4e867<>+0(SB)/8, $0x3efa01a019f4e867
+DATA d3efa01a019f4e867<>+8(SB)/8, $0x3efa01a019f4e867
+GLOBL d3efa01a019f4e867<>(SB), RODATA|NOPTR, $16
+
+DATA dbf56c16c16c16966<>+0(SB)/8, $0xbf56c16c16c16966
+DATA dbf56c16c16c16966<>+8(SB)/8, $0xbf56c16c16c16966
+GLOBL dbf56c16c16c16966<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa5555555555555<>+0(SB)/8, $0x3fa5555555555555
+DATA d3fa5555555555555<>+8(SB)/8, $0x3fa5555555555555
+GLOBL d3fa5555555555555<>(SB), RODATA|NOPTR, $16
+
+DATA d3de5e0af186af739<>+0(SB)/8, $0x3de5e0af186af739
+DATA d3de5e0af186af739<>+8(SB)/8, $0x3de5e0af186af739
+GLOBL d3de5e0af186af739<>(SB), RODATA|NOPTR, $16
+
+DATA dbe5ae600a926c89a<>+0(SB)/8, $0xbe5ae600a926c89a
+DATA dbe5ae600a926c89a<>+8(SB)/8, $0xbe5ae600a926c89a
+GLOBL dbe5ae600a926c89a<>(SB), RODATA|NOPTR, $16
+
+DATA d3ec71de37961e4c6<>+0(SB)/8, $0x3ec71de37961e4c6
+DATA d3ec71de37961e4c6<>+8(SB)/8, $0x3ec71de37961e4c6
+GLOBL d3ec71de37961e4c6<>(SB), RODATA|NOPTR, $16
+
+DATA dbf2a01a019e8357d<>+0(SB)/8, $0xbf2a01a019e8357d
+DATA dbf2a01a019e8357d<>+8(SB)/8, $0xbf2a01a019e8357d
+GLOBL dbf2a01a019e8357d<>(SB), RODATA|NOPTR, $16
+
+DATA d3f81111111110bb1<>+0(SB)/8, $0x3f81111111110bb1
+DATA d3f81111111110bb1<>+8(SB)/8, $0x3f81111111110bb1
+GLOBL d3f81111111110bb1<>(SB), RODATA|NOPTR, $16
+
+DATA dbfc5555555555555<>+0(SB)/8, $0xbfc5555555555555
+DATA dbfc5555555555555<>+8(SB)/8, $0xbfc5555555555555
+GLOBL dbfc5555555555555<>(SB), RODATA|NOPTR, $16
+
+DATA d3f9d72b2bc8155f8<>+0(SB)/8, $0x3f9d72b2bc8155f8
+DATA d3f9d72b2bc8155f8<>+8(SB)/8, $0x3f9d72b2bc8155f8
+GLOBL d3f9d72b2bc8155f8<>(SB), RODATA|NOPTR, $16
+
+DATA dbf8e6aaa8a0a04cc<>+0(SB)/8, $0xbf8e6aaa8a0a04cc
+DATA dbf8e6aaa8a0a04cc<>+8(SB)/8, $0xbf8e6aaa8a0a04cc
+GLOBL dbf8e6aaa8a0a04cc<>(SB), RODATA|NOPTR, $16
+
+DATA d3f91d189408314ee<>+0(SB)/8, $0x3f91d189408314ee
+DATA d3f91d189408314ee<>+8(SB)/8, $0x3f91d189408314ee
+GLOBL d3f91d189408314ee<>(SB), RODATA|NOPTR, $16
+
+DATA d3f765a9c4dfcf8b2<>+0(SB)/8, $0x3f765a9c4dfcf8b2
+DATA d3f765a9c4dfcf8b2<>+8(SB)/8, $0x3f765a9c4dfcf8b2
+GLOBL d3f765a9c4dfcf8b2<>(SB), RODATA|NOPTR, $16
+
+DATA d3f852420b04b37be<>+0(SB)/8, $0x3f852420b04b37be
+DATA d3f852420b04b37be<>+8(SB)/8, $0x3f852420b04b37be
+GLOBL d3f852420b04b37be<>(SB), RODATA|NOPTR, $16
+
+DATA d3f8782651caa6547<>+0(SB)/8, $0x3f8782651caa6547
+DATA d3f8782651caa6547<>+8(SB)/8, $0x3f8782651caa6547
+GLOBL d3f8782651caa6547<>(SB), RODATA|NOPTR, $16
+
+DATA d3f8c9cf07674736a<>+0(SB)/8, $0x3f8c9cf07674736a
+DATA d3f8c9cf07674736a<>+8(SB)/8, $0x3f8c9cf07674736a
+GLOBL d3f8c9cf07674736a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f91c4d35cf95421<>+0(SB)/8, $0x3f91c4d35cf95421
+DATA d3f91c4d35cf95421<>+8(SB)/8, $0x3f91c4d35cf95421
+GLOBL d3f91c4d35cf95421<>(SB), RODATA|NOPTR, $16
+
+DATA d3f96e8bb1c8209a2<>+0(SB)/8, $0x3f96e8bb1c8209a2
+DATA d3f96e8bb1c8209a2<>+8(SB)/8, $0x3f96e8bb1c8209a2
+GLOBL d3f96e8bb1c8209a2<>(SB), RODATA|NOPTR, $16
+
+DATA d3f9f1c71c1db0623<>+0(SB)/8, $0x3f9f1c71c1db0623
+DATA d3f9f1c71c1db0623<>+8(SB)/8, $0x3f9f1c71c1db0623
+GLOBL d3f9f1c71c1db0623<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa6db6db6e31f13<>+0(SB)/8, $0x3fa6db6db6e31f13
+DATA d3fa6db6db6e31f13<>+8(SB)/8, $0x3fa6db6db6e31f13
+GLOBL d3fa6db6db6e31f13<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb3333333332eca<>+0(SB)/8, $0x3fb3333333332eca
+DATA d3fb3333333332eca<>+8(SB)/8, $0x3fb3333333332eca
+GLOBL d3fb3333333332eca<>(SB), RODATA|NOPTR, $16
+
+DATA d400921fb54442d18<>+0(SB)/8, $0x400921fb54442d18
+DATA d400921fb54442d18<>+8(SB)/8, $0x400921fb54442d18
+GLOBL d400921fb54442d18<>(SB), RODATA|NOPTR, $16
+
+DATA d3ca1a62633145c07<>+0(SB)/8, $0x3ca1a62633145c07
+DATA d3ca1a62633145c07<>+8(SB)/8, $0x3ca1a62633145c07
+GLOBL d3ca1a62633145c07<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe51eb851eb851f<>+0(SB)/8, $0x3fe51eb851eb851f
+DATA d3fe51eb851eb851f<>+8(SB)/8, $0x3fe51eb851eb851f
+GLOBL d3fe51eb851eb851f<>(SB), RODATA|NOPTR, $16
+
+DATA dbf6248d20ae7d574<>+0(SB)/8, $0xbf6248d20ae7d574
+DATA dbf6248d20ae7d574<>+8(SB)/8, $0xbf6248d20ae7d574
+GLOBL dbf6248d20ae7d574<>(SB), RODATA|NOPTR, $16
+
+DATA d3f83e152718244cf<>+0(SB)/8, $0x3f83e152718244cf
+DATA d3f83e152718244cf<>+8(SB)/8, $0x3f83e152718244cf
+GLOBL d3f83e152718244cf<>(SB), RODATA|NOPTR, $16
+
+DATA dbf95bf9c6c21fdd5<>+0(SB)/8, $0xbf95bf9c6c21fdd5
+DATA dbf95bf9c6c21fdd5<>+8(SB)/8, $0xbf95bf9c6c21fdd5
+GLOBL dbf95bf9c6c21fdd5<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa09b8f441bef69<>+0(SB)/8, $0x3fa09b8f441bef69
+DATA d3fa09b8f441bef69<>+8(SB)/8, $0x3fa09b8f441bef69
+GLOBL d3fa09b8f441bef69<>(SB), RODATA|NOPTR, $16
+
+DATA dbfa4e15a0944be5d<>+0(SB)/8, $0xbfa4e15a0944be5d
+DATA dbfa4e15a0944be5d<>+8(SB)/8, $0xbfa4e15a0944be5d
+GLOBL dbfa4e15a0944be5d<>(SB), RODATA|NOPTR, $16
+
+DATA d3fa80401618119aa<>+0(SB)/8, $0x3fa80401618119aa
+DATA d3fa80401618119aa<>+8(SB)/8, $0x3fa80401618119aa
+GLOBL d3fa80401618119aa<>(SB), RODATA|NOPTR, $16
+
+DATA dbfaae04568d3c0e1<>+0(SB)/8, $0xbfaae04568d3c0e1
+DATA dbfaae04568d3c0e1<>+8(SB)/8, $0xbfaae04568d3c0e1
+GLOBL dbfaae04568d3c0e1<>(SB), RODATA|NOPTR, $16
+
+DATA d3fae1b852854077a<>+0(SB)/8, $0x3fae1b852854077a
+DATA d3fae1b852854077a<>+8(SB)/8, $0x3fae1b852854077a
+GLOBL d3fae1b852854077a<>(SB), RODATA|NOPTR, $16
+
+DATA dbfb110ef49c982da<>+0(SB)/8, $0xbfb110ef49c982da
+DATA dbfb110ef49c982da<>+8(SB)/8, $0xbfb110ef49c982da
+GLOBL dbfb110ef49c982da<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb3b138b4ad4bf7<>+0(SB)/8, $0x3fb3b138b4ad4bf7
+DATA d3fb3b138b4ad4bf7<>+8(SB)/8, $0x3fb3b138b4ad4bf7
+GLOBL d3fb3b138b4ad4bf7<>(SB), RODATA|NOPTR, $16
+
+DATA dbfb745d1586379c0<>+0(SB)/8, $0xbfb745d1586379c0
+DATA dbfb745d1586379c0<>+8(SB)/8, $0xbfb745d1586379c0
+GLOBL dbfb745d1586379c0<>(SB), RODATA|NOPTR, $16
+
+DATA d3fbc71c71baa11ac<>+0(SB)/8, $0x3fbc71c71baa11ac
+DATA d3fbc71c71baa11ac<>+8(SB)/8, $0x3fbc71c71baa11ac
+GLOBL d3fbc71c71baa11ac<>(SB), RODATA|NOPTR, $16
+
+DATA dbfc249249247adbe<>+0(SB)/8, $0xbfc249249247adbe
+DATA dbfc249249247adbe<>+8(SB)/8, $0xbfc249249247adbe
+GLOBL dbfc249249247adbe<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc999999999976c<>+0(SB)/8, $0x3fc999999999976c
+DATA d3fc999999999976c<>+8(SB)/8, $0x3fc999999999976c
+GLOBL d3fc999999999976c<>(SB), RODATA|NOPTR, $16
+
+DATA d3c81a62633145c07<>+0(SB)/8, $0x3c81a62633145c07
+DATA d3c81a62633145c07<>+8(SB)/8, $0x3c81a62633145c07
+GLOBL d3c81a62633145c07<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe921fb54442d18<>+0(SB)/8, $0x3fe921fb54442d18
+DATA d3fe921fb54442d18<>+8(SB)/8, $0x3fe921fb54442d18
+GLOBL d3fe921fb54442d18<>(SB), RODATA|NOPTR, $16
+
+DATA d3d6b41232cf9950f<>+0(SB)/8, $0x3d6b41232cf9950f
+DATA d3d6b41232cf9950f<>+8(SB)/8, $0x3d6b41232cf9950f
+GLOBL d3d6b41232cf9950f<>(SB), RODATA|NOPTR, $16
+
+DATA d3de611cb330c1fe8<>+0(SB)/8, $0x3de611cb330c1fe8
+DATA d3de611cb330c1fe8<>+8(SB)/8, $0x3de611cb330c1fe8
+GLOBL d3de611cb330c1fe8<>(SB), RODATA|NOPTR, $16
+
+DATA d3e5ae6460fae3728<>+0(SB)/8, $0x3e5ae6460fae3728
+DATA d3e5ae6460fae3728<>+8(SB)/8, $0x3e5ae6460fae3728
+GLOBL d3e5ae6460fae3728<>(SB), RODATA|NOPTR, $16
+
+DATA d3ec71de3a4e14f40<>+0(SB)/8, $0x3ec71de3a4e14f40
+DATA d3ec71de3a4e14f40<>+8(SB)/8, $0x3ec71de3a4e14f40
+GLOBL d3ec71de3a4e14f40<>(SB), RODATA|NOPTR, $16
+
+DATA d3f2a01a01a01ee70<>+0(SB)/8, $0x3f2a01a01a01ee70
+DATA d3f2a01a01a01ee70<>+8(SB)/8, $0x3f2a01a01a01ee70
+GLOBL d3f2a01a01a01ee70<>(SB), RODATA|NOPTR, $16
+
+DATA d3f811111111110fd<>+0(SB)/8, $0x3f811111111110fd
+DATA d3f811111111110fd<>+8(SB)/8, $0x3f811111111110fd
+GLOBL d3f811111111110fd<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc5555555555555<>+0(SB)/8, $0x3fc5555555555555
+DATA d3fc5555555555555<>+8(SB)/8, $0x3fc5555555555555
+GLOBL d3fc5555555555555<>(SB), RODATA|NOPTR, $16
+
+DATA d58f0000000000000<>+0(SB)/8, $0x58f0000000000000
+DATA d58f0000000000000<>+8(SB)/8, $0x58f0000000000000
+GLOBL d58f0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe62e42fefa39ef<>+0(SB)/8, $0x3fe62e42fefa39ef
+DATA d3fe62e42fefa39ef<>+8(SB)/8, $0x3fe62e42fefa39ef
+GLOBL d3fe62e42fefa39ef<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc71eb851eb851f<>+0(SB)/8, $0x3fc71eb851eb851f
+DATA d3fc71eb851eb851f<>+8(SB)/8, $0x3fc71eb851eb851f
+GLOBL d3fc71eb851eb851f<>(SB), RODATA|NOPTR, $16
+
+DATA d408bb8c0a7936704<>+0(SB)/8, $0x408bb8c0a7936704
+DATA d408bb8c0a7936704<>+8(SB)/8, $0x408bb8c0a7936704
+GLOBL d408bb8c0a7936704<>(SB), RODATA|NOPTR, $16
+
+DATA d40c715bf25ff1d11<>+0(SB)/8, $0x40c715bf25ff1d11
+DATA d40c715bf25ff1d11<>+8(SB)/8, $0x40c715bf25ff1d11
+GLOBL d40c715bf25ff1d11<>(SB), RODATA|NOPTR, $16
+
+DATA d40d73982a6012afb<>+0(SB)/8, $0x40d73982a6012afb
+DATA d40d73982a6012afb<>+8(SB)/8, $0x40d73982a6012afb
+GLOBL d40d73982a6012afb<>(SB), RODATA|NOPTR, $16
+
+DATA d40cfb5ee66e5a285<>+0(SB)/8, $0x40cfb5ee66e5a285
+DATA d40cfb5ee66e5a285<>+8(SB)/8, $0x40cfb5ee66e5a285
+GLOBL d40cfb5ee66e5a285<>(SB), RODATA|NOPTR, $16
+
+DATA d40b2f6e30b2ec51e<>+0(SB)/8, $0x40b2f6e30b2ec51e
+DATA d40b2f6e30b2ec51e<>+8(SB)/8, $0x40b2f6e30b2ec51e
+GLOBL d40b2f6e30b2ec51e<>(SB), RODATA|NOPTR, $16
+
+DATA d4085c88056b01502<>+0(SB)/8, $0x4085c88056b01502
+DATA d4085c88056b01502<>+8(SB)/8, $0x4085c88056b01502
+GLOBL d4085c88056b01502<>(SB), RODATA|NOPTR, $16
+
+DATA d4047894dd814bfa3<>+0(SB)/8, $0x4047894dd814bfa3
+DATA d4047894dd814bfa3<>+8(SB)/8, $0x4047894dd814bfa3
+GLOBL d4047894dd814bfa3<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff32917a42157d1<>+0(SB)/8, $0x3ff32917a42157d1
+DATA d3ff32917a42157d1<>+8(SB)/8, $0x3ff32917a42157d1
+GLOBL d3ff32917a42157d1<>(SB), RODATA|NOPTR, $16
+
+DATA d40b46a7eca984b69<>+0(SB)/8, $0x40b46a7eca984b69
+DATA d40b46a7eca984b69<>+8(SB)/8, $0x40b46a7eca984b69
+GLOBL d40b46a7eca984b69<>(SB), RODATA|NOPTR, $16
+
+DATA d40dc0e457cb1ae76<>+0(SB)/8, $0x40dc0e457cb1ae76
+DATA d40dc0e457cb1ae76<>+8(SB)/8, $0x40dc0e457cb1ae76
+GLOBL d40dc0e457cb1ae76<>(SB), RODATA|NOPTR, $16
+
+DATA d40e3317caa64f4be<>+0(SB)/8, $0x40e3317caa64f4be
+DATA d40e3317caa64f4be<>+8(SB)/8, $0x40e3317caa64f4be
+GLOBL d40e3317caa64f4be<>(SB), RODATA|NOPTR, $16
+
+DATA d40d4b772d5d65266<>+0(SB)/8, $0x40d4b772d5d65266
+DATA d40d4b772d5d65266<>+8(SB)/8, $0x40d4b772d5d65266
+GLOBL d40d4b772d5d65266<>(SB), RODATA|NOPTR, $16
+
+DATA d40b512322e75c89f<>+0(SB)/8, $0x40b512322e75c89f
+DATA d40b512322e75c89f<>+8(SB)/8, $0x40b512322e75c89f
+GLOBL d40b512322e75c89f<>(SB), RODATA|NOPTR, $16
+
+DATA d4085797efdc8b3f7<>+0(SB)/8, $0x4085797efdc8b3f7
+DATA d4085797efdc8b3f7<>+8(SB)/8, $0x4085797efdc8b3f7
+GLOBL d4085797efdc8b3f7<>(SB), RODATA|NOPTR, $16
+
+DATA d4045281b386e1ab5<>+0(SB)/8, $0x4045281b386e1ab5
+DATA d4045281b386e1ab5<>+8(SB)/8, $0x4045281b386e1ab5
+GLOBL d4045281b386e1ab5<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff999999999999a<>+0(SB)/8, $0x3ff999999999999a
+DATA d3ff999999999999a<>+8(SB)/8, $0x3ff999999999999a
+GLOBL d3ff999999999999a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f49615ac0b7ace9<>+0(SB)/8, $0x3f49615ac0b7ace9
+DATA d3f49615ac0b7ace9<>+8(SB)/8, $0x3f49615ac0b7ace9
+GLOBL d3f49615ac0b7ace9<>(SB), RODATA|NOPTR, $16
+
+DATA d3f9744eb6c45ec67<>+0(SB)/8, $0x3f9744eb6c45ec67
+DATA d3f9744eb6c45ec67<>+8(SB)/8, $0x3f9744eb6c45ec67
+GLOBL d3f9744eb6c45ec67<>(SB), RODATA|NOPTR, $16
+
+DATA d3fcef2abb9b85c37<>+0(SB)/8, $0x3fcef2abb9b85c37
+DATA d3fcef2abb9b85c37<>+8(SB)/8, $0x3fcef2abb9b85c37
+GLOBL d3fcef2abb9b85c37<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff453cc085375b2<>+0(SB)/8, $0x3ff453cc085375b2
+DATA d3ff453cc085375b2<>+8(SB)/8, $0x3ff453cc085375b2
+GLOBL d3ff453cc085375b2<>(SB), RODATA|NOPTR, $16
+
+DATA d400d2ecb1a3d02c4<>+0(SB)/8, $0x400d2ecb1a3d02c4
+DATA d400d2ecb1a3d02c4<>+8(SB)/8, $0x400d2ecb1a3d02c4
+GLOBL d400d2ecb1a3d02c4<>(SB), RODATA|NOPTR, $16
+
+DATA d401713f71462256a<>+0(SB)/8, $0x401713f71462256a
+DATA d401713f71462256a<>+8(SB)/8, $0x401713f71462256a
+GLOBL d401713f71462256a<>(SB), RODATA|NOPTR, $16
+
+DATA d4012857748cab19b<>+0(SB)/8, $0x4012857748cab19b
+DATA d4012857748cab19b<>+8(SB)/8, $0x4012857748cab19b
+GLOBL d4012857748cab19b<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff6c665fde9526a<>+0(SB)/8, $0x3ff6c665fde9526a
+DATA d3ff6c665fde9526a<>+8(SB)/8, $0x3ff6c665fde9526a
+GLOBL d3ff6c665fde9526a<>(SB), RODATA|NOPTR, $16
+
+DATA d3e19876e6013e192<>+0(SB)/8, $0x3e19876e6013e192
+DATA d3e19876e6013e192<>+8(SB)/8, $0x3e19876e6013e192
+GLOBL d3e19876e6013e192<>(SB), RODATA|NOPTR, $16
+
+DATA d3f496042ab9205be<>+0(SB)/8, $0x3f496042ab9205be
+DATA d3f496042ab9205be<>+8(SB)/8, $0x3f496042ab9205be
+GLOBL d3f496042ab9205be<>(SB), RODATA|NOPTR, $16
+
+DATA d3f960290af9f12bc<>+0(SB)/8, $0x3f960290af9f12bc
+DATA d3f960290af9f12bc<>+8(SB)/8, $0x3f960290af9f12bc
+GLOBL d3f960290af9f12bc<>(SB), RODATA|NOPTR, $16
+
+DATA d3fcacf476a756d3d<>+0(SB)/8, $0x3fcacf476a756d3d
+DATA d3fcacf476a756d3d<>+8(SB)/8, $0x3fcacf476a756d3d
+GLOBL d3fcacf476a756d3d<>(SB), RODATA|NOPTR, $16
+
+DATA d3fef371e4f4de1a0<>+0(SB)/8, $0x3fef371e4f4de1a0
+DATA d3fef371e4f4de1a0<>+8(SB)/8, $0x3fef371e4f4de1a0
+GLOBL d3fef371e4f4de1a0<>(SB), RODATA|NOPTR, $16
+
+DATA d4002f7543ff6ba47<>+0(SB)/8, $0x4002f7543ff6ba47
+DATA d4002f7543ff6ba47<>+8(SB)/8, $0x4002f7543ff6ba47
+GLOBL d4002f7543ff6ba47<>(SB), RODATA|NOPTR, $16
+
+DATA d40073aad9bca5405<>+0(SB)/8, $0x40073aad9bca5405
+DATA d40073aad9bca5405<>+8(SB)/8, $0x40073aad9bca5405
+GLOBL d40073aad9bca5405<>(SB), RODATA|NOPTR, $16
+
+DATA d3ff6a09e667f3bcd<>+0(SB)/8, $0x3ff6a09e667f3bcd
+DATA d3ff6a09e667f3bcd<>+8(SB)/8, $0x3ff6a09e667f3bcd
+GLOBL d3ff6a09e667f3bcd<>(SB), RODATA|NOPTR, $16
+
+DATA d4014000000000000<>+0(SB)/8, $0x4014000000000000
+DATA d4014000000000000<>+8(SB)/8, $0x4014000000000000
+GLOBL d4014000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d3e8afb74d693bf93<>+0(SB)/8, $0x3e8afb74d693bf93
+DATA d3e8afb74d693bf93<>+8(SB)/8, $0x3e8afb74d693bf93
+GLOBL d3e8afb74d693bf93<>(SB), RODATA|NOPTR, $16
+
+DATA d3efc6ec6cc59e02a<>+0(SB)/8, $0x3efc6ec6cc59e02a
+DATA d3efc6ec6cc59e02a<>+8(SB)/8, $0x3efc6ec6cc59e02a
+GLOBL d3efc6ec6cc59e02a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f545c1908425345<>+0(SB)/8, $0x3f545c1908425345
+DATA d3f545c1908425345<>+8(SB)/8, $0x3f545c1908425345
+GLOBL d3f545c1908425345<>(SB), RODATA|NOPTR, $16
+
+DATA d3f9b2b41193b4ee7<>+0(SB)/8, $0x3f9b2b41193b4ee7
+DATA d3f9b2b41193b4ee7<>+8(SB)/8, $0x3f9b2b41193b4ee7
+GLOBL d3f9b2b41193b4ee7<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd2fad9315255cf<>+0(SB)/8, $0x3fd2fad9315255cf
+DATA d3fd2fad9315255cf<>+8(SB)/8, $0x3fd2fad9315255cf
+GLOBL d3fd2fad9315255cf<>(SB), RODATA|NOPTR, $16
+
+DATA d3ffc8ea6461fa445<>+0(SB)/8, $0x3ffc8ea6461fa445
+DATA d3ffc8ea6461fa445<>+8(SB)/8, $0x3ffc8ea6461fa445
+GLOBL d3ffc8ea6461fa445<>(SB), RODATA|NOPTR, $16
+
+DATA d4015daea6e875003<>+0(SB)/8, $0x4015daea6e875003
+DATA d4015daea6e875003<>+8(SB)/8, $0x4015daea6e875003
+GLOBL d4015daea6e875003<>(SB), RODATA|NOPTR, $16
+
+DATA d401aa1b1c13ee526<>+0(SB)/8, $0x401aa1b1c13ee526
+DATA d401aa1b1c13ee526<>+8(SB)/8, $0x401aa1b1c13ee526
+GLOBL d401aa1b1c13ee526<>(SB), RODATA|NOPTR, $16
+
+DATA d3cea0a3fb665cb0a<>+0(SB)/8, $0x3cea0a3fb665cb0a
+DATA d3cea0a3fb665cb0a<>+8(SB)/8, $0x3cea0a3fb665cb0a
+GLOBL d3cea0a3fb665cb0a<>(SB), RODATA|NOPTR, $16
+
+DATA d3e8afb693c174d20<>+0(SB)/8, $0x3e8afb693c174d20
+DATA d3e8afb693c174d20<>+8(SB)/8, $0x3e8afb693c174d20
+GLOBL d3e8afb693c174d20<>(SB), RODATA|NOPTR, $16
+
+DATA d3efb61164a01861a<>+0(SB)/8, $0x3efb61164a01861a
+DATA d3efb61164a01861a<>+8(SB)/8, $0x3efb61164a01861a
+GLOBL d3efb61164a01861a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f523b6cf8ec177a<>+0(SB)/8, $0x3f523b6cf8ec177a
+DATA d3f523b6cf8ec177a<>+8(SB)/8, $0x3f523b6cf8ec177a
+GLOBL d3f523b6cf8ec177a<>(SB), RODATA|NOPTR, $16
+
+DATA d3f958ab4fd6bcd50<>+0(SB)/8, $0x3f958ab4fd6bcd50
+DATA d3f958ab4fd6bcd50<>+8(SB)/8, $0x3f958ab4fd6bcd50
+GLOBL d3f958ab4fd6bcd50<>(SB), RODATA|NOPTR, $16
+
+DATA d3fc8c975f4d2f24b<>+0(SB)/8, $0x3fc8c975f4d2f24b
+DATA d3fc8c975f4d2f24b<>+8(SB)/8, $0x3fc8c975f4d2f24b
+GLOBL d3fc8c975f4d2f24b<>(SB), RODATA|NOPTR, $16
+
+DATA d3feb2532d5cd90e5<>+0(SB)/8, $0x3feb2532d5cd90e5
+DATA d3feb2532d5cd90e5<>+8(SB)/8, $0x3feb2532d5cd90e5
+GLOBL d3feb2532d5cd90e5<>(SB), RODATA|NOPTR, $16
+
+DATA d3feb333333333333<>+0(SB)/8, $0x3feb333333333333
+DATA d3feb333333333333<>+8(SB)/8, $0x3feb333333333333
+GLOBL d3feb333333333333<>(SB), RODATA|NOPTR, $16
+
+DATA d4008000000000000<>+0(SB)/8, $0x4008000000000000
+DATA d4008000000000000<>+8(SB)/8, $0x4008000000000000
+GLOBL d4008000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d401c000000000000<>+0(SB)/8, $0x401c000000000000
+DATA d401c000000000000<>+8(SB)/8, $0x401c000000000000
+GLOBL d401c000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d41d0000000000000<>+0(SB)/8, $0x41d0000000000000
+DATA d41d0000000000000<>+8(SB)/8, $0x41d0000000000000
+GLOBL d41d0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4020000000000000<>+0(SB)/8, $0x4020000000000000
+DATA d4020000000000000<>+8(SB)/8, $0x4020000000000000
+GLOBL d4020000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dbf5b1371a167cbac<>+0(SB)/8, $0xbf5b1371a167cbac
+DATA dbf5b1371a167cbac<>+8(SB)/8, $0xbf5b1371a167cbac
+GLOBL dbf5b1371a167cbac<>(SB), RODATA|NOPTR, $16
+
+DATA d3f4b6fa317badee7<>+0(SB)/8, $0x3f4b6fa317badee7
+DATA d3f4b6fa317badee7<>+8(SB)/8, $0x3f4b6fa317badee7
+GLOBL d3f4b6fa317badee7<>(SB), RODATA|NOPTR, $16
+
+DATA dbf4380ebd16bb998<>+0(SB)/8, $0xbf4380ebd16bb998
+DATA dbf4380ebd16bb998<>+8(SB)/8, $0xbf4380ebd16bb998
+GLOBL dbf4380ebd16bb998<>(SB), RODATA|NOPTR, $16
+
+DATA d3f4a019fd33665db<>+0(SB)/8, $0x3f4a019fd33665db
+DATA d3f4a019fd33665db<>+8(SB)/8, $0x3f4a019fd33665db
+GLOBL d3f4a019fd33665db<>(SB), RODATA|NOPTR, $16
+
+DATA dbf66c16c16bb6141<>+0(SB)/8, $0xbf66c16c16bb6141
+DATA dbf66c16c16bb6141<>+8(SB)/8, $0xbf66c16c16bb6141
+GLOBL dbf66c16c16bb6141<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb5555555555553<>+0(SB)/8, $0x3fb5555555555553
+DATA d3fb5555555555553<>+8(SB)/8, $0x3fb5555555555553
+GLOBL d3fb5555555555553<>(SB), RODATA|NOPTR, $16
+
+DATA d3fed67f1c864beb5<>+0(SB)/8, $0x3fed67f1c864beb5
+DATA d3fed67f1c864beb5<>+8(SB)/8, $0x3fed67f1c864beb5
+GLOBL d3fed67f1c864beb5<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd9884533d43651<>+0(SB)/8, $0x3fd9884533d43651
+DATA d3fd9884533d43651<>+8(SB)/8, $0x3fd9884533d43651
+GLOBL d3fd9884533d43651<>(SB), RODATA|NOPTR, $16
+
+DATA d3eb0c0d14e24719b<>+0(SB)/8, $0x3eb0c0d14e24719b
+DATA d3eb0c0d14e24719b<>+8(SB)/8, $0x3eb0c0d14e24719b
+GLOBL d3eb0c0d14e24719b<>(SB), RODATA|NOPTR, $16
+
+DATA d3ed0fbdadd93425e<>+0(SB)/8, $0x3ed0fbdadd93425e
+DATA d3ed0fbdadd93425e<>+8(SB)/8, $0x3ed0fbdadd93425e
+GLOBL d3ed0fbdadd93425e<>(SB), RODATA|NOPTR, $16
+
+DATA d3ef3b1c3e0599ed8<>+0(SB)/8, $0x3ef3b1c3e0599ed8
+DATA d3ef3b1c3e0599ed8<>+8(SB)/8, $0x3ef3b1c3e0599ed8
+GLOBL d3ef3b1c3e0599ed8<>(SB), RODATA|NOPTR, $16
+
+DATA d3f1745cf8dbbb0a5<>+0(SB)/8, $0x3f1745cf8dbbb0a5
+DATA d3f1745cf8dbbb0a5<>+8(SB)/8, $0x3f1745cf8dbbb0a5
+GLOBL d3f1745cf8dbbb0a5<>(SB), RODATA|NOPTR, $16
+
+DATA d3f3c71c7201baf4f<>+0(SB)/8, $0x3f3c71c7201baf4f
+DATA d3f3c71c7201baf4f<>+8(SB)/8, $0x3f3c71c7201baf4f
+GLOBL d3f3c71c7201baf4f<>(SB), RODATA|NOPTR, $16
+
+DATA d3f62492492476957<>+0(SB)/8, $0x3f62492492476957
+DATA d3f62492492476957<>+8(SB)/8, $0x3f62492492476957
+GLOBL d3f62492492476957<>(SB), RODATA|NOPTR, $16
+
+DATA d3f89999999999a39<>+0(SB)/8, $0x3f89999999999a39
+DATA d3f89999999999a39<>+8(SB)/8, $0x3f89999999999a39
+GLOBL d3f89999999999a39<>(SB), RODATA|NOPTR, $16
+
+DATA d3c54288619940c78<>+0(SB)/8, $0x3c54288619940c78
+DATA d3c54288619940c78<>+8(SB)/8, $0x3c54288619940c78
+GLOBL d3c54288619940c78<>(SB), RODATA|NOPTR, $16
+
+DATA d3fb5555555555555<>+0(SB)/8, $0x3fb5555555555555
+DATA d3fb5555555555555<>+8(SB)/8, $0x3fb5555555555555
+GLOBL d3fb5555555555555<>(SB), RODATA|NOPTR, $16
+
+DATA d408f400000000000<>+0(SB)/8, $0x408f400000000000
+DATA d408f400000000000<>+8(SB)/8, $0x408f400000000000
+GLOBL d408f400000000000<>(SB), RODATA|NOPTR, $16
+
+DATA c01010101<>+0(SB)/8, $0x0101010101010101
+DATA c01010101<>+8(SB)/8, $0x0101010101010101
+GLOBL c01010101<>(SB), RODATA|NOPTR, $16
+
+DATA c00010001<>+0(SB)/8, $0x0001000100010001
+DATA c00010001<>+8(SB)/8, $0x0001000100010001
+GLOBL c00010001<>(SB), RODATA|NOPTR, $16
+
+DATA c000000ff<>+0(SB)/8, $0x000000ff000000ff
+DATA c000000ff<>+8(SB)/8, $0x000000ff000000ff
+GLOBL c000000ff<>(SB), RODATA|NOPTR, $16
+
+DATA c0000ffff<>+0(SB)/8, $0x0000ffff0000ffff
+DATA c0000ffff<>+8(SB)/8, $0x0000ffff0000ffff
+GLOBL c0000ffff<>(SB), RODATA|NOPTR, $16

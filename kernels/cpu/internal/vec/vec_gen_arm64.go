@@ -691,6 +691,210 @@ func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, c
 	joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim, count)
 }
 
+//go:noinline
+func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opExp64:
+		exp64NEON(dst, x, n)
+	case opLog64:
+		log64NEON(dst, x, n)
+	case opTanh64:
+		tanh64NEON(dst, x, n)
+	case opSigmoid64:
+		sigmoid64NEON(dst, x, n)
+	case opErf64:
+		erf64NEON(dst, x, n)
+	case opGelu64:
+		gelu64NEON(dst, x, n)
+	case opExpm164:
+		expm164NEON(dst, x, n)
+	case opLog1p64:
+		log1p64NEON(dst, x, n)
+	case opSin64:
+		sin64NEON(dst, x, n)
+	case opCos64:
+		cos64NEON(dst, x, n)
+	case opTan64:
+		tan64NEON(dst, x, n)
+	case opAsin64:
+		asin64NEON(dst, x, n)
+	case opAcos64:
+		acos64NEON(dst, x, n)
+	case opAtan64:
+		atan64NEON(dst, x, n)
+	case opSinh64:
+		sinh64NEON(dst, x, n)
+	case opCosh64:
+		cosh64NEON(dst, x, n)
+	case opAsinh64:
+		asinh64NEON(dst, x, n)
+	case opAcosh64:
+		acosh64NEON(dst, x, n)
+	case opAtanh64:
+		atanh64NEON(dst, x, n)
+	case opErfInv64:
+		erfInv64NEON(dst, x, n)
+	case opLogGamma64:
+		logGamma64NEON(dst, x, n)
+	case opRsqrt64:
+		rsqrt64NEON(dst, x, n)
+	}
+}
+
+//go:noinline
+func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opGeluGrad64:
+		geluGrad64NEON(dst, a, b, n)
+	case opPow64:
+		pow64NEON(dst, a, b, n)
+	case opRem64:
+		rem64NEON(dst, a, b, n)
+	case opAtan264:
+		atan264NEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callPacked(wide bool, op packedOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opAddBytes:
+		addBytesNEON(dst, a, b, n)
+	case opSubBytes:
+		subBytesNEON(dst, a, b, n)
+	case opMaxInt8:
+		maxInt8NEON(dst, a, b, n)
+	case opMinInt8:
+		minInt8NEON(dst, a, b, n)
+	case opMaxUint8:
+		maxUint8NEON(dst, a, b, n)
+	case opMinUint8:
+		minUint8NEON(dst, a, b, n)
+	case opMulBytes:
+		mulBytesNEON(dst, a, b, n)
+	case opAddWords:
+		addWordsNEON(dst, a, b, n)
+	case opSubWords:
+		subWordsNEON(dst, a, b, n)
+	case opMaxInt16:
+		maxInt16NEON(dst, a, b, n)
+	case opMinInt16:
+		minInt16NEON(dst, a, b, n)
+	case opMaxUint16:
+		maxUint16NEON(dst, a, b, n)
+	case opMinUint16:
+		minUint16NEON(dst, a, b, n)
+	case opMulWords:
+		mulWordsNEON(dst, a, b, n)
+	case opMaxUint32:
+		maxUint32NEON(dst, a, b, n)
+	case opMinUint32:
+		minUint32NEON(dst, a, b, n)
+	case opAndBits:
+		andBitsNEON(dst, a, b, n)
+	case opOrBits:
+		orBitsNEON(dst, a, b, n)
+	case opXorBits:
+		xorBitsNEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callPackedUnary(wide bool, op packedUnaryOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opNegBytes:
+		negBytesNEON(dst, x, n)
+	case opAbsBytes:
+		absBytesNEON(dst, x, n)
+	case opSignBytes:
+		signBytesNEON(dst, x, n)
+	case opNegWords:
+		negWordsNEON(dst, x, n)
+	case opAbsWords:
+		absWordsNEON(dst, x, n)
+	case opSignWords:
+		signWordsNEON(dst, x, n)
+	case opFlipBits:
+		flipBitsNEON(dst, x, n)
+	case opFlipBools:
+		flipBoolsNEON(dst, x, n)
+	}
+}
+
+//go:noinline
+func callWidening(wide bool, op wideningOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opInt8ToInt:
+		int8ToIntNEON(dst, x, n)
+	case opInt8ToFloat:
+		int8ToFloatNEON(dst, x, n)
+	case opInt16ToInt:
+		int16ToIntNEON(dst, x, n)
+	case opInt16ToFloat:
+		int16ToFloatNEON(dst, x, n)
+	case opUint16ToInt:
+		uint16ToIntNEON(dst, x, n)
+	case opUint16ToFloat:
+		uint16ToFloatNEON(dst, x, n)
+	}
+}
+
+//go:noinline
+func callSmallPair(wide bool, op smallPairOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opDivInt8:
+		divInt8NEON(dst, a, b, n)
+	case opRemInt8:
+		remInt8NEON(dst, a, b, n)
+	case opShiftLeftInt8:
+		shiftLeftInt8NEON(dst, a, b, n)
+	case opShiftRightInt8:
+		shiftRightInt8NEON(dst, a, b, n)
+	case opDivUint8:
+		divUint8NEON(dst, a, b, n)
+	case opRemUint8:
+		remUint8NEON(dst, a, b, n)
+	case opShiftLeftUint8:
+		shiftLeftUint8NEON(dst, a, b, n)
+	case opShiftRightUint8:
+		shiftRightUint8NEON(dst, a, b, n)
+	case opDivInt16:
+		divInt16NEON(dst, a, b, n)
+	case opRemInt16:
+		remInt16NEON(dst, a, b, n)
+	case opShiftLeftInt16:
+		shiftLeftInt16NEON(dst, a, b, n)
+	case opShiftRightInt16:
+		shiftRightInt16NEON(dst, a, b, n)
+	case opDivUint16:
+		divUint16NEON(dst, a, b, n)
+	case opRemUint16:
+		remUint16NEON(dst, a, b, n)
+	case opShiftLeftUint16:
+		shiftLeftUint16NEON(dst, a, b, n)
+	case opShiftRightUint16:
+		shiftRightUint16NEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callPower(wide bool, op powerOp, dst, a, b unsafe.Pointer, n, bits uintptr) {
+	switch op {
+	case opPowerInt8:
+		powerInt8NEON(dst, a, b, n, bits)
+	case opPowerUint8:
+		powerUint8NEON(dst, a, b, n, bits)
+	case opPowerInt16:
+		powerInt16NEON(dst, a, b, n, bits)
+	case opPowerUint16:
+		powerUint16NEON(dst, a, b, n, bits)
+	case opPowerInt32:
+		powerInt32NEON(dst, a, b, n, bits)
+	case opPowerUint32:
+		powerUint32NEON(dst, a, b, n, bits)
+	}
+}
+
 //go:noescape
 func addNEON(dst, a, b *float32, n uintptr)
 
@@ -1203,3 +1407,246 @@ func splitPairsNEON(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintp
 
 //go:noescape
 func joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+
+//go:noescape
+func exp64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tanh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sigmoid64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erf64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func gelu64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func expm164NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func log1p64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sin64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cos64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func tan64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asin64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acos64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func sinh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func cosh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func asinh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func acosh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atanh64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfInv64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func logGamma64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rsqrt64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func geluGrad64NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func pow64NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func rem64NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func atan264NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addBytesNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subBytesNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulBytesNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addWordsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subWordsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulWordsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUint32NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUint32NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func andBitsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func orBitsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func xorBitsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negBytesNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absBytesNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signBytesNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negWordsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absWordsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signWordsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBitsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func flipBoolsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int8ToFloatNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func int16ToFloatNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToIntNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func uint16ToFloatNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint8NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightInt16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func divUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func remUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftLeftUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func shiftRightUint16NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func powerInt8NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint8NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt16NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint16NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerInt32NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func powerUint32NEON(dst, a, b unsafe.Pointer, n, bits uintptr)
