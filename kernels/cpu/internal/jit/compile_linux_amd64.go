@@ -53,8 +53,8 @@ type compiler struct {
 // encoding.
 var pointerRegisters = [...]int{0, 3, 6, 8, 9, 10, 11, 12, 14}
 
-// Compile returns the code for steps on elements of 1, 2, 4 or 8 bytes, or nil where there can be none. isNumber tells the
-// pointers to copies of one number.
+// Compile returns the code for steps on elements of 1, 2, 4 or 8 bytes, or nil where there can be none. isNumber tells
+// the pointers to copies of one number.
 func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	if !Usable() {
 		return nil

@@ -2,9 +2,9 @@
 // values stay in the vector registers, where chains of package vec, which go through a list of steps for every few
 // vectors, keep one value at a time and find every step anew. It computes the bits that chains compute.
 //
-// There is code for processors with AVX-512, and for those with AVX2 alone, under Linux. Elsewhere, and where the system
-// refuses memory that can be executed, [Compile] returns nil, and chains run. Memory is never writable and executable
-// at the same time. What AVX2 has no code for, [Has] says: functions, and some conversions.
+// There is code for processors with AVX-512, and for those with AVX2 alone, under Linux. Elsewhere, and where the
+// system refuses memory that can be executed, [Compile] returns nil, and chains run. Memory is never writable and
+// executable at the same time. What AVX2 has no code for, [Has] says: functions, and some conversions.
 //
 // Code is one loop over vectors. Operands are numbers of a table of pointers: the first of them lie in general
 // registers, numbers for all elements and constants in vector registers, as far as there are any; values that do not
