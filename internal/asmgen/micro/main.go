@@ -54,6 +54,7 @@ const (
 	flagReLU
 	flagMasked
 	flagFetchC
+	flagContinue
 )
 
 // begin starts a function.
@@ -215,7 +216,7 @@ func (k kernel) emit() {
 		Assign(second, Number(0))
 		Label("half")
 	}
-	sums := k.start(arg, mask)
+	sums := k.start(arg, runC, mask)
 	move(outerA, runA)
 	move(outerB, runB)
 	move(outerLeft, arg(argOuter))

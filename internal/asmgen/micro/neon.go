@@ -10,7 +10,10 @@ import (
 
 // Offsets in the argument block for arm64, the struct call of package micro there: they are those of amd64 up to the
 // rows of C.
-const neonFlags = argCRow + 8
+const (
+	neonFlags    = argCRow + 8
+	neonContinue = 2 // the bit of the flags
+)
 
 // tile is a function for arm64 that computes rows of a number of vectors; with channels, A is a vector like B.
 type tile struct {
@@ -87,7 +90,7 @@ func (t tile) advance(top string, a, stepA, b, stepB, left int) {
 	t.Asm("BNE %s", top)
 }
 
-// start sets the sums to the bias or to 0.
+// start sets the sums to the bias, to C or to 0.
 func (t tile) start() {
 	t.Asm("MOVD %d(R0), R21", argBias)
 	t.Asm("CBZ R21, noBias")
@@ -99,6 +102,18 @@ func (t tile) start() {
 	}
 	t.Asm("B started")
 	t.Label("noBias")
+	if !t.channels && !t.halves {
+		t.Asm("MOVD %d(R0), R21", neonFlags)
+		t.Asm("TBZ $%d, R21, zero", neonContinue)
+		t.Asm("MOVD %d(R0), R22", argCRow)
+		t.Asm("MOVD %d(R0), R23", argC)
+		for r := range t.rows {
+			t.Asm("VLD1 (R23), %s", t.List(t.sum(r, 0), t.vectors))
+			t.Asm("ADD R22, R23")
+		}
+		t.Asm("B started")
+		t.Label("zero")
+	}
 	for r := range t.rows {
 		for i := range t.vectors {
 			t.Zero(t.sum(r, i))

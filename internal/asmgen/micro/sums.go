@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// start returns the sums, which begin with the bias or with 0.
-func (k kernel) start(arg func(int) Memory, mask Mask) [][]Vector {
+// start returns the sums, which begin with the bias, with C or with 0.
+func (k kernel) start(arg func(int) Memory, runC Memory, mask Mask) [][]Vector {
 	sums := make([][]Vector, k.rows)
 	for r := range sums {
 		for range k.vectors {
@@ -15,19 +15,9 @@ func (k kernel) start(arg func(int) Memory, mask Mask) [][]Vector {
 	bias := NewScalar()
 	Assign(bias, arg(argBias))
 	JumpZero(bias, "noBias")
+	load := k.loader(arg, mask)
 	for i, v := range sums[0] {
-		m := Memory{Base: bias, Offset: i * k.vectorBytes()}
-		switch {
-		case i < k.vectors-1:
-			Load(v, m)
-		case k.wide:
-			LoadWhere(v, mask, m)
-		default:
-			table := NewScalar()
-			Assign(table, arg(argMaskTable))
-			lanes := MaskTable(Memory{Base: table})
-			LoadWhere(v, lanes, m)
-		}
+		load(Memory{Base: bias, Offset: i * k.vectorBytes()}, v, i == k.vectors-1)
 	}
 	for _, row := range sums[1:] {
 		for i, v := range row {
@@ -36,6 +26,16 @@ func (k kernel) start(arg func(int) Memory, mask Mask) [][]Vector {
 	}
 	Jump("started")
 	Label("noBias")
+	if k.continues() {
+		flags, c, row := NewScalar(), NewScalar(), NewScalar()
+		Assign(flags, arg(argFlags))
+		JumpUnless(flags, flagContinue, "zero")
+		Assign(c, runC)
+		Assign(row, arg(argCRow))
+		k.eachVector(sums, c, row, k.loader(arg, mask))
+		Jump("started")
+		Label("zero")
+	}
 	for _, row := range sums {
 		for _, v := range row {
 			k.zero(v)
@@ -43,6 +43,25 @@ func (k kernel) start(arg func(int) Memory, mask Mask) [][]Vector {
 	}
 	Label("started")
 	return sums
+}
+
+// continues reports whether the sums may begin with C: those of whole panels of large matrices do.
+func (k kernel) continues() bool { return k.fetches() && !k.halves }
+
+// loader returns a function that loads a vector of a row, the last one with the mask.
+func (k kernel) loader(arg func(int) Memory, mask Mask) func(m Memory, v Vector, last bool) {
+	if !k.wide {
+		table := NewScalar()
+		Assign(table, arg(argMaskTable))
+		mask = MaskTable(Memory{Base: table})
+	}
+	return func(m Memory, v Vector, last bool) {
+		if last {
+			LoadWhere(v, mask, m)
+		} else {
+			Load(v, m)
+		}
+	}
 }
 
 // epilogue adds C, applies relu and stores. AVX-512 always masks the last vector; AVX2, where masked stores are slow,

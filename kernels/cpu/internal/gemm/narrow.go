@@ -3,39 +3,49 @@ package gemm
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // A product with few columns, C[M, N] = A[K, M]ᵀ·B[K, N], is the gradient of weights with few outputs: A is the large
 // input of a layer. Tiles would read columns of it, each line from another page, for panels of B that are mostly
-// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, read in place or copied into panels block by
-// block, blocks of B are transposed, and blocks of Cᵀ are transposed into C. The sums are the same, number by number.
+// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, blocks of B are transposed, and chunks of Cᵀ are
+// transposed into C. The sums are the same, number by number. An A that comes through memory is read a few rows at a
+// time, which the processor fetches ahead as it sees each of them being read; sums of so few products are begun and
+// continued in the second-level cache.
 
 const (
-	narrowMinCols = 24  // fewer columns are always computed so:
-	narrowMaxCols = 128 // from here on transposing blocks of A costs less
-	narrowChunk   = 512
+	narrowMinCols = 24      // fewer columns are always computed so,
+	narrowMaxCols = 128     // up to so many where sums are not short: else transposing A, or reading it as it is, costs less
+	narrowChunk   = 512     // rows of C, columns of Cᵀ, in a chunk, and more while
+	narrowBytes   = 1 << 18 // the chunk is smaller
 
-	narrowPackCols  = 16      // columns, the rows of the tiles, from which on a copy of A pays where
-	narrowPackBytes = 1 << 21 // A is larger, and a sum has several blocks; or where its rows compete for places in the cache
-	narrowPackSums  = 128     // and are more than these
-	narrowPackRows  = 16      // of A that are copied at a time: the processor fetches rows ahead that it sees being read
+	narrowSums  = 96      // products, rows of A, at a time where
+	narrowLarge = 3 << 19 // A has more bytes
+	narrowAhead = 2       // panels from what is read to what is fetched
+	narrowTurn  = 64      // columns of Cᵀ that are transposed at a time: their C stays in the first-level cache
+
+	narrowPackCols = 24  // from which on copying panels of A pays where its rows compete for places in the cache
+	narrowPackSums = 128 // and are more than these
 )
 
 func (a *Args[T]) isNarrow() bool {
-	if !a.TransA || a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N > narrowMaxCols || !a.isLargeA() {
+	if !a.TransA || a.TransB || a.Packed || a.Accumulate || a.ReLU || a.Bias != nil || a.Batch != [2]int{1, 1} || !a.isLargeA() {
 		return false
 	}
-	width := micro.PanelWidth[T]()
-	wasted := a.N%width > 0 && a.N%width <= width/2 // by panels of B, but not by rows of tiles
-	return a.N < narrowMinCols || wasted || !a.isDeep()
+	return a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
 }
-
-// isDeep reports whether A comes through memory, a block of a sum after the other.
-func (a *Args[T]) isDeep() bool { return a.K > BlockK && a.M*a.K*int(sizeOf[T]()) > narrowPackBytes }
 
 // packsNarrow reports whether blocks of A are copied into panels.
 func (a *Args[T]) packsNarrow() bool {
-	return a.N >= narrowPackCols && a.isDeep() || a.N >= narrowMinCols && conflicts(a) && a.K > narrowPackSums
+	return a.N >= narrowPackCols && conflicts(a) && a.K > narrowPackSums
+}
+
+// narrowPart is how many products are added at a time.
+func (a *Args[T]) narrowPart() int {
+	if a.N > 2 && a.M*a.K*int(sizeOf[T]()) > narrowLarge {
+		return min(a.K, narrowSums)
+	}
+	return min(a.K, BlockK)
 }
 
 // narrowTask computes chunks of columns of Cᵀ.
@@ -44,18 +54,22 @@ type narrowTask[T Float] struct{ job *job[T] }
 // narrowRows is the number of rows of C, columns of Cᵀ, in a chunk; each worker gets the same number of chunks.
 func (a *Args[T]) narrowRows(workers int) int {
 	width := micro.PanelWidth[T]()
-	chunks := ceil(a.M, narrowChunk)
+	chunks := ceil(a.M, max(narrowChunk, narrowBytes/int(sizeOf[T]())/a.N))
 	if workers > 1 {
 		chunks = ceil(chunks, workers) * workers
 	}
 	return ceil(ceil(a.M, chunks), width) * width
 }
 
-// narrowSize is the scratch of one worker: a transposed block of B, a chunk of Cᵀ and panels of A.
+// narrowSize is the scratch of one worker: a transposed block of B, a chunk of Cᵀ, another one if it is a sum of
+// blocks, and a panel of A.
 func (p *plan[T]) narrowSize(a *Args[T]) int {
 	size := a.N * (min(a.K, BlockK) + rowGap + p.rows + rowGap)
+	if a.K > BlockK/2 {
+		size += a.N * (p.rows + rowGap)
+	}
 	if a.packsNarrow() {
-		size += min(a.K, BlockK) * p.rows
+		size += a.narrowPart() * micro.PanelWidth[T]()
 	}
 	return size
 }
@@ -69,6 +83,10 @@ func (j *job[T]) runNarrow(p *pool.Pool) {
 	p.Parallel(ceil(a.M, j.plan.rows), 1, &j.narrow)
 }
 
+// narrowMemory is the scratch of a worker: a block of Bᵀ, the sums of a chunk of Cᵀ, those of a block, and room for a
+// panel of A or nothing.
+type narrowMemory[T Float] struct{ turned, sums, block, panel []T }
+
 // Run computes the chunks [lo, hi).
 func (t *narrowTask[T]) Run(worker, lo, hi int) {
 	j := t.job
@@ -79,54 +97,66 @@ func (t *narrowTask[T]) Run(worker, lo, hi int) {
 		memory = memory[n:]
 		return piece
 	}
-	turned, sums := cut(a.N*(min(a.K, BlockK)+rowGap)), cut(a.N*(rows+rowGap))
+	var m narrowMemory[T]
+	m.turned, m.sums = cut(a.N*(min(a.K, BlockK)+rowGap)), cut(a.N*(rows+rowGap))
+	m.block = m.sums
+	if a.K > BlockK/2 {
+		m.block = cut(a.N * (rows + rowGap))
+	}
+	m.panel = memory
 	for i := lo; i < hi; i++ {
-		m := i * rows
-		n := min(rows, a.M-m)
-		j.narrowChunk(turned, sums, memory, m, n)
-		micro.Transpose(a.C[m*a.LDC:], sums, a.N, n, a.LDC, rows+rowGap)
+		first := i * rows
+		n := min(rows, a.M-first)
+		j.narrowChunk(&m, first, n)
+		for c := 0; c < n; c += narrowTurn {
+			micro.Transpose(a.C[(first+c)*a.LDC:], m.sums[c:], a.N, min(narrowTurn, n-c), a.LDC, rows+rowGap)
+		}
 	}
 }
 
-// narrowChunk computes the columns [m, m+n) of Cᵀ; turned is room for a block of Bᵀ, panels for one of A, if it is
-// copied.
-func (j *job[T]) narrowChunk(turned, sums, panels []T, m, n int) {
-	a, width := &j.args, micro.PanelWidth[T]()
+// narrowChunk computes the columns [m, m+n) of Cᵀ.
+func (j *job[T]) narrowChunk(memory *narrowMemory[T], m, n int) {
+	a := &j.args
 	stride := min(a.K, BlockK) + rowGap
-	t := micro.Tile[T]{Rows: a.N, Segments: 1, Outer: 1, A: turned, ARow: stride, AK: 1, CRow: j.plan.rows + rowGap}
+	t := micro.Tile[T]{Rows: a.N, Segments: 1, Outer: 1, ARow: stride, AK: 1, CRow: j.plan.rows + rowGap}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
-		k := i * a.K / blocks
-		t.K = (i+1)*a.K/blocks - k
-		micro.Transpose(turned, a.B[k*a.LDB:], t.K, a.N, stride, a.LDB)
-		if len(panels) > 0 {
-			packNarrow(panels, a, k, t.K, m, n/width*width)
+		k, end := i*a.K/blocks, (i+1)*a.K/blocks
+		micro.Transpose(memory.turned, a.B[k*a.LDB:], end-k, a.N, stride, a.LDB)
+		sums := memory.sums
+		if i > 0 {
+			sums = memory.block
 		}
-		t.Accumulate, t.ReLU = i > 0, a.ReLU && i == blocks-1
-		for c := 0; c < n; c += width {
-			t.Cols, t.C, t.Next = min(width, n-c), sums[c:], nil
-			switch {
-			case t.Cols < width:
-				t.B, t.BK = j.plan.shared[k*width:], width
-			case len(panels) > 0:
-				t.B, t.BK = panels[c*t.K:], width
-			default:
-				t.B, t.BK = a.A[k*a.LDA+m+c:], a.LDA
-				if c+width < n {
-					t.Next = a.A[k*a.LDA+m+c+width:]
-				}
-			}
+		parts := ceil(end-k, a.narrowPart())
+		for p := range parts {
+			from, to := k+p*(end-k)/parts, k+(p+1)*(end-k)/parts
+			t.A, t.K, t.Continue = memory.turned[from-k:], to-from, p > 0
+			j.narrowPart(&t, sums, memory.panel, from, m, n)
+		}
+		if c := n / micro.PanelWidth[T]() * micro.PanelWidth[T](); c < n { // the last panel is packed, and added as a whole
+			t.A, t.K, t.Continue = memory.turned, end-k, false
+			t.B, t.BK, t.C, t.Cols, t.Next = j.plan.shared[k*micro.PanelWidth[T]():], micro.PanelWidth[T](), sums[c:], n-c, nil
 			micro.Run(&t)
+		}
+		if i > 0 {
+			vec.Add(memory.sums, memory.sums, sums)
 		}
 	}
 }
 
-// packNarrow copies rows of A from k on, n numbers of each from m on, into panels.
-func packNarrow[T Float](panels []T, a *Args[T], k, rows, m, n int) {
-	width := micro.PanelWidth[T]()
-	for r := 0; r < rows; r += narrowPackRows {
-		for c := 0; c < n; c += width {
-			micro.PackPanel(panels[c*rows+r*width:], a.A[(k+r)*a.LDA+m+c:], min(narrowPackRows, rows-r), width, a.LDA, 1)
+// narrowPart adds a few products to the sums of the whole panels of the columns [m, m+n) of Cᵀ, from row k of A on.
+func (j *job[T]) narrowPart(t *micro.Tile[T], sums, panel []T, k, m, n int) {
+	a, width := &j.args, micro.PanelWidth[T]()
+	for c := 0; c+width <= n; c += width {
+		t.Cols, t.C, t.Next = width, sums[c:], nil
+		t.B, t.BK = a.A[k*a.LDA+m+c:], a.LDA
+		if next := (k*a.LDA + m + c) + narrowAhead*width; c+narrowAhead*width < n {
+			t.Next, t.NextStep = a.A[next:], a.LDA
 		}
+		if len(panel) > 0 {
+			micro.PackPanel(panel, t.B, t.K, width, a.LDA, 1)
+			t.B, t.BK = panel, width
+		}
+		micro.Run(t)
 	}
 }

@@ -36,6 +36,7 @@ const (
 	packMinCols  = 96      // A is
 	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
 	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
+	turnMinSums  = 112     // of more lines than stay in the first-level cache until the next columns are read
 
 	rowGap = 16 // elements between the rows of a copied A
 
@@ -109,7 +110,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		}
 	}
 	p.chunk(a, want)
-	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.isLargeA()
+	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.K > turnMinSums && a.isLargeA()
 	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride

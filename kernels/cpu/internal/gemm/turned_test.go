@@ -31,9 +31,9 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	packed := 0
 	for i := range 20 {
-		a := &Args[T]{M: 200 + rng.IntN(400), TransA: true, ReLU: rng.IntN(3) == 0}
-		a.K = turnMinBytes/int(sizeOf[T]())/a.M + 1 + rng.IntN(300)
 		narrow := i%2 == 0
+		a := &Args[T]{M: 200 + rng.IntN(400), TransA: true, ReLU: !narrow && rng.IntN(3) == 0}
+		a.K = turnMinBytes/int(sizeOf[T]())/a.M + 1 + rng.IntN(300)
 		if narrow {
 			a.N = 1 + rng.IntN(narrowMaxCols)
 		} else {
@@ -45,9 +45,9 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 		gap := rng.IntN(3)
 		switch {
 		case narrow && i%8 == 0: // rows that compete for places in the cache
-			a.M, a.K, gap = 512, 300+rng.IntN(600), 0
+			a.M, a.K, a.N, gap = 512, 300+rng.IntN(600), narrowPackCols+rng.IntN(100), 0
 		case narrow && i%8 == 4: // several blocks, and not whole vectors
-			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), narrowPackCols-2+rng.IntN(5)
+			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), 14+rng.IntN(5)
 		}
 		fill(rng, a, gap, !narrow && rng.IntN(2) == 0)
 		n := a.normal()
@@ -81,6 +81,7 @@ func TestTurnedNot(t *testing.T) {
 		"A by rows": {M: 1000, N: 100, K: 1000},
 		"few uses":  {M: 1000, N: turnMinCols - 1, K: 1000, TransA: true},
 		"small A":   {M: 100, N: 100, K: 100, TransA: true},
+		"few sums":  {M: 2000, N: 200, K: turnMinSums, TransA: true},
 	} {
 		n := a.normal()
 		plan := newPlan(&n, 1)

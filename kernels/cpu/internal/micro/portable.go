@@ -52,7 +52,16 @@ func (t *Tile[T]) put(r, c int, sum T) {
 	t.C[i] = sum
 }
 
-func dot[T Float](t *Tile[T], r, c int) (sum T) {
+// first is what the sum of an element begins with.
+func (t *Tile[T]) first(r, c int) T {
+	if t.Continue {
+		return t.C[r*t.CRow+c]
+	}
+	return 0
+}
+
+func dot[T Float](t *Tile[T], r, c int) T {
+	sum := t.first(r, c)
 	for o := range t.Outer {
 		for s := range t.Segments {
 			ia := o*t.AOuter + s*t.ASegment + r*t.ARow
@@ -68,7 +77,7 @@ func dot[T Float](t *Tile[T], r, c int) (sum T) {
 }
 
 func block1x4[T Float](t *Tile[T], r, c int) {
-	var s0, s1, s2, s3 T
+	s0, s1, s2, s3 := t.first(r, c), t.first(r, c+1), t.first(r, c+2), t.first(r, c+3)
 	for o := range t.Outer {
 		for s := range t.Segments {
 			a := t.A[o*t.AOuter+s*t.ASegment+r*t.ARow:]
@@ -93,7 +102,8 @@ func block1x4[T Float](t *Tile[T], r, c int) {
 }
 
 func block2x4[T Float](t *Tile[T], r, c int) {
-	var s0, s1, s2, s3, t0, t1, t2, t3 T
+	s0, s1, s2, s3 := t.first(r, c), t.first(r, c+1), t.first(r, c+2), t.first(r, c+3)
+	t0, t1, t2, t3 := t.first(r+1, c), t.first(r+1, c+1), t.first(r+1, c+2), t.first(r+1, c+3)
 	stepA, stepB := t.AK, t.BK
 	for o := range t.Outer {
 		for s := range t.Segments {

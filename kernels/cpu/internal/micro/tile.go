@@ -34,7 +34,12 @@ type Tile[T Float] struct {
 	FetchC bool // C is not expected in the cache
 
 	Accumulate bool // add to C instead of overwriting it
-	ReLU       bool // max(·, 0) last; NaN stays NaN
+
+	ReLU bool // max(·, 0) last; NaN stays NaN
+
+	// Continue says that the sum begins with C, so that the parts of a sum, one after the other, give the bits of the
+	// whole. Only for three and more rows of whole panels, and not with Bias and Pairs.
+	Continue bool
 
 	// Pairs says that each float32 of A and B is a pair of bfloat16, the one with the lower k in the lower half: both
 	// products are added. C and Bias are float32. Only where [Pairs] is true, and B has whole vectors of columns.
@@ -140,6 +145,9 @@ func (t *Tile[T]) lastB() int {
 func (t *Tile[T]) check() {
 	if t.Cols > PanelWidth[T]() {
 		panic(fmt.Sprintf("micro: a tile of %d columns, at most %d are possible", t.Cols, PanelWidth[T]()))
+	}
+	if t.Continue && (t.Rows < 3 || t.Cols < PanelWidth[T]() || t.Bias != nil || t.Pairs) {
+		panic("micro: only three and more rows of whole panels without bias continue a sum")
 	}
 	t.checkExtents(1)
 }

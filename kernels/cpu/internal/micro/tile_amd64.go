@@ -32,8 +32,9 @@ type call struct {
 const (
 	flagAccumulate = 1 << iota
 	flagReLU
-	flagMasked // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
-	flagFetchC // fetch the tile of C while the last products are added
+	flagMasked   // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
+	flagFetchC   // fetch the tile of C while the last products are added
+	flagContinue // the sums begin with C
 )
 
 // fetchSums is the largest number of products that the assembly keeps for after fetching C.
@@ -102,6 +103,9 @@ func fill[T Float](c *call, t *Tile[T]) {
 	}
 	if t.ReLU {
 		c.flags |= flagReLU
+	}
+	if t.Continue {
+		c.flags |= flagContinue
 	}
 }
 
