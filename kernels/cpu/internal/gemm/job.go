@@ -111,6 +111,10 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		packed = j.scratch[worker*size : (worker+1)*size]
 		packedA, packed = packed[:p.localSizeA(a)], packed[p.localSizeA(a):]
 	}
+	if p.streams {
+		j.stream(matrixA, matrixB, matrixC, packedA, packed, m, n)
+		return
+	}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k := i * a.K / blocks

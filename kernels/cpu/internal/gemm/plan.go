@@ -30,8 +30,10 @@ const (
 	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
-	packMinRows  = 64  // B is reused often enough for packing to pay
-	packMoreRows = 256 // and a B of more than so many bytes, which pass through memory:
+	packMinRows  = 64  // B is reused often enough for packing to pay,
+	packNextRows = 144 // a B that comes through memory as a stream,
+	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
+	packMoreRows = 256 // or not:
 	packBytes    = 1 << 24
 	packMinCols  = 96      // A is
 	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
@@ -71,6 +73,7 @@ type plan[T Float] struct {
 	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
 	fetchC     bool // C is too large to be in the cache
+	streams    bool // inPlace: B comes through memory, a few rows after the other; see stream.go
 	sweeps     bool // sums are short, and rows go through all panels; nothing is fetched ahead
 
 	shared []T // packed B or its last panel
@@ -97,6 +100,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		if p.tail && !one {
 			p.source, p.tail = local, false
 		}
+		p.streams = one && a.streams() && a.M <= streamMaxRows
 	case one:
 		p.source = shared
 	default:
@@ -124,8 +128,13 @@ func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBy
 
 // packRows is the number of rows of A from which on packing B pays.
 func (a *Args[T]) packRows() int {
-	if a.K*a.N*int(sizeOf[T]()) > packBytes {
+	switch {
+	case a.K*a.N*int(sizeOf[T]()) > packBytes && a.conflictsB():
+		return packMuchRows
+	case a.K*a.N*int(sizeOf[T]()) > packBytes:
 		return packMoreRows
+	case a.streams() && a.Batch == [2]int{1, 1}:
+		return packNextRows
 	}
 	return packMinRows
 }
@@ -160,6 +169,10 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 		rows = shortRows
 	}
 	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)
+	if p.streams {
+		p.rowChunks = ceil(a.M, streamMaxRows)
+		p.cols = min((a.N+width-1)/width*width, a.streamCols(ceil(a.M, p.rowChunks)))
+	}
 	if p.source == local {
 		p.rowChunks = 1 // so that each block of B is packed once
 	}
@@ -197,7 +210,12 @@ func (p *plan[T]) sharedSize(a *Args[T]) int {
 }
 
 // localSize is the scratch of one worker.
-func (p *plan[T]) localSize(a *Args[T]) int { return p.localSizeA(a) + p.localSizeB(a) }
+func (p *plan[T]) localSize(a *Args[T]) int {
+	if p.streams {
+		return p.localSizeA(a) + p.streamSize(a)
+	}
+	return p.localSizeA(a) + p.localSizeB(a)
+}
 
 func (p *plan[T]) localSizeA(a *Args[T]) int {
 	switch {
