@@ -72,7 +72,9 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 	if q.bits == 4 {
 		whole = quantizers.UnpackInt4Tensor(whole, q.columns, 0)
 	}
-	w := ops.Transpose(q.floats(c, whole, c.Weight(q.scale), c.Read(q.zero), 1))
+	// Bytes are transposed, and whole rows of scales and zeros gathered: floats appear in the order in which the
+	// product reads them.
+	w := q.floats(c, ops.Transpose(whole), ops.Transpose(c.Weight(q.scale)), ops.Transpose(c.Read(q.zero)), 0)
 	if q.saliency != nil {
 		w = ops.Divide(w, ops.ExpandDims(c.Weight(q.saliency), -1))
 	}

@@ -270,7 +270,7 @@ func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 	bias, relu := b.addedToProduct()
 	args.ReLU = relu
 	if bias != nil {
-		args.Bias = []T{} // there is one
+		args.Bias = []T{} // the memory that a product needs depends on whether there is a bias
 	}
 	if out.N == 0 {
 		return func() {}

@@ -120,3 +120,43 @@ func TestProductsOfAnyLayout(t *testing.T) {
 	require.Greater(t, swapped, 10)
 	require.Greater(t, biased, 20)
 }
+
+// TestProductsInAllWays multiplies matrices of sizes at which products go in different ways, each of them stored in
+// either orientation, with a bias and without.
+func TestProductsInAllWays(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for i := range 96 {
+		m, n, k := []int{1, 16, 40}[i/8%3], []int{30, 256}[i/24%2], []int{20, 256}[i/48]
+		p := ir.New("product")
+		var inputs []reference.Value
+		operand := func(shape ...int) ir.Value {
+			values := make([]float64, ir.Shape(shape).Size())
+			for j := range values {
+				values[j] = float64(r.IntN(7) - 3)
+			}
+			v, err := reference.New(ir.Float32, shape, values...)
+			require.NoError(t, err)
+			inputs = append(inputs, v)
+			return p.AddInput("", v.Type)
+		}
+		a, left, right := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, []int{m, k}, []int{k, n}
+		if i&1 != 0 {
+			a.LhsContract[0], left = 0, []int{k, m}
+		}
+		if i&2 != 0 {
+			a.RhsContract[0], right = 1, []int{n, k}
+		}
+		out, err := p.Add("", ir.Dot, a, operand(left...), operand(right...))
+		require.NoError(t, err)
+		if i&4 != 0 {
+			rows, err := p.Add("", ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{m, n}, Axes: []int{1}}, operand(n))
+			require.NoError(t, err)
+			out, err = p.Add("", ir.Add, nil, out[0], rows[0])
+			require.NoError(t, err)
+		}
+		p.AddOutput("", out[0])
+		want, err := reference.Run(p, inputs)
+		require.NoError(t, err)
+		require.NoError(t, kernelstest.Compare(runOnce(t, p, inputs, false)[0], want[0], 1, true), "%d: %d x %d x %d", i, m, n, k)
+	}
+}
