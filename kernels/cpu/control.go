@@ -52,6 +52,18 @@ func bind(to []*plan.Storage, from []*plan.Operand) {
 	}
 }
 
+// bindConstants is bind for operands that stay the same while the sub-program runs again and again. Those that are whole
+// inputs of the program which no output replaces, or conversions of such, bring their buffers with them: what products
+// keep with those (weights.go) serves all the runs.
+func (b *build) bindConstants(to []*plan.Storage, from []*plan.Operand) {
+	for i, o := range from {
+		to[i].Ptr, to[i].Whose = o.Ptr(), nil
+		if o.Off == 0 && b.constant(o) {
+			to[i].Whose = o.Mem.Whose
+		}
+	}
+}
+
 // sliceAt points storages at slice i, along axis 0, of stacked operands.
 func sliceAt(to []*plan.Storage, stacked []*plan.Operand, i, length int) {
 	for k, o := range stacked {
@@ -82,7 +94,7 @@ func buildScan(b *build) (func(), error) {
 			}
 			return
 		}
-		bind(body.inputs[a.Carry+a.Xs:], constants)
+		b.bindConstants(body.inputs[a.Carry+a.Xs:], constants)
 		from := initial
 		for n := range a.Length {
 			at := n
@@ -121,8 +133,8 @@ func buildWhile(b *build) (func(), error) {
 	goOn := b.scratch(ir.Bool, 1)
 	rt := b.rt()
 	return func() {
-		bind(cond.inputs[a.State:], constants)
-		bind(body.inputs[a.State:], constants)
+		b.bindConstants(cond.inputs[a.State:], constants)
+		b.bindConstants(body.inputs[a.State:], constants)
 		cond.outputs[0].Ptr = goOn.Ptr()
 		from, to, next := initial, final, other
 		for {

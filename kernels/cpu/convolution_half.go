@@ -108,7 +108,7 @@ func convKernelGradWidened(b *build, s *conv.Shape) func() {
 			conv.BackwardWeights(pool, shape, plan.Data[float32](x.wide)[:n*x.size], plan.Data[float32](dy.wide)[:n*dy.size], more, plan.Data[float32](scratch))
 			vec.Add(sums, sums, more)
 		}
-		x.half.Narrow(plan.Data[uint16](out), sums)
+		x.half.NarrowSums(plan.Data[uint16](out), sums)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	halfImageBytes = 192 << 10 // what a few images and their results take in float32: a part of the second-level cache
 	halfImageMost  = 8 << 20   // larger ones are divided among the workers
+	wideRows       = -1        // stands for the stride of a kernel that is kept wide, not in panels
 )
 
 // halfImages is such a convolution.
@@ -28,8 +30,12 @@ type halfImages struct {
 	pools, packs, relu  bool
 	bias                *plan.Operand // or nil
 	wideKernel, wideAdd *plan.Operand
-	panels              *plan.Operand // the kernel as it is read; wideKernel itself where it is not packed
-	matrix              [2]int        // the kernel as a matrix
+	panels              *plan.Operand     // the kernel as it is read; wideKernel itself where it is not packed
+	matrix              [2]int            // the kernel as a matrix
+	kept                *form             // in which the kernel may be kept, or nil
+	tiles               [2]*conv.Winograd // of whole and rest, where their products are used; or nil
+	weights             []float32         // the kernel in this run
+	pool                *pool.Pool        // all workers compute each of few or large images by Winograd's products; or nil
 }
 
 // buildHalfImages compiles a convolution forward; nil: it has too few images, or too large ones.
@@ -49,62 +55,137 @@ func buildHalfImages(b *build) (func(), error) {
 		h.images = 1
 	}
 	tasks := (h.batch + h.images - 1) / h.images
-	if bytes > halfImageMost || tasks < rt.pool.Size() {
-		return nil, nil
-	}
 	part, rest := *s, *s
 	part.Batch, rest.Batch = h.images, h.batch%h.images
+	h.tiles[0] = halfTilesFor(b, &part)
+	if bytes > halfImageMost || tasks < rt.pool.Size() {
+		if h.tiles[0] == nil {
+			return nil, nil
+		}
+		h.pool = rt.pool // which numbers come out may not depend on how many workers there are
+	}
 	h.whole = conv.NewPlan[float32](&part)
 	if h.rest = h.whole; rest.Batch > 0 {
 		h.rest = conv.NewPlan[float32](&rest)
 	}
-	h.matrix[0], h.matrix[1], h.packs = conv.KernelMatrix[float32](&part)
-	h.wideKernel = b.scratch(ir.Float32, kernel.N)
-	if h.panels = h.wideKernel; h.packs {
-		h.panels = b.scratch(ir.Float32, gemm.PackedSize[float32](h.matrix[1], h.matrix[0]))
-	}
 	if h.bias != nil {
 		h.wideAdd = b.scratch(ir.Float32, h.bias.N)
 	}
-	rt.need(4 * h.memory())
-	loop := rt.parallel(tasks, 1, func(w *worker, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			h.task(scratchOf[float32](w, h.memory()), i*h.images)
-		}
-	})
-	return func() {
-		h.half.Widen(plan.Data[float32](h.wideKernel), plan.Data[uint16](kernel))
-		if h.packs {
-			gemm.PackB(rt.pool, plan.Data[float32](h.panels), plan.Data[float32](h.wideKernel), h.matrix[0], h.matrix[1], 0, false)
-		}
+	readKernel := h.readKernel(b, &part, &rest)
+	read := func() {
+		readKernel()
 		if h.bias != nil {
 			h.half.Widen(plan.Data[float32](h.wideAdd), plan.Data[uint16](h.bias))
 		}
+	}
+	memory := h.memory()
+	if h.pool != nil {
+		scratch := b.scratch(ir.Float32, memory)
+		return func() {
+			read()
+			for first := 0; first < h.batch; first += h.images {
+				h.task(plan.Data[float32](scratch), first, h.tiles)
+			}
+			h.weights = nil
+		}, nil
+	}
+	rt.need(4 * memory)
+	own := make(chan [2]*conv.Winograd, rt.pool.Size()) // one for each worker
+	for range cap(own) {
+		var tiles [2]*conv.Winograd
+		for i, w := range h.tiles {
+			if w != nil {
+				c := *w
+				tiles[i] = &c
+			}
+		}
+		own <- tiles
+	}
+	loop := rt.parallel(tasks, 1, func(w *worker, lo, hi int) {
+		tiles := <-own
+		for i := lo; i < hi; i++ {
+			h.task(scratchOf[float32](w, memory), i*h.images, tiles)
+		}
+		own <- tiles
+	})
+	return func() {
+		read()
 		loop()
+		h.weights = nil
 	}, nil
+}
+
+// readKernel returns what brings the kernel into the form that the tasks read: Winograd's where the program only
+// predicts and float32 has that form, else wide, and in panels where it is packed. It is kept with a buffer that does
+// not change.
+func (h *halfImages) readKernel(b *build, part, rest *conv.Shape) func() {
+	kernel, workers := h.kernel, b.rt().pool
+	h.wideKernel = b.scratch(ir.Float32, kernel.N)
+	if h.tiles[0] != nil {
+		if h.tiles[1] = h.tiles[0]; rest.Batch > 0 {
+			h.tiles[1] = conv.NewWinograd(rest)
+		}
+		return h.readTiles(b)
+	}
+	h.matrix[0], h.matrix[1], h.packs = conv.KernelMatrix[float32](part)
+	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1]
+	size, f := kernel.N, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: wideRows}
+	if h.panels = h.wideKernel; h.packs {
+		size = gemm.PackedSize[float32](h.matrix[1], h.matrix[0])
+		h.panels = b.scratch(ir.Float32, size)
+		f = &form{off: kernel.Off, k: h.matrix[0], n: h.matrix[1], ld: h.matrix[1]}
+	}
+	h.kept = b.kept(kernel, f)
+	fill := func(panels []float32) {
+		if !h.packs {
+			h.half.Widen(panels, plan.Data[uint16](kernel))
+			return
+		}
+		h.half.Widen(plan.Data[float32](h.wideKernel), plan.Data[uint16](kernel))
+		gemm.PackB(workers, panels, plan.Data[float32](h.wideKernel), h.matrix[0], h.matrix[1], 0, false)
+	}
+	return func() {
+		if keeps := ownBuffer(kernel); keeps != nil && h.kept != nil {
+			h.weights = elementsOf[float32](keeps.inForm(&keeps.panels, h.kept, gemm.Layout[float32](), 4*size, func(memory []byte) { fill(elementsOf[float32](memory)) }))
+		}
+		if h.weights == nil {
+			h.weights = plan.Data[float32](h.panels)
+			fill(h.weights)
+		}
+	}
 }
 
 // memory is how many numbers a worker needs room for.
 func (h *halfImages) memory() int {
-	return h.images*(h.nx+h.ny+h.nout) + max(h.whole.Scratch(), h.rest.Scratch())
+	scratch := max(h.whole.Scratch(), h.rest.Scratch())
+	if h.tiles[0] != nil {
+		scratch = max(h.tiles[0].Scratch(h.pool.Size()), h.tiles[1].Scratch(h.pool.Size()))
+	}
+	return h.images*(h.nx+h.ny+h.nout) + scratch
 }
 
 // task computes the images from first on.
-func (h *halfImages) task(scratch []float32, first int) {
-	n, convolution := min(h.images, h.batch-first), h.whole
+func (h *halfImages) task(scratch []float32, first int, tiles [2]*conv.Winograd) {
+	n, convolution, by := min(h.images, h.batch-first), h.whole, tiles[0]
 	if n < h.images {
-		convolution = h.rest
+		convolution, by = h.rest, tiles[1]
 	}
 	x, scratch := scratch[:n*h.nx], scratch[h.images*h.nx:]
 	y, scratch := scratch[:n*h.ny], scratch[h.images*h.ny:]
 	h.half.Widen(x, plan.Data[uint16](h.x)[first*h.nx:][:len(x)])
-	kernel := plan.Data[float32](h.panels)
+	convolve := func(scratch []float32) {
+		if by != nil {
+			by.Forward(h.pool, x, h.weights, nil, false, y, scratch)
+			return
+		}
+		convolution.Run(x, h.weights, nil, false, y, scratch, h.packs)
+	}
 	if !h.pools {
-		convolution.Run(x, kernel, nil, false, y, scratch, h.packs)
+		convolve(scratch)
 	} else {
 		maxima, rest := scratch[:n*h.nout], scratch[h.images*h.nout:]
-		if !convolution.RunPooled(x, kernel, nil, false, maxima, rest, h.packs) {
-			convolution.Run(x, kernel, nil, false, y, rest, h.packs)
+		if by != nil || !convolution.RunPooled(x, h.weights, nil, false, maxima, rest, h.packs) {
+			convolve(rest)
 			vec.MaxPool2x2(maxima, y, 1, h.rows, h.columns, h.channels)
 		}
 		y = maxima
@@ -117,5 +198,32 @@ func (h *halfImages) task(scratch []float32, first int) {
 	if h.relu {
 		vec.Relu(y, y)
 	}
-	h.half.Narrow(out, y)
+	h.half.NarrowSums(out, y)
+}
+
+// halfTilesFor is tilesFor.
+func halfTilesFor(b *build, s *conv.Shape) *conv.Winograd {
+	if !b.predicts || !b.constant(b.in(1)) {
+		return nil
+	}
+	return conv.NewWinograd(s)
+}
+
+// readTiles is readKernel for Winograd's products.
+func (h *halfImages) readTiles(b *build) func() {
+	w, kernel := h.tiles[0], h.kernel
+	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1]
+	h.kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns})
+	h.panels = b.scratch(ir.Float32, w.KernelSize())
+	scratch := b.scratch(ir.Float32, w.TransformScratch())
+	transform := func(dst []float32) {
+		h.half.Widen(plan.Data[float32](h.wideKernel), plan.Data[uint16](kernel))
+		w.Transform(dst, plan.Data[float32](h.wideKernel), plan.Data[float32](scratch))
+	}
+	return func() {
+		if h.weights = inTiles(ownBuffer(kernel), h.kept, 4*w.KernelSize(), transform); h.weights == nil {
+			h.weights = plan.Data[float32](h.panels)
+			transform(h.weights)
+		}
+	}
 }

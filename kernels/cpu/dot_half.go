@@ -15,7 +15,7 @@ var halfOf = map[ir.DType]*vec.Half{ir.BFloat16: new(vec.BFloat16), ir.Float16: 
 
 // widePanels is how large kept panels of float32 may be: a part of the second-level cache, from which they are read as
 // fast as 16-bit numbers can be widened. Larger ones are kept in 16 bits.
-const widePanels = 512 << 10
+const widePanels = 1 << 20
 
 // buildHalfDot multiplies 16-bit floats with sums in float32.
 func buildHalfDot(b *build, product *dotPlan) func() {

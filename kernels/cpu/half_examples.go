@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -37,6 +39,8 @@ type halfPort struct {
 	move     func() // widens n elements from begin on, or rounds them
 	begin, n int
 	rounds   bool
+	copies   bool // results are operands, not sums
+	unread   bool // nobody reads the results
 }
 
 // halfPiece is the number of elements that are widened or rounded in one task.
@@ -62,7 +66,7 @@ func newHalfPort(b *build, o *plan.Operand, examples int, shared, inPlace bool) 
 		}
 		wide, narrow := plan.Data[float32](p.wide)[lo:hi], plan.Data[uint16](p.o)[p.begin+lo:p.begin+hi]
 		if p.rounds {
-			p.half.Narrow(narrow, wide)
+			p.round(narrow, wide)
 		} else {
 			p.half.Widen(wide, narrow)
 		}
@@ -101,12 +105,26 @@ func (p *halfPort) widen() {
 // narrow writes them.
 func (p *halfPort) narrow() {
 	switch {
-	case p.wide == nil:
+	case p.wide == nil || p.unread:
 	case p.n <= halfPiece:
-		p.half.Narrow(plan.Data[uint16](p.o)[p.begin:][:p.n], plan.Data[float32](p.wide))
+		p.round(plan.Data[uint16](p.o)[p.begin:][:p.n], plan.Data[float32](p.wide))
 	default:
 		p.rounds = true
 		p.move()
+	}
+}
+
+// unread reports whether nothing reads a value.
+func (b *build) unread(v ir.Value) bool {
+	return len(b.Users[v]) == 0 && !slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Value == v })
+}
+
+// round rounds results.
+func (p *halfPort) round(out []uint16, x []float32) {
+	if p.copies {
+		p.half.Narrow(out, x)
+	} else {
+		p.half.NarrowSums(out, x)
 	}
 }
 
@@ -143,7 +161,10 @@ func byExamplesOf(b *build, wide func(b *build) (func(), error)) (func(), error)
 		e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
 	}
 	for i := range b.n.Outputs {
-		e.outputs = append(e.outputs, newHalfPort(b, b.out(i), e.examples, false, false))
+		port := newHalfPort(b, b.out(i), e.examples, false, false)
+		port.copies = b.n.Op == ir.MaxPool || b.n.Op == ir.MaxPoolGrad
+		port.unread = i > 0 && b.unread(b.n.Outputs[i])
+		e.outputs = append(e.outputs, port)
 	}
 	compile := func(examples int) (func(), error) { return e.compile(wide, examples) }
 	if e.prepare = func() {}; inPairs {
@@ -308,7 +329,7 @@ func (h *halfBias) narrow(p *halfPort, first bool) {
 	out, x := plan.Data[uint16](p.o)[p.begin:][:p.n], plan.Data[float32](p.wide)[:p.n]
 	if h.bias == nil {
 		vec.Relu(x, x)
-		p.half.Narrow(out, x)
+		p.half.NarrowSums(out, x)
 		return
 	}
 	n, wide := h.bias.N, plan.Data[float32](h.wide)

@@ -39,13 +39,18 @@ type panels struct {
 
 const (
 	keptMinElements = 1 << 12 // smaller matrices are not worth the memory
+	keptMinHalves   = 1 << 8  // nor are smaller ones of 16 bits, which products would have to widen each time
 	keptMinColumns  = 16      // fewer leave most of a panel empty
 	keptPart        = 64      // of the machine's memory, one matrix may take one part
 )
 
 // worthKeeping reports whether the matrix gains from being kept in panels.
 func (f *form) worthKeeping() bool {
-	return f.n >= keptMinColumns && f.k*f.n >= keptMinElements && f.k*f.n*f.size <= memory.Limit()/keptPart
+	least := keptMinElements
+	if f.size == 2 {
+		least = keptMinHalves
+	}
+	return f.n >= keptMinColumns && f.k*f.n >= least && f.k*f.n*f.size <= memory.Limit()/keptPart
 }
 
 // changing notes that the contents change; it is called before and after, so that what reads them in between is not
@@ -56,11 +61,15 @@ func (b *buffer) changing() { b.version.Add(1) }
 // as weights are in programs that predict, or such an input in 16 bits.
 func (b *build) kept(o *plan.Operand, f *form) *form {
 	f.size = o.Typ.DType.Size()
-	constant := o.Mem.Kind == plan.Kept || o.Mem.Kind == plan.InInput && !b.replaced(o.Mem.Index)
-	if !constant || !f.worthKeeping() {
+	if !b.constant(o) || !f.worthKeeping() {
 		return nil
 	}
 	return f
+}
+
+// constant reports whether the operand is in an input that no output replaces, or in the conversion of one.
+func (b *build) constant(o *plan.Operand) bool {
+	return o.Mem.Kind == plan.Kept || o.Mem.Kind == plan.InInput && !b.replaced(o.Mem.Index)
 }
 
 // panelsOf returns an operand in panels, or nil where it is not kept in them.

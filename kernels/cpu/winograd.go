@@ -59,7 +59,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 		}
 		var tiles []float32
 		if from.scale == nil {
-			tiles = inTiles(ownBuffer(kernel), kept, w.KernelSize(), transform)
+			tiles = inTiles(ownBuffer(kernel), kept, 4*w.KernelSize(), transform)
 		} else {
 			tiles = from.scaled(gemm.Layout[float32](), w.KernelSize(), transform)
 		}
@@ -90,17 +90,17 @@ func (b *build) pooledLater(y *plan.Operand) (result *plan.Operand, pool func())
 // pooled is the value of whose windows the unit takes the maxima.
 func (b *build) pooled(e *fuse.Epilogue) ir.Value { return b.Program.Nodes[b.Def[e.Result]].Inputs[0] }
 
-// inTiles returns the kernel of a convolution as Winograd's products read it, which transform writes into size
-// elements; nil where it has to be transformed for this run alone. It is kept from the first time on: the programs that
+// inTiles returns the kernel of a convolution as Winograd's products read it, which transform writes into so many
+// bytes; nil where it has to be transformed for this run alone. It is kept from the first time on: the programs that
 // ask for it change no variable.
-func inTiles(b *buffer, f *form, size int, transform func(dst []float32)) []float32 {
+func inTiles(b *buffer, f *form, bytes int, transform func(dst []float32)) []float32 {
 	if b == nil || f == nil {
 		return nil
 	}
 	if version, ok := b.steady(); ok && b.tiles.holds.Load() != version {
 		b.tiles.expect(version)
 	}
-	return elementsOf[float32](b.inForm(&b.tiles, f, gemm.Layout[float32](), size*f.size, func(memory []byte) { transform(elementsOf[float32](memory)) }))
+	return elementsOf[float32](b.inForm(&b.tiles, f, gemm.Layout[float32](), bytes, func(memory []byte) { transform(elementsOf[float32](memory)) }))
 }
 
 // expect lets the next call of pack not wait for the contents to be asked for twice.

@@ -68,31 +68,43 @@ func (m machine) widenRows() {
 	}
 }
 
-// narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart;
-// there are as many numbers in a row as fill vectors. Those with a bias round, add it, round again and take the larger
-// of that and the number at floor.
-func (m machine) narrowRows() {
-	bfloat16 := func(v Vector) {
+// halfRounding is how float32 is rounded to 16 bits and stored: the type's name, and what the labels of its loop begin
+// with.
+type halfRounding struct {
+	name, labels string
+	round        func(v Vector) // so that v stays float32
+	store        func(to Memory, v Vector)
+}
+
+// roundings are those of the types. The second one of bfloat16 is for processors with AVX512-BF16: sums have no
+// denormals, which alone it rounds differently.
+func (m machine) roundings() [][]halfRounding {
+	float16 := halfRounding{"F16", "", func(v Vector) { RoundFloat16(v) }, StoreFloat16}
+	bfloat16 := []halfRounding{{"BF16", "", func(v Vector) {
 		m.roundBF16(v)
 		AndInt(v, v, Constant("upperHalf", 0xffff0000))
+	}, func(to Memory, v Vector) {
+		m.roundBF16(v)
+		ShiftRight(v, v, 16)
+		StoreLowWords(to, v)
+	}}}
+	if m.wide {
+		bfloat16 = append(bfloat16, halfRounding{"BF16", "rounding", RoundBFloat16, StoreBFloat16})
 	}
-	for _, f := range []struct {
-		name  string
-		round func(v Vector)
-		store func(to Memory, v Vector)
-	}{
-		{"F16", func(v Vector) { RoundFloat16(v) }, func(to Memory, v Vector) { StoreFloat16(to, v) }},
-		{"BF16", bfloat16, func(to Memory, v Vector) {
-			ShiftRight(v, v, 16)
-			StoreLowWords(to, v)
-		}},
-	} {
+	return [][]halfRounding{{float16}, bfloat16}
+}
+
+// narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart;
+// there are as many numbers in a row as fill vectors. Those with a bias round, add it, take the larger of that and the
+// number at floor, and round again. Rounding is not 0 where the processor has AVX512-BF16.
+func (m machine) narrowRows() {
+	for _, how := range m.roundings() {
 		for _, bias := range []bool{false, true} {
-			name, parameters := "narrowRows", "dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr"
+			name, parameters := "narrowRows", "dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr"
 			if bias {
-				name, parameters = "narrowRowsAdded", "dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr"
+				name, parameters = "narrowRowsAdded", "dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr"
 			}
-			m.begin("", name+f.name, parameters, "")
+			m.begin("", name+how[0].name, parameters, "")
 			dst, x := param("dst"), param("x")
 			rows, to, from := param("rows"), param("to"), param("from")
 			d, source, left, added := NewScalar(), NewScalar(), NewScalar(), NewScalar()
@@ -100,64 +112,76 @@ func (m machine) narrowRows() {
 			if bias {
 				floor = m.broadcast(param("floor"), 0)
 			}
-			Label("row")
-			Assign(source, x)
-			Assign(d, dst)
-			Reload(left, "columns")
-			if bias {
-				Reload(added, "bias")
-			}
-			Label("column")
-			v := m.vector()
-			Load(v, Memory{Base: source})
-			switch {
-			case bias:
-				f.round(v)
-				Add(v, v, Memory{Base: added})
-				f.round(v)
-				Max(v, floor, v)
-				Increase(added, Number(m.bytes()))
-			case f.name == "BF16":
-				m.roundBF16(v)
-			}
-			f.store(Memory{Base: d}, v)
-			Increase(source, Number(m.bytes()))
-			Increase(d, Number(m.bytes()/2))
-			Countdown(left, m.bytes()/4, "column")
-			Increase(dst, to)
-			Increase(x, from)
-			Countdown(rows, 1, "row")
-			End()
+			m.eachRounding(how, func(h halfRounding) {
+				Label(h.labels + "row")
+				Assign(source, x)
+				Assign(d, dst)
+				Reload(left, "columns")
+				if bias {
+					Reload(added, "bias")
+				}
+				Label(h.labels + "column")
+				v := m.vector()
+				Load(v, Memory{Base: source})
+				if bias {
+					h.round(v)
+					Add(v, v, Memory{Base: added})
+					if h.name == "F16" { // numbers below 0 that are rounded to it keep their sign
+						h.round(v)
+					}
+					Max(v, floor, v)
+					Increase(added, Number(m.bytes()))
+				}
+				h.store(Memory{Base: d}, v)
+				Increase(source, Number(m.bytes()))
+				Increase(d, Number(m.bytes()/2))
+				Countdown(left, m.bytes()/4, h.labels+"column")
+				Increase(dst, to)
+				Increase(x, from)
+				Countdown(rows, 1, h.labels+"row")
+			})
 		}
-		m.subtractRows("subtractRows"+f.name, f.round)
+		m.subtractRows(how)
+	}
+}
+
+// eachRounding emits the loop of each rounding, and in front of them the choice.
+func (m machine) eachRounding(how []halfRounding, loop func(h halfRounding)) {
+	if len(how) > 1 {
+		JumpNotEqual(param("rounding"), Number(0), how[1].labels+"row")
+	}
+	for _, h := range how {
+		loop(h)
+		End()
 	}
 }
 
 // subtractRows emits the loop that adds to rows of float32, to bytes apart, a factor times rows of x, from bytes apart,
 // that are rounded first.
-func (m machine) subtractRows(name string, round func(v Vector)) {
-	m.begin("", name, "dst, x, factor *float32, columns, rows, to, from uintptr", "")
+func (m machine) subtractRows(how []halfRounding) {
+	m.begin("", "subtractRows"+how[0].name, "dst, x, factor *float32, columns, rows, to, from, rounding uintptr", "")
 	dst, x := param("dst"), param("x")
 	rows, to, from := param("rows"), param("to"), param("from")
 	d, source, left := NewScalar(), NewScalar(), NewScalar()
 	factor := m.broadcast(param("factor"), 0)
-	Label("row")
-	Assign(source, x)
-	Assign(d, dst)
-	Reload(left, "columns")
-	Label("column")
-	v, w := m.vector(), m.vector()
-	Load(v, Memory{Base: source})
-	Load(w, Memory{Base: d})
-	PrefetchNear(Memory{Base: d}.Indexed(to, 1))
-	round(v)
-	AddProduct(w, factor, v)
-	Store(Memory{Base: d}, w)
-	Increase(source, Number(m.bytes()))
-	Increase(d, Number(m.bytes()))
-	Countdown(left, m.bytes()/4, "column")
-	Increase(dst, to)
-	Increase(x, from)
-	Countdown(rows, 1, "row")
-	End()
+	m.eachRounding(how, func(h halfRounding) {
+		Label(h.labels + "row")
+		Assign(source, x)
+		Assign(d, dst)
+		Reload(left, "columns")
+		Label(h.labels + "column")
+		v, w := m.vector(), m.vector()
+		Load(v, Memory{Base: source})
+		Load(w, Memory{Base: d})
+		PrefetchNear(Memory{Base: d}.Indexed(to, 1))
+		h.round(v)
+		AddProduct(w, factor, v)
+		Store(Memory{Base: d}, w)
+		Increase(source, Number(m.bytes()))
+		Increase(d, Number(m.bytes()))
+		Countdown(left, m.bytes()/4, h.labels+"column")
+		Increase(dst, to)
+		Increase(x, from)
+		Countdown(rows, 1, h.labels+"row")
+	})
 }

@@ -24,7 +24,7 @@ func (p *Program) AMD64(file, generator, pkg string) error {
 	if err != nil {
 		return err
 	}
-	if text, err = encodeHalfPairs(text); err != nil {
+	if text, err = encodeHalfPairs(encodeRounding(text)); err != nil {
 		return err
 	}
 	if p.ShareLines {
@@ -271,6 +271,15 @@ func (l *amd64) instruction(i *instruction) {
 		}
 		b.VCVTPS2PH(operand.U8(0), ops[0], h)
 		b.VCVTPH2PS(h, ops[0])
+	case opStoreBFloat16:
+		h := b.YMM()
+		b.VCVTQQ2PS(ops[0], h) // see encodeRounding
+		b.VMOVDQU(h, ops[1])
+	case opRoundBFloat16:
+		h := b.YMM()
+		b.VCVTQQ2PS(ops[0], h)
+		b.VPMOVZXWD(h, ops[0])
+		b.VPSLLD(operand.U8(16), ops[0], ops[0])
 	default:
 		panic(fmt.Sprintf("%s: operation %d", l.name, i.op))
 	}

@@ -85,3 +85,33 @@ func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
 	}
 	return code
 }
+
+// Nor do they know VCVTNEPS2BF16, for which generators record VCVTQQ2PS.
+var rounding = regexp.MustCompile(`(?m)^\tVCVTQQ2PS +Z(\d+), Y(\d+)$`)
+
+// encodeRounding replaces the lines with VCVTQQ2PS by VCVTNEPS2BF16 in bytes.
+func encodeRounding(text []byte) []byte {
+	return rounding.ReplaceAllFunc(text, func(line []byte) []byte {
+		m := rounding.FindSubmatch(line)
+		from, _ := strconv.Atoi(string(m[1]))
+		to, _ := strconv.Atoi(string(m[2]))
+		var s strings.Builder
+		for i, b := range roundingOf(to, from) {
+			if i > 0 {
+				s.WriteString("; ")
+			}
+			fmt.Fprintf(&s, "BYTE $0x%02x", b)
+		}
+		return fmt.Appendf(nil, "\t%s // VCVTNEPS2BF16%s", s.String(), strings.TrimPrefix(string(line), "\tVCVTQQ2PS"))
+	})
+}
+
+// roundingOf encodes VCVTNEPS2BF16 of a vector of 512 bits to one of 256.
+func roundingOf(to, from int) []byte {
+	not := func(x, bit int) byte { return byte(^x >> bit & 1) }
+	return []byte{0x62,
+		not(to, 3)<<7 | not(from, 4)<<6 | not(from, 3)<<5 | not(to, 4)<<4 | 2, // of the table 0F 38
+		0x7e, // prefix F3
+		0x48, // 512 bits
+		0x72, 0xc0 | byte(to&7)<<3 | byte(from&7)}
+}

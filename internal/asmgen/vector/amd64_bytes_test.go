@@ -11,10 +11,6 @@ import (
 
 // TestHalfPairs compares the encoding with that of GNU's assembler, where there is one.
 func TestHalfPairs(t *testing.T) {
-	as, err := exec.LookPath("as")
-	if err != nil {
-		t.Skip("there is no GNU assembler (as, of binutils) to compare with")
-	}
 	names := []string{"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}
 	var source strings.Builder
 	var want []byte
@@ -36,9 +32,32 @@ func TestHalfPairs(t *testing.T) {
 			}
 		}
 	}
+	compareWithAssembler(t, source.String(), want)
+}
+
+// TestRounding compares the encoding of conversions to bfloat16.
+func TestRounding(t *testing.T) {
+	var source strings.Builder
+	var want []byte
+	for to := range 32 {
+		for from := range 32 {
+			fmt.Fprintf(&source, "vcvtneps2bf16 %%zmm%d, %%ymm%d\n", from, to)
+			want = append(want, roundingOf(to, from)...)
+		}
+	}
+	compareWithAssembler(t, source.String(), want)
+}
+
+// compareWithAssembler compares code with what GNU's assembler, where there is one, makes of the source.
+func compareWithAssembler(t *testing.T, source string, want []byte) {
+	t.Helper()
+	as, err := exec.LookPath("as")
+	if err != nil {
+		t.Skip("there is no GNU assembler (as, of binutils) to compare with")
+	}
 	dir := t.TempDir()
 	in, object, binary := filepath.Join(dir, "in.s"), filepath.Join(dir, "out.o"), filepath.Join(dir, "out.bin")
-	if err := os.WriteFile(in, []byte(source.String()), 0o600); err != nil {
+	if err := os.WriteFile(in, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(as, "--64", "-o", object, in).CombinedOutput(); err != nil {

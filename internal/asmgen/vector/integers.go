@@ -102,3 +102,9 @@ func StoreFloat16(to Memory, v Vector) { record(opStoreFloat16, to, v) }
 
 // RoundFloat16 rounds v to numbers of half precision, which stay floats. For amd64.
 func RoundFloat16(v Vector) { record(opRoundFloat16, v) }
+
+// StoreBFloat16 stores v as bfloat16, denormals as 0. For AVX-512 with AVX512-BF16.
+func StoreBFloat16(to Memory, v Vector) { record(opStoreBFloat16, to, v) }
+
+// RoundBFloat16 rounds v to numbers of bfloat16, denormals to 0, which stay floats. For AVX-512 with AVX512-BF16.
+func RoundBFloat16(v Vector) { record(opRoundBFloat16, v) }

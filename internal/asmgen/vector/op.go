@@ -99,6 +99,8 @@ const (
 	opLoadFloat16
 	opStoreFloat16
 	opRoundFloat16
+	opStoreBFloat16
+	opRoundBFloat16
 
 	opParameter
 	opReturn

@@ -39,6 +39,7 @@ type HalfArgs struct {
 
 const (
 	halfRows         = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
+	halfRowsNarrow   = 256 // and more where C has few columns
 	halfCols         = 256
 	halfRowsMatrices = 128     // whole blocks of matrix registers
 	halfRowMost      = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
@@ -59,7 +60,7 @@ type halfPlan struct {
 }
 
 func newHalfPlan(a *HalfArgs, workers int) halfPlan {
-	p := halfPlan{pairs: a.Type == vec.BFloat16 && micro.Pairs(), k: a.K, blockK: blockK()}
+	p := halfPlan{pairs: a.pairs(), k: a.K, blockK: blockK()}
 	if p.pairs {
 		p.k, p.matrices = ceil(a.K, 2), micro.Matrices()
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
@@ -69,7 +70,9 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	case p.matrices:
 		most = halfRowsMatrices
 	case !p.pairs:
-		most *= 2
+		if most *= 2; a.N <= halfCols/2 {
+			most = halfRowsNarrow
+		}
 		if p.row = a.M == 1 && a.K > 0 && a.K <= halfRowMost; p.row {
 			p.blockK = a.K
 		}
@@ -164,15 +167,23 @@ func (a *HalfArgs) check() {
 	lengthB := len(a.B)
 	if a.Packed != nil {
 		f.TransB, f.LDB, lengthB = false, a.N, a.K*a.N
-		if _, need := HalfPanels(a); len(a.Packed) < need {
-			panic(fmt.Sprintf("gemm: the panels have %d numbers, the product needs %d: ask HalfPanels", len(a.Packed), need))
-		}
+		a.checkPanels()
 	}
 	lengthC := len(a.C)
 	if a.Variable != nil {
 		lengthC = len(a.Variable)
 	}
 	f.checkLengths(len(a.A), lengthB, lengthC)
+	a.checkBias()
+}
+
+func (a *HalfArgs) checkPanels() {
+	if _, need := HalfPanels(a); len(a.Packed) < need {
+		panic(fmt.Sprintf("gemm: the panels have %d numbers, the product needs %d: ask HalfPanels", len(a.Packed), need))
+	}
+}
+
+func (a *HalfArgs) checkBias() {
 	if a.Bias != nil && len(a.Bias) < a.N {
 		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
 	}
@@ -192,6 +203,10 @@ var halfJobs pool.Recycler[halfJob]
 // scratch is too short: mistakes of the caller.
 func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	if a.M <= 0 || a.N <= 0 {
+		return
+	}
+	if a.isRow(p) {
+		a.row(scratch)
 		return
 	}
 	n := a.normal()
@@ -223,33 +238,40 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 // Run computes chunks of C.
 func (j *halfJob) Run(worker, lo, hi int) {
 	p, a := &j.plan, &j.args
+	last := -1 // the chunk's rows whose A is in the worker's memory
 	for chunk := lo; chunk < hi; chunk++ {
 		col, rest := chunk%p.colChunks, chunk/p.colChunks
 		row, entry := rest%p.rowChunks, rest/p.rowChunks
-		j.block(worker, entry/a.Batch[1], entry%a.Batch[1], row*p.rows, col*p.cols)
+		j.block(worker, entry/a.Batch[1], entry%a.Batch[1], row*p.rows, col*p.cols, rest == last)
+		if last = -1; p.k <= p.blockK {
+			last = rest
+		}
 	}
 }
 
-// setA sets a tile's operand of single numbers, from row m and sum k on; block is room for a copy of it.
-func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []uint16, m, k int) {
+// setA sets a tile's operand of single numbers, from row m and sum k on; block is room for a copy of it, or holds it.
+func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []uint16, m, k int, holds bool) {
 	a, p := &j.args, &j.plan
+	t.A, t.ARow, t.AK = block, p.lda, 1
 	switch {
 	case p.inPlace:
-		t.A, t.ARow, t.AK = words(matrix[m*a.LDA+2*k:]), a.LDA/2, 1
+		t.A, t.ARow = words(matrix[m*a.LDA+2*k:]), a.LDA/2
+		return
+	case a.TransA && !p.matrices:
+		t.ARow, t.AK = 1, p.lda
+	}
+	switch {
+	case holds:
 	case a.TransA && p.matrices:
 		j.turnA(block, lines, matrix, m, t.Rows, k, t.K)
-		t.A, t.ARow, t.AK = block, p.lda, 1
-	case a.TransA:
-		j.packA(block, matrix, m, t.Rows, k, t.K)
-		t.A, t.ARow, t.AK = block, 1, p.lda
 	default:
 		j.packA(block, matrix, m, t.Rows, k, t.K)
-		t.A, t.ARow, t.AK = block, p.lda, 1
 	}
 }
 
-// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1).
-func (j *halfJob) block(worker, e0, e1, m, n int) {
+// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1); holdsA says that the
+// worker's memory has its rows of A, whole.
+func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	a, p := &j.args, &j.plan
 	sizeC, sizeA, sizePanel, sizeRows := p.sizes(a)
 	size := sizeC + sizeA + sizePanel + sizeRows + p.turned()
@@ -270,8 +292,8 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		k := i * p.k / blocks
 		t.K = (i+1)*p.k/blocks - k
 		t.Accumulate = i > 0
-		j.setA(&t, blockA, lines, matrixA, m, k)
-		if p.row && j.row(sums, blockA[:p.k], panel, matrixB, n, cols) {
+		j.setA(&t, blockA, lines, matrixA, m, k, holdsA)
+		if p.row && a.addRow(sums, blockA[:p.k], panel, matrixB, n, cols) {
 			continue
 		}
 		for c := 0; c < cols; c += width {
@@ -309,27 +331,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int) {
 		micro.Transpose(turned, sums, rows, cols, from, p.cols)
 		sums, m, n, rows, cols = turned, n, m, cols, rows
 	}
-	j.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
-}
-
-// row computes the columns [n, n+cols) of a single row x, where the kernels can read B from panels or as it lies; it
-// reports false where they cannot. Wide is memory for a panel.
-func (j *halfJob) row(sums, x, wide []float32, matrix []uint16, n, cols int) bool {
-	a := &j.args
-	switch few := a.N <= micro.PanelWidth[float32]() && a.LDB == a.N && !a.TransB; {
-	case a.Packed != nil && a.narrow():
-		j.addRowNarrow(sums[:j.plan.cols], x, wide, n, cols)
-	case a.Packed != nil:
-		clear(sums[:cols])
-		micro.AddRowPanels(sums[:cols], x, a.Packed[n*a.K:])
-	case few: // the whole matrix follows without gaps
-		a.Type.Widen(wide[:a.K*cols], matrix)
-		clear(sums[:cols])
-		micro.AddRowProduct(sums[:cols], x, wide, cols)
-	default:
-		return false
-	}
-	return true
+	a.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
 }
 
 // nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts
@@ -346,8 +348,7 @@ func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step in
 }
 
 // finish rounds a chunk of C, whose rows are from numbers apart, and stores it at an offset, with the bias and relu.
-func (j *halfJob) finish(sums, bias []float32, at, rows, n, cols, from int) {
-	a := &j.args
+func (a *HalfArgs) finish(sums, bias []float32, at, rows, n, cols, from int) {
 	if a.Variable != nil {
 		a.Type.SubtractRows(a.Variable[at:], sums, a.Rate, cols, rows, a.LDC, from)
 		return

@@ -13,46 +13,26 @@ import (
 
 // HalfPanels returns the layout of the panels of the product's B and how many numbers of 32 bits they are.
 func HalfPanels(a *HalfArgs) (tile.Layout, int) {
-	n := a.normal()
-	p, width := newHalfPlan(&n, 1), micro.PanelWidth[float32]()
-	layout := micro.Layout[float32]()
+	width := micro.PanelWidth[float32]()
+	size := ceil(a.N, width) * width
 	switch {
-	case n.narrow():
-		return tile.Bits16x32, ceil(n.N, width) * width / 2 * p.k
-	case p.pairs:
-		layout = micro.PairsLayout()
+	case a.pairs():
+		return micro.PairsLayout(), size * ceil(a.K, 2)
+	case a.Narrow:
+		return tile.Bits16x32, size / 2 * a.K
 	}
-	return layout, ceil(n.N, width) * width * p.k
+	return micro.Layout[float32](), size * a.K
 }
 
+// pairs reports whether pairs of bfloat16 are multiplied.
+func (a *HalfArgs) pairs() bool { return a.Type == vec.BFloat16 && micro.Pairs() }
+
 // narrow reports whether the panels are of 16-bit numbers, which are widened a block at a time.
-func (a *HalfArgs) narrow() bool { return a.Narrow && !(a.Type == vec.BFloat16 && micro.Pairs()) }
+func (a *HalfArgs) narrow() bool { return a.Narrow && !a.pairs() }
 
 // narrowPanel returns k1 rows from k on of the panel at column n.
 func (a *HalfArgs) narrowPanel(n, k, k1 int) []uint16 {
 	return halvesOf(a.Packed)[n*a.K+k*micro.PanelWidth[float32]():][:k1*micro.PanelWidth[float32]()]
-}
-
-// narrowRows is how many rows of a panel are widened for a row of A: they stay in the first-level cache, and sums of
-// eight products begin where they do without panels.
-const narrowRows = 128
-
-// addRowNarrow sets dst, of which so many columns are in use, to what [micro.AddRowPanels] adds, with panels of 16-bit
-// numbers from column n on. Wide is memory for a panel.
-func (j *halfJob) addRowNarrow(dst, x, wide []float32, n, columns int) {
-	a, width := &j.args, micro.PanelWidth[float32]()
-	dst = dst[:ceil(columns, width)*width]
-	clear(dst)
-	if micro.AddRowHalfPanels(dst, x, a.narrowPanel(n, 0, len(dst)/width*a.K), a.Type) {
-		return
-	}
-	for c := 0; c < columns; c += width {
-		for k := 0; k < len(x); k += narrowRows {
-			rows := min(narrowRows, len(x)-k)
-			a.Type.Widen(wide[:rows*width], a.narrowPanel(n+c, k, rows))
-			micro.AddRowProduct(dst[c:min(c+width, columns)], x[k:k+rows], wide, width)
-		}
-	}
 }
 
 // packNarrow writes the panel of the columns [n, n+cols).

@@ -10,6 +10,7 @@ func detect() (f Features) {
 		AVX512F: x.HasAVX512F, AVX512BW: x.HasAVX512BW, AVX512DQ: x.HasAVX512DQ, AVX512VL: x.HasAVX512VL,
 		AVX512VNNI: x.HasAVX512VNNI, AVX512BF16: x.HasAVX512BF16, AVX512FP16: x.HasAVX512F && hasFP16(),
 		AMXTile: x.HasAMXTile, AMXInt8: x.HasAMXInt8, AMXBF16: x.HasAMXBF16,
+		AVX512BF16Round: x.HasAVX512BF16,
 	} {
 		if has {
 			f |= feature

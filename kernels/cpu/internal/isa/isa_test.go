@@ -66,7 +66,7 @@ func TestString(t *testing.T) {
 		fmt.Sprint(Portable, NEON, Vectors256, Vectors512, Vectors512|AVX512VNNI|AMXTile, NEON|DotProd|I8MM))
 	assert.Equal(t, "portable+avx2", AVX2.String(), "AVX2 alone is no path")
 	assert.Equal(t, "neon+0x80000000", (NEON | 1<<31).String())
-	assert.Equal(t, bits.Len32(uint32(AMXBF16)), len(featureNames), "each feature has a name")
+	assert.Equal(t, bits.Len32(uint32(AVX512BF16Round)), len(featureNames), "each feature has a name")
 }
 
 // Each architecture has its own features, and on amd64 kernels get all of a family of vectors or none.

@@ -3,6 +3,7 @@ package jit
 import (
 	"math"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
@@ -124,6 +125,9 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 	case vec.ChainLoadByteInts:
 		return []uint64{twice(1)}
 	case vec.ChainRoundBF16:
+		if c.roundsByInstruction(s) {
+			return nil
+		}
 		return []uint64{twice(0x400000), twice(0x7fff), twice(0xffff0000)}
 	case Convert:
 		return c.constantsOfConversion(s)
@@ -325,6 +329,13 @@ func (c *compiler) computeHalf(s *Step, r, a int) {
 		c.immediate(map0F3A|with66|0x1d, a, 0, t, 0)
 		c.registers(map0F38|with66|0x13, r, 0, t, predicate{})
 	case vec.ChainRoundBF16:
+		if c.roundsByInstruction(s) {
+			t := c.temporary()
+			c.registers(map0F38|withF3|0x72, t, 0, a, predicate{})
+			c.registers(map0F38|with66|0x33, r, 0, t, predicate{})
+			shift(6, r, r, 16)
+			return
+		}
 		odd, quiet := c.temporary(), c.temporary()
 		c.registers(map0F|with66|0xeb, quiet, a, c.constantRegister(twice(0x400000)), predicate{})
 		nan := c.compare(c.temporaryMask(), unordered, a, a)
@@ -335,6 +346,35 @@ func (c *compiler) computeHalf(s *Step, r, a int) {
 		c.move(r, quiet, predicate{register: nan})
 		c.registers(map0F|with66|0xdb, r, r, c.constantRegister(twice(0xffff0000)), predicate{})
 	}
+}
+
+// roundsByInstruction reports whether the processor has an instruction for the step, a rounding to bfloat16. It makes 0
+// of denormals, so it is only for what arithmetic has computed, which flushes them.
+func (c *compiler) roundsByInstruction(s *Step) bool {
+	if !isa.Active().Has(isa.AVX512BF16Round) {
+		return false
+	}
+	computed := false
+	for i := range c.steps {
+		from := &c.steps[i]
+		if from == s {
+			break
+		}
+		if from.Dst == s.In[0] {
+			computed = from.isArithmetic()
+		}
+	}
+	return computed
+}
+
+// isArithmetic reports whether all results of the step are sums, products and the like, in which denormals are zero.
+func (s *Step) isArithmetic() bool {
+	switch s.Op {
+	case vec.ChainAdd, vec.ChainSub, vec.ChainSubFrom, vec.ChainMul, vec.ChainDiv, vec.ChainDivInto, vec.ChainAddNumber, vec.ChainSubNumber,
+		vec.ChainMulNumber, vec.ChainSqrt, Exp, Log, Sigmoid:
+		return true
+	}
+	return false
 }
 
 // storeWords writes floats to their places as floats of 16 bits.

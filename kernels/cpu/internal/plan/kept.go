@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	keptMinElements = 1 << 10 // the conversion of fewer takes no time
-	keptPart        = 64      // of the machine's memory, one conversion may take one part
+	keptMinElements = 1 << 4 // fewer are converted as fast as one finds out that they have not changed
+	keptPart        = 64     // of the machine's memory, one conversion may take one part
 )
 
 // Converts returns the input that the unit does nothing but convert from float32 to 16 bits, if no output replaces it,

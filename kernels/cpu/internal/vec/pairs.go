@@ -27,6 +27,20 @@ func (h Half) Narrow(dst []uint16, x []float32) {
 	}
 }
 
+const narrowedAtOnce = 1 << 14 // numbers: some microseconds
+
+// NarrowSums is Narrow for results of arithmetic that flushes denormals, as programs do: denormals may become 0.
+func (h Half) NarrowSums(dst []uint16, x []float32) {
+	for len(dst) > 0 && h.rounding() != 0 {
+		n := min(len(dst), narrowedAtOnce)
+		if h.narrowRows(dst[:n], x[:n], n, 1, n, n) == 0 {
+			break
+		}
+		dst, x = dst[n:], x[n:]
+	}
+	h.Narrow(dst, x)
+}
+
 // PairRows interleaves the rows 2i and 2i+1 of a matrix of 16-bit numbers, from numbers apart, for i in [0, pairs):
 // dst[i·to + c] has the number of row 2i in its lower half, and that of row 2i+1 in its upper half. What lies behind
 // the columns in dst may be overwritten, up to a multiple of 16 columns, if x goes on there.
@@ -76,7 +90,7 @@ func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 		return
 	}
 	if columns == to && columns == from {
-		h.Narrow(dst[:rows*columns], x)
+		h.NarrowSums(dst[:rows*columns], x)
 		return
 	}
 	for r := h.narrowRows(dst, x, columns, rows, to, from); r < rows; r++ {

@@ -72,13 +72,13 @@ func (h Half) roundAddVectors(wide bool, dst []uint16, x []float32, y *float32, 
 	if relu {
 		floor = &floors[1]
 	}
-	most := max(callElements/columns, 1)
+	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callNarrowRowsAddedF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsAddedF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from), rounding)
 		} else {
-			callNarrowRowsAddedBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsAddedBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], y, floor, uintptr(columns), n, uintptr(2*to), uintptr(4*from), rounding)
 		}
 	}
 }
@@ -114,13 +114,13 @@ func (h Half) subtractRows(dst, x []float32, rate float32, columns, rows, to, fr
 
 // subtractVectors adds factor times rows of whole vectors that are rounded first.
 func (h Half) subtractVectors(wide bool, dst, x []float32, factor float32, columns, rows, to, from int) {
-	most := max(callElements/columns, 1)
+	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callSubtractRowsF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from))
+			callSubtractRowsF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from), rounding)
 		} else {
-			callSubtractRowsBF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from))
+			callSubtractRowsBF16(wide, &dst[i*to], &x[i*from], &factor, uintptr(columns), n, uintptr(4*to), uintptr(4*from), rounding)
 		}
 	}
 }

@@ -103,3 +103,27 @@ func TestNarrowRows(t *testing.T) {
 		}
 	})
 }
+
+// TestNarrowSums compares with Narrow for numbers of every exponent, halfway between two of 16 bits, beside that and
+// elsewhere, and for infinities and NaN. Denormals, which programs flush, may become 0.
+func TestNarrowSums(t *testing.T) {
+	var x []float32
+	for high := range uint32(1 << 16) {
+		for _, low := range []uint32{0, 1, 0x7fff, 0x8000, 0x8001, 0xffff} {
+			if v := math.Float32frombits(high<<16 | low); !isDenormal(v) {
+				x = append(x, v)
+			}
+		}
+	}
+	forLevels(t, func(t *testing.T) {
+		for _, h := range []Half{Float16, BFloat16} {
+			got, want := make([]uint16, len(x)), make([]uint16, len(x))
+			h.NarrowSums(got, x)
+			h.Narrow(want, x)
+			require.Equal(t, want, got)
+			few := make([]uint16, 3)
+			h.NarrowSums(few, x[len(x)-3:])
+			require.Equal(t, want[len(x)-3:], few)
+		}
+	})
+}

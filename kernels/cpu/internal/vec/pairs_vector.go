@@ -2,7 +2,11 @@
 
 package vec
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
 
 // widenRows widens as many rows as can be read in whole vectors, and returns how many.
 func (h Half) widenRows(dst []float32, x []uint16, columns, rows, to, from int) int {
@@ -95,13 +99,22 @@ func (h Half) narrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 
 // narrowVectors rounds rows of whole vectors.
 func (h Half) narrowVectors(wide bool, dst []uint16, x []float32, columns, rows, to, from int) {
-	most := max(callElements/columns, 1)
+	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))
 		if h == f16 {
-			callNarrowRowsF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from), rounding)
 		} else {
-			callNarrowRowsBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from))
+			callNarrowRowsBF16(wide, unsafe.Pointer(&dst[i*to]), &x[i*from], uintptr(columns), n, uintptr(2*to), uintptr(4*from), rounding)
 		}
 	}
+}
+
+// rounding tells kernels that round sums whether the processor has an instruction for that: 0 if it has none. Where a
+// denormal may have come from elsewhere than arithmetic, which flushes them, that instruction may not be used.
+func (h Half) rounding() uintptr {
+	if h == bf16 && isa.Active().Has(isa.AVX512BF16Round) {
+		return 1
+	}
+	return 0
 }

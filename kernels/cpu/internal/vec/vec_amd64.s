@@ -7249,9 +7249,9 @@ row:
 column:
 	VPMOVZXWD (R8), Y0; VPSLLD $0x10, Y0, Y0; VMOVUPS Y0, (DI); ADDQ $0x00000010, R8; ADDQ $0x00000020, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, F16C
-TEXT ·narrowRowsF16AVX2(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ rows+24(FP), DX
@@ -7265,9 +7265,9 @@ row:
 column:
 	VMOVUPS (R8), Y0; VCVTPS2PH $0x00, Y0, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000010, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsAddedF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsAddedF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, F16C
-TEXT ·narrowRowsAddedF16AVX2(SB), NOSPLIT, $0-64
+TEXT ·narrowRowsAddedF16AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+40(FP), DX
@@ -7284,9 +7284,9 @@ row:
 column:
 	VMOVUPS (R8), Y1; VCVTPS2PH $0x00, Y1, X1; VCVTPH2PS X1, Y1; VADDPS (R10), Y1, Y1; VCVTPS2PH $0x00, Y1, X1; VCVTPH2PS X1, Y1; VMAXPS Y1, Y0, Y1; ADDQ $0x00000020, R10; VCVTPS2PH $0x00, Y1, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000010, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func subtractRowsF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func subtractRowsF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, F16C, FMA3, MMX+
-TEXT ·subtractRowsF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·subtractRowsF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+32(FP), DX
@@ -7302,9 +7302,9 @@ row:
 column:
 	VMOVUPS (R8), Y1; VMOVUPS (DI), Y2; PREFETCHT0 (DI)(BX*1); VCVTPS2PH $0x00, Y1, X1; VCVTPH2PS X1, Y1; VFMADD231PS Y1, Y0, Y2; VMOVUPS Y2, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000020, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsBF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsBF16AVX2(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX2
-TEXT ·narrowRowsBF16AVX2(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsBF16AVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ rows+24(FP), DX
@@ -7318,9 +7318,9 @@ row:
 column:
 	VMOVUPS (R8), Y0; VORPS quietBit<>+0(SB), Y0, Y2; VCMPPS $0x03, Y0, Y0, Y3; VPSLLD $0x0f, Y0, Y1; VPSRLD $0x1f, Y1, Y1; VPADDD belowHalf<>+0(SB), Y0, Y0; VPADDD Y1, Y0, Y0; VBLENDVPS Y3, Y2, Y0, Y0; VPSRLD $0x10, Y0, Y0; VPACKUSDW Y0, Y0, Y0; VPERMQ $0x08, Y0, Y0; VEXTRACTI128 $0x00, Y0, X0; VMOVDQU X0, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000010, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsAddedBF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsAddedBF16AVX2(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX2
-TEXT ·narrowRowsAddedBF16AVX2(SB), NOSPLIT, $0-64
+TEXT ·narrowRowsAddedBF16AVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+40(FP), DX
@@ -7335,12 +7335,12 @@ row:
 	MOVQ bias+16(FP), R10
 
 column:
-	VMOVUPS (R8), Y1; VORPS quietBit<>+0(SB), Y1, Y3; VCMPPS $0x03, Y1, Y1, Y4; VPSLLD $0x0f, Y1, Y2; VPSRLD $0x1f, Y2, Y2; VPADDD belowHalf<>+0(SB), Y1, Y1; VPADDD Y2, Y1, Y1; VBLENDVPS Y4, Y3, Y1, Y1; VPAND upperHalf<>+0(SB), Y1, Y1; VADDPS (R10), Y1, Y1; VORPS quietBit<>+0(SB), Y1, Y3; VCMPPS $0x03, Y1, Y1, Y4; VPSLLD $0x0f, Y1, Y2; VPSRLD $0x1f, Y2, Y2; VPADDD belowHalf<>+0(SB), Y1, Y1; VPADDD Y2, Y1, Y1; VBLENDVPS Y4, Y3, Y1, Y1; VPAND upperHalf<>+0(SB), Y1, Y1; VMAXPS Y1, Y0, Y1; ADDQ $0x00000020, R10; VPSRLD $0x10, Y1, Y1; VPACKUSDW Y1, Y1, Y1; VPERMQ $0x08, Y1, Y1; VEXTRACTI128 $0x00, Y1, X1; VMOVDQU X1, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000010, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX
-	JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Y1; VORPS quietBit<>+0(SB), Y1, Y3; VCMPPS $0x03, Y1, Y1, Y4; VPSLLD $0x0f, Y1, Y2; VPSRLD $0x1f, Y2, Y2; VPADDD belowHalf<>+0(SB), Y1, Y1; VPADDD Y2, Y1, Y1; VBLENDVPS Y4, Y3, Y1, Y1; VPAND upperHalf<>+0(SB), Y1, Y1; VADDPS (R10), Y1, Y1; VMAXPS Y1, Y0, Y1; ADDQ $0x00000020, R10; VORPS quietBit<>+0(SB), Y1, Y3; VCMPPS $0x03, Y1, Y1, Y4; VPSLLD $0x0f, Y1, Y2; VPSRLD $0x1f, Y2, Y2; VPADDD belowHalf<>+0(SB), Y1, Y1; VPADDD Y2, Y1, Y1; VBLENDVPS Y4, Y3, Y1, Y1; VPSRLD $0x10, Y1, Y1; VPACKUSDW Y1, Y1, Y1; VPERMQ $0x08, Y1, Y1; VEXTRACTI128 $0x00, Y1, X1; VMOVDQU X1, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000010, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row
+	VZEROUPPER; RET
 
-// func subtractRowsBF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func subtractRowsBF16AVX2(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·subtractRowsBF16AVX2(SB), NOSPLIT, $0-56
+TEXT ·subtractRowsBF16AVX2(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+32(FP), DX
@@ -16129,9 +16129,9 @@ row:
 column:
 	VPMOVZXWD (R8), Z0; VPSLLD $0x10, Z0, Z0; VMOVUPS Z0, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512F
-TEXT ·narrowRowsF16AVX512(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ rows+24(FP), DX
@@ -16145,9 +16145,9 @@ row:
 column:
 	VMOVUPS (R8), Z0; VCVTPS2PH $0x00, Z0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsAddedF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsAddedF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512F
-TEXT ·narrowRowsAddedF16AVX512(SB), NOSPLIT, $0-64
+TEXT ·narrowRowsAddedF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+40(FP), DX
@@ -16164,9 +16164,9 @@ row:
 column:
 	VMOVUPS (R8), Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VADDPS (R10), Z1, Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VCVTPS2PH $0x00, Z1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func subtractRowsF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func subtractRowsF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·subtractRowsF16AVX512(SB), NOSPLIT, $0-56
+TEXT ·subtractRowsF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+32(FP), DX
@@ -16182,14 +16182,16 @@ row:
 column:
 	VMOVUPS (R8), Z1; VMOVUPS (DI), Z2; PREFETCHT0 (DI)(BX*1); VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VFMADD231PS Z1, Z0, Z2; VMOVUPS Z2, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+// func narrowRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·narrowRowsBF16AVX512(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ rows+24(FP), DX
 	MOVQ to+32(FP), BX
 	MOVQ from+40(FP), SI
+	MOVQ rounding+48(FP), DI
+	CMPQ DI, $0x00000000; JNE roundingrow
 
 row:
 	MOVQ CX, R8; MOVQ AX, DI
@@ -16198,9 +16200,17 @@ row:
 column:
 	VMOVUPS (R8), Z0; VORPS.BCST quietBit<>+0(SB), Z0, Z2; VCMPPS $0x03, Z0, Z0, K1; VPSLLD $0x0f, Z0, Z1; VPSRLD $0x1f, Z1, Z1; VPADDD.BCST belowHalf<>+0(SB), Z0, Z0; VPADDD Z1, Z0, Z0; VMOVUPS Z2, K1, Z0; VPSRLD $0x10, Z0, Z0; VPMOVDW Z0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func narrowRowsAddedBF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+roundingrow:
+	MOVQ CX, R8; MOVQ AX, DI
+	MOVQ columns+16(FP), R9
+
+roundingcolumn:
+	VMOVUPS (R8), Z0; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0 // VCVTNEPS2BF16 Z0, Y0
+	VMOVDQU Y0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
+
+// func narrowRowsAddedBF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·narrowRowsAddedBF16AVX512(SB), NOSPLIT, $0-64
+TEXT ·narrowRowsAddedBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+40(FP), DX
@@ -16208,6 +16218,8 @@ TEXT ·narrowRowsAddedBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         from+56(FP), SI
 	MOVQ         floor+24(FP), DI
 	VBROADCASTSS (DI), Z0
+	MOVQ         rounding+64(FP), DI
+	CMPQ DI, $0x00000000; JNE roundingrow
 
 row:
 	MOVQ CX, R8; MOVQ AX, DI
@@ -16215,11 +16227,21 @@ row:
 	MOVQ bias+16(FP), R10
 
 column:
-	VMOVUPS (R8), Z1; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VADDPS (R10), Z1, Z1; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VPSRLD $0x10, Z1, Z1; VPMOVDW Z1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Z1; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VADDPS (R10), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPSRLD $0x10, Z1, Z1; VPMOVDW Z1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func subtractRowsBF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr)
+roundingrow:
+	MOVQ CX, R8; MOVQ AX, DI
+	MOVQ columns+32(FP), R9
+	MOVQ bias+16(FP), R10
+
+roundingcolumn:
+	VMOVUPS (R8), Z1; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
+	VPMOVZXWD Y1, Z1; VPSLLD $0x10, Z1, Z1; VADDPS (R10), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
+	VMOVDQU Y1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
+
+// func subtractRowsBF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·subtractRowsBF16AVX512(SB), NOSPLIT, $0-56
+TEXT ·subtractRowsBF16AVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         rows+32(FP), DX
@@ -16227,6 +16249,8 @@ TEXT ·subtractRowsBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ         from+48(FP), SI
 	MOVQ         factor+16(FP), DI
 	VBROADCASTSS (DI), Z0
+	MOVQ         rounding+56(FP), DI
+	CMPQ DI, $0x00000000; JNE roundingrow
 
 row:
 	MOVQ CX, R8; MOVQ AX, DI
@@ -16234,6 +16258,14 @@ row:
 
 column:
 	VMOVUPS (R8), Z1; VMOVUPS (DI), Z2; PREFETCHT0 (DI)(BX*1); VORPS.BCST quietBit<>+0(SB), Z1, Z4; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z3; VPSRLD $0x1f, Z3, Z3; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z3, Z1, Z1; VMOVUPS Z4, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VFMADD231PS Z1, Z0, Z2; VMOVUPS Z2, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+roundingrow:
+	MOVQ CX, R8; MOVQ AX, DI
+	MOVQ columns+24(FP), R9
+
+roundingcolumn:
+	VMOVUPS (R8), Z1; VMOVUPS (DI), Z2; PREFETCHT0 (DI)(BX*1); BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
+	VPMOVZXWD Y1, Z1; VPSLLD $0x10, Z1, Z1; VFMADD231PS Z1, Z0, Z2; VMOVUPS Z2, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
 
 // func maxPoolRowAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX, AVX512F

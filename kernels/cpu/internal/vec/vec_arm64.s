@@ -13803,7 +13803,7 @@ column:
 	RET
 
 // narrowRowsF16NEON is narrowRowsF16AVX2 with two registers for one.
-TEXT ·narrowRowsF16NEON(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsF16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD rows+24(FP), R2
@@ -13829,7 +13829,7 @@ column:
 	RET
 
 // narrowRowsBF16NEON is narrowRowsBF16AVX2 with two registers for one.
-TEXT ·narrowRowsBF16NEON(SB), NOSPLIT, $0-48
+TEXT ·narrowRowsBF16NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD rows+24(FP), R2

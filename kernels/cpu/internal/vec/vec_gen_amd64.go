@@ -991,56 +991,56 @@ func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows,
 }
 
 //go:noinline
-func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		narrowRowsF16AVX512(dst, x, columns, rows, to, from)
+		narrowRowsF16AVX512(dst, x, columns, rows, to, from, rounding)
 	} else {
-		narrowRowsF16AVX2(dst, x, columns, rows, to, from)
+		narrowRowsF16AVX2(dst, x, columns, rows, to, from, rounding)
 	}
 }
 
 //go:noinline
-func callNarrowRowsAddedF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr) {
+func callNarrowRowsAddedF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		narrowRowsAddedF16AVX512(dst, x, bias, floor, columns, rows, to, from)
+		narrowRowsAddedF16AVX512(dst, x, bias, floor, columns, rows, to, from, rounding)
 	} else {
-		narrowRowsAddedF16AVX2(dst, x, bias, floor, columns, rows, to, from)
+		narrowRowsAddedF16AVX2(dst, x, bias, floor, columns, rows, to, from, rounding)
 	}
 }
 
 //go:noinline
-func callSubtractRowsF16(wide bool, dst, x, factor *float32, columns, rows, to, from uintptr) {
+func callSubtractRowsF16(wide bool, dst, x, factor *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		subtractRowsF16AVX512(dst, x, factor, columns, rows, to, from)
+		subtractRowsF16AVX512(dst, x, factor, columns, rows, to, from, rounding)
 	} else {
-		subtractRowsF16AVX2(dst, x, factor, columns, rows, to, from)
+		subtractRowsF16AVX2(dst, x, factor, columns, rows, to, from, rounding)
 	}
 }
 
 //go:noinline
-func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
+func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		narrowRowsBF16AVX512(dst, x, columns, rows, to, from)
+		narrowRowsBF16AVX512(dst, x, columns, rows, to, from, rounding)
 	} else {
-		narrowRowsBF16AVX2(dst, x, columns, rows, to, from)
+		narrowRowsBF16AVX2(dst, x, columns, rows, to, from, rounding)
 	}
 }
 
 //go:noinline
-func callNarrowRowsAddedBF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr) {
+func callNarrowRowsAddedBF16(wide bool, dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		narrowRowsAddedBF16AVX512(dst, x, bias, floor, columns, rows, to, from)
+		narrowRowsAddedBF16AVX512(dst, x, bias, floor, columns, rows, to, from, rounding)
 	} else {
-		narrowRowsAddedBF16AVX2(dst, x, bias, floor, columns, rows, to, from)
+		narrowRowsAddedBF16AVX2(dst, x, bias, floor, columns, rows, to, from, rounding)
 	}
 }
 
 //go:noinline
-func callSubtractRowsBF16(wide bool, dst, x, factor *float32, columns, rows, to, from uintptr) {
+func callSubtractRowsBF16(wide bool, dst, x, factor *float32, columns, rows, to, from, rounding uintptr) {
 	if wide {
-		subtractRowsBF16AVX512(dst, x, factor, columns, rows, to, from)
+		subtractRowsBF16AVX512(dst, x, factor, columns, rows, to, from, rounding)
 	} else {
-		subtractRowsBF16AVX2(dst, x, factor, columns, rows, to, from)
+		subtractRowsBF16AVX2(dst, x, factor, columns, rows, to, from, rounding)
 	}
 }
 
@@ -2858,40 +2858,40 @@ func widenRowsBF16AVX2(dst *float32, x unsafe.Pointer, columns, rows, to, from u
 func widenRowsBF16AVX512(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
 
 //go:noescape
-func narrowRowsF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsAddedF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+func narrowRowsAddedF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsAddedF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+func narrowRowsAddedF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func subtractRowsF16AVX2(dst, x, factor *float32, columns, rows, to, from uintptr)
+func subtractRowsF16AVX2(dst, x, factor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func subtractRowsF16AVX512(dst, x, factor *float32, columns, rows, to, from uintptr)
+func subtractRowsF16AVX512(dst, x, factor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsBF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsBF16AVX2(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsBF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsBF16AVX512(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsAddedBF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+func narrowRowsAddedBF16AVX2(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsAddedBF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from uintptr)
+func narrowRowsAddedBF16AVX512(dst unsafe.Pointer, x, bias, floor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func subtractRowsBF16AVX2(dst, x, factor *float32, columns, rows, to, from uintptr)
+func subtractRowsBF16AVX2(dst, x, factor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func subtractRowsBF16AVX512(dst, x, factor *float32, columns, rows, to, from uintptr)
+func subtractRowsBF16AVX512(dst, x, factor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
 func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)

@@ -467,13 +467,13 @@ func callWidenRowsBF16(wide bool, dst *float32, x unsafe.Pointer, columns, rows,
 }
 
 //go:noinline
-func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
-	narrowRowsF16NEON(dst, x, columns, rows, to, from)
+func callNarrowRowsF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr) {
+	narrowRowsF16NEON(dst, x, columns, rows, to, from, rounding)
 }
 
 //go:noinline
-func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr) {
-	narrowRowsBF16NEON(dst, x, columns, rows, to, from)
+func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr) {
+	narrowRowsBF16NEON(dst, x, columns, rows, to, from, rounding)
 }
 
 //go:noinline
@@ -1274,10 +1274,10 @@ func widenRowsF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from ui
 func widenRowsBF16NEON(dst *float32, x unsafe.Pointer, columns, rows, to, from uintptr)
 
 //go:noescape
-func narrowRowsF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func narrowRowsBF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from uintptr)
+func narrowRowsBF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
 func maxPoolRowNEON(dst, x0, x1 *float32, windows, length, size uintptr)
