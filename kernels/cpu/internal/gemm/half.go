@@ -183,6 +183,12 @@ func (a *HalfArgs) checkPanels() {
 	}
 }
 
+func checkScratch(have, need int) {
+	if have < need {
+		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask HalfScratch", have, need))
+	}
+}
+
 func (a *HalfArgs) checkBias() {
 	if a.Bias != nil && len(a.Bias) < a.N {
 		panic(fmt.Sprintf("gemm: bias has %d elements, expected N = %d", len(a.Bias), a.N))
@@ -214,9 +220,7 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	swapped := n.swap()
 	plan := newHalfPlan(&n, p.Size())
 	plan.swapped = swapped
-	if need := plan.scratch(&n, p.Size()); len(scratch) < need {
-		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask HalfScratch", len(scratch), need))
-	}
+	checkScratch(len(scratch), plan.scratch(&n, p.Size()))
 	if size := plan.swappedPanels(&n); size > 0 {
 		PackHalf(p, scratch[:size], &n)
 		n.Packed, scratch = scratch[:size], scratch[size:]

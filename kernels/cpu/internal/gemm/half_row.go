@@ -1,8 +1,6 @@
 package gemm
 
 import (
-	"fmt"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -25,9 +23,7 @@ func (a *HalfArgs) few() bool {
 func (a *HalfArgs) row(scratch []float32) {
 	width := micro.PanelWidth[float32]()
 	most := min(ceil(a.N, width)*width, halfCols)
-	if need := 2*most + a.K + width*a.K; len(scratch) < need {
-		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask HalfScratch", len(scratch), need))
-	}
+	checkScratch(len(scratch), 2*most+a.K+width*a.K)
 	if a.Packed != nil {
 		a.checkPanels()
 	}
