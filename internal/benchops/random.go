@@ -93,8 +93,9 @@ func drawShape(r *rand.Rand, n int) []int {
 
 // drawCall returns a random call and its name.
 func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
+	all := slices.Concat(families, computed)
 	for {
-		f := families[r.IntN(len(families))]
+		f := pick(r, all...)
 		name, d := pick(r, strings.Fields(f.names)...), pick(r, strings.Fields(f.types)...)
 		if !only.MatchString(name) {
 			continue
