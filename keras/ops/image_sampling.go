@@ -55,7 +55,7 @@ func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	for _, r := range s.taps(rows, h) {
 		line := Add(MultiplyByLength(Cast(r.cell, index), w), base)
 		for _, c := range s.taps(columns, w) {
-			part := Take(flat, Add(line, Cast(c.cell, index)), 0)
+			part := takeCells(flat, Add(line, Cast(c.cell, index)))
 			if r.inside != nil {
 				both := ExpandDims(LogicalAnd(r.inside, c.inside), -1)
 				part = Where(both, part, Scalar(part, s.FillValue))
@@ -68,6 +68,9 @@ func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	}
 	return sum
 }
+
+// takeCells is [Take] along the first axis for places that are known to be inside.
+func takeCells(x, places *Tensor) *Tensor { return apply1(ir.Gather, ir.GatherAttrs{}, x, places) }
 
 // taps returns the cells of an axis of the given length around the places at: the nearest one, or the two next to it.
 func (s ImageSampling) taps(at *Tensor, length int) []tap {
@@ -144,7 +147,7 @@ func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 	}
 	var sum *Tensor
 	for _, c := range corners {
-		part := Take(flat, c.place, 0)
+		part := takeCells(flat, c.place)
 		if c.inside != nil {
 			part = Where(c.inside, part, Scalar(part, s.FillValue))
 		}

@@ -37,7 +37,7 @@ var inventory = []Entry{
 	{"arctanh", 1, "Arctanh", ""},
 	{"argmax", 1, "Argmax", ""},
 	{"argmin", 1, "Argmin", ""},
-	{"argpartition", 2, "Argpartition", "returns the sorted order"},
+	{"argpartition", 2, "Argpartition", ""},
 	{"argsort", 1, "Argsort", ""},
 	{"array", 1, "Constant", "takes the element type, the shape and the numbers"},
 	{"array_split", 2, "ArraySplit", ""},

@@ -122,9 +122,9 @@ func Median(x *Tensor, axis int) *Tensor {
 		Failf(x.g, "median: axis %d of %v is empty", axis, x.Shape())
 	}
 	Fixed(x, "median", n)
-	sorted := Sort(x, axis)
-	middle := Index(sorted, axis, n/2) //dim:known
-	if n%2 == 0 {                      //dim:known
+	sorted, _ := partitioned(x, axis, (n-1)/2, n/2, -1) //dim:known
+	middle := Index(sorted, axis, n/2)                  //dim:known
+	if n%2 == 0 {                                       //dim:known
 		middle = MultiplyScalar(Add(Index(sorted, axis, n/2-1), middle), 0.5) //dim:known
 	}
 	last := Index(sorted, axis, -1) // NaN sorts last

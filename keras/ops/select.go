@@ -32,10 +32,11 @@ func Angle(x *Tensor) *Tensor {
 func Ldexp(x, n *Tensor) *Tensor { x = float(x); return Multiply(x, Exp2(Cast(n, x.DType()))) }
 
 // Argpartition returns int32 positions that bring the k-th smallest element along axis to its place, the smaller ones
-// before it and the larger ones after it; here that is the sorted order.
+// before it and the larger ones after it.
 func Argpartition(x *Tensor, k, axis int) *Tensor {
 	if n := x.Dim(axis); dim.Known(n) && (k < -n || k >= n) {
 		Failf(x.g, "argpartition: there is no element %d among the %d of axis %d", k, n, axis)
 	}
-	return Argsort(x, axis)
+	_, positions := partitioned(x, axis, k)
+	return positions
 }

@@ -1,6 +1,11 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // Sort returns the elements along axis in ascending order; NaN comes last.
 func Sort(x *Tensor, axis int) *Tensor {
@@ -11,6 +16,24 @@ func Sort(x *Tensor, axis int) *Tensor {
 // comes last.
 func Argsort(x *Tensor, axis int) *Tensor {
 	return apply(ir.Sort, ir.SortAttrs{Axis: x.Axis(axis)}, x)[1]
+}
+
+// partitioned returns the elements along axis and their positions as Sort and Argsort do, of which only those at the
+// places kth, counted from the end where they are negative, need to be in place.
+func partitioned(x *Tensor, axis int, kth ...int) (values, positions *Tensor) {
+	a := ir.SortAttrs{Axis: x.Axis(axis)}
+	if n := x.Dim(a.Axis); dim.Known(n) {
+		for _, k := range kth {
+			if k < 0 {
+				k += n //dim:known
+			}
+			a.Kth = append(a.Kth, k)
+		}
+		slices.Sort(a.Kth)
+		a.Kth = slices.Compact(a.Kth)
+	}
+	out := apply(ir.Sort, a, x)
+	return out[0], out[1]
 }
 
 // TopK returns the k largest elements along the last axis, largest first, and their int32 positions. Of equal elements

@@ -71,8 +71,8 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	default:
 		Failf(x.g, "quantile: unknown method %q; known: linear, lower, higher, nearest, midpoint", method)
 	}
-	sorted := Sort(x, axis)
 	low := int(math.Floor(at))
+	sorted, _ := partitioned(x, axis, low, int(math.Ceil(at)), -1)
 	y := Index(sorted, axis, low)
 	if share := at - float64(low); share > 0 {
 		y = Add(MultiplyScalar(y, 1-share), MultiplyScalar(Index(sorted, axis, low+1), share))

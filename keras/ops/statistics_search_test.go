@@ -3,6 +3,7 @@ package ops_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,6 +38,33 @@ func TestSearchsortedCounts(t *testing.T) {
 			}
 			got := opstest.Eval(t, f, opstest.Floats([]int{n}, sorted...), opstest.Floats([]int{2, len(values) / 2}, values...))[0]
 			assert.Equal(t, want, got.F, "%d, right %v", n, right)
+		}
+	}
+}
+
+// TestSelections compares what is selected of a line with the sorted line, at places counted from both ends.
+func TestSelections(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	for _, n := range []int{1, 2, 7, 30, 101} {
+		x := make([]float64, n)
+		for i := range x { // with equal ones
+			x[i] = float64(r.IntN(n))
+		}
+		sorted := slices.Sorted(slices.Values(x))
+		for _, k := range []int{0, -1, n / 3, -n} {
+			got := opstest.Eval(t, func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+				return []*ops.Tensor{ops.Argpartition(x[0], k, 0), ops.Median(x[0], 0), ops.QuantileMethod(x[0], 0.3, "higher", 0)}
+			}, opstest.Floats([]int{n}, x...))
+			at := (k + n) % n
+			parted := make([]float64, n)
+			for i, from := range got[0].F {
+				parted[i] = x[int(from)]
+			}
+			assert.Equal(t, sorted[at], parted[at])
+			assert.ElementsMatch(t, sorted[:at], parted[:at])
+			assert.ElementsMatch(t, sorted[at:], parted[at:])
+			assert.Equal(t, []float64{(sorted[(n-1)/2] + sorted[n/2]) / 2}, got[1].F)
+			assert.Equal(t, []float64{sorted[int(math.Ceil(0.3*float64(n-1)))]}, got[2].F)
 		}
 	}
 }

@@ -59,17 +59,21 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 		moveEnds[uint64](dst, src, n, bytes-8, to, from)
 	case bytes >= 4:
 		moveEnds[uint32](dst, src, n, bytes-4, to, from)
-	default:
-		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
-			for k := range bytes {
-				*(*uint8)(unsafe.Add(dst, d+k)) = *(*uint8)(unsafe.Add(src, s+k))
-			}
-		}
+	case bytes >= 2:
+		moveEnds[uint16](dst, src, n, bytes-2, to, from)
+	case bytes == 1:
+		moveEnds[uint8](dst, src, n, 0, to, from)
 	}
 }
 
 // moveEnds copies n rows in two pieces each, the second of which begins at the byte last and may overlap the first.
-func moveEnds[T uint32 | uint64 | words2](dst, src unsafe.Pointer, n, last, to, from int) {
+func moveEnds[T uint8 | uint16 | uint32 | uint64 | words2](dst, src unsafe.Pointer, n, last, to, from int) {
+	if last == 0 {
+		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+			*(*T)(unsafe.Add(dst, d)) = *(*T)(unsafe.Add(src, s))
+		}
+		return
+	}
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		head, tail := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+last))
 		*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+last)) = head, tail

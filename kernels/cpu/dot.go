@@ -3,7 +3,6 @@ package cpu
 import (
 	"slices"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -49,26 +48,12 @@ func buildDot(b *build) (func(), error) {
 		multiply = buildGemm[float64](b, product)
 	case ir.BFloat16, ir.Float16:
 		multiply = buildHalfDot(b, product)
-	case ir.Int8:
-		if b.out(0).Typ.DType == ir.Int32 {
+	case ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64:
+		if d == ir.Int8 && b.out(0).Typ.DType == ir.Int32 {
 			multiply = buildQuantizedDot(b, product)
 			break
 		}
-		multiply = buildIntegerDot[int8](b, product)
-	case ir.Int16:
-		multiply = buildIntegerDot[int16](b, product)
-	case ir.Int32:
-		multiply = buildIntegerDot[int32](b, product)
-	case ir.Int64:
-		multiply = buildIntegerDot[int64](b, product)
-	case ir.Uint8:
-		multiply = buildIntegerDot[uint8](b, product)
-	case ir.Uint16:
-		multiply = buildIntegerDot[uint16](b, product)
-	case ir.Uint32:
-		multiply = buildIntegerDot[uint32](b, product)
-	case ir.Uint64:
-		multiply = buildIntegerDot[uint64](b, product)
+		multiply = integerDot(b, product)
 	default:
 		return nil, b.unsupported("cannot multiply %v", d)
 	}
@@ -321,33 +306,4 @@ func (b *build) keptForm(product *dotPlan, l *batchLoop) *form {
 // replaced reports whether an output replaces input i of the program.
 func (b *build) replaced(i int) bool {
 	return slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Alias == i })
-}
-
-// buildIntegerDot multiplies integers, wrapping around, with one loop for all layouts.
-func buildIntegerDot[T block.Integer](b *build, product *dotPlan) func() {
-	x, y, out := product.a.o, product.b.o, b.out(0)
-	l := product.loop()
-	m, n, k := product.a.rows, product.b.cols, product.a.cols
-	if out.N == 0 {
-		return func() {}
-	}
-	p, q := product.a, product.b
-	entries := len(l.outer) * l.dims[0] * l.dims[1]
-	return b.rt().parallel(entries*m, grain(n*k), func(_ *worker, lo, hi int) {
-		for e := lo; e < hi; e++ {
-			row, rest := e%m, e/m
-			j, rest := rest%l.dims[1], rest/l.dims[1]
-			i, o := rest%l.dims[0], l.outer[rest/l.dims[0]]
-			xs := plan.Data[T](x)[o[0]+i*l.strideA[0]+j*l.strideA[1]:]
-			ys := plan.Data[T](y)[o[1]+i*l.strideB[0]+j*l.strideB[1]:]
-			zs := plan.Data[T](out)[o[2]+i*l.strideC[0]+j*l.strideC[1]+row*product.c.RowStride:]
-			for col := range n {
-				var sum T
-				for c := range k {
-					sum += xs[row*p.rowStride+c*p.colStride] * ys[c*q.rowStride+col*q.colStride]
-				}
-				zs[col] = sum
-			}
-		}
-	})
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Concatenations of rows of one element each: real and imaginary parts, coordinates, colours.
+// Concatenations of rows of one element each, or of a few of one or two bytes: real and imaginary parts, coordinates,
+// colours.
 
-// interleaves reports whether [interleave] can concatenate the rows, all of which must be single elements.
+// interleaves reports whether [interleave] can concatenate the rows, all of which must have size bytes.
 func interleaves(sources []*plan.Operand, rows, size int) bool {
-	if len(sources) < 2 || len(sources) > 4 || size != 4 && size != 8 {
+	if len(sources) < 2 || len(sources) > 4 || size != 1 && size != 2 && size != 4 && size != 8 {
 		return false
 	}
 	for _, s := range sources {
-		if s.N != rows || s.Typ.DType.Size() != size {
+		if s.N*s.Typ.DType.Size() != rows*size {
 			return false
 		}
 	}
@@ -41,14 +42,62 @@ func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n in
 		return
 	}
 	dst, first, n = unsafe.Add(dst, m*size*len(from)), first+m, n-m
-	if size == 4 {
+	switch size {
+	case 1:
+		interleaveNarrow[uint8](dst, from, first, n)
+	case 2:
+		interleaveNarrow[uint16](dst, from, first, n)
+	case 4:
 		interleaveElements[uint32](dst, from, first, n)
-	} else {
+	default:
 		interleaveElements[uint64](dst, from, first, n)
 	}
 }
 
-func interleaveElements[T uint32 | uint64](dst unsafe.Pointer, from []unsafe.Pointer, first, n int) {
+// interleaveNarrow is interleaveElements for one or two bytes, of which a word holds several.
+func interleaveNarrow[T uint8 | uint16](dst unsafe.Pointer, from []unsafe.Pointer, first, n int) {
+	size := int(unsafe.Sizeof(T(0)))
+	bits := 8 * size
+	switch len(from) {
+	case 2:
+		whole, at := n*size/4, first*size // groups of four bytes
+		a, b, y := unsafe.Add(from[0], at), unsafe.Add(from[1], at), block.View[uint64](dst, whole)
+		for i := range y {
+			v, w := spread[T](*(*uint32)(unsafe.Add(a, 4*i))), spread[T](*(*uint32)(unsafe.Add(b, 4*i)))
+			y[i] = v | w<<bits
+		}
+		done := whole * 4 / size
+		interleaveElements[T](unsafe.Add(dst, 8*whole), from, first+done, n-done)
+	case 4:
+		var x [4][]T
+		for i, p := range from {
+			x[i] = block.View[T](p, first+n)[first:][:n]
+		}
+		a, b, c, d := x[0], x[1], x[2], x[3]
+		for i, v := range a {
+			word := uint64(v) | uint64(b[i])<<bits | uint64(c[i])<<(2*bits) | uint64(d[i])<<(3*bits)
+			if bits == 8 {
+				*(*uint32)(unsafe.Add(dst, 4*i)) = uint32(word)
+			} else {
+				*(*uint64)(unsafe.Add(dst, 8*i)) = word
+			}
+		}
+	default:
+		interleaveElements[T](dst, from, first, n)
+	}
+}
+
+// spread puts a gap of its own size behind each of the elements of a word.
+func spread[T uint8 | uint16](word uint32) uint64 {
+	x := uint64(word)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	if unsafe.Sizeof(T(0)) == 1 {
+		x = (x | x<<8) & 0x00ff00ff00ff00ff
+	}
+	return x
+}
+
+func interleaveElements[T uint8 | uint16 | uint32 | uint64](dst unsafe.Pointer, from []unsafe.Pointer, first, n int) {
 	var x [4][]T
 	for i, p := range from {
 		x[i] = block.View[T](p, first+n)[first:]

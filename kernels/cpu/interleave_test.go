@@ -15,7 +15,7 @@ import (
 // TestInterleave stores the elements of up to four operands in turn, from any of them on.
 func TestInterleave(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
-	for _, d := range []ir.DType{ir.Int32, ir.Float64} {
+	for _, d := range []ir.DType{ir.Int8, ir.Float16, ir.Int32, ir.Float64} {
 		for count := 2; count <= 4; count++ {
 			for _, n := range []int{1, 2, 7, 8, 33, 100} {
 				size, total := d.Size(), n+5

@@ -34,7 +34,7 @@ func crowded(t *testing.T, r *rand.Rand, d ir.DType, shape ir.Shape, nan bool) r
 					x[i] = math.NaN()
 				}
 			}
-		} else if d != ir.Uint16 && d != ir.Uint32 {
+		} else if d != ir.Uint8 && d != ir.Uint16 && d != ir.Uint32 {
 			x[i] -= 20
 		}
 	}

@@ -29,6 +29,8 @@ type reduction[T block.Number] struct {
 	short func(acc, x []T)
 	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
 	pixels func(acc, x []T, count, c, accStep, xStep int)
+	// slide and long combine element by element: extremes (see [reduceSliding]), and integers (see combineLong).
+	slide, long block.Func
 }
 
 // shortLine is the length of rows up to which short is used.
@@ -105,12 +107,12 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32]}
-	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64]}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32]}
-	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil}
-	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil}
+	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
+	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil, nil}
+	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil, nil}
+	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil, nil}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil, nil}
 )
 
 // extreme returns the loops for the largest or smallest element of floats, if T is one.
@@ -202,7 +204,7 @@ func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 			r = floatSum64
 			return any(r).(reduction[T])
 		}
-		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T], nil}
+		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T], nil, nil, nil}
 	case ir.Prod:
 		switch r := any(reduction[T]{}).(type) {
 		case reduction[float32]:
@@ -212,7 +214,7 @@ func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 			r = floatProd64
 			return any(r).(reduction[T])
 		}
-		return reduction[T]{1, prodRow[T], prodRows[T], false, nil, nil}
+		return reduction[T]{1, prodRow[T], prodRows[T], false, nil, nil, nil, nil}
 	}
 	if r, ok := extreme[T](kind); ok {
 		return r
@@ -221,9 +223,9 @@ func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
 		return r
 	}
 	if kind == ir.Max {
-		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T], nil}
+		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T], nil, nil, nil}
 	}
-	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T], nil}
+	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T], nil, nil, nil}
 }
 
 // sumRow sums integers, which do not round.
@@ -307,6 +309,7 @@ func reduceBy[T block.Number](b *build, r reduction[T]) (func(), error) {
 	if out.N == 0 {
 		return func() {}, nil
 	}
+	r = r.withKernels(b.n.Attrs.(ir.ReduceAttrs).Kind, in.Typ.DType)
 	groups := geometry.AxisGroups(in.Typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes)
 	if len(groups) == 0 {
 		return func() { copyOperand(out, in) }, nil
@@ -342,13 +345,16 @@ func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup,
 	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
 		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
 	}
+	if segments == 1 && r.slide != nil && slides(g) {
+		return reduceSliding[T](b, r.slide, g, from, to)
+	}
 	if segments == 1 && r.pixels != nil && g.Inner > 1 && g.Length > 1 && g.Length <= fewRows {
 		return reduceFew(b, &r, g, from, to)
 	}
 	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
 			x, y := plan.Data[T](from), plan.Data[T](to)
-			if g.Inner == 1 {
+			if g.Inner == 1 && !(r.long != nil && g.Length >= 4*columnBlock) {
 				r.combineRows(y[lo:hi], x[lo*g.Length:hi*g.Length])
 				return
 			}
@@ -383,7 +389,7 @@ const rowBlock = 64
 // reduceSegment combines the rows of x, each g.inner long, into acc.
 func reduceSegment[T block.Number](w *worker, r *reduction[T], g geometry.AxisGroup, acc, x []T) {
 	if g.Inner == 1 {
-		acc[0] = r.row(x)
+		acc[0] = r.combineLong(scratchOf[T](w, columnBlock), x)
 		return
 	}
 	for i := range acc {

@@ -123,8 +123,8 @@ func prodRows[T block.Number](acc, x []T) {
 
 // The products of floats.
 var (
-	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil}
-	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil}
+	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil, nil}
+	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil, nil}
 )
 
 const (

@@ -30,9 +30,9 @@ func smallExtreme[T block.Number](kind ir.Kind) (r reduction[T], ok bool) {
 //go:noinline
 func extremeOfSmalls[T vec.Small](kind ir.Kind, lowest, highest T) reduction[T] {
 	if kind == ir.Max {
-		return reduction[T]{lowest, smallRow(vec.SmallMax, lowest), smallRows[T](vec.SmallMax), true, maxShortSmalls[T], nil}
+		return reduction[T]{lowest, smallRow(vec.SmallMax, lowest), smallRows[T](vec.SmallMax), true, maxShortSmalls[T], nil, nil, nil}
 	}
-	return reduction[T]{highest, smallRow(vec.SmallMin, highest), smallRows[T](vec.SmallMin), true, minShortSmalls[T], nil}
+	return reduction[T]{highest, smallRow(vec.SmallMin, highest), smallRows[T](vec.SmallMin), true, minShortSmalls[T], nil, nil, nil}
 }
 
 // wideSmalls is the number of elements that are combined at a time.

@@ -3,7 +3,6 @@ package cpu
 import (
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -12,129 +11,119 @@ import (
 func buildSort(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.SortAttrs)
 	g := lines(b.in(0).Typ.Shape, a.Axis)
-	return dispatchSort(b, g, g.Length, a.Descending), nil
+	return dispatchSort(b, g, g.Length, keysOf(b.in(0).Typ.DType, a.Descending), a.Kth), nil
 }
 
 func buildTopK(b *build) (func(), error) {
 	s := b.in(0).Typ.Shape
-	return dispatchSort(b, lines(s, len(s)-1), b.n.Attrs.(ir.TopKAttrs).K, true), nil
+	return dispatchSort(b, lines(s, len(s)-1), b.n.Attrs.(ir.TopKAttrs).K, keysOf(b.in(0).Typ.DType, true), nil), nil
 }
 
-func dispatchSort(b *build, g geometry.AxisGroup, k int, descending bool) func() {
-	switch b.in(0).Typ.DType {
-	case ir.Float32:
-		return sortLines[float32](b, g, k, descending)
-	case ir.Float64:
-		return sortLines[float64](b, g, k, descending)
-	case ir.Bool, ir.Uint8:
-		return sortLines[uint8](b, g, k, descending)
-	case ir.Int8:
-		return sortLines[int8](b, g, k, descending)
-	case ir.Int16:
-		return sortLines[int16](b, g, k, descending)
-	case ir.Int32:
-		return sortLines[int32](b, g, k, descending)
-	case ir.Int64:
-		return sortLines[int64](b, g, k, descending)
-	case ir.Uint16:
-		return sortLines[uint16](b, g, k, descending)
-	case ir.Uint32:
-		return sortLines[uint32](b, g, k, descending)
+func dispatchSort(b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []int) func() {
+	switch b.in(0).Typ.DType.Size() {
+	case 1:
+		return sortLines[uint8](b, g, k, keys, kth)
+	case 2:
+		return sortLines[uint16](b, g, k, keys, kth)
+	case 4:
+		return sortLines[uint32](b, g, k, keys, kth)
 	}
-	return sortLines[uint64](b, g, k, descending)
+	return sortLines[uint64](b, g, k, keys, kth)
 }
 
-// before reports whether x comes strictly before y. NaN is greater than everything else.
-func before[T block.Number](x, y T, descending bool) bool {
-	if descending {
-		x, y = y, x
-	}
-	return x < y || x == x && y != y
-}
-
-// sortLines writes the first k elements of every sorted line and the positions they came from.
-func sortLines[T block.Number](b *build, g geometry.AxisGroup, k int, descending bool) func() {
+// sortLines writes the first k elements of every sorted line and the positions they came from; with kth, all of the
+// line, of which the elements at those places are in order. T has the size of an element.
+func sortLines[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []int) func() {
 	in, values, positions := b.in(0), b.out(0), b.out(1)
 	n := g.Length
-	radix := n >= radixLength && unsafe.Sizeof(T(0)) <= 4
-	if radix {
-		b.rt().need(2 * 8 * n)
-	} else {
-		b.rt().need(2 * 4 * n)
+	if n == 1 && k == 1 {
+		return func() {
+			copyOperand(values, in)
+			clear(plan.Data[int32](positions))
+		}
 	}
+	b.rt().need(2 * 8 * n)
 	return b.rt().parallel(g.Outer*g.Inner, grain(20*n), func(w *worker, lo, hi int) {
 		x, y, at := plan.Data[T](in), plan.Data[T](values), plan.Data[int32](positions)
-		order := scratchOf[int32](w, 2*n)
+		buffer := scratchOf[uint64](w, 2*n)
+		l := sortedLine{sortKeys: keys, n: n, stride: g.Inner, pairs: buffer[:n], spare: buffer[n:]}
 		for line := lo; line < hi; line++ {
 			o, c := line/g.Inner, line%g.Inner
-			l := lineOf[T]{x: x[min(o*n*g.Inner+c, len(x)):], stride: g.Inner, descending: descending}
-			to := o*k*g.Inner + c
-			var sorted []int32
-			switch {
-			case k < n && k <= 16:
-				sorted = l.selectFirst(order[:k], n)
-			case radix:
-				l.store(l.radixSort(scratchOf[uint64](w, 2*n)), y[to:], at[to:], k, g.Inner)
-				continue
-			default:
-				sorted = l.sort(order[:n], order[n:])
-			}
-			for i := range k {
-				y[to+i*g.Inner], at[to+i*g.Inner] = l.at(sorted[i]), sorted[i]
+			from, to := x[min(o*n*g.Inner+c, len(x)):], o*k*g.Inner+c
+			l.x = unsafe.Pointer(unsafe.SliceData(from))
+			for i, pair := range l.first(k, kth) {
+				j := int32(uint32(pair))
+				y[to+i*g.Inner], at[to+i*g.Inner] = from[int(j)*g.Inner], j
 			}
 		}
 	})
 }
 
-// lineOf is one line of elements.
-type lineOf[T block.Number] struct {
-	x          []T
-	stride     int
-	descending bool
+// sortedLine is a line of elements and what it is sorted with: pairs of a key in the upper half and a position in the
+// lower one, so that equal elements keep their order. Of 64 bits, the key is the upper half of an element's at first,
+// and those with equal ones are then ordered by the lower halves.
+type sortedLine struct {
+	sortKeys
+	n, stride    int
+	pairs, spare []uint64
 }
 
-func (l *lineOf[T]) at(i int32) T { return l.x[int(i)*l.stride] }
-
-// sort returns the positions in stable order, in one of the two buffers: a merge sort from runs of one element up.
-func (l *lineOf[T]) sort(a, b []int32) []int32 {
-	n := len(a)
-	for i := range a {
-		a[i] = int32(i)
-	}
-	for width := 1; width < n; width *= 2 {
-		for lo := 0; lo < n; lo += 2 * width {
-			mid, hi := min(lo+width, n), min(lo+2*width, n)
-			l.merge(b[lo:hi], a[lo:mid], a[mid:hi])
-		}
-		a, b = b, a
-	}
-	return a
-}
-
-func (l *lineOf[T]) merge(dst, a, b []int32) {
-	for i := range dst {
-		if len(a) == 0 || len(b) > 0 && before(l.at(b[0]), l.at(a[0]), l.descending) {
-			dst[i], b = b[0], b[1:]
+// first returns the pairs of the first k elements in order; with kth, of all elements, of which those are in place.
+func (l *sortedLine) first(k int, kth []int) []uint64 {
+	switch {
+	case len(kth) > 0 && l.n > fewPairs:
+		l.load(l.pairs, 0, l.stride)
+		l.partition(kth)
+		return l.pairs
+	case k == 0 || l.n == 0:
+		return nil
+	case l.n <= fewSorted: // as a whole
+	case k < l.n && k <= fewFirst && l.wide():
+		return l.insertFirstWide(k)
+	case k < l.n && k <= fewFirst:
+		return l.insertFirst(k)
+	case k <= l.n/2 && l.n >= 2*fewPairs:
+		if l.n/k < manyTimes || l.wide() {
+			l.load(l.pairs, 0, l.stride)
+			l.partition([]int{k - 1})
 		} else {
-			dst[i], a = a[0], a[1:]
+			l.filterFirst(k)
 		}
+		return l.sort(l.pairs[:k], l.spare[:k])
 	}
+	l.load(l.pairs, 0, l.stride)
+	return l.sort(l.pairs, l.spare)[:k]
 }
 
-// selectFirst returns the positions of the first len(best) of n elements in stable order by insertion.
-func (l *lineOf[T]) selectFirst(best []int32, n int) []int32 {
-	have := 0
-	for i := range int32(n) {
-		v := l.at(i)
-		if have == len(best) && (have == 0 || !before(v, l.at(best[have-1]), l.descending)) {
-			continue
-		}
-		have = min(have+1, len(best))
-		k := have - 1
-		for ; k > 0 && before(v, l.at(best[k-1]), l.descending); k-- {
-			best[k] = best[k-1]
-		}
-		best[k] = i
+// sort brings loaded pairs in order, in one of the two buffers.
+func (l *sortedLine) sort(pairs, spare []uint64) []uint64 {
+	sorted := sortPairs(pairs, spare, l.digits())
+	if !l.wide() || len(sorted) == 0 {
+		return sorted
 	}
-	return best
+	if &sorted[0] != &pairs[0] {
+		pairs, spare = spare, pairs
+	}
+	for lo := 0; lo < len(pairs); {
+		hi := lo + runOf(pairs[lo:])
+		if hi > lo+1 {
+			run := pairs[lo:hi]
+			l.reload(run, l.stride, true)
+			if sorted := sortPairs(run, spare[:len(run)], 4); &sorted[0] != &run[0] {
+				copy(run, sorted)
+			}
+		}
+		lo = hi
+	}
+	return pairs
+}
+
+// runOf returns how many of the sorted pairs have the key of the first.
+func runOf(pairs []uint64) int {
+	for i, pair := range pairs {
+		if pair>>32 != pairs[0]>>32 {
+			return i
+		}
+	}
+	return len(pairs)
 }

@@ -126,10 +126,13 @@ type (
 		Reverse   bool
 	}
 	// SortAttrs describe a stable sort along Axis. NaN counts as greater than all other numbers: it sorts last, as in
-	// NumPy, or first when Descending. Equal elements (-0 equals 0) keep their order in both directions.
+	// NumPy, or first when Descending. Equal elements (-0 equals 0) keep their order in both directions. With Kth,
+	// which are increasing places along Axis, only the elements there need to be the sorted ones, with those that come
+	// before them in front, as in numpy.partition; a backend may sort all the same.
 	SortAttrs struct {
 		Axis       int
 		Descending bool
+		Kth        []int
 	}
 	// FourierAttrs give the axis of a Fourier transform, the last one of a real transform, and the length n of the
 	// transform, whose prime factors are at most LargestFourierPrime.

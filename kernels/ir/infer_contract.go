@@ -160,7 +160,15 @@ func inferSort(in []Type, attrs Attrs) ([]Type, error) {
 	if !ok {
 		return nil, wrongAttrs(attrs, a)
 	}
-	return []Type{in[0], {Int32, in[0].Shape}}, checkAxis(a.Axis, in[0].Shape)
+	if err := checkAxis(a.Axis, in[0].Shape); err != nil {
+		return nil, err
+	}
+	for i, k := range a.Kth {
+		if n := in[0].Shape[a.Axis]; k < 0 || dim.Known(n) && k >= n || i > 0 && k <= a.Kth[i-1] {
+			return nil, fmt.Errorf("the places %v are not increasing ones of axis %d of %v", a.Kth, a.Axis, in[0].Shape)
+		}
+	}
+	return []Type{in[0], {Int32, in[0].Shape}}, nil
 }
 
 func inferTopK(in []Type, attrs Attrs) ([]Type, error) {

@@ -101,7 +101,7 @@ func AttrString(attrs Attrs) string {
 		if d, ok := v.Field(i).Interface().(DType); ok && d == Invalid { // it follows from the operands
 			continue
 		}
-		if f.Name == "Groups" && f.Type.Kind() == reflect.Slice && v.Field(i).Len() == 0 { // all replicas
+		if (f.Name == "Groups" || f.Name == "Kth") && f.Type.Kind() == reflect.Slice && v.Field(i).Len() == 0 { // all replicas, all places
 			continue
 		}
 		parts = append(parts, snake(f.Name)+"="+attrValue(v.Field(i)))

@@ -117,7 +117,10 @@ func TestRowwiseProducts(t *testing.T) {
 		"number, row":  {ir.Shape{4}, ir.Shape{4, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}}, ir.Float64, true},
 		"row, number":  {ir.Shape{4, 2, 6}, ir.Shape{4}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}}, ir.Float32, true},
 		"turned":       {ir.Shape{4, 6, 5}, ir.Shape{4, 5, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1, 2}, RhsContract: []int{2, 1}}, ir.Float32, false},
-		"no examples":  {ir.Shape{6}, ir.Shape{6}, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, ir.Float32, false},
+		"no examples":  {ir.Shape{6}, ir.Shape{6}, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, ir.Float32, true},
+		"one number":   {ir.Shape{}, ir.Shape{4, 6}, ir.DotAttrs{}, ir.Float32, true},
+		"outer":        {ir.Shape{6}, ir.Shape{6}, ir.DotAttrs{}, ir.Float32, false},
+		"single":       {ir.Shape{1, 6}, ir.Shape{6}, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, ir.Float32, false},
 		"matrix":       {ir.Shape{4, 6}, ir.Shape{4, 6, 3}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}, ir.Float32, false},
 		"sixteen bits": {ir.Shape{4, 6}, ir.Shape{4, 6}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}, ir.Float16, false},
 	} {

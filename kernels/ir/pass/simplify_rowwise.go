@@ -4,12 +4,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rowwise makes elementwise operations of products without a matrix in them: a row with a row for each example, which
-// is a sum of products, and its gradients, a number with a row for each example.
+// rowwise makes elementwise operations of products without a matrix in them: a row with a row for each example, or
+// without examples, which is a sum of products, and its gradients, a number with a row for each example.
 func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.To.Type(in[0]), s.To.Type(in[1])
 	batch := len(a.LhsBatch)
-	if a.Sums != ir.Invalid || x.DType != y.DType || x.DType != ir.Float32 && x.DType != ir.Float64 || batch == 0 ||
+	if a.Sums != ir.Invalid || x.DType != y.DType || x.DType != ir.Float32 && x.DType != ir.Float64 ||
 		!leading(a.LhsBatch) || !leading(a.RhsBatch) {
 		return 0, false, nil
 	}

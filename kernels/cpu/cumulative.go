@@ -1,0 +1,229 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+func buildCumulative(b *build) (func(), error) {
+	switch b.in(0).Typ.DType {
+	case ir.Float32:
+		return cumulate(b, float32(inf)), nil
+	case ir.Float64:
+		return cumulate(b, inf), nil
+	case ir.Int8:
+		return cumulate[int8](b, 1<<7-1), nil
+	case ir.Int16:
+		return cumulate[int16](b, 1<<15-1), nil
+	case ir.Int32:
+		return cumulate[int32](b, 1<<31-1), nil
+	case ir.Int64:
+		return cumulate[int64](b, 1<<63-1), nil
+	case ir.Uint8:
+		return cumulate[uint8](b, 1<<8-1), nil
+	case ir.Uint16:
+		return cumulate[uint16](b, 1<<16-1), nil
+	case ir.Uint32:
+		return cumulate[uint32](b, 1<<32-1), nil
+	}
+	return cumulate[uint64](b, 1<<64-1), nil
+}
+
+// cumulate combines along an axis, keeping every intermediate result.
+func cumulate[T block.Number](b *build, highest T) func() {
+	in, out := b.in(0), b.out(0)
+	a := b.n.Attrs.(ir.CumulativeAttrs)
+	g := lines(in.Typ.Shape, a.Axis)
+	s := cumulation[T]{kind: a.Kind, identity: reductionOf(a.Kind, highest).identity, exclusive: a.Exclusive}
+	if g.Inner == 1 || !a.Exclusive && !a.Reverse && g.Inner <= fewBetween {
+		return cumulateBlocks(b, s, g, a.Reverse)
+	}
+	b.rt().need(2 * columnBlock * 8)
+	return b.rt().parallel(g.Outer*g.Inner, grain(2*g.Length), func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](in), plan.Data[T](out)
+		for k := lo; k < hi; {
+			o, c := k/g.Inner, k%g.Inner
+			n := min(hi-k, g.Inner-c, columnBlock)
+			first, step := o*g.Length*g.Inner+c, g.Inner
+			if a.Reverse {
+				first, step = first+(g.Length-1)*g.Inner, -g.Inner
+			}
+			if n == 1 {
+				s.line(y, x, first, step, g.Length)
+			} else {
+				s.rows(y, x, scratchOf[T](w, 2*n), first, step, g.Length)
+			}
+			k += n
+		}
+	})
+}
+
+// fewBetween is up to how many lines that lie between each other are gone through element by element.
+const fewBetween = 16
+
+// cumulateBlocks goes through the elements of few lines that lie between each other as they are in memory.
+func cumulateBlocks[T block.Number](b *build, s cumulation[T], g geometry.AxisGroup, reverse bool) func() {
+	in, out := b.in(0), b.out(0)
+	size := g.Length * g.Inner
+	return b.rt().parallel(g.Outer, grain(2*size), func(_ *worker, lo, hi int) {
+		x, y := plan.Data[T](in), plan.Data[T](out)
+		if g.Inner == 1 && !s.exclusive && !reverse && (s.kind == ir.Sum || s.kind == ir.Prod) {
+			s.lines(y[lo*size:hi*size], x[lo*size:hi*size], size)
+			return
+		}
+		for o := lo; o < hi; o++ {
+			switch at := o * size; {
+			case g.Inner > 1:
+				s.block(y[at:at+size], x[at:at+size], g.Inner)
+			case reverse:
+				s.line(y, x, at+size-1, -1, size)
+			default:
+				s.line(y, x, at, 1, size)
+			}
+		}
+	})
+}
+
+// lines goes through lines of n elements, one behind the other.
+func (s *cumulation[T]) lines(y, x []T, n int) {
+	y = y[:len(x)]
+	if s.kind == ir.Sum {
+		for at := 0; at < len(x); at += n {
+			acc := s.identity
+			for i := at; i < at+n; i++ {
+				acc += x[i]
+				y[i] = acc
+			}
+		}
+		return
+	}
+	for at := 0; at < len(x); at += n {
+		acc := s.identity
+		for i := at; i < at+n; i++ {
+			acc *= x[i]
+			y[i] = acc
+		}
+	}
+}
+
+// block goes through lines, as many as inner, that lie between each other.
+func (s *cumulation[T]) block(y, x []T, inner int) {
+	first := min(inner, len(x))
+	copy(y, x[:first])
+	y = y[:len(x)]
+	switch s.kind {
+	case ir.Sum:
+		for i := range first {
+			y[i] += s.identity // as the other loops do: -0 becomes 0
+		}
+		for i := first; i < len(x); i++ {
+			y[i] = y[i-inner] + x[i]
+		}
+	case ir.Prod:
+		for i := first; i < len(x); i++ {
+			y[i] = y[i-inner] * x[i]
+		}
+	case ir.Max:
+		for i := first; i < len(x); i++ {
+			y[i] = max(y[i-inner], x[i])
+		}
+	default:
+		for i := first; i < len(x); i++ {
+			y[i] = min(y[i-inner], x[i])
+		}
+	}
+}
+
+// cumulation is how an axis is summed up, or multiplied.
+type cumulation[T block.Number] struct {
+	kind      ir.Kind
+	identity  T
+	exclusive bool
+}
+
+// line goes through n elements that lie step apart.
+func (s *cumulation[T]) line(y, x []T, at, step, n int) {
+	acc := s.identity
+	if s.kind == ir.Sum && !s.exclusive {
+		for range n {
+			acc += x[at]
+			y[at] = acc
+			at += step
+		}
+		return
+	}
+	if s.kind == ir.Prod && !s.exclusive {
+		for range n {
+			acc *= x[at]
+			y[at] = acc
+			at += step
+		}
+		return
+	}
+	for range n {
+		v := x[at]
+		if s.exclusive {
+			y[at] = acc
+		}
+		switch s.kind {
+		case ir.Sum:
+			acc += v
+		case ir.Prod:
+			acc *= v
+		case ir.Max:
+			acc = max(acc, v)
+		default:
+			acc = min(acc, v)
+		}
+		if !s.exclusive {
+			y[at] = acc
+		}
+		at += step
+	}
+}
+
+// rows goes through n rows that lie step apart, all columns side by side; scratch has room for two rows.
+func (s *cumulation[T]) rows(y, x, scratch []T, at, step, n int) {
+	columns := len(scratch) / 2
+	acc, row := scratch[:columns], scratch[columns:]
+	fillWith(acc, s.identity)
+	for range n {
+		copy(row, x[at:at+columns]) // y may be x
+		if s.exclusive {
+			copy(y[at:at+columns], acc)
+		}
+		s.combine(acc, row)
+		if !s.exclusive {
+			copy(y[at:at+columns], acc)
+		}
+		at += step
+	}
+}
+
+func (s *cumulation[T]) combine(acc, row []T) {
+	switch s.kind {
+	case ir.Sum:
+		if a, ok := any(acc).([]float32); ok {
+			vec.Add(a, a, any(row).([]float32))
+			return
+		}
+		for i, v := range row {
+			acc[i] += v
+		}
+	case ir.Prod:
+		for i, v := range row {
+			acc[i] *= v
+		}
+	case ir.Max:
+		for i, v := range row {
+			acc[i] = max(acc[i], v)
+		}
+	default:
+		for i, v := range row {
+			acc[i] = min(acc[i], v)
+		}
+	}
+}

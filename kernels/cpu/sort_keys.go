@@ -1,0 +1,128 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// sortKeys maps the elements of a type to unsigned keys in whose order they are sorted: equal ones to the same, NaN
+// above all others.
+type sortKeys struct {
+	d    ir.DType
+	x    unsafe.Pointer // the first element of the line
+	sign uint64         // the sign bit of integers
+	down uint32         // all bits where the order is descending
+}
+
+func keysOf(d ir.DType, descending bool) sortKeys {
+	k := sortKeys{d: d}
+	switch d {
+	case ir.Int8, ir.Int16, ir.Int32, ir.Int64:
+		k.sign = 1 << (8*d.Size() - 1)
+	}
+	if descending {
+		k.down = math.MaxUint32
+	}
+	return k
+}
+
+// wide reports whether keys have 64 bits.
+func (k *sortKeys) wide() bool { return k.d.Size() == 8 }
+
+// digits is the number of digits of eight bits that the keys of pairs may differ in.
+func (k *sortKeys) digits() int { return min(k.d.Size(), 4) }
+
+// load makes pairs of the elements from position base on, of which neighbours are stride apart; of 64 bits with the
+// upper halves of the keys.
+func (k *sortKeys) load(pairs []uint64, base, stride int) {
+	switch {
+	case k.wide():
+		for i := range pairs {
+			pairs[i] = uint64(base + i)
+		}
+		k.reload(pairs, stride, false)
+	case k.d == ir.Float32:
+		loadFloats(pairs, k.x, base, stride, k.down)
+	case k.d.Size() == 4:
+		loadIntegers[uint32](pairs, k.x, base, stride, uint32(k.sign)^k.down)
+	case k.d.Size() == 2:
+		loadIntegers[uint16](pairs, k.x, base, stride, uint32(k.sign)^k.down)
+	default:
+		loadIntegers[uint8](pairs, k.x, base, stride, uint32(k.sign)^k.down)
+	}
+}
+
+func loadIntegers[T uint8 | uint16 | uint32](pairs []uint64, x unsafe.Pointer, base, stride int, flip uint32) {
+	if len(pairs) == 0 {
+		return
+	}
+	from := unsafe.Slice((*T)(x), (base+len(pairs)-1)*stride+1)[base*stride:]
+	for i := range pairs {
+		pairs[i] = uint64(uint32(from[i*stride])^flip)<<32 | uint64(base+i)
+	}
+}
+
+func loadFloats(pairs []uint64, x unsafe.Pointer, base, stride int, flip uint32) {
+	if len(pairs) == 0 {
+		return
+	}
+	from := unsafe.Slice((*uint32)(x), (base+len(pairs)-1)*stride+1)[base*stride:]
+	for i := range pairs {
+		pairs[i] = uint64(floatKey(from[i*stride])^flip)<<32 | uint64(base+i)
+	}
+}
+
+// floatKey is the key of a float32: without the sign bit for positive numbers, turned round for negative ones.
+func floatKey(bits uint32) uint32 {
+	const least, infinite = 0x00800000, 0x7f800000 // the bits of the least normal number
+	if bits&math.MaxInt32-least > infinite-least {
+		return strangeKey(bits)
+	}
+	return bits ^ (uint32(int32(bits)>>31) | 1<<31)
+}
+
+// strangeKey is floatKey for zeros, denormals, which may count as zeros, and NaN.
+func strangeKey(bits uint32) uint32 {
+	switch v := math.Float32frombits(bits); {
+	case v != v:
+		return math.MaxUint32
+	case v == 0:
+		return 1 << 31
+	}
+	return bits ^ (uint32(int32(bits)>>31) | 1<<31)
+}
+
+// reload gives the pairs the upper or lower halves of the keys of their positions, which have 64 bits.
+func (k *sortKeys) reload(pairs []uint64, stride int, lower bool) {
+	shift := 32
+	if lower {
+		shift = 0
+	}
+	for i, pair := range pairs {
+		at := uint64(uint32(pair))
+		pairs[i] = uint64(uint32(k.wideKey(int(at)*stride)>>shift))<<32 | at
+	}
+}
+
+// wideKey is the key of 64 bits of the element at.
+func (k *sortKeys) wideKey(at int) uint64 {
+	bits := *(*uint64)(unsafe.Add(k.x, at*8))
+	key := bits ^ k.sign
+	if k.d == ir.Float64 {
+		key = doubleKey(bits)
+	}
+	return key ^ (uint64(k.down)<<32 | uint64(k.down))
+}
+
+// doubleKey is floatKey for float64.
+func doubleKey(bits uint64) uint64 {
+	switch v := math.Float64frombits(bits); {
+	case v != v:
+		return math.MaxUint64
+	case v == 0:
+		return 1 << 63
+	}
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+}

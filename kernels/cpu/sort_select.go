@@ -1,0 +1,189 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	fewFirst  = 16 // up to how many first elements are kept in order while the line is read
+	manyTimes = 8  // how many times longer a line is from which most elements are left out as they are read
+	keysAhead = 64 // the pairs that are loaded at a time then
+)
+
+// insertFirst returns the first k elements of a line in order, which it keeps so while it reads the line.
+func (l *sortedLine) insertFirst(k int) []uint64 {
+	best := l.pairs[:k]
+	l.load(best, 0, l.stride)
+	insertionSort(best)
+	for base := k; base < l.n; base += keysAhead {
+		block := l.spare[:min(keysAhead, l.n-base)]
+		l.load(block, base, l.stride)
+		last := best[k-1]
+		for _, pair := range block {
+			if pair >= last {
+				continue
+			}
+			i := k - 1
+			for ; i > 0 && pair < best[i-1]; i-- {
+				best[i] = best[i-1]
+			}
+			best[i] = pair
+			last = best[k-1]
+		}
+	}
+	return best
+}
+
+// insertFirstWide is insertFirst for keys of 64 bits.
+func (l *sortedLine) insertFirstWide(k int) []uint64 {
+	keys, best := l.spare[:k], l.pairs[:k]
+	have := 0
+	for at := range l.n {
+		key := l.wideKey(at * l.stride)
+		if have == k && key >= keys[k-1] {
+			continue
+		}
+		i := have
+		if have == k {
+			i--
+		} else {
+			have++
+		}
+		for ; i > 0 && key < keys[i-1]; i-- {
+			keys[i], best[i] = keys[i-1], best[i-1]
+		}
+		keys[i], best[i] = key, uint64(at)
+	}
+	return best
+}
+
+// filterFirst brings the first k elements to the front, in no order: those that come behind k others are left out as
+// the line is read.
+func (l *sortedLine) filterFirst(k int) {
+	have, limit := 0, uint64(math.MaxUint64)
+	for base := 0; base < l.n; base += keysAhead {
+		block := l.spare[:min(keysAhead, l.n-base)]
+		l.load(block, base, l.stride)
+		for _, pair := range block {
+			if pair < limit {
+				l.pairs[have] = pair
+				have++
+			}
+		}
+		if have >= 2*k+keysAhead && l.n-base > keysAhead {
+			selectPairs(l.pairs[:have], l.spare, k-1, l.digits())
+			have, limit = k, l.pairs[k-1]
+		}
+	}
+	selectPairs(l.pairs[:have], l.spare, k-1, l.digits())
+}
+
+// partition brings the elements at the places kth, in order, where sorting would, with those before them in front.
+func (l *sortedLine) partition(kth []int) {
+	begin := 0
+	for _, k := range kth {
+		if k < begin {
+			continue
+		}
+		pairs, k := l.pairs[begin:], k-begin
+		if l.wide() {
+			l.selectWide(pairs, k)
+		} else {
+			selectPairs(pairs, l.spare, k, l.digits())
+		}
+		begin += k + 1
+	}
+}
+
+// selectWide is selectPairs for keys of 64 bits: by their upper halves, then by the lower ones of those that share the
+// upper half of the k-th.
+func (l *sortedLine) selectWide(pairs []uint64, k int) {
+	lo, hi := divide(pairs, l.spare, k, 4, 32)
+	if hi-lo <= fewPairs {
+		slices.Sort(pairs[lo:hi])
+		for pairs[lo]>>32 != pairs[k]>>32 {
+			lo++
+		}
+		hi = lo + runOf(pairs[lo:hi])
+	}
+	run := pairs[lo:hi]
+	if len(run) == 1 {
+		return
+	}
+	l.reload(run, l.stride, true)
+	selectPairs(run, l.spare, k-lo, 4)
+	l.reload(run, l.stride, false)
+}
+
+// selectPairs brings the k-th of the pairs, whose keys have so many digits of eight bits, to its place, with those
+// before it in front.
+func selectPairs(pairs, spare []uint64, k, digits int) {
+	switch last := len(pairs) - 1; k {
+	case 0:
+		least := 0
+		for i, pair := range pairs {
+			if pair < pairs[least] {
+				least = i
+			}
+		}
+		pairs[0], pairs[least] = pairs[least], pairs[0]
+	case last:
+		most := 0
+		for i, pair := range pairs {
+			if pair > pairs[most] {
+				most = i
+			}
+		}
+		pairs[last], pairs[most] = pairs[most], pairs[last]
+	default:
+		lo, hi := divide(pairs, spare, k, digits, 0)
+		slices.Sort(pairs[lo:hi])
+	}
+}
+
+// fewPairs is up to how many pairs are sorted rather than divided further.
+const fewPairs = 24
+
+// divide narrows down where the k-th of the pairs lies, with the smaller ones before and the larger ones behind, to a
+// few, or to those that agree in all bits from end up. Pairs are divided by their highest digit, those with the digit
+// of the k-th by the next: the time is linear whatever they are.
+func divide(pairs, spare []uint64, k, digits, end int) (lo, hi int) {
+	hi = len(pairs)
+	for shift := 24 + 8*digits; shift >= end && hi-lo > fewPairs; shift -= 8 {
+		var count [256]uint32
+		for _, pair := range pairs[lo:hi] {
+			count[uint8(pair>>shift)]++
+		}
+		digit, below := 0, lo
+		for ; below+int(count[digit]) <= k; digit++ {
+			below += int(count[digit])
+		}
+		if same := int(count[digit]); same < hi-lo {
+			scatterByDigit(pairs[lo:hi], spare, shift, digit, below-lo, below-lo+same)
+			lo, hi = below, below+same
+		}
+	}
+	return lo, hi
+}
+
+// scatterByDigit orders the pairs into those with a smaller digit, with it, from place equal on, and with a larger one,
+// from place above on.
+func scatterByDigit(pairs, spare []uint64, shift, digit, equal, above int) {
+	var class [256]uint8
+	for i := range class {
+		switch {
+		case i == digit:
+			class[i] = 1
+		case i > digit:
+			class[i] = 2
+		}
+	}
+	to := [4]int{0, equal, above}
+	for _, pair := range pairs {
+		at := &to[class[uint8(pair>>shift)]&3]
+		spare[*at] = pair
+		*at++
+	}
+	copy(pairs, spare)
+}
