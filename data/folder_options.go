@@ -111,8 +111,8 @@ func ImageWorkers(n int) FolderOption { return folderOption(func(c *folderConfig
 
 // check reports options that contradict each other.
 func (c *folderConfig) check() error {
-	if c.batchSize < 0 || c.workers < 0 {
-		return fmt.Errorf("batch size %d and %d workers; expected 0 or more", c.batchSize, c.workers)
+	if c.batchSize < 0 || c.workers < 0 || c.workers > mostAhead {
+		return fmt.Errorf("batch size %d and %d workers; expected 0 or more, and %d workers at most", c.batchSize, c.workers, mostAhead)
 	}
 	if c.labels == "" {
 		c.labels = LabelInt

@@ -103,8 +103,8 @@ func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options .
 		l.err = fmt.Errorf("data: Loader: the arrays hold no examples; expected at least one")
 	case batchSize < 1:
 		l.err = fmt.Errorf("data: Loader: batch size %d; expected at least 1", batchSize)
-	case l.buffers < 2:
-		l.err = fmt.Errorf("data: Loader: %d buffers; expected at least 2, one to use and one to fill", l.buffers)
+	case l.buffers < 2 || l.buffers > mostAhead:
+		l.err = fmt.Errorf("data: Loader: %d buffers; expected at least 2, one to use and one to fill, and at most %d", l.buffers, mostAhead)
 	case l.steps() == 0:
 		l.err = fmt.Errorf("data: Loader: %d examples make no whole batch of %d; keep the remainder or use smaller batches", s.n, batchSize)
 	}

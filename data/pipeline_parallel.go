@@ -17,8 +17,8 @@ type result struct {
 // It changes nothing else. When a pass ends early, up to n elements have been computed for nothing.
 func (p *Pipeline) Prefetch(n int) *Pipeline {
 	m := p.then("Prefetch")
-	if n < 1 {
-		return m.fail("%d elements; expected at least 1", n)
+	if n < 1 || n > mostAhead {
+		return m.fail("%d elements; expected 1 to %d", n, mostAhead)
 	}
 	m.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {
@@ -70,8 +70,8 @@ func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	switch {
 	case f == nil:
 		return m.fail("the function is nil")
-	case workers < 0:
-		return m.fail("%d workers; expected at least 1, or 0 for one for each CPU", workers)
+	case workers < 0 || workers > mostAhead:
+		return m.fail("%d workers; expected 1 to %d, or 0 for one for each CPU", workers, mostAhead)
 	}
 	m.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {
@@ -93,6 +93,9 @@ func (p *Pipeline) ParallelMap(workers int, f MapFunc) *Pipeline {
 	}
 	return m
 }
+
+// mostAhead is how many elements may be under way at most: for each there is a place in memory from the beginning.
+const mostAhead = 1 << 20
 
 // workersOrCPUs replaces 0 by the number of CPUs that the program may use.
 func workersOrCPUs(workers int) int {
@@ -122,23 +125,26 @@ func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) b
 	defer running.Wait()
 	defer cancel()
 
-	for range workers {
-		running.Go(func() {
-			for j := range work {
-				r := result{err: errDied}
-				func() {
-					defer died.bury()
-					r.element, r.err = j.run(inner)
-				}()
-				j.done <- r // has a place for it
-			}
-		})
+	worker := func() {
+		for j := range work {
+			r := result{err: errDied}
+			func() {
+				defer died.bury()
+				r.element, r.err = j.run(inner)
+			}()
+			j.done <- r // has a place for it
+		}
 	}
 	running.Go(func() {
 		defer close(queue)
 		defer close(work)
 		defer died.bury()
+		started := 0
 		produce(inner, func(t task) bool {
+			if started < workers { // no more than there are tasks
+				started++
+				running.Go(worker)
+			}
 			j := job{run: t, done: make(chan result, 1)}
 			select {
 			case queue <- j.done:

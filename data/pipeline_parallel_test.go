@@ -3,6 +3,7 @@ package data_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,29 @@ func TestParallelMapKeepsOrderAndBound(t *testing.T) {
 			// 20 + 19 + ... + 1 seconds of work, shared by the workers; the last one may have to wait for another.
 			assert.LessOrEqual(t, time.Since(start), time.Duration(210/workers+20)*time.Second)
 		})
+	}
+}
+
+// There are no more workers than elements, and numbers that no machine has the memory for are errors.
+func TestAsManyWorkersAsElements(t *testing.T) {
+	noLeak(t)
+	before := runtime.NumGoroutine()
+	var most atomic.Int32
+	p := data.Range(3).ParallelMap(1<<20, func(_ context.Context, b data.Batch) (data.Batch, error) {
+		most.Store(int32(runtime.NumGoroutine()))
+		return b, nil
+	})
+	assert.Equal(t, upTo(3), numbersOf(t, p, 0))
+	assert.Less(t, int(most.Load()), before+20)
+	same := func(_ context.Context, b data.Batch) (data.Batch, error) { return b, nil }
+	for name, ds := range map[string]interface{ Err() error }{
+		"map":       data.Range(3).ParallelMap(1<<40, same),
+		"prefetch":  data.Range(3).Prefetch(1 << 40),
+		"loader":    data.Arrays([]float32{1, 2}, nil).Loader(1, false, 0, data.Buffers(1<<40)),
+		"sequence":  data.FromSequence(fragile{}, 1<<40, 1),
+		"its queue": data.FromSequence(fragile{}, 1, 1<<40),
+	} {
+		assert.ErrorContains(t, ds.Err(), "1048576", name)
 	}
 }
 

@@ -57,8 +57,8 @@ func FromSequence(sequence Sequence, workers, queue int, options ...SequenceOpti
 	switch {
 	case sequence == nil:
 		return p.fail("the sequence is nil")
-	case workers < 0 || queue < 0:
-		return p.fail("%d workers and a queue of %d; expected positive numbers, or 0 for the default", workers, queue)
+	case workers < 0 || queue < 0 || workers > mostAhead || queue > mostAhead:
+		return p.fail("%d workers and a queue of %d; expected 1 to %d, or 0 for the default", workers, queue, mostAhead)
 	}
 	p.size = func() (int, bool) { return max(sequence.Len(), 0), true }
 	p.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {

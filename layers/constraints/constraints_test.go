@@ -2,6 +2,7 @@ package constraints_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,6 +38,23 @@ func TestKeras(t *testing.T) {
 			require.NoError(t, err)
 			assert.JSONEq(t, string(c.Config), string(text))
 		})
+	}
+}
+
+// Zero values are Keras's defaults: MaxNorm(2, axis=0), MinMaxNorm(0, 1, rate=1, axis=0) and UnitNorm(axis=0). The
+// columns are 5 and 0.5 long.
+func TestZeroValues(t *testing.T) {
+	for name, c := range map[string]struct {
+		zero    constraints.Constraint
+		lengths [2]float64
+	}{
+		"MaxNorm":    {constraints.MaxNorm{}, [2]float64{2, 0.5}},
+		"MinMaxNorm": {constraints.MinMaxNorm{}, [2]float64{1, 0.5}},
+		"UnitNorm":   {constraints.UnitNorm{}, [2]float64{1, 1}},
+	} {
+		y := opstest.Eval(t, apply(c.zero), opstest.Floats([]int{2, 2}, 3, 0.3, -4, 0.4))[0].F
+		assert.InDelta(t, c.lengths[0], math.Hypot(y[0], y[2]), 1e-5, name)
+		assert.InDelta(t, c.lengths[1], math.Hypot(y[1], y[3]), 1e-5, name)
 	}
 }
 
