@@ -213,6 +213,9 @@ func collect(l Layer, keep func(*Base, *distribute.Variable) bool) distribute.Va
 
 // Walk calls f for l and all layers inside it, outer ones first, each once.
 func Walk(l Layer, f func(l Layer)) {
+	if f == nil {
+		ops.Failf(nil, "Walk: the function is nil")
+	}
 	seen := map[*Base]bool{}
 	var walk func(l Layer)
 	walk = func(l Layer) {

@@ -28,6 +28,9 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 }
 
 func open(r io.ReaderAt, size int64, ignoreChecksums bool) (*File, error) {
+	if r == nil {
+		return nil, fmt.Errorf("hdf5: Open: the reader is nil; expected one of the bytes of the file")
+	}
 	if size < 0 {
 		return nil, fmt.Errorf("hdf5: Open: size %d, expected the number of bytes of the file", size)
 	}

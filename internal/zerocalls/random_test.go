@@ -46,10 +46,13 @@ type drawn struct {
 	g       *ops.Graph
 	tensors []*ops.Tensor
 	symbols []*layers.KerasTensor
+
+	ctx    context.Context
+	source *data.ArraySource // what a live model takes
 }
 
 func newDrawn(rng *rand.Rand) *drawn {
-	d := &drawn{Rand: rng, replica: distribute.NewReplica("random", 1, 1, 1)}
+	d := &drawn{Rand: rng, replica: distribute.NewReplica("random", 1, 1, 1), ctx: context.Background()}
 	d.g = d.replica.Graph()
 	shape := d.shape()
 	for i := range 8 {
@@ -92,7 +95,7 @@ var words = []string{"", "x", "relu", "adam", "mse", "accuracy", "same", "valid"
 func (d *drawn) value(t reflect.Type, depth int) reflect.Value {
 	switch t {
 	case reflect.TypeFor[context.Context]():
-		return reflect.ValueOf(context.Background())
+		return reflect.ValueOf(d.ctx)
 	case reflect.TypeFor[*ops.Tensor]():
 		return reflect.ValueOf(d.tensors[d.IntN(len(d.tensors))])
 	case reflect.TypeFor[*ops.Graph](), reflect.TypeFor[ops.Traced]():
@@ -117,6 +120,13 @@ func (d *drawn) value(t reflect.Type, depth int) reflect.Value {
 	}
 	if d.IntN(14) == 0 {
 		return reflect.Zero(t)
+	}
+	if makers := optionMakers(t); len(makers) > 0 && depth < 3 {
+		f := makers[d.IntN(len(makers))]
+		in, _ := d.arguments(f.Type())
+		if out, _ := outputOf(f, in); len(out) == 1 {
+			return out[0].Convert(t)
+		}
 	}
 	v := reflect.New(t).Elem()
 	switch t.Kind() {
@@ -166,6 +176,22 @@ func (d *drawn) value(t reflect.Type, depth int) reflect.Value {
 		return d.implementation(t, depth)
 	}
 	return v
+}
+
+var optionNames = regexp.MustCompile(`(Option|Options)$`)
+
+// optionMakers are the functions that return options of a type.
+func optionMakers(t reflect.Type) (makers []reflect.Value) {
+	if !optionNames.MatchString(t.Name()) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := reflect.ValueOf(functions[name])
+		if g := f.Type(); !elsewhere.MatchString(name) && g.NumOut() == 1 && (g.Out(0) == t || t.Kind() == reflect.Interface && g.Out(0).Implements(t)) {
+			makers = append(makers, f)
+		}
+	}
+	return makers
 }
 
 func (d *drawn) fill(v reflect.Value, depth int) {
@@ -332,8 +358,17 @@ func TestRandomCalls(t *testing.T) {
 }
 
 func tryOnce(d *drawn, f reflect.Value, tried *string) (wrong string) {
-	t := f.Type()
-	var in []reflect.Value
+	in, text := d.arguments(f.Type())
+	*tried = text
+	out, wrong := outputOf(f, in)
+	if wrong != "" {
+		return wrong
+	}
+	return d.verify(out)
+}
+
+// arguments draws those of a function, and shows them.
+func (d *drawn) arguments(t reflect.Type) (in []reflect.Value, text string) {
 	for i := range t.NumIn() {
 		if t.IsVariadic() && i == t.NumIn()-1 {
 			for range d.IntN(4) {
@@ -351,12 +386,7 @@ func tryOnce(d *drawn, f reflect.Value, tried *string) (wrong string) {
 		}()
 		parts = append(parts, text[:min(len(text), 300)])
 	}
-	*tried = strings.Join(parts, "; ")
-	out, wrong := outputOf(f, in)
-	if wrong != "" {
-		return wrong
-	}
-	return d.verify(out)
+	return in, strings.Join(parts, "; ")
 }
 
 func outputOf(f reflect.Value, in []reflect.Value) (out []reflect.Value, wrong string) {

@@ -239,7 +239,12 @@ func (g *Graph) use(t *Tensor) ir.Value {
 }
 
 // In returns the value that stands for t in the program of g, for use as one of its outputs.
-func In(g *Graph, t *Tensor) ir.Value { return g.use(t) }
+func In(g *Graph, t *Tensor) ir.Value {
+	if g == nil {
+		Failf(nil, "In: the graph is nil; expected that of the program")
+	}
+	return g.use(t)
+}
 
 // encloses reports whether g is an ancestor of inner, or inner itself.
 func (g *Graph) encloses(inner *Graph) bool {

@@ -35,7 +35,7 @@ func Nanquantile(x *Tensor, q float64, axis int) *Tensor {
 // NanquantileMethod is [QuantileMethod] over the elements along axis that are not NaN, NaN where all are.
 func NanquantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	if !(q >= 0 && q <= 1) {
-		Failf(x.g, "nanquantile: q must be in [0, 1], received %v", q)
+		Failf(graphOf(x), "nanquantile: q must be in [0, 1], received %v", q)
 	}
 	return nanquantile(float(x), Scalar(float(x), q), method, axis)
 }

@@ -57,6 +57,9 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 	if limit <= 0 {
 		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)
 	}
+	if write == nil {
+		return fmt.Errorf("WriteShards: the function that makes each file is nil")
+	}
 	index := shardIndex{Map: map[string]shardNames{}}
 	shards, err := split(strings.TrimSuffix(filepath.Base(path), ".weights.json"), objects, limit, &index)
 	if err != nil {

@@ -23,8 +23,14 @@ func (a CollectiveAttrs) checkGroups() error {
 	if a.Groups == nil {
 		return nil
 	}
-	seen := make([]bool, a.Replicas)
 	count := 0
+	for _, group := range a.Groups {
+		count += len(group)
+	}
+	if count != a.Replicas { // before anything is made for so many
+		return fmt.Errorf("groups of replicas %v; expected each of the replicas 0 to %d once", a.Groups, a.Replicas-1)
+	}
+	seen := make([]bool, a.Replicas)
 	for _, group := range a.Groups {
 		if len(group) == 0 || len(group) != len(a.Groups[0]) {
 			return fmt.Errorf("groups of replicas %v; expected groups of one length", a.Groups)
@@ -34,11 +40,7 @@ func (a CollectiveAttrs) checkGroups() error {
 				return fmt.Errorf("groups of replicas %v; expected each of the replicas 0 to %d once", a.Groups, a.Replicas-1)
 			}
 			seen[replica] = true
-			count++
 		}
-	}
-	if count != a.Replicas {
-		return fmt.Errorf("groups of replicas %v; expected each of the replicas 0 to %d once", a.Groups, a.Replicas-1)
 	}
 	return nil
 }
