@@ -5,6 +5,7 @@
     KERAS_BACKEND=tensorflow python internal/randomops/randomops.py answer calls.json tensorflow.json
     python internal/randomops/randomops.py join calls.json numpy.json tensorflow.json internal/randomops/testdata/calls.json.gz
 
+With `gradients` instead of answer the gradients of the calls are written down (gradients.py, testdata/gradients.json.gz).
 With `draw 620 0 calls.json pictures` the calls are those of pictures.py (testdata/pictures.json.gz, answered by numpy and torch).
 
 A call is a function, its arguments, in which {"input": 1} stands for an array, and the arrays: of every type, of ranks 0 to 4, empty, with one
@@ -581,61 +582,72 @@ def draw(count, seed, pictured=False):
     return calls
 
 
-def answer(calls):
+def number(x):
+    return {'NaN': math.nan, 'Infinity': math.inf, '-Infinity': -math.inf}.get(x, x) if isinstance(x, str) else x
+
+
+def tensor(a):
+    import ml_dtypes
+    import numpy as np
+    from keras import ops
+    d = ml_dtypes.bfloat16 if a['dtype'] == 'bfloat16' else a['dtype']
+    if a['dtype'] in LIMITS or a['dtype'] == 'bool':
+        v = np.array(a['data'], dtype=d)
+    else:
+        v = np.array([number(x) for x in a['data']], dtype='float64').astype(d)
+    return ops.convert_to_tensor(v.reshape(a['shape']), dtype=a['dtype'])
+
+
+def invoke(c, xs):
+    """The results of a call on its inputs: an array or several."""
+    from keras import ops
+
+    def value(v):
+        if isinstance(v, dict):
+            if 'input' in v:
+                return xs[v['input']]
+            if 'key' in v:
+                return tuple(slice(*k['slice']) if isinstance(k, dict) else Ellipsis if k == '...' else k for k in v['key'])
+        if isinstance(v, list):
+            w = [value(x) for x in v]
+            return tuple(w) if v and all(isinstance(x, (int, float)) for x in v) else w
+        return number(v)
+    args = [value(a) for a in c['args']]
+    kwargs = {k: value(v) for k, v in c['kwargs'].items()}
+    if c['op'] == 'get_item':
+        return xs[0][args[1]]
+    place = [m for m in (ops, ops.image, ops.linalg, ops.nn) if hasattr(m, c['op'])]
+    return getattr(place[0], c['op'])(*args, **kwargs)
+
+
+def array(t):
+    """An array of a backend as it is written down."""
+    import keras
+    import numpy as np
+    from keras import ops
+    d = keras.backend.standardize_dtype(t.dtype) if hasattr(t, 'dtype') else str(np.asarray(t).dtype)
+    v = ops.convert_to_numpy(t) if hasattr(t, 'dtype') else np.asarray(t)
+    flat = v.reshape(-1)
+    if v.dtype.kind in 'iub':
+        data = [int(x) for x in flat]
+    elif v.dtype.kind == 'c':
+        raise TypeError('complex')
+    else:
+        data = [float(x) for x in flat.astype('float64')]
+        data = [x if math.isfinite(x) else 'NaN' if math.isnan(x) else 'Infinity' if x > 0 else '-Infinity' for x in data]
+    return {'dtype': d, 'shape': list(v.shape), 'data': data}
+
+
+def outcome(c):
+    y = invoke(c, [tensor(a) for a in c['inputs']])
+    return [array(t) for t in (y if isinstance(y, (list, tuple)) else [y])]
+
+
+def answer(calls, outcome=outcome):
     import warnings
     warnings.filterwarnings('ignore')
     import numpy as np
-    import ml_dtypes
     np.seterr(all='ignore')
-    import keras
-    from keras import ops
-    bf = ml_dtypes.bfloat16
-
-    def number(x):
-        return {'NaN': math.nan, 'Infinity': math.inf, '-Infinity': -math.inf}.get(x, x) if isinstance(x, str) else x
-
-    def tensor(a):
-        d = bf if a['dtype'] == 'bfloat16' else a['dtype']
-        if a['dtype'] in LIMITS or a['dtype'] == 'bool':
-            v = np.array(a['data'], dtype=d)
-        else:
-            v = np.array([number(x) for x in a['data']], dtype='float64').astype(d)
-        return ops.convert_to_tensor(v.reshape(a['shape']), dtype=a['dtype'])
-
-    def outcome(c):
-        xs = [tensor(a) for a in c['inputs']]
-
-        def value(v):
-            if isinstance(v, dict):
-                if 'input' in v:
-                    return xs[v['input']]
-                if 'key' in v:
-                    return tuple(slice(*k['slice']) if isinstance(k, dict) else Ellipsis if k == '...' else k for k in v['key'])
-            if isinstance(v, list):
-                w = [value(x) for x in v]
-                return tuple(w) if v and all(isinstance(x, (int, float)) for x in v) else w
-            return number(v)
-        args = [value(a) for a in c['args']]
-        kwargs = {k: value(v) for k, v in c['kwargs'].items()}
-        if c['op'] == 'get_item':
-            y = xs[0][args[1]]
-        else:
-            place = [m for m in (ops, ops.image, ops.linalg, ops.nn) if hasattr(m, c['op'])]
-            y = getattr(place[0], c['op'])(*args, **kwargs)
-        out = []
-        for t in (y if isinstance(y, (list, tuple)) else [y]):
-            d = keras.backend.standardize_dtype(t.dtype) if hasattr(t, 'dtype') else str(np.asarray(t).dtype)
-            v = ops.convert_to_numpy(t) if hasattr(t, 'dtype') else np.asarray(t)
-            flat = v.reshape(-1)
-            if v.dtype.kind in 'iub':
-                data = [int(x) for x in flat]
-            elif v.dtype.kind == 'c':
-                raise TypeError('complex')
-            else:
-                data = [float(x) for x in flat.astype('float64')]
-                data = [x if math.isfinite(x) else 'NaN' if math.isnan(x) else 'Infinity' if x > 0 else '-Infinity' for x in data]
-            out.append({'dtype': d, 'shape': list(v.shape), 'data': data})
-        return out
     answers = []
     for c in calls:
         try:
@@ -701,5 +713,8 @@ if __name__ == '__main__':
         write(sys.argv[4], draw(int(sys.argv[2]), int(sys.argv[3]), sys.argv[5:] == ['pictures']))
     elif sys.argv[1] == 'answer':
         write(sys.argv[3], answer(json.load(open(sys.argv[2]))))
+    elif sys.argv[1] == 'gradients':
+        import gradients
+        write(sys.argv[3], answer(json.load(open(sys.argv[2])), gradients.outcome))
     else:
         write(sys.argv[-1], join(json.load(open(sys.argv[2])), [json.load(open(p)) for p in sys.argv[3:-1]]))
