@@ -93,7 +93,8 @@ func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	if err != nil {
 		e.list.Fail(err)
 	}
-	err = errors.Join(err, e.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTestEnd(logs) }))
+	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add to it is no result
+	err = errors.Join(err, e.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTestEnd(shown) }))
 	if err != nil {
 		return nil, err
 	}

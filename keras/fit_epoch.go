@@ -60,7 +60,8 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		return nil, err
 	}
 	t.reached(epoch+1, 0)
-	err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, logs) })
+	shown := addLogs(callbacks.NewLogs(nil), "", logs) // what callbacks add to it is seen by those behind them, and by nobody after the epoch
+	err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, shown) })
 	for _, note := range t.notes {
 		fmt.Fprintln(t.c.output, note)
 	}
@@ -97,11 +98,17 @@ func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs,
 		if err != nil {
 			return nil, fmt.Errorf("validation: %w", err)
 		}
-		for _, name := range validation.Names() {
-			logs.Set("val_"+name, validation.Vector(name)...)
-		}
+		addLogs(logs, "val_", validation)
 	}
 	return logs, nil
+}
+
+// addLogs sets what another one holds, under names with a prefix.
+func addLogs(to *callbacks.Logs, prefix string, from *callbacks.Logs) *callbacks.Logs {
+	for _, name := range from.Names() {
+		to.Set(prefix+name, from.Vector(name)...)
+	}
+	return to
 }
 
 // steps runs the batches of one epoch.

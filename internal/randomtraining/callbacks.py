@@ -47,7 +47,7 @@ class Calls(CB.Callback):
         self.text.append('T')
 
     def on_train_end(self, logs=None):
-        self.text.append('end')
+        self.text.append('end:%s' % ' '.join(sorted(logs or {})))
 
 
 def draw_callbacks(d, epochs, ema, outputs):

@@ -83,7 +83,7 @@ func (c *calls) OnEpochEnd(epoch int, l *callbacks.Logs) error {
 func (c *calls) OnTrainBatchEnd(batch int, _ *callbacks.Logs) error { return c.note("b%d", batch) }
 func (c *calls) OnTestBatchEnd(batch int, _ *callbacks.Logs) error  { return c.note("t%d", batch) }
 func (c *calls) OnTestBegin() error                                 { return c.note("T") }
-func (c *calls) OnTrainEnd(*callbacks.Logs) error                   { return c.note("end") }
+func (c *calls) OnTrainEnd(l *callbacks.Logs) error                 { return c.note("end:%s", names(l)) }
 
 var errInterrupted = errors.New("interrupted")
 
