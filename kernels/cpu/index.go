@@ -181,15 +181,11 @@ func buildGather(b *build) (func(), error) {
 			return
 		}
 		x, y := plan.Raw(in), plan.Raw(out)
-		for k := lo; k < hi; k++ {
-			dst := y[k*row : (k+1)*row]
-			p := at[k%count]
-			if p == dropped {
-				clear(dst)
-				continue
-			}
-			from := (k/count*g.Length + int(p)) * row
-			copy(dst, x[from:from+row])
+		for lo < hi {
+			o, first := lo/count, lo%count
+			n := min(hi-lo, count-first)
+			gatherRows(y[lo*row:(lo+n)*row], x[o*g.Length*row:(o+1)*g.Length*row], at[first:first+n], row)
+			lo += n
 		}
 	})
 	return func() {
@@ -209,7 +205,7 @@ func rowsOf[T any](o *plan.Operand) []T {
 func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 	for lo < hi {
 		o, first := lo/len(at), lo%len(at)
-		if rows := min((hi-lo)/len(at), gatherRows); len(at) <= fewIndices && first == 0 && rows >= len(at) {
+		if rows := min((hi-lo)/len(at), gatherLines); len(at) <= fewIndices && first == 0 && rows >= len(at) {
 			gatherFew(y[lo:lo+rows*len(at)], x[o*length:(o+rows)*length], at, rows)
 			lo += rows * len(at)
 			continue
@@ -229,8 +225,8 @@ func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 
 // Up to so many indices are taken one by one, each from so many lines at a time, which stay in the cache for the next.
 const (
-	fewIndices = 16
-	gatherRows = 256
+	fewIndices  = 16
+	gatherLines = 256
 )
 
 // gatherFew is gatherEach for whole lines.

@@ -44,6 +44,13 @@ const (
 // maxSlide is the largest number of outputs of a tile.
 const maxSlide = 8
 
+// Seven weights leave room for six sums beside them in AVX2's registers. Their functions are large, so there are none
+// for the last few outputs of a row, which other kernels compute.
+const (
+	maxSlide7AVX2 = 6
+	minSlide7     = 3
+)
+
 // slide is a function for tiles of a number of pixels.
 type slide struct {
 	wide         bool // AVX-512, else AVX2
@@ -62,10 +69,16 @@ func level(wide bool) string {
 
 func slides() [][]slide {
 	var all [][]slide
-	for _, taps := range []int{3, 5} {
+	for _, taps := range []int{3, 5, 7} {
 		for _, wide := range []bool{false, true} {
 			var family []slide
-			for pixels := 1; pixels <= maxSlide; pixels++ {
+			first, last := 1, maxSlide
+			if taps == 7 {
+				if first = minSlide7; !wide {
+					last = maxSlide7AVX2
+				}
+			}
+			for pixels := first; pixels <= last; pixels++ {
 				family = append(family, slide{wide, taps, pixels})
 			}
 			all = append(all, family)
@@ -170,6 +183,10 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 
 	Label("segment" + suffix)
 	weights := make([]Vector, s.taps)
+	b4 := NewScalar()
+	if s.taps > 5 {
+		Address(b4, Memory{Base: b}.Indexed(step, 4))
+	}
 	for i := range weights {
 		weights[i] = k.vector()
 		m := Memory{Base: b}
@@ -178,6 +195,8 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 			m = m.Indexed(step, uint8(i))
 		case 3:
 			m = m.Indexed(tap3, 1)
+		case 5, 6:
+			m = Memory{Base: b4}.Indexed(step, uint8(i-4))
 		}
 		Load(weights[i], m)
 	}
@@ -233,7 +252,10 @@ func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suff
 	}
 	half := s.taps / 2
 	JumpUnless(edges, slideLeft, "before"+suffix)
-	Address(x, Memory{Base: x}.Indexed(step, uint8(half)))
+	Address(x, Memory{Base: x}.Indexed(step, uint8(min(half, 2))))
+	if half == 3 {
+		Increase(x, step)
+	}
 	Jump("middle" + suffix)
 	Label("before" + suffix)
 	for q := range half {

@@ -75,7 +75,6 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
 		return
 	}
-	out := n.Out()
 	c, k := getCorrelation[T](), getPacking[T]()
 	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
 	c.slides, c.lanes, c.pairs = slides[T](&n), groupedLanes[T](&n), n.Pairs
@@ -85,7 +84,19 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	c.outs, c.joins = n.In, true
 	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
 	k.columns, k.groups = c.outGroup, n.Groups
+	backwardPhases(p, &n, c, k, scratch)
+	putPacking(k)
+	putCorrelation(c)
+}
+
+// backwardPhases computes the phases of an input gradient, whose kernels it packs into scratch memory.
+func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
+	out, wide := n.Out(), isWideForward[T](n)
+	together := n.together() && !wide
+	list := getPhases[T]()
 	for d := range min(n.Strides[0], n.In[0]) {
+		list.list = list.list[:0]
+		to := scratch
 		for h := range min(n.Strides[1], n.In[1]) {
 			for w := range min(n.Strides[2], n.In[2]) {
 				k.phases = [3]phase{n.backwardPhase(0, d, out), n.backwardPhase(1, h, out), n.backwardPhase(2, w, out)}
@@ -94,22 +105,28 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 					c.axes[i] = k.phases[i].axis
 					k.rows *= c.axes[i].taps
 				}
-				k.dst = scratch
+				k.dst = to
 				switch {
-				case isWideForward[T](&n):
+				case wide:
 					k.flippedChannels()
-					c.wide = backwardWide[T](&n, &c.axes[1], &c.axes[2])
+					c.wide = backwardWide[T](n, &c.axes[1], &c.axes[2])
 					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[1].taps*c.axes[2].taps)
 				case c.depthwise:
 					k.flippedChannels()
 				default:
 					k.run(p)
 				}
-				c.w = scratch
+				if c.w = to; together {
+					list.add(c)
+					to = to[k.size():]
+					continue
+				}
 				c.run(p)
 			}
 		}
+		if together {
+			list.run(p)
+		}
 	}
-	putPacking(k)
-	putCorrelation(c)
+	putPhases(list)
 }

@@ -36,6 +36,7 @@ type correlation[T Float] struct {
 
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
+	runs    []span  // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
 
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
@@ -79,11 +80,8 @@ func (c *correlation[T]) run(p *pool.Pool) {
 
 // cut cuts the output into chunks.
 func (c *correlation[T]) cut() (chunks, grain int) {
-	taps := 1
-	for i := range c.axes {
-		c.spans[i] = c.axes[i].spans(c.spans[i][:0])
-		taps *= c.axes[i].taps
-	}
+	c.cutSpans()
+	taps := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps
 	c.sliding = c.axes[2].sliding()
 	height := c.axes[1].out
 	c.images = c.joined()
@@ -100,6 +98,14 @@ func (c *correlation[T]) cut() (chunks, grain int) {
 	c.rowChunks = ceil(height, c.rows)
 	c.block = c.blockRows(taps)
 	return images * c.rowChunks, max(chunkFlops/2/(c.rows*flopsPerRow), 1)
+}
+
+// cutSpans cuts the outputs into spans, or the taps into runs.
+func (c *correlation[T]) cutSpans() {
+	for i := range c.axes {
+		c.spans[i] = c.axes[i].spans(c.spans[i][:0])
+	}
+	c.setRuns()
 }
 
 // blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the
@@ -144,6 +150,8 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 	if c.depthwise {
 		groups, columns, width = 1, c.out, 4*width
 	}
+	td, tdEnd := c.axes[0].inside(d)
+	seen := td < tdEnd
 	for ; first < end; first += c.block {
 		blockEnd := min(first+c.block, end)
 		if c.slides {
@@ -171,8 +179,12 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 					if h.first >= h.end {
 						continue
 					}
+					if len(c.runs) > 0 && h.tap < h.tapEnd && seen {
+						c.byTaps(n, d, h, g, col, cols)
+						continue
+					}
 					for _, w := range c.spans[2] {
-						c.rectangle(n, d, h, w, g, col, cols)
+						c.rectangle(n, d, h, w, g, col, cols, whole)
 					}
 				}
 			}
@@ -181,14 +193,15 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 }
 
 // rectangle computes the outputs of two spans, for the columns [col, col+cols) of group g.
-func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int) {
+func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part) {
 	var t micro.Tile[T]
 	td, tdEnd := c.axes[0].inside(d)
-	t.Cols = cols
-	if c.bias != nil {
-		t.Bias = c.bias[g*c.outGroup+col:]
+	t.Cols, t.Pairs, t.Accumulate = cols, c.pairs, p != whole
+	if p != adds {
+		if t.ReLU = c.relu; c.bias != nil {
+			t.Bias = c.bias[g*c.outGroup+col:]
+		}
 	}
-	t.ReLU, t.Pairs = c.relu, c.pairs
 	ax := &c.axes
 	planeX, rowX := c.planeX(), ax[2].in*c.in
 	// Steps from an output to its neighbours, in x and in y.
@@ -261,15 +274,15 @@ func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span
 	tapPlane := ax[1].taps * tapRow
 	weights = weights[td*tapPlane+h.tap*tapRow+w.tap*tap:]
 	t.A, t.B = c.x[startX:], weights
-	t.BK, t.Accumulate = step, false
+	t.BK = step
 	switch {
 	case c.depthwise:
 		t.K, t.AK = w.tapEnd-w.tap, ax[2].tapStep*c.in
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
 		micro.RunChannels(t)
-	case ax[2].tapStep == 1 && c.groups == 1: // the channels under a kernel row are contiguous
-		t.K, t.AK = (w.tapEnd-w.tap)*c.in, 1
+	case ax[2].tapStep == 1 && c.groups == 1 || w.tapEnd-w.tap == 1: // the channels under a kernel row are contiguous
+		t.K, t.AK = (w.tapEnd-w.tap)*c.inGroup, 1
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
 		micro.Run(t)
@@ -277,10 +290,10 @@ func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span
 		t.K, t.AK = c.inGroup, 1
 		t.Segments, t.ASegment, t.BSegment = w.tapEnd-w.tap, ax[2].tapStep*c.in, tap
 		t.Outer, t.AOuter, t.BOuter = h.tapEnd-h.tap, rowX, tapRow
-		bias := t.Bias
+		bias, relu := t.Bias, t.ReLU
 		for ; td < tdEnd; td++ { // one level more than the microkernel has
 			last := td == tdEnd-1
-			t.ReLU, t.Bias = c.relu && last, nil
+			t.ReLU, t.Bias = relu && last, nil
 			if last {
 				t.Bias = bias
 			}

@@ -40,16 +40,17 @@
 // padded ends, short ones. Inside a span every output is the same strided sum, which the microkernel of package micro
 // computes in place; taps that would meet padding cost nothing. The kernel is repacked into panels first where that
 // pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per residue of the input
-// position modulo the stride. The kernel gradient uses input channels as rows of the tile and output positions as the
-// summation axis, over blocks of images, whose partial results are added in order. Where pixels are not whole vectors,
-// it copies a few rows of both operands first (gradient_copies.go).
+// position modulo the stride (phases.go). The kernel gradient uses input channels as rows of the tile and output
+// positions as the summation axis, over blocks of images, whose partial results are added in order. Where pixels are
+// not whole vectors, it copies a few rows of both operands first (gradient_copies.go).
 //
-// Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with
-// kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are what
-// they would wait for. The kernel gradient does so for 3 taps.
+// Depthwise convolutions of 3, 5 or 7 taps along the width, without stride there, go row by row through all channels
+// with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are
+// what they would wait for. The kernel gradient does so for 3 taps.
 //
-// Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead: what each
-// output sees is copied, with zeros outside.
+// Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead, if the
+// products with zeros are not too many: what each output sees is copied, with zeros outside. Other short rows, but for
+// those of images, add the taps along the width one after the other (by_taps.go).
 //
 // Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they

@@ -51,6 +51,19 @@ func (k *packing[T]) run(p *pool.Pool) {
 	p.Parallel(k.groups*ceil(k.columns, width), max(1<<14/max(k.rows*width, 1), 1), k)
 }
 
+// size is the number of elements of a phase's kernel.
+func (k *packing[T]) size() int {
+	s := &k.shape
+	switch width := micro.PanelWidth[T](); {
+	case s.depthwise():
+		return k.rows * s.OutChannels
+	case k.lanes > 0:
+		return k.rows * k.groups * k.columns
+	default:
+		return k.rows * k.groups * ceil(k.columns, width) * width
+	}
+}
+
 // Run packs panels.
 func (k *packing[T]) Run(_, lo, hi int) {
 	if k.lanes > 0 {

@@ -65,7 +65,7 @@ func (c *correlation[T]) slideRows(n, d int, h span) {
 		before.end, behind.first = min(w.end, s.first), max(w.first, s.end)
 		for _, rest := range [...]span{before, behind} {
 			if rest.first < rest.end {
-				c.rectangle(n, d, h, rest, 0, 0, c.out)
+				c.rectangle(n, d, h, rest, 0, 0, c.out, whole)
 			}
 		}
 	}

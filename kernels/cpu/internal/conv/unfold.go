@@ -22,7 +22,34 @@ func (s *Shape) unfolds() bool {
 	out := s.Out()
 	size := s.unfoldedSize(1)
 	return s.Kernel[0] > 1 && s.Groups == 1 && !s.Pairs && s.OutChannels >= unfoldChannels && s.InChannels > 0 &&
-		out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax
+		out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost()
+}
+
+// unfoldedCost estimates the half cycles for an image, with the products with zeros outside and the copies.
+func (s *Shape) unfoldedCost() int {
+	vectors := ceil(s.OutChannels, 16)
+	return s.unfoldedSize(1) * (4*vectors + 1) / 4
+}
+
+// foldedCost estimates those of the products that are needed alone, in the better of the two ways to cut rows.
+func (s *Shape) foldedCost() int {
+	c := getCorrelation[float32]()
+	c.forward(s)
+	panels, sum := ceil(c.outGroup, 32), 0
+	c.cutSpans()
+	taps := c.axes[0].taps
+	for d := range c.outs[0] {
+		first, end := c.axes[0].inside(d)
+		c.axes[0].taps = end - first
+		if len(c.runs) > 0 {
+			sum += panels * c.cost(c.runs, true)
+		} else {
+			sum += panels * c.cost(c.spans[2], false)
+		}
+	}
+	c.axes[0].taps = taps
+	putCorrelation(c)
+	return sum
 }
 
 func (s *Shape) unfoldedSize(images int) int {

@@ -13,9 +13,9 @@ import (
 func TestUnfolding(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		unfolded := 0
-		for seed := range uint64(30) {
+		for seed := range uint64(40) {
 			rng := rand.New(rand.NewPCG(seed, 7))
-			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{2 + rng.IntN(5), 2 + rng.IntN(5), 2 + rng.IntN(8)}, Groups: 1, InChannels: 1 + rng.IntN(9), OutChannels: 60 + rng.IntN(40),
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{2 + rng.IntN(5), 2 + rng.IntN(5), 2 + rng.IntN(8)}, Groups: 1, InChannels: 1 + rng.IntN(3), OutChannels: 64 + rng.IntN(40),
 				Kernel: [3]int{2 + rng.IntN(3), 1 + rng.IntN(3), 1 + rng.IntN(4)}, Strides: [3]int{1 + rng.IntN(2), 1 + rng.IntN(2), 1 + rng.IntN(2)}, Dilation: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(2)}}
 			for i := range 3 {
 				s.PadLow[i], s.PadHigh[i] = rng.IntN(4)-1, rng.IntN(4)-1

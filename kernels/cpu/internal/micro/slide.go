@@ -44,11 +44,12 @@ const (
 	slideLanes = 8  // channels below which there is no kernel
 	slideGroup = 32 // pixels whose products SlideSums adds up at least, if there are so many, before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
+	slideLeast = 3  // pixels of a line with seven taps
 )
 
 // HasSlide reports whether [RunSlide] has kernels for the given number of taps and channels under the active level.
 func HasSlide[T Float](taps, channels int) bool {
-	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 3 || taps == 5) && channels >= slideLanes
+	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 3 || taps == 5 || taps == 7) && channels >= slideLanes
 }
 
 // HasSlideSums is [HasSlide] for [RunSlideSums].
@@ -61,8 +62,8 @@ func RunSlide[T Float](s *Slide[T]) {
 	if s.Lines <= 0 || s.Pixels <= 0 {
 		return
 	}
-	if !HasSlide[T](s.Taps, s.Channels) || s.Segments <= 0 || s.Step < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment < 0 {
-		panic(fmt.Sprintf("micro: no kernel for %d taps, %d channels of %d, %d segments", s.Taps, s.Channels, s.Step, s.Segments))
+	if !HasSlide[T](s.Taps, s.Channels) || s.Taps == 7 && s.Pixels < slideLeast || s.Segments <= 0 || s.Step < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment < 0 {
+		panic(fmt.Sprintf("micro: no kernel for %d taps, %d pixels, %d channels of %d, %d segments", s.Taps, s.Pixels, s.Channels, s.Step, s.Segments))
 	}
 	extent("A", len(s.A), s.Channels, s.Lines, s.ALine, s.Segments, s.ASegment, s.inputs(), s.Step)
 	extent("B", len(s.B), s.Channels, s.Segments, s.BSegment, s.Taps, s.Step)

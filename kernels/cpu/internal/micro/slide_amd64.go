@@ -9,8 +9,12 @@ import (
 
 const hasSlide = true
 
-// maxSlide is the largest number of pixels of a tile for which internal/asmgen/micro makes a function.
-const maxSlide = 8
+// maxSlide is the largest number of pixels of a tile for which internal/asmgen/micro makes a function; that with seven
+// taps for AVX2 is smaller. With seven taps the smallest is slideLeast.
+const (
+	maxSlide      = 8
+	maxSlide7AVX2 = 6
+)
 
 // slideCall is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
 type slideCall struct {
@@ -73,7 +77,11 @@ func runSlide[T Float](s *Slide[T]) {
 	}
 	wide := c.channels(s.Channels)
 	// All tiles get the same number of pixels or one more.
-	tiles := (s.Pixels-1)/maxSlide + 1
+	most := maxSlide
+	if s.Taps == 7 && !wide {
+		most = maxSlide7AVX2
+	}
+	tiles := (s.Pixels-1)/most + 1
 	pixels, more := s.Pixels/tiles, s.Pixels%tiles
 	perLine := 2 * s.Channels * s.Taps * s.Segments * s.Pixels
 	for line := 0; line < s.Lines; line += c.lines {
@@ -96,10 +104,14 @@ func runSlide[T Float](s *Slide[T]) {
 				callSlide3AVX512(part.pixels, &c)
 			case s.Taps == 3:
 				callSlide3AVX2(part.pixels, &c)
-			case wide:
+			case s.Taps == 5 && wide:
 				callSlide5AVX512(part.pixels, &c)
-			default:
+			case s.Taps == 5:
 				callSlide5AVX2(part.pixels, &c)
+			case wide:
+				callSlide7AVX512(part.pixels, &c)
+			default:
+				callSlide7AVX2(part.pixels, &c)
 			}
 			first = end
 		}

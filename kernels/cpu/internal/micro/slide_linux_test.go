@@ -43,7 +43,7 @@ func forSlides(t *testing.T, test func(t *testing.T)) {
 	for _, path := range isa.Paths() {
 		restore := isa.Override(path)
 		there := runtime.GOARCH == "amd64" && path.Has(isa.Vectors256)
-		assert.Equal(t, there, HasSlide[float32](3, slideLanes) && HasSlide[float32](5, slideLanes) && HasSlideSums[float32](3, slideLanes), path)
+		assert.Equal(t, there, HasSlide[float32](3, slideLanes) && HasSlide[float32](5, slideLanes) && HasSlide[float32](7, slideLanes) && HasSlideSums[float32](3, slideLanes), path)
 		if there {
 			ran = t.Run(path.String(), test) || ran
 		}
@@ -57,9 +57,10 @@ func forSlides(t *testing.T, test func(t *testing.T)) {
 func TestSlideAgainstFloat64(t *testing.T) {
 	forSlides(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
-		for i := range 600 {
-			taps, channels := 3+2*(i%2), slideLanes+i/2%48
-			s := Slide[float32]{Pixels: 1 + rng.IntN(21), Channels: channels, Step: channels + rng.IntN(3), Taps: taps, Segments: 1 + rng.IntN(4), Lines: 1 + rng.IntN(3),
+		for i := range 900 {
+			taps, channels := 3+2*(i%3), slideLanes+i/3%48
+			least := map[int]int{3: 1, 5: 1, 7: slideLeast}[taps]
+			s := Slide[float32]{Pixels: least + rng.IntN(21), Channels: channels, Step: channels + rng.IntN(3), Taps: taps, Segments: 1 + rng.IntN(4), Lines: 1 + rng.IntN(3),
 				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0}
 			if s.inputs() <= 0 {
 				continue
@@ -148,13 +149,16 @@ func TestSlideIsChannels(t *testing.T) {
 	forSlides(t, func(t *testing.T) {
 		const pixels, channels = 21, 40
 		rng := rand.New(rand.NewPCG(65, 66))
-		a, b := random[float32](rng, 3*(pixels+2)*channels, 0), random[float32](rng, 9*channels, 0)
-		got, expected := make([]float32, pixels*channels), make([]float32, pixels*channels)
-		RunSlide(&Slide[float32]{A: a, B: b, C: got, Pixels: pixels, Channels: channels, Step: channels, Taps: 3, Segments: 3, Lines: 1,
-			ASegment: (pixels + 2) * channels, BSegment: 3 * channels})
-		RunChannels(&Tile[float32]{A: a, B: b, C: expected, Rows: pixels, Cols: channels, K: 3, Segments: 3, Outer: 1,
-			ARow: channels, AK: channels, ASegment: (pixels + 2) * channels, BK: channels, BSegment: 3 * channels, CRow: channels})
-		require.Equal(t, expected, got)
+		for _, taps := range []int{3, 5, 7} {
+			row := (pixels + taps - 1) * channels
+			a, b := random[float32](rng, taps*row, 0), random[float32](rng, taps*taps*channels, 0)
+			got, expected := make([]float32, pixels*channels), make([]float32, pixels*channels)
+			RunSlide(&Slide[float32]{A: a, B: b, C: got, Pixels: pixels, Channels: channels, Step: channels, Taps: taps, Segments: taps, Lines: 1,
+				ASegment: row, BSegment: taps * channels})
+			RunChannels(&Tile[float32]{A: a, B: b, C: expected, Rows: pixels, Cols: channels, K: taps, Segments: taps, Outer: 1,
+				ARow: channels, AK: channels, ASegment: row, BK: channels, BSegment: taps * channels, CRow: channels})
+			require.Equal(t, expected, got)
+		}
 	})
 }
 
@@ -176,6 +180,9 @@ func testSlideMistakes(t *testing.T) {
 		},
 		"no kernel for 4": func() {
 			RunSlide(&Slide[float32]{A: full, B: full, C: full, Pixels: 8, Channels: 8, Step: 8, Taps: 4, Segments: 1, Lines: 1})
+		},
+		"no kernel for 7 taps, 2 pixels": func() {
+			RunSlide(&Slide[float32]{A: full, B: full, C: full, Pixels: 2, Channels: 8, Step: 8, Taps: 7, Segments: 1, Lines: 1})
 		},
 		"no kernel for sums": func() {
 			RunSlideSums(&SlideSums[float32]{A: full, B: full, C: full, Pixels: 1, Channels: 8, Step: 8, Segments: 1, Lines: 1})

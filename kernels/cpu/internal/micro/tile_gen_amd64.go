@@ -613,6 +613,38 @@ func callSlide5AVX512(pixels int, c *slideCall) {
 }
 
 //go:noinline
+func callSlide7AVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 3:
+		slide7AVX2P3(c)
+	case 4:
+		slide7AVX2P4(c)
+	case 5:
+		slide7AVX2P5(c)
+	case 6:
+		slide7AVX2P6(c)
+	}
+}
+
+//go:noinline
+func callSlide7AVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 3:
+		slide7AVX512P3(c)
+	case 4:
+		slide7AVX512P4(c)
+	case 5:
+		slide7AVX512P5(c)
+	case 6:
+		slide7AVX512P6(c)
+	case 7:
+		slide7AVX512P7(c)
+	case 8:
+		slide7AVX512P8(c)
+	}
+}
+
+//go:noinline
 func callSlideSumsAVX2(rows int, c *slideCall) {
 	switch rows {
 	case 1:
@@ -1384,6 +1416,36 @@ func slide5AVX512P7(c *slideCall)
 
 //go:noescape
 func slide5AVX512P8(c *slideCall)
+
+//go:noescape
+func slide7AVX2P3(c *slideCall)
+
+//go:noescape
+func slide7AVX2P4(c *slideCall)
+
+//go:noescape
+func slide7AVX2P5(c *slideCall)
+
+//go:noescape
+func slide7AVX2P6(c *slideCall)
+
+//go:noescape
+func slide7AVX512P3(c *slideCall)
+
+//go:noescape
+func slide7AVX512P4(c *slideCall)
+
+//go:noescape
+func slide7AVX512P5(c *slideCall)
+
+//go:noescape
+func slide7AVX512P6(c *slideCall)
+
+//go:noescape
+func slide7AVX512P7(c *slideCall)
+
+//go:noescape
+func slide7AVX512P8(c *slideCall)
 
 //go:noescape
 func slideSumsAVX2R1(c *slideCall)

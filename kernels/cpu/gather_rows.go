@@ -1,0 +1,67 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// gatherRows copies rows of x of so many bytes to y, one after the other; rows that are dropped become zeros. Positions
+// are within x. Short rows are copied in two pieces, the second of which may overlap the first: a call for each would
+// take longer than its memory.
+func gatherRows(y, x []byte, at []int64, row int) {
+	switch {
+	case row >= 128 || row < 4:
+		for i, p := range at {
+			dst := y[i*row : (i+1)*row]
+			if p == dropped {
+				clear(dst)
+				continue
+			}
+			copy(dst, x[int(p)*row:int(p)*row+row])
+		}
+	case row > 64:
+		gatherPieces(y, x, at, row)
+	case row >= 32:
+		gatherEnds[words4](y, x, at, row)
+	case row >= 16:
+		gatherEnds[words2](y, x, at, row)
+	case row >= 8:
+		gatherEnds[uint64](y, x, at, row)
+	default:
+		gatherEnds[uint32](y, x, at, row)
+	}
+}
+
+// gatherEnds is gatherRows for rows of one to two pieces of a T.
+func gatherEnds[T any](y, x []byte, at []int64, row int) {
+	var piece T
+	last := row - int(unsafe.Sizeof(piece))
+	to, from := unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(unsafe.SliceData(x))
+	for i, p := range at {
+		d, s := i*row, int(p)*row
+		if p == dropped {
+			clear(plan.BytesAt(unsafe.Add(to, d), row))
+			continue
+		}
+		head, tail := *(*T)(unsafe.Add(from, s)), *(*T)(unsafe.Add(from, s+last))
+		*(*T)(unsafe.Add(to, d)), *(*T)(unsafe.Add(to, d+last)) = head, tail
+	}
+}
+
+// gatherPieces is gatherRows for rows of two to four pieces of 32 bytes.
+func gatherPieces(y, x []byte, at []int64, row int) {
+	last := row - 32
+	to, from := unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(unsafe.SliceData(x))
+	for i, p := range at {
+		d, s := i*row, int(p)*row
+		if p == dropped {
+			clear(plan.BytesAt(unsafe.Add(to, d), row))
+			continue
+		}
+		for k := 0; k < last; k += 32 {
+			*(*words4)(unsafe.Add(to, d+k)) = *(*words4)(unsafe.Add(from, s+k))
+		}
+		*(*words4)(unsafe.Add(to, d+last)) = *(*words4)(unsafe.Add(from, s+last))
+	}
+}

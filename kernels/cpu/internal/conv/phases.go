@@ -1,0 +1,111 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// With strides, an input gradient is one convolution for each residue of the position, a phase. All phases read the
+// same dy, and their results lie between each other in the same cache lines. So where their kernels fit into the cache
+// together, a block of rows goes through all phases before the next block.
+
+const phaseBytes = 128 << 10 // of the kernels of the phases that go together
+
+// phases are the convolutions of the phases along height and width.
+type phases[T Float] struct {
+	list   []correlation[T]
+	blocks int // of the rows of an image
+}
+
+var (
+	phases32 pool.Recycler[phases[float32]]
+	phases64 pool.Recycler[phases[float64]]
+)
+
+func getPhases[T Float]() *phases[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*phases[T])(unsafe.Pointer(phases32.Get()))
+	}
+	return (*phases[T])(unsafe.Pointer(phases64.Get()))
+}
+
+func putPhases[T Float](p *phases[T]) {
+	all := p.list[:cap(p.list)]
+	for i := range all {
+		c := &all[i]
+		c.x, c.y, c.w = nil, nil, nil // let go of the caller's memory
+	}
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		phases32.Put((*phases[float32])(unsafe.Pointer(p)))
+		return
+	}
+	phases64.Put((*phases[float64])(unsafe.Pointer(p)))
+}
+
+// together reports whether all phases go block by block.
+func (s *Shape) together() bool {
+	width := micro.PanelWidth[float32]()
+	kernel := 4 * volume(s.Kernel) * s.OutChannels * ceil(s.InChannels/s.Groups, width) * width
+	return s.Strides[1]*s.Strides[2] > 1 && kernel <= phaseBytes
+}
+
+// add puts a copy of a phase into the list, with spans of its own.
+func (p *phases[T]) add(c *correlation[T]) {
+	n := len(p.list)
+	if n < cap(p.list) {
+		p.list = p.list[:n+1]
+	} else {
+		p.list = append(p.list, correlation[T]{})
+	}
+	to := &p.list[n]
+	spans, runs := to.spans, to.runs
+	*to = *c
+	to.spans, to.runs = spans, runs
+}
+
+// run computes the phases.
+func (p *phases[T]) run(workers *pool.Pool) {
+	chunks, rows, row, flops, images := 0, 0, 0, 0, 0
+	for i := range p.list {
+		c := &p.list[i]
+		c.cut()
+		if i == 0 || c.images < images {
+			images = c.images
+		}
+	}
+	for i := range p.list {
+		c := &p.list[i]
+		c.images = images
+		chunks = ceil(c.batch, images) * c.axes[0].out
+		rows = max(rows, c.axes[1].out)
+		row = max(row, images*c.axes[2].in*c.in)
+		row += images * c.axes[2].out * c.out
+		flops += 2 * images * c.axes[2].out * c.out * c.inGroup * c.axes[0].taps * c.axes[1].taps * c.axes[2].taps
+	}
+	var zero T
+	if chunks == 0 || rows == 0 {
+		return
+	}
+	fits := max(blockBytes/max(row*int(unsafe.Sizeof(zero)), 1), 1)
+	few := ceil(rows, min(ceil(wantChunks, chunks), max(rows*flops/chunkFlops, 1), rows))
+	p.blocks = ceil(rows, min(fits, few))
+	workers.Parallel(chunks*p.blocks, max(chunkFlops/2/max(rows*flops/p.blocks, 1), 1), p)
+}
+
+// Run computes chunks: rows of one plane of one image, or of several images, in all phases.
+func (p *phases[T]) Run(worker, lo, hi int) {
+	for chunk := lo; chunk < hi; chunk++ {
+		block, image := chunk%p.blocks, chunk/p.blocks
+		for i := range p.list {
+			c := &p.list[i]
+			first, end := block*c.axes[1].out/p.blocks, (block+1)*c.axes[1].out/p.blocks
+			if first < end && c.axes[2].out > 0 && c.out > 0 {
+				c.compute(worker, image, first, end)
+			}
+		}
+	}
+}
