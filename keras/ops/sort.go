@@ -24,7 +24,7 @@ func partitioned(x *Tensor, axis int, kth ...int) (values, positions *Tensor) {
 	a := ir.SortAttrs{Axis: x.Axis(axis)}
 	if n := x.Dim(a.Axis); dim.Known(n) {
 		for _, k := range kth {
-			if k < 0 {
+			if k < 0 { //dim:known
 				k += n //dim:known
 			}
 			a.Kth = append(a.Kth, k)

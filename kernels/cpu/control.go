@@ -52,9 +52,9 @@ func bind(to []*plan.Storage, from []*plan.Operand) {
 	}
 }
 
-// bindConstants is bind for operands that stay the same while the sub-program runs again and again. Those that are whole
-// inputs of the program which no output replaces, or conversions of such, bring their buffers with them: what products
-// keep with those (weights.go) serves all the runs.
+// bindConstants is bind for operands that stay the same while the sub-program runs again and again. Those that are
+// whole inputs of the program which no output replaces, or conversions of such, bring their buffers with them: what
+// products keep with those (weights.go) serves all the runs.
 func (b *build) bindConstants(to []*plan.Storage, from []*plan.Operand) {
 	for i, o := range from {
 		to[i].Ptr, to[i].Whose = o.Ptr(), nil

@@ -90,17 +90,7 @@ func buildHalfImages(b *build) (func(), error) {
 		}, nil
 	}
 	rt.need(4 * memory)
-	own := make(chan [2]*conv.Winograd, rt.pool.Size()) // one for each worker
-	for range cap(own) {
-		var tiles [2]*conv.Winograd
-		for i, w := range h.tiles {
-			if w != nil {
-				c := *w
-				tiles[i] = &c
-			}
-		}
-		own <- tiles
-	}
+	own := h.tilesOfEach(rt.pool.Size())
 	loop := rt.parallel(tasks, 1, func(w *worker, lo, hi int) {
 		tiles := <-own
 		for i := lo; i < hi; i++ {
@@ -113,6 +103,22 @@ func buildHalfImages(b *build) (func(), error) {
 		loop()
 		h.weights = nil
 	}, nil
+}
+
+// tilesOfEach returns tiles for each of so many workers.
+func (h *halfImages) tilesOfEach(workers int) chan [2]*conv.Winograd {
+	own := make(chan [2]*conv.Winograd, workers)
+	for range workers {
+		var tiles [2]*conv.Winograd
+		for i, w := range h.tiles {
+			if w != nil {
+				c := *w
+				tiles[i] = &c
+			}
+		}
+		own <- tiles
+	}
+	return own
 }
 
 // readKernel returns what brings the kernel into the form that the tasks read: Winograd's where the program only
