@@ -1,17 +1,18 @@
 package conv
 
 import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// ForwardScratch returns the number of elements of scratch memory that Forward needs.
+// ForwardScratch returns the number of elements of scratch memory that Forward, ForwardPacked and AddForward need.
 func ForwardScratch[T Float](s *Shape, workers int) int {
 	n := s.checked()
 	if n.pointwise() {
 		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
-		return gemm.ScratchSize(&a, workers)
+		size := productScratch(a, workers)
+		a.Accumulate = true
+		return max(size, productScratch(a, workers))
 	}
 	if n.unfolds() {
 		return unfoldedScratch[T](&n, workers)

@@ -56,3 +56,10 @@ func AddForward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool,
 
 // runProduct runs a matrix product; the arguments are copied, so that they stay on the caller's stack.
 func runProduct[T Float](p *pool.Pool, a gemm.Args[T], scratch []T) { gemm.Run(p, &a, scratch) }
+
+// productScratch is the scratch memory of a matrix product, with B in panels or not.
+func productScratch[T Float](a gemm.Args[T], workers int) int {
+	size := gemm.ScratchSize(&a, workers)
+	a.Packed = true
+	return max(size, gemm.ScratchSize(&a, workers))
+}

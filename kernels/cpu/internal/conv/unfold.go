@@ -66,7 +66,7 @@ func unfoldedScratch[T Float](s *Shape, workers int) int {
 	size, images := 0, s.unfoldedImages()
 	for _, n := range [...]int{images, s.Batch % images} {
 		a := unfoldedProduct[T](s, n, nil, nil, nil, false, nil)
-		size = max(size, s.unfoldedSize(n)+gemm.ScratchSize(&a, workers))
+		size = max(size, s.unfoldedSize(n)+productScratch(a, workers))
 	}
 	return size
 }

@@ -129,13 +129,17 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	return c, blockA, panel, rows
 }
 
-// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size.
+// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size, with B in panels or not.
 func HalfScratch(a *HalfArgs, workers int) int {
 	n := a.normal()
-	swapped := n.swap()
 	p := newHalfPlan(&n, workers)
-	p.swapped = swapped
-	return p.scratch(&n, workers)
+	size := p.scratch(&n, workers)
+	if n.swap() {
+		p = newHalfPlan(&n, workers)
+		p.swapped = true
+		size = max(size, p.scratch(&n, workers))
+	}
+	return size
 }
 
 // scratch is the number of float32 that the workers need.
