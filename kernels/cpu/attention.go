@@ -158,7 +158,9 @@ func productScratch[T block.Float](h *heads) int {
 		p := productsOf[T](h, last-first, h.visible(last))
 		for _, p := range [...]*product[T]{&p.scores, &p.values, &p.upstream, &p.dv, &p.dk, &p.dq} {
 			a := p.args()
-			size = max(size, gemm.ScratchSize(&a, 1))
+			for _, a.Accumulate = range [...]bool{false, true} { // the gradients of keys and values do, but for the first block
+				size = max(size, gemm.ScratchSize(&a, 1))
+			}
 		}
 	}
 	return size

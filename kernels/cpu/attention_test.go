@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -72,6 +74,30 @@ func TestAttentionInBlocks(t *testing.T) {
 		got, want := runOnce(t, p, inputs, false), runOnce(t, parts, inputs, false)
 		for i := range got {
 			require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
+		}
+	}
+}
+
+// TestAttentionScratch: the gradients of keys and values are added to those of the blocks before, which may need more
+// memory than the first block.
+func TestAttentionScratch(t *testing.T) {
+	testAttentionScratch[float32](t)
+	testAttentionScratch[float64](t)
+}
+
+func testAttentionScratch[T block.Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 36))
+	for range 500 {
+		h := &heads{queries: 1 + r.IntN(4000), keys: 16 << r.IntN(6), heads: 1 + r.IntN(3), depth: 1 + r.IntN(130), width: 1 + r.IntN(130)}
+		h.rows = min(max(scoreBlock/h.keys, 16), h.queries)
+		size := productScratch[T](h)
+		for first := 0; first < h.queries; first += h.rows {
+			p := productsOf[T](h, min(h.rows, h.queries-first), h.keys)
+			for _, p := range [...]*product[T]{&p.dv, &p.dk} {
+				p.accumulate = first+h.rows < h.queries
+				a := p.args()
+				require.GreaterOrEqual(t, size, gemm.ScratchSize(&a, 1), "%+v", a)
+			}
 		}
 	}
 }
