@@ -42,20 +42,15 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	var sums [edgeRows * 4]T
 	var c call
 	fill(&c, t)
-	c.flags, c.bias = c.flags&flagContinue, nil
+	c.flags, c.bias = 0, nil
 	c.cRow = l * int(unsafe.Sizeof(sums[0]))
 	for line := range max(t.Lines, 1) {
 		for row := 0; row < t.Rows; row += edgeRows {
 			rows := min(edgeRows, t.Rows-row)
 			c.a, c.b, c.c = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow]), unsafe.Pointer(&t.B[line*t.BLine+whole]), unsafe.Pointer(&sums[0])
+			dispatch(k.Family, 1, false, rows, &c)
 			u := *t
 			u.C = t.C[line*t.CLine:]
-			if t.Continue {
-				for r := range rows {
-					copy(sums[r*l:(r+1)*l], u.C[(row+r)*t.CRow+whole:][:cols-whole])
-				}
-			}
-			dispatch(k.Family, 1, false, rows, &c)
 			for r := range rows {
 				for i := whole; i < cols; i++ {
 					u.put(row+r, i, sums[r*l+i-whole])
