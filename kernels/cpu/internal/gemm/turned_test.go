@@ -48,6 +48,8 @@ func testTurned[T Float](t *testing.T, p *pool.Pool) {
 			a.M, a.K, a.N, gap = 512, 300+rng.IntN(600), narrowPackCols+rng.IntN(100), 0
 		case narrow && i%8 == 4: // several blocks, and not whole vectors
 			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), 14+rng.IntN(5)
+		case i%8 == 2: // a large A for one or two columns, whose sums are not cut
+			a.M, a.K, a.N = 800+rng.IntN(200), 700+rng.IntN(100), 1+i/8%2
 		}
 		fill(rng, a, gap, !narrow && rng.IntN(2) == 0)
 		n := a.normal()
