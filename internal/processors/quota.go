@@ -1,6 +1,7 @@
 package processors
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,24 +12,27 @@ import (
 var root = "/"
 
 // quotaSharers is how many of n processes, this one among them, have one quota of processors, as in a container: of
-// those that it bounds the ones that run this program, n at most. It is 1 where there is no quota, or one of this
-// process's own.
+// those that it bounds, also in groups below, the ones that run this program, n at most. It is 1 where there is no
+// quota, or one of this process's own.
 func quotaSharers(n int) int {
 	own, err := os.Readlink(filepath.Join(root, "proc/self/exe"))
 	folder := bounded()
 	if err != nil || folder == "" {
 		return 1
 	}
-	list, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
-	if err != nil {
-		return 1
-	}
 	count := 0
-	for id := range strings.FieldsSeq(string(list)) {
-		if program, err := os.Readlink(filepath.Join(root, "proc", id, "exe")); err == nil && program == own {
-			count++
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.Name() != "cgroup.procs" {
+			return nil // what cannot be read counts for nobody
 		}
-	}
+		list, _ := os.ReadFile(path)
+		for id := range strings.FieldsSeq(string(list)) {
+			if program, err := os.Readlink(filepath.Join(root, "proc", id, "exe")); err == nil && program == own {
+				count++
+			}
+		}
+		return nil
+	})
 	return max(min(count, n), 1)
 }
 

@@ -53,6 +53,7 @@ func TestShareOfQuota(t *testing.T) {
 		"no quota":           {"0::/\n", map[string]string{"cpu.max": "max 100000\n", "cgroup.procs": four}, 8},
 		"group":              {"0::/a/b\n", map[string]string{"a/b/cpu.max": "800000 100000\n", "a/b/cgroup.procs": four, "a/cpu.max": "max 100000\n"}, 2},
 		"group above":        {"0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "800000 100000\n", "a/cgroup.procs": four}, 2},
+		"groups below":       {"0::/a/b\n", map[string]string{"a/cpu.max": "800000 100000\n", "a/cgroup.procs": "", "a/b/cgroup.procs": alone, "a/c/d/cgroup.procs": "0\n1\n"}, 4},
 		"paths of the host":  {"0::/docker/1f\n", map[string]string{"cpu.max": "800000 100000\n", "cgroup.procs": four}, 2},
 		"version 1":          {"9:memory:/m\n4:cpu,cpuacct:/c\n", map[string]string{"cpu,cpuacct/c/cpu.cfs_quota_us": "800000\n", "cpu,cpuacct/c/cpu.cfs_period_us": "100000\n", "cpu,cpuacct/c/cgroup.procs": four}, 2},
 		"version 1 no quota": {"1:cpu:/\n", map[string]string{"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n", "cpu/cgroup.procs": four}, 8},
