@@ -72,8 +72,9 @@ func gradients(c *call, view int, rng *rand.Rand) (out outcome) {
 }
 
 // TestGradients compares the gradients of recorded calls with those of PyTorch, and with those of inputs that are views
-// of other arrays. Calls in which PyTorch differs from JAX are not recorded: both sides of a tie, NaN as if it were on
-// the side that counts, float64 by way of float32, its own rules of shapes. RANDOM_GRADIENTS is another file of calls.
+// of other arrays. Recorded are calls on which ours agreed with PyTorch's when they were drawn, so this test finds what
+// changes. Where they did not, PyTorch has rules of its own: both sides of a tie, NaN as if it were on the side that
+// counts, float64 by way of float32, shapes. RANDOM_GRADIENTS is another file of calls.
 func TestGradients(t *testing.T) {
 	file := "testdata/gradients.json.gz"
 	if other := os.Getenv("RANDOM_GRADIENTS"); other != "" {

@@ -197,7 +197,7 @@ func (m *Machine) decide(now time.Duration) {
 func (m *Machine) unheard(now time.Duration, removed []int) bool {
 	return !slices.ContainsFunc(m.view.Members, func(member Member) bool {
 		p := &m.peers[member.Task]
-		silent := p.down || member.Task != m.config.Task && now-p.heard >= m.config.Deadline
+		silent := p.down || now-p.heard >= m.config.Deadline
 		return !slices.Contains(removed, member.Task) && !silent && (p.state == nil || p.state.Incarnation == member.Incarnation)
 	})
 }
