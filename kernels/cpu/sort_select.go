@@ -117,7 +117,7 @@ func (l *sortedLine) selectWide(pairs []uint64, k int) {
 }
 
 // selectPairs brings the k-th of the pairs, whose keys have so many digits of eight bits, to its place, with those
-// before it in front.
+// before it in front, of which equal ones keep their order.
 func selectPairs(pairs, spare []uint64, k, digits int) {
 	switch last := len(pairs) - 1; k {
 	case 0:
@@ -135,7 +135,9 @@ func selectPairs(pairs, spare []uint64, k, digits int) {
 				most = i
 			}
 		}
-		pairs[last], pairs[most] = pairs[most], pairs[last]
+		pair := pairs[most]
+		copy(pairs[most:], pairs[most+1:])
+		pairs[last] = pair
 	default:
 		lo, hi := divide(pairs, spare, k, digits, 0)
 		slices.Sort(pairs[lo:hi])

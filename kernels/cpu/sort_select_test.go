@@ -72,6 +72,30 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
+// The first of equal elements come first, also where the k-th of 64 bits is the last one with its upper half.
+func TestFirstOfEqualHalves(t *testing.T) {
+	const n, k = 600, 200
+	for _, d := range []ir.DType{ir.Int64, ir.Float64} {
+		x := make([]float64, n)
+		for i := range x {
+			if x[i] = -float64(i) * (1 << 40); i%3 == 0 {
+				x[i] = 1<<40 + 1
+			}
+		}
+		x[n/2]-- // the k-th
+		v, err := reference.New(d, ir.Shape{n}, x...)
+		require.NoError(t, err)
+		p := ir.New("first")
+		out, err := p.Add("", ir.TopK, ir.TopKAttrs{K: k}, p.AddInput("x", v.Type))
+		require.NoError(t, err)
+		p.AddOutput("values", out[0])
+		p.AddOutput("positions", out[1])
+		want, err := reference.Run(p, []reference.Value{v})
+		require.NoError(t, err)
+		require.Equal(t, want[1].I, runOnce(t, p, []reference.Value{v}, false)[1].I, "%v", d)
+	}
+}
+
 // requireParted checks positions between the places kth, where they are those of the sorted line.
 func requireParted(t *testing.T, kth []int, got, sorted []int64, name string) {
 	begin := 0
