@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
@@ -53,7 +54,7 @@ func (e *session) LaunchInTurns(ctx context.Context, sessions []kernels.Session,
 	}
 	for i, s := range sessions {
 		own, ok := s.(*session)
-		if !ok || own.turns == 0 || own.turns != e.turns || own.rt.profiling {
+		if !ok || own.turns == 0 || own.turns != e.turns {
 			return false
 		}
 		if _, ok := launches[i].Communicator.(progresser); !ok && own.meets {
@@ -78,6 +79,10 @@ func (e *session) LaunchInTurns(ctx context.Context, sessions []kernels.Session,
 			own.mu.Unlock()
 		}
 	}()
+	if slices.ContainsFunc(sessions, func(s kernels.Session) bool { return s.(*session).rt.profiling }) {
+		completed = true // by others
+		return false
+	}
 	for i, s := range sessions {
 		own := s.(*session)
 		own.turn = 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -41,8 +42,10 @@ func newTurning(t *testing.T, p *ir.Program, replicas int) *turning {
 	return s
 }
 
-func (s *turning) run() bool {
-	return s.sessions[0].(kernels.TurnTaker).LaunchInTurns(context.Background(), s.sessions, s.launches, s.errs)
+func (s *turning) run() bool { return s.runUnder(context.Background()) }
+
+func (s *turning) runUnder(ctx context.Context) bool {
+	return s.sessions[0].(kernels.TurnTaker).LaunchInTurns(ctx, s.sessions, s.launches, s.errs)
 }
 
 // apart runs the replicas by a goroutine each.
@@ -127,6 +130,24 @@ func TestTurnsEndWithAnError(t *testing.T) {
 	require.ErrorContains(t, s.errs[1], "closed")
 }
 
+// The first failure stays in the queues, and nothing runs until somebody has heard of it.
+func TestTurnsFailTheirQueues(t *testing.T) {
+	defer cpu.InTurns()()
+	s := newTurning(t, chained(2, 1), 2)
+	for i := range s.launches {
+		var err error
+		s.launches[i].Queue, err = cpu.Backend{}.NewQueue(device)
+		require.NoError(t, err)
+	}
+	s.sessions[1].Close()
+	require.True(t, s.run())
+	require.False(t, s.run(), "queues that have failed")
+	for _, l := range s.launches {
+		require.ErrorContains(t, l.Queue.Wait(t.Context()), "closed")
+	}
+	require.True(t, s.run())
+}
+
 // A panic lets go of the sessions.
 func TestTurnsEndWithAPanic(t *testing.T) {
 	defer cpu.InTurns()()
@@ -162,7 +183,21 @@ func TestWhatTakesNoTurns(t *testing.T) {
 	for name, p := range map[string]*ir.Program{"large": large.p, "gathers": gathers.p, "many sums": chained(2, 17)} {
 		require.False(t, newTurning(t, p, 2).run(), name)
 	}
-	require.True(t, newTurning(t, small.p, 2).run())
+	watched := newTurning(t, small.p, 2)
+	require.True(t, watched.run())
+	watched.sessions[1].(cpu.Profiler).Profiling(true)
+	require.False(t, watched.run(), "a replica whose steps are timed")
+	watched.sessions[1].(cpu.Profiler).Profiling(false)
+	ctx, slot := tracing.Context(cpu.Measurable(t.Context()))
+	require.True(t, watched.runUnder(ctx))
+	measurement := start(t, ctx)
+	require.False(t, watched.runUnder(ctx), "a run that is measured")
+	measurement.Stop()
+	recorder, err := slot.Start(1)
+	require.NoError(t, err)
+	require.False(t, watched.runUnder(ctx), "a run that is traced")
+	recorder.Stop()
+	require.True(t, watched.runUnder(ctx))
 	mixed := newTurning(t, small.p, 2)
 	mixed.sessions[1] = newTurning(t, chained(2, 1), 2).sessions[1]
 	require.False(t, mixed.run(), "sessions of different programs")
