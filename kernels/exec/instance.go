@@ -206,8 +206,7 @@ func (inst *Instance) launchOf(i int) (kernels.Session, kernels.Launch) {
 
 // inTurns runs the replicas on this goroutine, if they can and do better so.
 func (inst *Instance) inTurns() bool {
-	first, ok := inst.replicas[0].session.(kernels.TurnTaker)
-	if !ok || inst.remote {
+	if inst.remote {
 		return false
 	}
 	inst.sessions, inst.launches = inst.sessions[:0], inst.launches[:0]
@@ -215,7 +214,8 @@ func (inst *Instance) inTurns() bool {
 		session, l := inst.launchOf(i)
 		inst.sessions, inst.launches = append(inst.sessions, session), append(inst.launches, l)
 	}
-	done := first.LaunchInTurns(inst.ctx, inst.sessions, inst.launches, inst.errs)
+	first, ok := inst.sessions[0].(kernels.TurnTaker)
+	done := ok && first.LaunchInTurns(inst.ctx, inst.sessions, inst.launches, inst.errs)
 	clear(inst.launches)
 	return done
 }
