@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -88,6 +89,25 @@ func TestIntegerProducts(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want[0].I, got[0].I, p.Name)
 			}
+		}
+	}
+}
+
+// Running sums begin with 0 on every path: that of -0 is 0.
+func TestRunningSumsOfNegativeZero(t *testing.T) {
+	for _, shape := range []ir.Shape{{3}, {3, 2}, {3, 40}} {
+		zeros := make([]float64, shape.Size())
+		for i := range zeros {
+			zeros[i] = math.Copysign(0, -1)
+		}
+		x, err := reference.New(ir.Float32, shape, zeros...)
+		require.NoError(t, err)
+		p := ir.New("running")
+		out, err := p.Add("", ir.Cumulative, ir.CumulativeAttrs{Kind: ir.Sum}, p.AddInput("x", x.Type))
+		require.NoError(t, err)
+		p.AddOutput("y", out[0])
+		for _, v := range runOnce(t, p, []reference.Value{x}, false)[0].F {
+			require.False(t, math.Signbit(v), "%v", shape)
 		}
 	}
 }
