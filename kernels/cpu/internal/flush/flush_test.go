@@ -72,6 +72,7 @@ func TestModeStays(t *testing.T) {
 							t.Error("a resting goroutine has a mode")
 						}
 						rest.End()
+						runtime.Gosched() // it stays where it is now
 					}
 				}()
 			}
