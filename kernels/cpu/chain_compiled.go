@@ -157,7 +157,7 @@ func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 		return jit.NotInt
 	case op == ir.ShiftLeft:
 		return jit.ShiftLeft
-	case signed || t == ir.Int32:
+	case signed:
 		if f := signedIntegers[op]; f != 0 {
 			return f
 		}

@@ -59,7 +59,7 @@ func elementwiseCases(joined bool, length func(d ir.DType) int) (list []elementw
 					add(op, d, ir.ConvertAttrs{DType: to}, " to "+to.String(), d)
 				}
 			case op == ir.Compare:
-				for _, dir := range []ir.Direction{ir.Eq, ir.Lt, ir.Ge} {
+				for _, dir := range []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge} {
 					add(op, d, ir.CompareAttrs{Direction: dir}, " "+string(dir), d, d)
 				}
 			case op == ir.Select:
@@ -108,7 +108,11 @@ var elementwiseSeed = flag.Uint64("elementwise", 13, "draws the numbers of TestE
 func TestElementwiseTypes(t *testing.T) {
 	for _, joined := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(11, *elementwiseSeed))
-		cases := elementwiseCases(joined, func(ir.DType) int { return []int{1 + r.IntN(40), 60 + r.IntN(200), 1000 + r.IntN(1500)}[r.IntN(3)] })
+		least := 1
+		if joined {
+			least = 32 // from which on units run as code
+		}
+		cases := elementwiseCases(joined, func(ir.DType) int { return []int{least + r.IntN(40), 60 + r.IntN(200), 1000 + r.IntN(1500)}[r.IntN(3)] })
 		require.Greater(t, len(cases), 500)
 		for _, c := range cases {
 			inputs := c.draw(t, r, !joined)

@@ -151,10 +151,7 @@ func (c *compiler) clamped(to ir.DType, r, a int) {
 // narrowAVX2 is narrow.
 func (c *compiler) narrowAVX2(s *Step, a int) {
 	t := c.temporary()
-	if a = c.widenedAVX2(s, a); s.From == ir.Bool {
-		c.convertAVX2(s, t, a)
-		a = t
-	}
+	a = c.widenedAVX2(s, a)
 	switch {
 	case s.To == ir.Float32: // of 64 bits
 		c.op(map0F|with66|0x5a, t, 0, a)

@@ -148,10 +148,7 @@ func (c *compiler) narrowOdd(s *Step, a int) {
 // bytes.
 func (c *compiler) narrow(s *Step, a int) {
 	t, to := c.temporary(), c.elements
-	if a = c.widened(s, a); s.From == ir.Bool {
-		c.convert(s, t, a)
-		a = t
-	}
+	a = c.widened(s, a)
 	if s.To == ir.Float32 { // of 64 bits
 		switch {
 		case s.From.IsFloat():
