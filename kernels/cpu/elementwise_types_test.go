@@ -90,13 +90,15 @@ func drawElement(r *rand.Rand, d ir.DType) float64 {
 	if d.IsSigned() {
 		least, most = -math.Ldexp(1, min(bits-1, 53)), math.Ldexp(1, min(bits-1, 53))-1
 	}
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		return []float64{least, most, 0, 1, max(least, -1)}[r.IntN(5)]
 	case 1:
 		return float64(r.IntN(2 * bits))
 	case 2:
 		return max(least, float64(-r.IntN(2*bits)))
+	case 3: // which differ in the lowest byte
+		return min(float64(r.IntN(256)), most)
 	}
 	return math.Floor(least + r.Float64()*(most-least))
 }
