@@ -198,6 +198,23 @@ func requireNear64(t *testing.T, want, got float64, format string, args ...any) 
 	t.Errorf(format+": %v, not %v", append(args, got, want)...)
 }
 
+// A large exponent shows what the logarithm of a base near 1 has lost.
+func TestLargePowersOfDoubles(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 7))
+		const n = 3000
+		base, exponent, got := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range base {
+			base[i] = 0.7 + 0.75*r.Float64()
+			exponent[i] = (650 + 50*r.Float64()) / math.Log(base[i])
+		}
+		Pow(got, base, exponent)
+		for i, x := range base {
+			require.LessOrEqual(t, ulps64(got[i], bigExp(bigMul(bigOf(exponent[i]), bigLog(bigOf(x))))), 2.0, "Pow(%v, %v) = %v", x, exponent[i], got[i])
+		}
+	})
+}
+
 // TestPairsOfDoubles compares functions of two float64 with series of many digits.
 func TestPairsOfDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
