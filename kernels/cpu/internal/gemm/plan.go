@@ -94,13 +94,13 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	switch {
 	case a.Packed:
 		p.source = inPlace
-	case !a.TransB && (a.M < a.packRows() || a.N <= width):
+	case !a.TransB && (a.M < a.packRows(workers) || a.N <= width):
 		p.source = inPlace
 		p.tail = a.N%width != 0
 		if p.tail && !one {
 			p.source, p.tail = local, false
 		}
-		p.streams = one && a.streams() && a.M <= streamMaxRows
+		p.streams = one && a.streams(workers) && a.M <= streamMaxRows
 	case one:
 		p.source = shared
 	default:
@@ -127,13 +127,13 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBytes }
 
 // packRows is the number of rows of A from which on packing B pays.
-func (a *Args[T]) packRows() int {
+func (a *Args[T]) packRows(workers int) int {
 	switch {
-	case a.K*a.N*int(sizeOf[T]()) > packBytes && a.conflictsB():
+	case a.K*a.N*int(sizeOf[T]()) > packBytes && workers <= 1 && a.conflictsB():
 		return packMuchRows
 	case a.K*a.N*int(sizeOf[T]()) > packBytes:
 		return packMoreRows
-	case a.streams() && a.Batch == [2]int{1, 1}:
+	case a.streams(workers) && a.Batch == [2]int{1, 1}:
 		return packNextRows
 	}
 	return packMinRows

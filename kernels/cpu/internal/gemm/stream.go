@@ -20,9 +20,10 @@ const (
 	streamAhead   = 2       // panels from what is read to what is fetched
 )
 
-// streams reports whether B, if it is read in place, comes through memory.
-func (a *Args[T]) streams() bool {
-	return !a.Packed && !a.TransB && !a.Accumulate && a.M >= streamMinRows && a.N >= micro.PanelWidth[T]() && a.K*a.N*int(sizeOf[T]()) > streamMinSize
+// streams reports whether B, if it is read in place, comes through memory. Several workers keep to the chunks of other
+// products: weights that one of them has in its cache, for the update too, must not go to another.
+func (a *Args[T]) streams(workers int) bool {
+	return workers <= 1 && !a.Packed && !a.TransB && !a.Accumulate && a.M >= streamMinRows && a.N >= micro.PanelWidth[T]() && a.K*a.N*int(sizeOf[T]()) > streamMinSize
 }
 
 // streamParts is the number of parts in which a block of so many products is added. The lower tiles of other families
