@@ -121,9 +121,16 @@ func testPlace(t *testing.T, way data.LoaderOption) {
 	}
 	require.Equal(t, 12, empty+placed)
 	require.LessOrEqual(t, empty, 4, "two buffers, each for whole batches and a shorter one")
-	pass := data.Arrays(x, nil).Loader(1, false, 0, way, data.Place(func(*data.Batch) { panic("no place") })).Start(t.Context(), 0)
+	places := 0
+	pass := data.Arrays(x, nil).Loader(1, false, 0, way, data.Place(func(*data.Batch) {
+		places++
+		panic("no place")
+	})).Start(t.Context(), 0)
 	defer pass.Close()
-	require.Panics(t, func() { _, _ = pass.Next() })
+	for range 2 {
+		require.Panics(t, func() { _, _ = pass.Next() })
+	}
+	require.Equal(t, 1, places, "nothing is filled after a panic")
 }
 
 // Prepare sees each batch once, filled, before the consumer does; its panic comes to the consumer.

@@ -60,7 +60,7 @@ func (j *chaos) networkFault(network *namespaces.Network, kind string, elastic b
 			time.Sleep(time.Duration(j.rng.IntN(400)) * time.Millisecond)
 		}
 	case "half frozen":
-		j.halfFrozen(before, false, networkDeadline)
+		j.frozen(j.half(), before, false, networkDeadline)
 	default:
 		j.signal(i, syscall.SIGKILL)
 		j.again(i)

@@ -1,14 +1,13 @@
 package randomnets
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -42,13 +41,7 @@ type run struct {
 
 func readNetworks(t *testing.T, file string) []network {
 	t.Helper()
-	f, err := os.Open(file)
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var all struct{ Networks []network }
-	require.NoError(t, json.NewDecoder(z).Decode(&all))
+	all := recorded.JSON[struct{ Networks []network }](t, file)
 	require.NotEmpty(t, all.Networks)
 	return all.Networks
 }

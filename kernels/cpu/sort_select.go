@@ -79,13 +79,11 @@ func (l *sortedLine) filterFirst(k int) {
 	selectPairs(l.pairs[:have], l.spare, k-1, l.digits())
 }
 
-// partition brings the elements at the places kth, in order, where sorting would, with those before them in front.
+// partition brings the elements at the places kth, in strictly rising order, where sorting would, with those before
+// them in front.
 func (l *sortedLine) partition(kth []int) {
 	begin := 0
 	for _, k := range kth {
-		if k < begin {
-			continue
-		}
 		pairs, k := l.pairs[begin:], k-begin
 		if l.wide() {
 			l.selectWide(pairs, k)
