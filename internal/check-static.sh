@@ -49,7 +49,9 @@ END
 weigh() { # name, bound in kilobytes, what go build takes
 	local size name=$1 bound=$2
 	shift 2
-	CGO_ENABLED=0 go build -ldflags='-s -w' -o "$out/weighed" "$@"
+	# The paths of the sources and the state of the checkout are part of a binary: a checkout in a longer folder would weigh more.
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$out/weighed" "$@"
+	echo "$name weighs $(($(wc -c <"$out/weighed") / 1000)) kB stripped, bound $bound kB"
 	size=$(wc -c <"$out/weighed")
 	if [ "$size" -gt $((bound * 1000)) ]; then
 		echo "$name weighs $((size / 1000)) kB stripped; its bound is $bound kB (go tool nm -size and go build -ldflags=-dumpdep tell what is in it and why)" >&2
