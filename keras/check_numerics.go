@@ -10,6 +10,9 @@ import (
 // stepContext is the context for calling the model in a step of training or evaluation.
 func (m *Model) stepContext(r *distribute.Replica, training bool) *layers.Context {
 	c := m.context(r, training)
+	if m.compiled != nil && training {
+		c.Remat = m.compiled.config.Remat
+	}
 	if m.compiled != nil && m.compiled.config.CheckNumerics {
 		c.Inspect = func(result *ops.Tensor) *ops.Tensor {
 			return m.compiled.checkNumbers(result, "the layer's result")

@@ -36,6 +36,10 @@ type CompileConfig struct {
 	// Gradients of scaled losses are sometimes infinite on purpose and are not checked. It is
 	// tf.debugging.enable_check_numerics for one model. Files do not keep it.
 	CheckNumerics bool
+	// Remat, if it is not nil, lets training compute some layers twice, so that it needs less memory: what the gradient
+	// reads of them is computed again in place of being kept. The numbers are the same. It is keras.RematScope for one
+	// model; for a part of a layer see [ops.Remat]. Files do not keep it.
+	Remat *RematScope
 	// TrainStep replaces the default training step: see [Step]. nil is the method TrainStep of the value that NewModel
 	// was given, if it has one. Files do not keep it.
 	TrainStep StepFunc
@@ -97,6 +101,9 @@ func (m *Model) Compile(config CompileConfig) error {
 	defer m.training.Unlock()
 	if config.StepsPerExecution < 0 {
 		return fmt.Errorf("keras: Compile: StepsPerExecution is %d; expected 1 or more", config.StepsPerExecution)
+	}
+	if err := m.checkRemat(config.Remat); err != nil {
+		return fmt.Errorf("keras: Compile: %w", err)
 	}
 	config.StepsPerExecution = max(config.StepsPerExecution, 1)
 	if config.Optimizer == nil {

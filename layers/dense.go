@@ -211,7 +211,10 @@ func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
 	if err != nil {
 		ops.Fail(c.Graph(), err)
 	}
-	return f(x)
+	if !c.Remat.RecomputesActivations() {
+		return f(x)
+	}
+	return ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{f(xs[0])} }, x)[0]
 }
 
 // orDefault returns value, or the default for nil.

@@ -283,12 +283,16 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if compute == nil {
 		compute = func(in []*ops.Tensor) []*ops.Tensor { return l.Forward(c, in) }
 	}
+	segment := ops.BeginSegment(cast[0])
 	outputs := compute(cast)
 	if o, ok := l.(*Operation); ok && len(outputs) == 0 {
 		ops.Failf(c.Graph(), "%s gives no results for a tensor of shape %v; in a model an operation must give at least one", o.kind.name, inputs[0].Shape())
 	}
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
+	}
+	if c.Remat.Recomputes(Name(l), container != nil, outputs) {
+		segment.Remat()
 	}
 	outputs = c.LayerOutputs(b.Path(), outputs)
 	if c.Inspect != nil && container == nil {

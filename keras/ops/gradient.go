@@ -165,6 +165,7 @@ func (g *Graph) vjp(first int, targets, cotangents, sources []*Tensor) []*Tensor
 		}
 	}
 	for i := r.nodes - 1; i >= first; i-- {
+		r.enter(i)
 		r.step(i)
 	}
 	grads := make([]*Tensor, len(sources))
@@ -210,6 +211,7 @@ type reverse struct {
 	grads  map[ir.Value]*Tensor
 	wanted map[ir.Value]bool
 	onPath []bool // values that depend on a source
+	again  rematerialized
 
 	customDys map[*customRule][]*Tensor
 }
@@ -277,7 +279,7 @@ func (r *reverse) step(i int) {
 	if n.Scope != "" && r.g.parent == nil {
 		r.g.scope = []string{n.Scope}
 	}
-	grads := rule(&vjp{r: r, index: i, node: n, dys: dys})
+	grads := rule(&vjp{r: r, index: i, node: r.node(i), dys: dys})
 	r.g.scope = saved
 	for j, grad := range grads {
 		r.accumulate(n.Inputs[j], grad)

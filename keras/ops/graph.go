@@ -19,6 +19,7 @@ type Graph struct {
 	captured []capture           // of a body: outer tensors and the inputs that stand for them
 	results  []ir.Value          // of a body: its outputs
 	custom   map[int]*customRule // gradient rules of the nodes made by CustomGradient
+	segments []Segment           // that gradients compute again, in order and none within another
 	bodies   map[int]*Graph      // loop node -> graph its body was traced in
 	branches map[int][2]*branch  // Cond node -> its branches
 	branch   bool                // a branch of a Cond: only one of two runs

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// builder makes up a function of vectors of length 2 with loops, branches, custom gradients and gradients inside each
-// other.
+// builder makes up a function of vectors of length 2 with loops, branches, custom gradients, gradients and what they
+// compute again inside each other.
 type builder struct {
 	*rand.Rand
 	g *ops.Graph
@@ -36,7 +36,7 @@ func (b builder) last(pool tensors, depth int) *ops.Tensor {
 
 func (b builder) step(pool tensors, depth int) *ops.Tensor {
 	x, y := b.pick(pool), b.pick(pool)
-	kinds := 11
+	kinds := 12
 	if depth == 0 {
 		kinds = 7
 	}
@@ -60,6 +60,10 @@ func (b builder) step(pool tensors, depth int) *ops.Tensor {
 		return ops.Cond(ops.CompareScalar(ir.Gt, ops.Sum(x), limit),
 			func() tensors { return tensors{b.last(pool, depth-1)} }, func() tensors { return tensors{b.last(pool, depth-1)} })[0]
 	case 8:
+		return ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor {
+			return tensors{b.last(append(xs, pool...), depth-1)}
+		}, x, y)[0]
+	case 9:
 		return ops.Grad(ops.Sum(ops.Multiply(b.last(append(tensors{x}, pool...), depth-1), x)), x)[0]
 	}
 	return b.scan(pool, x, y, depth)

@@ -15,7 +15,7 @@ type pipeline struct {
 // pipelineFor returns the passes for programs of so many replicas. testdata/passes shows what each makes of small
 // programs; TestPasses compares.
 func pipelineFor(replicas int) pipeline {
-	hasKernel := func(op ir.Op) bool { return builders[op] != nil }
+	hasKernel := func(op ir.Op) bool { return builders[op] != nil || op == ir.Barrier } // see improve
 	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, Fold: foldScalar})
 	normal := []pass.Pass{pass.Decompose(hasKernel, hasHalfKernel), simplify, simplify} // the second time sees what the first uncovered
 	if replicas > 1 {
@@ -27,16 +27,20 @@ func pipelineFor(replicas int) pipeline {
 }
 
 // improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow. Of
-// whole programs, those that only predict may round convolutions differently.
+// whole programs, those that only predict may round convolutions differently. Barriers have done their work then.
 func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error) {
+	better := l.all
 	if plain {
-		return l.normal.Run(p)
+		better = l.normal
 	}
-	q, err := l.all.Run(p)
-	if err != nil || !whole || !onlyPredicts(q) {
-		return q, err
+	q, err := better.Run(p)
+	if err == nil && !plain && whole && onlyPredicts(q) {
+		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)
 	}
-	return pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)
+	if err != nil {
+		return nil, err
+	}
+	return pass.DropBarriers().Run(q)
 }
 
 // hasHalfKernel reports whether the node is computed on half precision as it is stored.

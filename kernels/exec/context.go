@@ -24,6 +24,8 @@ type Context struct {
 	// Inspect, if it is set, is given each result of a layer that is no model, and what it returns takes the result's
 	// place.
 	Inspect func(result *ops.Tensor) *ops.Tensor
+	// Remat, if it is set, says which layers are computed again for the gradient, in place of keeping their values.
+	Remat *ops.RematScope
 
 	// Staged is the model that is called with what its layers on the host have made of its inputs, within another
 	// model; nil for none.

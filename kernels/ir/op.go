@@ -135,6 +135,7 @@ const (
 	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	PackedDot                     // (x[... K], integers of four bits, two neighbours of a row [K N] in each int8, [scale, int8 zero, each [blocks N]]) -> [... N], Σ_k x[k]·(w[k] - zero)·scale
+	Barrier                       // (x, y) -> x, after y: what is computed from the result is another thing than what is computed from x, so that a value can be computed again in place of being kept
 	OptimizerUpdate               // (w, g, learning rate, step, slots..., or also gate, divisor) -> w, slots...; see OptimizerAttrs
 
 	// Collectives.
@@ -278,6 +279,7 @@ func init() {
 		Eliminate:                     {"eliminate", "", 2, 2, inferEliminate},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
 		PackedDot:                     {"packed_dot", "", 2, 4, inferPackedDot},
+		Barrier:                       {"barrier", "optimization_barrier", 2, 2, inferBarrier},
 		OptimizerUpdate:               {"optimizer_update", "", 4, -1, inferOptimizerUpdate},
 
 		AllReduce:           {"all_reduce", "all_reduce", 1, -1, inferAllReduce},

@@ -130,6 +130,7 @@ func init() {
 		Eliminate:                     {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
 		PackedDot:                     {rows: rowsOfPackedDot, flops: packedDotFLOPs},
+		Barrier:                       {Moves: true, rows: rowsAcross, InPlace: []int{0}},
 		OptimizerUpdate:               {rows: rowsAcross, InPlace: []int{0, 4, 5, 6, 7}},
 
 		AllReduce:           {MayFail: true, rows: rowsAcross, InPlaceEach: true},

@@ -213,6 +213,8 @@ func logicCases(s *suite) {
 			d.add(nil, d.normal(ir.Bool, shape...), d.specials(d.normal(dtype, shape...)), d.specials(d.normal(dtype, shape...)))
 			d = s.new(ir.Identity, "%v%v", dtype, shape)
 			d.add(nil, d.specials(d.normal(dtype, shape...)))
+			d = s.new(ir.Barrier, "%v%v", dtype, shape)
+			d.add(nil, d.specials(d.normal(dtype, shape...)), d.normal(ir.Float32, 3))
 		}
 	}
 }

@@ -202,6 +202,7 @@ func init() {
 		ir.SparseSoftmaxCrossEntropyGrad: (*call).crossEntropyGrad,
 		ir.Dropout:                       (*call).dropout,
 		ir.PackedDot:                     (*call).packedDot,
+		ir.Barrier:                       (*call).reshape,
 		ir.Attention:                     (*call).attention,
 		ir.AttentionGrad:                 (*call).attentionGrad,
 		ir.Embedding:                     (*call).embedding,

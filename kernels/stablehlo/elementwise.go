@@ -57,6 +57,9 @@ func init() {
 		return in
 	}
 	lowerings[ir.Identity] = (*emitter).identity
+	lowerings[ir.Barrier] = func(e *emitter, _ *ir.Node, in []value) []value {
+		return e.defineAllf([]ir.Type{in[0].typ, in[1].typ}, "stablehlo.optimization_barrier %s : %s, %s", names(in), tensor(in[0].typ), tensor(in[1].typ))[:1]
+	}
 	lowerings[ir.Convert] = func(e *emitter, n *ir.Node, in []value) []value {
 		return []value{e.convert(in[0], n.Attrs.(ir.ConvertAttrs).DType)}
 	}

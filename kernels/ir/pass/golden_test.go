@@ -65,6 +65,14 @@ var goldens = map[string]struct {
 		b.p.AddOutput("ones", b.add(ir.Conv, conv, around(1, []int{0, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 		b.p.AddOutput("images", b.add(ir.Conv, conv, around(0, []int{1, 1, 0, 0}, []int{0, 1, 2, 0}), kernel))
 	}},
+	"drop_barriers": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{}), pass.DropBarriers()}, func(b b) {
+		x, dy := b.input("x", ir.Float32, 4), b.input("dy", ir.Float32, 4)
+		kept := b.add(ir.Exp, nil, x)
+		again := b.add(ir.Exp, nil, b.add(ir.Barrier, nil, x, b.add(ir.Neg, nil, dy))) // not the same node
+		b.p.AddOutput("kept", b.add(ir.Mul, nil, kept, b.add(ir.Exp, nil, x)))         // the same node
+		b.p.AddOutput("again", b.add(ir.Mul, nil, again, dy))
+		b.p.AddOutput("barrier", b.add(ir.Barrier, nil, dy, x))
+	}},
 	"gate_updates": {[]pass.Pass{pass.GateUpdates(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
 		w, m, g := b.input("w", ir.Float32, 4, 6), b.input("m", ir.Float32, 4, 6), b.input("g", ir.Float16, 4, 6)
 		rate, step, scale := b.input("rate", ir.Float32), b.input("step", ir.Float32), b.input("scale", ir.Float32)

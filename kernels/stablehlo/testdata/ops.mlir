@@ -703,6 +703,15 @@ module @identity_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_p
   }
 }
 
+// barrier/float16[67]
+module @barrier_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<67xf16>, %arg1: tensor<3xf32>, %arg2: tensor<3xi32>) -> (tensor<67xf16>, tensor<3xi32>) {
+    %v0:2 = stablehlo.optimization_barrier %arg0, %arg1 : tensor<67xf16>, tensor<3xf32> loc(#loc0)
+    return %v0#0, %arg2 : tensor<67xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // convert/float16 to float16
 module @convert_float16_to_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<11x13xf16>, %arg1: tensor<3xi32>) -> (tensor<11x13xf16>, tensor<3xi32>) {

@@ -119,7 +119,7 @@ func passes(o Options) []pass.Pass {
 	if o.Replicas > 1 {
 		list = append(list, pass.MergeAllReduces())
 	}
-	return append(list, narrow(), hoist(), sumsByProducts(), pass.ScheduleUpdates())
+	return append(list, narrow(), hoist(), sumsByProducts(), pass.Inside(pass.DropBarriers()), pass.ScheduleUpdates())
 }
 
 // keeps says which composites have a kernel of their own.
@@ -130,7 +130,7 @@ func (o Options) keeps(p *ir.Program, n *ir.Node) bool {
 	case n.Op == ir.Attention || n.Op == ir.AttentionGrad:
 		return o.hasFlash(p, n)
 	}
-	return roots[n.Op] != nil || inlined[n.Op] != nil
+	return roots[n.Op] != nil || inlined[n.Op] != nil || n.Op == ir.Barrier // which passes drop
 }
 
 // roots are the ops with kernels of their own.

@@ -1,0 +1,33 @@
+package pass
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// DropBarriers returns the pass that lets those who read the result of a barrier read its operand. It comes after the
+// passes that compute what is repeated once: the nodes keep their order, in which what is computed again comes late.
+func DropBarriers() Pass { return New("drop barriers", dropBarriers) }
+
+func dropBarriers(p *ir.Program) (*ir.Program, error) {
+	if !slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.Barrier }) {
+		return p, nil
+	}
+	r := NewRewriter(p)
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Op == ir.Barrier {
+			r.Mapped[n.Outputs[0]] = r.Mapped[n.Inputs[0]]
+			continue
+		}
+		results, err := r.To.Add(n.Scope, n.Op, n.Attrs, r.Operands(n)...)
+		if err == nil {
+			err = r.Define(n, results)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r.Finish(), nil
+}
