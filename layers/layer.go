@@ -283,16 +283,12 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if compute == nil {
 		compute = func(in []*ops.Tensor) []*ops.Tensor { return l.Forward(c, in) }
 	}
-	segment := ops.BeginSegment(cast[0])
-	outputs := compute(cast)
+	outputs := segment(l, c, compute, cast)
 	if o, ok := l.(*Operation); ok && len(outputs) == 0 {
 		ops.Failf(c.Graph(), "%s gives no results for a tensor of shape %v; in a model an operation must give at least one", o.kind.name, inputs[0].Shape())
 	}
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
-	}
-	if c.Remat.Recomputes(Name(l), container != nil, outputs) {
-		segment.Remat()
 	}
 	outputs = c.LayerOutputs(b.Path(), outputs)
 	if c.Inspect != nil && container == nil {
@@ -319,6 +315,16 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	c.LeaveLayer()
 	if c.Watch != nil {
 		c.Watch(l, cast, outputs)
+	}
+	return outputs
+}
+
+// segment calls what computes the results of l. Gradients compute it again where the step asks for that.
+func segment(l Layer, c *Context, compute func(in []*ops.Tensor) []*ops.Tensor, in []*ops.Tensor) []*ops.Tensor {
+	s := ops.BeginSegment(in[0])
+	outputs := compute(in)
+	if _, container := l.(Container); c.Remat.Recomputes(Name(l), container, outputs) {
+		s.Remat()
 	}
 	return outputs
 }

@@ -24,6 +24,9 @@ func BeginSegment(t Traced) Segment {
 // twice: loops and branches (whose gradients choose for themselves what they keep), collectives, and results of
 // [CustomGradient].
 func (s Segment) Remat() {
+	if s.g == nil {
+		Failf(nil, "remat: the segment has not been begun; use what ops.BeginSegment returns")
+	}
 	s.end = len(s.g.program.Nodes)
 	kept := s.g.segments[:0:0]
 	for _, inner := range s.g.segments {
