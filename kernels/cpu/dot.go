@@ -185,6 +185,12 @@ func (p *dotPlan) loop() batchLoop {
 		if n == 1 {
 			continue
 		}
+		if p.a.o.N == 0 { // no sum has a term, and there is no memory to step through
+			s[0] = 0
+		}
+		if p.b.o.N == 0 {
+			s[1] = 0
+		}
 		if k := len(dims) - 1; k >= 0 {
 			t := strides[k]
 			if s[0] == t[0]*dims[k] && s[1] == t[1]*dims[k] && s[2] == t[2]*dims[k] {

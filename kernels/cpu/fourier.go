@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Real lines go
-// in pairs, as the real and the imaginary parts of complex ones.
+// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Neighbours
+// of real lines are the real and the imaginary parts of complex ones.
 
 const (
 	longLine = 1 << 13       // elements from which on lanes would not stay in the second-level cache

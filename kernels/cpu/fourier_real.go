@@ -15,14 +15,59 @@ func buildHermitianFourier(b *build) (func(), error) {
 	return byFloat(b, hermitianFourier[float64], hermitianFourier[float32])
 }
 
-// pairOf returns the numbers of lines with even and with odd numbers among those of group k.
-func (p *fourierPlan[T]) pairOf(k, lines int) (first, even, odd int) {
-	first = 2 * k * p.lanes
-	count := min(2*p.lanes, lines-first)
-	return first, (count + 1) / 2, count / 2
+// realPlan transforms real lines. Of one of an even length, neighbours are the parts of half as many complex numbers;
+// one of an odd length is complex with imaginary parts of zero. No line meets another, whose numbers may be of another
+// size or none.
+type realPlan[T block.Float] struct {
+	complex *fourierPlan[T]
+	whole   *fourierPlan[T] // moves lines of n
+	bins    *fourierPlan[T] // moves their transforms, without the last element of those of an even length
+	factors []T             // of an even length; see vec.SplitReal
 }
 
-// realFourier transforms pairs of lines: of the transform of x + i·y, what is symmetric belongs to x and the rest to y.
+// newRealPlan returns the plan for lines of length n. Turn is the sign of the factors.
+func newRealPlan[T block.Float](n, lines, turn int) *realPlan[T] {
+	p := &realPlan[T]{}
+	if n%2 > 0 {
+		p.complex = newFourierPlan[T](n, lines)
+	} else {
+		p.complex = newFourierPlan[T](n/2, lines)
+		for k := range n/4 + 1 {
+			p.factors = appendTurn(p.factors, (n+turn*k)%n, n)
+		}
+	}
+	mover := func(n int) *fourierPlan[T] { return &fourierPlan[T]{n: n, lanes: p.complex.lanes} }
+	p.whole, p.bins = mover(n), mover((n+1)/2)
+	return p
+}
+
+// need is the scratch memory of a group of lines: four buffers of the transform, a line, and the last elements.
+func (p *realPlan[T]) need() int {
+	return 4*p.complex.size() + p.whole.size() + p.complex.lanes + spareElements
+}
+
+// buffersOf cuts scratch memory. Products may read behind the buffers of the transform.
+func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []T) {
+	line = scratch[4*p.complex.size()+spareElements:]
+	return p.complex.buffersOf(scratch[:4*p.complex.size()+spareElements]), line[:p.whole.size()], line[p.whole.size():]
+}
+
+// part moves lines between their own memory and a part of complex numbers: every other element from the first on.
+func (p *realPlan[T]) part(part, line []T, first int, back bool) {
+	lanes := p.complex.lanes
+	for i := range p.complex.n {
+		to, from := part[i*lanes:(i+1)*lanes], line[(2*i+first)*lanes:(2*i+first+1)*lanes]
+		if back {
+			to, from = from, to
+		}
+		if lanes == 1 {
+			to[0] = from[0]
+			continue
+		}
+		copy(to, from)
+	}
+}
+
 func realFourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	x, re, im := b.in(0), b.out(0), b.out(1)
@@ -31,28 +76,35 @@ func realFourier[T block.Float](b *build) func() {
 	}
 	n, bins := a.Length, a.Bins()
 	lines := x.N / n
-	p := newFourierPlan[T](n, lines/2)
-	b.rt().need((8*p.size() + spareElements) * x.Typ.DType.Size())
-	return b.rt().parallel(p.groups((lines+1)/2), grain(p.work()), func(w *worker, lo, hi int) {
+	p := newRealPlan[T](n, lines, 1)
+	lanes := p.complex.lanes
+	b.rt().need(p.need() * x.Typ.DType.Size())
+	return b.rt().parallel(p.complex.groups(lines), grain(2*p.complex.work()), func(w *worker, lo, hi int) {
+		z0, line, last := p.buffersOf(scratchOf[T](w, p.need()))
 		for k := lo; k < hi; k++ {
-			first, even, odd := p.pairOf(k, lines)
+			first, z := k*lanes, z0
+			count := min(lanes, lines-first)
 			from, yre, yim := plan.Data[T](x)[first*n:], plan.Data[T](re)[first*bins:], plan.Data[T](im)[first*bins:]
-			scratch := scratchOf[T](w, 8*p.size()+spareElements)
-			z := p.buffersOf(scratch)
-			p.load(z.xre, from, even, 2*n)
-			if odd == 0 {
+			if n%2 > 0 {
+				p.whole.load(z.xre, from, count, n)
 				clear(z.xim)
+				z = p.complex.run(z)
 			} else {
-				p.load(z.xim, from[n:], odd, 2*n)
+				p.whole.load(line, from, count, n)
+				p.part(z.xre, line, 0, false)
+				p.part(z.xim, line, 1, false)
+				z = p.complex.run(z)
+				vec.SplitReal(z.xre, z.xim, last, p.factors, n/2, lanes)
+				for i := range count {
+					yre[i*bins+bins-1], yim[i*bins+bins-1] = last[i], 0
+				}
 			}
-			z = p.run(z)
-			s := p.buffersOf(scratch[4*p.size():])
-			vec.SplitPairs(s.xre, s.xim, s.yre, s.yim, z.xre, z.xim, n, p.lanes)
-			p.store(yre, s.xre, even, bins, 2*bins)
-			p.store(yim, s.xim, even, bins, 2*bins)
-			if odd > 0 {
-				p.store(yre[bins:], s.yre, odd, bins, 2*bins)
-				p.store(yim[bins:], s.yim, odd, bins, 2*bins)
+			p.bins.store(yre, z.xre, count, p.bins.n, bins)
+			p.bins.store(yim, z.xim, count, p.bins.n, bins)
+			if n%2 > 0 { // a sum of real numbers
+				for i := range count {
+					yim[i*bins] = 0
+				}
 			}
 		}
 	})
@@ -68,31 +120,43 @@ func hermitianFourier[T block.Float](b *build) func() {
 	}
 	n, bins := a.Length, a.Bins()
 	lines := x.N / n
-	p := newFourierPlan[T](n, lines/2)
-	b.rt().need((8*p.size() + spareElements) * x.Typ.DType.Size())
-	half := newFourierPlan[T](1, 1) // moves elements 0 to bins-1
-	half.n, half.lanes = bins, p.lanes
-	return b.rt().parallel(p.groups((lines+1)/2), grain(p.work()), func(w *worker, lo, hi int) {
+	p := newRealPlan[T](n, lines, -1)
+	lanes := p.complex.lanes
+	b.rt().need(p.need() * x.Typ.DType.Size())
+	return b.rt().parallel(p.complex.groups(lines), grain(2*p.complex.work()), func(w *worker, lo, hi int) {
+		z0, line, last := p.buffersOf(scratchOf[T](w, p.need()))
 		for k := lo; k < hi; k++ {
-			first, even, odd := p.pairOf(k, lines)
+			first, z := k*lanes, z0
+			count := min(lanes, lines-first)
 			to, xre, xim := plan.Data[T](x)[first*n:], plan.Data[T](re)[first*bins:], plan.Data[T](im)[first*bins:]
-			scratch := scratchOf[T](w, 8*p.size()+spareElements)
-			z, s := p.buffersOf(scratch), p.buffersOf(scratch[4*p.size():])
-			half.load(s.xre[:half.size()], xre, even, 2*bins)
-			half.load(s.xim[:half.size()], xim, even, 2*bins)
-			if odd == 0 {
-				clear(s.yre)
-				clear(s.yim)
-			} else {
-				half.load(s.yre[:half.size()], xre[bins:], odd, 2*bins)
-				half.load(s.yim[:half.size()], xim[bins:], odd, 2*bins)
+			p.bins.load(z.xim[:p.bins.size()], xre, count, bins)
+			p.bins.load(z.xre[:p.bins.size()], xim, count, bins)
+			if n%2 > 0 {
+				mirror(z, n, lanes)
+				z = p.complex.run(z)
+				p.whole.store(to, z.xim, count, n, n)
+				continue
 			}
-			vec.JoinPairs(z.xim, z.xre, s.xre, s.xim, s.yre, s.yim, n, p.lanes)
-			z = p.run(z)
-			p.store(to, z.xim, even, n, 2*n)
-			if odd > 0 {
-				p.store(to[n:], z.xre, odd, n, 2*n)
+			for i := range lanes {
+				last[i] = xre[min(i, count-1)*bins+bins-1]
 			}
+			vec.JoinReal(z.xim, z.xre, last, p.factors, n/2, lanes)
+			z = p.complex.run(z)
+			p.part(z.xim, line, 0, true)
+			p.part(z.xre, line, 1, true)
+			p.whole.store(to, line, count, n, n)
 		}
 	})
+}
+
+// mirror adds to the transforms of real lines of an odd length, parts exchanged, the elements that are conjugates of
+// others. The first element is real.
+func mirror[T block.Float](z fourierBuffers[T], n, lanes int) {
+	clear(z.xre[:lanes])
+	for k := 1; k <= n/2; k++ {
+		from, to := k*lanes, (n-k)*lanes
+		for l := range lanes {
+			z.xim[to+l], z.xre[to+l] = z.xim[from+l], -z.xre[from+l]
+		}
+	}
 }

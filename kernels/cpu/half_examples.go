@@ -333,6 +333,9 @@ func (h *halfBias) narrow(p *halfPort, first bool) {
 		return
 	}
 	n, wide := h.bias.N, plan.Data[float32](h.wide)
+	if n == 0 { // no channels
+		return
+	}
 	if first {
 		p.half.Widen(wide, plan.Data[uint16](h.bias))
 	}

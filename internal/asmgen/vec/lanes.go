@@ -13,8 +13,8 @@ func (m machine) lanes() {
 	m.butterfly(2)
 	m.butterfly(3)
 	m.butterfly(4)
-	m.splitPairs()
-	m.joinPairs()
+	m.splitReal()
+	m.joinReal()
 }
 
 // addOuter adds to every row of dst x times the factor of the row.
@@ -145,9 +145,9 @@ func (m machine) fourier4(x complexes) complexes {
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
 }
 
-// eachPair emits a loop over elements of which some pointers go forward and some backward; body handles vector i of an
-// element.
-func (m machine) eachPair(count Scalar, forward, backward []Scalar, body func(i int)) {
+// eachPair emits a loop over elements of which some pointers go forward and some backward, and over their factors; body
+// handles vector i of an element.
+func (m machine) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func(i int)) {
 	Label("pair")
 	for i := range laneBytes / m.bytes() {
 		body(i)
@@ -158,40 +158,46 @@ func (m machine) eachPair(count Scalar, forward, backward []Scalar, body func(i 
 	for _, p := range backward {
 		Decrease(p, Number(laneBytes))
 	}
+	Increase(factors, Number(8))
 	Countdown(count, 1, "pair")
 }
 
-// splitPairs: what is even belongs to the real part of what was transformed, the rest to its imaginary part.
-func (m machine) splitPairs() {
-	m.begin("", "splitPairs", "ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr", "")
-	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
-	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
+// splitReal: of the transform of numbers whose parts are neighbours of a real line, what is even belongs to the
+// elements with even places, the rest to those with odd ones; the line's transform is the former plus factors times the
+// latter.
+func (m machine) splitReal() {
+	m.begin("", "splitReal", "fre, fim, bre, bim, w *float32, count uintptr", "")
+	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
 	half := m.load(Constant("half", float(0.5)))
-	m.eachPair(count, []Scalar{ere, eim, ore, oim, fre, fim}, []Scalar{bre, bim}, func(i int) {
-		put := func(v Vector, p Scalar) {
+	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
+		evenRe, oddIm := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
+		oddRe, evenIm := m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
+		for _, v := range []Vector{evenRe, evenIm, oddRe, oddIm} {
 			Multiply(v, v, half)
-			Store(m.place(p, i), v)
 		}
-		sum, difference := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
-		put(sum, ere)
-		put(difference, oim)
-		sum, difference = m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
-		put(sum, ore)
-		put(difference, eim)
+		re, im := m.turn(oddRe, oddIm, w, 0)
+		sum, difference := m.sumAndDifference(evenRe, re)
+		Store(m.place(fre, i), sum)
+		Store(m.place(bre, i), difference)
+		sum, difference = m.sumAndDifference(im, evenIm)
+		Store(m.place(fim, i), sum)
+		Store(m.place(bim, i), difference)
 	})
 	End()
 }
 
-// joinPairs is the opposite, without the halves.
-func (m machine) joinPairs() {
-	m.begin("", "joinPairs", "fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr", "")
-	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
-	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
-	m.eachPair(count, []Scalar{ere, eim, ore, oim, fre, fim}, []Scalar{bre, bim}, func(i int) {
-		sum, difference := m.sumAndDifference(m.load(m.place(ere, i)), m.load(m.place(oim, i)))
+// joinReal is the opposite, without the halves, with the factors' conjugates.
+func (m machine) joinReal() {
+	m.begin("", "joinReal", "fre, fim, bre, bim, w *float32, count uintptr", "")
+	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
+	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
+		evenRe, oddRe := m.sumAndDifference(m.load(m.place(fre, i)), m.load(m.place(bre, i)))
+		oddIm, evenIm := m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
+		re, im := m.turn(oddRe, oddIm, w, 0)
+		sum, difference := m.sumAndDifference(evenRe, im)
 		Store(m.place(bre, i), sum)
 		Store(m.place(fre, i), difference)
-		sum, difference = m.sumAndDifference(m.load(m.place(ore, i)), m.load(m.place(eim, i)))
+		sum, difference = m.sumAndDifference(re, evenIm)
 		Store(m.place(fim, i), sum)
 		Store(m.place(bim, i), difference)
 	})

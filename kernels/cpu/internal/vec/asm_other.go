@@ -59,8 +59,8 @@ func quotients32(_, _ []float32, _ float32) bool                           { ret
 func vectorized() bool                                                     { return false }
 func addOuter32(_, _, _ []float32, _, _, _, _ int) bool                    { return false }
 func butterfly32(_, _, _, _, _ []float32, _, _, _ int) bool                { return false }
-func splitPairs32(_, _, _, _, _, _ []float32, _, _ int) bool               { return false }
-func joinPairs32(_, _, _, _, _, _ []float32, _, _ int) bool                { return false }
+func splitReal32(_, _, _ []float32, _, _ int) bool                         { return false }
+func joinReal32(_, _, _ []float32, _, _ int) bool                          { return false }
 
 func compareWords[T any](compareOp, []uint8, []T, []T) bool        { return false }
 func test32(testOp, []uint8, []float32) bool                       { return false }

@@ -85,47 +85,45 @@ func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {
 	}
 }
 
-// SplitPairs takes apart the transform z of x + i·y, for real x and y of length n in lanes of the given width: element
-// k of the transform of x is (z[k] + conj z[n-k])/2 and that of y (z[k] - conj z[n-k])/2i, for k up to n/2.
-func SplitPairs[T Float](xre, xim, yre, yim, zre, zim []T, n, width int) {
-	copy(xre[:width], zre)
-	copy(yre[:width], zim)
-	clear(xim[:width])
-	clear(yim[:width])
-	if count := n / 2; count > 0 {
-		if single[T]() && splitPairs32(as32(xre), as32(xim), as32(yre), as32(yim), as32(zre), as32(zim), n, width) {
-			return
-		}
-		for k := 1; k <= count; k++ {
-			f, b := k*width, (n-k)*width
-			for l := range width {
-				r, s, i, j := zre[f+l], zre[b+l], zim[f+l], zim[b+l]
-				xre[f+l], xim[f+l], yre[f+l], yim[f+l] = (r+s)/2, (i-j)/2, (i+j)/2, (s-r)/2
-			}
+// SplitReal makes the transform of a real line x of length 2m, in lanes of the given width, from that of the m complex
+// numbers x[2t] + i·x[2t+1], in place: elements 0 to m-1; element m, which is real, goes to last. W has cosine and sine
+// of the factors exp(-2πi·k/2m) for k up to m/2.
+func SplitReal[T Float](zre, zim, last, w []T, m, width int) {
+	for l := range width {
+		r, i := zre[l], zim[l]
+		zre[l], zim[l], last[l] = r+i, 0, r-i
+	}
+	if m < 2 || single[T]() && splitReal32(as32(zre), as32(zim), as32(w), m, width) {
+		return
+	}
+	for k := 1; k <= m/2; k++ {
+		f, b, c, s := k*width, (m-k)*width, w[2*k], w[2*k+1]
+		for l := range width {
+			r, q, i, j := zre[f+l], zre[b+l], zim[f+l], zim[b+l]
+			er, ei, or, oi := (r+q)/2, (i-j)/2, (i+j)/2, (q-r)/2
+			tr, ti := c*or-s*oi, c*oi+s*or
+			zre[f+l], zre[b+l], zim[f+l], zim[b+l] = er+tr, er-tr, ti+ei, ti-ei
 		}
 	}
 }
 
-// JoinPairs forms the transform of x + i·y from those of x and y; see [SplitPairs]. The imaginary parts that they have
-// not are not read.
-func JoinPairs[T Float](zre, zim, xre, xim, yre, yim []T, n, width int) {
-	copy(zre[:width], xre)
-	copy(zim[:width], yre)
-	if n%2 == 0 {
-		at := n / 2 * width
-		copy(zre[at:at+width], xre[at:])
-		copy(zim[at:at+width], yre[at:])
+// JoinReal is the inverse of [SplitReal], twice as large: it makes of the transform of a real line the one that, taken
+// backwards, is x[2t] + i·x[2t+1]. The imaginary parts of elements 0 and m are not read. W has the conjugate factors.
+func JoinReal[T Float](zre, zim, last, w []T, m, width int) {
+	for l := range width {
+		r, s := zre[l], last[l]
+		zre[l], zim[l] = r+s, r-s
 	}
-	if count := (n - 1) / 2; count > 0 {
-		if single[T]() && joinPairs32(as32(zre), as32(zim), as32(xre), as32(xim), as32(yre), as32(yim), n, width) {
-			return
-		}
-		for k := 1; k <= count; k++ {
-			f, b := k*width, (n-k)*width
-			for l := range width {
-				r, i, s, j := xre[f+l], xim[f+l], yre[f+l], yim[f+l]
-				zre[f+l], zre[b+l], zim[f+l], zim[b+l] = r-j, r+j, s+i, s-i
-			}
+	if m < 2 || single[T]() && joinReal32(as32(zre), as32(zim), as32(w), m, width) {
+		return
+	}
+	for k := 1; k <= m/2; k++ {
+		f, b, c, s := k*width, (m-k)*width, w[2*k], w[2*k+1]
+		for l := range width {
+			r, q, i, j := zre[f+l], zre[b+l], zim[f+l], zim[b+l]
+			er, ei, or, oi := r+q, i-j, r-q, i+j
+			tr, ti := c*or-s*oi, c*oi+s*or
+			zre[f+l], zre[b+l], zim[f+l], zim[b+l] = er-ti, er+ti, tr+ei, tr-ei
 		}
 	}
 }

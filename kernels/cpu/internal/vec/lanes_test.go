@@ -84,3 +84,47 @@ func checkButterfly[T Float](t *testing.T, rng *rand.Rand, radix, count, run int
 		}
 	}
 }
+
+func TestSplitReal(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(35, 36))
+		for _, m := range []int{1, 2, 3, 4, 9, 64, 5001} {
+			for _, width := range []int{1, Lanes} {
+				checkSplitReal[float32](t, rng, m, width, 0x1p-23)
+				checkSplitReal[float64](t, rng, m, width, 0x1p-52)
+			}
+		}
+	})
+}
+
+// checkSplitReal compares with the definition, and takes the result back.
+func checkSplitReal[T Float](t *testing.T, rng *rand.Rand, m, width int, unit float64) {
+	t.Helper()
+	zre, zim, last := random[T](rng, m*width), random[T](rng, m*width), make([]T, width)
+	re, im := append([]T{}, zre...), append([]T{}, zim...)
+	var w, back []T
+	for k := range m/2 + 1 {
+		s, c := math.Sincos(math.Pi * float64(k) / float64(m))
+		w, back = append(w, T(c), T(-s)), append(back, T(c), T(s))
+	}
+	SplitReal(re, im, last, w, m, width)
+	for k := range m + 1 {
+		s, c := math.Sincos(math.Pi * float64(k) / float64(m))
+		for l := range width {
+			f, b := k%m*width+l, (m-k)%m*width+l
+			z, y := complex(float64(zre[f]), float64(zim[f])), complex(float64(zre[b]), -float64(zim[b]))
+			want := (z+y)/2 + complex(c, -s)*(z-y)/complex(0, 2)
+			if k == m {
+				near(t, real(want), float64(last[l]), 16*unit, "last", l, m)
+				continue
+			}
+			near(t, real(want), float64(re[f]), 16*unit, "real part", k, m)
+			near(t, imag(want), float64(im[f]), 16*unit, "imaginary part", k, m)
+		}
+	}
+	JoinReal(re, im, last, back, m, width)
+	for i := range zre {
+		near(t, 2*float64(zre[i]), float64(re[i]), 32*unit, "real part, back", i, m)
+		near(t, 2*float64(zim[i]), float64(im[i]), 32*unit, "imaginary part, back", i, m)
+	}
+}

@@ -31,26 +31,22 @@ func butterfly32(yre, yim, xre, xim, w []float32, radix, count, run int) bool {
 // pairBlock bounds a call to as many elements as others.
 const pairBlock = callElements / Lanes
 
-func splitPairs32(xre, xim, yre, yim, zre, zim []float32, n, width int) bool {
-	wide, ok := vectors()
-	if !ok || width != Lanes {
-		return false
-	}
-	for k := 1; k <= n/2; k += pairBlock {
-		f, b := k*width, (n-k)*width
-		callSplitPairs(wide, at(xre, f), at(xim, f), at(yre, f), at(yim, f), at(zre, f), at(zim, f), at(zre, b), at(zim, b), uintptr(min(pairBlock, n/2+1-k)))
-	}
-	return true
+func splitReal32(zre, zim, w []float32, m, width int) bool {
+	return eachPair32(callSplitReal, zre, zim, w, m, width)
 }
 
-func joinPairs32(zre, zim, xre, xim, yre, yim []float32, n, width int) bool {
+func joinReal32(zre, zim, w []float32, m, width int) bool {
+	return eachPair32(callJoinReal, zre, zim, w, m, width)
+}
+
+func eachPair32(call func(wide bool, fre, fim, bre, bim, w *float32, count uintptr), zre, zim, w []float32, m, width int) bool {
 	wide, ok := vectors()
 	if !ok || width != Lanes {
 		return false
 	}
-	for k := 1; k <= (n-1)/2; k += pairBlock {
-		f, b := k*width, (n-k)*width
-		callJoinPairs(wide, at(zre, f), at(zim, f), at(zre, b), at(zim, b), at(xre, f), at(xim, f), at(yre, f), at(yim, f), uintptr(min(pairBlock, (n-1)/2+1-k)))
+	for k := 1; k <= m/2; k += pairBlock {
+		f, b := k*width, (m-k)*width
+		call(wide, at(zre, f), at(zim, f), at(zre, b), at(zim, b), at(w, 2*k), uintptr(min(pairBlock, m/2+1-k)))
 	}
 	return true
 }

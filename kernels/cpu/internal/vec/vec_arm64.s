@@ -19207,134 +19207,210 @@ run:
 	BNE factor
 	RET
 
-// splitPairsNEON is splitPairsAVX2 with two registers for one.
-TEXT ·splitPairsNEON(SB), NOSPLIT, $0-72
-	MOVD ere+0(FP), R0
-	MOVD eim+8(FP), R1
-	MOVD ore+16(FP), R2
-	MOVD oim+24(FP), R3
-	MOVD fre+32(FP), R4
-	MOVD fim+40(FP), R5
-	MOVD bre+48(FP), R6
-	MOVD bim+56(FP), R7
-	MOVD count+64(FP), R8
+// splitRealNEON is splitRealAVX2 with two registers for one.
+TEXT ·splitRealNEON(SB), NOSPLIT, $0-48
+	MOVD fre+0(FP), R0
+	MOVD fim+8(FP), R1
+	MOVD bre+16(FP), R2
+	MOVD bim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
 	MOVD $half<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 pair:
-	FLDPQ 0(R6), (F2, F3)
-	FLDPQ 0(R4), (F4, F5)
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R0), (F4, F5)
 	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
 	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
 	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
 	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	FLDPQ 0(R1), (F2, F3)
+	FLDPQ 0(R3), (F8, F9)
+	WORD $0x4e28d44a // fadd v10.4S, v2.4S, v8.4S
+	WORD $0x4e29d46b // fadd v11.4S, v3.4S, v9.4S
+	WORD $0x4ea8d448 // fsub v8.4S, v2.4S, v8.4S
+	WORD $0x4ea9d469 // fsub v9.4S, v3.4S, v9.4S
 	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
 	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 0(R0)
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
 	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
 	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	FSTPQ (F4, F5), 0(R3)
-	FLDPQ 0(R5), (F2, F3)
-	FLDPQ 0(R7), (F4, F5)
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V12.S4]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e22dd4e // fmul v14.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6f // fmul v15.4S, v11.4S, v3.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4eaccc8e // fmls v14.4S, v4.4S, v12.4S
+	WORD $0x4eadccaf // fmls v15.4S, v5.4S, v13.4S
+	WORD $0x4e22cc8a // fmla v10.4S, v4.4S, v2.4S
+	WORD $0x4e23ccab // fmla v11.4S, v5.4S, v3.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F14, F15), 0(R2)
+	WORD $0x4e28d542 // fadd v2.4S, v10.4S, v8.4S
+	WORD $0x4e29d563 // fadd v3.4S, v11.4S, v9.4S
+	WORD $0x4ea8d548 // fsub v8.4S, v10.4S, v8.4S
+	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
+	FSTPQ (F2, F3), 0(R1)
+	FSTPQ (F8, F9), 0(R3)
+	FLDPQ 32(R2), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
 	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
 	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
 	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
 	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 32(R3), (F8, F9)
+	WORD $0x4e28d44a // fadd v10.4S, v2.4S, v8.4S
+	WORD $0x4e29d46b // fadd v11.4S, v3.4S, v9.4S
+	WORD $0x4ea8d448 // fsub v8.4S, v2.4S, v8.4S
+	WORD $0x4ea9d469 // fsub v9.4S, v3.4S, v9.4S
 	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
 	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 0(R2)
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
+	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
 	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
 	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	FSTPQ (F4, F5), 0(R1)
-	FLDPQ 32(R6), (F2, F3)
-	FLDPQ 32(R4), (F4, F5)
-	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
-	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
-	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
-	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 32(R0)
-	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
-	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	FSTPQ (F4, F5), 32(R3)
-	FLDPQ 32(R5), (F2, F3)
-	FLDPQ 32(R7), (F4, F5)
-	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
-	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
-	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
-	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 32(R2)
-	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
-	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	FSTPQ (F4, F5), 32(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V12.S4]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e22dd4e // fmul v14.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6f // fmul v15.4S, v11.4S, v3.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4eaccc8e // fmls v14.4S, v4.4S, v12.4S
+	WORD $0x4eadccaf // fmls v15.4S, v5.4S, v13.4S
+	WORD $0x4e22cc8a // fmla v10.4S, v4.4S, v2.4S
+	WORD $0x4e23ccab // fmla v11.4S, v5.4S, v3.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F14, F15), 32(R2)
+	WORD $0x4e28d542 // fadd v2.4S, v10.4S, v8.4S
+	WORD $0x4e29d563 // fadd v3.4S, v11.4S, v9.4S
+	WORD $0x4ea8d548 // fsub v8.4S, v10.4S, v8.4S
+	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
+	FSTPQ (F2, F3), 32(R1)
+	FSTPQ (F8, F9), 32(R3)
 	ADD $64, R0
 	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R4
-	ADD $64, R5
-	SUBS $64, R6
-	SUBS $64, R7
-	SUBS $1, R8
+	SUBS $64, R2
+	SUBS $64, R3
+	ADD $8, R4
+	SUBS $1, R5
 	BNE pair
 	RET
 
-// joinPairsNEON is joinPairsAVX2 with two registers for one.
-TEXT ·joinPairsNEON(SB), NOSPLIT, $0-72
-	MOVD ere+32(FP), R0
-	MOVD eim+40(FP), R1
-	MOVD ore+48(FP), R2
-	MOVD oim+56(FP), R3
-	MOVD fre+0(FP), R4
-	MOVD fim+8(FP), R5
-	MOVD bre+16(FP), R6
-	MOVD bim+24(FP), R7
-	MOVD count+64(FP), R8
+// joinRealNEON is joinRealAVX2 with two registers for one.
+TEXT ·joinRealNEON(SB), NOSPLIT, $0-48
+	MOVD fre+0(FP), R0
+	MOVD fim+8(FP), R1
+	MOVD bre+16(FP), R2
+	MOVD bim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
 pair:
 	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 0(R3), (F2, F3)
+	FLDPQ 0(R2), (F2, F3)
 	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
 	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
 	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
 	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 0(R6)
-	FSTPQ (F2, F3), 0(R4)
-	FLDPQ 0(R2), (F0, F1)
-	FLDPQ 0(R1), (F2, F3)
-	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
-	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
-	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
-	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 0(R5)
-	FSTPQ (F2, F3), 0(R7)
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e26d408 // fadd v8.4S, v0.4S, v6.4S
+	WORD $0x4e27d429 // fadd v9.4S, v1.4S, v7.4S
+	WORD $0x4ea6d406 // fsub v6.4S, v0.4S, v6.4S
+	WORD $0x4ea7d427 // fsub v7.4S, v1.4S, v7.4S
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e20dc4c // fmul v12.4S, v2.4S, v0.4S
+	WORD $0x6e21dc6d // fmul v13.4S, v3.4S, v1.4S
+	WORD $0x6e2adc42 // fmul v2.4S, v2.4S, v10.4S
+	WORD $0x6e2bdc63 // fmul v3.4S, v3.4S, v11.4S
+	WORD $0x4eaacd0c // fmls v12.4S, v8.4S, v10.4S
+	WORD $0x4eabcd2d // fmls v13.4S, v9.4S, v11.4S
+	WORD $0x4e20cd02 // fmla v2.4S, v8.4S, v0.4S
+	WORD $0x4e21cd23 // fmla v3.4S, v9.4S, v1.4S
+	WORD $0x4e22d480 // fadd v0.4S, v4.4S, v2.4S
+	WORD $0x4e23d4a1 // fadd v1.4S, v5.4S, v3.4S
+	WORD $0x4ea2d482 // fsub v2.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a3 // fsub v3.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R2)
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e26d580 // fadd v0.4S, v12.4S, v6.4S
+	WORD $0x4e27d5a1 // fadd v1.4S, v13.4S, v7.4S
+	WORD $0x4ea6d586 // fsub v6.4S, v12.4S, v6.4S
+	WORD $0x4ea7d5a7 // fsub v7.4S, v13.4S, v7.4S
+	FSTPQ (F0, F1), 0(R1)
+	FSTPQ (F6, F7), 0(R3)
 	FLDPQ 32(R0), (F0, F1)
-	FLDPQ 32(R3), (F2, F3)
+	FLDPQ 32(R2), (F2, F3)
 	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
 	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
 	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
 	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 32(R6)
-	FSTPQ (F2, F3), 32(R4)
-	FLDPQ 32(R2), (F0, F1)
-	FLDPQ 32(R1), (F2, F3)
-	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
-	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
-	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
-	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 32(R5)
-	FSTPQ (F2, F3), 32(R7)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R3), (F6, F7)
+	WORD $0x4e26d408 // fadd v8.4S, v0.4S, v6.4S
+	WORD $0x4e27d429 // fadd v9.4S, v1.4S, v7.4S
+	WORD $0x4ea6d406 // fsub v6.4S, v0.4S, v6.4S
+	WORD $0x4ea7d427 // fsub v7.4S, v1.4S, v7.4S
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e20dc4c // fmul v12.4S, v2.4S, v0.4S
+	WORD $0x6e21dc6d // fmul v13.4S, v3.4S, v1.4S
+	WORD $0x6e2adc42 // fmul v2.4S, v2.4S, v10.4S
+	WORD $0x6e2bdc63 // fmul v3.4S, v3.4S, v11.4S
+	WORD $0x4eaacd0c // fmls v12.4S, v8.4S, v10.4S
+	WORD $0x4eabcd2d // fmls v13.4S, v9.4S, v11.4S
+	WORD $0x4e20cd02 // fmla v2.4S, v8.4S, v0.4S
+	WORD $0x4e21cd23 // fmla v3.4S, v9.4S, v1.4S
+	WORD $0x4e22d480 // fadd v0.4S, v4.4S, v2.4S
+	WORD $0x4e23d4a1 // fadd v1.4S, v5.4S, v3.4S
+	WORD $0x4ea2d482 // fsub v2.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a3 // fsub v3.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 32(R2)
+	FSTPQ (F2, F3), 32(R0)
+	WORD $0x4e26d580 // fadd v0.4S, v12.4S, v6.4S
+	WORD $0x4e27d5a1 // fadd v1.4S, v13.4S, v7.4S
+	WORD $0x4ea6d586 // fsub v6.4S, v12.4S, v6.4S
+	WORD $0x4ea7d5a7 // fsub v7.4S, v13.4S, v7.4S
+	FSTPQ (F0, F1), 32(R1)
+	FSTPQ (F6, F7), 32(R3)
 	ADD $64, R0
 	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	ADD $64, R4
-	ADD $64, R5
-	SUBS $64, R6
-	SUBS $64, R7
-	SUBS $1, R8
+	SUBS $64, R2
+	SUBS $64, R3
+	ADD $8, R4
+	SUBS $1, R5
 	BNE pair
 	RET
 

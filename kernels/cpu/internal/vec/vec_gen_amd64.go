@@ -1414,20 +1414,20 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 }
 
 //go:noinline
-func callSplitPairs(wide bool, ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr) {
+func callSplitReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
 	if wide {
-		splitPairsAVX512(ere, eim, ore, oim, fre, fim, bre, bim, count)
+		splitRealAVX512(fre, fim, bre, bim, w, count)
 	} else {
-		splitPairsAVX2(ere, eim, ore, oim, fre, fim, bre, bim, count)
+		splitRealAVX2(fre, fim, bre, bim, w, count)
 	}
 }
 
 //go:noinline
-func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr) {
+func callJoinReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
 	if wide {
-		joinPairsAVX512(fre, fim, bre, bim, ere, eim, ore, oim, count)
+		joinRealAVX512(fre, fim, bre, bim, w, count)
 	} else {
-		joinPairsAVX2(fre, fim, bre, bim, ere, eim, ore, oim, count)
+		joinRealAVX2(fre, fim, bre, bim, w, count)
 	}
 }
 
@@ -3140,16 +3140,16 @@ func butterfly4AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 func butterfly4AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 
 //go:noescape
-func splitPairsAVX2(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+func splitRealAVX2(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
-func splitPairsAVX512(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+func splitRealAVX512(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
-func joinPairsAVX2(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+func joinRealAVX2(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
-func joinPairsAVX512(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+func joinRealAVX512(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
 func strided2AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)

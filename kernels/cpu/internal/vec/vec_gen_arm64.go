@@ -682,13 +682,13 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 }
 
 //go:noinline
-func callSplitPairs(wide bool, ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr) {
-	splitPairsNEON(ere, eim, ore, oim, fre, fim, bre, bim, count)
+func callSplitReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+	splitRealNEON(fre, fim, bre, bim, w, count)
 }
 
 //go:noinline
-func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr) {
-	joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim, count)
+func callJoinReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+	joinRealNEON(fre, fim, bre, bim, w, count)
 }
 
 //go:noinline
@@ -1403,10 +1403,10 @@ func butterfly3NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 func butterfly4NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 
 //go:noescape
-func splitPairsNEON(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+func splitRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
-func joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+func joinRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
 func exp64NEON(dst, x unsafe.Pointer, n uintptr)
