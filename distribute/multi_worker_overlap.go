@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 )
 
 // overlappedCommunicator is a workerCommunicator, of the one replica in this process, whose all-reduces go on while the
-// replica computes. A goroutine makes them in the order of their starts; it ends when none is left. Calls that wait for
-// their results let those under way finish first, so that all workers make the same calls in the same order.
+// replica computes. A goroutine makes them in the order of their starts; it ends when none is left. Short ones wait
+// until the replica does, or until a long one follows: a goroutine, and to meet it, take longer than they do. Calls
+// that wait for their results let those under way finish first, so that all workers make the same calls in the same
+// order.
 type overlappedCommunicator struct {
 	*workerCommunicator
 
@@ -21,7 +24,7 @@ type overlappedCommunicator struct {
 	changed               sync.Cond
 	jobs                  [maxUnderWay]job // number n is at n % maxUnderWay
 	started, done, waited int
-	running               bool
+	running               bool // somebody makes calls
 	err                   error
 	serve                 func() // made once: a method value would be allocated at each use
 }
@@ -38,6 +41,17 @@ type job struct {
 // maxUnderWay is how many all-reduces may wait for the network.
 const maxUnderWay = 64
 
+// shortCall is up to how many bytes an all-reduce is short.
+const shortCall = 32 << 10
+
+func (j *job) bytes() int {
+	size := 0
+	for _, v := range j.values {
+		size += v.Type().Bytes()
+	}
+	return size
+}
+
 func newOverlapped(c *workerCommunicator) *overlappedCommunicator {
 	o := &overlappedCommunicator{workerCommunicator: c}
 	o.changed.L = &o.mu
@@ -49,26 +63,45 @@ func newOverlapped(c *workerCommunicator) *overlappedCommunicator {
 func (c *overlappedCommunicator) StartAllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.err == nil && c.started-c.done == maxUnderWay {
-		c.changed.Wait()
+	if c.started-c.done == maxUnderWay {
+		c.until(c.done + 1)
 	}
 	if c.err != nil {
 		return c.err
 	}
-	c.jobs[c.started%maxUnderWay] = job{ctx, kind, values}
+	j := &c.jobs[c.started%maxUnderWay]
+	*j = job{ctx, kind, values}
 	c.started++
-	if !c.running {
+	if !c.running && j.bytes() > shortCall {
 		c.running = true
 		go c.serve()
 	}
 	return nil
 }
 
+// until returns when the first n calls are made or one has failed. It makes them itself if nobody else does. The lock
+// is held.
+func (c *overlappedCommunicator) until(n int) {
+	for c.err == nil && c.done < n {
+		if c.running {
+			c.changed.Wait()
+			continue
+		}
+		c.running = true
+		c.make(n)
+	}
+}
+
 // work makes the calls until none is left or one fails.
 func (c *overlappedCommunicator) work() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.done < c.started && c.err == nil {
+	c.make(math.MaxInt)
+}
+
+// make makes the first n calls, as far as they were started and none fails. The lock is held.
+func (c *overlappedCommunicator) make(n int) {
+	for c.done < min(n, c.started) && c.err == nil {
 		err := c.transmit(c.jobs[c.done%maxUnderWay])
 		if err != nil && c.err == nil {
 			c.err = err
@@ -87,11 +120,7 @@ func (c *overlappedCommunicator) transmit(j job) error {
 	c.mu.Unlock()
 	defer c.mu.Lock()
 	if rec := tracing.Active(j.ctx); rec != nil {
-		size := 0
-		for _, v := range j.values {
-			size += v.Type().Bytes()
-		}
-		defer rec.Span(tracing.Network, "collective", "all_reduce over workers", "", int64(size), time.Now())
+		defer rec.Span(tracing.Network, "collective", "all_reduce over workers", "", int64(j.bytes()), time.Now())
 	}
 	return c.workerCommunicator.AllReduce(j.ctx, j.kind, j.values)
 }
@@ -100,8 +129,8 @@ func (c *overlappedCommunicator) transmit(j job) error {
 func (c *overlappedCommunicator) WaitAllReduce(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.err == nil && c.waited < c.started && c.done <= c.waited {
-		c.changed.Wait()
+	if c.waited < c.started {
+		c.until(c.waited + 1)
 	}
 	switch {
 	case c.done > c.waited:
@@ -117,9 +146,7 @@ func (c *overlappedCommunicator) WaitAllReduce(context.Context) error {
 func (c *overlappedCommunicator) finish() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.err == nil && c.running {
-		c.changed.Wait()
-	}
+	c.until(c.started)
 	return c.err
 }
 

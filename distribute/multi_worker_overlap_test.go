@@ -108,6 +108,9 @@ func onBoth(ends []*overlappedCommunicator, f func(c *overlappedCommunicator) er
 	return errors.Join(errs...)
 }
 
+// long is more than the numbers of a short call.
+const long = shortCall/4 + 1
+
 // Starts return while the network is slow, more of them than fit, and waits find the sums in the order of the starts;
 // calls that wait for their results come in between in order.
 func TestWorkersOverlap(t *testing.T) {
@@ -122,7 +125,11 @@ func TestWorkersOverlap(t *testing.T) {
 		for round := range 5 {
 			var all [][]kernels.Buffer
 			for k := range 100 {
-				v := int32Buffer(t, 5, byte(k+c.first))
+				n := 5
+				if (k+round)%7 == 0 {
+					n = long
+				}
+				v := int32Buffer(t, n, byte(k+c.first))
 				all = append(all, v)
 				if err := c.StartAllReduce(ctx, ir.Sum, v); err != nil {
 					return err
@@ -182,7 +189,7 @@ func TestWorkersOverlapFailures(t *testing.T) {
 	p.err, p.calls, p.combined = nil, [2]int{}, 0
 	ends[0] = newOverlapped(ends[0].workerCommunicator)
 	own := errors.New("bad label")
-	v := int32Buffer(t, 3, 1)
+	v := int32Buffer(t, long, 1)
 	require.NoError(t, ends[0].StartAllReduce(ctx, ir.Sum, v))
 	for under := 0; under == 0; { // else Abort drops it
 		p.mu.Lock()
@@ -192,17 +199,40 @@ func TestWorkersOverlapFailures(t *testing.T) {
 	other := make(chan error)
 	go func() {
 		time.Sleep(5 * time.Millisecond)
-		other <- ends[1].AllReduce(ctx, ir.Sum, int32Buffer(t, 3, 4))
+		other <- ends[1].AllReduce(ctx, ir.Sum, int32Buffer(t, long, 4))
 	}()
 	ends[0].Abort(own)
 	require.EqualValues(t, 5, v[0].Bytes()[0], "the memory is the replica's again")
 	require.NoError(t, <-other)
 	require.ErrorIs(t, ends[0].StartAllReduce(ctx, ir.Sum, v), own)
+	// A short call that was started waits for the replica: Abort drops it, and none waits for it.
+	ends[0] = newOverlapped(ends[0].workerCommunicator)
+	require.NoError(t, ends[0].StartAllReduce(ctx, ir.Sum, int32Buffer(t, 3, 1)))
+	ends[0].Abort(own)
+	require.ErrorIs(t, ends[0].WaitAllReduce(ctx), own)
 	ends[0] = newOverlapped(ends[0].workerCommunicator)
 	require.NoError(t, onBoth(ends, func(c *overlappedCommunicator) error {
 		return errors.Join(c.StartAllReduce(ctx, ir.Sum, int32Buffer(t, 3, 1)), c.WaitAllReduce(ctx))
 	}))
 	gone(t, before)
+}
+
+// Short calls need no goroutine, long ones take short ones before them along.
+func TestShortCallsOfWorkers(t *testing.T) {
+	_, ends := workerPair(t, func() {})
+	ctx := t.Context()
+	before := runtime.NumGoroutine()
+	for _, n := range []int{3, 1, shortCall / 4} {
+		require.NoError(t, ends[0].StartAllReduce(ctx, ir.Sum, int32Buffer(t, n, 1)))
+	}
+	require.Equal(t, before, runtime.NumGoroutine())
+	require.NoError(t, ends[0].StartAllReduce(ctx, ir.Sum, int32Buffer(t, long, 1)))
+	for _, n := range []int{3, 1, shortCall / 4, long} { // which this one makes on a goroutine, while it computes
+		require.NoError(t, ends[1].AllReduce(ctx, ir.Sum, int32Buffer(t, n, 1)))
+	}
+	for range 4 {
+		require.NoError(t, ends[0].WaitAllReduce(ctx))
+	}
 }
 
 // A step allocates nothing.

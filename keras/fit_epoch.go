@@ -253,7 +253,9 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if t.recovery != nil {
 		err = t.recovery.train(ctx, inst)
 	} else {
+		t.attach()
 		err = t.m.trainOn(ctx, inst, t.m.compiled.config.StepsPerExecution)
+		t.detach()
 	}
 	if err == nil {
 		err = t.m.trainRows(inst, &t.parts, t.binder)

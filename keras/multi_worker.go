@@ -30,12 +30,25 @@ type together struct {
 	outer  context.Context // Fit's
 	flags  [3]byte         // stop training; a context has ended; workers are waiting to join
 	values []kernels.Array
+
+	riding rider   // nil: the group joins no flags with sums
+	rides  [4]byte // flags that a sum of the step took along, and whether somebody asks to agree after the step
+	own    error   // of the outer context, when they set out
+	ridden bool    // they have come back
+}
+
+// rider is a group that joins flags of the workers with the next sum of a program, so that agreeing on them takes no
+// call of its own. Whether it did is the same on all workers.
+type rider interface {
+	Attach(flags []byte)
+	Attached() bool
 }
 
 // join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later
 // here.
 func (t *trainer) join(ctx context.Context, g distribute.WorkerGroup) (context.Context, func()) {
 	w := &together{group: g, outer: ctx}
+	w.riding, _ = g.(rider)
 	t.workers = w
 	w.values = []kernels.Array{{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(w.flags)}}, Data: w.flags[:]}}
 	if s, ok := t.m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && (s.Recovers() || t.backsUp() && s.Recover()) {
@@ -192,8 +205,31 @@ func (t *trainer) boundary(ctx context.Context) error {
 	return t.agreeToGoOn(ctx)
 }
 
-// agreeToGoOn joins the flags of all workers.
-func (t *trainer) agreeToGoOn(ctx context.Context) error {
+// attach sends the flags of this worker along with the step that follows. A callback may ask to stop when it is told of
+// the batch, which must not wait for the next one: then, and where a step is not one of Fit, all agree afterwards.
+func (t *trainer) attach() {
+	w := t.workers
+	if w == nil || w.riding == nil || t.recovery != nil || t.m.compiled.config.StepsPerExecution != 1 {
+		return
+	}
+	w.own = t.ownFlags()
+	copy(w.rides[:], w.flags[:])
+	w.rides[3] = 0
+	if t.list.WantsBatches() {
+		w.rides[3] = 1
+	}
+	w.riding.Attach(w.rides[:])
+}
+
+// detach notes whether the step has joined the flags.
+func (t *trainer) detach() {
+	if w := t.workers; w != nil && w.riding != nil {
+		w.ridden = w.riding.Attached() && w.rides[3] == 0
+	}
+}
+
+// ownFlags sets the flags to those of this worker, and returns how its context has ended.
+func (t *trainer) ownFlags() error {
 	w := t.workers
 	w.flags = [3]byte{}
 	if t.now.stopped.Load() {
@@ -203,12 +239,30 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 	if own != nil {
 		w.flags[1] = 1
 	}
+	return own
+}
+
+// agreeToGoOn joins the flags of all workers, if the step has not done so.
+func (t *trainer) agreeToGoOn(ctx context.Context) error {
+	w := t.workers
+	if w.ridden {
+		w.ridden = false
+		copy(w.flags[:], w.rides[:])
+		return t.goOnAs(w.own)
+	}
+	own := t.ownFlags()
 	if t.recovery != nil && t.recovery.group.Pending() {
 		w.flags[2] = 1
 	}
 	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
 		return err
 	}
+	return t.goOnAs(own)
+}
+
+// goOnAs does what the flags of all say; own is how this worker's context had ended.
+func (t *trainer) goOnAs(own error) error {
+	w := t.workers
 	switch {
 	case own != nil:
 		return own

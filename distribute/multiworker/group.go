@@ -29,6 +29,7 @@ type group struct {
 	mu      sync.Mutex // guards what follows: a strategy makes one call at a time, so nobody waits here
 	options map[optionKey][]collective.CallOption
 	tensors []collective.Tensor // of the call under way, used again
+	riders  riders
 }
 
 var (
@@ -182,7 +183,17 @@ func (w *group) AllReduce(ctx context.Context, call distribute.WorkerCall, kind 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.g.AllReduce(ctx, op, w.wrap(values), w.optionsOf(call, w.narrows(call, kind, values))...)
+	tensors, options := w.wrap(values), w.optionsOf(call, w.narrows(call, kind, values))
+	if call.Program == 0 || kind != ir.Sum {
+		return w.g.AllReduce(ctx, op, tensors, options...)
+	}
+	tensors, riding := w.riders.board(tensors)
+	w.tensors = tensors // its memory is used again
+	err := w.g.AllReduce(ctx, op, tensors, options...)
+	if riding && err == nil {
+		w.riders.arrive(tensors[len(tensors)-1].DType)
+	}
+	return err
 }
 
 // Broadcast implements [distribute.WorkerGroup].

@@ -58,3 +58,22 @@ func TestFigures(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 4}, list)
 }
+
+// Contestants that train answer with the time of a step; what is no contestant or model is an error.
+func TestTrainings(t *testing.T) {
+	for _, name := range []string{stepName("shared", "dense", 1), stepName("tcp", "mlp", 2)} {
+		c, err := launch(name, 2, "")
+		require.NoError(t, err)
+		s, err := c.measure(4, 3)
+		require.NoError(t, err)
+		require.Len(t, s.Micros, 1)
+		require.Positive(t, s.Micros[0])
+		c.stop()
+	}
+	for _, bad := range []string{"shared:dense", "shared:dense:x"} {
+		_, _, _, err := stepParts(bad)
+		require.Error(t, err, bad)
+	}
+	_, _, err := stepModel("cnn", nil, 1)
+	require.ErrorContains(t, err, `"cnn"`)
+}

@@ -173,13 +173,17 @@ func tryLaunch(name string, n int, peers string) (*contestant, error) {
 	}
 	python := map[string]string{"gloo": os.Getenv("TORCH_PY"), "tensorflow": os.Getenv("TF_PY")}
 	script := map[string]string{"gloo": "allreduce_torch.py", "tensorflow": "allreduce_tensorflow.py"}
-	if binary, ok := python[name]; ok && binary == "" {
+	framework, training, _ := strings.Cut(kind, ":")
+	if training != "" {
+		script = map[string]string{"tensorflow": "steps_tensorflow.py"}
+	}
+	if binary, ok := python[framework]; ok && binary == "" {
 		return nil, nil
 	}
 	return start(name, n, func(i int) *exec.Cmd {
 		cmd := exec.Command(self, "-worker", kind)
-		if script[name] != "" {
-			cmd = exec.Command(python[name], filepath.Join(peers, script[name]))
+		if script[framework] != "" {
+			cmd = exec.Command(python[framework], filepath.Join(peers, script[framework]), training)
 		}
 		cmd.Env = append(os.Environ(), cluster.TFConfigVariable+"="+configs[i], "GOMAXPROCS="+strconv.Itoa(max(runtime.NumCPU()/n, 1))) // as keras launch sets it
 		if name == "gloo" {

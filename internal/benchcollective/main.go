@@ -25,6 +25,8 @@ func main() {
 	rounds := flag.Int("rounds", 7, "rounds for each size")
 	seconds := flag.Float64("seconds", 0.3, "about how long one contestant is measured in one round")
 	peers := flag.String("peers", "internal/benchcollective/peers", "folder of the scripts of the others")
+	steps := flag.Int("steps", 0, "measure so many steps of small models instead")
+	replicas := flag.String("replicas", "1,2", "numbers of replicas of each worker, for -steps")
 	out := flag.String("out", "", "file that all times are appended to, as lines of JSON")
 	flag.Parse()
 	err := func() error {
@@ -40,6 +42,9 @@ func main() {
 		var err error
 		if b.sizes, err = numbers(*sizes, 64); err != nil {
 			return err
+		}
+		if *steps > 0 {
+			return b.trainings(*workers, *replicas, *steps)
 		}
 		list, err := numbers(*workers, 2)
 		if err != nil {
@@ -64,6 +69,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "benchcollective:", err)
 		os.Exit(1)
 	}
+}
+
+// trainings measures steps; contestants that do not train are left out.
+func (b *bench) trainings(workers, replicas string, steps int) error {
+	b.only = slices.DeleteFunc(b.only, func(name string) bool {
+		kind, _, _ := strings.Cut(name, "@")
+		return !slices.Contains(stepPaths, kind)
+	})
+	counts, err := numbers(workers, 1)
+	if err != nil {
+		return err
+	}
+	each, err := numbers(replicas, 1)
+	if err != nil {
+		return err
+	}
+	return b.measureSteps(counts, each, steps)
 }
 
 func numbers(text string, least int) ([]int, error) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"runtime/pprof"
+	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -25,21 +26,18 @@ type sample struct {
 
 // work is a worker of this library, or of the raw exchange: it answers lines until its input ends.
 func work(path string) error {
+	if strings.Contains(path, ":") {
+		return stepWork(path)
+	}
 	spec, task, err := cluster.Resolve(&cluster.TFConfig{})
 	if err != nil {
 		return err
 	}
-	if name := os.Getenv("BENCH_PROFILE"); name != "" && task.Index == 0 {
-		f, err := os.Create(name + "." + path)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }() // a profile that is cut off shows when it is read
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := profile(path)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	if path == "raw" {
 		return rawWork(spec, task)
 	}
@@ -79,6 +77,26 @@ func work(path string) error {
 		return err
 	}
 	return g.Close()
+}
+
+// profile writes a processor profile of the first worker where BENCH_PROFILE asks for it; the result ends it.
+func profile(path string) (stop func(), err error) {
+	name := os.Getenv("BENCH_PROFILE")
+	_, task, err := cluster.Resolve(&cluster.TFConfig{})
+	if err != nil || name == "" || task.Index != 0 {
+		return func() {}, err
+	}
+	f, err := os.Create(name + "." + path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close() // a profile that is cut off shows when it is read
+	}, nil
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

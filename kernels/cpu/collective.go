@@ -56,6 +56,7 @@ func buildAllReduce(b *build) (func(), error) {
 			return
 		}
 		refresh(buffers, out)
+		defer rt.rest().End()
 		c, err := meet.end(rt)
 		switch {
 		case err != nil:
@@ -85,6 +86,7 @@ func buildAllGather(b *build) (func(), error) {
 			return
 		}
 		refresh(buffers, operands)
+		defer rt.rest().End()
 		c, err := meet.end(rt)
 		if err == nil {
 			err = c.AllGather(rt.ctx, buffers[0], buffers[1], a.Axis)
@@ -110,10 +112,12 @@ func buildReduceScatter(b *build) (func(), error) {
 		copyOperand(whole, in)
 		if a.Size() > 1 {
 			refresh(buffers, operands)
+			rest := rt.rest()
 			c, err := meet.end(rt)
 			if err == nil {
 				err = c.AllReduce(rt.ctx, a.Kind, buffers)
 			}
+			rest.End()
 			if err != nil {
 				rt.fail(fmt.Errorf("%s: %w", where, err))
 				return
@@ -136,6 +140,7 @@ func buildCollectiveBroadcast(b *build) (func(), error) {
 			return
 		}
 		refresh(buffers, operands)
+		defer rt.rest().End()
 		c, err := meet.end(rt)
 		if err == nil {
 			err = c.Broadcast(rt.ctx, a.Root, buffers[0])

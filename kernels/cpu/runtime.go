@@ -33,6 +33,7 @@ type runtime struct {
 	comm    kernels.Communicator
 	// overlapper is comm where its all-reduces go on while the replica computes, or nil.
 	overlapper kernels.Overlapper
+	outside    bool  // comm is not one of this backend
 	err        error // the first failure; steps after it do not run
 
 	ahead []span // what the steps of a loop read or write next, until a product brings it into the cache

@@ -160,7 +160,8 @@ func (e *session) connect(comm kernels.Communicator) error {
 	if comm.Replica() != e.replica || comm.Replicas() != e.options.Replicas {
 		return fmt.Errorf("cpu: replica %d of %d was launched with the communicator of replica %d of %d", e.replica, e.options.Replicas, comm.Replica(), comm.Replicas())
 	}
-	e.rt.comm, e.rt.overlapper = comm, nil
+	_, own := comm.(progresser)
+	e.rt.comm, e.rt.overlapper, e.rt.outside = comm, nil, !own
 	if e.overlaps {
 		var ok bool
 		if e.rt.overlapper, ok = comm.(kernels.Overlapper); !ok {
