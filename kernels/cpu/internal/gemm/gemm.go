@@ -50,8 +50,7 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 	if n.isRow() {
 		return 0
 	}
-	p := newPlan(&n, workers)
-	return p.scratchSize(&n, workers)
+	return newPlans(&n, workers).scratchSize(&n, workers)
 }
 
 // Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too
@@ -73,12 +72,12 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	if p.Size() > 1 {
 		n.Ahead = nil
 	}
-	plan := newPlan(&n, p.Size())
-	if need := plan.scratchSize(&n, p.Size()); len(scratch) < need {
+	plans := newPlans(&n, p.Size())
+	if need := plans.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))
 	}
 	j := getJob[T]()
-	j.args, j.plan, j.scratch = n, plan, scratch
+	j.args, j.plan, j.scratch = n, *plans.of(p), scratch
 	j.run(p)
 	putJob(j)
 }

@@ -31,6 +31,7 @@ const (
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
 	packMinRows  = 64  // B is reused often enough for packing to pay,
+	packFlatRows = 96  // and for copies of weights to take the room of the weights in several workers' caches,
 	packNextRows = 144 // a B that comes through memory as a stream,
 	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
 	packMoreRows = 256 // or not:
@@ -106,14 +107,16 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	default:
 		p.source = local
 	}
-	want := 1
-	if workers > 1 {
-		want = wantChunks * workers
-		if a.K <= longSum {
-			want = wantMore * workers
-		}
+	switch {
+	case workers <= 1:
+		p.chunk(a, 1)
+	case p.isFlat(a):
+		p.chunkFlat(a, workers)
+	case a.K <= longSum:
+		p.chunk(a, wantMore*workers)
+	default:
+		p.chunk(a, wantChunks*workers)
 	}
-	p.chunk(a, want)
 	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.K > turnMinSums && a.isLargeA()
 	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
@@ -135,6 +138,8 @@ func (a *Args[T]) packRows(workers int) int {
 		return packMoreRows
 	case a.streams(workers) && a.Batch == [2]int{1, 1}:
 		return packNextRows
+	case workers > 1 && a.isFlat() && a.K > sweepSums:
+		return packFlatRows
 	}
 	return packMinRows
 }

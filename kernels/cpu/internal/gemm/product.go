@@ -11,6 +11,7 @@ import (
 // the same time.
 type Product[T Float] struct {
 	job     job[T]
+	plans   plans[T]
 	workers int
 	scratch int
 	bias    bool
@@ -25,8 +26,8 @@ func Prepare[T Float](a *Args[T], workers int) *Product[T] {
 	j.args = a.normal()
 	j.args.Ahead = nil
 	if a.M > 0 && a.N > 0 && a.K > 0 && !j.args.isRow() {
-		j.plan = newPlan(&j.args, workers)
-		p.scratch = j.plan.scratchSize(&j.args, workers)
+		p.plans = newPlans(&j.args, workers)
+		p.scratch = p.plans.scratchSize(&j.args, workers)
 	}
 	j.args.A, j.args.B, j.args.C, j.args.Bias = nil, nil, nil, nil
 	return p
@@ -55,7 +56,7 @@ func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
 	case len(scratch) < p.scratch:
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), p.scratch))
 	default:
-		j.scratch = scratch
+		j.plan, j.scratch = *p.plans.of(workers), scratch
 		j.run(workers)
 	}
 	n.A, n.B, n.C, n.Bias, j.scratch, j.plan.shared = nil, nil, nil, nil, nil, nil // let go of the caller's memory

@@ -20,10 +20,17 @@ const (
 	streamAhead   = 2       // panels from what is read to what is fetched
 )
 
-// streams reports whether B, if it is read in place, comes through memory. Several workers keep to the chunks of other
-// products: weights that one of them has in its cache, for the update too, must not go to another.
+// streams reports whether B, if it is read in place, comes through memory. Several workers have room for more in their
+// caches: weights that one of them has, for the update too, must not go to another.
 func (a *Args[T]) streams(workers int) bool {
-	return workers <= 1 && !a.Packed && !a.TransB && !a.Accumulate && a.M >= streamMinRows && a.N >= micro.PanelWidth[T]() && a.K*a.N*int(sizeOf[T]()) > streamMinSize
+	if a.Packed || a.TransB || a.Accumulate || a.M < streamMinRows || a.N < micro.PanelWidth[T]() {
+		return false
+	}
+	size := a.K * a.N * int(sizeOf[T]())
+	if workers > 1 {
+		return a.isFlat() && size > workers*flatShare
+	}
+	return size > streamMinSize
 }
 
 // streamParts is the number of parts in which a block of so many products is added. The lower tiles of other families

@@ -29,17 +29,21 @@ func TestStream(t *testing.T) {
 
 func testStream[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(23, 24))
-	for i := range 6 {
+	for i := range 8 {
 		a := &Args[T]{M: streamMinRows + rng.IntN(20), N: 300 + rng.IntN(900), TransA: rng.IntN(3) == 0, ReLU: rng.IntN(2) == 0}
 		gap := rng.IntN(3)
 		if i%3 == 0 { // rows that compete for places in the cache
 			a.N, gap = 512, 0
 		}
 		a.K = streamMinSize/int(sizeOf[T]())/a.N + 1 + rng.IntN(300)
+		if i%4 == 3 { // more than several workers have room for
+			a.K += p.Size() * flatShare / int(sizeOf[T]()) / a.N
+		}
 		fill(rng, a, gap, rng.IntN(2) == 0)
 		n := a.normal()
 		plan := newPlan(&n, p.Size())
-		require.Equal(t, p.Size() == 1, plan.streams, "several workers keep what they have in their caches")
+		fits := p.Size() > 1 && a.K*a.N*int(sizeOf[T]()) <= p.Size()*flatShare
+		require.Equal(t, !fits && (p.Size() == 1 || a.isFlat()), plan.streams, "several workers keep what they have in their caches")
 		packed := *a
 		packed.C, packed.B = append([]T(nil), a.C...), make([]T, PackedSize[T](a.N, a.K))
 		PackB(p, packed.B, a.B, a.K, a.N, a.LDB, false)
