@@ -132,9 +132,14 @@ func Silu(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor { return Multiply(x, Sigmoid(x)) })
 }
 
-// Mish returns x · tanh(softplus(x)). Source: Misra, 2019.
+// Mish returns x · tanh(softplus(x)). Source: Misra, 2019. With n = e^x (e^x + 2), tanh(ln(1 + e^x)) is n / (n + 2),
+// which needs one exponential and no logarithm, and keeps its digits where it is near 0.
 func Mish(x *Tensor) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor { return Multiply(x, Tanh(Softplus(x))) })
+	return wide(x, func(x *Tensor) *Tensor {
+		e := Exp(MinimumScalar(x, 20)) // from there on the quotient is 1, and e² stays finite
+		n := Multiply(e, AddScalar(e, 2))
+		return Multiply(x, Divide(n, AddScalar(n, 2)))
+	})
 }
 
 // Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the

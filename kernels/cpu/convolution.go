@@ -216,9 +216,14 @@ func buildConvInputGrad(b *build) (func(), error) {
 
 func convInputGrad[T block.Float](b *build, s *conv.Shape) func() {
 	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
+	bias, relu := b.addedToProduct()
 	scratch := b.scratch(dy.Typ.DType, conv.BackwardDataScratch[T](s, rt.pool.Size()))
 	return func() {
-		conv.BackwardData(rt.pool, s, plan.Data[T](dy), plan.Data[T](kernel), plan.Data[T](dx), plan.Data[T](scratch))
+		var vector []T
+		if bias != nil {
+			vector = plan.Data[T](bias)
+		}
+		conv.Transposed(rt.pool, s, plan.Data[T](dy), plan.Data[T](kernel), vector, relu, plan.Data[T](dx), plan.Data[T](scratch))
 	}
 }
 

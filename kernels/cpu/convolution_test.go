@@ -77,3 +77,60 @@ func TestConvolutionPooled(t *testing.T) {
 		e.Close()
 	}
 }
+
+// TestTransposedConvolution compares random transposed convolutions that are one step with bias and relu with separate
+// steps, on one to three axes, in groups, with windows that are smaller and larger than the strides.
+func TestTransposedConvolution(t *testing.T) {
+	r := rand.New(rand.NewPCG(53, 54))
+	for range 120 {
+		axes, groups := 1+r.IntN(3), 1+r.IntN(5)/4*r.IntN(4)
+		in, out := groups*(1+r.IntN(20)), groups*(1+r.IntN(70)) // channels of what is read, and of the result
+		conv := ir.ConvAttrs{Groups: groups}
+		x, y, kernel := ir.Shape{1 + r.IntN(4)}, ir.Shape{0}, ir.Shape{}
+		y[0] = x[0]
+		for range axes {
+			n, k, stride := 1+r.IntN(9), 1+r.IntN(4), 1+r.IntN(3)
+			size := (n-1)*stride + k
+			low := min(r.IntN(2), k/2)
+			conv.Strides, conv.Dilation = append(conv.Strides, stride), append(conv.Dilation, 1)
+			conv.PadLow, conv.PadHigh = append(conv.PadLow, low), append(conv.PadHigh, 0)
+			x, y, kernel = append(x, n), append(y, max(size-low, 1)), append(kernel, k)
+		}
+		x, y, kernel = append(x, in), append(y, out), append(kernel, out/groups, in)
+		d := ir.Float32
+		if r.IntN(4) == 0 {
+			d = ir.Float64
+		}
+		p := ir.New("transposed")
+		var inputs []reference.Value
+		input := func(shape ir.Shape) ir.Value {
+			values := make([]float64, shape.Size())
+			for i := range values {
+				values[i] = r.NormFloat64()
+			}
+			v, err := reference.New(d, shape, values...)
+			require.NoError(t, err)
+			inputs = append(inputs, v)
+			return p.AddInput("", v.Type)
+		}
+		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+			out, err := p.Add("", op, attrs, in...)
+			require.NoError(t, err)
+			return out[0]
+		}
+		v := add(ir.ConvInputGrad, ir.ConvGradAttrs{Conv: conv, Shape: y}, input(x), input(kernel))
+		if r.IntN(4) > 0 {
+			v = add(ir.Add, nil, v, add(ir.Broadcast, ir.BroadcastAttrs{Shape: y, Axes: []int{len(y) - 1}}, input(ir.Shape{out})))
+		}
+		if r.IntN(2) == 0 {
+			v = add(ir.Relu, nil, v)
+		}
+		p.AddOutput("y", v)
+		got, want := runOnce(t, p, inputs, false), runOnce(t, p, inputs, true)
+		require.NoError(t, kernelstest.Compare(got[0], want[0], 64, true), "%v", p)
+		e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
+		require.NoError(t, err)
+		assert.Equal(t, 1, e.Stats().Steps, "%v", p)
+		e.Close()
+	}
+}

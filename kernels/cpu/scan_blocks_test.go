@@ -195,6 +195,8 @@ func TestScanBlocks(t *testing.T) {
 		{steps: 4, batch: 40, features: 12, units: 128}, // rows of gates lie 2 KB apart
 		{steps: 6, batch: 13, features: 4, units: 10, reverse: true}, {steps: 3, batch: 16, features: 4, units: 16, masked: true},
 		{steps: 4, batch: 21, features: 4, units: 8, dropout: true}, {steps: 4, batch: 10, features: 4, units: 9, masked: true, dropout: true},
+		{steps: 5, batch: 16, features: 70, units: 8},                                             // its product stays in front of the loop
+		{steps: 20, batch: 64, features: 64, units: 60},                                           // its product is too large for that
 		{steps: 3, batch: 5, features: 4, units: 8}, {steps: 7, batch: 16, features: 4, units: 4}, // too few rows; the state times four is as long as the batch
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
@@ -252,6 +254,30 @@ func TestScansTakeProducts(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, y, "the gradients of the gates lie where the gates were")
+}
+
+// TestScansLeaveProducts: products with a wide input whose results stay in the cache stay in front of the loop.
+func TestScansLeaveProducts(t *testing.T) {
+	for _, c := range []struct {
+		layerSizes
+		before int // products with the input in front of the loop
+	}{
+		{layerSizes{steps: 6, batch: 16, features: 70, units: 8}, 1},
+		{layerSizes{steps: 6, batch: 16, features: 63, units: 8}, 0}, // part of the product with the state
+		{layerSizes{steps: 20, batch: 64, features: 70, units: 60}, 0},
+	} {
+		q, err := pipelineFor(1).normal.Run(lstmLayer(t, c.layerSizes))
+		require.NoError(t, err)
+		q, err = scan.Passes(pipelineFor(1).normal).Run(q)
+		require.NoError(t, err)
+		before := 0
+		for i := range q.Nodes {
+			if n := &q.Nodes[i]; n.Op == ir.Dot && len(n.Attrs.(ir.DotAttrs).LhsContract) == 1 {
+				before++
+			}
+		}
+		assert.Equal(t, c.before, before, "%+v", c.layerSizes)
+	}
 }
 
 // TestRowsThatMeet lists bodies whose rows depend on each other, or might.

@@ -20,17 +20,42 @@ func (m machine) eights(v Vector, to Memory) {
 	Store(to, low)
 }
 
-// rowsOf emits a loop over rows: begin, then body for each vector at an offset from the pointers, then finish.
-func (m machine) rowsOf(pointers []Scalar, vectors []Scalar, begin func(), body func(at Scalar), finish func()) {
+// rowsOf emits a loop over rows: begin, then body for each vector at an offset from the pointers, then finish. Begin
+// returns the sums of a row, each of as many parts as body is told in turn, because additions to one wait for each
+// other; finish finds them in the first part.
+func (m machine) rowsOf(parts int, pointers []Scalar, vectors []Scalar, begin func() (sums [][]Vector), body func(at func(p Scalar) Memory, part int), finish func()) {
 	rows, cols, stride := param("rows"), param("cols"), param("stride")
 	Label("row")
-	begin()
+	sums := begin()
 	at := NewScalar()
 	Assign(at, Number(0))
+	vector := func(part int) {
+		body(func(p Scalar) Memory { return Memory{Base: p, Offset: part * m.bytes()}.Indexed(at, 1) }, part)
+	}
+	if parts > 1 {
+		next := NewScalar()
+		Assign(next, Number(parts*m.bytes()))
+		JumpBelow(cols, next, "rest")
+		Label("columns")
+		for k := range parts {
+			vector(k)
+		}
+		Increase(at, Number(parts*m.bytes()))
+		Increase(next, Number(parts*m.bytes()))
+		JumpAtLeast(cols, next, "columns")
+		for _, list := range sums {
+			join(list)
+		}
+		JumpAtLeast(at, cols, "end")
+		Label("rest")
+	}
 	Label("column")
-	body(at)
+	vector(0)
 	Increase(at, Number(m.bytes()))
 	JumpBelow(at, cols, "column")
+	if parts > 1 {
+		Label("end")
+	}
 	finish()
 	for _, p := range vectors {
 		Increase(p, stride)
@@ -42,73 +67,91 @@ func (m machine) rowsOf(pointers []Scalar, vectors []Scalar, begin func(), body 
 	End()
 }
 
-func (m machine) layerNorm() {
-	at := func(p, i Scalar) Memory { return Memory{Base: p}.Indexed(i, 1) }
-	zero := func(vs ...Vector) {
-		for _, v := range vs {
-			Zero(v)
+// join adds the vectors into the first one, halves first.
+func join(list []Vector) {
+	for n := len(list) / 2; n > 0; n /= 2 {
+		for k := range n {
+			Add(list[k], list[k], list[k+n])
 		}
 	}
+}
 
+// normParts is the number of sums of a row: so many additions can be under way.
+const normParts = 4
+
+func (m machine) layerNorm() {
 	m.begin("", "normSums", "parts, x *float32, rows, cols, stride uintptr", "")
 	parts, x := param("parts"), param("x")
-	sum := m.vector()
-	m.rowsOf(nil, []Scalar{x}, func() { zero(sum) }, func(i Scalar) { Add(sum, sum, at(x, i)) }, func() {
-		m.eights(sum, Memory{Base: parts})
+	var sums []Vector
+	m.rowsOf(normParts, nil, []Scalar{x}, func() [][]Vector {
+		sums = m.zeros(normParts)
+		return [][]Vector{sums}
+	}, func(at func(p Scalar) Memory, part int) { Add(sums[part], sums[part], at(x)) }, func() {
+		m.eights(sums[0], Memory{Base: parts})
 		Increase(parts, Number(32))
 	})
 
 	m.begin("", "normSquares", "parts, x, mean *float32, rows, cols, stride uintptr", "")
 	parts, x, mean := param("parts"), param("x"), param("mean")
-	sum, center := m.vector(), m.vector()
-	m.rowsOf([]Scalar{mean}, []Scalar{x}, func() {
-		zero(sum)
+	center := m.vector()
+	m.rowsOf(normParts, []Scalar{mean}, []Scalar{x}, func() [][]Vector {
+		sums = m.zeros(normParts)
 		Broadcast(center, Memory{Base: mean})
-	}, func(i Scalar) {
+		return [][]Vector{sums}
+	}, func(at func(p Scalar) Memory, part int) {
 		v := m.vector()
-		Load(v, at(x, i))
+		Load(v, at(x))
 		Subtract(v, v, center)
-		AddProduct(sum, v, v)
+		AddProduct(sums[part], v, v)
 	}, func() {
-		m.eights(sum, Memory{Base: parts})
+		m.eights(sums[0], Memory{Base: parts})
 		Increase(parts, Number(32))
 	})
 
 	m.begin("", "normApply", "dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr", "")
 	dst, x, mean, rstd, gamma, beta := param("dst"), param("x"), param("mean"), param("rstd"), param("gamma"), param("beta")
 	center, scale := m.vector(), m.vector()
-	m.rowsOf([]Scalar{mean, rstd}, []Scalar{x, dst}, func() {
+	m.rowsOf(1, []Scalar{mean, rstd}, []Scalar{x, dst}, func() [][]Vector {
 		Broadcast(center, Memory{Base: mean})
 		Broadcast(scale, Memory{Base: rstd})
-	}, func(i Scalar) {
+		return nil
+	}, func(at func(p Scalar) Memory, _ int) {
 		v, g := m.vector(), m.vector()
-		Load(v, at(x, i))
-		Load(g, at(gamma, i))
+		Load(v, at(x))
+		Load(g, at(gamma))
 		Subtract(v, v, center)
 		Multiply(v, v, scale)
-		MultiplyAdd(v, g, at(beta, i))
-		Store(at(dst, i), v)
+		MultiplyAdd(v, g, at(beta))
+		Store(at(dst), v)
 	}, func() {})
+
+	m.layerNormGrad()
+}
+
+func (m machine) layerNormGrad() {
 
 	m.begin("", "normGradSums", "parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr", "")
 	parts, x, dy, mean, rstd, gamma := param("parts"), param("x"), param("dy"), param("mean"), param("rstd"), param("gamma")
-	sum, product, center := m.vector(), m.vector(), m.vector()
-	m.rowsOf([]Scalar{mean, rstd}, []Scalar{x, dy}, func() {
-		zero(sum, product)
+	var sums, products []Vector
+	center := m.vector()
+	m.rowsOf(normParts, []Scalar{mean, rstd}, []Scalar{x, dy}, func() [][]Vector {
+		sums, products = m.zeros(normParts), m.zeros(normParts)
 		Broadcast(center, Memory{Base: mean})
-	}, func(i Scalar) {
+		return [][]Vector{sums, products}
+	}, func(at func(p Scalar) Memory, part int) {
 		v, g := m.vector(), m.vector()
-		Load(v, at(x, i))
-		Load(g, at(dy, i))
+		Load(v, at(x))
+		Load(g, at(dy))
 		Subtract(v, v, center)
-		Multiply(g, g, at(gamma, i))
-		Add(sum, sum, g)
-		AddProduct(product, g, v)
+		Multiply(g, g, at(gamma))
+		Add(sums[part], sums[part], g)
+		AddProduct(products[part], g, v)
 	}, func() {
 		scale := m.vector()
+		product := products[0]
 		Broadcast(scale, Memory{Base: rstd})
 		Multiply(product, product, scale)
-		m.eights(sum, Memory{Base: parts})
+		m.eights(sums[0], Memory{Base: parts})
 		m.eights(product, Memory{Base: parts, Offset: 32})
 		Increase(parts, Number(64))
 	})
@@ -117,48 +160,77 @@ func (m machine) layerNorm() {
 	m.begin("", "normGradApply", "dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr", "")
 	dx, x, dy, scalars, gamma := param("dx"), param("x"), param("dy"), param("scalars"), param("gamma")
 	center, scale, a, b := m.vector(), m.vector(), m.vector(), m.vector()
-	m.rowsOf(nil, []Scalar{x, dy, dx}, func() {
+	m.rowsOf(1, nil, []Scalar{x, dy, dx}, func() [][]Vector {
 		for i, v := range []Vector{center, scale, a, b} {
 			Broadcast(v, Memory{Base: scalars, Offset: 4 * i})
 		}
 		Increase(scalars, Number(16))
-	}, func(i Scalar) {
+		return nil
+	}, func(at func(p Scalar) Memory, _ int) {
 		v, g := m.vector(), m.vector()
-		Load(v, at(x, i))
-		Load(g, at(dy, i))
-		Multiply(g, g, at(gamma, i))
+		Load(v, at(x))
+		Load(g, at(dy))
+		Multiply(g, g, at(gamma))
 		Subtract(v, v, center)
 		Subtract(g, g, a)
 		SubtractProduct(g, v, b)
 		Multiply(g, g, scale)
-		Store(at(dx, i), g)
+		Store(at(dx), g)
 	}, func() {})
 
-	// One vector of columns: sum += dy and product += dy·(x − mean)·rstd over the rows.
-	m.begin("", "normGradColumns", "sum, product, x, dy, mean, rstd *float32, rows, stride uintptr", "")
-	sumAt, productAt, x, dy, mean, rstd := param("sum"), param("product"), param("x"), param("dy"), param("mean"), param("rstd")
-	rows, stride := param("rows"), param("stride")
-	sum, product = m.vector(), m.vector()
-	Load(sum, Memory{Base: sumAt})
-	Load(product, Memory{Base: productAt})
-	Label("row")
-	v, g, n := m.vector(), m.vector(), m.vector()
-	Broadcast(n, Memory{Base: mean})
-	Load(v, Memory{Base: x})
-	Load(g, Memory{Base: dy})
-	Subtract(v, v, n)
-	Broadcast(n, Memory{Base: rstd})
-	Multiply(v, v, n)
-	Add(sum, sum, g)
-	AddProduct(product, g, v)
-	for _, p := range []Scalar{x, dy} {
-		Increase(p, stride)
+	m.layerNormColumns()
+}
+
+// layerNormColumns emits, for vectors of columns, two by two: sum += dy and product += dy·(x − mean)·rstd over the
+// rows.
+func (m machine) layerNormColumns() {
+	m.begin("", "normGradColumns", "sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr", "")
+	sum, product, x, dy, mean, rstd := param("sum"), param("product"), param("x"), param("dy"), param("mean"), param("rstd")
+	rows, cols, stride := param("rows"), param("cols"), param("stride")
+	line, row := NewScalar(), NewScalar()
+	columns := func(n int, label string) {
+		sums, products := make([]Vector, n), make([]Vector, n)
+		for k := range n {
+			sums[k], products[k] = m.vector(), m.vector()
+			Load(sums[k], Memory{Base: sum, Offset: k * m.bytes()})
+			Load(products[k], Memory{Base: product, Offset: k * m.bytes()})
+		}
+		Assign(line, Number(0))
+		Assign(row, Number(0))
+		Label(label)
+		center, scale := m.vector(), m.vector()
+		Broadcast(center, Memory{Base: mean}.Indexed(row, 4))
+		Broadcast(scale, Memory{Base: rstd}.Indexed(row, 4))
+		for k := range n {
+			v, g := m.vector(), m.vector()
+			Load(v, Memory{Base: x, Offset: k * m.bytes()}.Indexed(line, 1))
+			Load(g, Memory{Base: dy, Offset: k * m.bytes()}.Indexed(line, 1))
+			Subtract(v, v, center)
+			Multiply(v, v, scale)
+			Add(sums[k], sums[k], g)
+			AddProduct(products[k], g, v)
+		}
+		Increase(line, stride)
+		Increase(row, Number(1))
+		JumpBelow(row, rows, label)
+		for k := range n {
+			Store(Memory{Base: sum, Offset: k * m.bytes()}, sums[k])
+			Store(Memory{Base: product, Offset: k * m.bytes()}, products[k])
+		}
+		for _, p := range []Scalar{sum, product, x, dy} {
+			Increase(p, Number(n*m.bytes()))
+		}
 	}
-	for _, p := range []Scalar{mean, rstd} {
-		Increase(p, Number(4))
-	}
-	Countdown(rows, 1, "row")
-	Store(Memory{Base: sumAt}, sum)
-	Store(Memory{Base: productAt}, product)
+	two := NewScalar()
+	Assign(two, Number(2*m.bytes()))
+	JumpBelow(cols, two, "one")
+	Label("two")
+	columns(2, "rowOfTwo")
+	Decrease(cols, two)
+	JumpAtLeast(cols, two, "two")
+	JumpZero(cols, "end")
+	Label("one")
+	columns(1, "rowOfOne")
+	Label("end")
 	End()
 }

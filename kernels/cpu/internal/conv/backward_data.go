@@ -51,42 +51,7 @@ func backwardWide[T Float](s *Shape, height, width *axis) wideCorrelation[T] {
 //
 // It is also the transposed convolution of dy.
 func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
-	n := s.checked()
-	n.need("dx", len(dx), n.sizeX())
-	n.need("kernel", len(kernel), n.sizeKernel())
-	n.need("dy", len(dy), n.sizeY())
-	n.need("scratch", len(scratch), BackwardDataScratch[T](&n, p.Size()))
-	if n.without() {
-		clear(dx[:n.sizeX()])
-		return
-	}
-	if n.pointwise() {
-		runProduct(p, pointwiseData(&n, dy, kernel, dx), scratch)
-		return
-	}
-	if repeats[T](&n) {
-		r := n.repeated()
-		to := scratch[:r.sizeX()]
-		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])
-		runFilters(p, dx[:n.sizeX()], to, true)
-		return
-	}
-	if planes[T](&n) {
-		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
-		return
-	}
-	c, k := getCorrelation[T](), getPacking[T]()
-	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
-	c.slides, c.lanes, c.pairs = slides[T](&n), groupedLanes[T](&n), n.Pairs
-	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
-	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false
-	c.outs, c.joins = n.In, true
-	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
-	k.columns, k.groups = c.outGroup, n.Groups
-	backwardPhases(p, &n, c, k, scratch)
-	putPacking(k)
-	putCorrelation(c)
+	Transposed(p, s, dy, kernel, nil, false, dx, scratch)
 }
 
 // backwardPhases computes the phases of an input gradient, whose kernels it packs into scratch memory.

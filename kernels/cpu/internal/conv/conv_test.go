@@ -91,6 +91,20 @@ func compare[T Float](t *testing.T, what string, s *Shape, got []T, want, size [
 	}
 }
 
+// addEpilogue adds the bias to what is wanted and to the sums of absolute values, and applies max(·, 0).
+func addEpilogue[T Float](want, size []float64, bias []T, relu bool) {
+	for i := range want {
+		if bias != nil {
+			b := float64(bias[i%len(bias)])
+			want[i] += b
+			size[i] += math.Abs(b)
+		}
+		if relu {
+			want[i] = max(want[i], 0)
+		}
+	}
+}
+
 func check[T Float](t *testing.T, p *pool.Pool, s *Shape, seed uint64) {
 	t.Helper()
 	require.NoError(t, s.Validate())
@@ -113,21 +127,20 @@ func check[T Float](t *testing.T, p *pool.Pool, s *Shape, seed uint64) {
 		add(wantX, sizeX, ix, dy[iy], kernel[ik])
 		add(wantK, sizeK, ik, x[ix], dy[iy])
 	})
-	for i := range wantY {
-		if bias != nil {
-			b := float64(bias[i%s.OutChannels])
-			wantY[i] += b
-			sizeY[i] += math.Abs(b)
-		}
-		if relu {
-			wantY[i] = max(wantY[i], 0)
-		}
-	}
+	addEpilogue(wantY, sizeY, bias, relu)
 	y, dx, dkernel := scratchFor[T](s.sizeY()), scratchFor[T](s.sizeX()), scratchFor[T](s.sizeKernel())
 	Forward(p, s, x, kernel, bias, relu, y, scratchFor[T](ForwardScratch[T](s, p.Size())))
 	compare(t, "y", s, y, wantY, sizeY)
 	BackwardData(p, s, dy, kernel, dx, scratchFor[T](BackwardDataScratch[T](s, p.Size())))
 	compare(t, "dx", s, dx, wantX, sizeX)
+	bias = nil
+	if rng.IntN(4) > 0 {
+		bias = random[T](rng, s.InChannels)
+	}
+	addEpilogue(wantX, sizeX, bias, relu)
+	dx = scratchFor[T](len(dx))
+	Transposed(p, s, dy, kernel, bias, relu, dx, scratchFor[T](BackwardDataScratch[T](s, p.Size())))
+	compare(t, "transposed", s, dx, wantX, sizeX)
 	BackwardWeights(p, s, x, dy, dkernel, scratchFor[T](BackwardWeightsScratch[T](s, p.Size())))
 	compare(t, "dkernel", s, dkernel, wantK, sizeK)
 }

@@ -38,12 +38,16 @@ func NewEpilogue(anchor int, result ir.Value) *Epilogue {
 // maxima after it, and for a kernel that is scaled before.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
-	if d := g.Program.Type(n.Outputs[0]).DType; g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv || !d.IsFloat() {
+	d := g.Program.Type(n.Outputs[0]).DType
+	transposed := n.Op == ir.ConvInputGrad && d.IsWideFloat() // also the transposed convolution, which has a bias
+	if g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv && !transposed || !d.IsFloat() {
 		return
 	}
 	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{i}
-	if j, ok := g.scaledKernel(n, e); ok {
-		nodes = []int{j, i}
+	if !transposed {
+		if j, ok := g.scaledKernel(n, e); ok {
+			nodes = []int{j, i}
+		}
 	}
 	late := g.Program.Type(e.Result).DType.IsHalf() // a bias is converted when it is needed, before the sum
 	if next, bias, ok := g.biasAdd(e.Result); ok && (late || g.Def[bias] < i) {

@@ -101,6 +101,9 @@ func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pu
 		if dot := &p.Nodes[at]; lastByMatrix(p, dot) {
 			f := pulled{operand: j, dot: dot, bias: bias, state: -1}
 			f.findState(a.Body, a.Body.Inputs[j].Value, a.Carry+a.Xs)
+			if f.staysOutside(p, v) {
+				continue
+			}
 			list = append(list, f)
 			moved[at] = true
 			if add >= 0 {
@@ -109,6 +112,20 @@ func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pu
 		}
 	}
 	return list
+}
+
+// Stacks of so many bytes are still in the second-level cache when the loop reads them. Their product stays in front of
+// it: that of all steps is faster than many of few rows, each of which reads the matrix again. A narrow input costs
+// next to nothing where it becomes part of the product with the state.
+const (
+	nearBytes   = 1 << 20
+	narrowInput = 64
+)
+
+// staysOutside reports whether the product is better left in front of the scan, which reads its results in stack.
+func (f *pulled) staysOutside(p *ir.Program, stack ir.Value) bool {
+	joined := f.state >= 0 && p.Type(f.dot.Inputs[0]).Shape[2] < narrowInput
+	return p.Type(stack).Bytes() <= nearBytes && !joined
 }
 
 // findState looks for the product h·u in a sum x + h·u, all that happens to both, where u, operand number first or

@@ -7,7 +7,7 @@ import "math"
 
 const (
 	normRows     = 32      // of a block
-	normElements = 1 << 14 // of a block that has more than one row
+	normElements = 1 << 13 // of a block that has more than one row
 )
 
 func normBlock(cols int) int { return min(normRows, max(normElements/max(cols, 1), 1)) }

@@ -13,7 +13,7 @@ import (
 func TestLayerNorm(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
-		for _, cols := range []int{1, 3, 7, 8, 15, 16, 17, 24, 32, 33, 63, 100, 128, 511, 600, 1030} {
+		for _, cols := range []int{1, 3, 7, 8, 15, 16, 17, 24, 32, 33, 63, 100, 128, 511, 600, 1030, 1629} {
 			for _, rows := range []int{1, 2, 31, 32, 33, 70} {
 				checkLayerNorm[float32](t, rng, rows, cols, 1e-5)
 				checkLayerNorm[float64](t, rng, rows, cols, 1e-13)

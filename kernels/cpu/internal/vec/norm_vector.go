@@ -4,36 +4,71 @@ package vec
 
 import "math"
 
-// normColumns returns how many of the columns go through assembly, and through which; the others are few.
-func normColumns(cols int) (n int, wide, ok bool) {
-	wide, ok = vectors()
-	wide = wide && cols%16 < 8
-	if n = whole(wide, cols); n == 0 {
-		ok = false
+// normPiece is columns that go through one kind of assembly.
+type normPiece struct {
+	first, n int
+	wide     bool
+}
+
+// twoPieces is the length of rows from which a second call for 8 columns costs less than narrow vectors for all.
+const twoPieces = 64
+
+// normPieces returns the columns that go through assembly, in vectors of 16 where there are such and of 8, and how many
+// these are; the others are fewer than 8.
+func normPieces(cols int) (list [2]normPiece, n int) {
+	wide, ok := vectors()
+	if !ok {
+		return list, 0
 	}
-	return n, wide, ok
+	wide = wide && (cols%16 < 8 || cols >= twoPieces)
+	k := 0
+	if n = whole(true, cols); wide && n > 0 {
+		list[0] = normPiece{0, n, true}
+		k = 1
+	} else {
+		n = 0
+	}
+	if more := whole(false, cols-n); more > 0 {
+		list[k] = normPiece{n, more, false}
+		n += more
+	}
+	return list, n
 }
 
 // layerNorm32 computes a block of at most normRows rows.
 func layerNorm32(y, x, gamma, beta, mean, rstd []float32, epsilon float64) bool {
 	cols, rows := len(gamma), len(mean)
-	n, wide, ok := normColumns(cols)
-	if !ok || cols > callElements { // a call must be short
+	pieces, n := normPieces(cols)
+	if n == 0 || cols > callElements { // a call must be short
 		return false
 	}
 	var parts [8 * normRows]float32
-	lines, width, stride := uintptr(rows), uintptr(4*n), uintptr(4*cols)
-	callNormSums(wide, &parts[0], &x[0], lines, width, stride)
+	var more [normRows]float32 // sums of the second piece
+	lines, stride := uintptr(rows), uintptr(4*cols)
+	p, q := pieces[0], pieces[1]
+	if q.n > 0 {
+		callNormSums(q.wide, &parts[0], &x[q.first], lines, uintptr(4*q.n), stride)
+		for r := range mean {
+			more[r] = join((*[8]float32)(parts[8*r:]))
+		}
+	}
+	callNormSums(p.wide, &parts[0], &x[0], lines, uintptr(4*p.n), stride)
 	for r := range mean {
-		sum := join((*[8]float32)(parts[8*r:]))
+		sum := join((*[8]float32)(parts[8*r:])) + more[r]
 		for _, v := range x[r*cols+n : (r+1)*cols] {
 			sum += v
 		}
 		mean[r] = sum / float32(cols)
 	}
-	callNormSquares(wide, &parts[0], &x[0], &mean[0], lines, width, stride)
+	if q.n > 0 {
+		callNormSquares(q.wide, &parts[0], &x[q.first], &mean[0], lines, uintptr(4*q.n), stride)
+		for r := range mean {
+			more[r] = join((*[8]float32)(parts[8*r:]))
+		}
+	}
+	callNormSquares(p.wide, &parts[0], &x[0], &mean[0], lines, uintptr(4*p.n), stride)
 	for r, m := range mean {
-		sum := join((*[8]float32)(parts[8*r:]))
+		sum := join((*[8]float32)(parts[8*r:])) + more[r]
 		for _, v := range x[r*cols+n : (r+1)*cols] {
 			sum += (v - m) * (v - m)
 		}
@@ -45,23 +80,33 @@ func layerNorm32(y, x, gamma, beta, mean, rstd []float32, epsilon float64) bool 
 			y[r*cols+c] = (x[r*cols+c]-m)*s*gamma[c] + beta[c]
 		}
 	}
-	callNormApply(wide, &y[0], &x[0], &mean[0], &rstd[0], &gamma[0], &beta[0], lines, width, stride)
+	callNormApply(p.wide, &y[0], &x[0], &mean[0], &rstd[0], &gamma[0], &beta[0], lines, uintptr(4*p.n), stride)
+	if q.n > 0 {
+		callNormApply(q.wide, &y[q.first], &x[q.first], &mean[0], &rstd[0], &gamma[q.first], &beta[q.first], lines, uintptr(4*q.n), stride)
+	}
 	return true
 }
 
 // layerNormGrad32 computes a block of at most normRows rows.
 func layerNormGrad32(dx, dgamma, dbeta, x, gamma, mean, rstd, dy []float32) bool {
 	cols, rows := len(gamma), len(mean)
-	n, wide, ok := normColumns(cols)
-	if !ok || cols > callElements { // a call must be short
+	pieces, n := normPieces(cols)
+	if n == 0 || cols > callElements { // a call must be short
 		return false
 	}
 	var parts [16 * normRows]float32
+	var more [2 * normRows]float32 // sums of the second piece
 	var scalars [4 * normRows]float32
-	lines, width, stride := uintptr(rows), uintptr(4*n), uintptr(4*cols)
-	callNormGradSums(wide, &parts[0], &x[0], &dy[0], &mean[0], &rstd[0], &gamma[0], lines, width, stride)
+	lines, stride := uintptr(rows), uintptr(4*cols)
+	if q := pieces[1]; q.n > 0 {
+		callNormGradSums(q.wide, &parts[0], &x[q.first], &dy[q.first], &mean[0], &rstd[0], &gamma[q.first], lines, uintptr(4*q.n), stride)
+		for k := range 2 * rows {
+			more[k] = join((*[8]float32)(parts[8*k:]))
+		}
+	}
+	callNormGradSums(pieces[0].wide, &parts[0], &x[0], &dy[0], &mean[0], &rstd[0], &gamma[0], lines, uintptr(4*pieces[0].n), stride)
 	for r, m := range mean {
-		sum, product, s := join((*[8]float32)(parts[16*r:])), join((*[8]float32)(parts[16*r+8:])), rstd[r]
+		sum, product, s := join((*[8]float32)(parts[16*r:]))+more[2*r], join((*[8]float32)(parts[16*r+8:]))+more[2*r+1], rstd[r]
 		for c := n; c < cols; c++ {
 			norm, up := (x[r*cols+c]-m)*s, dy[r*cols+c]
 			dbeta[c] += up
@@ -72,12 +117,10 @@ func layerNormGrad32(dx, dgamma, dbeta, x, gamma, mean, rstd, dy []float32) bool
 		a, b := sum/float32(cols), product/float32(cols)*s
 		copy(scalars[4*r:], []float32{m, s, a, b})
 	}
-	step := 8
-	if wide {
-		step = 16
-	}
-	for c := 0; c < n; c += step {
-		callNormGradColumns(wide, &dbeta[c], &dgamma[c], &x[c], &dy[c], &mean[0], &rstd[0], lines, stride)
+	for _, p := range pieces {
+		if p.n > 0 {
+			callNormGradColumns(p.wide, &dbeta[p.first], &dgamma[p.first], &x[p.first], &dy[p.first], &mean[0], &rstd[0], lines, uintptr(4*p.n), stride)
+		}
 	}
 	for r := range rows {
 		m, s, a, b := scalars[4*r], scalars[4*r+1], scalars[4*r+2], scalars[4*r+3]
@@ -85,6 +128,10 @@ func layerNormGrad32(dx, dgamma, dbeta, x, gamma, mean, rstd, dy []float32) bool
 			dx[r*cols+c] = s * (dy[r*cols+c]*gamma[c] - a - (x[r*cols+c]-m)*b)
 		}
 	}
-	callNormGradApply(wide, &dx[0], &x[0], &dy[0], &scalars[0], &gamma[0], lines, width, stride)
+	for _, p := range pieces {
+		if p.n > 0 {
+			callNormGradApply(p.wide, &dx[p.first], &x[p.first], &dy[p.first], &scalars[0], &gamma[p.first], lines, uintptr(4*p.n), stride)
+		}
+	}
 	return true
 }

@@ -15539,15 +15539,55 @@ TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
 row:
 	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
 	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	MOVD $0, R5
-column:
+	MOVD $128, R6
+	CMP R6, R3
+	BLO rest
+columns:
 	ADD R5<<0, R1, R19
-	FLDPQ 0(R19), (F2, F3)
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 64(R19), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	ADD $128, R5
+	ADD $128, R6
+	CMP R6, R3
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
 	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
 	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	CMP R3, R5
+	BHS end
+rest:
+column:
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
 	ADD $32, R5
 	CMP R3, R5
 	BLO column
+end:
 	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD R4, R1
@@ -15566,20 +15606,68 @@ TEXT ·normSquaresNEON(SB), NOSPLIT, $0-48
 row:
 	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
 	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	ADD $0, R2, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
 	MOVD $0, R6
+	MOVD $128, R7
+	CMP R7, R4
+	BLO rest
+columns:
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd40 // fmla v0.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd61 // fmla v1.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd42 // fmla v2.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd63 // fmla v3.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd44 // fmla v4.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd65 // fmla v5.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 96(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd46 // fmla v6.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd67 // fmla v7.4S, v11.4S, v11.4S
+	ADD $128, R6
+	ADD $128, R7
+	CMP R7, R4
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	CMP R4, R6
+	BHS end
+rest:
 column:
 	ADD R6<<0, R1, R19
-	FLDPQ 0(R19), (F4, F5)
-	WORD $0x4ea2d484 // fsub v4.4S, v4.4S, v2.4S
-	WORD $0x4ea3d4a5 // fsub v5.4S, v5.4S, v3.4S
-	WORD $0x4e24cc80 // fmla v0.4S, v4.4S, v4.4S
-	WORD $0x4e25cca1 // fmla v1.4S, v5.4S, v5.4S
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
+	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
+	WORD $0x4e22cc40 // fmla v0.4S, v2.4S, v2.4S
+	WORD $0x4e23cc61 // fmla v1.4S, v3.4S, v3.4S
 	ADD $32, R6
 	CMP R4, R6
 	BLO column
+end:
 	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD R5, R1
@@ -15653,35 +15741,127 @@ row:
 	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
 	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
 	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
 	ADD $0, R3, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
 	MOVD $0, R9
+	MOVD $128, R10
+	CMP R10, R7
+	BLO rest
+columns:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d400 // fadd v0.4S, v0.4S, v20.4S
+	WORD $0x4e35d421 // fadd v1.4S, v1.4S, v21.4S
+	WORD $0x4e32ce88 // fmla v8.4S, v20.4S, v18.4S
+	WORD $0x4e33cea9 // fmla v9.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 32(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 32(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d442 // fadd v2.4S, v2.4S, v20.4S
+	WORD $0x4e35d463 // fadd v3.4S, v3.4S, v21.4S
+	WORD $0x4e32ce8a // fmla v10.4S, v20.4S, v18.4S
+	WORD $0x4e33ceab // fmla v11.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 64(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 64(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 64(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d484 // fadd v4.4S, v4.4S, v20.4S
+	WORD $0x4e35d4a5 // fadd v5.4S, v5.4S, v21.4S
+	WORD $0x4e32ce8c // fmla v12.4S, v20.4S, v18.4S
+	WORD $0x4e33cead // fmla v13.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 96(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 96(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 96(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d4c6 // fadd v6.4S, v6.4S, v20.4S
+	WORD $0x4e35d4e7 // fadd v7.4S, v7.4S, v21.4S
+	WORD $0x4e32ce8e // fmla v14.4S, v20.4S, v18.4S
+	WORD $0x4e33ceaf // fmla v15.4S, v21.4S, v19.4S
+	ADD $128, R9
+	ADD $128, R10
+	CMP R10, R7
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
+	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	CMP R7, R9
+	BHS end
+rest:
 column:
 	ADD R9<<0, R1, R19
-	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R19), (F2, F3)
 	ADD R9<<0, R2, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
-	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4eb0d442 // fsub v2.4S, v2.4S, v16.4S
+	WORD $0x4eb1d463 // fsub v3.4S, v3.4S, v17.4S
 	ADD R9<<0, R5, R19
-	FLDPQ 0(R19), (F10, F11)
-	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
-	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	WORD $0x4e26cd02 // fmla v2.4S, v8.4S, v6.4S
-	WORD $0x4e27cd23 // fmla v3.4S, v9.4S, v7.4S
+	FLDPQ 0(R19), (F22, F23)
+	WORD $0x6e36dc84 // fmul v4.4S, v4.4S, v22.4S
+	WORD $0x6e37dca5 // fmul v5.4S, v5.4S, v23.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e22cc88 // fmla v8.4S, v4.4S, v2.4S
+	WORD $0x4e23cca9 // fmla v9.4S, v5.4S, v3.4S
 	ADD $32, R9
 	CMP R7, R9
 	BLO column
+end:
 	ADD $0, R4, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
-	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x6e30dd08 // fmul v8.4S, v8.4S, v16.4S
+	WORD $0x6e31dd29 // fmul v9.4S, v9.4S, v17.4S
 	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F8, F9), 32(R0)
 	ADD $64, R0
 	ADD R8, R1
 	ADD R8, R2
@@ -15746,7 +15926,7 @@ column:
 	RET
 
 // normGradColumnsNEON is normGradColumnsAVX2 with two registers for one.
-TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-64
+TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-72
 	MOVD sum+0(FP), R0
 	MOVD product+8(FP), R1
 	MOVD x+16(FP), R2
@@ -15754,34 +15934,104 @@ TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-64
 	MOVD mean+32(FP), R4
 	MOVD rstd+40(FP), R5
 	MOVD rows+48(FP), R6
-	MOVD stride+56(FP), R7
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+	MOVD $64, R11
+	CMP R11, R7
+	BLO one
+two:
 	FLDPQ 0(R0), (F0, F1)
 	FLDPQ 0(R1), (F2, F3)
-row:
-	ADD $0, R4, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	FLDPQ 0(R2), (F6, F7)
-	FLDPQ 0(R3), (F8, F9)
-	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
-	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
-	ADD $0, R5, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	WORD $0x6e24dcc6 // fmul v6.4S, v6.4S, v4.4S
-	WORD $0x6e25dce7 // fmul v7.4S, v7.4S, v5.4S
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	WORD $0x4e26cd02 // fmla v2.4S, v8.4S, v6.4S
-	WORD $0x4e27cd23 // fmla v3.4S, v9.4S, v7.4S
-	ADD R7, R2
-	ADD R7, R3
-	ADD $4, R4
-	ADD $4, R5
-	SUBS $1, R6
-	BNE row
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfTwo:
+	ADD R10<<2, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	ADD R10<<2, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
+	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
+	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
+	WORD $0x4e2ed400 // fadd v0.4S, v0.4S, v14.4S
+	WORD $0x4e2fd421 // fadd v1.4S, v1.4S, v15.4S
+	WORD $0x4e2ccdc2 // fmla v2.4S, v14.4S, v12.4S
+	WORD $0x4e2dcde3 // fmla v3.4S, v15.4S, v13.4S
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 32(R19), (F14, F15)
+	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
+	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
+	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
+	WORD $0x4e2ed484 // fadd v4.4S, v4.4S, v14.4S
+	WORD $0x4e2fd4a5 // fadd v5.4S, v5.4S, v15.4S
+	WORD $0x4e2ccdc6 // fmla v6.4S, v14.4S, v12.4S
+	WORD $0x4e2dcde7 // fmla v7.4S, v15.4S, v13.4S
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfTwo
 	FSTPQ (F0, F1), 0(R0)
 	FSTPQ (F2, F3), 0(R1)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUBS R11, R7
+	CMP R11, R7
+	BHS two
+	CBZ R7, end
+one:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfOne:
+	ADD R10<<2, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD R10<<2, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4ea4d508 // fsub v8.4S, v8.4S, v4.4S
+	WORD $0x4ea5d529 // fsub v9.4S, v9.4S, v5.4S
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	WORD $0x4e2ad400 // fadd v0.4S, v0.4S, v10.4S
+	WORD $0x4e2bd421 // fadd v1.4S, v1.4S, v11.4S
+	WORD $0x4e28cd42 // fmla v2.4S, v10.4S, v8.4S
+	WORD $0x4e29cd63 // fmla v3.4S, v11.4S, v9.4S
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfOne
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+end:
 	RET
 
 // softmaxRowsNEON is softmaxRowsAVX2 with two registers for one.

@@ -1261,11 +1261,11 @@ func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols
 }
 
 //go:noinline
-func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, stride uintptr) {
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
 	if wide {
-		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, stride)
+		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, cols, stride)
 	} else {
-		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, stride)
+		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, cols, stride)
 	}
 }
 
@@ -3038,10 +3038,10 @@ func normGradApplyAVX2(dx, x, dy, scalars, gamma *float32, rows, cols, stride ui
 func normGradApplyAVX512(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
 
 //go:noescape
-func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
 
 //go:noescape
-func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
 
 //go:noescape
 func softmaxRowsAVX2(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)

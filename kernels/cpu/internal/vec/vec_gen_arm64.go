@@ -597,8 +597,8 @@ func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols
 }
 
 //go:noinline
-func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, stride uintptr) {
-	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, stride)
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
+	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, cols, stride)
 }
 
 //go:noinline
@@ -1352,7 +1352,7 @@ func normGradSumsNEON(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stri
 func normGradApplyNEON(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
 
 //go:noescape
-func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
 
 //go:noescape
 func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)

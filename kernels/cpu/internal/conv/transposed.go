@@ -1,0 +1,67 @@
+package conv
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Transposed is [BackwardData] as a layer: it adds an optional bias (nil, or one number per input channel of the shape,
+// which are the channels of the result) and applies max(·, 0) if relu is set.
+func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
+	n := s.checked()
+	n.need("dx", len(dx), n.sizeX())
+	n.need("kernel", len(kernel), n.sizeKernel())
+	n.need("dy", len(dy), n.sizeY())
+	n.need("scratch", len(scratch), BackwardDataScratch[T](&n, p.Size()))
+	if bias != nil {
+		n.need("bias", len(bias), n.InChannels)
+	}
+	if n.without() {
+		onlyBias(dx[:n.sizeX()], bias, relu)
+		return
+	}
+	if n.pointwise() {
+		a := pointwiseData(&n, dy, kernel, dx)
+		a.Bias, a.ReLU = bias, relu
+		runProduct(p, a, scratch)
+		return
+	}
+	if (bias != nil || relu) && (repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
+		BackwardData(p, s, dy, kernel, dx, scratch)
+		addBias(dx[:n.sizeX()], bias, relu)
+		return
+	}
+	if repeats[T](&n) {
+		r := n.repeated()
+		to := scratch[:r.sizeX()]
+		BackwardData(p, &r, dy, kernel, to, scratch[len(to):])
+		runFilters(p, dx[:n.sizeX()], to, true)
+		return
+	}
+	if planes[T](&n) {
+		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
+		return
+	}
+	c, k := getCorrelation[T](), getPacking[T]()
+	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
+	c.slides, c.lanes, c.pairs = slides[T](&n), groupedLanes[T](&n), n.Pairs
+	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
+	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
+	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], bias, relu
+	c.outs, c.joins = n.In, true
+	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
+	k.columns, k.groups = c.outGroup, n.Groups
+	backwardPhases(p, &n, c, k, scratch)
+	putPacking(k)
+	putCorrelation(c)
+}
+
+// addBias adds the bias to every pixel, and applies max(·, 0).
+func addBias[T Float](y, bias []T, relu bool) {
+	for i := 0; len(bias) > 0 && i < len(y); i += len(bias) {
+		vec.Add(y[i:i+len(bias)], y[i:i+len(bias)], bias)
+	}
+	if relu {
+		vec.MaxScalar(y, y, 0)
+	}
+}
