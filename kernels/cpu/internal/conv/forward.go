@@ -17,6 +17,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 	if n.unfolds() {
 		return unfoldedScratch[T](&n, workers)
 	}
+	if pads[T](&n) {
+		return paddedScratch[T](&n, workers)
+	}
 	if isWideForward[T](&n) {
 		w := forwardWide[T](&n)
 		return w.size(volume(n.Kernel), workers)
@@ -89,6 +92,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	}
 	if n.unfolds() {
 		forwardUnfolded(p, &n, x, kernel, bias, relu, y, scratch, packed)
+		return
+	}
+	if pads[T](&n) {
+		forwardPadded(p, &n, x, kernel, bias, relu, y, scratch, packed)
 		return
 	}
 	if repeats[T](&n) {

@@ -1,0 +1,128 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// The first and the last outputs of a padded row see fewer taps than the others, each other ones, so that each is a
+// tile of one row, which takes as long as one of several. Where these are a large part of the row, the rows of a
+// sequence are copied with their padding: then all outputs see all taps.
+
+const (
+	paddedMax   = 1 << 20 // elements of the copies of some images, after which come the next
+	paddedCopy  = 4       // half cycles for a vector of the copies
+	paddedTiles = 400     // and for what a product of a part of a row costs besides
+)
+
+// pads reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
+func pads[T Float](s *Shape) bool {
+	if s.In[0] != 1 || s.In[1] != 1 || s.Kernel[0] != 1 || s.Kernel[1] != 1 || s.Groups != 1 || s.Pairs || s.without() || isWideForward[T](s) {
+		return false
+	}
+	low, high, out := s.PadLow, s.PadHigh, s.Out()
+	if out != [3]int{1, 1, out[2]} || low[0] != 0 || low[1] != 0 || low[2] < 0 || high[2] < 0 || low[2]+high[2] == 0 || s.paddedRow() > paddedMax {
+		return false
+	}
+	edges := min(ceil(low[2], s.Strides[2]), out[2]) + min(ceil(high[2], s.Strides[2]), out[2])
+	return out[2]-edges > joinRows && 10*s.paddedCost(out[2]) < 9*min(s.edgesCost(out[2]-edges, edges), s.tapsCost(out[2]))
+}
+
+// rowsCost estimates the half cycles of so many outputs that see so many taps, for a panel of the kernel.
+func (s *Shape) rowsCost(rows, taps int) int {
+	return min(ceil(s.OutChannels, 16), 2)*rows*taps*s.InChannels + paddedTiles*ceil(rows, fullRows)
+}
+
+// paddedCost estimates those of a row that is copied.
+func (s *Shape) paddedCost(rows int) int {
+	return s.rowsCost(rows, s.Kernel[2]) + paddedCopy*s.paddedRow()/(16*ceil(s.OutChannels, 32))
+}
+
+// edgesCost estimates those of a row with its edges output by output, which see three quarters of the taps or so.
+func (s *Shape) edgesCost(inside, edges int) int {
+	return s.rowsCost(inside, s.Kernel[2]) + edges*(6*s.Kernel[2]*s.InChannels+paddedTiles)
+}
+
+// tapsCost estimates those of a row that is computed by taps.
+func (s *Shape) tapsCost(rows int) int {
+	return s.Kernel[2] * (s.rowsCost(rows, 1) + tapStore*2*rows)
+}
+
+// paddedRow is the number of elements of a row with its padding.
+func (s *Shape) paddedRow() int { return (s.PadLow[2] + s.In[2] + s.PadHigh[2]) * s.InChannels }
+
+// padded is the convolution of the copies of so many images.
+func (s *Shape) padded(images int) Shape {
+	r := *s
+	r.Batch, r.In[2], r.PadLow[2], r.PadHigh[2] = images, s.PadLow[2]+s.In[2]+s.PadHigh[2], 0, 0
+	return r
+}
+
+// paddedImages is how many images are copied at a time.
+func (s *Shape) paddedImages() int { return max(min(paddedMax/s.paddedRow(), s.Batch), 1) }
+
+// paddedScratch returns the number of elements of scratch memory that forwardPadded needs.
+func paddedScratch[T Float](s *Shape, workers int) int {
+	size, images := 0, s.paddedImages()
+	for _, n := range [...]int{images, s.Batch % images} {
+		r := s.padded(n)
+		size = max(size, ForwardScratch[T](&r, workers))
+	}
+	return images*s.paddedRow() + size
+}
+
+// paddedCopies copies rows with their padding.
+type paddedCopies[T Float] struct {
+	low, row, total int // elements in front of a row, of it and of all
+	dst, x          []T
+}
+
+var (
+	paddedCopies32 pool.Recycler[paddedCopies[float32]]
+	paddedCopies64 pool.Recycler[paddedCopies[float64]]
+)
+
+func getPaddedCopies[T Float]() *paddedCopies[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*paddedCopies[T])(unsafe.Pointer(paddedCopies32.Get()))
+	}
+	return (*paddedCopies[T])(unsafe.Pointer(paddedCopies64.Get()))
+}
+
+func putPaddedCopies[T Float](c *paddedCopies[T]) {
+	c.dst, c.x = nil, nil // let go of the caller's memory
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		paddedCopies32.Put((*paddedCopies[float32])(unsafe.Pointer(c)))
+		return
+	}
+	paddedCopies64.Put((*paddedCopies[float64])(unsafe.Pointer(c)))
+}
+
+// forwardPadded is [Forward] of a shape that pads.
+func forwardPadded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
+	images, out := s.paddedImages(), s.Out()
+	row, result := s.In[2]*s.InChannels, out[2]*s.OutChannels
+	for first := 0; first < s.Batch; first += images {
+		n := min(images, s.Batch-first)
+		r := s.padded(n)
+		to, rest := scratch[:n*s.paddedRow()], scratch[images*s.paddedRow():]
+		c := getPaddedCopies[T]()
+		c.low, c.row, c.total, c.dst, c.x = s.PadLow[2]*s.InChannels, row, s.paddedRow(), to, x[first*row:]
+		p.Parallel(n, max(1<<14/max(row, 1), 1), c)
+		putPaddedCopies(c)
+		forward(p, &r, to, kernel, bias, relu, y[first*result:][:n*result], rest, packed)
+	}
+}
+
+// Run copies the rows [lo, hi).
+func (c *paddedCopies[T]) Run(_, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		to := c.dst[i*c.total : (i+1)*c.total]
+		clear(to[:c.low])
+		copy(to[c.low:], c.x[i*c.row:(i+1)*c.row])
+		clear(to[c.low+c.row:])
+	}
+}
