@@ -83,8 +83,7 @@ func (m machine) sinh(x vector) vector {
 	far := m.join(m.sub(h, m.div(number(0.25), h)), m.sign(x))
 	s := m.mul(x, x)
 	near := m.fma(m.mul(x, s), m.poly(s, 2.783782975e-06, 0.0001984264818, 0.008333311416, 0.1666666716), x)
-	y := m.choose(Compare(GreaterThan, a, one()), far, near)
-	return m.small(0x1p-12, x, m.choose(Compare(Unordered, x, x), x, y))
+	return m.choose(Compare(GreaterThan, a, one()), far, near)
 }
 
 func (m machine) cosh(x vector) vector {
@@ -103,7 +102,7 @@ func (m machine) asinh(x vector) vector {
 	big := Compare(GreaterThan, a, number(huge))
 	y := m.log1p(m.choose(big, a, t))
 	y = m.choose(big, m.add(y, number(0.693147182)), y)
-	return m.small(0x1p-12, x, m.join(y, m.sign(x)))
+	return m.join(y, m.sign(x))
 }
 
 func (m machine) acosh(x vector) vector {
@@ -120,8 +119,7 @@ func (m machine) atanh(x vector) vector {
 	s := m.mul(x, x)
 	near := m.fma(m.mul(x, s), m.poly(s, 0.1809056103, 0.02020996809, 0.1042990535, 0.1094226688, 0.1429701149, 0.1999963969, 0.3333333731), x)
 	far := m.mul(m.log1p(m.div(m.add(a, a), m.sub(one(), a))), number(0.5))
-	y := m.choose(Compare(GreaterThan, a, number(0.5)), m.join(far, m.sign(x)), near)
-	return m.small(0x1p-12, x, y)
+	return m.choose(Compare(GreaterThan, a, number(0.5)), m.join(far, m.sign(x)), near)
 }
 
 // erfInv is x·P(log(1 − x²)), with a polynomial for |x| up to about 0.999 and one beyond, both around a logarithm in

@@ -79,62 +79,65 @@ func (m machine) expWithin(x vectors) vectors {
 	return p
 }
 
+// log splits x into 2ᵉ·(1 + v).
 func (m machine) log(x vectors) vectors {
-	result := m.vectors(len(x))
+	v, e := m.vectors(len(x)), m.vectors(len(x))
 	x.each(func(i int) {
-		v, e := m.binary(x[i])
-		low := Compare(LessThan, v, Constant("sqrtHalf", float(0.707106781186547524)))
-		step := m.vector()
-		Keep(step, low, one())
-		Subtract(e, e, step)
-		Keep(step, low, v)
-		Add(v, v, step)
-		Subtract(v, v, one())
-		z := vectors{v}
-		p := m.horner("logP", z, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
-			2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)[0]
-		square := m.vector()
-		Multiply(square, v, v)
-		Multiply(p, p, v)
-		Multiply(p, p, square)
-		AddProduct(p, e, Constant("ln2Low", float(-2.12194440e-4)))
-		SubtractProduct(p, square, Constant("half", float(0.5)))
-		Add(p, p, v)
-		AddProduct(p, e, Constant("ln2High", float(0.693359375)))
+		v[i], e[i] = m.binary(x[i])
+		Subtract(v[i], v[i], one())
+	})
+	p := m.horner("logP", v, 0.03754573315, -0.09102509916, 0.1169867888, -0.1272983551, 0.1427677274, -0.1665519774, 0.1999957561, -0.2500016689,
+		0.3333334029, -0.5)
+	p.each(func(i int) {
+		square, low := m.vector(), m.vector()
+		Multiply(square, v[i], v[i])
+		Multiply(low, e[i], Constant("ln2Low", float(ln2Low)))
+		MultiplyAdd(p[i], square, low)
+		Add(p[i], p[i], v[i])
+		AddProduct(p[i], e[i], Constant("ln2High", float(ln2High)))
 		// What is not a positive finite number.
-		Blend(p, Compare(NotLessEqual, x[i], Constant("largest", 0x7f7fffff)), x[i])
+		if m.wide {
+			FixUp(p[i], x[i], Constant("logFixUp", logFixUp))
+			return
+		}
+		Blend(p[i], Compare(NotLessEqual, x[i], Constant("largest", 0x7f7fffff)), x[i])
 		zero := m.vector()
 		Zero(zero)
-		Blend(p, Compare(LessThan, x[i], zero), notANumber())
-		Blend(p, Compare(Equal, x[i], zero), Constant("minusInfinity", 0xff800000))
-		Copy(result[i], p)
+		Blend(p[i], Compare(LessThan, x[i], zero), notANumber())
+		Blend(p[i], Compare(Equal, x[i], zero), Constant("minusInfinity", 0xff800000))
 	})
-	return result
+	return p
 }
 
-// binary splits a positive number into its significand in [½, 1) and a power of two: of what is not one, and of
+// logFixUp has four bits for each class of numbers, of negative ones down to NaN: NaN stays, 0 becomes −∞, +∞ stays, and
+// what is below 0 becomes NaN.
+const logFixUp = 0x03530422
+
+// binary splits a positive number into its significand in [¾, 1½) and a power of two: of what is not one, and of
 // denormals where they are flushed, it is anything.
 func (m machine) binary(x vector) (v, e vector) {
 	v, e = m.vector(), m.vector()
 	if m.wide {
-		Fraction(v, x, FromHalf)
+		Fraction(v, x, FromThreeQuarters)
 		Exponent(e, x)
-		Add(e, e, one())
+		half := m.vector()
+		Exponent(half, v) // -1 below 1
+		Subtract(e, e, half)
 		return v, e
 	}
-	scaled, adjust := m.vector(), m.vector()
+	scaled, adjust, power := m.vector(), m.vector(), m.vector()
 	Copy(v, x)
 	tiny := Compare(LessThan, v, Constant("smallestNormal", 1<<23))
 	Multiply(scaled, v, Constant("two23", float(1<<23)))
 	Zero(adjust)
 	Blend(v, tiny, scaled)
 	Blend(adjust, tiny, Constant("minus23", float(-23)))
-	ShiftRightSigned(e, v, 23)
-	SubtractInt(e, e, Constant("exponentHalf", 126))
-	ToFloat(e, e)
+	SubtractInt(power, v, number(0.75))
+	AndInt(power, power, Constant("exponentBits", 0xff800000))
+	SubtractInt(v, v, power)
+	ShiftRightSigned(power, power, 23)
+	ToFloat(e, power)
 	Add(e, e, adjust)
-	AndInt(v, v, Constant("fraction", 0x7fffff))
-	OrInt(v, v, Constant("exponentOfHalf", 126<<23))
 	return v, e
 }
 

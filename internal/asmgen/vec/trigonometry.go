@@ -27,18 +27,19 @@ func (m machine) circular(x vector, n uint32) vector {
 	return m.flip(y, m.shift(ShiftLeft, 30, m.bits(q, 2)))
 }
 
-func (m machine) sin(x vector) vector { return m.small(0x1p-12, x, m.circular(x, 0)) }
+func (m machine) sin(x vector) vector { return m.circular(x, 0) }
 func (m machine) cos(x vector) vector { return m.circular(x, 1) }
 
 func (m machine) tan(x vector) vector {
 	r, q := m.quadrant(x)
 	s := m.mul(r, r)
 	p := m.poly(s, 0.004370169714, 0.0001032938089, 0.01082358044, 0.02128761075, 0.05405867472, 0.1333267689, 0.3333334923)
-	t := m.fma(m.mul(r, s), p, r)
-	lost := m.fma(m.mul(r, s), p, m.sub(r, t))
+	cube := m.mul(r, s)
+	t := m.fma(cube, p, r)
+	lost := m.fma(cube, p, m.sub(r, t))
 	y := m.div(number(-1), t)
 	y = m.fma(y, m.fma(y, lost, m.fma(y, t, m.copy(one()))), y) // −1/(t + lost)
-	return m.small(0x1p-13, x, m.choose(Odd(q), y, t))
+	return m.choose(Odd(q), y, t)
 }
 
 const (
@@ -63,8 +64,7 @@ func (m machine) arc(x vector) (p vector, big Mask) {
 func (m machine) asin(x vector) vector {
 	p, big := m.arc(x)
 	far := m.add(m.fnma(p, number(2), m.copy(number(piLow/2))), number(piHigh/2))
-	y := m.join(m.choose(big, far, p), m.sign(x))
-	return m.small(0x1p-12, x, y)
+	return m.join(m.choose(big, far, p), m.sign(x))
 }
 
 func (m machine) acos(x vector) vector {
@@ -94,7 +94,7 @@ func (m machine) atan(x vector) vector {
 	inverse := Compare(GreaterThan, a, one())
 	p := m.arcTangent(m.choose(inverse, m.div(one(), a), a))
 	p = m.choose(inverse, m.from(piHigh/2, piLow/2, p), p)
-	return m.small(0x1p-12, x, m.join(p, m.sign(x)))
+	return m.join(p, m.sign(x))
 }
 
 func (m machine) atan2(y, x vector) vector {

@@ -34,6 +34,7 @@ var broadcasts = map[op]func(b *build.Context, ops ...operand.Op){
 	opOrInt:            (*build.Context).VPORD_BCST,
 	opXorInt:           (*build.Context).VPXORD_BCST,
 	opLoadInt:          (*build.Context).VPBROADCASTD,
+	opFixUp:            func(b *build.Context, ops ...operand.Op) { b.VFIXUPIMMPS_BCST(operand.U8(0), ops[0], ops[1], ops[2]) },
 	opOdd:              (*build.Context).VPTESTMD_BCST,
 	opBlend:            func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSS(ops[1], ops[0], ops[2]) },
 	opKeep:             func(b *build.Context, ops ...operand.Op) { b.VBROADCASTSS_Z(ops[0], ops[1], ops[2]) },

@@ -42,6 +42,7 @@ var encodings = map[op]encoding{
 	opScale:      {code: "map0F38 | with66 | 0x2c"},
 	opExponent:   {code: "map0F38 | with66 | 0x42"},
 	opFraction:   {code: "map0F3A | with66 | 0x26", numbered: true},
+	opFixUp:      {code: "map0F3A | with66 | 0x54", numbered: true},
 	opAddProduct: {code: "map0F38 | with66 | 0xb8"}, opSubtractProduct: {code: "map0F38 | with66 | 0xbc"},
 	opMultiplyAdd: {code: "map0F38 | with66 | 0xa8"}, opMultiplyAddConstant: {code: "map0F38 | with66 | 0xa8"},
 	opMultiplySubtract: {code: "map0F38 | with66 | 0xaa"}, opSubtractScaled: {code: "map0F38 | with66 | 0xac"},

@@ -33,6 +33,7 @@ const (
 	opScale
 	opExponent
 	opFraction
+	opFixUp
 	opAddProduct
 	opAddProductOf
 	opSubtractProduct

@@ -103,11 +103,19 @@ func Scale(dst, v, n Vector) { record(opScale, dst, v, n) }
 // Exponent sets dst to the exponent of v, a float: of 8 it is 3. For AVX-512.
 func Exponent(dst, v Vector) { record(opExponent, dst, v) }
 
-// FromHalf makes [Fraction] return numbers from ½ on, below 1.
-const FromHalf = 2
+// Intervals of [Fraction]: from ½ on, below 1, and from ¾ on, below 1½.
+const (
+	FromHalf          = 2
+	FromThreeQuarters = 3
+)
 
 // Fraction sets dst to v divided by a power of two, so that it is in the interval. For AVX-512.
 func Fraction(dst, v Vector, interval int) { recordNumber(opFraction, interval, dst, v) }
+
+// FixUp sets what x has of some classes to a value of each class: the table has four bits for each, from the lowest on
+// for quiet and signalling NaN, 0, 1, −∞, +∞, negative and positive numbers. 0 leaves dst as it is, 2 is x as a quiet
+// NaN, 3 a NaN, 4 −∞, 5 +∞. For AVX-512.
+func FixUp(dst, x Vector, table Memory) { record(opFixUp, dst, x, table) }
 
 // AddProduct is sum += a·b, rounded once.
 func AddProduct(sum, a Vector, b Operand) { record(opAddProduct, sum, a, b) }

@@ -43,13 +43,11 @@ func exp32(x float32) float32 {
 // pow2 returns 2ⁿ for −126 ≤ n ≤ 127.
 func pow2(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
 
-// Coefficients of Cephes' logf: log(1+z) = z − z²/2 + z³·P(z) for √½ − 1 ≤ z < √2 − 1.
-var logP = [...]float32{7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
-	2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}
+// Coefficients of a minimax approximation: log(1+v) = v + v²·P(v) for −¼ ≤ v < ½.
+var logP = [...]float32{0.03754573315, -0.09102509916, 0.1169867888, -0.1272983551, 0.1427677274, -0.1665519774, 0.1999957561, -0.2500016689,
+	0.3333334029, -0.5}
 
-const sqrtHalf = 0.707106781186547524
-
-// log32 splits x into 2ᵉ·(1 + z).
+// log32 splits x into 2ᵉ·(1 + v).
 func log32(x float32) float32 {
 	switch {
 	case x != x || x > math.MaxFloat32:
@@ -65,20 +63,14 @@ func log32(x float32) float32 {
 		e = -23
 	}
 	bits := math.Float32bits(x)
-	e += float32(int32(bits>>23) - 126)
-	m := math.Float32frombits(bits&0x7fffff | 126<<23) // in [½, 1)
-	if m < sqrtHalf {
-		m += m
-		e--
-	}
-	z := m - 1
+	power := int32(bits-math.Float32bits(0.75)) >> 23
+	e += float32(power)
+	v := math.Float32frombits(bits-uint32(power)<<23) - 1
 	p := logP[0]
 	for _, c := range logP[1:] {
-		p = p*z + c
+		p = p*v + c
 	}
-	zz := z * z
-	y := p*z*zz + e*ln2Low - 0.5*zz
-	return z + y + e*ln2High
+	return v + (p*(v*v) + e*ln2Low) + e*ln2High
 }
 
 // Coefficients of a minimax approximation of tanh from Cephes: x + x³·P(x²) for |x| ≤ tanhSplit. Beyond, tanh is

@@ -2302,335 +2302,311 @@ loop2:
 	VMOV V0.B16, V4.B16
 	VMOV V1.B16, V5.B16
 	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea4e586 // fcmgt v6.4S, v12.4S, v4.4S
-	WORD $0x6ea5e587 // fcmgt v7.4S, v12.4S, v5.4S
+	FMOVQ (R20), F20
+	WORD $0x6ea4e686 // fcmgt v6.4S, v20.4S, v4.4S
+	WORD $0x6ea5e687 // fcmgt v7.4S, v20.4S, v5.4S
 	MOVD $two23<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e2cdc88 // fmul v8.4S, v4.4S, v12.4S
-	WORD $0x6e2cdca9 // fmul v9.4S, v5.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x6e34dc88 // fmul v8.4S, v4.4S, v20.4S
+	WORD $0x6e34dca9 // fmul v9.4S, v5.4S, v20.4S
 	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
 	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
 	VBIT V6.B16, V8.B16, V4.B16
 	VBIT V7.B16, V9.B16, V5.B16
 	MOVD $minus23<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290488 // sshr v8, v4, #23
-	WORD $0x4f2904a9 // sshr v9, v5, #23
-	MOVD $exponentHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
-	WORD $0x6eac8529 // sub v9.4S, v9.4S, v12.4S
+	FMOVQ (R20), F20
+	VBIT V6.B16, V20.B16, V10.B16
+	VBIT V7.B16, V20.B16, V11.B16
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eb48488 // sub v8.4S, v4.4S, v20.4S
+	WORD $0x6eb484a9 // sub v9.4S, v5.4S, v20.4S
+	MOVD $exponentBits<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
+	WORD $0x6ea88484 // sub v4.4S, v4.4S, v8.4S
+	WORD $0x6ea984a5 // sub v5.4S, v5.4S, v9.4S
+	WORD $0x4f290508 // sshr v8, v8, #23
+	WORD $0x4f290529 // sshr v9, v9, #23
 	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
 	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
 	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
 	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-	MOVD $fraction<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c84 // and v4.4S, v4.4S, v12.4S
-	WORD $0x4e2c1ca5 // and v5.4S, v5.4S, v12.4S
-	MOVD $exponentOfHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eac1c84 // orr v4.4S, v4.4S, v12.4S
-	WORD $0x4eac1ca5 // orr v5.4S, v5.4S, v12.4S
-	MOVD $sqrtHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea4e58a // fcmgt v10.4S, v12.4S, v4.4S
-	WORD $0x6ea5e58b // fcmgt v11.4S, v12.4S, v5.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1d46 // and v6.4S, v10.4S, v12.4S
-	WORD $0x4e2c1d67 // and v7.4S, v11.4S, v12.4S
-	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
-	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
-	WORD $0x4e241d46 // and v6.4S, v10.4S, v4.4S
-	WORD $0x4e251d67 // and v7.4S, v11.4S, v5.4S
-	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
-	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FMOVQ (R20), F20
+	WORD $0x4eb4d484 // fsub v4.4S, v4.4S, v20.4S
+	WORD $0x4eb4d4a5 // fsub v5.4S, v5.4S, v20.4S
+	VMOV V2.B16, V10.B16
+	VMOV V3.B16, V11.B16
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eaae68c // fcmgt v12.4S, v20.4S, v10.4S
+	WORD $0x6eabe68d // fcmgt v13.4S, v20.4S, v11.4S
+	MOVD $two23<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dd46 // fmul v6.4S, v10.4S, v20.4S
+	WORD $0x6e34dd67 // fmul v7.4S, v11.4S, v20.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	VBIT V12.B16, V6.B16, V10.B16
+	VBIT V13.B16, V7.B16, V11.B16
+	MOVD $minus23<>(SB), R20
+	FMOVQ (R20), F20
+	VBIT V12.B16, V20.B16, V14.B16
+	VBIT V13.B16, V20.B16, V15.B16
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eb48546 // sub v6.4S, v10.4S, v20.4S
+	WORD $0x6eb48567 // sub v7.4S, v11.4S, v20.4S
+	MOVD $exponentBits<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
+	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
+	WORD $0x6ea6854a // sub v10.4S, v10.4S, v6.4S
+	WORD $0x6ea7856b // sub v11.4S, v11.4S, v7.4S
+	WORD $0x4f2904c6 // sshr v6, v6, #23
+	WORD $0x4f2904e7 // sshr v7, v7, #23
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	WORD $0x4e2ed4c6 // fadd v6.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e7 // fadd v7.4S, v7.4S, v15.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacd484 // fsub v4.4S, v4.4S, v12.4S
-	WORD $0x4eacd4a5 // fsub v5.4S, v5.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x4eb4d54a // fsub v10.4S, v10.4S, v20.4S
+	WORD $0x4eb4d56b // fsub v11.4S, v11.4S, v20.4S
 	MOVD $logP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $logP0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
 	MOVD $logP1<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP2<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP4<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP5<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP6<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP6<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP7<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP7<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $logP8<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
-	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
-	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
-	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
-	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
-	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP8<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $logP9<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $logP9<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
+	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
-	MOVD $half<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacccca // fmls v10.4S, v6.4S, v12.4S
-	WORD $0x4eaccceb // fmls v11.4S, v7.4S, v12.4S
-	WORD $0x4e24d54a // fadd v10.4S, v10.4S, v4.4S
-	WORD $0x4e25d56b // fadd v11.4S, v11.4S, v5.4S
+	FMOVQ (R20), F20
+	WORD $0x6e34dd12 // fmul v18.4S, v8.4S, v20.4S
+	WORD $0x6e34dd33 // fmul v19.4S, v9.4S, v20.4S
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2ece1f // fmla v31.4S, v16.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e2fce3f // fmla v31.4S, v17.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x4e24d5ce // fadd v14.4S, v14.4S, v4.4S
+	WORD $0x4e25d5ef // fadd v15.4S, v15.4S, v5.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x4e34cd0e // fmla v14.4S, v8.4S, v20.4S
+	WORD $0x4e34cd2f // fmla v15.4S, v9.4S, v20.4S
 	MOVD $largest<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e20e59f // fcmge v31.4S, v12.4S, v0.4S
+	FMOVQ (R20), F20
+	WORD $0x6e20e69f // fcmge v31.4S, v20.4S, v0.4S
 	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x6e21e59f // fcmge v31.4S, v12.4S, v1.4S
+	WORD $0x6e21e69f // fcmge v31.4S, v20.4S, v1.4S
 	WORD $0x6e205be5 // not v5.16b, v31.16b
-	VBIT V4.B16, V0.B16, V10.B16
-	VBIT V5.B16, V1.B16, V11.B16
+	VBIT V4.B16, V0.B16, V14.B16
+	VBIT V5.B16, V1.B16, V15.B16
 	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 	WORD $0x6ea0e488 // fcmgt v8.4S, v4.4S, v0.4S
 	WORD $0x6ea1e4a9 // fcmgt v9.4S, v5.4S, v1.4S
 	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V8.B16, V12.B16, V10.B16
-	VBIT V9.B16, V12.B16, V11.B16
+	FMOVQ (R20), F20
+	VBIT V8.B16, V20.B16, V14.B16
+	VBIT V9.B16, V20.B16, V15.B16
 	WORD $0x4e24e400 // fcmeq v0.4S, v0.4S, v4.4S
 	WORD $0x4e25e421 // fcmeq v1.4S, v1.4S, v5.4S
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V0.B16, V12.B16, V10.B16
-	VBIT V1.B16, V12.B16, V11.B16
-	VMOV V10.B16, V0.B16
-	VMOV V11.B16, V1.B16
-	VMOV V2.B16, V4.B16
-	VMOV V3.B16, V5.B16
-	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea4e586 // fcmgt v6.4S, v12.4S, v4.4S
-	WORD $0x6ea5e587 // fcmgt v7.4S, v12.4S, v5.4S
-	MOVD $two23<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e2cdc88 // fmul v8.4S, v4.4S, v12.4S
-	WORD $0x6e2cdca9 // fmul v9.4S, v5.4S, v12.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	VBIT V6.B16, V8.B16, V4.B16
-	VBIT V7.B16, V9.B16, V5.B16
-	MOVD $minus23<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290488 // sshr v8, v4, #23
-	WORD $0x4f2904a9 // sshr v9, v5, #23
-	MOVD $exponentHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
-	WORD $0x6eac8529 // sub v9.4S, v9.4S, v12.4S
-	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
-	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-	MOVD $fraction<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c84 // and v4.4S, v4.4S, v12.4S
-	WORD $0x4e2c1ca5 // and v5.4S, v5.4S, v12.4S
-	MOVD $exponentOfHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eac1c84 // orr v4.4S, v4.4S, v12.4S
-	WORD $0x4eac1ca5 // orr v5.4S, v5.4S, v12.4S
-	MOVD $sqrtHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea4e58a // fcmgt v10.4S, v12.4S, v4.4S
-	WORD $0x6ea5e58b // fcmgt v11.4S, v12.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1d46 // and v6.4S, v10.4S, v12.4S
-	WORD $0x4e2c1d67 // and v7.4S, v11.4S, v12.4S
-	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
-	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
-	WORD $0x4e241d46 // and v6.4S, v10.4S, v4.4S
-	WORD $0x4e251d67 // and v7.4S, v11.4S, v5.4S
-	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
-	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacd484 // fsub v4.4S, v4.4S, v12.4S
-	WORD $0x4eacd4a5 // fsub v5.4S, v5.4S, v12.4S
-	MOVD $logP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $logP1<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP2<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP4<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP5<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP6<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP7<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $logP8<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
-	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
-	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
-	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
-	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
-	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	FMOVQ (R20), F20
+	VBIT V0.B16, V20.B16, V14.B16
+	VBIT V1.B16, V20.B16, V15.B16
+	WORD $0x6e2add40 // fmul v0.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd61 // fmul v1.4S, v11.4S, v11.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
-	MOVD $half<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacccca // fmls v10.4S, v6.4S, v12.4S
-	WORD $0x4eaccceb // fmls v11.4S, v7.4S, v12.4S
-	WORD $0x4e24d54a // fadd v10.4S, v10.4S, v4.4S
-	WORD $0x4e25d56b // fadd v11.4S, v11.4S, v5.4S
+	FMOVQ (R20), F20
+	WORD $0x6e34dcc4 // fmul v4.4S, v6.4S, v20.4S
+	WORD $0x6e34dce5 // fmul v5.4S, v7.4S, v20.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e2ccc1f // fmla v31.4S, v0.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e2dcc3f // fmla v31.4S, v1.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4e2ad58c // fadd v12.4S, v12.4S, v10.4S
+	WORD $0x4e2bd5ad // fadd v13.4S, v13.4S, v11.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x4e34cccc // fmla v12.4S, v6.4S, v20.4S
+	WORD $0x4e34cced // fmla v13.4S, v7.4S, v20.4S
 	MOVD $largest<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e22e59f // fcmge v31.4S, v12.4S, v2.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x6e23e59f // fcmge v31.4S, v12.4S, v3.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	VBIT V4.B16, V2.B16, V10.B16
-	VBIT V5.B16, V3.B16, V11.B16
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6ea2e488 // fcmgt v8.4S, v4.4S, v2.4S
-	WORD $0x6ea3e4a9 // fcmgt v9.4S, v5.4S, v3.4S
+	FMOVQ (R20), F20
+	WORD $0x6e22e69f // fcmge v31.4S, v20.4S, v2.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x6e23e69f // fcmge v31.4S, v20.4S, v3.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	VBIT V0.B16, V2.B16, V12.B16
+	VBIT V1.B16, V3.B16, V13.B16
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6ea2e404 // fcmgt v4.4S, v0.4S, v2.4S
+	WORD $0x6ea3e425 // fcmgt v5.4S, v1.4S, v3.4S
 	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V8.B16, V12.B16, V10.B16
-	VBIT V9.B16, V12.B16, V11.B16
-	WORD $0x4e24e442 // fcmeq v2.4S, v2.4S, v4.4S
-	WORD $0x4e25e463 // fcmeq v3.4S, v3.4S, v5.4S
+	FMOVQ (R20), F20
+	VBIT V4.B16, V20.B16, V12.B16
+	VBIT V5.B16, V20.B16, V13.B16
+	WORD $0x4e20e440 // fcmeq v0.4S, v2.4S, v0.4S
+	WORD $0x4e21e461 // fcmeq v1.4S, v3.4S, v1.4S
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V2.B16, V12.B16, V10.B16
-	VBIT V3.B16, V12.B16, V11.B16
-	VMOV V10.B16, V2.B16
-	VMOV V11.B16, V3.B16
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
+	FMOVQ (R20), F20
+	VBIT V0.B16, V20.B16, V12.B16
+	VBIT V1.B16, V20.B16, V13.B16
+	FSTPQ (F14, F15), 0(R0)
+	FSTPQ (F12, F13), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -2643,149 +2619,139 @@ loop1:
 	VMOV V0.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e58a // fcmgt v10.4S, v12.4S, v2.4S
-	WORD $0x6ea3e58b // fcmgt v11.4S, v12.4S, v3.4S
+	FMOVQ (R20), F20
+	WORD $0x6ea2e68a // fcmgt v10.4S, v20.4S, v2.4S
+	WORD $0x6ea3e68b // fcmgt v11.4S, v20.4S, v3.4S
 	MOVD $two23<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e2cdc44 // fmul v4.4S, v2.4S, v12.4S
-	WORD $0x6e2cdc65 // fmul v5.4S, v3.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x6e34dc44 // fmul v4.4S, v2.4S, v20.4S
+	WORD $0x6e34dc65 // fmul v5.4S, v3.4S, v20.4S
 	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
 	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
 	VBIT V10.B16, V4.B16, V2.B16
 	VBIT V11.B16, V5.B16, V3.B16
 	MOVD $minus23<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V10.B16, V12.B16, V8.B16
-	VBIT V11.B16, V12.B16, V9.B16
-	WORD $0x4f290444 // sshr v4, v2, #23
-	WORD $0x4f290465 // sshr v5, v3, #23
-	MOVD $exponentHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6eac8484 // sub v4.4S, v4.4S, v12.4S
-	WORD $0x6eac84a5 // sub v5.4S, v5.4S, v12.4S
+	FMOVQ (R20), F20
+	VBIT V10.B16, V20.B16, V8.B16
+	VBIT V11.B16, V20.B16, V9.B16
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eb48444 // sub v4.4S, v2.4S, v20.4S
+	WORD $0x6eb48465 // sub v5.4S, v3.4S, v20.4S
+	MOVD $exponentBits<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c84 // and v4.4S, v4.4S, v20.4S
+	WORD $0x4e341ca5 // and v5.4S, v5.4S, v20.4S
+	WORD $0x6ea48442 // sub v2.4S, v2.4S, v4.4S
+	WORD $0x6ea58463 // sub v3.4S, v3.4S, v5.4S
+	WORD $0x4f290484 // sshr v4, v4, #23
+	WORD $0x4f2904a5 // sshr v5, v5, #23
 	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
 	WORD $0x4e21d8a5 // scvtf v5.4S, v5.4S
 	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
 	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
-	MOVD $fraction<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
-	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
-	MOVD $exponentOfHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eac1c42 // orr v2.4S, v2.4S, v12.4S
-	WORD $0x4eac1c63 // orr v3.4S, v3.4S, v12.4S
-	MOVD $sqrtHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e588 // fcmgt v8.4S, v12.4S, v2.4S
-	WORD $0x6ea3e589 // fcmgt v9.4S, v12.4S, v3.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1d0a // and v10.4S, v8.4S, v12.4S
-	WORD $0x4e2c1d2b // and v11.4S, v9.4S, v12.4S
-	WORD $0x4eaad484 // fsub v4.4S, v4.4S, v10.4S
-	WORD $0x4eabd4a5 // fsub v5.4S, v5.4S, v11.4S
-	WORD $0x4e221d0a // and v10.4S, v8.4S, v2.4S
-	WORD $0x4e231d2b // and v11.4S, v9.4S, v3.4S
-	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
-	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacd442 // fsub v2.4S, v2.4S, v12.4S
-	WORD $0x4eacd463 // fsub v3.4S, v3.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x4eb4d442 // fsub v2.4S, v2.4S, v20.4S
+	WORD $0x4eb4d463 // fsub v3.4S, v3.4S, v20.4S
 	MOVD $logP0<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
 	MOVD $logP1<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP2<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP4<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP5<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP6<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP7<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $logP8<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
 	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $logP9<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	WORD $0x6e22dc4a // fmul v10.4S, v2.4S, v2.4S
 	WORD $0x6e23dc6b // fmul v11.4S, v3.4S, v3.4S
-	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
-	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
-	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
-	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccc88 // fmla v8.4S, v4.4S, v12.4S
-	WORD $0x4e2ccca9 // fmla v9.4S, v5.4S, v12.4S
-	MOVD $half<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eaccd48 // fmls v8.4S, v10.4S, v12.4S
-	WORD $0x4eaccd69 // fmls v9.4S, v11.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x6e34dc86 // fmul v6.4S, v4.4S, v20.4S
+	WORD $0x6e34dca7 // fmul v7.4S, v5.4S, v20.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	WORD $0x4e22d508 // fadd v8.4S, v8.4S, v2.4S
 	WORD $0x4e23d529 // fadd v9.4S, v9.4S, v3.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccc88 // fmla v8.4S, v4.4S, v12.4S
-	WORD $0x4e2ccca9 // fmla v9.4S, v5.4S, v12.4S
+	FMOVQ (R20), F20
+	WORD $0x4e34cc88 // fmla v8.4S, v4.4S, v20.4S
+	WORD $0x4e34cca9 // fmla v9.4S, v5.4S, v20.4S
 	MOVD $largest<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e20e59f // fcmge v31.4S, v12.4S, v0.4S
+	FMOVQ (R20), F20
+	WORD $0x6e20e69f // fcmge v31.4S, v20.4S, v0.4S
 	WORD $0x6e205be2 // not v2.16b, v31.16b
-	WORD $0x6e21e59f // fcmge v31.4S, v12.4S, v1.4S
+	WORD $0x6e21e69f // fcmge v31.4S, v20.4S, v1.4S
 	WORD $0x6e205be3 // not v3.16b, v31.16b
 	VBIT V2.B16, V0.B16, V8.B16
 	VBIT V3.B16, V1.B16, V9.B16
@@ -2794,18 +2760,16 @@ loop1:
 	WORD $0x6ea0e444 // fcmgt v4.4S, v2.4S, v0.4S
 	WORD $0x6ea1e465 // fcmgt v5.4S, v3.4S, v1.4S
 	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V4.B16, V12.B16, V8.B16
-	VBIT V5.B16, V12.B16, V9.B16
+	FMOVQ (R20), F20
+	VBIT V4.B16, V20.B16, V8.B16
+	VBIT V5.B16, V20.B16, V9.B16
 	WORD $0x4e22e400 // fcmeq v0.4S, v0.4S, v2.4S
 	WORD $0x4e23e421 // fcmeq v1.4S, v1.4S, v3.4S
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V0.B16, V12.B16, V8.B16
-	VBIT V1.B16, V12.B16, V9.B16
-	VMOV V8.B16, V0.B16
-	VMOV V9.B16, V1.B16
-	FSTPQ (F0, F1), 0(R0)
+	FMOVQ (R20), F20
+	VBIT V0.B16, V20.B16, V8.B16
+	VBIT V1.B16, V20.B16, V9.B16
+	FSTPQ (F8, F9), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -4799,130 +4763,116 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $c3f22f983<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x6e30dc02 // fmul v2.4S, v0.4S, v16.4S
-	WORD $0x6e30dc23 // fmul v3.4S, v1.4S, v16.4S
+	FMOVQ (R20), F14
+	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
+	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
 	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
 	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
 	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
 	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
-	VMOV V0.B16, V6.B16
-	VMOV V1.B16, V7.B16
 	MOVD $c3fc90fd8<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
-	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
-	MOVD $c34a8885a<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
-	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
-	MOVD $c27c234c4<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
-	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
-	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
-	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
-	MOVD $c37ccf488<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	MOVD $cbab60615<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $c3d2aaaa5<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $cbf000000<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $c3f800000<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4f3f544a // shl v10, v2, #31
-	WORD $0x4f3f546b // shl v11, v3, #31
-	WORD $0x4f21054a // sshr v10, v10, #31
-	WORD $0x4f21056b // sshr v11, v11, #31
-	WORD $0x6e24dccc // fmul v12.4S, v6.4S, v4.4S
-	WORD $0x6e25dced // fmul v13.4S, v7.4S, v5.4S
-	MOVD $c363dd6f3<>(SB), R20
 	FMOVQ (R20), F14
-	VMOV V14.B16, V15.B16
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c34a8885a<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	MOVD $c37ccf488<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $cbab60615<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d2aaaa5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4f3f5448 // shl v8, v2, #31
+	WORD $0x4f3f5469 // shl v9, v3, #31
+	WORD $0x4f210508 // sshr v8, v8, #31
+	WORD $0x4f210529 // sshr v9, v9, #31
+	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
+	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
+	MOVD $c363dd6f3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
 	MOVD $cb9502ba5<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $c3c0888b9<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $cbe2aaaab<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	VMOV V12.B16, V4.B16
-	VMOV V13.B16, V5.B16
-	VMOV V6.B16, V31.B16
-	WORD $0x4e24cddf // fmla v31.4S, v14.4S, v4.4S
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e25cdff // fmla v31.4S, v15.4S, v5.4S
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	VBIT V10.B16, V8.B16, V4.B16
-	VBIT V11.B16, V9.B16, V5.B16
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VBIT V8.B16, V6.B16, V0.B16
+	VBIT V9.B16, V7.B16, V1.B16
 	MOVD $c00000002<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4e301c42 // and v2.4S, v2.4S, v16.4S
-	WORD $0x4e301c63 // and v3.4S, v3.4S, v16.4S
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
 	WORD $0x4f3e5442 // shl v2, v2, #30
 	WORD $0x4f3e5463 // shl v3, v3, #30
-	WORD $0x6e221c82 // eor v2.4S, v4.4S, v2.4S
-	WORD $0x6e231ca3 // eor v3.4S, v5.4S, v3.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4e301c04 // and v4.4S, v0.4S, v16.4S
-	WORD $0x4e301c25 // and v5.4S, v1.4S, v16.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x6ea4e604 // fcmgt v4.4S, v16.4S, v4.4S
-	WORD $0x6ea5e605 // fcmgt v5.4S, v16.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x6e30dc00 // fmul v0.4S, v0.4S, v16.4S
-	WORD $0x6e30dc21 // fmul v1.4S, v1.4S, v16.4S
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	FSTPQ (F2, F3), 0(R0)
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -5071,155 +5021,137 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $c3f22f983<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
-	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc02 // fmul v2.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc23 // fmul v3.4S, v1.4S, v12.4S
 	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
 	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
 	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
 	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
-	VMOV V0.B16, V6.B16
-	VMOV V1.B16, V7.B16
 	MOVD $c3fc90fd8<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
-	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
 	MOVD $c34a8885a<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
-	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
 	MOVD $c27c234c4<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
-	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
-	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
-	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
 	MOVD $c3b8f33a4<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
 	MOVD $c38d89f71<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $c3c315563<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $c3cae635b<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $c3d5d6ca1<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $c3e0886d0<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $c3eaaaab0<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc04 // fmul v4.4S, v0.4S, v4.4S
+	WORD $0x6e25dc25 // fmul v5.4S, v1.4S, v5.4S
+	VMOV V4.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V1.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	WORD $0x6e24dcca // fmul v10.4S, v6.4S, v4.4S
-	WORD $0x6e25dceb // fmul v11.4S, v7.4S, v5.4S
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e28fc00 // fdiv v0.4S, v0.4S, v8.4S
+	WORD $0x6e29fc21 // fdiv v1.4S, v1.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	VMOV V0.B16, V10.B16
+	VMOV V1.B16, V11.B16
 	VMOV V6.B16, V31.B16
 	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
 	VMOV V31.B16, V10.B16
 	VMOV V7.B16, V31.B16
 	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
 	VMOV V31.B16, V11.B16
-	WORD $0x6e24dcc4 // fmul v4.4S, v6.4S, v4.4S
-	WORD $0x6e25dce5 // fmul v5.4S, v7.4S, v5.4S
-	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
-	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
-	VMOV V6.B16, V31.B16
-	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	MOVD $cbf800000<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	WORD $0x6e2afcc6 // fdiv v6.4S, v6.4S, v10.4S
-	WORD $0x6e2bfce7 // fdiv v7.4S, v7.4S, v11.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	VMOV V6.B16, V12.B16
-	VMOV V7.B16, V13.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	VMOV V6.B16, V8.B16
-	VMOV V7.B16, V9.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	VMOV V6.B16, V4.B16
-	VMOV V7.B16, V5.B16
-	VMOV V6.B16, V31.B16
-	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x4f3f5442 // shl v2, v2, #31
-	WORD $0x4f3f5463 // shl v3, v3, #31
-	WORD $0x4f210442 // sshr v2, v2, #31
-	WORD $0x4f210463 // sshr v3, v3, #31
-	VMOV V10.B16, V6.B16
-	VMOV V11.B16, V7.B16
-	VBIT V2.B16, V4.B16, V6.B16
-	VBIT V3.B16, V5.B16, V7.B16
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
-	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
-	MOVD $c39000000<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6ea2e5c2 // fcmgt v2.4S, v14.4S, v2.4S
-	WORD $0x6ea3e5c3 // fcmgt v3.4S, v14.4S, v3.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
-	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
-	VMOV V6.B16, V4.B16
-	VMOV V7.B16, V5.B16
-	VBIT V2.B16, V0.B16, V4.B16
-	VBIT V3.B16, V1.B16, V5.B16
-	FSTPQ (F4, F5), 0(R0)
+	WORD $0x4f3f5440 // shl v0, v2, #31
+	WORD $0x4f3f5461 // shl v1, v3, #31
+	WORD $0x4f210400 // sshr v0, v0, #31
+	WORD $0x4f210421 // sshr v1, v1, #31
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -5333,25 +5265,11 @@ loop1:
 	VBIT V9.B16, V3.B16, V5.B16
 	MOVD $signBit<>(SB), R20
 	FMOVQ (R20), F10
-	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
-	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
-	WORD $0x4ea21c82 // orr v2.4S, v4.4S, v2.4S
-	WORD $0x4ea31ca3 // orr v3.4S, v5.4S, v3.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
-	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x6ea4e544 // fcmgt v4.4S, v10.4S, v4.4S
-	WORD $0x6ea5e545 // fcmgt v5.4S, v10.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
-	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e2a1c00 // and v0.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c21 // and v1.4S, v1.4S, v10.4S
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -5614,25 +5532,11 @@ loop1:
 	VBIT V5.B16, V3.B16, V7.B16
 	MOVD $signBit<>(SB), R20
 	FMOVQ (R20), F10
-	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
-	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
-	WORD $0x4ea21cc2 // orr v2.4S, v6.4S, v2.4S
-	WORD $0x4ea31ce3 // orr v3.4S, v7.4S, v3.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
-	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x6ea4e544 // fcmgt v4.4S, v10.4S, v4.4S
-	WORD $0x6ea5e545 // fcmgt v5.4S, v10.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F10
-	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
-	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e2a1c00 // and v0.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c21 // and v1.4S, v1.4S, v10.4S
+	WORD $0x4ea01cc0 // orr v0.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce1 // orr v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -5820,37 +5724,13 @@ loop1:
 	VMOV V31.B16, V7.B16
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F12
-	WORD $0x6eace442 // fcmgt v2.4S, v2.4S, v12.4S
-	WORD $0x6eace463 // fcmgt v3.4S, v3.4S, v12.4S
-	VBIT V2.B16, V4.B16, V6.B16
-	VBIT V3.B16, V5.B16, V7.B16
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e402 // fcmeq v2.4S, v0.4S, v0.4S
-	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
-	WORD $0x6e205be2 // not v2.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e423 // fcmeq v3.4S, v1.4S, v1.4S
-	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
-	WORD $0x6e205be3 // not v3.16b, v31.16b
-	VMOV V6.B16, V4.B16
-	VMOV V7.B16, V5.B16
-	VBIT V2.B16, V0.B16, V4.B16
-	VBIT V3.B16, V1.B16, V5.B16
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
-	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e582 // fcmgt v2.4S, v12.4S, v2.4S
-	WORD $0x6ea3e583 // fcmgt v3.4S, v12.4S, v3.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e2cdc00 // fmul v0.4S, v0.4S, v12.4S
-	WORD $0x6e2cdc21 // fmul v1.4S, v1.4S, v12.4S
-	VBIT V2.B16, V0.B16, V4.B16
-	VBIT V3.B16, V1.B16, V5.B16
-	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6eace440 // fcmgt v0.4S, v2.4S, v12.4S
+	WORD $0x6eace461 // fcmgt v1.4S, v3.4S, v12.4S
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -6213,25 +6093,11 @@ loop1:
 	VBIT V7.B16, V3.B16, V5.B16
 	MOVD $signBit<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
-	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
-	WORD $0x4ea21c82 // orr v2.4S, v4.4S, v2.4S
-	WORD $0x4ea31ca3 // orr v3.4S, v5.4S, v3.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4e2e1c04 // and v4.4S, v0.4S, v14.4S
-	WORD $0x4e2e1c25 // and v5.4S, v1.4S, v14.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6ea4e5c4 // fcmgt v4.4S, v14.4S, v4.4S
-	WORD $0x6ea5e5c5 // fcmgt v5.4S, v14.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
-	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e2e1c00 // and v0.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -6717,24 +6583,10 @@ loop1:
 	WORD $0x6eb0e463 // fcmgt v3.4S, v3.4S, v16.4S
 	MOVD $signBit<>(SB), R20
 	FMOVQ (R20), F16
-	WORD $0x4e301c08 // and v8.4S, v0.4S, v16.4S
-	WORD $0x4e301c29 // and v9.4S, v1.4S, v16.4S
-	WORD $0x4ea81cc6 // orr v6.4S, v6.4S, v8.4S
-	WORD $0x4ea91ce7 // orr v7.4S, v7.4S, v9.4S
-	VBIT V2.B16, V6.B16, V4.B16
-	VBIT V3.B16, V7.B16, V5.B16
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x4e301c02 // and v2.4S, v0.4S, v16.4S
-	WORD $0x4e301c23 // and v3.4S, v1.4S, v16.4S
-	MOVD $c39800000<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x6ea2e602 // fcmgt v2.4S, v16.4S, v2.4S
-	WORD $0x6ea3e603 // fcmgt v3.4S, v16.4S, v3.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F16
-	WORD $0x6e30dc00 // fmul v0.4S, v0.4S, v16.4S
-	WORD $0x6e30dc21 // fmul v1.4S, v1.4S, v16.4S
+	WORD $0x4e301c00 // and v0.4S, v0.4S, v16.4S
+	WORD $0x4e301c21 // and v1.4S, v1.4S, v16.4S
+	WORD $0x4ea01cc0 // orr v0.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce1 // orr v1.4S, v7.4S, v1.4S
 	VBIT V2.B16, V0.B16, V4.B16
 	VBIT V3.B16, V1.B16, V5.B16
 	FSTPQ (F4, F5), 0(R0)
@@ -6768,149 +6620,139 @@ loop1:
 	VMOV V4.B16, V2.B16
 	VMOV V5.B16, V3.B16
 	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e586 // fcmgt v6.4S, v12.4S, v2.4S
-	WORD $0x6ea3e587 // fcmgt v7.4S, v12.4S, v3.4S
+	FMOVQ (R20), F14
+	WORD $0x6ea2e5c6 // fcmgt v6.4S, v14.4S, v2.4S
+	WORD $0x6ea3e5c7 // fcmgt v7.4S, v14.4S, v3.4S
 	MOVD $two23<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e2cdc48 // fmul v8.4S, v2.4S, v12.4S
-	WORD $0x6e2cdc69 // fmul v9.4S, v3.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x6e2edc48 // fmul v8.4S, v2.4S, v14.4S
+	WORD $0x6e2edc69 // fmul v9.4S, v3.4S, v14.4S
 	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
 	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
 	VBIT V6.B16, V8.B16, V2.B16
 	VBIT V7.B16, V9.B16, V3.B16
 	MOVD $minus23<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V12.B16, V11.B16
-	WORD $0x4f290448 // sshr v8, v2, #23
-	WORD $0x4f290469 // sshr v9, v3, #23
-	MOVD $exponentHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
-	WORD $0x6eac8529 // sub v9.4S, v9.4S, v12.4S
+	FMOVQ (R20), F14
+	VBIT V6.B16, V14.B16, V10.B16
+	VBIT V7.B16, V14.B16, V11.B16
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eae8448 // sub v8.4S, v2.4S, v14.4S
+	WORD $0x6eae8469 // sub v9.4S, v3.4S, v14.4S
+	MOVD $exponentBits<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1d08 // and v8.4S, v8.4S, v14.4S
+	WORD $0x4e2e1d29 // and v9.4S, v9.4S, v14.4S
+	WORD $0x6ea88442 // sub v2.4S, v2.4S, v8.4S
+	WORD $0x6ea98463 // sub v3.4S, v3.4S, v9.4S
+	WORD $0x4f290508 // sshr v8, v8, #23
+	WORD $0x4f290529 // sshr v9, v9, #23
 	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
 	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
 	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
 	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-	MOVD $fraction<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
-	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
-	MOVD $exponentOfHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eac1c42 // orr v2.4S, v2.4S, v12.4S
-	WORD $0x4eac1c63 // orr v3.4S, v3.4S, v12.4S
-	MOVD $sqrtHalf<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e58a // fcmgt v10.4S, v12.4S, v2.4S
-	WORD $0x6ea3e58b // fcmgt v11.4S, v12.4S, v3.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1d46 // and v6.4S, v10.4S, v12.4S
-	WORD $0x4e2c1d67 // and v7.4S, v11.4S, v12.4S
-	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
-	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
-	WORD $0x4e221d46 // and v6.4S, v10.4S, v2.4S
-	WORD $0x4e231d67 // and v7.4S, v11.4S, v3.4S
-	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
-	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacd442 // fsub v2.4S, v2.4S, v12.4S
-	WORD $0x4eacd463 // fsub v3.4S, v3.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x4eaed442 // fsub v2.4S, v2.4S, v14.4S
+	WORD $0x4eaed463 // fsub v3.4S, v3.4S, v14.4S
 	MOVD $logP0<>(SB), R20
 	FMOVQ (R20), F10
 	VMOV V10.B16, V11.B16
 	MOVD $logP1<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP2<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP4<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP5<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP6<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP7<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	MOVD $logP8<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP9<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	WORD $0x6e22dc46 // fmul v6.4S, v2.4S, v2.4S
 	WORD $0x6e23dc67 // fmul v7.4S, v3.4S, v3.4S
-	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
-	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
-	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
-	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
-	MOVD $half<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4eacccca // fmls v10.4S, v6.4S, v12.4S
-	WORD $0x4eaccceb // fmls v11.4S, v7.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x6e2edd0c // fmul v12.4S, v8.4S, v14.4S
+	WORD $0x6e2edd2d // fmul v13.4S, v9.4S, v14.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
 	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
 	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
-	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd0a // fmla v10.4S, v8.4S, v14.4S
+	WORD $0x4e2ecd2b // fmla v11.4S, v9.4S, v14.4S
 	MOVD $largest<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6e24e59f // fcmge v31.4S, v12.4S, v4.4S
+	FMOVQ (R20), F14
+	WORD $0x6e24e5df // fcmge v31.4S, v14.4S, v4.4S
 	WORD $0x6e205be2 // not v2.16b, v31.16b
-	WORD $0x6e25e59f // fcmge v31.4S, v12.4S, v5.4S
+	WORD $0x6e25e5df // fcmge v31.4S, v14.4S, v5.4S
 	WORD $0x6e205be3 // not v3.16b, v31.16b
 	VBIT V2.B16, V4.B16, V10.B16
 	VBIT V3.B16, V5.B16, V11.B16
@@ -6919,216 +6761,214 @@ loop1:
 	WORD $0x6ea4e448 // fcmgt v8.4S, v2.4S, v4.4S
 	WORD $0x6ea5e469 // fcmgt v9.4S, v3.4S, v5.4S
 	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V8.B16, V12.B16, V10.B16
-	VBIT V9.B16, V12.B16, V11.B16
+	FMOVQ (R20), F14
+	VBIT V8.B16, V14.B16, V10.B16
+	VBIT V9.B16, V14.B16, V11.B16
 	WORD $0x4e22e482 // fcmeq v2.4S, v4.4S, v2.4S
 	WORD $0x4e23e4a3 // fcmeq v3.4S, v5.4S, v3.4S
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V2.B16, V12.B16, V10.B16
-	VBIT V3.B16, V12.B16, V11.B16
-	VMOV V10.B16, V2.B16
-	VMOV V11.B16, V3.B16
+	FMOVQ (R20), F14
+	VBIT V2.B16, V14.B16, V10.B16
+	VBIT V3.B16, V14.B16, V11.B16
 	MOVD $c41300000<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2cd444 // fadd v4.4S, v2.4S, v12.4S
-	WORD $0x4e2cd465 // fadd v5.4S, v3.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x4e2ed542 // fadd v2.4S, v10.4S, v14.4S
+	WORD $0x4e2ed563 // fadd v3.4S, v11.4S, v14.4S
 	MOVD $c2ddb2ab3<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c2fb4583e<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3099557b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cb2130c89<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cb4a22c1a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cb6e513d7<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cb913d9df<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbb5ae8b2<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbe1b49f3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	MOVD $c3fd98000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed544 // fadd v4.4S, v10.4S, v14.4S
+	WORD $0x4e2ed565 // fadd v5.4S, v11.4S, v14.4S
+	MOVD $c302ee202<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
-	MOVD $c2fb4583e<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $c326bbd2c<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $c3099557b<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $c33c933cf<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cb2130c89<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $cb4172c3f<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cb4a22c1a<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $cb6b33b03<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cb6e513d7<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $cb78ccc0b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cb913d9df<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $c394f4e51<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cbb5ae8b2<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $c3afe9410<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cbe1b49f3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
+	MOVD $cb9ab4e09<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
 	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V12.B16, V31.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbe803d8e<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
 	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	WORD $0x6e28dc84 // fmul v4.4S, v4.4S, v8.4S
 	WORD $0x6e29dca5 // fmul v5.4S, v5.4S, v9.4S
-	MOVD $c3fd98000<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2cd448 // fadd v8.4S, v2.4S, v12.4S
-	WORD $0x4e2cd469 // fadd v9.4S, v3.4S, v12.4S
-	MOVD $c302ee202<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $c326bbd2c<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $c33c933cf<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $cb4172c3f<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $cb6b33b03<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $cb78ccc0b<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $c394f4e51<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $c3afe9410<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $cb9ab4e09<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $cbe803d8e<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
-	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
 	MOVD $cff800000<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2ce44a // fcmeq v10.4S, v2.4S, v12.4S
-	WORD $0x4e2ce46b // fcmeq v11.4S, v3.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x4e2ee548 // fcmeq v8.4S, v10.4S, v14.4S
+	WORD $0x4e2ee569 // fcmeq v9.4S, v11.4S, v14.4S
 	MOVD $c7f800000<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V10.B16, V12.B16, V4.B16
-	VBIT V11.B16, V12.B16, V5.B16
+	FMOVQ (R20), F14
+	VBIT V8.B16, V14.B16, V2.B16
+	VBIT V9.B16, V14.B16, V3.B16
 	MOVD $cc0c40000<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x6ea2e582 // fcmgt v2.4S, v12.4S, v2.4S
-	WORD $0x6ea3e583 // fcmgt v3.4S, v12.4S, v3.4S
-	VBIT V2.B16, V4.B16, V8.B16
-	VBIT V3.B16, V5.B16, V9.B16
+	FMOVQ (R20), F14
+	WORD $0x6eaae5c8 // fcmgt v8.4S, v14.4S, v10.4S
+	WORD $0x6eabe5c9 // fcmgt v9.4S, v14.4S, v11.4S
+	VBIT V8.B16, V2.B16, V4.B16
+	VBIT V9.B16, V3.B16, V5.B16
 	MOVD $c3fa6a69b<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
 	MOVD $c4049a814<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V2.B16, V12.B16, V4.B16
-	VBIT V3.B16, V12.B16, V5.B16
-	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
-	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FMOVQ (R20), F14
+	VBIT V8.B16, V14.B16, V2.B16
+	VBIT V9.B16, V14.B16, V3.B16
+	WORD $0x6e22dc08 // fmul v8.4S, v0.4S, v2.4S
+	WORD $0x6e23dc29 // fmul v9.4S, v1.4S, v3.4S
 	VMOV V0.B16, V10.B16
 	VMOV V1.B16, V11.B16
-	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	WORD $0x6ea0f91f // fneg v31.4S, v8.4S
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
 	VMOV V31.B16, V10.B16
-	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	WORD $0x6ea0f93f // fneg v31.4S, v9.4S
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
 	VMOV V31.B16, V11.B16
-	VMOV V0.B16, V4.B16
-	VMOV V1.B16, V5.B16
+	VMOV V0.B16, V2.B16
+	VMOV V1.B16, V3.B16
 	VMOV V10.B16, V31.B16
-	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
 	VMOV V11.B16, V31.B16
-	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
-	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e22d502 // fadd v2.4S, v8.4S, v2.4S
+	WORD $0x4e23d523 // fadd v3.4S, v9.4S, v3.4S
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F12
-	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
-	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c00 // and v0.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
 	WORD $0x4ea01c40 // orr v0.4S, v2.4S, v0.4S
 	WORD $0x4ea11c61 // orr v1.4S, v3.4S, v1.4S
 	FSTPQ (F0, F1), 0(R0)
@@ -29697,61 +29537,53 @@ DATA minus23<>+0(SB)/8, $0xc1b80000c1b80000
 DATA minus23<>+8(SB)/8, $0xc1b80000c1b80000
 GLOBL minus23<>(SB), RODATA|NOPTR, $16
 
-DATA exponentHalf<>+0(SB)/8, $0x0000007e0000007e
-DATA exponentHalf<>+8(SB)/8, $0x0000007e0000007e
-GLOBL exponentHalf<>(SB), RODATA|NOPTR, $16
+DATA c3f400000<>+0(SB)/8, $0x3f4000003f400000
+DATA c3f400000<>+8(SB)/8, $0x3f4000003f400000
+GLOBL c3f400000<>(SB), RODATA|NOPTR, $16
 
-DATA fraction<>+0(SB)/8, $0x007fffff007fffff
-DATA fraction<>+8(SB)/8, $0x007fffff007fffff
-GLOBL fraction<>(SB), RODATA|NOPTR, $16
+DATA exponentBits<>+0(SB)/8, $0xff800000ff800000
+DATA exponentBits<>+8(SB)/8, $0xff800000ff800000
+GLOBL exponentBits<>(SB), RODATA|NOPTR, $16
 
-DATA exponentOfHalf<>+0(SB)/8, $0x3f0000003f000000
-DATA exponentOfHalf<>+8(SB)/8, $0x3f0000003f000000
-GLOBL exponentOfHalf<>(SB), RODATA|NOPTR, $16
-
-DATA sqrtHalf<>+0(SB)/8, $0x3f3504f33f3504f3
-DATA sqrtHalf<>+8(SB)/8, $0x3f3504f33f3504f3
-GLOBL sqrtHalf<>(SB), RODATA|NOPTR, $16
-
-DATA logP0<>+0(SB)/8, $0x3d9021bb3d9021bb
-DATA logP0<>+8(SB)/8, $0x3d9021bb3d9021bb
+DATA logP0<>+0(SB)/8, $0x3d19c98e3d19c98e
+DATA logP0<>+8(SB)/8, $0x3d19c98e3d19c98e
 GLOBL logP0<>(SB), RODATA|NOPTR, $16
 
-DATA logP1<>+0(SB)/8, $0xbdebd1b8bdebd1b8
-DATA logP1<>+8(SB)/8, $0xbdebd1b8bdebd1b8
+DATA logP1<>+0(SB)/8, $0xbdba6b5ebdba6b5e
+DATA logP1<>+8(SB)/8, $0xbdba6b5ebdba6b5e
 GLOBL logP1<>(SB), RODATA|NOPTR, $16
 
-DATA logP2<>+0(SB)/8, $0x3def251a3def251a
-DATA logP2<>+8(SB)/8, $0x3def251a3def251a
+DATA logP2<>+0(SB)/8, $0x3def96c53def96c5
+DATA logP2<>+8(SB)/8, $0x3def96c53def96c5
 GLOBL logP2<>(SB), RODATA|NOPTR, $16
 
-DATA logP3<>+0(SB)/8, $0xbdfe5d4fbdfe5d4f
-DATA logP3<>+8(SB)/8, $0xbdfe5d4fbdfe5d4f
+DATA logP3<>+0(SB)/8, $0xbe025a80be025a80
+DATA logP3<>+8(SB)/8, $0xbe025a80be025a80
 GLOBL logP3<>(SB), RODATA|NOPTR, $16
 
-DATA logP4<>+0(SB)/8, $0x3e11e9bf3e11e9bf
-DATA logP4<>+8(SB)/8, $0x3e11e9bf3e11e9bf
+DATA logP4<>+0(SB)/8, $0x3e1231b43e1231b4
+DATA logP4<>+8(SB)/8, $0x3e1231b43e1231b4
 GLOBL logP4<>(SB), RODATA|NOPTR, $16
 
-DATA logP5<>+0(SB)/8, $0xbe2aae50be2aae50
-DATA logP5<>+8(SB)/8, $0xbe2aae50be2aae50
+DATA logP5<>+0(SB)/8, $0xbe2a8c9abe2a8c9a
+DATA logP5<>+8(SB)/8, $0xbe2a8c9abe2a8c9a
 GLOBL logP5<>(SB), RODATA|NOPTR, $16
 
-DATA logP6<>+0(SB)/8, $0x3e4cceac3e4cceac
-DATA logP6<>+8(SB)/8, $0x3e4cceac3e4cceac
+DATA logP6<>+0(SB)/8, $0x3e4ccbb03e4ccbb0
+DATA logP6<>+8(SB)/8, $0x3e4ccbb03e4ccbb0
 GLOBL logP6<>(SB), RODATA|NOPTR, $16
 
-DATA logP7<>+0(SB)/8, $0xbe7ffffcbe7ffffc
-DATA logP7<>+8(SB)/8, $0xbe7ffffcbe7ffffc
+DATA logP7<>+0(SB)/8, $0xbe800038be800038
+DATA logP7<>+8(SB)/8, $0xbe800038be800038
 GLOBL logP7<>(SB), RODATA|NOPTR, $16
 
-DATA logP8<>+0(SB)/8, $0x3eaaaaaa3eaaaaaa
-DATA logP8<>+8(SB)/8, $0x3eaaaaaa3eaaaaaa
+DATA logP8<>+0(SB)/8, $0x3eaaaaad3eaaaaad
+DATA logP8<>+8(SB)/8, $0x3eaaaaad3eaaaaad
 GLOBL logP8<>(SB), RODATA|NOPTR, $16
 
-DATA half<>+0(SB)/8, $0x3f0000003f000000
-DATA half<>+8(SB)/8, $0x3f0000003f000000
-GLOBL half<>(SB), RODATA|NOPTR, $16
+DATA logP9<>+0(SB)/8, $0xbf000000bf000000
+DATA logP9<>+8(SB)/8, $0xbf000000bf000000
+GLOBL logP9<>(SB), RODATA|NOPTR, $16
 
 DATA largest<>+0(SB)/8, $0x7f7fffff7f7fffff
 DATA largest<>+8(SB)/8, $0x7f7fffff7f7fffff
@@ -29881,10 +29713,6 @@ DATA c33000000<>+0(SB)/8, $0x3300000033000000
 DATA c33000000<>+8(SB)/8, $0x3300000033000000
 GLOBL c33000000<>(SB), RODATA|NOPTR, $16
 
-DATA c3f400000<>+0(SB)/8, $0x3f4000003f400000
-DATA c3f400000<>+8(SB)/8, $0x3f4000003f400000
-GLOBL c3f400000<>(SB), RODATA|NOPTR, $16
-
 DATA c40800000<>+0(SB)/8, $0x4080000040800000
 DATA c40800000<>+8(SB)/8, $0x4080000040800000
 GLOBL c40800000<>(SB), RODATA|NOPTR, $16
@@ -29993,10 +29821,6 @@ DATA c00000002<>+0(SB)/8, $0x0000000200000002
 DATA c00000002<>+8(SB)/8, $0x0000000200000002
 GLOBL c00000002<>(SB), RODATA|NOPTR, $16
 
-DATA c39800000<>+0(SB)/8, $0x3980000039800000
-DATA c39800000<>+8(SB)/8, $0x3980000039800000
-GLOBL c39800000<>(SB), RODATA|NOPTR, $16
-
 DATA c00000001<>+0(SB)/8, $0x0000000100000001
 DATA c00000001<>+8(SB)/8, $0x0000000100000001
 GLOBL c00000001<>(SB), RODATA|NOPTR, $16
@@ -30028,10 +29852,6 @@ GLOBL c3e0886d0<>(SB), RODATA|NOPTR, $16
 DATA c3eaaaab0<>+0(SB)/8, $0x3eaaaab03eaaaab0
 DATA c3eaaaab0<>+8(SB)/8, $0x3eaaaab03eaaaab0
 GLOBL c3eaaaab0<>(SB), RODATA|NOPTR, $16
-
-DATA c39000000<>+0(SB)/8, $0x3900000039000000
-DATA c39000000<>+8(SB)/8, $0x3900000039000000
-GLOBL c39000000<>(SB), RODATA|NOPTR, $16
 
 DATA c3f100000<>+0(SB)/8, $0x3f1000003f100000
 DATA c3f100000<>+8(SB)/8, $0x3f1000003f100000
@@ -30296,6 +30116,10 @@ GLOBL millsD5<>(SB), RODATA|NOPTR, $16
 DATA twoMinus64<>+0(SB)/8, $0x1f8000001f800000
 DATA twoMinus64<>+8(SB)/8, $0x1f8000001f800000
 GLOBL twoMinus64<>(SB), RODATA|NOPTR, $16
+
+DATA half<>+0(SB)/8, $0x3f0000003f000000
+DATA half<>+8(SB)/8, $0x3f0000003f000000
+GLOBL half<>(SB), RODATA|NOPTR, $16
 
 DATA density64<>+0(SB)/8, $0x5ecc422a5ecc422a
 DATA density64<>+8(SB)/8, $0x5ecc422a5ecc422a
