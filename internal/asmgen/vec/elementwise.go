@@ -93,6 +93,15 @@ type unaryKernel struct {
 	unroll   int
 	f        func(x vectors) vectors // may destroy x
 	function bool
+	prepare  func() func(x vectors) vectors // instead of f: makes it, behind what comes before the loop
+}
+
+// prepared returns f, and emits what comes before the loop.
+func (k *unaryKernel) prepared() func(x vectors) vectors {
+	if k.prepare != nil {
+		return k.prepare()
+	}
+	return k.f
 }
 
 func (m machine) unary() []unaryKernel {
@@ -110,36 +119,36 @@ func (m machine) unary() []unaryKernel {
 			return x
 		}},
 		{name: "sqrt", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
-		{"rsqrt", 4, func(x vectors) vectors {
+		{name: "rsqrt", unroll: 4, f: func(x vectors) vectors {
 			numerator := m.vector()
 			Load(numerator, one())
 			x.each(func(i int) { Sqrt(x[i], x[i]) })
 			x.each(func(i int) { Divide(x[i], numerator, x[i]) })
 			return x
-		}, true},
-		{"exp", 4, m.exp, true},
-		{"log", 2, m.log, true},
-		{"tanh", 4, m.tanh, true},
-		{"sigmoid", 2, m.sigmoid, true},
-		{"erf", 2, m.erf, true},
+		}, function: true},
+		{name: "exp", unroll: 4, f: m.exp, function: true},
+		{name: "log", unroll: 2, f: m.log, function: true},
+		{name: "tanh", unroll: 2 * unroll, prepare: m.tanhByTable, function: true},
+		{name: "sigmoid", unroll: 2, f: m.sigmoid, function: true},
+		{name: "erf", unroll: 2 * unroll, prepare: m.erfByTable, function: true},
 		{name: "floor", unroll: 4, f: m.single(func(x vector) vector { return m.round(Downwards, x) })},
 		{name: "ceil", unroll: 4, f: m.single(func(x vector) vector { return m.round(Upwards, x) })},
 		{name: "round", unroll: 4, f: m.single(func(x vector) vector { return m.round(Nearest, x) })},
 		{name: "sign", unroll: 2, f: m.single(m.signOf)},
-		{"expm1", unroll, m.single(m.expm1), true},
-		{"log1p", unroll, m.single(m.log1p), true},
+		{name: "expm1", unroll: unroll, f: m.single(m.expm1), function: true},
+		{name: "log1p", unroll: unroll, f: m.single(m.log1p), function: true},
 		{name: "sin", unroll: unroll, f: m.single(m.sin)}, // these three only compute a range of numbers
 		{name: "cos", unroll: unroll, f: m.single(m.cos)},
 		{name: "tan", unroll: unroll, f: m.single(m.tan)},
-		{"asin", unroll, m.single(m.asin), true},
-		{"acos", unroll, m.single(m.acos), true},
-		{"atan", unroll, m.single(m.atan), true},
-		{"sinh", unroll, m.single(m.sinh), true},
-		{"cosh", unroll, m.single(m.cosh), true},
-		{"asinh", unroll, m.single(m.asinh), true},
-		{"acosh", unroll, m.single(m.acosh), true},
-		{"atanh", unroll, m.single(m.atanh), true},
-		{"erfInv", 1, m.single(m.erfInv), true},
+		{name: "asin", unroll: unroll, f: m.single(m.asin), function: true},
+		{name: "acos", unroll: unroll, f: m.single(m.acos), function: true},
+		{name: "atan", unroll: unroll, f: m.single(m.atan), function: true},
+		{name: "sinh", unroll: unroll, f: m.single(m.sinh), function: true},
+		{name: "cosh", unroll: unroll, f: m.single(m.cosh), function: true},
+		{name: "asinh", unroll: unroll, f: m.single(m.asinh), function: true},
+		{name: "acosh", unroll: unroll, f: m.single(m.acosh), function: true},
+		{name: "atanh", unroll: unroll, f: m.single(m.atanh), function: true},
+		{name: "erfInv", unroll: 1, f: m.single(m.erfInv), function: true},
 	}
 }
 
@@ -148,12 +157,13 @@ func (m machine) unaryKernels() {
 	for _, k := range m.unary() {
 		m.begin("unary", k.name, "dst, x *float32, n uintptr", "")
 		dst, x, n := param("dst"), param("x"), param("n")
+		f := k.prepared()
 		m.loop(k.unroll, n, []Scalar{dst, x}, func(offsets []int) {
 			v := m.vectors(len(offsets))
 			for i, o := range offsets {
 				Load(v[i], Memory{Base: x, Offset: o})
 			}
-			v = k.f(v)
+			v = f(v)
 			for i, o := range offsets {
 				Store(Memory{Base: dst, Offset: o}, v[i])
 			}

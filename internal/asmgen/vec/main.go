@@ -18,10 +18,11 @@ import (
 // machine is what functions are recorded for: vectors of 16 floats if it is wide, else of 8.
 type machine struct {
 	Machine
-	wide bool
+	wide   bool
+	inline bool // for package jit
 }
 
-var machines = []machine{{AVX2, false}, {AVX512, true}}
+var machines = []machine{{Machine: AVX2}, {Machine: AVX512, wide: true}}
 
 func (m machine) bytes() int { return m.Bytes }
 

@@ -141,35 +141,6 @@ func (m machine) binary(x vector) (v, e vector) {
 	return v, e
 }
 
-// tanh is x + x³·P(x²) for |x| up to tanhSplit, and 1 − 2/(exp(2|x|) + 1) with the sign of x beyond.
-func (m machine) tanh(x vectors) vectors {
-	t, square := m.vectors(len(x)), m.vectors(len(x))
-	x.each(func(i int) {
-		And(t[i], x[i], magnitude())
-		Multiply(square[i], x[i], x[i])
-	})
-	near := m.horner("tanhNear", square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
-	near.each(func(i int) {
-		Multiply(near[i], near[i], square[i])
-		MultiplyAdd(near[i], x[i], x[i])
-	})
-	double := m.vectors(len(x))
-	t.each(func(i int) { Add(double[i], t[i], t[i]) })
-	e := m.exp(double)
-	e.each(func(i int) {
-		far, quotient, sign := m.vector(), m.vector(), m.vector()
-		Add(e[i], e[i], one())
-		Load(quotient, Constant("two", float(2)))
-		Divide(quotient, quotient, e[i])
-		Load(far, one())
-		Subtract(far, far, quotient)
-		And(sign, x[i], signBit())
-		Or(far, far, sign)
-		Blend(near[i], Compare(GreaterThan, t[i], Constant("tanhSplit", float(0.5625))), far)
-	})
-	return near
-}
-
 // squash is tanh with fewer instructions, for recurrent cells: to 6 units of the last place, and as many of 0.0005 near
 // 0.
 func (m machine) squash(x vectors) vectors {
@@ -212,31 +183,4 @@ func (m machine) sigmoid(x vectors) vectors {
 		Copy(e[i], q)
 	})
 	return e
-}
-
-// erf is x + x·P(x²) for |x| up to erfSplit, and 1 − exp(|x|·Q(|x|)) with the sign of x beyond.
-func (m machine) erf(x vectors) vectors {
-	t, square, original := m.vectors(len(x)), m.vectors(len(x)), m.vectors(len(x))
-	x.each(func(i int) {
-		Copy(original[i], x[i])
-		And(t[i], x[i], magnitude())
-		Multiply(square[i], x[i], x[i])
-	})
-	near := m.horner("erfP", square, -5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1)
-	near.each(func(i int) { MultiplyAdd(near[i], original[i], original[i]) })
-	m.clamp(t, Constant("zero", 0), Constant("erfMax", float(4)))
-	r := m.horner("erfQ", t, -1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
-	r.each(func(i int) { MultiplySubtract(r[i], t[i], t[i]) }) // r·t − t
-	e := m.exp(r)
-	split := m.vector()
-	Load(split, Constant("erfSplit", float(0.927734375)))
-	e.each(func(i int) {
-		far, sign := m.vector(), m.vector()
-		Load(far, one())
-		Subtract(far, far, e[i])
-		And(sign, original[i], signBit())
-		Or(far, far, sign)
-		Blend(near[i], Compare(GreaterThan, t[i], split), far)
-	})
-	return near
 }

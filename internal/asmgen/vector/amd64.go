@@ -101,7 +101,9 @@ func lower(b *build.Context, f *function) *amd64 {
 			r := f.registers[next]
 			l.registers[r] = l.register(r)
 		}
-		l.instruction(&f.instructions[i])
+		if i := &f.instructions[i]; !i.arm {
+			l.instruction(i)
+		}
 	}
 	return l
 }

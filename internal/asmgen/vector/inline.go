@@ -42,6 +42,7 @@ var encodings = map[op]encoding{
 	opScale:      {code: "map0F38 | with66 | 0x2c"},
 	opExponent:   {code: "map0F38 | with66 | 0x42"},
 	opFraction:   {code: "map0F3A | with66 | 0x26", numbered: true},
+	opLookup:     {code: "map0F38 | with66 | 0x16"},
 	opFixUp:      {code: "map0F3A | with66 | 0x54", numbered: true},
 	opAddProduct: {code: "map0F38 | with66 | 0xb8"}, opSubtractProduct: {code: "map0F38 | with66 | 0xbc"},
 	opMultiplyAdd: {code: "map0F38 | with66 | 0xa8"}, opMultiplyAddConstant: {code: "map0F38 | with66 | 0xa8"},
@@ -69,16 +70,43 @@ type inliner struct {
 	text        strings.Builder
 	index       int
 	overwritten []bool // operands that the function changes
+	tables      *inlineTables
 }
 
-// Inlines returns the functions as entries of a table in Go.
-func Inlines(list []*Inline) string {
+// inlineTables are the tables that functions look numbers up in.
+type inlineTables []*constant
+
+func (t *inlineTables) number(c *constant) string {
+	i := slices.Index(*t, c)
+	if i < 0 {
+		i = len(*t)
+		*t = append(*t, c)
+	}
+	return fmt.Sprint(i)
+}
+
+// text writes them as an array in Go.
+func (t inlineTables) text() string {
 	var s strings.Builder
-	for _, i := range list {
-		w := &inliner{Inline: i, slots: map[*register]int{}, last: map[*register]int{}, overwritten: make([]bool, len(i.In))}
-		s.WriteString(w.write())
+	for _, c := range t {
+		s.WriteString("{")
+		for _, w := range c.words {
+			fmt.Fprintf(&s, "0x%x, ", w)
+		}
+		s.WriteString("},\n")
 	}
 	return s.String()
+}
+
+// Inlines returns the functions as entries of an array in Go, and the tables that they look numbers up in.
+func Inlines(list []*Inline) (functions, tables string) {
+	var s strings.Builder
+	var t inlineTables
+	for _, i := range list {
+		w := &inliner{Inline: i, slots: map[*register]int{}, last: map[*register]int{}, overwritten: make([]bool, len(i.In)), tables: &t}
+		s.WriteString(w.write())
+	}
+	return s.String(), t.text()
 }
 
 func (w *inliner) write() string {
@@ -139,8 +167,11 @@ func (w *inliner) slot(r *register) int {
 func (w *inliner) source(o Operand) (text string, constant bool) {
 	switch o := o.(type) {
 	case Memory:
-		if o.constant == nil || !o.constant.same {
+		if o.constant == nil || o.Offset != 0 {
 			panic(w.Name + " reads memory")
+		}
+		if !o.constant.same {
+			return "constantSlot, constant: " + w.tables.number(o.constant), false
 		}
 		return fmt.Sprintf("constantSlot, constant: 0x%x", o.constant.words[0]), true
 	case Vector:
@@ -199,6 +230,9 @@ func (w *inliner) instruction(i *instruction) {
 		}
 		if code.numbered {
 			kind += " | numbered"
+		}
+		if i.op == opLookup {
+			kind += " | looksUp"
 		}
 		if dst.class == bits {
 			kind += " | makesMask"

@@ -31,6 +31,10 @@ func (p *Program) NEON(file, generator string, leaveOut ...string) error {
 	}
 	for _, s := range p.sections {
 		if c, ok := s.(*constant); ok && used[c] {
+			if !c.same && !c.pairs {
+				tableText(text, c)
+				continue
+			}
 			text.Raw("\nDATA %[1]s<>+0(SB)/8, $0x%08[2]x%08[3]x\nDATA %[1]s<>+8(SB)/8, $0x%08[2]x%08[3]x\nGLOBL %[1]s<>(SB), RODATA|NOPTR, $16\n", c.name, c.words[1], c.words[0])
 		}
 	}
@@ -277,6 +281,8 @@ func (n *neon) float(i *instruction) bool {
 		} else {
 			n.Asm("VREV64 %v.S4, %v.S4", x[0], d[0])
 		}
+	case opLookup:
+		n.lookup(a[2].(Memory), n.pair(a[1]), n.pair(a[0]))
 	case opSqrt:
 		n.each(i, func(d, x V) { n.Two(k, "fsqrt", 0x6ea1f800, d, x) })
 	case opRound:
@@ -290,6 +296,25 @@ func (n *neon) float(i *instruction) bool {
 		return false
 	}
 	return true
+}
+
+// lookup looks bytes up in 32 of a table.
+func (n *neon) lookup(m Memory, index, d [2]V) {
+	n.constants[m.constant] = true
+	n.Asm("MOVD $%s<>(SB), R20", m.constant.name)
+	n.Asm("FLDPQ %d(R20), (F%d, F%d)", m.Offset, n.scratch[0], n.scratch[1])
+	for h := range d {
+		n.Asm("VTBL %v.B16, [%v.B16, %v.B16], %v.B16", index[h], n.scratch[0], n.scratch[1], d[h])
+	}
+}
+
+// tableText writes a constant whose words differ.
+func tableText(text *Text, c *constant) {
+	text.Raw("\n")
+	for i := 0; i < len(c.words); i += 2 {
+		text.Raw("DATA %s<>+%d(SB)/8, $0x%08x%08x\n", c.name, 4*i, c.words[i+1], c.words[i])
+	}
+	text.Raw("GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", c.name, 4*len(c.words))
 }
 
 // count is how many registers an instruction's result takes.

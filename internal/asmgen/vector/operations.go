@@ -32,7 +32,8 @@ const (
 // Permute orders the elements of v within each four of them.
 func Permute(dst Vector, v Operand, order int) { recordNumber(opPermute, order, dst, v) }
 
-// Lookup sets each element to that of a table of a vector's length which the low bits of index say. For AVX-512.
+// Lookup sets each element to that of a table of a vector's length which the low bits of index say. For amd64; on arm64
+// the table is a constant and the index is of bytes.
 func Lookup(dst, index Vector, table Operand) { record(opLookup, dst, index, table) }
 
 // InterleaveLow takes elements of a and b in turns, of the lower half of each four.

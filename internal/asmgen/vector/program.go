@@ -98,6 +98,7 @@ type instruction struct {
 	number   int    // a distance, a predicate, ...
 	label    string // a label, or the name of a parameter
 	unrolled bool   // it can be left out, because a loop behind it does the same
+	arm      bool   // for NEON alone
 }
 
 // function is what was recorded between Begin and End.
@@ -109,6 +110,7 @@ type function struct {
 	registers    []*register
 	instructions []instruction
 	unrolled     bool // recording what can be left out
+	arm          bool // recording for NEON alone
 	double       bool // floats are of 64 bits
 	locals       int  // bytes of the frame
 	doc          string
@@ -208,6 +210,13 @@ func Unrolled(f func()) {
 	program.current.unrolled = false
 }
 
+// OnARM records what f does for arm64 alone: there the registers hold something else than on amd64.
+func OnARM(f func()) {
+	program.current.arm = true
+	f()
+	program.current.arm = false
+}
+
 func newRegister(c class, bytes int) *register {
 	f := program.current
 	r := &register{class: c, bytes: bytes, born: len(f.instructions)}
@@ -225,7 +234,7 @@ func newMask() Mask { return Mask{newRegister(bits, 0)} }
 
 func record(o op, operands ...Operand) *instruction {
 	f := program.current
-	f.instructions = append(f.instructions, instruction{op: o, operands: operands, unrolled: f.unrolled})
+	f.instructions = append(f.instructions, instruction{op: o, operands: operands, unrolled: f.unrolled, arm: f.arm})
 	return &f.instructions[len(f.instructions)-1]
 }
 

@@ -35,13 +35,14 @@ type assembler struct {
 	code      []byte
 	constants []uint64
 	words     []uint32 // constants of functions
+	tables    []uint32 // numbers of tables
 	distances []distance
 }
 
 // distance is a place in the code for the distance to a constant, or to a word, from so many bytes behind it.
 type distance struct {
 	at, constant int
-	word         bool
+	word, table  bool
 	behind       int
 }
 
@@ -50,6 +51,7 @@ type distance struct {
 type place struct {
 	base, scale, constant int
 	word                  bool // the constant is one of the words
+	table                 bool // or of the tables
 	behind                int  // bytes of the instruction after the operand
 }
 
@@ -108,7 +110,7 @@ func (a *assembler) memory(i instruction, reg, v int, m place, p predicate) {
 	switch {
 	case m.base < 0: // at the instruction's end
 		a.bytes(byte(reg&7)<<3 | 5)
-		a.distances = append(a.distances, distance{len(a.code), m.constant, m.word, m.behind})
+		a.distances = append(a.distances, distance{len(a.code), m.constant, m.word, m.table, m.behind})
 		a.bytes(0, 0, 0, 0)
 	case m.scale == 0:
 		a.bytes(byte(reg&7)<<3|4, 4<<3|byte(m.base&7))
@@ -160,6 +162,20 @@ func (a *assembler) constant(bits uint64) int {
 	return len(a.constants) - 1
 }
 
+// appendTables appends the tables, each in a line of the cache, and returns where they begin.
+func (a *assembler) appendTables() int {
+	for len(a.tables) > 0 && len(a.code)%64 != 0 {
+		a.bytes(0xcc)
+	}
+	first := len(a.code)
+	for _, t := range a.tables {
+		for _, w := range inlineTables[t] {
+			a.code = binary.LittleEndian.AppendUint32(a.code, w)
+		}
+	}
+	return first
+}
+
 // finish appends the constants.
 func (a *assembler) finish() []byte {
 	for len(a.code)%8 != 0 {
@@ -173,10 +189,14 @@ func (a *assembler) finish() []byte {
 	for _, w := range a.words {
 		a.code = binary.LittleEndian.AppendUint32(a.code, w)
 	}
+	tables := a.appendTables()
 	for _, d := range a.distances {
 		to := first + 8*d.constant
-		if d.word {
+		switch {
+		case d.word:
 			to = words + 4*d.constant
+		case d.table:
+			to = tables + 64*d.constant
 		}
 		a.land(d.at+4, to-d.behind)
 	}

@@ -36,6 +36,7 @@ const (
 	makesMask             // dst is a mask
 	shifts                // dst is in place of a, and a number in place of dst
 	whole                 // reads one number without saying so
+	looksUp               // the constant is the number of a table
 )
 
 // function emits a function of registers.
@@ -81,8 +82,22 @@ func (c *compiler) function(f *inline, r int, in [3]int) {
 	}
 }
 
+// table returns the place of a table.
+func (c *compiler) table(number uint32) place {
+	i := slices.Index(c.tables, number)
+	if i < 0 {
+		i = len(c.tables)
+		c.tables = append(c.tables, number)
+	}
+	return place{base: none, constant: i, table: true}
+}
+
 // withWord emits an instruction on a constant.
 func (c *compiler) withWord(s *inlineStep, dst, a int, p predicate) {
+	if s.kind&looksUp != 0 {
+		c.memory(s.code, dst, a, c.table(s.constant), p)
+		return
+	}
 	i := slices.Index(c.words, s.constant)
 	if i < 0 {
 		i = len(c.words)

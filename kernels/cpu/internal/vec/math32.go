@@ -3,7 +3,7 @@ package vec
 import "math"
 
 // The float32 functions below are the portable twins of the assembly: the same reduction, the same polynomials, without
-// fused multiply-add.
+// fused multiply-add. Of tanh and erf the assembly has tables of polynomials instead.
 
 const (
 	log2e = 1.44269504088896341

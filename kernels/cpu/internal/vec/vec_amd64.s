@@ -1606,147 +1606,234 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop4:
-	CMPQ DX, $0x00000020; JB end4; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VMOVUPS 64(CX), Y2; VMOVUPS 96(CX), Y3; VANDPS magnitude<>+0(SB), Y0, Y4; VMULPS Y0, Y0, Y8; VANDPS magnitude<>+0(SB), Y1, Y5; VMULPS Y1, Y1, Y9; VANDPS magnitude<>+0(SB), Y2, Y6; VMULPS Y2, Y2, Y10; VANDPS magnitude<>+0(SB), Y3, Y7; VMULPS Y3, Y3, Y11; VMOVUPS tanhNear0<>+0(SB), Y12; VMOVUPS tanhNear0<>+0(SB), Y13; VMOVUPS tanhNear0<>+0(SB), Y14; VMOVUPS tanhNear0<>+0(SB), Y15; VFMADD213PS tanhNear1<>+0(SB), Y8, Y12; VFMADD213PS tanhNear1<>+0(SB), Y9, Y13; VFMADD213PS tanhNear1<>+0(SB), Y10, Y14; VFMADD213PS tanhNear1<>+0(SB), Y11, Y15; VFMADD213PS tanhNear2<>+0(SB), Y8, Y12; VFMADD213PS tanhNear2<>+0(SB), Y9, Y13; VFMADD213PS tanhNear2<>+0(SB), Y10, Y14; VFMADD213PS tanhNear2<>+0(SB), Y11, Y15; VFMADD213PS tanhNear3<>+0(SB), Y8, Y12; VFMADD213PS tanhNear3<>+0(SB), Y9, Y13; VFMADD213PS tanhNear3<>+0(SB), Y10, Y14; VFMADD213PS tanhNear3<>+0(SB), Y11, Y15; VFMADD213PS tanhNear4<>+0(SB), Y8, Y12; VFMADD213PS tanhNear4<>+0(SB), Y9, Y13
-	VFMADD213PS tanhNear4<>+0(SB), Y10, Y14; VFMADD213PS tanhNear4<>+0(SB), Y11, Y15; VMULPS Y8, Y12, Y12; VFMADD213PS Y0, Y0, Y12; VMULPS Y9, Y13, Y13; VFMADD213PS Y1, Y1, Y13; VMULPS Y10, Y14, Y14; VFMADD213PS Y2, Y2, Y14; VMULPS Y11, Y15, Y15; VFMADD213PS Y3, Y3, Y15; VADDPS Y4, Y4, Y8; VADDPS Y5, Y5, Y9; VADDPS Y6, Y6, Y10; VADDPS Y7, Y7, Y11; VMOVUPS expMin<>+0(SB), Y16; VMAXPS Y8, Y16, Y8; VMAXPS Y9, Y16, Y9; VMAXPS Y10, Y16, Y10; VMAXPS Y11, Y16, Y11; VMOVUPS expMax<>+0(SB), Y16; VMINPS Y8, Y16, Y8; VMINPS Y9, Y16, Y9; VMINPS Y10, Y16, Y10; VMINPS Y11, Y16, Y11; VMULPS log2e<>+0(SB), Y8, Y16; VMULPS log2e<>+0(SB), Y9, Y17; VMULPS log2e<>+0(SB), Y10, Y18; VMULPS log2e<>+0(SB), Y11, Y19; VCVTPS2DQ Y16, Y20; VCVTPS2DQ Y17, Y21; VCVTPS2DQ Y18, Y22; VCVTPS2DQ Y19, Y23
-	VCVTDQ2PS Y20, Y16; VCVTDQ2PS Y21, Y17; VCVTDQ2PS Y22, Y18; VCVTDQ2PS Y23, Y19; VFNMADD231PS ln2High<>+0(SB), Y16, Y8; VFNMADD231PS ln2High<>+0(SB), Y17, Y9; VFNMADD231PS ln2High<>+0(SB), Y18, Y10; VFNMADD231PS ln2High<>+0(SB), Y19, Y11; VFNMADD231PS ln2Low<>+0(SB), Y16, Y8; VFNMADD231PS ln2Low<>+0(SB), Y17, Y9; VFNMADD231PS ln2Low<>+0(SB), Y18, Y10; VFNMADD231PS ln2Low<>+0(SB), Y19, Y11; VMOVUPS expP0<>+0(SB), Y16; VMOVUPS expP0<>+0(SB), Y17; VMOVUPS expP0<>+0(SB), Y18; VMOVUPS expP0<>+0(SB), Y19; VFMADD213PS expP1<>+0(SB), Y8, Y16; VFMADD213PS expP1<>+0(SB), Y9, Y17; VFMADD213PS expP1<>+0(SB), Y10, Y18; VFMADD213PS expP1<>+0(SB), Y11, Y19; VFMADD213PS expP2<>+0(SB), Y8, Y16; VFMADD213PS expP2<>+0(SB), Y9, Y17; VFMADD213PS expP2<>+0(SB), Y10, Y18; VFMADD213PS expP2<>+0(SB), Y11, Y19; VFMADD213PS expP3<>+0(SB), Y8, Y16; VFMADD213PS expP3<>+0(SB), Y9, Y17; VFMADD213PS expP3<>+0(SB), Y10, Y18; VFMADD213PS expP3<>+0(SB), Y11, Y19; VFMADD213PS expP4<>+0(SB), Y8, Y16; VFMADD213PS expP4<>+0(SB), Y9, Y17; VFMADD213PS expP4<>+0(SB), Y10, Y18; VFMADD213PS expP4<>+0(SB), Y11, Y19
-	VFMADD213PS expP5<>+0(SB), Y8, Y16; VFMADD213PS expP5<>+0(SB), Y9, Y17; VFMADD213PS expP5<>+0(SB), Y10, Y18; VFMADD213PS expP5<>+0(SB), Y11, Y19; VMULPS Y8, Y8, Y24; VFMADD213PS Y8, Y24, Y16; VMULPS Y9, Y9, Y24; VFMADD213PS Y9, Y24, Y17; VMULPS Y10, Y10, Y24; VFMADD213PS Y10, Y24, Y18; VMULPS Y11, Y11, Y24; VFMADD213PS Y11, Y24, Y19; VADDPS one<>+0(SB), Y16, Y16; VADDPS one<>+0(SB), Y17, Y17; VADDPS one<>+0(SB), Y18, Y18; VADDPS one<>+0(SB), Y19, Y19; VPSRAD $0x01, Y20, Y8; VPSUBD Y8, Y20, Y20; VPADDD exponentBias<>+0(SB), Y8, Y8; VPADDD exponentBias<>+0(SB), Y20, Y20; VPSLLD $0x17, Y8, Y8; VPSLLD $0x17, Y20, Y20; VMULPS Y8, Y16, Y16; VMULPS Y20, Y16, Y16; VPSRAD $0x01, Y21, Y8; VPSUBD Y8, Y21, Y21; VPADDD exponentBias<>+0(SB), Y8, Y8; VPADDD exponentBias<>+0(SB), Y21, Y21; VPSLLD $0x17, Y8, Y8; VPSLLD $0x17, Y21, Y21; VMULPS Y8, Y17, Y17; VMULPS Y21, Y17, Y17
-	VPSRAD $0x01, Y22, Y8; VPSUBD Y8, Y22, Y22; VPADDD exponentBias<>+0(SB), Y8, Y8; VPADDD exponentBias<>+0(SB), Y22, Y22; VPSLLD $0x17, Y8, Y8; VPSLLD $0x17, Y22, Y22; VMULPS Y8, Y18, Y18; VMULPS Y22, Y18, Y18; VPSRAD $0x01, Y23, Y8; VPSUBD Y8, Y23, Y23; VPADDD exponentBias<>+0(SB), Y8, Y8; VPADDD exponentBias<>+0(SB), Y23, Y23; VPSLLD $0x17, Y8, Y8; VPSLLD $0x17, Y23, Y23; VMULPS Y8, Y19, Y19; VMULPS Y23, Y19, Y19; VADDPS one<>+0(SB), Y16, Y16; VMOVUPS two<>+0(SB), Y8; VDIVPS Y16, Y8, Y8; VMOVUPS one<>+0(SB), Y9; VSUBPS Y8, Y9, Y9; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y9, Y9; VCMPPS $0x1e, tanhSplit<>+0(SB), Y4, Y0; VBLENDVPS Y0, Y9, Y12, Y12; VADDPS one<>+0(SB), Y17, Y17; VMOVUPS two<>+0(SB), Y0; VDIVPS Y17, Y0, Y0; VMOVUPS one<>+0(SB), Y4; VSUBPS Y0, Y4, Y4; VANDPS signBit<>+0(SB), Y1, Y0; VORPS Y0, Y4, Y4
-	VCMPPS $0x1e, tanhSplit<>+0(SB), Y5, Y0; VBLENDVPS Y0, Y4, Y13, Y13; VADDPS one<>+0(SB), Y18, Y18; VMOVUPS two<>+0(SB), Y0; VDIVPS Y18, Y0, Y0; VMOVUPS one<>+0(SB), Y1; VSUBPS Y0, Y1, Y1; VANDPS signBit<>+0(SB), Y2, Y0; VORPS Y0, Y1, Y1; VCMPPS $0x1e, tanhSplit<>+0(SB), Y6, Y0; VBLENDVPS Y0, Y1, Y14, Y14; VADDPS one<>+0(SB), Y19, Y19; VMOVUPS two<>+0(SB), Y0; VDIVPS Y19, Y0, Y0; VMOVUPS one<>+0(SB), Y1; VSUBPS Y0, Y1, Y1; VANDPS signBit<>+0(SB), Y3, Y0; VORPS Y0, Y1, Y1; VCMPPS $0x1e, tanhSplit<>+0(SB), Y7, Y0; VBLENDVPS Y0, Y1, Y15, Y15; VMOVUPS Y12, (AX); VMOVUPS Y13, 32(AX); VMOVUPS Y14, 64(AX); VMOVUPS Y15, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000020, DX; JMP loop4
+loop2:
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS tanhMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VADDPS one<>+0(SB), Y2, Y4; VPAND twoBits<>+0(SB), Y4, Y5; VSUBPS one<>+0(SB), Y5, Y5; VSUBPS Y5, Y2, Y2; VPSRLD $0x15, Y4, Y4; VPSLLD $0x1c, Y4, Y5; VPSRAD $0x1f, Y5, Y5; VADDPS one<>+0(SB), Y3, Y6; VPAND twoBits<>+0(SB), Y6, Y7; VSUBPS one<>+0(SB), Y7, Y7; VSUBPS Y7, Y3, Y3; VPSRLD $0x15, Y6, Y6; VPSLLD $0x1c, Y6, Y7; VPSRAD $0x1f, Y7, Y7; VPERMPS tanhTable0<>+0(SB), Y4, Y8; VPERMPS tanhTable0<>+32(SB), Y4, Y9; VBLENDVPS Y5, Y9, Y8, Y8; VPERMPS tanhTable0<>+0(SB), Y6, Y9; VPERMPS tanhTable0<>+32(SB), Y6, Y10; VBLENDVPS Y7, Y10, Y9, Y9; VPERMPS tanhTable1<>+0(SB), Y4, Y10; VPERMPS tanhTable1<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10
+	VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable1<>+0(SB), Y6, Y10; VPERMPS tanhTable1<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable2<>+0(SB), Y4, Y10; VPERMPS tanhTable2<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable2<>+0(SB), Y6, Y10; VPERMPS tanhTable2<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable3<>+0(SB), Y4, Y10; VPERMPS tanhTable3<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable3<>+0(SB), Y6, Y10; VPERMPS tanhTable3<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable4<>+0(SB), Y4, Y10; VPERMPS tanhTable4<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable4<>+0(SB), Y6, Y10; VPERMPS tanhTable4<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable5<>+0(SB), Y4, Y10; VPERMPS tanhTable5<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10
+	VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable5<>+0(SB), Y6, Y10; VPERMPS tanhTable5<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable6<>+0(SB), Y4, Y10; VPERMPS tanhTable6<>+32(SB), Y4, Y4; VBLENDVPS Y5, Y4, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable6<>+0(SB), Y6, Y2; VPERMPS tanhTable6<>+32(SB), Y6, Y4; VBLENDVPS Y7, Y4, Y2, Y2; VFMADD213PS Y2, Y3, Y9; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y8, Y8; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y9, Y9; VMOVUPS Y8, (AX); VMOVUPS Y9, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
 
-end4:
+end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMULPS Y0, Y0, Y2; VMOVUPS tanhNear0<>+0(SB), Y3; VFMADD213PS tanhNear1<>+0(SB), Y2, Y3; VFMADD213PS tanhNear2<>+0(SB), Y2, Y3; VFMADD213PS tanhNear3<>+0(SB), Y2, Y3; VFMADD213PS tanhNear4<>+0(SB), Y2, Y3; VMULPS Y2, Y3, Y3; VFMADD213PS Y0, Y0, Y3; VADDPS Y1, Y1, Y2; VMOVUPS expMin<>+0(SB), Y4; VMAXPS Y2, Y4, Y2; VMOVUPS expMax<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMULPS log2e<>+0(SB), Y2, Y4; VCVTPS2DQ Y4, Y5; VCVTDQ2PS Y5, Y4; VFNMADD231PS ln2High<>+0(SB), Y4, Y2; VFNMADD231PS ln2Low<>+0(SB), Y4, Y2; VMOVUPS expP0<>+0(SB), Y4; VFMADD213PS expP1<>+0(SB), Y2, Y4; VFMADD213PS expP2<>+0(SB), Y2, Y4; VFMADD213PS expP3<>+0(SB), Y2, Y4; VFMADD213PS expP4<>+0(SB), Y2, Y4; VFMADD213PS expP5<>+0(SB), Y2, Y4; VMULPS Y2, Y2, Y6; VFMADD213PS Y2, Y6, Y4; VADDPS one<>+0(SB), Y4, Y4; VPSRAD $0x01, Y5, Y2
-	VPSUBD Y2, Y5, Y5; VPADDD exponentBias<>+0(SB), Y2, Y2; VPADDD exponentBias<>+0(SB), Y5, Y5; VPSLLD $0x17, Y2, Y2; VPSLLD $0x17, Y5, Y5; VMULPS Y2, Y4, Y4; VMULPS Y5, Y4, Y4; VADDPS one<>+0(SB), Y4, Y4; VMOVUPS two<>+0(SB), Y2; VDIVPS Y4, Y2, Y2; VMOVUPS one<>+0(SB), Y4; VSUBPS Y2, Y4, Y4; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y4, Y4; VCMPPS $0x1e, tanhSplit<>+0(SB), Y1, Y0; VBLENDVPS Y0, Y4, Y3, Y3; VMOVUPS Y3, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS tanhMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VADDPS one<>+0(SB), Y1, Y2; VPAND twoBits<>+0(SB), Y2, Y3; VSUBPS one<>+0(SB), Y3, Y3; VSUBPS Y3, Y1, Y1; VPSRLD $0x15, Y2, Y2; VPSLLD $0x1c, Y2, Y3; VPSRAD $0x1f, Y3, Y3; VPERMPS tanhTable0<>+0(SB), Y2, Y4; VPERMPS tanhTable0<>+32(SB), Y2, Y5; VBLENDVPS Y3, Y5, Y4, Y4; VPERMPS tanhTable1<>+0(SB), Y2, Y5; VPERMPS tanhTable1<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable2<>+0(SB), Y2, Y5; VPERMPS tanhTable2<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable3<>+0(SB), Y2, Y5; VPERMPS tanhTable3<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable4<>+0(SB), Y2, Y5; VPERMPS tanhTable4<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4
+	VPERMPS tanhTable5<>+0(SB), Y2, Y5; VPERMPS tanhTable5<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable6<>+0(SB), Y2, Y5; VPERMPS tanhTable6<>+32(SB), Y2, Y2; VBLENDVPS Y3, Y2, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y4, Y4; VMOVUPS Y4, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
 
-DATA tanhNear0<>+0(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+4(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+8(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+12(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+16(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+20(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+24(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+28(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+32(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+36(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+40(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+44(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+48(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+52(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+56(SB)/4, $0xbbbaf0ea
-DATA tanhNear0<>+60(SB)/4, $0xbbbaf0ea
-GLOBL tanhNear0<>(SB), RODATA|NOPTR, $64
+DATA tanhTable0<>+0(SB)/4, $0x3c92af18
+DATA tanhTable0<>+4(SB)/4, $0x3b81be44
+DATA tanhTable0<>+8(SB)/4, $0xb984834f
+DATA tanhTable0<>+12(SB)/4, $0xbb036fd5
+DATA tanhTable0<>+16(SB)/4, $0xb8d839c2
+DATA tanhTable0<>+20(SB)/4, $0x3814eacd
+DATA tanhTable0<>+24(SB)/4, $0x380a34b5
+DATA tanhTable0<>+28(SB)/4, $0x37a22b70
+DATA tanhTable0<>+32(SB)/4, $0xb45f837b
+DATA tanhTable0<>+36(SB)/4, $0x00000000
+DATA tanhTable0<>+40(SB)/4, $0x00000000
+DATA tanhTable0<>+44(SB)/4, $0x00000000
+DATA tanhTable0<>+48(SB)/4, $0xbd177596
+DATA tanhTable0<>+52(SB)/4, $0xbdd48f2a
+DATA tanhTable0<>+56(SB)/4, $0x3d61885d
+DATA tanhTable0<>+60(SB)/4, $0xbda0981c
+GLOBL tanhTable0<>(SB), RODATA|NOPTR, $64
 
-DATA tanhNear1<>+0(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+4(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+8(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+12(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+16(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+20(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+24(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+28(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+32(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+36(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+40(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+44(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+48(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+52(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+56(SB)/4, $0x3ca9134e
-DATA tanhNear1<>+60(SB)/4, $0x3ca9134e
-GLOBL tanhNear1<>(SB), RODATA|NOPTR, $64
+DATA tanhTable1<>+0(SB)/4, $0xbd3ed311
+DATA tanhTable1<>+4(SB)/4, $0xbb22869e
+DATA tanhTable1<>+8(SB)/4, $0x3b8eb33e
+DATA tanhTable1<>+12(SB)/4, $0x3ba15e57
+DATA tanhTable1<>+16(SB)/4, $0x3a524d64
+DATA tanhTable1<>+20(SB)/4, $0xb81ec4e7
+DATA tanhTable1<>+24(SB)/4, $0xb8bbca7e
+DATA tanhTable1<>+28(SB)/4, $0xb86e044f
+DATA tanhTable1<>+32(SB)/4, $0x35b162d6
+DATA tanhTable1<>+36(SB)/4, $0x00000000
+DATA tanhTable1<>+40(SB)/4, $0x00000000
+DATA tanhTable1<>+44(SB)/4, $0x00000000
+DATA tanhTable1<>+48(SB)/4, $0x3e1284bc
+DATA tanhTable1<>+52(SB)/4, $0x3dc5168f
+DATA tanhTable1<>+56(SB)/4, $0xbdc2077e
+DATA tanhTable1<>+60(SB)/4, $0xb9551f3f
+GLOBL tanhTable1<>(SB), RODATA|NOPTR, $64
 
-DATA tanhNear2<>+0(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+4(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+8(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+12(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+16(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+20(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+24(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+28(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+32(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+36(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+40(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+44(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+48(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+52(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+56(SB)/4, $0xbd5c1e2d
-DATA tanhNear2<>+60(SB)/4, $0xbd5c1e2d
-GLOBL tanhNear2<>(SB), RODATA|NOPTR, $64
+DATA tanhTable2<>+0(SB)/4, $0x3cea4b26
+DATA tanhTable2<>+4(SB)/4, $0xbcc72739
+DATA tanhTable2<>+8(SB)/4, $0xbc8ff5bd
+DATA tanhTable2<>+12(SB)/4, $0xbc175dc1
+DATA tanhTable2<>+16(SB)/4, $0xbb39e6f9
+DATA tanhTable2<>+20(SB)/4, $0xb96b444b
+DATA tanhTable2<>+24(SB)/4, $0x38875e87
+DATA tanhTable2<>+28(SB)/4, $0x38774bc3
+DATA tanhTable2<>+32(SB)/4, $0xb6613e14
+DATA tanhTable2<>+36(SB)/4, $0x00000000
+DATA tanhTable2<>+40(SB)/4, $0x00000000
+DATA tanhTable2<>+44(SB)/4, $0x00000000
+DATA tanhTable2<>+48(SB)/4, $0xba9b2852
+DATA tanhTable2<>+52(SB)/4, $0x3e084b97
+DATA tanhTable2<>+56(SB)/4, $0x3e3aba55
+DATA tanhTable2<>+60(SB)/4, $0x3da6cbd4
+GLOBL tanhTable2<>(SB), RODATA|NOPTR, $64
 
-DATA tanhNear3<>+0(SB)/4, $0x3e088393
-DATA tanhNear3<>+4(SB)/4, $0x3e088393
-DATA tanhNear3<>+8(SB)/4, $0x3e088393
-DATA tanhNear3<>+12(SB)/4, $0x3e088393
-DATA tanhNear3<>+16(SB)/4, $0x3e088393
-DATA tanhNear3<>+20(SB)/4, $0x3e088393
-DATA tanhNear3<>+24(SB)/4, $0x3e088393
-DATA tanhNear3<>+28(SB)/4, $0x3e088393
-DATA tanhNear3<>+32(SB)/4, $0x3e088393
-DATA tanhNear3<>+36(SB)/4, $0x3e088393
-DATA tanhNear3<>+40(SB)/4, $0x3e088393
-DATA tanhNear3<>+44(SB)/4, $0x3e088393
-DATA tanhNear3<>+48(SB)/4, $0x3e088393
-DATA tanhNear3<>+52(SB)/4, $0x3e088393
-DATA tanhNear3<>+56(SB)/4, $0x3e088393
-DATA tanhNear3<>+60(SB)/4, $0x3e088393
-GLOBL tanhNear3<>(SB), RODATA|NOPTR, $64
+DATA tanhTable3<>+0(SB)/4, $0x3dd37527
+DATA tanhTable3<>+4(SB)/4, $0x3db34f2c
+DATA tanhTable3<>+8(SB)/4, $0x3d2c1b5e
+DATA tanhTable3<>+12(SB)/4, $0x3c8dff67
+DATA tanhTable3<>+16(SB)/4, $0x3bcfa162
+DATA tanhTable3<>+20(SB)/4, $0x3a4d3cae
+DATA tanhTable3<>+24(SB)/4, $0x386e80bd
+DATA tanhTable3<>+28(SB)/4, $0xb79a00b1
+DATA tanhTable3<>+32(SB)/4, $0x369c8628
+DATA tanhTable3<>+36(SB)/4, $0x00000000
+DATA tanhTable3<>+40(SB)/4, $0x00000000
+DATA tanhTable3<>+44(SB)/4, $0x00000000
+DATA tanhTable3<>+48(SB)/4, $0xbeaaa264
+DATA tanhTable3<>+52(SB)/4, $0xbe832267
+DATA tanhTable3<>+56(SB)/4, $0xbdc56220
+DATA tanhTable3<>+60(SB)/4, $0x3d34fda0
+GLOBL tanhTable3<>(SB), RODATA|NOPTR, $64
 
-DATA tanhNear4<>+0(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+4(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+8(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+12(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+16(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+20(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+24(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+28(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+32(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+36(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+40(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+44(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+48(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+52(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+56(SB)/4, $0xbeaaaa99
-DATA tanhNear4<>+60(SB)/4, $0xbeaaaa99
-GLOBL tanhNear4<>(SB), RODATA|NOPTR, $64
+DATA tanhTable4<>+0(SB)/4, $0xbea3bc97
+DATA tanhTable4<>+4(SB)/4, $0xbe277418
+DATA tanhTable4<>+8(SB)/4, $0xbd8b7710
+DATA tanhTable4<>+12(SB)/4, $0xbcd73af6
+DATA tanhTable4<>+16(SB)/4, $0xbc205e76
+DATA tanhTable4<>+20(SB)/4, $0xbaac6146
+DATA tanhTable4<>+24(SB)/4, $0xb92eb59f
+DATA tanhTable4<>+28(SB)/4, $0xb789e6c5
+DATA tanhTable4<>+32(SB)/4, $0xb697245d
+DATA tanhTable4<>+36(SB)/4, $0x00000000
+DATA tanhTable4<>+40(SB)/4, $0x00000000
+DATA tanhTable4<>+44(SB)/4, $0x00000000
+DATA tanhTable4<>+48(SB)/4, $0xb5934706
+DATA tanhTable4<>+52(SB)/4, $0xbe6bccea
+DATA tanhTable4<>+56(SB)/4, $0xbeba03af
+DATA tanhTable4<>+60(SB)/4, $0xbec2140d
+GLOBL tanhTable4<>(SB), RODATA|NOPTR, $64
 
-DATA two<>+0(SB)/4, $0x40000000
-DATA two<>+4(SB)/4, $0x40000000
-DATA two<>+8(SB)/4, $0x40000000
-DATA two<>+12(SB)/4, $0x40000000
-DATA two<>+16(SB)/4, $0x40000000
-DATA two<>+20(SB)/4, $0x40000000
-DATA two<>+24(SB)/4, $0x40000000
-DATA two<>+28(SB)/4, $0x40000000
-DATA two<>+32(SB)/4, $0x40000000
-DATA two<>+36(SB)/4, $0x40000000
-DATA two<>+40(SB)/4, $0x40000000
-DATA two<>+44(SB)/4, $0x40000000
-DATA two<>+48(SB)/4, $0x40000000
-DATA two<>+52(SB)/4, $0x40000000
-DATA two<>+56(SB)/4, $0x40000000
-DATA two<>+60(SB)/4, $0x40000000
-GLOBL two<>(SB), RODATA|NOPTR, $64
+DATA tanhTable5<>+0(SB)/4, $0x3ed7068a
+DATA tanhTable5<>+4(SB)/4, $0x3e390aaf
+DATA tanhTable5<>+8(SB)/4, $0x3d90b11f
+DATA tanhTable5<>+12(SB)/4, $0x3cd9db4a
+DATA tanhTable5<>+16(SB)/4, $0x3c219bdf
+DATA tanhTable5<>+20(SB)/4, $0x3aaf7ca3
+DATA tanhTable5<>+24(SB)/4, $0x393d1054
+DATA tanhTable5<>+28(SB)/4, $0x37c84e68
+DATA tanhTable5<>+32(SB)/4, $0x366d09d3
+DATA tanhTable5<>+36(SB)/4, $0x00000000
+DATA tanhTable5<>+40(SB)/4, $0x00000000
+DATA tanhTable5<>+44(SB)/4, $0x00000000
+DATA tanhTable5<>+48(SB)/4, $0x3f800000
+DATA tanhTable5<>+52(SB)/4, $0x3f70a4e0
+DATA tanhTable5<>+56(SB)/4, $0x3f49547a
+DATA tanhTable5<>+60(SB)/4, $0x3f18ba0a
+GLOBL tanhTable5<>(SB), RODATA|NOPTR, $64
 
-DATA tanhSplit<>+0(SB)/4, $0x3f100000
-DATA tanhSplit<>+4(SB)/4, $0x3f100000
-DATA tanhSplit<>+8(SB)/4, $0x3f100000
-DATA tanhSplit<>+12(SB)/4, $0x3f100000
-DATA tanhSplit<>+16(SB)/4, $0x3f100000
-DATA tanhSplit<>+20(SB)/4, $0x3f100000
-DATA tanhSplit<>+24(SB)/4, $0x3f100000
-DATA tanhSplit<>+28(SB)/4, $0x3f100000
-DATA tanhSplit<>+32(SB)/4, $0x3f100000
-DATA tanhSplit<>+36(SB)/4, $0x3f100000
-DATA tanhSplit<>+40(SB)/4, $0x3f100000
-DATA tanhSplit<>+44(SB)/4, $0x3f100000
-DATA tanhSplit<>+48(SB)/4, $0x3f100000
-DATA tanhSplit<>+52(SB)/4, $0x3f100000
-DATA tanhSplit<>+56(SB)/4, $0x3f100000
-DATA tanhSplit<>+60(SB)/4, $0x3f100000
-GLOBL tanhSplit<>(SB), RODATA|NOPTR, $64
+DATA tanhTable6<>+0(SB)/4, $0x3f42f7d6
+DATA tanhTable6<>+4(SB)/4, $0x3f67b7cc
+DATA tanhTable6<>+8(SB)/4, $0x3f76ca83
+DATA tanhTable6<>+12(SB)/4, $0x3f7c92c1
+DATA tanhTable6<>+16(SB)/4, $0x3f7ebbe9
+DATA tanhTable6<>+20(SB)/4, $0x3f7fd40c
+DATA tanhTable6<>+24(SB)/4, $0x3f7ffa0d
+DATA tanhTable6<>+28(SB)/4, $0x3f7fff32
+DATA tanhTable6<>+32(SB)/4, $0x3f7fffe4
+DATA tanhTable6<>+36(SB)/4, $0x3f800000
+DATA tanhTable6<>+40(SB)/4, $0x3f800000
+DATA tanhTable6<>+44(SB)/4, $0x3f800000
+DATA tanhTable6<>+48(SB)/4, $0x00000000
+DATA tanhTable6<>+52(SB)/4, $0x3e7acbf5
+DATA tanhTable6<>+56(SB)/4, $0x3eec9a9f
+DATA tanhTable6<>+60(SB)/4, $0x3f22991f
+GLOBL tanhTable6<>(SB), RODATA|NOPTR, $64
+
+DATA tanhMost<>+0(SB)/4, $0x41200000
+DATA tanhMost<>+4(SB)/4, $0x41200000
+DATA tanhMost<>+8(SB)/4, $0x41200000
+DATA tanhMost<>+12(SB)/4, $0x41200000
+DATA tanhMost<>+16(SB)/4, $0x41200000
+DATA tanhMost<>+20(SB)/4, $0x41200000
+DATA tanhMost<>+24(SB)/4, $0x41200000
+DATA tanhMost<>+28(SB)/4, $0x41200000
+DATA tanhMost<>+32(SB)/4, $0x41200000
+DATA tanhMost<>+36(SB)/4, $0x41200000
+DATA tanhMost<>+40(SB)/4, $0x41200000
+DATA tanhMost<>+44(SB)/4, $0x41200000
+DATA tanhMost<>+48(SB)/4, $0x41200000
+DATA tanhMost<>+52(SB)/4, $0x41200000
+DATA tanhMost<>+56(SB)/4, $0x41200000
+DATA tanhMost<>+60(SB)/4, $0x41200000
+GLOBL tanhMost<>(SB), RODATA|NOPTR, $64
+
+DATA twoBits<>+0(SB)/4, $0xffe00000
+DATA twoBits<>+4(SB)/4, $0xffe00000
+DATA twoBits<>+8(SB)/4, $0xffe00000
+DATA twoBits<>+12(SB)/4, $0xffe00000
+DATA twoBits<>+16(SB)/4, $0xffe00000
+DATA twoBits<>+20(SB)/4, $0xffe00000
+DATA twoBits<>+24(SB)/4, $0xffe00000
+DATA twoBits<>+28(SB)/4, $0xffe00000
+DATA twoBits<>+32(SB)/4, $0xffe00000
+DATA twoBits<>+36(SB)/4, $0xffe00000
+DATA twoBits<>+40(SB)/4, $0xffe00000
+DATA twoBits<>+44(SB)/4, $0xffe00000
+DATA twoBits<>+48(SB)/4, $0xffe00000
+DATA twoBits<>+52(SB)/4, $0xffe00000
+DATA twoBits<>+56(SB)/4, $0xffe00000
+DATA twoBits<>+60(SB)/4, $0xffe00000
+GLOBL twoBits<>(SB), RODATA|NOPTR, $64
+
+DATA lookupBits<>+0(SB)/4, $0x00000007
+DATA lookupBits<>+4(SB)/4, $0x00000007
+DATA lookupBits<>+8(SB)/4, $0x00000007
+DATA lookupBits<>+12(SB)/4, $0x00000007
+DATA lookupBits<>+16(SB)/4, $0x00000007
+DATA lookupBits<>+20(SB)/4, $0x00000007
+DATA lookupBits<>+24(SB)/4, $0x00000007
+DATA lookupBits<>+28(SB)/4, $0x00000007
+DATA lookupBits<>+32(SB)/4, $0x00000007
+DATA lookupBits<>+36(SB)/4, $0x00000007
+DATA lookupBits<>+40(SB)/4, $0x00000007
+DATA lookupBits<>+44(SB)/4, $0x00000007
+DATA lookupBits<>+48(SB)/4, $0x00000007
+DATA lookupBits<>+52(SB)/4, $0x00000007
+DATA lookupBits<>+56(SB)/4, $0x00000007
+DATA lookupBits<>+60(SB)/4, $0x00000007
+GLOBL lookupBits<>(SB), RODATA|NOPTR, $64
+
+DATA lookupBytes<>+0(SB)/4, $0x01010101
+DATA lookupBytes<>+4(SB)/4, $0x01010101
+DATA lookupBytes<>+8(SB)/4, $0x01010101
+DATA lookupBytes<>+12(SB)/4, $0x01010101
+DATA lookupBytes<>+16(SB)/4, $0x01010101
+DATA lookupBytes<>+20(SB)/4, $0x01010101
+DATA lookupBytes<>+24(SB)/4, $0x01010101
+DATA lookupBytes<>+28(SB)/4, $0x01010101
+DATA lookupBytes<>+32(SB)/4, $0x01010101
+DATA lookupBytes<>+36(SB)/4, $0x01010101
+DATA lookupBytes<>+40(SB)/4, $0x01010101
+DATA lookupBytes<>+44(SB)/4, $0x01010101
+DATA lookupBytes<>+48(SB)/4, $0x01010101
+DATA lookupBytes<>+52(SB)/4, $0x01010101
+DATA lookupBytes<>+56(SB)/4, $0x01010101
+DATA lookupBytes<>+60(SB)/4, $0x01010101
+GLOBL lookupBytes<>(SB), RODATA|NOPTR, $64
+
+DATA lookupOffsets<>+0(SB)/4, $0x03020100
+DATA lookupOffsets<>+4(SB)/4, $0x03020100
+DATA lookupOffsets<>+8(SB)/4, $0x03020100
+DATA lookupOffsets<>+12(SB)/4, $0x03020100
+DATA lookupOffsets<>+16(SB)/4, $0x03020100
+DATA lookupOffsets<>+20(SB)/4, $0x03020100
+DATA lookupOffsets<>+24(SB)/4, $0x03020100
+DATA lookupOffsets<>+28(SB)/4, $0x03020100
+DATA lookupOffsets<>+32(SB)/4, $0x03020100
+DATA lookupOffsets<>+36(SB)/4, $0x03020100
+DATA lookupOffsets<>+40(SB)/4, $0x03020100
+DATA lookupOffsets<>+44(SB)/4, $0x03020100
+DATA lookupOffsets<>+48(SB)/4, $0x03020100
+DATA lookupOffsets<>+52(SB)/4, $0x03020100
+DATA lookupOffsets<>+56(SB)/4, $0x03020100
+DATA lookupOffsets<>+60(SB)/4, $0x03020100
+GLOBL lookupOffsets<>(SB), RODATA|NOPTR, $64
 
 // func sigmoidAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -1812,306 +1899,179 @@ TEXT ·erfAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VMOVAPS Y0, Y3; VANDPS magnitude<>+0(SB), Y0, Y2; VMULPS Y0, Y0, Y4; VMOVAPS Y1, Y5; VANDPS magnitude<>+0(SB), Y1, Y0; VMULPS Y1, Y1, Y1; VMOVUPS erfP0<>+0(SB), Y6; VMOVUPS erfP0<>+0(SB), Y7; VFMADD213PS erfP1<>+0(SB), Y4, Y6; VFMADD213PS erfP1<>+0(SB), Y1, Y7; VFMADD213PS erfP2<>+0(SB), Y4, Y6; VFMADD213PS erfP2<>+0(SB), Y1, Y7; VFMADD213PS erfP3<>+0(SB), Y4, Y6; VFMADD213PS erfP3<>+0(SB), Y1, Y7; VFMADD213PS erfP4<>+0(SB), Y4, Y6; VFMADD213PS erfP4<>+0(SB), Y1, Y7; VFMADD213PS erfP5<>+0(SB), Y4, Y6; VFMADD213PS erfP5<>+0(SB), Y1, Y7; VFMADD213PS Y3, Y3, Y6; VFMADD213PS Y5, Y5, Y7; VMOVUPS zero<>+0(SB), Y1; VMAXPS Y2, Y1, Y2; VMAXPS Y0, Y1, Y0; VMOVUPS erfMax<>+0(SB), Y1; VMINPS Y2, Y1, Y2; VMINPS Y0, Y1, Y0; VMOVUPS erfQ0<>+0(SB), Y1; VMOVUPS erfQ0<>+0(SB), Y4
-	VFMADD213PS erfQ1<>+0(SB), Y2, Y1; VFMADD213PS erfQ1<>+0(SB), Y0, Y4; VFMADD213PS erfQ2<>+0(SB), Y2, Y1; VFMADD213PS erfQ2<>+0(SB), Y0, Y4; VFMADD213PS erfQ3<>+0(SB), Y2, Y1; VFMADD213PS erfQ3<>+0(SB), Y0, Y4; VFMADD213PS erfQ4<>+0(SB), Y2, Y1; VFMADD213PS erfQ4<>+0(SB), Y0, Y4; VFMADD213PS erfQ5<>+0(SB), Y2, Y1; VFMADD213PS erfQ5<>+0(SB), Y0, Y4; VFMADD213PS erfQ6<>+0(SB), Y2, Y1; VFMADD213PS erfQ6<>+0(SB), Y0, Y4; VFMSUB213PS Y2, Y2, Y1; VFMSUB213PS Y0, Y0, Y4; VMOVUPS expMin<>+0(SB), Y8; VMAXPS Y1, Y8, Y1; VMAXPS Y4, Y8, Y4; VMOVUPS expMax<>+0(SB), Y8; VMINPS Y1, Y8, Y1; VMINPS Y4, Y8, Y4; VMULPS log2e<>+0(SB), Y1, Y8; VMULPS log2e<>+0(SB), Y4, Y9; VCVTPS2DQ Y8, Y10; VCVTPS2DQ Y9, Y11; VCVTDQ2PS Y10, Y8; VCVTDQ2PS Y11, Y9; VFNMADD231PS ln2High<>+0(SB), Y8, Y1; VFNMADD231PS ln2High<>+0(SB), Y9, Y4; VFNMADD231PS ln2Low<>+0(SB), Y8, Y1; VFNMADD231PS ln2Low<>+0(SB), Y9, Y4; VMOVUPS expP0<>+0(SB), Y8; VMOVUPS expP0<>+0(SB), Y9
-	VFMADD213PS expP1<>+0(SB), Y1, Y8; VFMADD213PS expP1<>+0(SB), Y4, Y9; VFMADD213PS expP2<>+0(SB), Y1, Y8; VFMADD213PS expP2<>+0(SB), Y4, Y9; VFMADD213PS expP3<>+0(SB), Y1, Y8; VFMADD213PS expP3<>+0(SB), Y4, Y9; VFMADD213PS expP4<>+0(SB), Y1, Y8; VFMADD213PS expP4<>+0(SB), Y4, Y9; VFMADD213PS expP5<>+0(SB), Y1, Y8; VFMADD213PS expP5<>+0(SB), Y4, Y9; VMULPS Y1, Y1, Y12; VFMADD213PS Y1, Y12, Y8; VMULPS Y4, Y4, Y12; VFMADD213PS Y4, Y12, Y9; VADDPS one<>+0(SB), Y8, Y8; VADDPS one<>+0(SB), Y9, Y9; VPSRAD $0x01, Y10, Y1; VPSUBD Y1, Y10, Y10; VPADDD exponentBias<>+0(SB), Y1, Y1; VPADDD exponentBias<>+0(SB), Y10, Y10; VPSLLD $0x17, Y1, Y1; VPSLLD $0x17, Y10, Y10; VMULPS Y1, Y8, Y8; VMULPS Y10, Y8, Y8; VPSRAD $0x01, Y11, Y1; VPSUBD Y1, Y11, Y11; VPADDD exponentBias<>+0(SB), Y1, Y1; VPADDD exponentBias<>+0(SB), Y11, Y11; VPSLLD $0x17, Y1, Y1; VPSLLD $0x17, Y11, Y11; VMULPS Y1, Y9, Y9; VMULPS Y11, Y9, Y9
-	VMOVUPS erfSplit<>+0(SB), Y1; VMOVUPS one<>+0(SB), Y4; VSUBPS Y8, Y4, Y4; VANDPS signBit<>+0(SB), Y3, Y3; VORPS Y3, Y4, Y4; VCMPPS $0x1e, Y1, Y2, Y2; VBLENDVPS Y2, Y4, Y6, Y6; VMOVUPS one<>+0(SB), Y2; VSUBPS Y9, Y2, Y2; VANDPS signBit<>+0(SB), Y5, Y3; VORPS Y3, Y2, Y2; VCMPPS $0x1e, Y1, Y0, Y0; VBLENDVPS Y0, Y2, Y7, Y7; VMOVUPS Y6, (AX); VMOVUPS Y7, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS erfMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VMULPS c40800000<>+0(SB), Y2, Y6; VCVTTPS2DQ Y6, Y6; VCVTDQ2PS Y6, Y5; VMOVAPS Y2, Y4; VFNMADD231PS quarter<>+0(SB), Y5, Y4; VPSLLD $0x1c, Y6, Y5; VPSRAD $0x1f, Y5, Y7; VMULPS c40800000<>+0(SB), Y3, Y8; VCVTTPS2DQ Y8, Y8; VCVTDQ2PS Y8, Y9; VMOVAPS Y3, Y5; VFNMADD231PS quarter<>+0(SB), Y9, Y5; VPSLLD $0x1c, Y8, Y9; VPSRAD $0x1f, Y9, Y9; VPERMPS erfTable0<>+0(SB), Y6, Y10; VPERMPS erfTable0<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VPERMPS erfTable0<>+0(SB), Y8, Y11; VPERMPS erfTable0<>+32(SB), Y8, Y12; VBLENDVPS Y9, Y12, Y11, Y11; VPERMPS erfTable1<>+0(SB), Y6, Y12; VPERMPS erfTable1<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12
+	VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable1<>+0(SB), Y8, Y12; VPERMPS erfTable1<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable2<>+0(SB), Y6, Y12; VPERMPS erfTable2<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable2<>+0(SB), Y8, Y12; VPERMPS erfTable2<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable3<>+0(SB), Y6, Y12; VPERMPS erfTable3<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable3<>+0(SB), Y8, Y12; VPERMPS erfTable3<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable4<>+0(SB), Y6, Y12; VPERMPS erfTable4<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable4<>+0(SB), Y8, Y12; VPERMPS erfTable4<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable5<>+0(SB), Y6, Y12; VPERMPS erfTable5<>+32(SB), Y6, Y6; VBLENDVPS Y7, Y6, Y12, Y12
+	VCMPPS $0x11, quarter<>+0(SB), Y2, Y6; VBLENDVPS Y6, Y2, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable5<>+0(SB), Y8, Y2; VPERMPS erfTable5<>+32(SB), Y8, Y4; VBLENDVPS Y9, Y4, Y2, Y2; VCMPPS $0x11, quarter<>+0(SB), Y3, Y4; VBLENDVPS Y4, Y3, Y2, Y2; VFMADD213PS Y2, Y5, Y11; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y10, Y10; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y11, Y11; VMOVUPS Y10, (AX); VMOVUPS Y11, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
 
 end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VMOVAPS Y0, Y2; VANDPS magnitude<>+0(SB), Y0, Y1; VMULPS Y0, Y0, Y0; VMOVUPS erfP0<>+0(SB), Y3; VFMADD213PS erfP1<>+0(SB), Y0, Y3; VFMADD213PS erfP2<>+0(SB), Y0, Y3; VFMADD213PS erfP3<>+0(SB), Y0, Y3; VFMADD213PS erfP4<>+0(SB), Y0, Y3; VFMADD213PS erfP5<>+0(SB), Y0, Y3; VFMADD213PS Y2, Y2, Y3; VMOVUPS zero<>+0(SB), Y0; VMAXPS Y1, Y0, Y1; VMOVUPS erfMax<>+0(SB), Y0; VMINPS Y1, Y0, Y1; VMOVUPS erfQ0<>+0(SB), Y0; VFMADD213PS erfQ1<>+0(SB), Y1, Y0; VFMADD213PS erfQ2<>+0(SB), Y1, Y0; VFMADD213PS erfQ3<>+0(SB), Y1, Y0; VFMADD213PS erfQ4<>+0(SB), Y1, Y0; VFMADD213PS erfQ5<>+0(SB), Y1, Y0; VFMADD213PS erfQ6<>+0(SB), Y1, Y0; VFMSUB213PS Y1, Y1, Y0; VMOVUPS expMin<>+0(SB), Y4; VMAXPS Y0, Y4, Y0; VMOVUPS expMax<>+0(SB), Y4; VMINPS Y0, Y4, Y0; VMULPS log2e<>+0(SB), Y0, Y4; VCVTPS2DQ Y4, Y5; VCVTDQ2PS Y5, Y4
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y0; VFNMADD231PS ln2Low<>+0(SB), Y4, Y0; VMOVUPS expP0<>+0(SB), Y4; VFMADD213PS expP1<>+0(SB), Y0, Y4; VFMADD213PS expP2<>+0(SB), Y0, Y4; VFMADD213PS expP3<>+0(SB), Y0, Y4; VFMADD213PS expP4<>+0(SB), Y0, Y4; VFMADD213PS expP5<>+0(SB), Y0, Y4; VMULPS Y0, Y0, Y6; VFMADD213PS Y0, Y6, Y4; VADDPS one<>+0(SB), Y4, Y4; VPSRAD $0x01, Y5, Y0; VPSUBD Y0, Y5, Y5; VPADDD exponentBias<>+0(SB), Y0, Y0; VPADDD exponentBias<>+0(SB), Y5, Y5; VPSLLD $0x17, Y0, Y0; VPSLLD $0x17, Y5, Y5; VMULPS Y0, Y4, Y4; VMULPS Y5, Y4, Y4; VMOVUPS erfSplit<>+0(SB), Y0; VMOVUPS one<>+0(SB), Y5; VSUBPS Y4, Y5, Y5; VANDPS signBit<>+0(SB), Y2, Y2; VORPS Y2, Y5, Y5; VCMPPS $0x1e, Y0, Y1, Y0; VBLENDVPS Y0, Y5, Y3, Y3; VMOVUPS Y3, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS erfMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMULPS c40800000<>+0(SB), Y1, Y3; VCVTTPS2DQ Y3, Y3; VCVTDQ2PS Y3, Y4; VMOVAPS Y1, Y2; VFNMADD231PS quarter<>+0(SB), Y4, Y2; VPSLLD $0x1c, Y3, Y4; VPSRAD $0x1f, Y4, Y4; VPERMPS erfTable0<>+0(SB), Y3, Y5; VPERMPS erfTable0<>+32(SB), Y3, Y6; VBLENDVPS Y4, Y6, Y5, Y5; VPERMPS erfTable1<>+0(SB), Y3, Y6; VPERMPS erfTable1<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable2<>+0(SB), Y3, Y6; VPERMPS erfTable2<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable3<>+0(SB), Y3, Y6; VPERMPS erfTable3<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable4<>+0(SB), Y3, Y6; VPERMPS erfTable4<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5
+	VPERMPS erfTable5<>+0(SB), Y3, Y6; VPERMPS erfTable5<>+32(SB), Y3, Y3; VBLENDVPS Y4, Y3, Y6, Y6; VCMPPS $0x11, quarter<>+0(SB), Y1, Y3; VBLENDVPS Y3, Y1, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y5, Y5; VMOVUPS Y5, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
 
-DATA erfP0<>+0(SB)/4, $0xba1c7000
-DATA erfP0<>+4(SB)/4, $0xba1c7000
-DATA erfP0<>+8(SB)/4, $0xba1c7000
-DATA erfP0<>+12(SB)/4, $0xba1c7000
-DATA erfP0<>+16(SB)/4, $0xba1c7000
-DATA erfP0<>+20(SB)/4, $0xba1c7000
-DATA erfP0<>+24(SB)/4, $0xba1c7000
-DATA erfP0<>+28(SB)/4, $0xba1c7000
-DATA erfP0<>+32(SB)/4, $0xba1c7000
-DATA erfP0<>+36(SB)/4, $0xba1c7000
-DATA erfP0<>+40(SB)/4, $0xba1c7000
-DATA erfP0<>+44(SB)/4, $0xba1c7000
-DATA erfP0<>+48(SB)/4, $0xba1c7000
-DATA erfP0<>+52(SB)/4, $0xba1c7000
-DATA erfP0<>+56(SB)/4, $0xba1c7000
-DATA erfP0<>+60(SB)/4, $0xba1c7000
-GLOBL erfP0<>(SB), RODATA|NOPTR, $64
+DATA erfTable0<>+0(SB)/4, $0x3dd85674
+DATA erfTable0<>+4(SB)/4, $0x3d4199a2
+DATA erfTable0<>+8(SB)/4, $0xbcf2cf8c
+DATA erfTable0<>+12(SB)/4, $0xbd9ef8d4
+DATA erfTable0<>+16(SB)/4, $0xbd5d0140
+DATA erfTable0<>+20(SB)/4, $0xbd168ed6
+DATA erfTable0<>+24(SB)/4, $0xbc3294c5
+DATA erfTable0<>+28(SB)/4, $0x3b6aa890
+DATA erfTable0<>+32(SB)/4, $0x3a87547c
+DATA erfTable0<>+36(SB)/4, $0xbaa3281e
+DATA erfTable0<>+40(SB)/4, $0x3c9b4323
+DATA erfTable0<>+44(SB)/4, $0xbb48c26c
+DATA erfTable0<>+48(SB)/4, $0x3c4aae4b
+DATA erfTable0<>+52(SB)/4, $0xbbb8cc53
+DATA erfTable0<>+56(SB)/4, $0xbc6ae090
+DATA erfTable0<>+60(SB)/4, $0x3b3a0eeb
+GLOBL erfTable0<>(SB), RODATA|NOPTR, $64
 
-DATA erfP1<>+0(SB)/4, $0x3ba38d2c
-DATA erfP1<>+4(SB)/4, $0x3ba38d2c
-DATA erfP1<>+8(SB)/4, $0x3ba38d2c
-DATA erfP1<>+12(SB)/4, $0x3ba38d2c
-DATA erfP1<>+16(SB)/4, $0x3ba38d2c
-DATA erfP1<>+20(SB)/4, $0x3ba38d2c
-DATA erfP1<>+24(SB)/4, $0x3ba38d2c
-DATA erfP1<>+28(SB)/4, $0x3ba38d2c
-DATA erfP1<>+32(SB)/4, $0x3ba38d2c
-DATA erfP1<>+36(SB)/4, $0x3ba38d2c
-DATA erfP1<>+40(SB)/4, $0x3ba38d2c
-DATA erfP1<>+44(SB)/4, $0x3ba38d2c
-DATA erfP1<>+48(SB)/4, $0x3ba38d2c
-DATA erfP1<>+52(SB)/4, $0x3ba38d2c
-DATA erfP1<>+56(SB)/4, $0x3ba38d2c
-DATA erfP1<>+60(SB)/4, $0x3ba38d2c
-GLOBL erfP1<>(SB), RODATA|NOPTR, $64
+DATA erfTable1<>+0(SB)/4, $0x3b0e5025
+DATA erfTable1<>+4(SB)/4, $0x3e0b19cf
+DATA erfTable1<>+8(SB)/4, $0x3e4687ea
+DATA erfTable1<>+12(SB)/4, $0x3e246c4b
+DATA erfTable1<>+16(SB)/4, $0x3d7e7fb4
+DATA erfTable1<>+20(SB)/4, $0xbbe341ac
+DATA erfTable1<>+24(SB)/4, $0xbd2e26b2
+DATA erfTable1<>+28(SB)/4, $0xbd35cd39
+DATA erfTable1<>+32(SB)/4, $0xbcdd9fa5
+DATA erfTable1<>+36(SB)/4, $0xbc4bc91c
+DATA erfTable1<>+40(SB)/4, $0xbc8dec0b
+DATA erfTable1<>+44(SB)/4, $0x363469b5
+DATA erfTable1<>+48(SB)/4, $0xbc080ef3
+DATA erfTable1<>+52(SB)/4, $0x3b5d8596
+DATA erfTable1<>+56(SB)/4, $0x3c1252d9
+DATA erfTable1<>+60(SB)/4, $0xbae977d6
+GLOBL erfTable1<>(SB), RODATA|NOPTR, $64
 
-DATA erfP2<>+0(SB)/4, $0xbcdb48d9
-DATA erfP2<>+4(SB)/4, $0xbcdb48d9
-DATA erfP2<>+8(SB)/4, $0xbcdb48d9
-DATA erfP2<>+12(SB)/4, $0xbcdb48d9
-DATA erfP2<>+16(SB)/4, $0xbcdb48d9
-DATA erfP2<>+20(SB)/4, $0xbcdb48d9
-DATA erfP2<>+24(SB)/4, $0xbcdb48d9
-DATA erfP2<>+28(SB)/4, $0xbcdb48d9
-DATA erfP2<>+32(SB)/4, $0xbcdb48d9
-DATA erfP2<>+36(SB)/4, $0xbcdb48d9
-DATA erfP2<>+40(SB)/4, $0xbcdb48d9
-DATA erfP2<>+44(SB)/4, $0xbcdb48d9
-DATA erfP2<>+48(SB)/4, $0xbcdb48d9
-DATA erfP2<>+52(SB)/4, $0xbcdb48d9
-DATA erfP2<>+56(SB)/4, $0xbcdb48d9
-DATA erfP2<>+60(SB)/4, $0xbcdb48d9
-GLOBL erfP2<>(SB), RODATA|NOPTR, $64
+DATA erfTable2<>+0(SB)/4, $0xbec0b172
+DATA erfTable2<>+4(SB)/4, $0xbe9ed4b1
+DATA erfTable2<>+8(SB)/4, $0xbe177cb9
+DATA erfTable2<>+12(SB)/4, $0x3ccc9be4
+DATA erfTable2<>+16(SB)/4, $0x3e0f074c
+DATA erfTable2<>+20(SB)/4, $0x3e2b4822
+DATA erfTable2<>+24(SB)/4, $0x3e0d484c
+DATA erfTable2<>+28(SB)/4, $0x3db6bc52
+DATA erfTable2<>+32(SB)/4, $0x3d3efaed
+DATA erfTable2<>+36(SB)/4, $0x3ca68e46
+DATA erfTable2<>+40(SB)/4, $0x3c28d1b3
+DATA erfTable2<>+44(SB)/4, $0x3b07df39
+DATA erfTable2<>+48(SB)/4, $0x3b1c93c8
+DATA erfTable2<>+52(SB)/4, $0xba1e12f6
+DATA erfTable2<>+56(SB)/4, $0xbafc792d
+DATA erfTable2<>+60(SB)/4, $0x39cf1f0a
+GLOBL erfTable2<>(SB), RODATA|NOPTR, $64
 
-DATA erfP3<>+0(SB)/4, $0x3de70e22
-DATA erfP3<>+4(SB)/4, $0x3de70e22
-DATA erfP3<>+8(SB)/4, $0x3de70e22
-DATA erfP3<>+12(SB)/4, $0x3de70e22
-DATA erfP3<>+16(SB)/4, $0x3de70e22
-DATA erfP3<>+20(SB)/4, $0x3de70e22
-DATA erfP3<>+24(SB)/4, $0x3de70e22
-DATA erfP3<>+28(SB)/4, $0x3de70e22
-DATA erfP3<>+32(SB)/4, $0x3de70e22
-DATA erfP3<>+36(SB)/4, $0x3de70e22
-DATA erfP3<>+40(SB)/4, $0x3de70e22
-DATA erfP3<>+44(SB)/4, $0x3de70e22
-DATA erfP3<>+48(SB)/4, $0x3de70e22
-DATA erfP3<>+52(SB)/4, $0x3de70e22
-DATA erfP3<>+56(SB)/4, $0x3de70e22
-DATA erfP3<>+60(SB)/4, $0x3de70e22
-GLOBL erfP3<>(SB), RODATA|NOPTR, $64
+DATA erfTable3<>+0(SB)/4, $0x37065a18
+DATA erfTable3<>+4(SB)/4, $0xbe87a7ce
+DATA erfTable3<>+8(SB)/4, $0xbee0ebfc
+DATA erfTable3<>+12(SB)/4, $0xbef6cf96
+DATA erfTable3<>+16(SB)/4, $0xbed49693
+DATA erfTable3<>+20(SB)/4, $0xbe9759ac
+DATA erfTable3<>+24(SB)/4, $0xbe369705
+DATA erfTable3<>+28(SB)/4, $0xbdbcf6fb
+DATA erfTable3<>+32(SB)/4, $0xbd28b984
+DATA erfTable3<>+36(SB)/4, $0xbc82a6e8
+DATA erfTable3<>+40(SB)/4, $0xbbb83e45
+DATA erfTable3<>+44(SB)/4, $0xbacb6f25
+DATA erfTable3<>+48(SB)/4, $0xba13225e
+DATA erfTable3<>+52(SB)/4, $0xb7c64aec
+DATA erfTable3<>+56(SB)/4, $0x39249e5b
+DATA erfTable3<>+60(SB)/4, $0xb81f03d5
+GLOBL erfTable3<>(SB), RODATA|NOPTR, $64
 
-DATA erfP4<>+0(SB)/4, $0xbec09380
-DATA erfP4<>+4(SB)/4, $0xbec09380
-DATA erfP4<>+8(SB)/4, $0xbec09380
-DATA erfP4<>+12(SB)/4, $0xbec09380
-DATA erfP4<>+16(SB)/4, $0xbec09380
-DATA erfP4<>+20(SB)/4, $0xbec09380
-DATA erfP4<>+24(SB)/4, $0xbec09380
-DATA erfP4<>+28(SB)/4, $0xbec09380
-DATA erfP4<>+32(SB)/4, $0xbec09380
-DATA erfP4<>+36(SB)/4, $0xbec09380
-DATA erfP4<>+40(SB)/4, $0xbec09380
-DATA erfP4<>+44(SB)/4, $0xbec09380
-DATA erfP4<>+48(SB)/4, $0xbec09380
-DATA erfP4<>+52(SB)/4, $0xbec09380
-DATA erfP4<>+56(SB)/4, $0xbec09380
-DATA erfP4<>+60(SB)/4, $0xbec09380
-GLOBL erfP4<>(SB), RODATA|NOPTR, $64
+DATA erfTable4<>+0(SB)/4, $0x3e0375d1
+DATA erfTable4<>+4(SB)/4, $0x3f87ae85
+DATA erfTable4<>+8(SB)/4, $0x3f60f7c3
+DATA erfTable4<>+12(SB)/4, $0x3f2496db
+DATA erfTable4<>+16(SB)/4, $0x3ed4895b
+DATA erfTable4<>+20(SB)/4, $0x3e723218
+DATA erfTable4<>+24(SB)/4, $0x3df39028
+DATA erfTable4<>+28(SB)/4, $0x3d582796
+DATA erfTable4<>+32(SB)/4, $0x3ca94497
+DATA erfTable4<>+36(SB)/4, $0x3be9eac1
+DATA erfTable4<>+40(SB)/4, $0x3b0f1f60
+DATA erfTable4<>+44(SB)/4, $0x3a1933aa
+DATA erfTable4<>+48(SB)/4, $0x3916bdfb
+DATA erfTable4<>+52(SB)/4, $0x37e22bb1
+DATA erfTable4<>+56(SB)/4, $0xb3e9a9a5
+DATA erfTable4<>+60(SB)/4, $0x3603e8dc
+GLOBL erfTable4<>(SB), RODATA|NOPTR, $64
 
-DATA erfP5<>+0(SB)/4, $0x3e0375d4
-DATA erfP5<>+4(SB)/4, $0x3e0375d4
-DATA erfP5<>+8(SB)/4, $0x3e0375d4
-DATA erfP5<>+12(SB)/4, $0x3e0375d4
-DATA erfP5<>+16(SB)/4, $0x3e0375d4
-DATA erfP5<>+20(SB)/4, $0x3e0375d4
-DATA erfP5<>+24(SB)/4, $0x3e0375d4
-DATA erfP5<>+28(SB)/4, $0x3e0375d4
-DATA erfP5<>+32(SB)/4, $0x3e0375d4
-DATA erfP5<>+36(SB)/4, $0x3e0375d4
-DATA erfP5<>+40(SB)/4, $0x3e0375d4
-DATA erfP5<>+44(SB)/4, $0x3e0375d4
-DATA erfP5<>+48(SB)/4, $0x3e0375d4
-DATA erfP5<>+52(SB)/4, $0x3e0375d4
-DATA erfP5<>+56(SB)/4, $0x3e0375d4
-DATA erfP5<>+60(SB)/4, $0x3e0375d4
-GLOBL erfP5<>(SB), RODATA|NOPTR, $64
+DATA erfTable5<>+0(SB)/4, $0x00000000
+DATA erfTable5<>+4(SB)/4, $0x3e8d7aa7
+DATA erfTable5<>+8(SB)/4, $0x3f053f7b
+DATA erfTable5<>+12(SB)/4, $0x3f360e4c
+DATA erfTable5<>+16(SB)/4, $0x3f57bb3d
+DATA erfTable5<>+20(SB)/4, $0x3f6c432f
+DATA erfTable5<>+24(SB)/4, $0x3f7752ab
+DATA erfTable5<>+28(SB)/4, $0x3f7c9684
+DATA erfTable5<>+32(SB)/4, $0x3f7ecd71
+DATA erfTable5<>+36(SB)/4, $0x3f7fa024
+DATA erfTable5<>+40(SB)/4, $0x3f7fe554
+DATA erfTable5<>+44(SB)/4, $0x3f7ff968
+DATA erfTable5<>+48(SB)/4, $0x3f7ffe8d
+DATA erfTable5<>+52(SB)/4, $0x3f7fffb8
+DATA erfTable5<>+56(SB)/4, $0x3f7ffff4
+DATA erfTable5<>+60(SB)/4, $0x3f7ffffe
+GLOBL erfTable5<>(SB), RODATA|NOPTR, $64
 
-DATA zero<>+0(SB)/4, $0x00000000
-DATA zero<>+4(SB)/4, $0x00000000
-DATA zero<>+8(SB)/4, $0x00000000
-DATA zero<>+12(SB)/4, $0x00000000
-DATA zero<>+16(SB)/4, $0x00000000
-DATA zero<>+20(SB)/4, $0x00000000
-DATA zero<>+24(SB)/4, $0x00000000
-DATA zero<>+28(SB)/4, $0x00000000
-DATA zero<>+32(SB)/4, $0x00000000
-DATA zero<>+36(SB)/4, $0x00000000
-DATA zero<>+40(SB)/4, $0x00000000
-DATA zero<>+44(SB)/4, $0x00000000
-DATA zero<>+48(SB)/4, $0x00000000
-DATA zero<>+52(SB)/4, $0x00000000
-DATA zero<>+56(SB)/4, $0x00000000
-DATA zero<>+60(SB)/4, $0x00000000
-GLOBL zero<>(SB), RODATA|NOPTR, $64
+DATA erfMost<>+0(SB)/4, $0x407fffff
+DATA erfMost<>+4(SB)/4, $0x407fffff
+DATA erfMost<>+8(SB)/4, $0x407fffff
+DATA erfMost<>+12(SB)/4, $0x407fffff
+DATA erfMost<>+16(SB)/4, $0x407fffff
+DATA erfMost<>+20(SB)/4, $0x407fffff
+DATA erfMost<>+24(SB)/4, $0x407fffff
+DATA erfMost<>+28(SB)/4, $0x407fffff
+DATA erfMost<>+32(SB)/4, $0x407fffff
+DATA erfMost<>+36(SB)/4, $0x407fffff
+DATA erfMost<>+40(SB)/4, $0x407fffff
+DATA erfMost<>+44(SB)/4, $0x407fffff
+DATA erfMost<>+48(SB)/4, $0x407fffff
+DATA erfMost<>+52(SB)/4, $0x407fffff
+DATA erfMost<>+56(SB)/4, $0x407fffff
+DATA erfMost<>+60(SB)/4, $0x407fffff
+GLOBL erfMost<>(SB), RODATA|NOPTR, $64
 
-DATA erfMax<>+0(SB)/4, $0x40800000
-DATA erfMax<>+4(SB)/4, $0x40800000
-DATA erfMax<>+8(SB)/4, $0x40800000
-DATA erfMax<>+12(SB)/4, $0x40800000
-DATA erfMax<>+16(SB)/4, $0x40800000
-DATA erfMax<>+20(SB)/4, $0x40800000
-DATA erfMax<>+24(SB)/4, $0x40800000
-DATA erfMax<>+28(SB)/4, $0x40800000
-DATA erfMax<>+32(SB)/4, $0x40800000
-DATA erfMax<>+36(SB)/4, $0x40800000
-DATA erfMax<>+40(SB)/4, $0x40800000
-DATA erfMax<>+44(SB)/4, $0x40800000
-DATA erfMax<>+48(SB)/4, $0x40800000
-DATA erfMax<>+52(SB)/4, $0x40800000
-DATA erfMax<>+56(SB)/4, $0x40800000
-DATA erfMax<>+60(SB)/4, $0x40800000
-GLOBL erfMax<>(SB), RODATA|NOPTR, $64
+DATA c40800000<>+0(SB)/4, $0x40800000
+DATA c40800000<>+4(SB)/4, $0x40800000
+DATA c40800000<>+8(SB)/4, $0x40800000
+DATA c40800000<>+12(SB)/4, $0x40800000
+DATA c40800000<>+16(SB)/4, $0x40800000
+DATA c40800000<>+20(SB)/4, $0x40800000
+DATA c40800000<>+24(SB)/4, $0x40800000
+DATA c40800000<>+28(SB)/4, $0x40800000
+DATA c40800000<>+32(SB)/4, $0x40800000
+DATA c40800000<>+36(SB)/4, $0x40800000
+DATA c40800000<>+40(SB)/4, $0x40800000
+DATA c40800000<>+44(SB)/4, $0x40800000
+DATA c40800000<>+48(SB)/4, $0x40800000
+DATA c40800000<>+52(SB)/4, $0x40800000
+DATA c40800000<>+56(SB)/4, $0x40800000
+DATA c40800000<>+60(SB)/4, $0x40800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $64
 
-DATA erfQ0<>+0(SB)/4, $0xb7910000
-DATA erfQ0<>+4(SB)/4, $0xb7910000
-DATA erfQ0<>+8(SB)/4, $0xb7910000
-DATA erfQ0<>+12(SB)/4, $0xb7910000
-DATA erfQ0<>+16(SB)/4, $0xb7910000
-DATA erfQ0<>+20(SB)/4, $0xb7910000
-DATA erfQ0<>+24(SB)/4, $0xb7910000
-DATA erfQ0<>+28(SB)/4, $0xb7910000
-DATA erfQ0<>+32(SB)/4, $0xb7910000
-DATA erfQ0<>+36(SB)/4, $0xb7910000
-DATA erfQ0<>+40(SB)/4, $0xb7910000
-DATA erfQ0<>+44(SB)/4, $0xb7910000
-DATA erfQ0<>+48(SB)/4, $0xb7910000
-DATA erfQ0<>+52(SB)/4, $0xb7910000
-DATA erfQ0<>+56(SB)/4, $0xb7910000
-DATA erfQ0<>+60(SB)/4, $0xb7910000
-GLOBL erfQ0<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ1<>+0(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+4(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+8(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+12(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+16(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+20(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+24(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+28(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+32(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+36(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+40(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+44(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+48(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+52(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+56(SB)/4, $0x39c8e7d9
-DATA erfQ1<>+60(SB)/4, $0x39c8e7d9
-GLOBL erfQ1<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ2<>+0(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+4(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+8(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+12(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+16(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+20(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+24(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+28(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+32(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+36(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+40(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+44(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+48(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+52(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+56(SB)/4, $0xbb7e8a1c
-DATA erfQ2<>+60(SB)/4, $0xbb7e8a1c
-GLOBL erfQ2<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ3<>+0(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+4(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+8(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+12(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+16(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+20(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+24(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+28(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+32(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+36(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+40(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+44(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+48(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+52(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+56(SB)/4, $0x3cc6b1a1
-DATA erfQ3<>+60(SB)/4, $0x3cc6b1a1
-GLOBL erfQ3<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ4<>+0(SB)/4, $0xbddaae5c
-DATA erfQ4<>+4(SB)/4, $0xbddaae5c
-DATA erfQ4<>+8(SB)/4, $0xbddaae5c
-DATA erfQ4<>+12(SB)/4, $0xbddaae5c
-DATA erfQ4<>+16(SB)/4, $0xbddaae5c
-DATA erfQ4<>+20(SB)/4, $0xbddaae5c
-DATA erfQ4<>+24(SB)/4, $0xbddaae5c
-DATA erfQ4<>+28(SB)/4, $0xbddaae5c
-DATA erfQ4<>+32(SB)/4, $0xbddaae5c
-DATA erfQ4<>+36(SB)/4, $0xbddaae5c
-DATA erfQ4<>+40(SB)/4, $0xbddaae5c
-DATA erfQ4<>+44(SB)/4, $0xbddaae5c
-DATA erfQ4<>+48(SB)/4, $0xbddaae5c
-DATA erfQ4<>+52(SB)/4, $0xbddaae5c
-DATA erfQ4<>+56(SB)/4, $0xbddaae5c
-DATA erfQ4<>+60(SB)/4, $0xbddaae5c
-GLOBL erfQ4<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ5<>+0(SB)/4, $0xbf228550
-DATA erfQ5<>+4(SB)/4, $0xbf228550
-DATA erfQ5<>+8(SB)/4, $0xbf228550
-DATA erfQ5<>+12(SB)/4, $0xbf228550
-DATA erfQ5<>+16(SB)/4, $0xbf228550
-DATA erfQ5<>+20(SB)/4, $0xbf228550
-DATA erfQ5<>+24(SB)/4, $0xbf228550
-DATA erfQ5<>+28(SB)/4, $0xbf228550
-DATA erfQ5<>+32(SB)/4, $0xbf228550
-DATA erfQ5<>+36(SB)/4, $0xbf228550
-DATA erfQ5<>+40(SB)/4, $0xbf228550
-DATA erfQ5<>+44(SB)/4, $0xbf228550
-DATA erfQ5<>+48(SB)/4, $0xbf228550
-DATA erfQ5<>+52(SB)/4, $0xbf228550
-DATA erfQ5<>+56(SB)/4, $0xbf228550
-DATA erfQ5<>+60(SB)/4, $0xbf228550
-GLOBL erfQ5<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ6<>+0(SB)/4, $0xbe03ce86
-DATA erfQ6<>+4(SB)/4, $0xbe03ce86
-DATA erfQ6<>+8(SB)/4, $0xbe03ce86
-DATA erfQ6<>+12(SB)/4, $0xbe03ce86
-DATA erfQ6<>+16(SB)/4, $0xbe03ce86
-DATA erfQ6<>+20(SB)/4, $0xbe03ce86
-DATA erfQ6<>+24(SB)/4, $0xbe03ce86
-DATA erfQ6<>+28(SB)/4, $0xbe03ce86
-DATA erfQ6<>+32(SB)/4, $0xbe03ce86
-DATA erfQ6<>+36(SB)/4, $0xbe03ce86
-DATA erfQ6<>+40(SB)/4, $0xbe03ce86
-DATA erfQ6<>+44(SB)/4, $0xbe03ce86
-DATA erfQ6<>+48(SB)/4, $0xbe03ce86
-DATA erfQ6<>+52(SB)/4, $0xbe03ce86
-DATA erfQ6<>+56(SB)/4, $0xbe03ce86
-DATA erfQ6<>+60(SB)/4, $0xbe03ce86
-GLOBL erfQ6<>(SB), RODATA|NOPTR, $64
-
-DATA erfSplit<>+0(SB)/4, $0x3f6d8000
-DATA erfSplit<>+4(SB)/4, $0x3f6d8000
-DATA erfSplit<>+8(SB)/4, $0x3f6d8000
-DATA erfSplit<>+12(SB)/4, $0x3f6d8000
-DATA erfSplit<>+16(SB)/4, $0x3f6d8000
-DATA erfSplit<>+20(SB)/4, $0x3f6d8000
-DATA erfSplit<>+24(SB)/4, $0x3f6d8000
-DATA erfSplit<>+28(SB)/4, $0x3f6d8000
-DATA erfSplit<>+32(SB)/4, $0x3f6d8000
-DATA erfSplit<>+36(SB)/4, $0x3f6d8000
-DATA erfSplit<>+40(SB)/4, $0x3f6d8000
-DATA erfSplit<>+44(SB)/4, $0x3f6d8000
-DATA erfSplit<>+48(SB)/4, $0x3f6d8000
-DATA erfSplit<>+52(SB)/4, $0x3f6d8000
-DATA erfSplit<>+56(SB)/4, $0x3f6d8000
-DATA erfSplit<>+60(SB)/4, $0x3f6d8000
-GLOBL erfSplit<>(SB), RODATA|NOPTR, $64
+DATA quarter<>+0(SB)/4, $0x3e800000
+DATA quarter<>+4(SB)/4, $0x3e800000
+DATA quarter<>+8(SB)/4, $0x3e800000
+DATA quarter<>+12(SB)/4, $0x3e800000
+DATA quarter<>+16(SB)/4, $0x3e800000
+DATA quarter<>+20(SB)/4, $0x3e800000
+DATA quarter<>+24(SB)/4, $0x3e800000
+DATA quarter<>+28(SB)/4, $0x3e800000
+DATA quarter<>+32(SB)/4, $0x3e800000
+DATA quarter<>+36(SB)/4, $0x3e800000
+DATA quarter<>+40(SB)/4, $0x3e800000
+DATA quarter<>+44(SB)/4, $0x3e800000
+DATA quarter<>+48(SB)/4, $0x3e800000
+DATA quarter<>+52(SB)/4, $0x3e800000
+DATA quarter<>+56(SB)/4, $0x3e800000
+DATA quarter<>+60(SB)/4, $0x3e800000
+GLOBL quarter<>(SB), RODATA|NOPTR, $64
 
 // func floorAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
@@ -2298,24 +2258,6 @@ loop1:
 
 end1:
 	VZEROUPPER; RET
-
-DATA c40800000<>+0(SB)/4, $0x40800000
-DATA c40800000<>+4(SB)/4, $0x40800000
-DATA c40800000<>+8(SB)/4, $0x40800000
-DATA c40800000<>+12(SB)/4, $0x40800000
-DATA c40800000<>+16(SB)/4, $0x40800000
-DATA c40800000<>+20(SB)/4, $0x40800000
-DATA c40800000<>+24(SB)/4, $0x40800000
-DATA c40800000<>+28(SB)/4, $0x40800000
-DATA c40800000<>+32(SB)/4, $0x40800000
-DATA c40800000<>+36(SB)/4, $0x40800000
-DATA c40800000<>+40(SB)/4, $0x40800000
-DATA c40800000<>+44(SB)/4, $0x40800000
-DATA c40800000<>+48(SB)/4, $0x40800000
-DATA c40800000<>+52(SB)/4, $0x40800000
-DATA c40800000<>+56(SB)/4, $0x40800000
-DATA c40800000<>+60(SB)/4, $0x40800000
-GLOBL c40800000<>(SB), RODATA|NOPTR, $64
 
 DATA c3e800000<>+0(SB)/4, $0x3e800000
 DATA c3e800000<>+4(SB)/4, $0x3e800000
@@ -12865,21 +12807,20 @@ GLOBL logFixUp<>(SB), RODATA|NOPTR, $64
 // func tanhAVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS tanhTable0<>+0(SB), Z0; VMOVUPS tanhTable1<>+0(SB), Z1; VMOVUPS tanhTable2<>+0(SB), Z2; VMOVUPS tanhTable3<>+0(SB), Z3; VMOVUPS tanhTable4<>+0(SB), Z4; VMOVUPS tanhTable5<>+0(SB), Z5; VMOVUPS tanhTable6<>+0(SB), Z6
 
 loop4:
-	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z0; VMOVUPS 64(CX), Z1; VMOVUPS 128(CX), Z2; VMOVUPS 192(CX), Z3; VANDPS.BCST magnitude<>+0(SB), Z0, Z4; VMULPS Z0, Z0, Z8; VANDPS.BCST magnitude<>+0(SB), Z1, Z5; VMULPS Z1, Z1, Z9; VANDPS.BCST magnitude<>+0(SB), Z2, Z6; VMULPS Z2, Z2, Z10; VANDPS.BCST magnitude<>+0(SB), Z3, Z7; VMULPS Z3, Z3, Z11; VBROADCASTSS tanhNear0<>+0(SB), Z12; VBROADCASTSS tanhNear0<>+0(SB), Z13; VBROADCASTSS tanhNear0<>+0(SB), Z14; VBROADCASTSS tanhNear0<>+0(SB), Z15; VFMADD213PS.BCST tanhNear1<>+0(SB), Z8, Z12; VFMADD213PS.BCST tanhNear1<>+0(SB), Z9, Z13; VFMADD213PS.BCST tanhNear1<>+0(SB), Z10, Z14; VFMADD213PS.BCST tanhNear1<>+0(SB), Z11, Z15; VFMADD213PS.BCST tanhNear2<>+0(SB), Z8, Z12; VFMADD213PS.BCST tanhNear2<>+0(SB), Z9, Z13; VFMADD213PS.BCST tanhNear2<>+0(SB), Z10, Z14; VFMADD213PS.BCST tanhNear2<>+0(SB), Z11, Z15; VFMADD213PS.BCST tanhNear3<>+0(SB), Z8, Z12; VFMADD213PS.BCST tanhNear3<>+0(SB), Z9, Z13; VFMADD213PS.BCST tanhNear3<>+0(SB), Z10, Z14; VFMADD213PS.BCST tanhNear3<>+0(SB), Z11, Z15; VFMADD213PS.BCST tanhNear4<>+0(SB), Z8, Z12; VFMADD213PS.BCST tanhNear4<>+0(SB), Z9, Z13
-	VFMADD213PS.BCST tanhNear4<>+0(SB), Z10, Z14; VFMADD213PS.BCST tanhNear4<>+0(SB), Z11, Z15; VMULPS Z8, Z12, Z12; VFMADD213PS Z0, Z0, Z12; VMULPS Z9, Z13, Z13; VFMADD213PS Z1, Z1, Z13; VMULPS Z10, Z14, Z14; VFMADD213PS Z2, Z2, Z14; VMULPS Z11, Z15, Z15; VFMADD213PS Z3, Z3, Z15; VADDPS Z4, Z4, Z8; VADDPS Z5, Z5, Z9; VADDPS Z6, Z6, Z10; VADDPS Z7, Z7, Z11; VBROADCASTSS expMin<>+0(SB), Z16; VMAXPS Z8, Z16, Z8; VMAXPS Z9, Z16, Z9; VMAXPS Z10, Z16, Z10; VMAXPS Z11, Z16, Z11; VBROADCASTSS expMax<>+0(SB), Z16; VMINPS Z8, Z16, Z8; VMINPS Z9, Z16, Z9; VMINPS Z10, Z16, Z10; VMINPS Z11, Z16, Z11; VMULPS.BCST log2e<>+0(SB), Z8, Z16; VMULPS.BCST log2e<>+0(SB), Z9, Z17; VMULPS.BCST log2e<>+0(SB), Z10, Z18; VMULPS.BCST log2e<>+0(SB), Z11, Z19; VRNDSCALEPS $0x08, Z16, Z16; VRNDSCALEPS $0x08, Z17, Z17; VRNDSCALEPS $0x08, Z18, Z18; VRNDSCALEPS $0x08, Z19, Z19
-	VFNMADD231PS.BCST ln2High<>+0(SB), Z16, Z8; VFNMADD231PS.BCST ln2High<>+0(SB), Z17, Z9; VFNMADD231PS.BCST ln2High<>+0(SB), Z18, Z10; VFNMADD231PS.BCST ln2High<>+0(SB), Z19, Z11; VFNMADD231PS.BCST ln2Low<>+0(SB), Z16, Z8; VFNMADD231PS.BCST ln2Low<>+0(SB), Z17, Z9; VFNMADD231PS.BCST ln2Low<>+0(SB), Z18, Z10; VFNMADD231PS.BCST ln2Low<>+0(SB), Z19, Z11; VBROADCASTSS expP0<>+0(SB), Z20; VBROADCASTSS expP0<>+0(SB), Z21; VBROADCASTSS expP0<>+0(SB), Z22; VBROADCASTSS expP0<>+0(SB), Z23; VFMADD213PS.BCST expP1<>+0(SB), Z8, Z20; VFMADD213PS.BCST expP1<>+0(SB), Z9, Z21; VFMADD213PS.BCST expP1<>+0(SB), Z10, Z22; VFMADD213PS.BCST expP1<>+0(SB), Z11, Z23; VFMADD213PS.BCST expP2<>+0(SB), Z8, Z20; VFMADD213PS.BCST expP2<>+0(SB), Z9, Z21; VFMADD213PS.BCST expP2<>+0(SB), Z10, Z22; VFMADD213PS.BCST expP2<>+0(SB), Z11, Z23; VFMADD213PS.BCST expP3<>+0(SB), Z8, Z20; VFMADD213PS.BCST expP3<>+0(SB), Z9, Z21; VFMADD213PS.BCST expP3<>+0(SB), Z10, Z22; VFMADD213PS.BCST expP3<>+0(SB), Z11, Z23; VFMADD213PS.BCST expP4<>+0(SB), Z8, Z20; VFMADD213PS.BCST expP4<>+0(SB), Z9, Z21; VFMADD213PS.BCST expP4<>+0(SB), Z10, Z22; VFMADD213PS.BCST expP4<>+0(SB), Z11, Z23; VFMADD213PS.BCST expP5<>+0(SB), Z8, Z20; VFMADD213PS.BCST expP5<>+0(SB), Z9, Z21; VFMADD213PS.BCST expP5<>+0(SB), Z10, Z22; VFMADD213PS.BCST expP5<>+0(SB), Z11, Z23
-	VMULPS Z8, Z8, Z24; VFMADD213PS Z8, Z24, Z20; VMULPS Z9, Z9, Z24; VFMADD213PS Z9, Z24, Z21; VMULPS Z10, Z10, Z24; VFMADD213PS Z10, Z24, Z22; VMULPS Z11, Z11, Z24; VFMADD213PS Z11, Z24, Z23; VADDPS.BCST one<>+0(SB), Z20, Z20; VADDPS.BCST one<>+0(SB), Z21, Z21; VADDPS.BCST one<>+0(SB), Z22, Z22; VADDPS.BCST one<>+0(SB), Z23, Z23; VSCALEFPS Z16, Z20, Z20; VSCALEFPS Z17, Z21, Z21; VSCALEFPS Z18, Z22, Z22; VSCALEFPS Z19, Z23, Z23; VADDPS.BCST one<>+0(SB), Z20, Z20; VBROADCASTSS two<>+0(SB), Z8; VDIVPS Z20, Z8, Z8; VBROADCASTSS one<>+0(SB), Z9; VSUBPS Z8, Z9, Z9; VANDPS.BCST signBit<>+0(SB), Z0, Z0; VORPS Z0, Z9, Z9; VCMPPS.BCST $0x1e, tanhSplit<>+0(SB), Z4, K1; VMOVUPS Z9, K1, Z12; VADDPS.BCST one<>+0(SB), Z21, Z21; VBROADCASTSS two<>+0(SB), Z0; VDIVPS Z21, Z0, Z0; VBROADCASTSS one<>+0(SB), Z4; VSUBPS Z0, Z4, Z4; VANDPS.BCST signBit<>+0(SB), Z1, Z0; VORPS Z0, Z4, Z4
-	VCMPPS.BCST $0x1e, tanhSplit<>+0(SB), Z5, K1; VMOVUPS Z4, K1, Z13; VADDPS.BCST one<>+0(SB), Z22, Z22; VBROADCASTSS two<>+0(SB), Z0; VDIVPS Z22, Z0, Z0; VBROADCASTSS one<>+0(SB), Z1; VSUBPS Z0, Z1, Z1; VANDPS.BCST signBit<>+0(SB), Z2, Z0; VORPS Z0, Z1, Z1; VCMPPS.BCST $0x1e, tanhSplit<>+0(SB), Z6, K1; VMOVUPS Z1, K1, Z14; VADDPS.BCST one<>+0(SB), Z23, Z23; VBROADCASTSS two<>+0(SB), Z0; VDIVPS Z23, Z0, Z0; VBROADCASTSS one<>+0(SB), Z1; VSUBPS Z0, Z1, Z1; VANDPS.BCST signBit<>+0(SB), Z3, Z0; VORPS Z0, Z1, Z1; VCMPPS.BCST $0x1e, tanhSplit<>+0(SB), Z7, K1; VMOVUPS Z1, K1, Z15; VMOVUPS Z12, (AX); VMOVUPS Z13, 64(AX); VMOVUPS Z14, 128(AX); VMOVUPS Z15, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
+	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z7; VMOVUPS 64(CX), Z8; VMOVUPS 128(CX), Z9; VMOVUPS 192(CX), Z10; VANDPS.BCST magnitude<>+0(SB), Z7, Z11; VANDPS.BCST magnitude<>+0(SB), Z8, Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VANDPS.BCST magnitude<>+0(SB), Z10, Z14; VBROADCASTSS tanhMost<>+0(SB), Z15; VMINPS Z11, Z15, Z11; VMINPS Z12, Z15, Z12; VMINPS Z13, Z15, Z13; VMINPS Z14, Z15, Z14; VADDPS.BCST one<>+0(SB), Z11, Z15; VPANDD.BCST twoBits<>+0(SB), Z15, Z16; VSUBPS.BCST one<>+0(SB), Z16, Z16; VSUBPS Z16, Z11, Z11; VPSRLD $0x15, Z15, Z15; VADDPS.BCST one<>+0(SB), Z12, Z16; VPANDD.BCST twoBits<>+0(SB), Z16, Z17; VSUBPS.BCST one<>+0(SB), Z17, Z17; VSUBPS Z17, Z12, Z12; VPSRLD $0x15, Z16, Z16; VADDPS.BCST one<>+0(SB), Z13, Z17; VPANDD.BCST twoBits<>+0(SB), Z17, Z18; VSUBPS.BCST one<>+0(SB), Z18, Z18; VSUBPS Z18, Z13, Z13; VPSRLD $0x15, Z17, Z17; VADDPS.BCST one<>+0(SB), Z14, Z18; VPANDD.BCST twoBits<>+0(SB), Z18, Z19
+	VSUBPS.BCST one<>+0(SB), Z19, Z19; VSUBPS Z19, Z14, Z14; VPSRLD $0x15, Z18, Z18; VPERMPS Z0, Z15, Z19; VPERMPS Z0, Z16, Z20; VPERMPS Z0, Z17, Z21; VPERMPS Z0, Z18, Z22; VPERMPS Z1, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z1, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z1, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z1, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z2, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z2, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z2, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z2, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z3, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z3, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z3, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z3, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z4, Z15, Z23
+	VFMADD213PS Z23, Z11, Z19; VPERMPS Z4, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z4, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z4, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z5, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z5, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z5, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z5, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z6, Z15, Z15; VFMADD213PS Z15, Z11, Z19; VPERMPS Z6, Z16, Z11; VFMADD213PS Z11, Z12, Z20; VPERMPS Z6, Z17, Z11; VFMADD213PS Z11, Z13, Z21; VPERMPS Z6, Z18, Z11; VFMADD213PS Z11, Z14, Z22; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z19, Z19; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z20, Z20; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z21, Z21; VANDPS.BCST signBit<>+0(SB), Z10, Z10; VORPS Z10, Z22, Z22; VMOVUPS Z19, (AX)
+	VMOVUPS Z20, 64(AX); VMOVUPS Z21, 128(AX); VMOVUPS Z22, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
 
 end4:
 loop1:
-	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z0; VANDPS.BCST magnitude<>+0(SB), Z0, Z1; VMULPS Z0, Z0, Z2; VBROADCASTSS tanhNear0<>+0(SB), Z3; VFMADD213PS.BCST tanhNear1<>+0(SB), Z2, Z3; VFMADD213PS.BCST tanhNear2<>+0(SB), Z2, Z3; VFMADD213PS.BCST tanhNear3<>+0(SB), Z2, Z3; VFMADD213PS.BCST tanhNear4<>+0(SB), Z2, Z3; VMULPS Z2, Z3, Z3; VFMADD213PS Z0, Z0, Z3; VADDPS Z1, Z1, Z2; VBROADCASTSS expMin<>+0(SB), Z4; VMAXPS Z2, Z4, Z2; VBROADCASTSS expMax<>+0(SB), Z4; VMINPS Z2, Z4, Z2; VMULPS.BCST log2e<>+0(SB), Z2, Z4; VRNDSCALEPS $0x08, Z4, Z4; VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z2; VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z2; VBROADCASTSS expP0<>+0(SB), Z5; VFMADD213PS.BCST expP1<>+0(SB), Z2, Z5; VFMADD213PS.BCST expP2<>+0(SB), Z2, Z5; VFMADD213PS.BCST expP3<>+0(SB), Z2, Z5; VFMADD213PS.BCST expP4<>+0(SB), Z2, Z5; VFMADD213PS.BCST expP5<>+0(SB), Z2, Z5; VMULPS Z2, Z2, Z6; VFMADD213PS Z2, Z6, Z5; VADDPS.BCST one<>+0(SB), Z5, Z5; VSCALEFPS Z4, Z5, Z5; VADDPS.BCST one<>+0(SB), Z5, Z5
-	VBROADCASTSS two<>+0(SB), Z2; VDIVPS Z5, Z2, Z2; VBROADCASTSS one<>+0(SB), Z4; VSUBPS Z2, Z4, Z4; VANDPS.BCST signBit<>+0(SB), Z0, Z0; VORPS Z0, Z4, Z4; VCMPPS.BCST $0x1e, tanhSplit<>+0(SB), Z1, K1; VMOVUPS Z4, K1, Z3; VMOVUPS Z3, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
+	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z7; VANDPS.BCST magnitude<>+0(SB), Z7, Z8; VBROADCASTSS tanhMost<>+0(SB), Z9; VMINPS Z8, Z9, Z8; VADDPS.BCST one<>+0(SB), Z8, Z9; VPANDD.BCST twoBits<>+0(SB), Z9, Z10; VSUBPS.BCST one<>+0(SB), Z10, Z10; VSUBPS Z10, Z8, Z8; VPSRLD $0x15, Z9, Z9; VPERMPS Z0, Z9, Z10; VPERMPS Z1, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z2, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z3, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z4, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z5, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z6, Z9, Z9; VFMADD213PS Z9, Z8, Z10; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z10, Z10; VMOVUPS Z10, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -12907,20 +12848,20 @@ end1:
 // func erfAVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·erfAVX512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS erfTable0<>+0(SB), Z0; VMOVUPS erfTable1<>+0(SB), Z1; VMOVUPS erfTable2<>+0(SB), Z2; VMOVUPS erfTable3<>+0(SB), Z3; VMOVUPS erfTable4<>+0(SB), Z4; VMOVUPS erfTable5<>+0(SB), Z5
 
-loop2:
-	CMPQ DX, $0x00000020; JB end2; VMOVUPS (CX), Z0; VMOVUPS 64(CX), Z1; VMOVAPS Z0, Z3; VANDPS.BCST magnitude<>+0(SB), Z0, Z2; VMULPS Z0, Z0, Z4; VMOVAPS Z1, Z5; VANDPS.BCST magnitude<>+0(SB), Z1, Z0; VMULPS Z1, Z1, Z1; VBROADCASTSS erfP0<>+0(SB), Z6; VBROADCASTSS erfP0<>+0(SB), Z7; VFMADD213PS.BCST erfP1<>+0(SB), Z4, Z6; VFMADD213PS.BCST erfP1<>+0(SB), Z1, Z7; VFMADD213PS.BCST erfP2<>+0(SB), Z4, Z6; VFMADD213PS.BCST erfP2<>+0(SB), Z1, Z7; VFMADD213PS.BCST erfP3<>+0(SB), Z4, Z6; VFMADD213PS.BCST erfP3<>+0(SB), Z1, Z7; VFMADD213PS.BCST erfP4<>+0(SB), Z4, Z6; VFMADD213PS.BCST erfP4<>+0(SB), Z1, Z7; VFMADD213PS.BCST erfP5<>+0(SB), Z4, Z6; VFMADD213PS.BCST erfP5<>+0(SB), Z1, Z7; VFMADD213PS Z3, Z3, Z6; VFMADD213PS Z5, Z5, Z7; VBROADCASTSS zero<>+0(SB), Z1; VMAXPS Z2, Z1, Z2; VMAXPS Z0, Z1, Z0; VBROADCASTSS erfMax<>+0(SB), Z1; VMINPS Z2, Z1, Z2; VMINPS Z0, Z1, Z0; VBROADCASTSS erfQ0<>+0(SB), Z1; VBROADCASTSS erfQ0<>+0(SB), Z4
-	VFMADD213PS.BCST erfQ1<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ1<>+0(SB), Z0, Z4; VFMADD213PS.BCST erfQ2<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ2<>+0(SB), Z0, Z4; VFMADD213PS.BCST erfQ3<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ3<>+0(SB), Z0, Z4; VFMADD213PS.BCST erfQ4<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ4<>+0(SB), Z0, Z4; VFMADD213PS.BCST erfQ5<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ5<>+0(SB), Z0, Z4; VFMADD213PS.BCST erfQ6<>+0(SB), Z2, Z1; VFMADD213PS.BCST erfQ6<>+0(SB), Z0, Z4; VFMSUB213PS Z2, Z2, Z1; VFMSUB213PS Z0, Z0, Z4; VBROADCASTSS expMin<>+0(SB), Z8; VMAXPS Z1, Z8, Z1; VMAXPS Z4, Z8, Z4; VBROADCASTSS expMax<>+0(SB), Z8; VMINPS Z1, Z8, Z1; VMINPS Z4, Z8, Z4; VMULPS.BCST log2e<>+0(SB), Z1, Z8; VMULPS.BCST log2e<>+0(SB), Z4, Z9; VRNDSCALEPS $0x08, Z8, Z8; VRNDSCALEPS $0x08, Z9, Z9; VFNMADD231PS.BCST ln2High<>+0(SB), Z8, Z1; VFNMADD231PS.BCST ln2High<>+0(SB), Z9, Z4; VFNMADD231PS.BCST ln2Low<>+0(SB), Z8, Z1; VFNMADD231PS.BCST ln2Low<>+0(SB), Z9, Z4; VBROADCASTSS expP0<>+0(SB), Z10; VBROADCASTSS expP0<>+0(SB), Z11; VFMADD213PS.BCST expP1<>+0(SB), Z1, Z10; VFMADD213PS.BCST expP1<>+0(SB), Z4, Z11
-	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z10; VFMADD213PS.BCST expP2<>+0(SB), Z4, Z11; VFMADD213PS.BCST expP3<>+0(SB), Z1, Z10; VFMADD213PS.BCST expP3<>+0(SB), Z4, Z11; VFMADD213PS.BCST expP4<>+0(SB), Z1, Z10; VFMADD213PS.BCST expP4<>+0(SB), Z4, Z11; VFMADD213PS.BCST expP5<>+0(SB), Z1, Z10; VFMADD213PS.BCST expP5<>+0(SB), Z4, Z11; VMULPS Z1, Z1, Z12; VFMADD213PS Z1, Z12, Z10; VMULPS Z4, Z4, Z12; VFMADD213PS Z4, Z12, Z11; VADDPS.BCST one<>+0(SB), Z10, Z10; VADDPS.BCST one<>+0(SB), Z11, Z11; VSCALEFPS Z8, Z10, Z10; VSCALEFPS Z9, Z11, Z11; VBROADCASTSS erfSplit<>+0(SB), Z1; VBROADCASTSS one<>+0(SB), Z4; VSUBPS Z10, Z4, Z4; VANDPS.BCST signBit<>+0(SB), Z3, Z3; VORPS Z3, Z4, Z4; VCMPPS $0x1e, Z1, Z2, K1; VMOVUPS Z4, K1, Z6; VBROADCASTSS one<>+0(SB), Z2; VSUBPS Z11, Z2, Z2; VANDPS.BCST signBit<>+0(SB), Z5, Z3; VORPS Z3, Z2, Z2; VCMPPS $0x1e, Z1, Z0, K1; VMOVUPS Z2, K1, Z7; VMOVUPS Z6, (AX); VMOVUPS Z7, 64(AX); ADDQ $0x00000080, AX
-	ADDQ $0x00000080, CX; SUBQ $0x00000020, DX; JMP loop2
+loop4:
+	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z6; VMOVUPS 64(CX), Z7; VMOVUPS 128(CX), Z8; VMOVUPS 192(CX), Z9; VANDPS.BCST magnitude<>+0(SB), Z6, Z10; VANDPS.BCST magnitude<>+0(SB), Z7, Z11; VANDPS.BCST magnitude<>+0(SB), Z8, Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VBROADCASTSS erfMost<>+0(SB), Z14; VMINPS Z10, Z14, Z10; VMINPS Z11, Z14, Z11; VMINPS Z12, Z14, Z12; VMINPS Z13, Z14, Z13; VMULPS.BCST c40800000<>+0(SB), Z10, Z18; VCVTTPS2DQ Z18, Z18; VCVTDQ2PS Z18, Z15; VMOVAPS Z10, Z14; VFNMADD231PS.BCST quarter<>+0(SB), Z15, Z14; VMULPS.BCST c40800000<>+0(SB), Z11, Z19; VCVTTPS2DQ Z19, Z19; VCVTDQ2PS Z19, Z16; VMOVAPS Z11, Z15; VFNMADD231PS.BCST quarter<>+0(SB), Z16, Z15; VMULPS.BCST c40800000<>+0(SB), Z12, Z20; VCVTTPS2DQ Z20, Z20; VCVTDQ2PS Z20, Z17; VMOVAPS Z12, Z16; VFNMADD231PS.BCST quarter<>+0(SB), Z17, Z16; VMULPS.BCST c40800000<>+0(SB), Z13, Z21; VCVTTPS2DQ Z21, Z21
+	VCVTDQ2PS Z21, Z22; VMOVAPS Z13, Z17; VFNMADD231PS.BCST quarter<>+0(SB), Z22, Z17; VPERMPS Z0, Z18, Z22; VPERMPS Z0, Z19, Z23; VPERMPS Z0, Z20, Z24; VPERMPS Z0, Z21, Z25; VPERMPS Z1, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z1, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z1, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z1, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z2, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z2, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z2, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z2, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z3, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z3, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z3, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z3, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z4, Z18, Z26
+	VFMADD213PS Z26, Z14, Z22; VPERMPS Z4, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z4, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z4, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z5, Z18, Z18; VCMPPS.BCST $0x11, quarter<>+0(SB), Z10, K1; VMOVUPS Z10, K1, Z18; VFMADD213PS Z18, Z14, Z22; VPERMPS Z5, Z19, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z11, K1; VMOVUPS Z11, K1, Z10; VFMADD213PS Z10, Z15, Z23; VPERMPS Z5, Z20, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z12, K1; VMOVUPS Z12, K1, Z10; VFMADD213PS Z10, Z16, Z24; VPERMPS Z5, Z21, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z13, K1; VMOVUPS Z13, K1, Z10; VFMADD213PS Z10, Z17, Z25; VANDPS.BCST signBit<>+0(SB), Z6, Z6; VORPS Z6, Z22, Z22; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z23, Z23; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z24, Z24; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z25, Z25; VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX); VMOVUPS Z24, 128(AX); VMOVUPS Z25, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
 
-end2:
+end4:
 loop1:
-	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z0; VMOVAPS Z0, Z2; VANDPS.BCST magnitude<>+0(SB), Z0, Z1; VMULPS Z0, Z0, Z0; VBROADCASTSS erfP0<>+0(SB), Z3; VFMADD213PS.BCST erfP1<>+0(SB), Z0, Z3; VFMADD213PS.BCST erfP2<>+0(SB), Z0, Z3; VFMADD213PS.BCST erfP3<>+0(SB), Z0, Z3; VFMADD213PS.BCST erfP4<>+0(SB), Z0, Z3; VFMADD213PS.BCST erfP5<>+0(SB), Z0, Z3; VFMADD213PS Z2, Z2, Z3; VBROADCASTSS zero<>+0(SB), Z0; VMAXPS Z1, Z0, Z1; VBROADCASTSS erfMax<>+0(SB), Z0; VMINPS Z1, Z0, Z1; VBROADCASTSS erfQ0<>+0(SB), Z0; VFMADD213PS.BCST erfQ1<>+0(SB), Z1, Z0; VFMADD213PS.BCST erfQ2<>+0(SB), Z1, Z0; VFMADD213PS.BCST erfQ3<>+0(SB), Z1, Z0; VFMADD213PS.BCST erfQ4<>+0(SB), Z1, Z0; VFMADD213PS.BCST erfQ5<>+0(SB), Z1, Z0; VFMADD213PS.BCST erfQ6<>+0(SB), Z1, Z0; VFMSUB213PS Z1, Z1, Z0; VBROADCASTSS expMin<>+0(SB), Z4; VMAXPS Z0, Z4, Z0; VBROADCASTSS expMax<>+0(SB), Z4; VMINPS Z0, Z4, Z0; VMULPS.BCST log2e<>+0(SB), Z0, Z4; VRNDSCALEPS $0x08, Z4, Z4; VFNMADD231PS.BCST ln2High<>+0(SB), Z4, Z0
-	VFNMADD231PS.BCST ln2Low<>+0(SB), Z4, Z0; VBROADCASTSS expP0<>+0(SB), Z5; VFMADD213PS.BCST expP1<>+0(SB), Z0, Z5; VFMADD213PS.BCST expP2<>+0(SB), Z0, Z5; VFMADD213PS.BCST expP3<>+0(SB), Z0, Z5; VFMADD213PS.BCST expP4<>+0(SB), Z0, Z5; VFMADD213PS.BCST expP5<>+0(SB), Z0, Z5; VMULPS Z0, Z0, Z6; VFMADD213PS Z0, Z6, Z5; VADDPS.BCST one<>+0(SB), Z5, Z5; VSCALEFPS Z4, Z5, Z5; VBROADCASTSS erfSplit<>+0(SB), Z0; VBROADCASTSS one<>+0(SB), Z4; VSUBPS Z5, Z4, Z4; VANDPS.BCST signBit<>+0(SB), Z2, Z2; VORPS Z2, Z4, Z4; VCMPPS $0x1e, Z0, Z1, K1; VMOVUPS Z4, K1, Z3; VMOVUPS Z3, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
+	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z6; VANDPS.BCST magnitude<>+0(SB), Z6, Z7; VBROADCASTSS erfMost<>+0(SB), Z8; VMINPS Z7, Z8, Z7; VMULPS.BCST c40800000<>+0(SB), Z7, Z9; VCVTTPS2DQ Z9, Z9; VCVTDQ2PS Z9, Z10; VMOVAPS Z7, Z8; VFNMADD231PS.BCST quarter<>+0(SB), Z10, Z8; VPERMPS Z0, Z9, Z10; VPERMPS Z1, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z2, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z3, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z4, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z5, Z9, Z9; VCMPPS.BCST $0x11, quarter<>+0(SB), Z7, K1; VMOVUPS Z7, K1, Z9; VFMADD213PS Z9, Z8, Z10; VANDPS.BCST signBit<>+0(SB), Z6, Z6; VORPS Z6, Z10, Z10; VMOVUPS Z10, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -13402,24 +13343,6 @@ DATA millsTable5<>+52(SB)/4, $0x3ed3fc04
 DATA millsTable5<>+56(SB)/4, $0x3eb3013d
 DATA millsTable5<>+60(SB)/4, $0x3e99b812
 GLOBL millsTable5<>(SB), RODATA|NOPTR, $64
-
-DATA twoBits<>+0(SB)/4, $0xffe00000
-DATA twoBits<>+4(SB)/4, $0xffe00000
-DATA twoBits<>+8(SB)/4, $0xffe00000
-DATA twoBits<>+12(SB)/4, $0xffe00000
-DATA twoBits<>+16(SB)/4, $0xffe00000
-DATA twoBits<>+20(SB)/4, $0xffe00000
-DATA twoBits<>+24(SB)/4, $0xffe00000
-DATA twoBits<>+28(SB)/4, $0xffe00000
-DATA twoBits<>+32(SB)/4, $0xffe00000
-DATA twoBits<>+36(SB)/4, $0xffe00000
-DATA twoBits<>+40(SB)/4, $0xffe00000
-DATA twoBits<>+44(SB)/4, $0xffe00000
-DATA twoBits<>+48(SB)/4, $0xffe00000
-DATA twoBits<>+52(SB)/4, $0xffe00000
-DATA twoBits<>+56(SB)/4, $0xffe00000
-DATA twoBits<>+60(SB)/4, $0xffe00000
-GLOBL twoBits<>(SB), RODATA|NOPTR, $64
 
 // func geluGradAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
