@@ -10,8 +10,8 @@ import (
 // Functions by tables: 16 intervals of |x| have a polynomial each, whose coefficients are looked up in registers. All
 // machines compute the same.
 
-// tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b: there are
-// four of one length in each of 1 ≤ t + 1 < 2, below 4, 8 and 16. From 9 on tanh is 1.
+// tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b: there
+// are four of one length in each of 1 ≤ t + 1 < 2, below 4, 8 and 16. From 9 on tanh is 1.
 var tanhTable = [...][16]float64{
 	{-0.0369773731, -0.103788689, 0.0550616868, -0.0784151256, 0.0179057568, 0.00395944901, -0.000252748345, -0.00200556708,
 		-0.000103104408, 3.5504625e-05, 3.29508512e-05, 1.93321321e-05, -2.08163257e-07, 0, 0, 0},

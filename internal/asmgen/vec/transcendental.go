@@ -109,8 +109,8 @@ func (m machine) log(x vectors) vectors {
 	return p
 }
 
-// logFixUp has four bits for each class of numbers, of negative ones down to NaN: NaN stays, 0 becomes −∞, +∞ stays, and
-// what is below 0 becomes NaN.
+// logFixUp has four bits for each class of numbers, of negative ones down to NaN: NaN stays, 0 becomes −∞, +∞ stays,
+// and what is below 0 becomes NaN.
 const logFixUp = 0x03530422
 
 // binary splits a positive number into its significand in [¾, 1½) and a power of two: of what is not one, and of
