@@ -73,10 +73,16 @@ func init() {
 	}
 }
 
-// Inv returns the inverses of the matrices x (..., n, n); see [Solve].
+// Inv returns the inverses of the matrices x (..., n, n); see [Solve]. The gradient is -yᵀ·dy·yᵀ with y the inverse.
 func Inv(x *Tensor) *Tensor {
 	x, n := squareMatrix("inv", x)
-	return Solve(x, BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
+	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		y := Solve(xs[0], BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
+		return []*Tensor{y}, func(dys []*Tensor) []*Tensor { // Solve's would eliminate again
+			t := adjoint(y)
+			return []*Tensor{Negative(Matmul(Matmul(t, dys[0]), t))}
+		}
+	}, x)[0]
 }
 
 // Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute
