@@ -2,7 +2,6 @@ package ops
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -117,15 +116,21 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 		wide := ExpandDims(values, -1)
 		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
+	// The value is compared with every step-th element; what is left is a binary search. Count is how many are known to lie
+	// before it.
+	step := 1
+	for n/step > fewBorders { //dim:known
+		step *= 2
+	}
 	count := Zeros(values, ir.Int32, values.Shape()...)
-	if n <= fewBorders { //dim:known
-		for i := range n { //dim:known
-			count = Add(count, Cast(before(Index(sorted, 0, i), values, right), ir.Int32))
-		}
+	for i := step - 1; i < n; i += step { //dim:known
+		count = Add(count, Cast(before(Index(sorted, 0, i), values, right), ir.Int32))
+	}
+	if step == 1 {
 		return count
 	}
-	// Binary search: count is how many are known to lie before the value.
-	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 { //dim:known
+	count = MultiplyScalar(count, float64(step))
+	for step /= 2; step > 0; step /= 2 {
 		next := AddScalar(count, float64(step))
 		element := apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, sorted, SubtractScalar(next, 1))
 		more := LogicalAnd(before(element, values, right), CompareScalar(ir.Le, next, float64(n))) //dim:known
@@ -134,8 +139,8 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	return count
 }
 
-// fewBorders is up to how many elements a value is compared with each of them.
-const fewBorders = 16
+// fewBorders is up to how many elements a value is compared with, before it is looked for between two of them.
+const fewBorders = 32
 
 // before reports which elements lie before values, equal ones if right is set.
 func before(elements, values *Tensor, right bool) *Tensor {
