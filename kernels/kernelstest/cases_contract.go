@@ -40,6 +40,7 @@ func dotCases(s *suite) {
 		{"batched", ir.Shape{3, 2, 4}, ir.Shape{3, 4, 5}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{2}, RhsContract: []int{1}}},
 		{"batched inner", ir.Shape{3, 4}, ir.Shape{3, 4}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{1}, RhsContract: []int{1}}},
 		{"empty batch", ir.Shape{0, 2, 4}, ir.Shape{0, 4, 5}, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{2}, RhsContract: []int{1}}},
+		{"batches of empty sums", ir.Shape{0, 2, 3, 4}, ir.Shape{2, 5, 0, 3}, ir.DotAttrs{LhsBatch: []int{1, 2}, RhsBatch: []int{0, 3}, LhsContract: []int{0}, RhsContract: []int{2}}},
 		{"elementwise", ir.Shape{3, 4}, ir.Shape{3, 4}, ir.DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{0, 1}}},
 		{"batch axes crossed", ir.Shape{2, 3, 4, 5}, ir.Shape{3, 5, 2, 6}, ir.DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{2, 0}, LhsContract: []int{3}, RhsContract: []int{1}}},
 		{"batch axis in the middle", ir.Shape{4, 3, 5}, ir.Shape{5, 2, 3}, ir.DotAttrs{LhsBatch: []int{1}, RhsBatch: []int{2}, LhsContract: []int{2}, RhsContract: []int{0}}},
@@ -215,5 +216,29 @@ func orderCases(s *suite) {
 		}
 		d := s.new(ir.Sort, "%v empty", dtype)
 		d.add(ir.SortAttrs{}, d.normal(dtype, 0))
+	}
+	for _, dtype := range []ir.DType{ir.Float32, ir.BFloat16, ir.Int32, ir.Int64} {
+		for _, kth := range [][]int{{0}, {40}, {99}, {3, 4, 70}} {
+			partitionCase(s, dtype, kth)
+		}
+	}
+}
+
+// partitionCase looks at what places that are asked for make certain: the elements there, and which ones come before
+// the last of them.
+func partitionCase(s *suite, dtype ir.DType, kth []int) {
+	for _, descending := range []bool{false, true} {
+		d := s.new(ir.Sort, "%v places %v descending %v", dtype, kth, descending)
+		p := newProgram(d.Name)
+		sorted := p.op(ir.Sort, ir.SortAttrs{Axis: 1, Descending: descending, Kth: kth}, p.in(dtype, 3, 100, 2))
+		between := func(from, to int) ir.Value {
+			return p.op(ir.Slice, ir.SliceAttrs{Start: []int{0, from, 0}, Limit: []int{3, to, 2}, Stride: []int{1, 1, 1}}, sorted)
+		}
+		var out []ir.Value
+		for _, k := range kth {
+			out = append(out, between(k, k+1))
+		}
+		out = append(out, p.op(ir.Sort, ir.SortAttrs{Axis: 1}, between(0, kth[len(kth)-1])))
+		d.run(p.out(out...), d.specials(d.normal(dtype, 3, 100, 2)))
 	}
 }

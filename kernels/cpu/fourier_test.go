@@ -1,0 +1,60 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestRealLinesAreApart: the transform of a line has the same bits beside a line of large numbers, or of none.
+func TestRealLinesAreApart(t *testing.T) {
+	for _, lines := range []int{2, 5, 21, 64} {
+		for _, n := range []int{1, 2, 8, 9, 45, 130, 512} {
+			for _, op := range []ir.Op{ir.RealFourier, ir.HermitianFourier} {
+				t.Run(fmt.Sprint(lines, n, op), func(t *testing.T) { linesAreApart(t, lines, n, op) })
+			}
+		}
+	}
+}
+
+func linesAreApart(t *testing.T, lines, n int, op ir.Op) {
+	a := ir.FourierAttrs{Axis: 1, Length: n}
+	rng := rand.New(rand.NewPCG(uint64(n), 3))
+	g := graphBuilder{t, ir.New("lines")}
+	length, operands := n, 1
+	if op == ir.HermitianFourier {
+		length, operands = a.Bins(), 2
+	}
+	var in []ir.Value
+	var inputs []reference.Value
+	for range operands {
+		in = append(in, g.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{lines, length}}))
+		elements := make([]float64, lines*length)
+		for i := range elements {
+			elements[i] = rng.NormFloat64()
+		}
+		v, err := reference.New(ir.Float32, ir.Shape{lines, length}, elements...)
+		require.NoError(t, err)
+		inputs = append(inputs, v)
+	}
+	out, err := g.p.Add("", op, a, in...)
+	require.NoError(t, err)
+	for _, v := range out {
+		g.p.AddOutput("y", v)
+	}
+	before := runOnce(t, g.p, inputs, false)
+	for i := range length {
+		inputs[0].F[length+i] = []float64{1e20, math.NaN(), math.Inf(1)}[i%3]
+	}
+	for i, v := range runOnce(t, g.p, inputs, false) {
+		row := len(v.F) / lines
+		require.Equal(t, before[i].F[:row], v.F[:row], "the line before")
+		require.Equal(t, before[i].F[2*row:], v.F[2*row:], "the lines after")
+	}
+}
