@@ -181,7 +181,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.spans = c.spans[:0]; c.turned {
 		c.spans = c.axes[2].spansOfTaps(c.spans)
 	} else {
-		c.spans = c.axes[2].spans(c.spans)
+		c.spans = inPieces(c.axes[2].spans(c.spans))
 	}
 	size := n.sizeKernel()
 	// dy keeps its capacity: tiles may read past the last column where memory exists.
@@ -212,6 +212,23 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		p.Parallel(size, 1<<13, &c.summing)
 	}
 	putGradient(c)
+}
+
+// longRun is the number of pixels of a row from which on it is cut: neighbouring tiles read the same lines of the
+// input, which leave the first-level cache in a longer row.
+const longRun = 256
+
+// inPieces cuts spans of many outputs into some that are at most half of longRun to all of it long.
+func inPieces(spans []span) []span {
+	for i := 0; i < len(spans); i++ {
+		w := spans[i]
+		if n := w.end - w.first; n > longRun {
+			half := w.first + even(n, longRun)
+			spans[i].end = half
+			spans = append(spans, span{half, w.end, w.tap, w.tapEnd})
+		}
+	}
+	return spans
 }
 
 // sumTask adds the partial results in order.

@@ -20,7 +20,7 @@ const (
 
 // gradientCopies is the geometry of the copies.
 type gradientCopies struct {
-	rows         int // of outputs in a block; 0: nothing is copied
+	rows, pixels int // of outputs in a block, and of each of these rows: less than all of one row, if that is long; 0: nothing is copied
 	panel, input int // elements of a copy of the columns of dy and of the input
 	line         int // elements of a copied row of the input
 }
@@ -35,54 +35,69 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	}
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	line := ((out[2]-1)*s.Strides[2] + (s.Kernel[2]-1)*s.Dilation[2] + 1) * s.InChannels
-	rows := min(max(copiedBytes/(out[2]*width*size), 1), max(sumBytes/(line*s.Strides[1]*size), 1), out[1])
-	return gradientCopies{rows: rows, panel: rows * out[2] * width, line: line, input: ((rows-1)*s.Strides[1] + (s.Kernel[1]-1)*s.Dilation[1] + 1) * line}
+	pixels := even(out[2], copiedBytes/(width*size))
+	line := ((pixels-1)*s.Strides[2] + (s.Kernel[2]-1)*s.Dilation[2] + 1) * s.InChannels
+	rows := min(max(copiedBytes/(pixels*width*size), 1), max(sumBytes/(line*s.Strides[1]*size), 1), out[1])
+	if pixels < out[2] {
+		rows = 1
+	}
+	return gradientCopies{rows: rows, pixels: pixels, panel: rows * pixels * width, line: line, input: ((rows-1)*s.Strides[1] + (s.Kernel[1]-1)*s.Dilation[1] + 1) * line}
 }
+
+// even returns the size of parts of n that are at most most long and as long as each other, nearly.
+func even(n, most int) int { return ceil(n, ceil(n, most)) }
 
 // local is the scratch memory of a worker.
 func (g *gradientCopies) local() int { return g.panel + g.input }
 
 // copiedPlane adds a plane of outputs to rows [firstTap, endTap) of the kernel, from copies.
 func (c *kernelGradient[T]) copiedPlane(scratch, dst []T, planeX, planeY, firstTap, endTap, col, cols int) {
-	s, g := &c.shape, &c.copies
-	panel, input := scratch[:g.panel], scratch[g.panel:g.panel+g.input]
-	width, pixels := micro.PanelWidth[T](), c.out[2]
-	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, K: pixels, AK: s.Strides[2] * s.InChannels, BK: width,
-		ASegment: s.Strides[1] * g.line, BSegment: pixels * width, Rows: s.Kernel[2] * s.InChannels, ARow: 1}
-	for first := 0; first < c.out[1]; first += g.rows {
-		end := min(first+g.rows, c.out[1])
-		micro.PackPanel(panel, c.dy[(planeY*c.out[1]+first)*pixels*s.OutChannels+col:], (end-first)*pixels, cols, s.OutChannels, 1)
-		low := first*s.Strides[1] - s.PadLow[1]
-		c.copyInput(input, planeX, low+firstTap*s.Dilation[1], low+(end-1-first)*s.Strides[1]+(endTap-1)*s.Dilation[1]+1)
-		for h := firstTap; h < endTap; h++ {
-			from, until := c.axes[1].outputs(h)
-			if from, until = max(from, first), min(until, end); from >= until {
-				continue
-			}
-			t.Segments = until - from
-			t.B = panel[(from-first)*pixels*width:]
-			rows := input[((from-first)*s.Strides[1]+(h-firstTap)*s.Dilation[1])*g.line:]
-			to := dst[h*s.Kernel[2]*s.InChannels*s.OutChannels+col:]
-			if s.Dilation[2] == 1 { // the rows under a kernel row are contiguous
-				t.A, t.C = rows, to
-				micro.Run(&t)
-				continue
-			}
-			t.Rows = s.InChannels
-			for tap := range s.Kernel[2] {
-				t.A, t.C = rows[tap*s.Dilation[2]*s.InChannels:], to[tap*s.InChannels*s.OutChannels:]
-				micro.Run(&t)
-			}
+	for first := 0; first < c.out[1]; first += c.copies.rows {
+		end := min(first+c.copies.rows, c.out[1])
+		for at := 0; at < c.out[2]; at += c.copies.pixels {
+			c.copiedBlock(scratch, dst, planeX, planeY, first, end, at, min(c.copies.pixels, c.out[2]-at), firstTap, endTap, col, cols)
 		}
 	}
 }
 
-// copyInput copies the rows [low, high) of a plane of the input, with the zeros around them.
-func (c *kernelGradient[T]) copyInput(to []T, plane, low, high int) {
+// copiedBlock adds so many pixels from pixel at on of the rows [first, end) of outputs.
+func (c *kernelGradient[T]) copiedBlock(scratch, dst []T, planeX, planeY, first, end, at, pixels, firstTap, endTap, col, cols int) {
+	s, g := &c.shape, &c.copies
+	panel, input := scratch[:g.panel], scratch[g.panel:g.panel+g.input]
+	width := micro.PanelWidth[T]()
+	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, K: pixels, AK: s.Strides[2] * s.InChannels, BK: width,
+		ASegment: s.Strides[1] * g.line, BSegment: pixels * width, Rows: s.Kernel[2] * s.InChannels, ARow: 1}
+	micro.PackPanel(panel, c.dy[((planeY*c.out[1]+first)*c.out[2]+at)*s.OutChannels+col:], (end-first)*pixels, cols, s.OutChannels, 1)
+	low := first*s.Strides[1] - s.PadLow[1]
+	c.copyInput(input, planeX, low+firstTap*s.Dilation[1], low+(end-1-first)*s.Strides[1]+(endTap-1)*s.Dilation[1]+1, at*s.Strides[2]-s.PadLow[2])
+	for h := firstTap; h < endTap; h++ {
+		from, until := c.axes[1].outputs(h)
+		if from, until = max(from, first), min(until, end); from >= until {
+			continue
+		}
+		t.Segments = until - from
+		t.B = panel[(from-first)*pixels*width:]
+		rows := input[((from-first)*s.Strides[1]+(h-firstTap)*s.Dilation[1])*g.line:]
+		to := dst[h*s.Kernel[2]*s.InChannels*s.OutChannels+col:]
+		if s.Dilation[2] == 1 { // the rows under a kernel row are contiguous
+			t.A, t.C = rows, to
+			micro.Run(&t)
+			continue
+		}
+		t.Rows = s.InChannels
+		for tap := range s.Kernel[2] {
+			t.A, t.C = rows[tap*s.Dilation[2]*s.InChannels:], to[tap*s.InChannels*s.OutChannels:]
+			micro.Run(&t)
+		}
+	}
+}
+
+// copyInput copies lines of the rows [low, high) of a plane of the input that begin at column left, with the zeros
+// around the rows.
+func (c *kernelGradient[T]) copyInput(to []T, plane, low, high, left int) {
 	s, line, n := &c.shape, c.copies.line, c.shape.InChannels
-	before := min(max(s.PadLow[2], 0)*n, line)
-	end := max(min((s.In[2]+s.PadLow[2])*n, line), before)
+	before := min(max(-left, 0)*n, line)
+	end := max(min((s.In[2]-left)*n, line), before)
 	for row := low; row < high; row++ {
 		dst := to[(row-low)*line : (row-low+1)*line]
 		if row < 0 || row >= s.In[1] {
@@ -90,7 +105,7 @@ func (c *kernelGradient[T]) copyInput(to []T, plane, low, high int) {
 		}
 		clear(dst[:before])
 		if before < end {
-			copy(dst[before:end], c.x[((plane*s.In[1]+row)*s.In[2]-s.PadLow[2])*n+before:])
+			copy(dst[before:end], c.x[((plane*s.In[1]+row)*s.In[2]+left)*n+before:])
 		}
 		clear(dst[end:])
 	}

@@ -59,6 +59,31 @@ func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Po
 	assert.Equal(t, one, three, "workers change the result of %+v", s)
 }
 
+// TestGradientsOfLongRows compares gradients of kernels over rows that are cut with the definition, with copies and
+// without, on one axis and on two.
+func TestGradientsOfLongRows(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		r := rand.New(rand.NewPCG(11, 12))
+		copied := 0
+		for i := range 8 {
+			s := Shape{Batch: 1 + r.IntN(2), In: [3]int{1, 1, 260 + r.IntN(900)}, InChannels: 1 + r.IntN(30), OutChannels: 1 + r.IntN(12), Kernel: [3]int{1, 1, 2 + r.IntN(4)}}
+			s.Strides[2], s.Dilation[2], s.PadLow[2], s.PadHigh[2] = 1+r.IntN(3), 1+r.IntN(3)/2, r.IntN(5)-1, r.IntN(5)-1
+			if i%2 == 0 {
+				s.InChannels, s.OutChannels = 30+r.IntN(12), 33+r.IntN(9)
+			}
+			if i%4 > 1 {
+				s.In[1], s.Kernel[1], s.PadLow[1], s.InChannels = 1+r.IntN(4), 1+r.IntN(2), r.IntN(2), 1+s.InChannels/2
+			}
+			if n := s.checked(); gradientCopiesOf[float32](&n).pixels < n.Out()[2] && gradientCopiesOf[float32](&n).rows > 0 {
+				copied++
+			}
+			check[float32](t, p, &s, uint64(i))
+			check[float64](t, p, &s, uint64(i))
+		}
+		require.Positive(t, copied)
+	})
+}
+
 // TestGradientCopiesInfinite: an infinite dy at the upper edge leaves the taps above it alone. Those beside one at the
 // left edge are NaN, as XLA has them, since zeros are multiplied with it; taps that see it are infinite.
 func TestGradientCopiesInfinite(t *testing.T) {
