@@ -116,8 +116,8 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 		wide := ExpandDims(values, -1)
 		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
-	// The value is compared with every step-th element; what is left is a binary search. Count is how many are known to lie
-	// before it.
+	// The value is compared with every step-th element; what is left is a binary search. Count is how many are known to
+	// lie before it.
 	step := 1
 	for n/step > fewBorders { //dim:known
 		step *= 2

@@ -100,7 +100,8 @@ func TestTransposes(t *testing.T) {
 		for _, c := range []struct{ shape, perm []int }{
 			{[]int{70, 133}, []int{1, 0}}, {[]int{3, 1000}, []int{1, 0}}, {[]int{1000, 3}, []int{1, 0}}, {[]int{9, 7}, []int{1, 0}},
 			{[]int{2, 30, 31, 3}, []int{0, 3, 1, 2}}, {[]int{2, 3, 30, 31}, []int{0, 2, 3, 1}}, {[]int{4, 17, 5, 66}, []int{3, 1, 0, 2}},
-			{[]int{4, 17, 5, 66}, []int{1, 3, 0, 2}}, {[]int{4, 17, 20, 66}, []int{2, 3, 0, 1}}, {[]int{300, 8, 8}, []int{1, 2, 0}},
+			{[]int{4, 17, 5, 66}, []int{1, 3, 0, 2}}, {[]int{4, 17, 20, 66}, []int{2, 3, 0, 1}}, {[]int{300, 8, 8}, []int{1, 2, 0}}, {[]int{2, 1024, 19}, []int{0, 2, 1}}, {[]int{70, 256, 19}, []int{2, 1, 0}},
+			{[]int{300, 128, 33}, []int{2, 1, 0}},
 		} {
 			p := ir.New(fmt.Sprintf("%v %v %v", d, c.shape, c.perm))
 			x := p.AddInput("x", ir.Type{DType: d, Shape: c.shape})

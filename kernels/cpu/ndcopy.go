@@ -388,6 +388,10 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 // transposeWords stores dst[r·to + q] = src[q·from + r] of 32-bit elements: a line of the destination's rows at a time,
 // over pieces of the source's that stay in the first-level cache's reach.
 func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
+	if to%conflict == 0 && cols > 2*tileSize {
+		transposeApart(dst, src, rows, cols, to, from)
+		return
+	}
 	const piece = 64
 	for r := 0; r < rows; r += piece {
 		m := min(piece, rows-r)
@@ -396,6 +400,27 @@ func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
 			d := block.View[float32](unsafe.Add(dst, 4*(r*to+q)), (m-1)*to+n)
 			x := block.View[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
 			micro.Transpose(d, x, n, m, to, from)
+		}
+	}
+}
+
+// conflict is the distance in elements at which lines of the destination drive each other out of the first-level cache.
+const conflict = 512
+
+// transposeApart is transposeWords for rows of the destination whose lines share a few sets of the first-level cache:
+// blocks are transposed in a place of their own and leave it as long pieces of rows.
+func transposeApart(dst, src unsafe.Pointer, rows, cols, to, from int) {
+	const columns, stride = 16 * tileSize, 17 * tileSize
+	var buffer [tileSize * stride]float32
+	for r := 0; r < rows; r += tileSize {
+		m := min(tileSize, rows-r)
+		for q := 0; q < cols; q += columns {
+			n := min(columns, cols-q)
+			x := block.View[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
+			micro.Transpose(buffer[:(m-1)*stride+n], x, n, m, stride, from)
+			for i := range m {
+				copy(block.View[float32](unsafe.Add(dst, 4*((r+i)*to+q)), n), buffer[i*stride:])
+			}
 		}
 	}
 }

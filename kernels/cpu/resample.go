@@ -29,6 +29,17 @@ func resample[T block.Float](b *build) func() {
 	if y.N == 0 {
 		return func() {}
 	}
+	if mix := vec.NewMix(a.Cells, weights, taps, inner, g.Length); mix.Works() {
+		return b.rt().parallel(g.Outer*length, grain(inner*taps), func(_ *worker, lo, hi int) {
+			from, to := plan.Data[T](x), plan.Data[T](y)
+			for lo < hi {
+				o, i := lo/length, lo%length
+				n := min(hi-lo, length-i)
+				mix.Run(to[lo*inner:], from[o*g.Length*inner:], i, i+n)
+				lo += n
+			}
+		})
+	}
 	if inner < fewElements(taps) {
 		return b.rt().parallel(g.Outer, grain(length*inner*taps), func(_ *worker, lo, hi int) {
 			for o := lo; o < hi; o++ {

@@ -172,6 +172,7 @@ func (m machine) record() {
 	m.windows()
 	m.winograd()
 	m.rowsAt()
+	m.mixRows()
 	m.fetchRowsAt()
 	m.layerNorm()
 	m.softmaxRows()

@@ -7754,6 +7754,38 @@ row:
 vector:
 	VMULPS (R8), Y0, Y2; VMOVUPS (DI), Y1; VSUBPS Y2, Y1, Y1; VMOVUPS Y1, (DI); ADDQ $0x00000020, DI; ADDQ $0x00000020, R8; SUBQ $0x00000020, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
 
+// func mixRows2AVX2(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr)
+// Requires: AVX, FMA3
+TEXT ·mixRows2AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+
+row:
+	MOVQ (DX), R8; ADDQ CX, R8; VBROADCASTSS (BX), Y0; MOVQ 8(DX), R9; ADDQ CX, R9; VBROADCASTSS 4(BX), Y1; MOVQ DI, R10
+
+vector:
+	VMULPS (R8), Y0, Y2; VFMADD231PS (R9), Y1, Y2; VMOVUPS Y2, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, R8; ADDQ $0x00000020, R9; SUBQ $0x00000020, R10; JNE vector; ADDQ $0x00000010, DX; ADDQ $0x00000008, BX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func mixRows4AVX2(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr)
+// Requires: AVX, FMA3
+TEXT ·mixRows4AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+
+row:
+	MOVQ (DX), R8; ADDQ CX, R8; VBROADCASTSS (BX), Y0; MOVQ 8(DX), R9; ADDQ CX, R9; VBROADCASTSS 4(BX), Y1; MOVQ 16(DX), R10; ADDQ CX, R10; VBROADCASTSS 8(BX), Y2; MOVQ 24(DX), R11; ADDQ CX, R11; VBROADCASTSS 12(BX), Y3; MOVQ DI, R12
+
+vector:
+	VMULPS (R8), Y0, Y4; VFMADD231PS (R9), Y1, Y4; VFMADD231PS (R10), Y2, Y4; VFMADD231PS (R11), Y3, Y4; VMOVUPS Y4, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, R8; ADDQ $0x00000020, R9; ADDQ $0x00000020, R10; ADDQ $0x00000020, R11; SUBQ $0x00000020, R12; JNE vector; ADDQ $0x00000020, DX; ADDQ $0x00000010, BX; DECQ SI; JNE row; VZEROUPPER; RET
+
 // func fetchRowsAtAVX2(x uintptr, places uintptr, count uintptr, size uintptr)
 // Requires: AVX, MMX+
 TEXT ·fetchRowsAtAVX2(SB), NOSPLIT, $0-32
@@ -16543,6 +16575,38 @@ row:
 
 vector:
 	VMULPS (R8), Z0, Z2; VMOVUPS (DI), Z1; VSUBPS Z2, Z1, Z1; VMOVUPS Z1, (DI); ADDQ $0x00000040, DI; ADDQ $0x00000040, R8; SUBQ $0x00000040, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func mixRows2AVX512(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·mixRows2AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+
+row:
+	MOVQ (DX), R8; ADDQ CX, R8; VBROADCASTSS (BX), Z0; MOVQ 8(DX), R9; ADDQ CX, R9; VBROADCASTSS 4(BX), Z1; MOVQ DI, R10
+
+vector:
+	VMULPS (R8), Z0, Z2; VFMADD231PS (R9), Z1, Z2; VMOVUPS Z2, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, R8; ADDQ $0x00000040, R9; SUBQ $0x00000040, R10; JNE vector; ADDQ $0x00000010, DX; ADDQ $0x00000008, BX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func mixRows4AVX512(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·mixRows4AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ places+16(FP), DX
+	MOVQ weights+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+
+row:
+	MOVQ (DX), R8; ADDQ CX, R8; VBROADCASTSS (BX), Z0; MOVQ 8(DX), R9; ADDQ CX, R9; VBROADCASTSS 4(BX), Z1; MOVQ 16(DX), R10; ADDQ CX, R10; VBROADCASTSS 8(BX), Z2; MOVQ 24(DX), R11; ADDQ CX, R11; VBROADCASTSS 12(BX), Z3; MOVQ DI, R12
+
+vector:
+	VMULPS (R8), Z0, Z4; VFMADD231PS (R9), Z1, Z4; VFMADD231PS (R10), Z2, Z4; VFMADD231PS (R11), Z3, Z4; VMOVUPS Z4, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, R8; ADDQ $0x00000040, R9; ADDQ $0x00000040, R10; ADDQ $0x00000040, R11; SUBQ $0x00000040, R12; JNE vector; ADDQ $0x00000020, DX; ADDQ $0x00000010, BX; DECQ SI; JNE row; VZEROUPPER; RET
 
 // func fetchRowsAtAVX512(x uintptr, places uintptr, count uintptr, size uintptr)
 // Requires: AVX, MMX+

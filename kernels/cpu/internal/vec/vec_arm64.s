@@ -15325,6 +15325,102 @@ vector:
 	BNE row
 	RET
 
+// mixRows2NEON is mixRows2AVX2 with two registers for one.
+TEXT ·mixRows2NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD places+16(FP), R2
+	MOVD weights+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+row:
+	MOVD 0(R2), R6
+	ADD R1, R6
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD 8(R2), R7
+	ADD R1, R7
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD R5, R8
+vector:
+	FLDPQ 0(R6), (F6, F7)
+	WORD $0x6e26dc04 // fmul v4.4S, v0.4S, v6.4S
+	WORD $0x6e27dc25 // fmul v5.4S, v1.4S, v7.4S
+	FLDPQ 0(R7), (F6, F7)
+	WORD $0x4e26cc44 // fmla v4.4S, v2.4S, v6.4S
+	WORD $0x4e27cc65 // fmla v5.4S, v3.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R6
+	ADD $32, R7
+	SUBS $32, R8
+	BNE vector
+	ADD $16, R2
+	ADD $8, R3
+	SUBS $1, R4
+	BNE row
+	RET
+
+// mixRows4NEON is mixRows4AVX2 with two registers for one.
+TEXT ·mixRows4NEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD places+16(FP), R2
+	MOVD weights+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+row:
+	MOVD 0(R2), R6
+	ADD R1, R6
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD 8(R2), R7
+	ADD R1, R7
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD 16(R2), R8
+	ADD R1, R8
+	ADD $8, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	MOVD 24(R2), R9
+	ADD R1, R9
+	ADD $12, R3, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	MOVD R5, R10
+vector:
+	FLDPQ 0(R6), (F10, F11)
+	WORD $0x6e2adc08 // fmul v8.4S, v0.4S, v10.4S
+	WORD $0x6e2bdc29 // fmul v9.4S, v1.4S, v11.4S
+	FLDPQ 0(R7), (F10, F11)
+	WORD $0x4e2acc48 // fmla v8.4S, v2.4S, v10.4S
+	WORD $0x4e2bcc69 // fmla v9.4S, v3.4S, v11.4S
+	FLDPQ 0(R8), (F10, F11)
+	WORD $0x4e2acc88 // fmla v8.4S, v4.4S, v10.4S
+	WORD $0x4e2bcca9 // fmla v9.4S, v5.4S, v11.4S
+	FLDPQ 0(R9), (F10, F11)
+	WORD $0x4e2accc8 // fmla v8.4S, v6.4S, v10.4S
+	WORD $0x4e2bcce9 // fmla v9.4S, v7.4S, v11.4S
+	FSTPQ (F8, F9), 0(R0)
+	ADD $32, R0
+	ADD $32, R6
+	ADD $32, R7
+	ADD $32, R8
+	ADD $32, R9
+	SUBS $32, R10
+	BNE vector
+	ADD $32, R2
+	ADD $16, R3
+	SUBS $1, R4
+	BNE row
+	RET
+
 // fetchRowsAtNEON is fetchRowsAtAVX2 with two registers for one.
 TEXT ·fetchRowsAtNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0

@@ -1207,6 +1207,24 @@ func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size ui
 }
 
 //go:noinline
+func callMixRows2(wide bool, dst, x *float32, places *int, weights *float32, count, size uintptr) {
+	if wide {
+		mixRows2AVX512(dst, x, places, weights, count, size)
+	} else {
+		mixRows2AVX2(dst, x, places, weights, count, size)
+	}
+}
+
+//go:noinline
+func callMixRows4(wide bool, dst, x *float32, places *int, weights *float32, count, size uintptr) {
+	if wide {
+		mixRows4AVX512(dst, x, places, weights, count, size)
+	} else {
+		mixRows4AVX2(dst, x, places, weights, count, size)
+	}
+}
+
+//go:noinline
 func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 	if wide {
 		fetchRowsAtAVX512(x, places, count, size)
@@ -3000,6 +3018,18 @@ func descendRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr, scal
 
 //go:noescape
 func descendRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func mixRows2AVX2(dst, x *float32, places *int, weights *float32, count, size uintptr)
+
+//go:noescape
+func mixRows2AVX512(dst, x *float32, places *int, weights *float32, count, size uintptr)
+
+//go:noescape
+func mixRows4AVX2(dst, x *float32, places *int, weights *float32, count, size uintptr)
+
+//go:noescape
+func mixRows4AVX512(dst, x *float32, places *int, weights *float32, count, size uintptr)
 
 //go:noescape
 func fetchRowsAtAVX2(x *float32, places *int, count, size uintptr)

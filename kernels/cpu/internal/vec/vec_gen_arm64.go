@@ -567,6 +567,16 @@ func callDescendRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size ui
 }
 
 //go:noinline
+func callMixRows2(wide bool, dst, x *float32, places *int, weights *float32, count, size uintptr) {
+	mixRows2NEON(dst, x, places, weights, count, size)
+}
+
+//go:noinline
+func callMixRows4(wide bool, dst, x *float32, places *int, weights *float32, count, size uintptr) {
+	mixRows4NEON(dst, x, places, weights, count, size)
+}
+
+//go:noinline
 func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 	fetchRowsAtNEON(x, places, count, size)
 }
@@ -1332,6 +1342,12 @@ func copyRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func descendRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func mixRows2NEON(dst, x *float32, places *int, weights *float32, count, size uintptr)
+
+//go:noescape
+func mixRows4NEON(dst, x *float32, places *int, weights *float32, count, size uintptr)
 
 //go:noescape
 func fetchRowsAtNEON(x *float32, places *int, count, size uintptr)

@@ -1,0 +1,42 @@
+package vec
+
+import "fmt"
+
+// Mix makes rows that are sums of rows with weights, as the resizing of images along one axis does: row i of the result
+// is Σ_t weights[i·taps + t] · row cells[i·taps + t] of a matrix.
+type Mix[T Float] struct {
+	taps, c int
+	rows    int   // of the matrix
+	places  []int // distances of its rows in bytes
+	weights []T
+}
+
+// NewMix returns the sums of so many rows each, of c elements, of a matrix of the given rows. It panics if a cell is no
+// row of that.
+func NewMix[T Float](cells []int, weights []T, taps, c, rows int) *Mix[T] {
+	m := &Mix[T]{taps: taps, c: c, rows: rows, weights: weights[:len(cells)]}
+	for _, cell := range cells {
+		if uint(cell) >= uint(rows) {
+			panic(fmt.Sprintf("vec: row %d of %d", cell, rows))
+		}
+		m.places = append(m.places, cell*c*4)
+	}
+	return m
+}
+
+// longestMix is the length of rows up to which a call of the assembly takes some tens of microseconds.
+const longestMix = 1 << 15
+
+// Works reports whether Run is the fast way for such rows here now: of whole vectors, and of two or four rows each.
+func (m *Mix[T]) Works() bool {
+	_, ok := divides(m.c)
+	return ok && single[T]() && m.c <= longestMix && (m.taps == 2 || m.taps == 4)
+}
+
+// Run stores the rows [lo, hi) of the result in dst; x is the matrix. It needs Works.
+func (m *Mix[T]) Run(dst, x []T, lo, hi int) {
+	dst, x = dst[:(hi-lo)*m.c], x[:m.rows*m.c]
+	if hi > lo && m.c > 0 {
+		mixRows32(as32(dst), as32(x), m.places[lo*m.taps:hi*m.taps], as32(m.weights)[lo*m.taps:hi*m.taps], m.taps, m.c)
+	}
+}

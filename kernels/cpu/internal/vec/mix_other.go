@@ -1,0 +1,7 @@
+//go:build !amd64 && !arm64
+
+package vec
+
+func divides(int) (wide, ok bool) { return false, false }
+
+func mixRows32(_, _ []float32, _ []int, _ []float32, _, _ int) {}

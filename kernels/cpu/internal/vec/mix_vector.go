@@ -1,0 +1,20 @@
+//go:build amd64 || arm64
+
+package vec
+
+import "unsafe"
+
+func mixRows32(dst, x []float32, places []int, weights []float32, taps, c int) {
+	wide, _ := divides(c)
+	some := max(callElements/(c*taps), 1)
+	for len(dst) > 0 {
+		n := min(some, len(dst)/c)
+		y, z, p, w := unsafe.SliceData(dst), unsafe.SliceData(x), unsafe.SliceData(places), unsafe.SliceData(weights)
+		if taps == 2 {
+			callMixRows2(wide, y, z, p, w, uintptr(n), uintptr(4*c))
+		} else {
+			callMixRows4(wide, y, z, p, w, uintptr(n), uintptr(4*c))
+		}
+		dst, places, weights = dst[n*c:], places[n*taps:], weights[n*taps:]
+	}
+}
