@@ -54,7 +54,7 @@ func (s *vmSegment) size() int {
 }
 
 // isCode reports whether code can compute an operation.
-func (f *chainForm) isCode() bool { return f.ok || f.compiled && jit.Has(f.first, f.from, f.to) }
+func (f *chainForm) isCode() bool { return f.ok || f.compiled && jit.Has(f.first) }
 
 // worthCode reports whether code is faster than kernels one by one.
 func worthCode(ops []vmOp) bool {
@@ -145,7 +145,7 @@ func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 	switch signed := t.IsSigned(); {
 	case t.IsFloat() || t == ir.Bool || t.Size() < 4 && (op == ir.ShiftLeft || op == ir.ShiftRight):
-	case t.Size() == 4 && compiledDivisions[t][op] != 0:
+	case compiledDivisions[t][op] != 0:
 		return compiledDivisions[t][op]
 	case op == ir.Maximum && !signed:
 		return jit.MaxUint
@@ -174,8 +174,13 @@ func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 
 var signedIntegers = map[ir.Op]vec.ChainOp{ir.Relu: jit.ReluInt, ir.Sign: jit.SignInt, ir.ShiftRight: jit.ShiftRightInt}
 
-var compiledDivisions = map[ir.DType]map[ir.Op]vec.ChainOp{ir.Int32: {ir.Div: jit.DivInt, ir.Rem: jit.RemInt},
-	ir.Uint32: {ir.Div: jit.DivUint, ir.Rem: jit.RemUint}}
+var (
+	signedDivisions   = map[ir.Op]vec.ChainOp{ir.Div: jit.DivInt, ir.Rem: jit.RemInt}
+	signlessDivisions = map[ir.Op]vec.ChainOp{ir.Div: jit.DivUint, ir.Rem: jit.RemUint}
+
+	compiledDivisions = map[ir.DType]map[ir.Op]vec.ChainOp{ir.Int32: signedDivisions, ir.Int64: signedDivisions,
+		ir.Uint32: signlessDivisions, ir.Uint64: signlessDivisions}
+)
 
 // leaves reports whether the result of operation i is needed in memory after the segment that ends before last.
 func (b *vmBuilder) leaves(i, last int) bool {

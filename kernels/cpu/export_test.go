@@ -64,3 +64,6 @@ func InTurns() (restore func()) {
 
 // Writing is how many buffers a session's run is writing.
 func Writing(s kernels.Session) int { return len(s.(*session).written) }
+
+// RaceDetector reports whether the tests run under the race detector.
+func RaceDetector() bool { return mostInTurns == 0 }

@@ -189,6 +189,7 @@ func (m machine) record() {
 	m.stridedKernels()
 	m.doubles()
 	m.doubleKernels()
+	m.longs()
 	m.smalls()
 	m.smallPairs()
 }
@@ -206,7 +207,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"chain", "chain64", "addLanes64", "largest64", "smallest64", "pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
+var onlyAMD64 = []string{"pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

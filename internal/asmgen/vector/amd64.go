@@ -264,6 +264,15 @@ func (l *amd64) instruction(i *instruction) {
 		l.storeLowWords(ops[0], ops[1])
 	case opStoreLowBytes:
 		l.storeLowBytes(ops[0], ops[1])
+	case opStoreFloats:
+		h := ops[0].(reg.VecVirtual)
+		if l.wide() {
+			b.VCVTPD2PS(h, h.AsY())
+			b.VMOVUPS(h.AsY(), ops[1])
+		} else {
+			b.VCVTPD2PSY(h, h.AsX())
+			b.VMOVUPS(h.AsX(), ops[1])
+		}
 	case opStoreFloat16:
 		b.VCVTPS2PH(operand.U8(0), ops[0], ops[1])
 	case opRoundFloat16:

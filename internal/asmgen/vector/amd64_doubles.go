@@ -13,6 +13,12 @@ func (l *amd64) maskDoubles(i *instruction, ops []operand.Op) bool {
 	switch i.op {
 	case opCompare:
 		b.VCMPPD(append([]operand.Op{operand.U8(i.number)}, ops...)...)
+	case opCompareInt:
+		if Predicate(i.number) == Equal {
+			b.VPCMPEQQ(ops...)
+		} else {
+			b.VPCMPGTQ(ops...)
+		}
 	case opLoadMask:
 		l.loadDoublesMask(ops[0], ops[1])
 	case opStoreMask:

@@ -52,6 +52,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opWidenSignedBytes:   (*build.Context).VPMOVSXBD,
 	opWidenSignedWords:   (*build.Context).VPMOVSXWD,
 	opWidenWords:         (*build.Context).VPMOVZXWD,
+	opWidenFloats:        (*build.Context).VCVTPS2PD,
 	opLoadFloat16:        (*build.Context).VCVTPH2PS,
 	opInterleaveLow:      (*build.Context).VUNPCKLPS,
 	opInterleaveHigh:     (*build.Context).VUNPCKHPS,

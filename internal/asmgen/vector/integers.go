@@ -94,6 +94,12 @@ func StoreLowWords(to Memory, v Vector) { record(opStoreLowWords, to, v) }
 // destroys v. For amd64.
 func StoreLowBytes(to Memory, v Vector) { record(opStoreLowBytes, to, v) }
 
+// WidenFloats makes floats of 64 bits of ones of 32, where those are the elements.
+func WidenFloats(dst Vector, from Memory) { record(opWidenFloats, dst, from) }
+
+// StoreFloats rounds floats of 64 bits to ones of 32. It destroys v.
+func StoreFloats(to Memory, v Vector) { record(opStoreFloats, to, v) }
+
 // LoadFloat16 makes floats of numbers of half precision.
 func LoadFloat16(dst Vector, from Memory) { record(opLoadFloat16, dst, from) }
 

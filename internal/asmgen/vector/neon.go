@@ -64,7 +64,7 @@ func (n *neon) emit() {
 	}
 	frame := 8 * len(n.parameters)
 	if n.result != "" {
-		frame += 4
+		frame += n.kind.Size
 	}
 	n.Raw("\n// %[1]sNEON is %[1]sAVX2 with two registers for one.\nTEXT ·%[1]sNEON(SB), NOSPLIT, $0-%[2]d\n", n.name, frame)
 	for i := range n.body {
@@ -189,7 +189,8 @@ func (n *neon) scalar(i *instruction) bool {
 	case opParameter:
 		n.Asm("MOVD %s+%d(FP), %s", i.label, n.offset(i.label), n.value(a[0]))
 	case opReturn:
-		n.Asm("FMOVS F%d, ret+%d(FP)", n.pair(a[0])[0], 8*len(n.parameters))
+		move := map[int]string{4: "FMOVS", 8: "FMOVD"}[n.kind.Size]
+		n.Asm("%s F%d, ret+%d(FP)", move, n.pair(a[0])[0], 8*len(n.parameters))
 	case opAssign:
 		if m, ok := a[1].(Memory); ok {
 			base, offset := n.address(m)

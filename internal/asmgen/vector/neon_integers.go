@@ -11,6 +11,15 @@ func (n *neon) integer(i *instruction) bool {
 	case opTruncateToInt:
 		n.each(i, func(d, x V) { n.Two(k, "fcvtzs", 0x4ea1b800, d, x) })
 	case opToFloat:
+		if n.double { // of integers in the first of two registers
+			d, x := n.pair(i.operands[0]), n.pair(i.operands[1])[0]
+			n.Asm("VEXT $8, %v.B16, %v.B16, %v.B16", x, x, n.spare())
+			for h, from := range []V{x, n.spare()} {
+				n.Asm("WORD $0x%08x // sshll v%d.2d, v%d.2s, #0", 0x0f20a400|uint32(from)<<5|uint32(d[h]), d[h], from)
+				n.Two(n.kind, "scvtf", 0x4e21d800, d[h], d[h])
+			}
+			break
+		}
 		n.each(i, func(d, x V) { n.Two(k, "scvtf", 0x4e21d800, d, x) })
 	case opShiftLeft:
 		n.each(i, func(d, x V) { n.shift("shl", 0x4f005400, 8*n.kind.Size+i.number, i.number, d, x) })
@@ -42,6 +51,23 @@ func (n *neon) integer(i *instruction) bool {
 		n.each(i, func(d, x V) { n.shift("ushr.8h", 0x6f000400, 32-i.number, i.number, d, x) })
 	case opStoreLowBytes:
 		n.storeLowBytes(i.operands[0].(Memory), n.pair(i.operands[1]))
+	case opRoundFloat16:
+		d, t := n.pair(i.operands[0]), n.spare()
+		for _, v := range d {
+			n.Asm("WORD $0x%08x // fcvtn v%d.4h, v%d.4s", 0x0e216800|uint32(v)<<5|uint32(t), t, v)
+			n.Asm("WORD $0x%08x // fcvtl v%d.4s, v%d.4h", 0x0e217800|uint32(t)<<5|uint32(v), v, t)
+		}
+	case opWidenFloats:
+		d := n.pair(i.operands[0])
+		t := n.loadQuad(i.operands[1].(Memory))
+		n.Asm("WORD $0x%08x // fcvtl v%d.2d, v%d.2s", 0x0e617800|uint32(t)<<5|uint32(d[0]), d[0], t)
+		n.Asm("WORD $0x%08x // fcvtl2 v%d.2d, v%d.4s", 0x4e617800|uint32(t)<<5|uint32(d[1]), d[1], t)
+	case opStoreFloats:
+		x, t := n.pair(i.operands[1]), n.spare()
+		n.Asm("WORD $0x%08x // fcvtn v%d.2s, v%d.2d", 0x0e616800|uint32(x[0])<<5|uint32(t), t, x[0])
+		n.Asm("WORD $0x%08x // fcvtn2 v%d.4s, v%d.2d", 0x4e616800|uint32(x[1])<<5|uint32(t), t, x[1])
+		base, offset := n.address(i.operands[0].(Memory))
+		n.Asm("FMOVQ F%d, %d(%s)", t, offset, base)
 	case opLoadFloat16:
 		d := n.pair(i.operands[0])
 		t := n.loadQuad(i.operands[1].(Memory))
@@ -132,10 +158,16 @@ func (n *neon) storeQuad(i *instruction, name string, code uint32) {
 	n.Asm("FMOVQ F%d, %d(%s)", t, offset, base)
 }
 
-// widenBytes makes integers of eight bytes.
+// widenBytes makes integers of 32 bits of eight bytes, or of four beside floats of 64 bits, in the first register.
 func (n *neon) widenBytes(from Memory, d [2]V) {
 	base, offset := n.address(from)
 	t := n.spare()
+	if n.double {
+		n.Asm("FMOVS %d(%s), F%d", offset, base, t)
+		n.Asm("VUSHLL $0, %v.B8, %v.H8", t, t)
+		n.Asm("VUSHLL $0, %v.H4, %v.S4", t, d[0])
+		return
+	}
 	n.Asm("FMOVD %d(%s), F%d", offset, base, t)
 	n.Asm("VUSHLL $0, %v.B8, %v.H8", t, t)
 	n.Asm("VUSHLL $0, %v.H4, %v.S4", t, d[0])

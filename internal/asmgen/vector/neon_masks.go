@@ -31,9 +31,9 @@ func (n *neon) masked(i *instruction) bool {
 		b, x, d := n.source(a[2], 0), n.source(a[1], 2), n.pair(a[0])
 		for h := range d {
 			if Predicate(i.number) == Equal {
-				n.Three(k, "cmeq", cmeq, d[h], x[h], b[h])
+				n.Three(n.kind, "cmeq", cmeq, d[h], x[h], b[h])
 			} else {
-				n.Three(k, "cmgt", cmgt, d[h], x[h], b[h])
+				n.Three(n.kind, "cmgt", cmgt, d[h], x[h], b[h])
 			}
 		}
 	case opZeroBytes:
@@ -43,12 +43,7 @@ func (n *neon) masked(i *instruction) bool {
 			n.Three(k, "cmeq", cmeq, d[h], d[h], zero[h])
 		}
 	case opLoadMask:
-		d, t := n.pair(a[0]), n.spare()
-		n.widenBytes(a[1].(Memory), d)
-		n.Zero(t)
-		for h := range d {
-			n.Three(k, "cmgt", cmgt, d[h], d[h], t)
-		}
+		n.loadMask(a[1].(Memory), n.pair(a[0]))
 	case opStoreMask:
 		n.storeMask(a[0].(Memory), n.pair(a[1]))
 	case opNot:
@@ -65,6 +60,13 @@ func (n *neon) masked(i *instruction) bool {
 		mask, b, d := n.pair(a[2]), n.source(a[1], 0), n.pair(a[0])
 		for h := range d {
 			n.Asm("VBIT %v.B16, %v.B16, %v.B16", mask[h], b[h], d[h])
+		}
+	case opChoose:
+		mask, yes, no, d, t := n.pair(a[3]), n.pair(a[2]), n.pair(a[1]), n.pair(a[0]), n.spare()
+		for h := range d {
+			n.Move(t, mask[h])
+			n.Three(k, "bsl", 0x6e601c00, t, yes[h], no[h])
+			n.Move(d[h], t)
 		}
 	case opKeep:
 		b, mask, d := n.source(a[2], 0), n.pair(a[1]), n.pair(a[0])
@@ -113,14 +115,34 @@ func (n *neon) compare(p Predicate, b, x, d [2]V) {
 	}
 }
 
+// loadMask makes a mask of one byte for each element.
+func (n *neon) loadMask(from Memory, d [2]V) {
+	t := n.spare()
+	n.widenBytes(from, d)
+	if n.double {
+		n.Asm("VUSHLL2 $0, %v.S4, %v.D2", d[0], d[1])
+		n.Asm("VUSHLL $0, %v.S2, %v.D2", d[0], d[0])
+	}
+	n.Zero(t)
+	for h := range d {
+		n.Three(n.kind, "cmgt", cmgt, d[h], d[h], t)
+	}
+}
+
 // storeMask narrows a mask to bytes of 1 and 0.
 func (n *neon) storeMask(to Memory, x [2]V) {
 	t, one := n.spare(), n.scratch[len(n.scratch)-2]
+	move := "FMOVD"
+	if n.double {
+		n.Asm("WORD $0x%08x // xtn v%d.2s, v%d.2d", 0x0ea12800|uint32(x[0])<<5|uint32(t), t, x[0])
+		n.Asm("WORD $0x%08x // xtn2 v%d.4s, v%d.2d", 0x4ea12800|uint32(x[1])<<5|uint32(t), t, x[1])
+		x, move = [2]V{t, t}, "FMOVS" // whose bytes are there twice
+	}
 	n.Asm("WORD $0x%08x // xtn v%d.4h, v%d.4s", 0x0e612800|uint32(x[0])<<5|uint32(t), t, x[0])
 	n.Asm("WORD $0x%08x // xtn2 v%d.8h, v%d.4s", 0x4e612800|uint32(x[1])<<5|uint32(t), t, x[1])
 	n.Asm("WORD $0x%08x // xtn v%d.8b, v%d.8h", 0x0e212800|uint32(t)<<5|uint32(t), t, t)
 	n.Asm("VMOVI $1, %v.B8", one)
 	n.Asm("VAND %v.B8, %v.B8, %v.B8", one, t, t)
 	base, offset := n.address(to)
-	n.Asm("FMOVD F%d, %d(%s)", t, offset, base)
+	n.Asm("%s F%d, %d(%s)", move, t, offset, base)
 }

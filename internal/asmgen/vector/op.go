@@ -97,6 +97,8 @@ const (
 	opWidenWords
 	opStoreLowWords
 	opStoreLowBytes
+	opWidenFloats
+	opStoreFloats
 	opLoadFloat16
 	opStoreFloat16
 	opRoundFloat16

@@ -138,6 +138,10 @@ func Convert(from, to ir.DType) Func {
 		return copyBytes(to.Size())
 	case from == ir.Uint8 && to.IsHalf():
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(View[float32](dst, n), View[uint8](a, n)) }
+	case ComputeType(from) == ir.Float32 && to == ir.Float64:
+		return widened(vec.FloatsToDoubles)
+	case from == ir.Float64 && to == ir.Float32:
+		return widened(vec.DoublesToFloats)
 	case ComputeType(from) == ir.Float32 && to == ir.Int32:
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.FloatsToInts(View[int32](dst, n), View[float32](a, n)) }
 	case ComputeType(from) == ir.Float32 && to == ir.Bool:

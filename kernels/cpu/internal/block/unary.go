@@ -138,7 +138,11 @@ func vectorUnary(op ir.Op, size int) Func {
 		f := [...]func(dst, x []int32){vec.NegInts, vec.AbsInts, vec.SignInts}[k]
 		return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int32](dst, n), View[int32](a, n)) }
 	}
-	return nil
+	return longsOf([...]func(dst, x []int64){vec.NegLongs, vec.AbsLongs, vec.SignLongs}[k])
+}
+
+func longsOf(f func(dst, x []int64)) Func {
+	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int64](dst, n), View[int64](a, n)) }
 }
 
 func unsignedUnary[T unsignedInt](op ir.Op) Func {

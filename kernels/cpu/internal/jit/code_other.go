@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Code is compiled steps.
@@ -19,7 +18,7 @@ func Usable() bool { return false }
 func (*Code) Usable() bool { return false }
 
 // Has reports whether there is code for an operation.
-func Has(vec.ChainOp, ir.DType, ir.DType) bool { return false }
+func Has(vec.ChainOp) bool { return false }
 
 // Run is never called here.
 func (*Code) Run(unsafe.Pointer, int) {}

@@ -273,6 +273,8 @@ func (c *compiler) emitWords(s *Step, a int) {
 	switch {
 	case c.avx2 && s.Op == Convert:
 		c.narrowAVX2(s, a)
+	case c.avx2 && s.Op == ConvertOdd:
+		c.narrowOddAVX2(s, a)
 	case c.avx2:
 		c.storeWordsAVX2(s, a)
 	case s.Op == Convert:

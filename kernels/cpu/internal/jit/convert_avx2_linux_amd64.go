@@ -64,6 +64,11 @@ func (c *compiler) convertWideAVX2(s *Step, r, a int) {
 // doublesOf makes floats of 64 bits of integers as long: the upper half and the lower one become the lowest bits of
 // floats, whose sum is rounded once.
 func (c *compiler) doublesOf(from ir.DType, r, a int) {
+	c.doublesWith(c.temporary(), from, r, a)
+}
+
+// doublesWith is doublesOf with a register to use on the way.
+func (c *compiler) doublesWith(t int, from ir.DType, r, a int) {
 	const add, sub = map0F | with66 | 0x58, map0F | with66 | 0x5c
 	if from.Size() < 8 {
 		near := c.constantRegister(0x4338000000000000) // 1.5·2⁵²
@@ -75,12 +80,81 @@ func (c *compiler) doublesOf(from ir.DType, r, a int) {
 	if signless(from) {
 		upper, both = 0x4530000000000000, 0x4530000000100000
 	}
-	t := c.temporary()
-	c.immediate(map0F3A|with66|0x02, t, c.constantRegister(wholeDouble), a, 0x55)
+	c.immediate(map0F3A|with66|0x02, t, c.doubleConstant(wholeDouble), a, 0x55)
 	c.shiftElements(false, wide, r, a, 32)
-	c.op(xorBits, r, r, c.constantRegister(upper))
-	c.op(sub, r, r, c.constantRegister(both))
+	c.op(xorBits, r, r, c.doubleConstant(upper))
+	c.op(sub, r, r, c.doubleConstant(both))
 	c.op(add, r, r, t)
+}
+
+// sticky sets r to integers a whose last bits, where a float of their size has no place for them, are one bit: the
+// float is exact, and what it is rounded to next is what the integer would be rounded to.
+func (c *compiler) sticky(from ir.DType, r, a int) {
+	lost, most, bits := uint64(1<<11-1), uint64(1<<53), byte(53)
+	if c.size == 4 {
+		lost, most, bits = twice(1<<8-1), twice(1<<24), 24
+	}
+	add, equal, short := c.sized(map0F|with66|0xfe, map0F|with66|0xd4), c.sized(map0F|with66|0x76, map0F38|with66|0x29), c.sized(0, wide)
+	few, from0 := c.temporary(), a
+	mask := c.doubleConstant(lost)
+	c.op(andBits, r, a, mask)
+	c.op(add, r, r, mask)
+	c.op(orBits, r, r, a)
+	c.op(andNot, r, mask, r)
+	if !signless(from) {
+		c.op(add, few, a, c.doubleConstant(most))
+		from0, bits = few, bits+1
+	}
+	c.shiftElements(false, short, few, from0, bits)
+	c.op(xorBits, scratchAVX2, scratchAVX2, scratchAVX2)
+	c.op(equal, few, few, scratchAVX2)
+	c.blend(r, r, a, few)
+}
+
+// convertOddAVX2 is convertOdd. The last bit of a float of 32 bits is not the one that is set, but the bits that matter
+// to a rounding to 16 are the same.
+func (c *compiler) convertOddAVX2(s *Step, r, a int) {
+	t := c.temporary()
+	c.sticky(s.From, t, a)
+	c.convertWideAVX2(s, r, t)
+}
+
+// narrowOddAVX2 is narrowOdd: what became larger goes back by one, and what is not exact gets an odd last bit.
+func (c *compiler) narrowOddAVX2(s *Step, a int) {
+	f, x, y, k := c.temporary(), c.temporary(), c.temporary(), c.temporary()
+	if !s.From.IsFloat() {
+		c.sticky(s.From, x, a)
+		c.doublesOf(s.From, y, x)
+		a = y
+	}
+	pack := func() {
+		c.immediate(extractHalf, k, 0, scratchAVX2, 1)
+		c.immediate(map0F|short|0xc6, k, k, scratchAVX2, 0x88)
+	}
+	c.op(map0F|with66|0x5a, f, 0, a)
+	c.op(map0F|0x5a, x, 0, f)
+	c.compare(k, 4, x, a)
+	pack()
+	c.shiftElements(false, 0, k, k, 31)
+	magnitude := c.constantRegister(math.MaxInt64)
+	c.op(andBits, x, x, magnitude)
+	c.op(andBits, y, a, magnitude)
+	c.compare(y, greater, x, y)
+	c.op(map0F|0x28, x, 0, k)
+	c.op(map0F|0x28, k, 0, y)
+	pack()
+	c.op(map0F|with66|0xfe, f, f, k)
+	c.op(orBits, f, f, x)
+	c.storeFloats(s.Dst, f)
+}
+
+// storeFloats writes floats of 32 bits in place of elements of 64.
+func (c *compiler) storeFloats(p uint8, f int) {
+	if c.tail {
+		c.storeOne(p, f, 4)
+	} else {
+		c.memory(map0F|short|0x11, f, 0, c.elements(p, 4), predicate{})
+	}
 }
 
 // integersOfDoubles makes integers of 64 bits of floats, a half after the other.
@@ -154,12 +228,13 @@ func (c *compiler) narrowAVX2(s *Step, a int) {
 	a = c.widenedAVX2(s, a)
 	switch {
 	case s.To == ir.Float32: // of 64 bits
-		c.op(map0F|with66|0x5a, t, 0, a)
-		if c.tail {
-			c.storeOne(s.Dst, t, 4)
-		} else {
-			c.memory(map0F|short|0x11, t, 0, c.elements(s.Dst, 4), predicate{})
+		if !s.From.IsFloat() {
+			c.sticky(s.From, t, a)
+			c.doublesOf(s.From, t, t)
+			a = t
 		}
+		c.op(map0F|with66|0x5a, t, 0, a)
+		c.storeFloats(s.Dst, t)
 		return
 	case s.From.IsFloat():
 		c.convertWideAVX2(s, t, a)

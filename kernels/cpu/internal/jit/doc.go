@@ -4,7 +4,7 @@
 //
 // There is code for processors with AVX-512, and for those with AVX2 alone, under Linux. Elsewhere, and where the
 // system refuses memory that can be executed, [Compile] returns nil, and chains run. Memory is never writable and
-// executable at the same time. What AVX2 has no code for, [Has] says: functions, and some conversions.
+// executable at the same time. AVX2 has no code for functions, as [Has] says.
 //
 // Code is one loop over vectors. Operands are numbers of a table of pointers: the first of them lie in general
 // registers, numbers for all elements and constants in vector registers, as far as there are any; values that do not
@@ -20,7 +20,7 @@ import (
 )
 
 // Operations that chains have not. Those on integers of 32 bits are also on ones of 64, 16 and 8 bits here, but for
-// shifts and divisions.
+// shifts of the small ones and their divisions.
 const (
 	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
 	// ConvertOdd makes a float of 32 bits of an integer of 32, or of a number of 64, that is then rounded to 16: what
@@ -37,7 +37,7 @@ const (
 	GreaterBytes      //
 	GreaterEqualBytes //
 	ChooseBytes       // the second operand where the first one is set, else the third one
-	DivInt            // of 32 bits, without a fraction; by 0 it is 0, as are remainders
+	DivInt            // of 32 and 64 bits, without a fraction; by 0 it is 0, as are remainders
 	RemInt            // with the sign of the first operand
 	DivUint
 	RemUint

@@ -12,7 +12,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 func needsCode(t *testing.T) {
@@ -22,7 +21,7 @@ func needsCode(t *testing.T) {
 }
 
 func needsFunctions(t *testing.T) {
-	if !jit.Usable() || !jit.Has(jit.Exp, ir.Float32, ir.Float32) {
+	if !jit.Usable() || !jit.Has(jit.Exp) {
 		t.Skipf("needs an AVX-512 processor under Linux that may execute memory; this one has %v", isa.Active())
 	}
 }

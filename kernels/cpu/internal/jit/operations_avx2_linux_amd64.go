@@ -5,21 +5,12 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Operations on AVX2, which lacks some of AVX-512: those on integers of 64 bits and without signs are made of others.
 
-// Has reports whether there is code for an operation, a conversion between these types.
-func Has(op vec.ChainOp, from, to ir.DType) bool {
-	switch {
-	case isa.Active().Has(isa.Vectors512):
-		return true
-	case op == Convert:
-		return to != ir.Float32 || from != ir.Int64 && from != ir.Uint64
-	}
-	return op != ConvertOdd && op <= Rsqrt
-}
+// Has reports whether there is code for an operation.
+func Has(op vec.ChainOp) bool { return op <= Rsqrt || isa.Active().Has(isa.Vectors512) }
 
 // lacks reports whether an operation on integers of 64 bits, one instruction elsewhere, is none of AVX2.
 func lacks(op vec.ChainOp) bool {
@@ -107,7 +98,13 @@ func (c *compiler) computeAVX2(s *Step, r int, in [3]int) {
 		c.extremeAVX2(op == vec.ChainMinNumber, r, b, a)
 	case Convert:
 		c.convertAVX2(s, r, a)
+	case ConvertOdd:
+		c.convertOddAVX2(s, r, a)
 	case DivInt, RemInt, DivUint, RemUint:
+		if c.size == 8 {
+			c.divideLongsAVX2(op, r, a, b)
+			return
+		}
 		c.divideAVX2(op, r, a, b)
 	case vec.ChainChoose, ChooseBytes:
 		c.blend(r, in[2], b, a)
@@ -270,8 +267,10 @@ func (c *compiler) roundBF16AVX2(r, a int) {
 }
 
 // multiplyAVX2 multiplies integers of 64 bits: the products of the halves that count.
-func (c *compiler) multiplyAVX2(r, a, b int) {
-	t := c.temporary()
+func (c *compiler) multiplyAVX2(r, a, b int) { c.multiplyWith(c.temporary(), r, a, b) }
+
+// multiplyWith is multiplyAVX2 with a register to use on the way.
+func (c *compiler) multiplyWith(t, r, a, b int) {
 	c.immediate(map0F|with66|0x70, t, 0, b, 0xb1) // the other half
 	c.op(map0F38|with66|0x40, t, a, t)
 	c.shiftElements(false, wide, r, t, 32)

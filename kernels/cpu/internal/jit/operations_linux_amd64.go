@@ -223,6 +223,10 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.masks(0x42, r-firstMask, a-firstMask, b-firstMask)
 		c.masks(0x44, r-firstMask, 0, r-firstMask)
 	case DivInt, RemInt, DivUint, RemUint:
+		if c.size == 8 {
+			c.divideLongs(op, r, a, b)
+			return
+		}
 		c.divide(op, r, a, b)
 	case ChooseBytes:
 		k := c.temporaryMask()

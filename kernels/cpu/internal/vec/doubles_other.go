@@ -1,4 +1,4 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package vec
 
@@ -21,3 +21,6 @@ func extreme64(largest bool, _ []float64) (float64, int) {
 	}
 	return math.Inf(1), 0
 }
+
+func unary64(_ unary64Op, _, _ []float64) bool      { return false }
+func binary64(_ binary64Op, _, _, _ []float64) bool { return false }

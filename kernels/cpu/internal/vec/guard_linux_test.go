@@ -11,7 +11,7 @@ import (
 
 // guarded returns n numbers at the end of memory behind which nothing is readable: an access past the end kills the
 // test.
-func guarded[T float32 | int32 | uint16 | uint8](t *testing.T, n int) []T {
+func guarded[T float32 | float64 | int32 | int64 | uint16 | uint8](t *testing.T, n int) []T {
 	t.Helper()
 	page := syscall.Getpagesize()
 	var zero T

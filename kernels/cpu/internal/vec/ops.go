@@ -16,6 +16,8 @@ type (
 	wideningOp          int
 	unary64Op           int
 	binary64Op          int
+	compare64Op         int
+	convert64Op         int
 	smallPairOp         int
 	powerOp             int
 )
@@ -182,6 +184,9 @@ const (
 	opErfInv64
 	opRsqrt64
 	opLogGamma64
+	opNegLongs
+	opAbsLongs
+	opSignLongs
 )
 
 const (
@@ -189,6 +194,26 @@ const (
 	opPow64
 	opRem64
 	opAtan264
+	opAddLongs
+	opSubLongs
+	opMaxLongs
+	opMinLongs
+	opMaxUlongs
+	opMinUlongs
+)
+
+const (
+	opLongsEqual compare64Op = iota // in the order of [Relation]
+	opLongsNotEqual
+	opLongsLess
+	opLongsLessEqual
+	opUlongsLess
+	opUlongsLessEqual
+)
+
+const (
+	opFloatsToDoubles convert64Op = iota
+	opDoublesToFloats
 )
 
 // Of each operation there is one for int8, uint8, int16 and uint16 each.

@@ -7692,6 +7692,8268 @@ loop1:
 end1:
 	RET
 
+// chainNEON is chainAVX2 with two registers for one.
+TEXT ·chainNEON(SB), NOSPLIT, $0-24
+	MOVD steps+0(FP), R0
+	MOVD count+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD $0, R5
+	MOVD $0, R6
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+top4:
+	CMP $32, R2
+	BLO bottom4
+	MOVD R0, R7
+	MOVD R1, R8
+next4:
+	MOVD 0(R7), R9
+	MOVD 8(R7), R3
+	MOVD 16(R7), R4
+	ADD $24, R7
+	CMP $40, R9
+	BHS from40_4
+	CMP $9, R9
+	BHS from9_4
+	CMP $4, R9
+	BHS from4_4
+	CMP $2, R9
+	BHS from2_4
+	CMP $1, R9
+	BHS from1_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F4, F5)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F8, F9)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F12, F13)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from1_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V12.S4]
+	VMOV V12.B16, V13.B16
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	VMOV V12.B16, V4.B16
+	VMOV V13.B16, V5.B16
+	VMOV V12.B16, V8.B16
+	VMOV V13.B16, V9.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from2_4:
+	CMP $3, R9
+	BHS from3_4
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V4.S4
+	VUSHLL2 $0, V31.H8, V5.S4
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x4e21d8a5 // scvtf v5.4S, v5.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
+	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V12.S4
+	VUSHLL2 $0, V31.H8, V13.S4
+	WORD $0x4e21d98c // scvtf v12.4S, v12.4S
+	WORD $0x4e21d9ad // scvtf v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from3_4:
+	ADD R5<<0, R3, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F4, F5), 32(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F8, F9), 64(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F12, F13), 96(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from4_4:
+	CMP $7, R9
+	BHS from7_4
+	CMP $5, R9
+	BHS from5_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38d400 // fadd v0.4S, v0.4S, v24.4S
+	WORD $0x4e39d421 // fadd v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38d484 // fadd v4.4S, v4.4S, v24.4S
+	WORD $0x4e39d4a5 // fadd v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38d508 // fadd v8.4S, v8.4S, v24.4S
+	WORD $0x4e39d529 // fadd v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38d58c // fadd v12.4S, v12.4S, v24.4S
+	WORD $0x4e39d5ad // fadd v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from5_4:
+	CMP $6, R9
+	BHS from6_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb8d400 // fsub v0.4S, v0.4S, v24.4S
+	WORD $0x4eb9d421 // fsub v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb8d484 // fsub v4.4S, v4.4S, v24.4S
+	WORD $0x4eb9d4a5 // fsub v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb8d508 // fsub v8.4S, v8.4S, v24.4S
+	WORD $0x4eb9d529 // fsub v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb8d58c // fsub v12.4S, v12.4S, v24.4S
+	WORD $0x4eb9d5ad // fsub v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from6_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4ea4d604 // fsub v4.4S, v16.4S, v4.4S
+	WORD $0x4ea5d625 // fsub v5.4S, v17.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4ea8d608 // fsub v8.4S, v16.4S, v8.4S
+	WORD $0x4ea9d629 // fsub v9.4S, v17.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eacd60c // fsub v12.4S, v16.4S, v12.4S
+	WORD $0x4eadd62d // fsub v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from7_4:
+	CMP $8, R9
+	BHS from8_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38dc00 // fmul v0.4S, v0.4S, v24.4S
+	WORD $0x6e39dc21 // fmul v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e38dc84 // fmul v4.4S, v4.4S, v24.4S
+	WORD $0x6e39dca5 // fmul v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e38dd08 // fmul v8.4S, v8.4S, v24.4S
+	WORD $0x6e39dd29 // fmul v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e38dd8c // fmul v12.4S, v12.4S, v24.4S
+	WORD $0x6e39ddad // fmul v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from8_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38fc00 // fdiv v0.4S, v0.4S, v24.4S
+	WORD $0x6e39fc21 // fdiv v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e38fc84 // fdiv v4.4S, v4.4S, v24.4S
+	WORD $0x6e39fca5 // fdiv v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e38fd08 // fdiv v8.4S, v8.4S, v24.4S
+	WORD $0x6e39fd29 // fdiv v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e38fd8c // fdiv v12.4S, v12.4S, v24.4S
+	WORD $0x6e39fdad // fdiv v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from9_4:
+	CMP $19, R9
+	BHS from19_4
+	CMP $16, R9
+	BHS from16_4
+	CMP $14, R9
+	BHS from14_4
+	CMP $11, R9
+	BHS from11_4
+	CMP $10, R9
+	BHS from10_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6e20fe00 // fdiv v0.4S, v16.4S, v0.4S
+	WORD $0x6e21fe21 // fdiv v1.4S, v17.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6e24fe04 // fdiv v4.4S, v16.4S, v4.4S
+	WORD $0x6e25fe25 // fdiv v5.4S, v17.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x6e28fe08 // fdiv v8.4S, v16.4S, v8.4S
+	WORD $0x6e29fe29 // fdiv v9.4S, v17.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x6e2cfe0c // fdiv v12.4S, v16.4S, v12.4S
+	WORD $0x6e2dfe2d // fdiv v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from10_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e412 // fcmeq v18.4S, v0.4S, v0.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e433 // fcmeq v19.4S, v1.4S, v1.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e41f // fcmgt v31.4S, v0.4S, v16.4S
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eb1e43f // fcmgt v31.4S, v1.4S, v17.4S
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V0.B16, V16.B16
+	VBIT V19.B16, V1.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e492 // fcmeq v18.4S, v4.4S, v4.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4b3 // fcmeq v19.4S, v5.4S, v5.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e49f // fcmgt v31.4S, v4.4S, v16.4S
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eb1e4bf // fcmgt v31.4S, v5.4S, v17.4S
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V4.B16, V16.B16
+	VBIT V19.B16, V5.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e512 // fcmeq v18.4S, v8.4S, v8.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e533 // fcmeq v19.4S, v9.4S, v9.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e51f // fcmgt v31.4S, v8.4S, v16.4S
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eb1e53f // fcmgt v31.4S, v9.4S, v17.4S
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V8.B16, V16.B16
+	VBIT V19.B16, V9.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e2ce59f // fcmeq v31.4S, v12.4S, v12.4S
+	WORD $0x4e2ce592 // fcmeq v18.4S, v12.4S, v12.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e2de5bf // fcmeq v31.4S, v13.4S, v13.4S
+	WORD $0x4e2de5b3 // fcmeq v19.4S, v13.4S, v13.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from11_4:
+	CMP $12, R9
+	BHS from12_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea0e61f // fcmgt v31.4S, v16.4S, v0.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e63f // fcmgt v31.4S, v17.4S, v1.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea4e61f // fcmgt v31.4S, v16.4S, v4.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e63f // fcmgt v31.4S, v17.4S, v5.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea8e61f // fcmgt v31.4S, v16.4S, v8.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e63f // fcmgt v31.4S, v17.4S, v9.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V18.B16, V16.B16, V8.B16
+	VBIT V19.B16, V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VBIT V18.B16, V16.B16, V12.B16
+	VBIT V19.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from12_4:
+	CMP $13, R9
+	BHS from13_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e412 // fcmeq v18.4S, v0.4S, v0.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e433 // fcmeq v19.4S, v1.4S, v1.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea0e61f // fcmgt v31.4S, v16.4S, v0.4S
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ea1e63f // fcmgt v31.4S, v17.4S, v1.4S
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V0.B16, V16.B16
+	VBIT V19.B16, V1.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e492 // fcmeq v18.4S, v4.4S, v4.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4b3 // fcmeq v19.4S, v5.4S, v5.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea4e61f // fcmgt v31.4S, v16.4S, v4.4S
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ea5e63f // fcmgt v31.4S, v17.4S, v5.4S
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V4.B16, V16.B16
+	VBIT V19.B16, V5.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e512 // fcmeq v18.4S, v8.4S, v8.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e533 // fcmeq v19.4S, v9.4S, v9.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ea8e61f // fcmgt v31.4S, v16.4S, v8.4S
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ea9e63f // fcmgt v31.4S, v17.4S, v9.4S
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V8.B16, V16.B16
+	VBIT V19.B16, V9.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e2ce59f // fcmeq v31.4S, v12.4S, v12.4S
+	WORD $0x4e2ce592 // fcmeq v18.4S, v12.4S, v12.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e2de5bf // fcmeq v31.4S, v13.4S, v13.4S
+	WORD $0x4e2de5b3 // fcmeq v19.4S, v13.4S, v13.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from13_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e41f // fcmgt v31.4S, v0.4S, v16.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb1e43f // fcmgt v31.4S, v1.4S, v17.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e49f // fcmgt v31.4S, v4.4S, v16.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6eb1e4bf // fcmgt v31.4S, v5.4S, v17.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e51f // fcmgt v31.4S, v8.4S, v16.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eb1e53f // fcmgt v31.4S, v9.4S, v17.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V18.B16, V16.B16, V8.B16
+	VBIT V19.B16, V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VBIT V18.B16, V16.B16, V12.B16
+	VBIT V19.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from14_4:
+	CMP $15, R9
+	BHS from15_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4e30d400 // fadd v0.4S, v0.4S, v16.4S
+	WORD $0x4e31d421 // fadd v1.4S, v1.4S, v17.4S
+	WORD $0x4e30d484 // fadd v4.4S, v4.4S, v16.4S
+	WORD $0x4e31d4a5 // fadd v5.4S, v5.4S, v17.4S
+	WORD $0x4e30d508 // fadd v8.4S, v8.4S, v16.4S
+	WORD $0x4e31d529 // fadd v9.4S, v9.4S, v17.4S
+	WORD $0x4e30d58c // fadd v12.4S, v12.4S, v16.4S
+	WORD $0x4e31d5ad // fadd v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from15_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4eb0d400 // fsub v0.4S, v0.4S, v16.4S
+	WORD $0x4eb1d421 // fsub v1.4S, v1.4S, v17.4S
+	WORD $0x4eb0d484 // fsub v4.4S, v4.4S, v16.4S
+	WORD $0x4eb1d4a5 // fsub v5.4S, v5.4S, v17.4S
+	WORD $0x4eb0d508 // fsub v8.4S, v8.4S, v16.4S
+	WORD $0x4eb1d529 // fsub v9.4S, v9.4S, v17.4S
+	WORD $0x4eb0d58c // fsub v12.4S, v12.4S, v16.4S
+	WORD $0x4eb1d5ad // fsub v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from16_4:
+	CMP $17, R9
+	BHS from17_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x6e30dc00 // fmul v0.4S, v0.4S, v16.4S
+	WORD $0x6e31dc21 // fmul v1.4S, v1.4S, v17.4S
+	WORD $0x6e30dc84 // fmul v4.4S, v4.4S, v16.4S
+	WORD $0x6e31dca5 // fmul v5.4S, v5.4S, v17.4S
+	WORD $0x6e30dd08 // fmul v8.4S, v8.4S, v16.4S
+	WORD $0x6e31dd29 // fmul v9.4S, v9.4S, v17.4S
+	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
+	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from17_4:
+	CMP $18, R9
+	BHS from18_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x6ea0e61f // fcmgt v31.4S, v16.4S, v0.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e63f // fcmgt v31.4S, v17.4S, v1.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea4e61f // fcmgt v31.4S, v16.4S, v4.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e63f // fcmgt v31.4S, v17.4S, v5.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea8e61f // fcmgt v31.4S, v16.4S, v8.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e63f // fcmgt v31.4S, v17.4S, v9.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from18_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x6eb0e41f // fcmgt v31.4S, v0.4S, v16.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb1e43f // fcmgt v31.4S, v1.4S, v17.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6eb0e49f // fcmgt v31.4S, v4.4S, v16.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6eb1e4bf // fcmgt v31.4S, v5.4S, v17.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6eb0e51f // fcmgt v31.4S, v8.4S, v16.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eb1e53f // fcmgt v31.4S, v9.4S, v17.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from19_4:
+	CMP $30, R9
+	BHS from30_4
+	CMP $21, R9
+	BHS from21_4
+	CMP $20, R9
+	BHS from20_4
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e381c21 // eor v1.4S, v1.4S, v24.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d08 // eor v8.4S, v8.4S, v24.4S
+	WORD $0x6e381d29 // eor v9.4S, v9.4S, v24.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d8c // eor v12.4S, v12.4S, v24.4S
+	WORD $0x6e381dad // eor v13.4S, v13.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from20_4:
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c84 // and v4.4S, v4.4S, v24.4S
+	WORD $0x4e381ca5 // and v5.4S, v5.4S, v24.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d08 // and v8.4S, v8.4S, v24.4S
+	WORD $0x4e381d29 // and v9.4S, v9.4S, v24.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8c // and v12.4S, v12.4S, v24.4S
+	WORD $0x4e381dad // and v13.4S, v13.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from21_4:
+	CMP $25, R9
+	BHS from25_4
+	CMP $23, R9
+	BHS from23_4
+	CMP $22, R9
+	BHS from22_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea0e61f // fcmgt v31.4S, v16.4S, v0.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e63f // fcmgt v31.4S, v17.4S, v1.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea4e61f // fcmgt v31.4S, v16.4S, v4.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e63f // fcmgt v31.4S, v17.4S, v5.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea8e61f // fcmgt v31.4S, v16.4S, v8.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e63f // fcmgt v31.4S, v17.4S, v9.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from22_4:
+	WORD $0x6ea1f800 // fsqrt v0.4S, v0.4S
+	WORD $0x6ea1f821 // fsqrt v1.4S, v1.4S
+	WORD $0x6ea1f884 // fsqrt v4.4S, v4.4S
+	WORD $0x6ea1f8a5 // fsqrt v5.4S, v5.4S
+	WORD $0x6ea1f908 // fsqrt v8.4S, v8.4S
+	WORD $0x6ea1f929 // fsqrt v9.4S, v9.4S
+	WORD $0x6ea1f98c // fsqrt v12.4S, v12.4S
+	WORD $0x6ea1f9ad // fsqrt v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from23_4:
+	CMP $24, R9
+	BHS from24_4
+	WORD $0x4e219800 // frintm v0.4S, v0.4S
+	WORD $0x4e219821 // frintm v1.4S, v1.4S
+	WORD $0x4e219884 // frintm v4.4S, v4.4S
+	WORD $0x4e2198a5 // frintm v5.4S, v5.4S
+	WORD $0x4e219908 // frintm v8.4S, v8.4S
+	WORD $0x4e219929 // frintm v9.4S, v9.4S
+	WORD $0x4e21998c // frintm v12.4S, v12.4S
+	WORD $0x4e2199ad // frintm v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from24_4:
+	WORD $0x4ea18800 // frintp v0.4S, v0.4S
+	WORD $0x4ea18821 // frintp v1.4S, v1.4S
+	WORD $0x4ea18884 // frintp v4.4S, v4.4S
+	WORD $0x4ea188a5 // frintp v5.4S, v5.4S
+	WORD $0x4ea18908 // frintp v8.4S, v8.4S
+	WORD $0x4ea18929 // frintp v9.4S, v9.4S
+	WORD $0x4ea1898c // frintp v12.4S, v12.4S
+	WORD $0x4ea189ad // frintp v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from25_4:
+	CMP $27, R9
+	BHS from27_4
+	CMP $26, R9
+	BHS from26_4
+	WORD $0x4e218800 // frintn v0.4S, v0.4S
+	WORD $0x4e218821 // frintn v1.4S, v1.4S
+	WORD $0x4e218884 // frintn v4.4S, v4.4S
+	WORD $0x4e2188a5 // frintn v5.4S, v5.4S
+	WORD $0x4e218908 // frintn v8.4S, v8.4S
+	WORD $0x4e218929 // frintn v9.4S, v9.4S
+	WORD $0x4e21898c // frintn v12.4S, v12.4S
+	WORD $0x4e2189ad // frintn v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from26_4:
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eb0e412 // fcmgt v18.4S, v0.4S, v16.4S
+	WORD $0x6eb1e433 // fcmgt v19.4S, v1.4S, v17.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dc14 // fmul v20.4S, v0.4S, v24.4S
+	WORD $0x6e38dc35 // fmul v21.4S, v1.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V20.B16
+	VBIT V19.B16, V24.B16, V21.B16
+	WORD $0x6ea0e600 // fcmgt v0.4S, v16.4S, v0.4S
+	WORD $0x6ea1e621 // fcmgt v1.4S, v17.4S, v1.4S
+	VMOV V20.B16, V16.B16
+	VMOV V21.B16, V17.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V16.B16
+	VBIT V1.B16, V24.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eb0e492 // fcmgt v18.4S, v4.4S, v16.4S
+	WORD $0x6eb1e4b3 // fcmgt v19.4S, v5.4S, v17.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dc94 // fmul v20.4S, v4.4S, v24.4S
+	WORD $0x6e38dcb5 // fmul v21.4S, v5.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V20.B16
+	VBIT V19.B16, V24.B16, V21.B16
+	WORD $0x6ea4e604 // fcmgt v4.4S, v16.4S, v4.4S
+	WORD $0x6ea5e625 // fcmgt v5.4S, v17.4S, v5.4S
+	VMOV V20.B16, V16.B16
+	VMOV V21.B16, V17.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V4.B16, V24.B16, V16.B16
+	VBIT V5.B16, V24.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eb0e512 // fcmgt v18.4S, v8.4S, v16.4S
+	WORD $0x6eb1e533 // fcmgt v19.4S, v9.4S, v17.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dd14 // fmul v20.4S, v8.4S, v24.4S
+	WORD $0x6e38dd35 // fmul v21.4S, v9.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V20.B16
+	VBIT V19.B16, V24.B16, V21.B16
+	WORD $0x6ea8e608 // fcmgt v8.4S, v16.4S, v8.4S
+	WORD $0x6ea9e629 // fcmgt v9.4S, v17.4S, v9.4S
+	VMOV V20.B16, V16.B16
+	VMOV V21.B16, V17.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V8.B16, V24.B16, V16.B16
+	VBIT V9.B16, V24.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eb0e592 // fcmgt v18.4S, v12.4S, v16.4S
+	WORD $0x6eb1e5b3 // fcmgt v19.4S, v13.4S, v17.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dd94 // fmul v20.4S, v12.4S, v24.4S
+	WORD $0x6e38ddb5 // fmul v21.4S, v13.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V20.B16
+	VBIT V19.B16, V24.B16, V21.B16
+	WORD $0x6eace60c // fcmgt v12.4S, v16.4S, v12.4S
+	WORD $0x6eade62d // fcmgt v13.4S, v17.4S, v13.4S
+	VMOV V20.B16, V16.B16
+	VMOV V21.B16, V17.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V12.B16, V24.B16, V16.B16
+	VBIT V13.B16, V24.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from27_4:
+	CMP $28, R9
+	BHS from28_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x6eb0e652 // fcmgt v18.4S, v18.4S, v16.4S
+	WORD $0x6eb1e673 // fcmgt v19.4S, v19.4S, v17.4S
+	WORD $0x4e201e40 // and v0.4S, v18.4S, v0.4S
+	WORD $0x4e211e61 // and v1.4S, v19.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x6eb0e652 // fcmgt v18.4S, v18.4S, v16.4S
+	WORD $0x6eb1e673 // fcmgt v19.4S, v19.4S, v17.4S
+	WORD $0x4e241e44 // and v4.4S, v18.4S, v4.4S
+	WORD $0x4e251e65 // and v5.4S, v19.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	WORD $0x6eb0e652 // fcmgt v18.4S, v18.4S, v16.4S
+	WORD $0x6eb1e673 // fcmgt v19.4S, v19.4S, v17.4S
+	WORD $0x4e281e48 // and v8.4S, v18.4S, v8.4S
+	WORD $0x4e291e69 // and v9.4S, v19.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	WORD $0x6eb0e650 // fcmgt v16.4S, v18.4S, v16.4S
+	WORD $0x6eb1e671 // fcmgt v17.4S, v19.4S, v17.4S
+	WORD $0x4e2c1e0c // and v12.4S, v16.4S, v12.4S
+	WORD $0x4e2d1e2d // and v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from28_4:
+	CMP $29, R9
+	BHS from29_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eb0e400 // fcmgt v0.4S, v0.4S, v16.4S
+	WORD $0x6eb1e421 // fcmgt v1.4S, v1.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
+	WORD $0x4e331c21 // and v1.4S, v1.4S, v19.4S
+	WORD $0x6eb0e484 // fcmgt v4.4S, v4.4S, v16.4S
+	WORD $0x6eb1e4a5 // fcmgt v5.4S, v5.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
+	WORD $0x4e331ca5 // and v5.4S, v5.4S, v19.4S
+	WORD $0x6eb0e508 // fcmgt v8.4S, v8.4S, v16.4S
+	WORD $0x6eb1e529 // fcmgt v9.4S, v9.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	WORD $0x4e321d08 // and v8.4S, v8.4S, v18.4S
+	WORD $0x4e331d29 // and v9.4S, v9.4S, v19.4S
+	WORD $0x6eb0e58c // fcmgt v12.4S, v12.4S, v16.4S
+	WORD $0x6eb1e5ad // fcmgt v13.4S, v13.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e301d8c // and v12.4S, v12.4S, v16.4S
+	WORD $0x4e311dad // and v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from29_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e410 // fcmeq v16.4S, v0.4S, v24.4S
+	WORD $0x4e39e431 // fcmeq v17.4S, v1.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38e490 // fcmeq v16.4S, v4.4S, v24.4S
+	WORD $0x4e39e4b1 // fcmeq v17.4S, v5.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38e510 // fcmeq v16.4S, v8.4S, v24.4S
+	WORD $0x4e39e531 // fcmeq v17.4S, v9.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38e590 // fcmeq v16.4S, v12.4S, v24.4S
+	WORD $0x4e39e5b1 // fcmeq v17.4S, v13.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from30_4:
+	CMP $36, R9
+	BHS from36_4
+	CMP $34, R9
+	BHS from34_4
+	CMP $32, R9
+	BHS from32_4
+	CMP $31, R9
+	BHS from31_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e41f // fcmeq v31.4S, v0.4S, v24.4S
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e39e43f // fcmeq v31.4S, v1.4S, v25.4S
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38e49f // fcmeq v31.4S, v4.4S, v24.4S
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e39e4bf // fcmeq v31.4S, v5.4S, v25.4S
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38e51f // fcmeq v31.4S, v8.4S, v24.4S
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e39e53f // fcmeq v31.4S, v9.4S, v25.4S
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38e59f // fcmeq v31.4S, v12.4S, v24.4S
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e39e5bf // fcmeq v31.4S, v13.4S, v25.4S
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from31_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ea0e710 // fcmgt v16.4S, v24.4S, v0.4S
+	WORD $0x6ea1e731 // fcmgt v17.4S, v25.4S, v1.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ea4e710 // fcmgt v16.4S, v24.4S, v4.4S
+	WORD $0x6ea5e731 // fcmgt v17.4S, v25.4S, v5.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ea8e710 // fcmgt v16.4S, v24.4S, v8.4S
+	WORD $0x6ea9e731 // fcmgt v17.4S, v25.4S, v9.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eace710 // fcmgt v16.4S, v24.4S, v12.4S
+	WORD $0x6eade731 // fcmgt v17.4S, v25.4S, v13.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from32_4:
+	CMP $33, R9
+	BHS from33_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e20e710 // fcmge v16.4S, v24.4S, v0.4S
+	WORD $0x6e21e731 // fcmge v17.4S, v25.4S, v1.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e24e710 // fcmge v16.4S, v24.4S, v4.4S
+	WORD $0x6e25e731 // fcmge v17.4S, v25.4S, v5.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e28e710 // fcmge v16.4S, v24.4S, v8.4S
+	WORD $0x6e29e731 // fcmge v17.4S, v25.4S, v9.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e2ce710 // fcmge v16.4S, v24.4S, v12.4S
+	WORD $0x6e2de731 // fcmge v17.4S, v25.4S, v13.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from33_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e410 // fcmgt v16.4S, v0.4S, v24.4S
+	WORD $0x6eb9e431 // fcmgt v17.4S, v1.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6eb8e490 // fcmgt v16.4S, v4.4S, v24.4S
+	WORD $0x6eb9e4b1 // fcmgt v17.4S, v5.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6eb8e510 // fcmgt v16.4S, v8.4S, v24.4S
+	WORD $0x6eb9e531 // fcmgt v17.4S, v9.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eb8e590 // fcmgt v16.4S, v12.4S, v24.4S
+	WORD $0x6eb9e5b1 // fcmgt v17.4S, v13.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from34_4:
+	CMP $35, R9
+	BHS from35_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38e410 // fcmge v16.4S, v0.4S, v24.4S
+	WORD $0x6e39e431 // fcmge v17.4S, v1.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e38e490 // fcmge v16.4S, v4.4S, v24.4S
+	WORD $0x6e39e4b1 // fcmge v17.4S, v5.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e38e510 // fcmge v16.4S, v8.4S, v24.4S
+	WORD $0x6e39e531 // fcmge v17.4S, v9.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e38e590 // fcmge v16.4S, v12.4S, v24.4S
+	WORD $0x6e39e5b1 // fcmge v17.4S, v13.4S, v25.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from35_4:
+	ADD R6<<0, R4, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	VBIT V16.B16, V0.B16, V18.B16
+	VBIT V17.B16, V1.B16, V19.B16
+	VMOV V18.B16, V0.B16
+	VMOV V19.B16, V1.B16
+	ADD R6<<0, R4, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	VBIT V16.B16, V4.B16, V18.B16
+	VBIT V17.B16, V5.B16, V19.B16
+	VMOV V18.B16, V4.B16
+	VMOV V19.B16, V5.B16
+	ADD R6<<0, R4, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	VBIT V16.B16, V8.B16, V18.B16
+	VBIT V17.B16, V9.B16, V19.B16
+	VMOV V18.B16, V8.B16
+	VMOV V19.B16, V9.B16
+	ADD R6<<0, R4, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	VBIT V16.B16, V12.B16, V18.B16
+	VBIT V17.B16, V13.B16, V19.B16
+	VMOV V18.B16, V12.B16
+	VMOV V19.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from36_4:
+	CMP $38, R9
+	BHS from38_4
+	CMP $37, R9
+	BHS from37_4
+	ADD R6<<0, R4, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V0.B16
+	VBIT V17.B16, V25.B16, V1.B16
+	ADD R6<<0, R4, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V4.B16
+	VBIT V17.B16, V25.B16, V5.B16
+	ADD R6<<0, R4, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V8.B16
+	VBIT V17.B16, V25.B16, V9.B16
+	ADD R6<<0, R4, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V12.B16
+	VBIT V17.B16, V25.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from37_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e402 // fcmeq v2.4S, v0.4S, v24.4S
+	WORD $0x4e39e423 // fcmeq v3.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38e486 // fcmeq v6.4S, v4.4S, v24.4S
+	WORD $0x4e39e4a7 // fcmeq v7.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38e50a // fcmeq v10.4S, v8.4S, v24.4S
+	WORD $0x4e39e52b // fcmeq v11.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38e58e // fcmeq v14.4S, v12.4S, v24.4S
+	WORD $0x4e39e5af // fcmeq v15.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from38_4:
+	CMP $39, R9
+	BHS from39_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e41f // fcmeq v31.4S, v0.4S, v24.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e39e43f // fcmeq v31.4S, v1.4S, v25.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38e49f // fcmeq v31.4S, v4.4S, v24.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e39e4bf // fcmeq v31.4S, v5.4S, v25.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38e51f // fcmeq v31.4S, v8.4S, v24.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e39e53f // fcmeq v31.4S, v9.4S, v25.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38e59f // fcmeq v31.4S, v12.4S, v24.4S
+	WORD $0x6e205bee // not v14.16b, v31.16b
+	WORD $0x4e39e5bf // fcmeq v31.4S, v13.4S, v25.4S
+	WORD $0x6e205bef // not v15.16b, v31.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from39_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ea0e702 // fcmgt v2.4S, v24.4S, v0.4S
+	WORD $0x6ea1e723 // fcmgt v3.4S, v25.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ea4e706 // fcmgt v6.4S, v24.4S, v4.4S
+	WORD $0x6ea5e727 // fcmgt v7.4S, v25.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ea8e70a // fcmgt v10.4S, v24.4S, v8.4S
+	WORD $0x6ea9e72b // fcmgt v11.4S, v25.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eace70e // fcmgt v14.4S, v24.4S, v12.4S
+	WORD $0x6eade72f // fcmgt v15.4S, v25.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from40_4:
+	CMP $73, R9
+	BHS from73_4
+	CMP $49, R9
+	BHS from49_4
+	CMP $46, R9
+	BHS from46_4
+	CMP $43, R9
+	BHS from43_4
+	CMP $41, R9
+	BHS from41_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e20e702 // fcmge v2.4S, v24.4S, v0.4S
+	WORD $0x6e21e723 // fcmge v3.4S, v25.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e24e706 // fcmge v6.4S, v24.4S, v4.4S
+	WORD $0x6e25e727 // fcmge v7.4S, v25.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e28e70a // fcmge v10.4S, v24.4S, v8.4S
+	WORD $0x6e29e72b // fcmge v11.4S, v25.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e2ce70e // fcmge v14.4S, v24.4S, v12.4S
+	WORD $0x6e2de72f // fcmge v15.4S, v25.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from41_4:
+	CMP $42, R9
+	BHS from42_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e402 // fcmgt v2.4S, v0.4S, v24.4S
+	WORD $0x6eb9e423 // fcmgt v3.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6eb8e486 // fcmgt v6.4S, v4.4S, v24.4S
+	WORD $0x6eb9e4a7 // fcmgt v7.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6eb8e50a // fcmgt v10.4S, v8.4S, v24.4S
+	WORD $0x6eb9e52b // fcmgt v11.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eb8e58e // fcmgt v14.4S, v12.4S, v24.4S
+	WORD $0x6eb9e5af // fcmgt v15.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from42_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38e402 // fcmge v2.4S, v0.4S, v24.4S
+	WORD $0x6e39e423 // fcmge v3.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e38e486 // fcmge v6.4S, v4.4S, v24.4S
+	WORD $0x6e39e4a7 // fcmge v7.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e38e50a // fcmge v10.4S, v8.4S, v24.4S
+	WORD $0x6e39e52b // fcmge v11.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e38e58e // fcmge v14.4S, v12.4S, v24.4S
+	WORD $0x6e39e5af // fcmge v15.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from43_4:
+	CMP $44, R9
+	BHS from44_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	VMOV V2.B16, V31.B16
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	VMOV V6.B16, V31.B16
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	VMOV V10.B16, V31.B16
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from44_4:
+	CMP $45, R9
+	BHS from45_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V2.B16, V24.B16, V0.B16
+	VBIT V3.B16, V25.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	VBIT V6.B16, V24.B16, V4.B16
+	VBIT V7.B16, V25.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	VBIT V10.B16, V24.B16, V8.B16
+	VBIT V11.B16, V25.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	VBIT V14.B16, V24.B16, V12.B16
+	VBIT V15.B16, V25.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from45_4:
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e654 // fcmeq v20.4S, v18.4S, v24.4S
+	WORD $0x4e39e675 // fcmeq v21.4S, v19.4S, v25.4S
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e652 // fcmgt v18.4S, v18.4S, v24.4S
+	WORD $0x6eb9e673 // fcmgt v19.4S, v19.4S, v25.4S
+	WORD $0x6e20de16 // fmul v22.4S, v16.4S, v0.4S
+	WORD $0x6e21de37 // fmul v23.4S, v17.4S, v1.4S
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V0.B16, V20.B16
+	VBIT V19.B16, V1.B16, V21.B16
+	VMOV V20.B16, V0.B16
+	VMOV V21.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e38e654 // fcmeq v20.4S, v18.4S, v24.4S
+	WORD $0x4e39e675 // fcmeq v21.4S, v19.4S, v25.4S
+	ADD R5<<0, R4, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6eb8e652 // fcmgt v18.4S, v18.4S, v24.4S
+	WORD $0x6eb9e673 // fcmgt v19.4S, v19.4S, v25.4S
+	WORD $0x6e24de16 // fmul v22.4S, v16.4S, v4.4S
+	WORD $0x6e25de37 // fmul v23.4S, v17.4S, v5.4S
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V4.B16, V20.B16
+	VBIT V19.B16, V5.B16, V21.B16
+	VMOV V20.B16, V4.B16
+	VMOV V21.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e38e654 // fcmeq v20.4S, v18.4S, v24.4S
+	WORD $0x4e39e675 // fcmeq v21.4S, v19.4S, v25.4S
+	ADD R5<<0, R4, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6eb8e652 // fcmgt v18.4S, v18.4S, v24.4S
+	WORD $0x6eb9e673 // fcmgt v19.4S, v19.4S, v25.4S
+	WORD $0x6e28de16 // fmul v22.4S, v16.4S, v8.4S
+	WORD $0x6e29de37 // fmul v23.4S, v17.4S, v9.4S
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V8.B16, V20.B16
+	VBIT V19.B16, V9.B16, V21.B16
+	VMOV V20.B16, V8.B16
+	VMOV V21.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e38e654 // fcmeq v20.4S, v18.4S, v24.4S
+	WORD $0x4e39e675 // fcmeq v21.4S, v19.4S, v25.4S
+	ADD R5<<0, R4, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eb8e652 // fcmgt v18.4S, v18.4S, v24.4S
+	WORD $0x6eb9e673 // fcmgt v19.4S, v19.4S, v25.4S
+	WORD $0x6e2cde10 // fmul v16.4S, v16.4S, v12.4S
+	WORD $0x6e2dde31 // fmul v17.4S, v17.4S, v13.4S
+	WORD $0x4e301e90 // and v16.4S, v20.4S, v16.4S
+	WORD $0x4e311eb1 // and v17.4S, v21.4S, v17.4S
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from46_4:
+	CMP $47, R9
+	BHS from47_4
+	ADD R6<<1, R3, R19
+	FMOVQ 0(R19), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4f305400 // shl v0, v0, #16
+	WORD $0x4f305421 // shl v1, v1, #16
+	ADD R6<<1, R3, R19
+	FMOVQ 16(R19), F31
+	VUSHLL $0, V31.H4, V4.S4
+	VUSHLL2 $0, V31.H8, V5.S4
+	WORD $0x4f305484 // shl v4, v4, #16
+	WORD $0x4f3054a5 // shl v5, v5, #16
+	ADD R6<<1, R3, R19
+	FMOVQ 32(R19), F31
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	WORD $0x4f305508 // shl v8, v8, #16
+	WORD $0x4f305529 // shl v9, v9, #16
+	ADD R6<<1, R3, R19
+	FMOVQ 48(R19), F31
+	VUSHLL $0, V31.H4, V12.S4
+	VUSHLL2 $0, V31.H8, V13.S4
+	WORD $0x4f30558c // shl v12, v12, #16
+	WORD $0x4f3055ad // shl v13, v13, #16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from47_4:
+	CMP $48, R9
+	BHS from48_4
+	WORD $0x6f300410 // ushr v16, v0, #16
+	WORD $0x6f300431 // ushr v17, v1, #16
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 0(R19)
+	WORD $0x6f300490 // ushr v16, v4, #16
+	WORD $0x6f3004b1 // ushr v17, v5, #16
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 16(R19)
+	WORD $0x6f300510 // ushr v16, v8, #16
+	WORD $0x6f300531 // ushr v17, v9, #16
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 32(R19)
+	WORD $0x6f300590 // ushr v16, v12, #16
+	WORD $0x6f3005b1 // ushr v17, v13, #16
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 48(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from48_4:
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81c12 // orr v18.4S, v0.4S, v24.4S
+	WORD $0x4eb81c33 // orr v19.4S, v1.4S, v24.4S
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e414 // fcmeq v20.4S, v0.4S, v0.4S
+	WORD $0x4e341fff // and v31.4S, v31.4S, v20.4S
+	WORD $0x6e205bf4 // not v20.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e435 // fcmeq v21.4S, v1.4S, v1.4S
+	WORD $0x4e351fff // and v31.4S, v31.4S, v21.4S
+	WORD $0x6e205bf5 // not v21.16b, v31.16b
+	WORD $0x4f2f5410 // shl v16, v0, #15
+	WORD $0x4f2f5431 // shl v17, v1, #15
+	WORD $0x6f210610 // ushr v16, v16, #31
+	WORD $0x6f210631 // ushr v17, v17, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	WORD $0x4eb08400 // add v0.4S, v0.4S, v16.4S
+	WORD $0x4eb18421 // add v1.4S, v1.4S, v17.4S
+	VBIT V20.B16, V18.B16, V0.B16
+	VBIT V21.B16, V19.B16, V1.B16
+	MOVD $upperHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81c92 // orr v18.4S, v4.4S, v24.4S
+	WORD $0x4eb81cb3 // orr v19.4S, v5.4S, v24.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e494 // fcmeq v20.4S, v4.4S, v4.4S
+	WORD $0x4e341fff // and v31.4S, v31.4S, v20.4S
+	WORD $0x6e205bf4 // not v20.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4b5 // fcmeq v21.4S, v5.4S, v5.4S
+	WORD $0x4e351fff // and v31.4S, v31.4S, v21.4S
+	WORD $0x6e205bf5 // not v21.16b, v31.16b
+	WORD $0x4f2f5490 // shl v16, v4, #15
+	WORD $0x4f2f54b1 // shl v17, v5, #15
+	WORD $0x6f210610 // ushr v16, v16, #31
+	WORD $0x6f210631 // ushr v17, v17, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88484 // add v4.4S, v4.4S, v24.4S
+	WORD $0x4eb884a5 // add v5.4S, v5.4S, v24.4S
+	WORD $0x4eb08484 // add v4.4S, v4.4S, v16.4S
+	WORD $0x4eb184a5 // add v5.4S, v5.4S, v17.4S
+	VBIT V20.B16, V18.B16, V4.B16
+	VBIT V21.B16, V19.B16, V5.B16
+	MOVD $upperHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c84 // and v4.4S, v4.4S, v24.4S
+	WORD $0x4e381ca5 // and v5.4S, v5.4S, v24.4S
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81d12 // orr v18.4S, v8.4S, v24.4S
+	WORD $0x4eb81d33 // orr v19.4S, v9.4S, v24.4S
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e514 // fcmeq v20.4S, v8.4S, v8.4S
+	WORD $0x4e341fff // and v31.4S, v31.4S, v20.4S
+	WORD $0x6e205bf4 // not v20.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e535 // fcmeq v21.4S, v9.4S, v9.4S
+	WORD $0x4e351fff // and v31.4S, v31.4S, v21.4S
+	WORD $0x6e205bf5 // not v21.16b, v31.16b
+	WORD $0x4f2f5510 // shl v16, v8, #15
+	WORD $0x4f2f5531 // shl v17, v9, #15
+	WORD $0x6f210610 // ushr v16, v16, #31
+	WORD $0x6f210631 // ushr v17, v17, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88508 // add v8.4S, v8.4S, v24.4S
+	WORD $0x4eb88529 // add v9.4S, v9.4S, v24.4S
+	WORD $0x4eb08508 // add v8.4S, v8.4S, v16.4S
+	WORD $0x4eb18529 // add v9.4S, v9.4S, v17.4S
+	VBIT V20.B16, V18.B16, V8.B16
+	VBIT V21.B16, V19.B16, V9.B16
+	MOVD $upperHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d08 // and v8.4S, v8.4S, v24.4S
+	WORD $0x4e381d29 // and v9.4S, v9.4S, v24.4S
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81d92 // orr v18.4S, v12.4S, v24.4S
+	WORD $0x4eb81db3 // orr v19.4S, v13.4S, v24.4S
+	WORD $0x4e2ce59f // fcmeq v31.4S, v12.4S, v12.4S
+	WORD $0x4e2ce594 // fcmeq v20.4S, v12.4S, v12.4S
+	WORD $0x4e341fff // and v31.4S, v31.4S, v20.4S
+	WORD $0x6e205bf4 // not v20.16b, v31.16b
+	WORD $0x4e2de5bf // fcmeq v31.4S, v13.4S, v13.4S
+	WORD $0x4e2de5b5 // fcmeq v21.4S, v13.4S, v13.4S
+	WORD $0x4e351fff // and v31.4S, v31.4S, v21.4S
+	WORD $0x6e205bf5 // not v21.16b, v31.16b
+	WORD $0x4f2f5590 // shl v16, v12, #15
+	WORD $0x4f2f55b1 // shl v17, v13, #15
+	WORD $0x6f210610 // ushr v16, v16, #31
+	WORD $0x6f210631 // ushr v17, v17, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8858c // add v12.4S, v12.4S, v24.4S
+	WORD $0x4eb885ad // add v13.4S, v13.4S, v24.4S
+	WORD $0x4eb0858c // add v12.4S, v12.4S, v16.4S
+	WORD $0x4eb185ad // add v13.4S, v13.4S, v17.4S
+	VBIT V20.B16, V18.B16, V12.B16
+	VBIT V21.B16, V19.B16, V13.B16
+	MOVD $upperHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8c // and v12.4S, v12.4S, v24.4S
+	WORD $0x4e381dad // and v13.4S, v13.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from49_4:
+	CMP $57, R9
+	BHS from57_4
+	CMP $51, R9
+	BHS from51_4
+	CMP $50, R9
+	BHS from50_4
+	ADD R6<<1, R3, R19
+	FMOVQ 0(R19), F31
+	WORD $0x0e217be0 // fcvtl v0.4s, v31.4h
+	WORD $0x4e217be1 // fcvtl2 v1.4s, v31.8h
+	ADD R6<<1, R3, R19
+	FMOVQ 16(R19), F31
+	WORD $0x0e217be4 // fcvtl v4.4s, v31.4h
+	WORD $0x4e217be5 // fcvtl2 v5.4s, v31.8h
+	ADD R6<<1, R3, R19
+	FMOVQ 32(R19), F31
+	WORD $0x0e217be8 // fcvtl v8.4s, v31.4h
+	WORD $0x4e217be9 // fcvtl2 v9.4s, v31.8h
+	ADD R6<<1, R3, R19
+	FMOVQ 48(R19), F31
+	WORD $0x0e217bec // fcvtl v12.4s, v31.4h
+	WORD $0x4e217bed // fcvtl2 v13.4s, v31.8h
+	SUBS $1, R8
+	BNE next4
+	B done4
+from50_4:
+	WORD $0x0e21681f // fcvtn v31.4h, v0.4s
+	WORD $0x4e21683f // fcvtn2 v31.8h, v1.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 0(R19)
+	WORD $0x0e21689f // fcvtn v31.4h, v4.4s
+	WORD $0x4e2168bf // fcvtn2 v31.8h, v5.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 16(R19)
+	WORD $0x0e21691f // fcvtn v31.4h, v8.4s
+	WORD $0x4e21693f // fcvtn2 v31.8h, v9.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 32(R19)
+	WORD $0x0e21699f // fcvtn v31.4h, v12.4s
+	WORD $0x4e2169bf // fcvtn2 v31.8h, v13.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 48(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from51_4:
+	CMP $52, R9
+	BHS from52_4
+	WORD $0x0e21681f // fcvtn v31.4h, v0.4s
+	WORD $0x0e217be0 // fcvtl v0.4s, v31.4h
+	WORD $0x0e21683f // fcvtn v31.4h, v1.4s
+	WORD $0x0e217be1 // fcvtl v1.4s, v31.4h
+	WORD $0x0e21689f // fcvtn v31.4h, v4.4s
+	WORD $0x0e217be4 // fcvtl v4.4s, v31.4h
+	WORD $0x0e2168bf // fcvtn v31.4h, v5.4s
+	WORD $0x0e217be5 // fcvtl v5.4s, v31.4h
+	WORD $0x0e21691f // fcvtn v31.4h, v8.4s
+	WORD $0x0e217be8 // fcvtl v8.4s, v31.4h
+	WORD $0x0e21693f // fcvtn v31.4h, v9.4s
+	WORD $0x0e217be9 // fcvtl v9.4s, v31.4h
+	WORD $0x0e21699f // fcvtn v31.4h, v12.4s
+	WORD $0x0e217bec // fcvtl v12.4s, v31.4h
+	WORD $0x0e2169bf // fcvtn v31.4h, v13.4s
+	WORD $0x0e217bed // fcvtl v13.4s, v31.4h
+	SUBS $1, R8
+	BNE next4
+	B done4
+from52_4:
+	CMP $54, R9
+	BHS from54_4
+	CMP $53, R9
+	BHS from53_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb98421 // add v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb88484 // add v4.4S, v4.4S, v24.4S
+	WORD $0x4eb984a5 // add v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb88508 // add v8.4S, v8.4S, v24.4S
+	WORD $0x4eb98529 // add v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb8858c // add v12.4S, v12.4S, v24.4S
+	WORD $0x4eb985ad // add v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from53_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb88400 // sub v0.4S, v0.4S, v24.4S
+	WORD $0x6eb98421 // sub v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6eb88484 // sub v4.4S, v4.4S, v24.4S
+	WORD $0x6eb984a5 // sub v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6eb88508 // sub v8.4S, v8.4S, v24.4S
+	WORD $0x6eb98529 // sub v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eb8858c // sub v12.4S, v12.4S, v24.4S
+	WORD $0x6eb985ad // sub v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from54_4:
+	CMP $55, R9
+	BHS from55_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6ea08600 // sub v0.4S, v16.4S, v0.4S
+	WORD $0x6ea18621 // sub v1.4S, v17.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6ea48604 // sub v4.4S, v16.4S, v4.4S
+	WORD $0x6ea58625 // sub v5.4S, v17.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x6ea88608 // sub v8.4S, v16.4S, v8.4S
+	WORD $0x6ea98629 // sub v9.4S, v17.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x6eac860c // sub v12.4S, v16.4S, v12.4S
+	WORD $0x6ead862d // sub v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from55_4:
+	CMP $56, R9
+	BHS from56_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb89c00 // mul v0.4S, v0.4S, v24.4S
+	WORD $0x4eb99c21 // mul v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb89c84 // mul v4.4S, v4.4S, v24.4S
+	WORD $0x4eb99ca5 // mul v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb89d08 // mul v8.4S, v8.4S, v24.4S
+	WORD $0x4eb99d29 // mul v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb89d8c // mul v12.4S, v12.4S, v24.4S
+	WORD $0x4eb99dad // mul v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from56_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb86400 // smax v0.4S, v0.4S, v24.4S
+	WORD $0x4eb96421 // smax v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb86484 // smax v4.4S, v4.4S, v24.4S
+	WORD $0x4eb964a5 // smax v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb86508 // smax v8.4S, v8.4S, v24.4S
+	WORD $0x4eb96529 // smax v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb8658c // smax v12.4S, v12.4S, v24.4S
+	WORD $0x4eb965ad // smax v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from57_4:
+	CMP $65, R9
+	BHS from65_4
+	CMP $61, R9
+	BHS from61_4
+	CMP $59, R9
+	BHS from59_4
+	CMP $58, R9
+	BHS from58_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb86c00 // smin v0.4S, v0.4S, v24.4S
+	WORD $0x4eb96c21 // smin v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb86c84 // smin v4.4S, v4.4S, v24.4S
+	WORD $0x4eb96ca5 // smin v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb86d08 // smin v8.4S, v8.4S, v24.4S
+	WORD $0x4eb96d29 // smin v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb86d8c // smin v12.4S, v12.4S, v24.4S
+	WORD $0x4eb96dad // smin v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from58_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e391c21 // and v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e381c84 // and v4.4S, v4.4S, v24.4S
+	WORD $0x4e391ca5 // and v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e381d08 // and v8.4S, v8.4S, v24.4S
+	WORD $0x4e391d29 // and v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e381d8c // and v12.4S, v12.4S, v24.4S
+	WORD $0x4e391dad // and v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from59_4:
+	CMP $60, R9
+	BHS from60_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb81c00 // orr v0.4S, v0.4S, v24.4S
+	WORD $0x4eb91c21 // orr v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4eb81c84 // orr v4.4S, v4.4S, v24.4S
+	WORD $0x4eb91ca5 // orr v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4eb81d08 // orr v8.4S, v8.4S, v24.4S
+	WORD $0x4eb91d29 // orr v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4eb81d8c // orr v12.4S, v12.4S, v24.4S
+	WORD $0x4eb91dad // orr v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from60_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e391c21 // eor v1.4S, v1.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e391ca5 // eor v5.4S, v5.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e381d08 // eor v8.4S, v8.4S, v24.4S
+	WORD $0x6e391d29 // eor v9.4S, v9.4S, v25.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e381d8c // eor v12.4S, v12.4S, v24.4S
+	WORD $0x6e391dad // eor v13.4S, v13.4S, v25.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from61_4:
+	CMP $63, R9
+	BHS from63_4
+	CMP $62, R9
+	BHS from62_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea08600 // sub v0.4S, v16.4S, v0.4S
+	WORD $0x6ea18621 // sub v1.4S, v17.4S, v1.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea48604 // sub v4.4S, v16.4S, v4.4S
+	WORD $0x6ea58625 // sub v5.4S, v17.4S, v5.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea88608 // sub v8.4S, v16.4S, v8.4S
+	WORD $0x6ea98629 // sub v9.4S, v17.4S, v9.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eac860c // sub v12.4S, v16.4S, v12.4S
+	WORD $0x6ead862d // sub v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from62_4:
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea08610 // sub v16.4S, v16.4S, v0.4S
+	WORD $0x6ea18631 // sub v17.4S, v17.4S, v1.4S
+	WORD $0x4eb06400 // smax v0.4S, v0.4S, v16.4S
+	WORD $0x4eb16421 // smax v1.4S, v1.4S, v17.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea48610 // sub v16.4S, v16.4S, v4.4S
+	WORD $0x6ea58631 // sub v17.4S, v17.4S, v5.4S
+	WORD $0x4eb06484 // smax v4.4S, v4.4S, v16.4S
+	WORD $0x4eb164a5 // smax v5.4S, v5.4S, v17.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ea88610 // sub v16.4S, v16.4S, v8.4S
+	WORD $0x6ea98631 // sub v17.4S, v17.4S, v9.4S
+	WORD $0x4eb06508 // smax v8.4S, v8.4S, v16.4S
+	WORD $0x4eb16529 // smax v9.4S, v9.4S, v17.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6eac8610 // sub v16.4S, v16.4S, v12.4S
+	WORD $0x6ead8631 // sub v17.4S, v17.4S, v13.4S
+	WORD $0x4eb0658c // smax v12.4S, v12.4S, v16.4S
+	WORD $0x4eb165ad // smax v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from63_4:
+	CMP $64, R9
+	BHS from64_4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
+	WORD $0x4e21d8a5 // scvtf v5.4S, v5.4S
+	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
+	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
+	WORD $0x4e21d98c // scvtf v12.4S, v12.4S
+	WORD $0x4e21d9ad // scvtf v13.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from64_4:
+	WORD $0x4ea1b810 // fcvtzs v16.4S, v0.4S
+	WORD $0x4ea1b831 // fcvtzs v17.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb8e412 // fcmgt v18.4S, v0.4S, v24.4S
+	WORD $0x6eb8e433 // fcmgt v19.4S, v1.4S, v24.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V16.B16
+	VBIT V19.B16, V24.B16, V17.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V16.B16
+	VBIT V1.B16, V24.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	WORD $0x4ea1b890 // fcvtzs v16.4S, v4.4S
+	WORD $0x4ea1b8b1 // fcvtzs v17.4S, v5.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb8e492 // fcmgt v18.4S, v4.4S, v24.4S
+	WORD $0x6eb8e4b3 // fcmgt v19.4S, v5.4S, v24.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V16.B16
+	VBIT V19.B16, V24.B16, V17.B16
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V4.B16, V24.B16, V16.B16
+	VBIT V5.B16, V24.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	WORD $0x4ea1b910 // fcvtzs v16.4S, v8.4S
+	WORD $0x4ea1b931 // fcvtzs v17.4S, v9.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb8e512 // fcmgt v18.4S, v8.4S, v24.4S
+	WORD $0x6eb8e533 // fcmgt v19.4S, v9.4S, v24.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V16.B16
+	VBIT V19.B16, V24.B16, V17.B16
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e508 // fcmeq v8.4S, v8.4S, v8.4S
+	WORD $0x4e281fff // and v31.4S, v31.4S, v8.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e529 // fcmeq v9.4S, v9.4S, v9.4S
+	WORD $0x4e291fff // and v31.4S, v31.4S, v9.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V8.B16, V24.B16, V16.B16
+	VBIT V9.B16, V24.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	WORD $0x4ea1b990 // fcvtzs v16.4S, v12.4S
+	WORD $0x4ea1b9b1 // fcvtzs v17.4S, v13.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb8e592 // fcmgt v18.4S, v12.4S, v24.4S
+	WORD $0x6eb8e5b3 // fcmgt v19.4S, v13.4S, v24.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V18.B16, V24.B16, V16.B16
+	VBIT V19.B16, V24.B16, V17.B16
+	WORD $0x4e2ce59f // fcmeq v31.4S, v12.4S, v12.4S
+	WORD $0x4e2ce58c // fcmeq v12.4S, v12.4S, v12.4S
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e2de5bf // fcmeq v31.4S, v13.4S, v13.4S
+	WORD $0x4e2de5ad // fcmeq v13.4S, v13.4S, v13.4S
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V12.B16, V24.B16, V16.B16
+	VBIT V13.B16, V24.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from65_4:
+	CMP $69, R9
+	BHS from69_4
+	CMP $67, R9
+	BHS from67_4
+	CMP $66, R9
+	BHS from66_4
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V4.S4
+	VUSHLL2 $0, V31.H8, V5.S4
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V12.S4
+	VUSHLL2 $0, V31.H8, V13.S4
+	SUBS $1, R8
+	BNE next4
+	B done4
+from66_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6eb08c10 // cmeq v16.4S, v0.4S, v16.4S
+	WORD $0x6eb18c31 // cmeq v17.4S, v1.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6eb08c90 // cmeq v16.4S, v4.4S, v16.4S
+	WORD $0x6eb18cb1 // cmeq v17.4S, v5.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x6eb08d10 // cmeq v16.4S, v8.4S, v16.4S
+	WORD $0x6eb18d31 // cmeq v17.4S, v9.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x6eb08d90 // cmeq v16.4S, v12.4S, v16.4S
+	WORD $0x6eb18db1 // cmeq v17.4S, v13.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from67_4:
+	CMP $68, R9
+	BHS from68_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6eb08c10 // cmeq v16.4S, v0.4S, v16.4S
+	WORD $0x6eb18c31 // cmeq v17.4S, v1.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6eb08c90 // cmeq v16.4S, v4.4S, v16.4S
+	WORD $0x6eb18cb1 // cmeq v17.4S, v5.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x6eb08d10 // cmeq v16.4S, v8.4S, v16.4S
+	WORD $0x6eb18d31 // cmeq v17.4S, v9.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x6eb08d90 // cmeq v16.4S, v12.4S, v16.4S
+	WORD $0x6eb18db1 // cmeq v17.4S, v13.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from68_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4ea03610 // cmgt v16.4S, v16.4S, v0.4S
+	WORD $0x4ea13631 // cmgt v17.4S, v17.4S, v1.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4ea43610 // cmgt v16.4S, v16.4S, v4.4S
+	WORD $0x4ea53631 // cmgt v17.4S, v17.4S, v5.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4ea83610 // cmgt v16.4S, v16.4S, v8.4S
+	WORD $0x4ea93631 // cmgt v17.4S, v17.4S, v9.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eac3610 // cmgt v16.4S, v16.4S, v12.4S
+	WORD $0x4ead3631 // cmgt v17.4S, v17.4S, v13.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from69_4:
+	CMP $71, R9
+	BHS from71_4
+	CMP $70, R9
+	BHS from70_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4eb03410 // cmgt v16.4S, v0.4S, v16.4S
+	WORD $0x4eb13431 // cmgt v17.4S, v1.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4eb03490 // cmgt v16.4S, v4.4S, v16.4S
+	WORD $0x4eb134b1 // cmgt v17.4S, v5.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4eb03510 // cmgt v16.4S, v8.4S, v16.4S
+	WORD $0x4eb13531 // cmgt v17.4S, v9.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eb03590 // cmgt v16.4S, v12.4S, v16.4S
+	WORD $0x4eb135b1 // cmgt v17.4S, v13.4S, v17.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from70_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4eb03410 // cmgt v16.4S, v0.4S, v16.4S
+	WORD $0x4eb13431 // cmgt v17.4S, v1.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4eb03490 // cmgt v16.4S, v4.4S, v16.4S
+	WORD $0x4eb134b1 // cmgt v17.4S, v5.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4eb03510 // cmgt v16.4S, v8.4S, v16.4S
+	WORD $0x4eb13531 // cmgt v17.4S, v9.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eb03590 // cmgt v16.4S, v12.4S, v16.4S
+	WORD $0x4eb135b1 // cmgt v17.4S, v13.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from71_4:
+	CMP $72, R9
+	BHS from72_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4ea03610 // cmgt v16.4S, v16.4S, v0.4S
+	WORD $0x4ea13631 // cmgt v17.4S, v17.4S, v1.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4ea43610 // cmgt v16.4S, v16.4S, v4.4S
+	WORD $0x4ea53631 // cmgt v17.4S, v17.4S, v5.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4ea83610 // cmgt v16.4S, v16.4S, v8.4S
+	WORD $0x4ea93631 // cmgt v17.4S, v17.4S, v9.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eac3610 // cmgt v16.4S, v16.4S, v12.4S
+	WORD $0x4ead3631 // cmgt v17.4S, v17.4S, v13.4S
+	WORD $0x6e205a10 // not v16.16b, v16.16b
+	WORD $0x6e205a31 // not v17.16b, v17.16b
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from72_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6ea28c02 // cmeq v2.4S, v0.4S, v2.4S
+	WORD $0x6ea38c23 // cmeq v3.4S, v1.4S, v3.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x6ea68c86 // cmeq v6.4S, v4.4S, v6.4S
+	WORD $0x6ea78ca7 // cmeq v7.4S, v5.4S, v7.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x6eaa8d0a // cmeq v10.4S, v8.4S, v10.4S
+	WORD $0x6eab8d2b // cmeq v11.4S, v9.4S, v11.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x6eae8d8e // cmeq v14.4S, v12.4S, v14.4S
+	WORD $0x6eaf8daf // cmeq v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from73_4:
+	CMP $88, R9
+	BHS from88_4
+	CMP $84, R9
+	BHS from84_4
+	CMP $79, R9
+	BHS from79_4
+	CMP $77, R9
+	BHS from77_4
+	CMP $75, R9
+	BHS from75_4
+	CMP $74, R9
+	BHS from74_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6ea28c02 // cmeq v2.4S, v0.4S, v2.4S
+	WORD $0x6ea38c23 // cmeq v3.4S, v1.4S, v3.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x6ea68c86 // cmeq v6.4S, v4.4S, v6.4S
+	WORD $0x6ea78ca7 // cmeq v7.4S, v5.4S, v7.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x6eaa8d0a // cmeq v10.4S, v8.4S, v10.4S
+	WORD $0x6eab8d2b // cmeq v11.4S, v9.4S, v11.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x6eae8d8e // cmeq v14.4S, v12.4S, v14.4S
+	WORD $0x6eaf8daf // cmeq v15.4S, v13.4S, v15.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from74_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea03442 // cmgt v2.4S, v2.4S, v0.4S
+	WORD $0x4ea13463 // cmgt v3.4S, v3.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4ea434c6 // cmgt v6.4S, v6.4S, v4.4S
+	WORD $0x4ea534e7 // cmgt v7.4S, v7.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4ea8354a // cmgt v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9356b // cmgt v11.4S, v11.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x4eac35ce // cmgt v14.4S, v14.4S, v12.4S
+	WORD $0x4ead35ef // cmgt v15.4S, v15.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from75_4:
+	CMP $76, R9
+	BHS from76_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea23402 // cmgt v2.4S, v0.4S, v2.4S
+	WORD $0x4ea33423 // cmgt v3.4S, v1.4S, v3.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4ea63486 // cmgt v6.4S, v4.4S, v6.4S
+	WORD $0x4ea734a7 // cmgt v7.4S, v5.4S, v7.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4eaa350a // cmgt v10.4S, v8.4S, v10.4S
+	WORD $0x4eab352b // cmgt v11.4S, v9.4S, v11.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x4eae358e // cmgt v14.4S, v12.4S, v14.4S
+	WORD $0x4eaf35af // cmgt v15.4S, v13.4S, v15.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from76_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea23402 // cmgt v2.4S, v0.4S, v2.4S
+	WORD $0x4ea33423 // cmgt v3.4S, v1.4S, v3.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4ea63486 // cmgt v6.4S, v4.4S, v6.4S
+	WORD $0x4ea734a7 // cmgt v7.4S, v5.4S, v7.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4eaa350a // cmgt v10.4S, v8.4S, v10.4S
+	WORD $0x4eab352b // cmgt v11.4S, v9.4S, v11.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x4eae358e // cmgt v14.4S, v12.4S, v14.4S
+	WORD $0x4eaf35af // cmgt v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from77_4:
+	CMP $78, R9
+	BHS from78_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea03442 // cmgt v2.4S, v2.4S, v0.4S
+	WORD $0x4ea13463 // cmgt v3.4S, v3.4S, v1.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4ea434c6 // cmgt v6.4S, v6.4S, v4.4S
+	WORD $0x4ea534e7 // cmgt v7.4S, v7.4S, v5.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4ea8354a // cmgt v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9356b // cmgt v11.4S, v11.4S, v9.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F14, F15)
+	WORD $0x4eac35ce // cmgt v14.4S, v14.4S, v12.4S
+	WORD $0x4ead35ef // cmgt v15.4S, v15.4S, v13.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from78_4:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V31.H8, V3.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3442 // cmgt v2.4S, v2.4S, v31.4S
+	WORD $0x4ebf3463 // cmgt v3.4S, v3.4S, v31.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V6.S4
+	VUSHLL2 $0, V31.H8, V7.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf34c6 // cmgt v6.4S, v6.4S, v31.4S
+	WORD $0x4ebf34e7 // cmgt v7.4S, v7.4S, v31.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V10.S4
+	VUSHLL2 $0, V31.H8, V11.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf354a // cmgt v10.4S, v10.4S, v31.4S
+	WORD $0x4ebf356b // cmgt v11.4S, v11.4S, v31.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V14.S4
+	VUSHLL2 $0, V31.H8, V15.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf35ce // cmgt v14.4S, v14.4S, v31.4S
+	WORD $0x4ebf35ef // cmgt v15.4S, v15.4S, v31.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from79_4:
+	CMP $83, R9
+	BHS from83_4
+	CMP $81, R9
+	BHS from81_4
+	CMP $80, R9
+	BHS from80_4
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4e301c42 // and v2.4S, v2.4S, v16.4S
+	WORD $0x4e311c63 // and v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4e301cc6 // and v6.4S, v6.4S, v16.4S
+	WORD $0x4e311ce7 // and v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4e301d4a // and v10.4S, v10.4S, v16.4S
+	WORD $0x4e311d6b // and v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4e301dce // and v14.4S, v14.4S, v16.4S
+	WORD $0x4e311def // and v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from80_4:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4eb01c42 // orr v2.4S, v2.4S, v16.4S
+	WORD $0x4eb11c63 // orr v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4eb01cc6 // orr v6.4S, v6.4S, v16.4S
+	WORD $0x4eb11ce7 // orr v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4eb01d4a // orr v10.4S, v10.4S, v16.4S
+	WORD $0x4eb11d6b // orr v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x4eb01dce // orr v14.4S, v14.4S, v16.4S
+	WORD $0x4eb11def // orr v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from81_4:
+	CMP $82, R9
+	BHS from82_4
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301c42 // eor v2.4S, v2.4S, v16.4S
+	WORD $0x6e311c63 // eor v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301cc6 // eor v6.4S, v6.4S, v16.4S
+	WORD $0x6e311ce7 // eor v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301d4a // eor v10.4S, v10.4S, v16.4S
+	WORD $0x6e311d6b // eor v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301dce // eor v14.4S, v14.4S, v16.4S
+	WORD $0x6e311def // eor v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from82_4:
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c42 // eor v2.4S, v2.4S, v24.4S
+	WORD $0x6e381c63 // eor v3.4S, v3.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381cc6 // eor v6.4S, v6.4S, v24.4S
+	WORD $0x6e381ce7 // eor v7.4S, v7.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d4a // eor v10.4S, v10.4S, v24.4S
+	WORD $0x6e381d6b // eor v11.4S, v11.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381dce // eor v14.4S, v14.4S, v24.4S
+	WORD $0x6e381def // eor v15.4S, v15.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from83_4:
+	WORD $0x0e61285f // xtn v31.4h, v2.4s
+	WORD $0x4e61287f // xtn2 v31.8h, v3.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVD F31, 0(R19)
+	WORD $0x0e6128df // xtn v31.4h, v6.4s
+	WORD $0x4e6128ff // xtn2 v31.8h, v7.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVD F31, 8(R19)
+	WORD $0x0e61295f // xtn v31.4h, v10.4s
+	WORD $0x4e61297f // xtn2 v31.8h, v11.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVD F31, 16(R19)
+	WORD $0x0e6129df // xtn v31.4h, v14.4s
+	WORD $0x4e6129ff // xtn2 v31.8h, v15.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from84_4:
+	CMP $86, R9
+	BHS from86_4
+	CMP $85, R9
+	BHS from85_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4e2ee402 // fcmeq v2.4S, v0.4S, v14.4S
+	WORD $0x4e2fe423 // fcmeq v3.4S, v1.4S, v15.4S
+	WORD $0x4e2ee486 // fcmeq v6.4S, v4.4S, v14.4S
+	WORD $0x4e2fe4a7 // fcmeq v7.4S, v5.4S, v15.4S
+	WORD $0x4e2ee50a // fcmeq v10.4S, v8.4S, v14.4S
+	WORD $0x4e2fe52b // fcmeq v11.4S, v9.4S, v15.4S
+	WORD $0x4e2ee58e // fcmeq v14.4S, v12.4S, v14.4S
+	WORD $0x4e2fe5af // fcmeq v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from85_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4e2ee41f // fcmeq v31.4S, v0.4S, v14.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e2fe43f // fcmeq v31.4S, v1.4S, v15.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	WORD $0x4e2ee49f // fcmeq v31.4S, v4.4S, v14.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e2fe4bf // fcmeq v31.4S, v5.4S, v15.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	WORD $0x4e2ee51f // fcmeq v31.4S, v8.4S, v14.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e2fe53f // fcmeq v31.4S, v9.4S, v15.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	WORD $0x4e2ee59f // fcmeq v31.4S, v12.4S, v14.4S
+	WORD $0x6e205bee // not v14.16b, v31.16b
+	WORD $0x4e2fe5bf // fcmeq v31.4S, v13.4S, v15.4S
+	WORD $0x6e205bef // not v15.16b, v31.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from86_4:
+	CMP $87, R9
+	BHS from87_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6ea0e5c2 // fcmgt v2.4S, v14.4S, v0.4S
+	WORD $0x6ea1e5e3 // fcmgt v3.4S, v15.4S, v1.4S
+	WORD $0x6ea4e5c6 // fcmgt v6.4S, v14.4S, v4.4S
+	WORD $0x6ea5e5e7 // fcmgt v7.4S, v15.4S, v5.4S
+	WORD $0x6ea8e5ca // fcmgt v10.4S, v14.4S, v8.4S
+	WORD $0x6ea9e5eb // fcmgt v11.4S, v15.4S, v9.4S
+	WORD $0x6eace5ce // fcmgt v14.4S, v14.4S, v12.4S
+	WORD $0x6eade5ef // fcmgt v15.4S, v15.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from87_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6e20e5c2 // fcmge v2.4S, v14.4S, v0.4S
+	WORD $0x6e21e5e3 // fcmge v3.4S, v15.4S, v1.4S
+	WORD $0x6e24e5c6 // fcmge v6.4S, v14.4S, v4.4S
+	WORD $0x6e25e5e7 // fcmge v7.4S, v15.4S, v5.4S
+	WORD $0x6e28e5ca // fcmge v10.4S, v14.4S, v8.4S
+	WORD $0x6e29e5eb // fcmge v11.4S, v15.4S, v9.4S
+	WORD $0x6e2ce5ce // fcmge v14.4S, v14.4S, v12.4S
+	WORD $0x6e2de5ef // fcmge v15.4S, v15.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from88_4:
+	CMP $96, R9
+	BHS from96_4
+	CMP $90, R9
+	BHS from90_4
+	CMP $89, R9
+	BHS from89_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6eaee402 // fcmgt v2.4S, v0.4S, v14.4S
+	WORD $0x6eafe423 // fcmgt v3.4S, v1.4S, v15.4S
+	WORD $0x6eaee486 // fcmgt v6.4S, v4.4S, v14.4S
+	WORD $0x6eafe4a7 // fcmgt v7.4S, v5.4S, v15.4S
+	WORD $0x6eaee50a // fcmgt v10.4S, v8.4S, v14.4S
+	WORD $0x6eafe52b // fcmgt v11.4S, v9.4S, v15.4S
+	WORD $0x6eaee58e // fcmgt v14.4S, v12.4S, v14.4S
+	WORD $0x6eafe5af // fcmgt v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from89_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6e2ee402 // fcmge v2.4S, v0.4S, v14.4S
+	WORD $0x6e2fe423 // fcmge v3.4S, v1.4S, v15.4S
+	WORD $0x6e2ee486 // fcmge v6.4S, v4.4S, v14.4S
+	WORD $0x6e2fe4a7 // fcmge v7.4S, v5.4S, v15.4S
+	WORD $0x6e2ee50a // fcmge v10.4S, v8.4S, v14.4S
+	WORD $0x6e2fe52b // fcmge v11.4S, v9.4S, v15.4S
+	WORD $0x6e2ee58e // fcmge v14.4S, v12.4S, v14.4S
+	WORD $0x6e2fe5af // fcmge v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from90_4:
+	CMP $93, R9
+	BHS from93_4
+	CMP $91, R9
+	BHS from91_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6eae8c02 // cmeq v2.4S, v0.4S, v14.4S
+	WORD $0x6eaf8c23 // cmeq v3.4S, v1.4S, v15.4S
+	WORD $0x6eae8c86 // cmeq v6.4S, v4.4S, v14.4S
+	WORD $0x6eaf8ca7 // cmeq v7.4S, v5.4S, v15.4S
+	WORD $0x6eae8d0a // cmeq v10.4S, v8.4S, v14.4S
+	WORD $0x6eaf8d2b // cmeq v11.4S, v9.4S, v15.4S
+	WORD $0x6eae8d8e // cmeq v14.4S, v12.4S, v14.4S
+	WORD $0x6eaf8daf // cmeq v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from91_4:
+	CMP $92, R9
+	BHS from92_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x6eae8c02 // cmeq v2.4S, v0.4S, v14.4S
+	WORD $0x6eaf8c23 // cmeq v3.4S, v1.4S, v15.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x6eae8c86 // cmeq v6.4S, v4.4S, v14.4S
+	WORD $0x6eaf8ca7 // cmeq v7.4S, v5.4S, v15.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	WORD $0x6eae8d0a // cmeq v10.4S, v8.4S, v14.4S
+	WORD $0x6eaf8d2b // cmeq v11.4S, v9.4S, v15.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	WORD $0x6eae8d8e // cmeq v14.4S, v12.4S, v14.4S
+	WORD $0x6eaf8daf // cmeq v15.4S, v13.4S, v15.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from92_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4ea035c2 // cmgt v2.4S, v14.4S, v0.4S
+	WORD $0x4ea135e3 // cmgt v3.4S, v15.4S, v1.4S
+	WORD $0x4ea435c6 // cmgt v6.4S, v14.4S, v4.4S
+	WORD $0x4ea535e7 // cmgt v7.4S, v15.4S, v5.4S
+	WORD $0x4ea835ca // cmgt v10.4S, v14.4S, v8.4S
+	WORD $0x4ea935eb // cmgt v11.4S, v15.4S, v9.4S
+	WORD $0x4eac35ce // cmgt v14.4S, v14.4S, v12.4S
+	WORD $0x4ead35ef // cmgt v15.4S, v15.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from93_4:
+	CMP $94, R9
+	BHS from94_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4eae3402 // cmgt v2.4S, v0.4S, v14.4S
+	WORD $0x4eaf3423 // cmgt v3.4S, v1.4S, v15.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4eae3486 // cmgt v6.4S, v4.4S, v14.4S
+	WORD $0x4eaf34a7 // cmgt v7.4S, v5.4S, v15.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	WORD $0x4eae350a // cmgt v10.4S, v8.4S, v14.4S
+	WORD $0x4eaf352b // cmgt v11.4S, v9.4S, v15.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	WORD $0x4eae358e // cmgt v14.4S, v12.4S, v14.4S
+	WORD $0x4eaf35af // cmgt v15.4S, v13.4S, v15.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from94_4:
+	CMP $95, R9
+	BHS from95_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4eae3402 // cmgt v2.4S, v0.4S, v14.4S
+	WORD $0x4eaf3423 // cmgt v3.4S, v1.4S, v15.4S
+	WORD $0x4eae3486 // cmgt v6.4S, v4.4S, v14.4S
+	WORD $0x4eaf34a7 // cmgt v7.4S, v5.4S, v15.4S
+	WORD $0x4eae350a // cmgt v10.4S, v8.4S, v14.4S
+	WORD $0x4eaf352b // cmgt v11.4S, v9.4S, v15.4S
+	WORD $0x4eae358e // cmgt v14.4S, v12.4S, v14.4S
+	WORD $0x4eaf35af // cmgt v15.4S, v13.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from95_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.S4]
+	VMOV V14.B16, V15.B16
+	WORD $0x4ea035c2 // cmgt v2.4S, v14.4S, v0.4S
+	WORD $0x4ea135e3 // cmgt v3.4S, v15.4S, v1.4S
+	WORD $0x6e205842 // not v2.16b, v2.16b
+	WORD $0x6e205863 // not v3.16b, v3.16b
+	WORD $0x4ea435c6 // cmgt v6.4S, v14.4S, v4.4S
+	WORD $0x4ea535e7 // cmgt v7.4S, v15.4S, v5.4S
+	WORD $0x6e2058c6 // not v6.16b, v6.16b
+	WORD $0x6e2058e7 // not v7.16b, v7.16b
+	WORD $0x4ea835ca // cmgt v10.4S, v14.4S, v8.4S
+	WORD $0x4ea935eb // cmgt v11.4S, v15.4S, v9.4S
+	WORD $0x6e20594a // not v10.16b, v10.16b
+	WORD $0x6e20596b // not v11.16b, v11.16b
+	WORD $0x4eac35ce // cmgt v14.4S, v14.4S, v12.4S
+	WORD $0x4ead35ef // cmgt v15.4S, v15.4S, v13.4S
+	WORD $0x6e2059ce // not v14.16b, v14.16b
+	WORD $0x6e2059ef // not v15.16b, v15.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from96_4:
+	CMP $97, R9
+	BHS from97_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V1.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V5.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from97_4:
+	CMP $98, R9
+	BHS from98_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	VBIT V2.B16, V16.B16, V0.B16
+	VBIT V3.B16, V17.B16, V1.B16
+	VBIT V6.B16, V16.B16, V4.B16
+	VBIT V7.B16, V17.B16, V5.B16
+	VBIT V10.B16, V16.B16, V8.B16
+	VBIT V11.B16, V17.B16, V9.B16
+	VBIT V14.B16, V16.B16, V12.B16
+	VBIT V15.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from98_4:
+	CMP $101, R9
+	BHS from101_4
+	CMP $99, R9
+	BHS from99_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4eb08400 // add v0.4S, v0.4S, v16.4S
+	WORD $0x4eb18421 // add v1.4S, v1.4S, v17.4S
+	WORD $0x4eb08484 // add v4.4S, v4.4S, v16.4S
+	WORD $0x4eb184a5 // add v5.4S, v5.4S, v17.4S
+	WORD $0x4eb08508 // add v8.4S, v8.4S, v16.4S
+	WORD $0x4eb18529 // add v9.4S, v9.4S, v17.4S
+	WORD $0x4eb0858c // add v12.4S, v12.4S, v16.4S
+	WORD $0x4eb185ad // add v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from99_4:
+	CMP $100, R9
+	BHS from100_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4eb09c00 // mul v0.4S, v0.4S, v16.4S
+	WORD $0x4eb19c21 // mul v1.4S, v1.4S, v17.4S
+	WORD $0x4eb09c84 // mul v4.4S, v4.4S, v16.4S
+	WORD $0x4eb19ca5 // mul v5.4S, v5.4S, v17.4S
+	WORD $0x4eb09d08 // mul v8.4S, v8.4S, v16.4S
+	WORD $0x4eb19d29 // mul v9.4S, v9.4S, v17.4S
+	WORD $0x4eb09d8c // mul v12.4S, v12.4S, v16.4S
+	WORD $0x4eb19dad // mul v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from100_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4eb06400 // smax v0.4S, v0.4S, v16.4S
+	WORD $0x4eb16421 // smax v1.4S, v1.4S, v17.4S
+	WORD $0x4eb06484 // smax v4.4S, v4.4S, v16.4S
+	WORD $0x4eb164a5 // smax v5.4S, v5.4S, v17.4S
+	WORD $0x4eb06508 // smax v8.4S, v8.4S, v16.4S
+	WORD $0x4eb16529 // smax v9.4S, v9.4S, v17.4S
+	WORD $0x4eb0658c // smax v12.4S, v12.4S, v16.4S
+	WORD $0x4eb165ad // smax v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from101_4:
+	CMP $103, R9
+	BHS from103_4
+	CMP $102, R9
+	BHS from102_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x4eb06c00 // smin v0.4S, v0.4S, v16.4S
+	WORD $0x4eb16c21 // smin v1.4S, v1.4S, v17.4S
+	WORD $0x4eb06c84 // smin v4.4S, v4.4S, v16.4S
+	WORD $0x4eb16ca5 // smin v5.4S, v5.4S, v17.4S
+	WORD $0x4eb06d08 // smin v8.4S, v8.4S, v16.4S
+	WORD $0x4eb16d29 // smin v9.4S, v9.4S, v17.4S
+	WORD $0x4eb06d8c // smin v12.4S, v12.4S, v16.4S
+	WORD $0x4eb16dad // smin v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from102_4:
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c10 // and v16.4S, v0.4S, v24.4S
+	WORD $0x4e381c31 // and v17.4S, v1.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb0e710 // fcmgt v16.4S, v24.4S, v16.4S
+	WORD $0x6eb1e711 // fcmgt v17.4S, v24.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c90 // and v16.4S, v4.4S, v24.4S
+	WORD $0x4e381cb1 // and v17.4S, v5.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb0e710 // fcmgt v16.4S, v24.4S, v16.4S
+	WORD $0x6eb1e711 // fcmgt v17.4S, v24.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 8(R19)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d10 // and v16.4S, v8.4S, v24.4S
+	WORD $0x4e381d31 // and v17.4S, v9.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb0e710 // fcmgt v16.4S, v24.4S, v16.4S
+	WORD $0x6eb1e711 // fcmgt v17.4S, v24.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 16(R19)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d90 // and v16.4S, v12.4S, v24.4S
+	WORD $0x4e381db1 // and v17.4S, v13.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb0e710 // fcmgt v16.4S, v24.4S, v16.4S
+	WORD $0x6eb1e711 // fcmgt v17.4S, v24.4S, v17.4S
+	WORD $0x0e612a1f // xtn v31.4h, v16.4s
+	WORD $0x4e612a3f // xtn2 v31.8h, v17.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 24(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from103_4:
+	CMP $104, R9
+	BHS from104_4
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c02 // and v2.4S, v0.4S, v24.4S
+	WORD $0x4e381c23 // and v3.4S, v1.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ea2e702 // fcmgt v2.4S, v24.4S, v2.4S
+	WORD $0x6ea3e703 // fcmgt v3.4S, v24.4S, v3.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c86 // and v6.4S, v4.4S, v24.4S
+	WORD $0x4e381ca7 // and v7.4S, v5.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ea6e706 // fcmgt v6.4S, v24.4S, v6.4S
+	WORD $0x6ea7e707 // fcmgt v7.4S, v24.4S, v7.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d0a // and v10.4S, v8.4S, v24.4S
+	WORD $0x4e381d2b // and v11.4S, v9.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eaae70a // fcmgt v10.4S, v24.4S, v10.4S
+	WORD $0x6eabe70b // fcmgt v11.4S, v24.4S, v11.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8e // and v14.4S, v12.4S, v24.4S
+	WORD $0x4e381daf // and v15.4S, v13.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eaee70e // fcmgt v14.4S, v24.4S, v14.4S
+	WORD $0x6eafe70f // fcmgt v15.4S, v24.4S, v15.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from104_4:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301c42 // eor v2.4S, v2.4S, v16.4S
+	WORD $0x6e311c63 // eor v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301cc6 // eor v6.4S, v6.4S, v16.4S
+	WORD $0x6e311ce7 // eor v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 16(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301d4a // eor v10.4S, v10.4S, v16.4S
+	WORD $0x6e311d6b // eor v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVD 24(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V31.H8, V17.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3610 // cmgt v16.4S, v16.4S, v31.4S
+	WORD $0x4ebf3631 // cmgt v17.4S, v17.4S, v31.4S
+	WORD $0x6e301dce // eor v14.4S, v14.4S, v16.4S
+	WORD $0x6e311def // eor v15.4S, v15.4S, v17.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c42 // eor v2.4S, v2.4S, v24.4S
+	WORD $0x6e381c63 // eor v3.4S, v3.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381cc6 // eor v6.4S, v6.4S, v24.4S
+	WORD $0x6e381ce7 // eor v7.4S, v7.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d4a // eor v10.4S, v10.4S, v24.4S
+	WORD $0x6e381d6b // eor v11.4S, v11.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381dce // eor v14.4S, v14.4S, v24.4S
+	WORD $0x6e381def // eor v15.4S, v15.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+done4:
+	ADD $128, R5
+	ADD $32, R6
+	SUBS $32, R2
+	B top4
+bottom4:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+top1:
+	CMP $8, R2
+	BLO bottom1
+	MOVD R0, R7
+	MOVD R1, R8
+next1:
+	MOVD 0(R7), R9
+	MOVD 8(R7), R3
+	MOVD 16(R7), R4
+	ADD $24, R7
+	CMP $40, R9
+	BHS from40_1
+	CMP $9, R9
+	BHS from9_1
+	CMP $4, R9
+	BHS from4_1
+	CMP $2, R9
+	BHS from2_1
+	CMP $1, R9
+	BHS from1_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from1_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from2_1:
+	CMP $3, R9
+	BHS from3_1
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from3_1:
+	ADD R5<<0, R3, R19
+	FSTPQ (F0, F1), 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from4_1:
+	CMP $7, R9
+	BHS from7_1
+	CMP $5, R9
+	BHS from5_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38d400 // fadd v0.4S, v0.4S, v24.4S
+	WORD $0x4e39d421 // fadd v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from5_1:
+	CMP $6, R9
+	BHS from6_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb8d400 // fsub v0.4S, v0.4S, v24.4S
+	WORD $0x4eb9d421 // fsub v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from6_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea0d500 // fsub v0.4S, v8.4S, v0.4S
+	WORD $0x4ea1d521 // fsub v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from7_1:
+	CMP $8, R9
+	BHS from8_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38dc00 // fmul v0.4S, v0.4S, v24.4S
+	WORD $0x6e39dc21 // fmul v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from8_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38fc00 // fdiv v0.4S, v0.4S, v24.4S
+	WORD $0x6e39fc21 // fdiv v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from9_1:
+	CMP $19, R9
+	BHS from19_1
+	CMP $16, R9
+	BHS from16_1
+	CMP $14, R9
+	BHS from14_1
+	CMP $11, R9
+	BHS from11_1
+	CMP $10, R9
+	BHS from10_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6e20fd00 // fdiv v0.4S, v8.4S, v0.4S
+	WORD $0x6e21fd21 // fdiv v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from10_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e40c // fcmeq v12.4S, v0.4S, v0.4S
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e42d // fcmeq v13.4S, v1.4S, v1.4S
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from11_1:
+	CMP $12, R9
+	BHS from12_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e50c // fcmeq v12.4S, v8.4S, v8.4S
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e52d // fcmeq v13.4S, v9.4S, v9.4S
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V12.B16, V8.B16, V0.B16
+	VBIT V13.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from12_1:
+	CMP $13, R9
+	BHS from13_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e40c // fcmeq v12.4S, v0.4S, v0.4S
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e42d // fcmeq v13.4S, v1.4S, v1.4S
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from13_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28e51f // fcmeq v31.4S, v8.4S, v8.4S
+	WORD $0x4e28e50c // fcmeq v12.4S, v8.4S, v8.4S
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e29e53f // fcmeq v31.4S, v9.4S, v9.4S
+	WORD $0x4e29e52d // fcmeq v13.4S, v9.4S, v9.4S
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V12.B16, V8.B16, V0.B16
+	VBIT V13.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from14_1:
+	CMP $15, R9
+	BHS from15_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from15_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from16_1:
+	CMP $17, R9
+	BHS from17_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e28dc00 // fmul v0.4S, v0.4S, v8.4S
+	WORD $0x6e29dc21 // fmul v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from17_1:
+	CMP $18, R9
+	BHS from18_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from18_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from19_1:
+	CMP $30, R9
+	BHS from30_1
+	CMP $21, R9
+	BHS from21_1
+	CMP $20, R9
+	BHS from20_1
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e381c21 // eor v1.4S, v1.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from20_1:
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from21_1:
+	CMP $25, R9
+	BHS from25_1
+	CMP $23, R9
+	BHS from23_1
+	CMP $22, R9
+	BHS from22_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from22_1:
+	WORD $0x6ea1f800 // fsqrt v0.4S, v0.4S
+	WORD $0x6ea1f821 // fsqrt v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from23_1:
+	CMP $24, R9
+	BHS from24_1
+	WORD $0x4e219800 // frintm v0.4S, v0.4S
+	WORD $0x4e219821 // frintm v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from24_1:
+	WORD $0x4ea18800 // frintp v0.4S, v0.4S
+	WORD $0x4ea18821 // frintp v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from25_1:
+	CMP $27, R9
+	BHS from27_1
+	CMP $26, R9
+	BHS from26_1
+	WORD $0x4e218800 // frintn v0.4S, v0.4S
+	WORD $0x4e218821 // frintn v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from26_1:
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea8e40c // fcmgt v12.4S, v0.4S, v8.4S
+	WORD $0x6ea9e42d // fcmgt v13.4S, v1.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dc02 // fmul v2.4S, v0.4S, v24.4S
+	WORD $0x6e38dc23 // fmul v3.4S, v1.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V12.B16, V24.B16, V2.B16
+	VBIT V13.B16, V24.B16, V3.B16
+	WORD $0x6ea0e500 // fcmgt v0.4S, v8.4S, v0.4S
+	WORD $0x6ea1e521 // fcmgt v1.4S, v9.4S, v1.4S
+	VMOV V2.B16, V8.B16
+	VMOV V3.B16, V9.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V8.B16
+	VBIT V1.B16, V24.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from27_1:
+	CMP $28, R9
+	BHS from28_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x6ea8e588 // fcmgt v8.4S, v12.4S, v8.4S
+	WORD $0x6ea9e5a9 // fcmgt v9.4S, v13.4S, v9.4S
+	WORD $0x4e201d00 // and v0.4S, v8.4S, v0.4S
+	WORD $0x4e211d21 // and v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from28_1:
+	CMP $29, R9
+	BHS from29_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea8e400 // fcmgt v0.4S, v0.4S, v8.4S
+	WORD $0x6ea9e421 // fcmgt v1.4S, v1.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e291c21 // and v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from29_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e408 // fcmeq v8.4S, v0.4S, v24.4S
+	WORD $0x4e39e429 // fcmeq v9.4S, v1.4S, v25.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from30_1:
+	CMP $36, R9
+	BHS from36_1
+	CMP $34, R9
+	BHS from34_1
+	CMP $32, R9
+	BHS from32_1
+	CMP $31, R9
+	BHS from31_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e41f // fcmeq v31.4S, v0.4S, v24.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e39e43f // fcmeq v31.4S, v1.4S, v25.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from31_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ea0e708 // fcmgt v8.4S, v24.4S, v0.4S
+	WORD $0x6ea1e729 // fcmgt v9.4S, v25.4S, v1.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from32_1:
+	CMP $33, R9
+	BHS from33_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e20e708 // fcmge v8.4S, v24.4S, v0.4S
+	WORD $0x6e21e729 // fcmge v9.4S, v25.4S, v1.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from33_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e408 // fcmgt v8.4S, v0.4S, v24.4S
+	WORD $0x6eb9e429 // fcmgt v9.4S, v1.4S, v25.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from34_1:
+	CMP $35, R9
+	BHS from35_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38e408 // fcmge v8.4S, v0.4S, v24.4S
+	WORD $0x6e39e429 // fcmge v9.4S, v1.4S, v25.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from35_1:
+	ADD R6<<0, R4, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	VBIT V8.B16, V0.B16, V12.B16
+	VBIT V9.B16, V1.B16, V13.B16
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from36_1:
+	CMP $38, R9
+	BHS from38_1
+	CMP $37, R9
+	BHS from37_1
+	ADD R6<<0, R4, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V8.B16, V24.B16, V0.B16
+	VBIT V9.B16, V25.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from37_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e404 // fcmeq v4.4S, v0.4S, v24.4S
+	WORD $0x4e39e425 // fcmeq v5.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from38_1:
+	CMP $39, R9
+	BHS from39_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e41f // fcmeq v31.4S, v0.4S, v24.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e39e43f // fcmeq v31.4S, v1.4S, v25.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from39_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ea0e704 // fcmgt v4.4S, v24.4S, v0.4S
+	WORD $0x6ea1e725 // fcmgt v5.4S, v25.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from40_1:
+	CMP $73, R9
+	BHS from73_1
+	CMP $49, R9
+	BHS from49_1
+	CMP $46, R9
+	BHS from46_1
+	CMP $43, R9
+	BHS from43_1
+	CMP $41, R9
+	BHS from41_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e20e704 // fcmge v4.4S, v24.4S, v0.4S
+	WORD $0x6e21e725 // fcmge v5.4S, v25.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from41_1:
+	CMP $42, R9
+	BHS from42_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e404 // fcmgt v4.4S, v0.4S, v24.4S
+	WORD $0x6eb9e425 // fcmgt v5.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from42_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e38e404 // fcmge v4.4S, v0.4S, v24.4S
+	WORD $0x6e39e425 // fcmge v5.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from43_1:
+	CMP $44, R9
+	BHS from44_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V4.B16, V31.B16
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V0.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from44_1:
+	CMP $45, R9
+	BHS from45_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V4.B16, V24.B16, V0.B16
+	VBIT V5.B16, V25.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from45_1:
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e38e582 // fcmeq v2.4S, v12.4S, v24.4S
+	WORD $0x4e39e5a3 // fcmeq v3.4S, v13.4S, v25.4S
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb8e58c // fcmgt v12.4S, v12.4S, v24.4S
+	WORD $0x6eb9e5ad // fcmgt v13.4S, v13.4S, v25.4S
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x4e281c48 // and v8.4S, v2.4S, v8.4S
+	WORD $0x4e291c69 // and v9.4S, v3.4S, v9.4S
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from46_1:
+	CMP $47, R9
+	BHS from47_1
+	ADD R6<<1, R3, R19
+	FMOVQ 0(R19), F31
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	WORD $0x4f305400 // shl v0, v0, #16
+	WORD $0x4f305421 // shl v1, v1, #16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from47_1:
+	CMP $48, R9
+	BHS from48_1
+	WORD $0x6f300408 // ushr v8, v0, #16
+	WORD $0x6f300429 // ushr v9, v1, #16
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from48_1:
+	MOVD $quietBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb81c0c // orr v12.4S, v0.4S, v24.4S
+	WORD $0x4eb81c2d // orr v13.4S, v1.4S, v24.4S
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e402 // fcmeq v2.4S, v0.4S, v0.4S
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e423 // fcmeq v3.4S, v1.4S, v1.4S
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	WORD $0x4f2f5408 // shl v8, v0, #15
+	WORD $0x4f2f5429 // shl v9, v1, #15
+	WORD $0x6f210508 // ushr v8, v8, #31
+	WORD $0x6f210529 // ushr v9, v9, #31
+	MOVD $belowHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
+	WORD $0x4ea98421 // add v1.4S, v1.4S, v9.4S
+	VBIT V2.B16, V12.B16, V0.B16
+	VBIT V3.B16, V13.B16, V1.B16
+	MOVD $upperHalf<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from49_1:
+	CMP $57, R9
+	BHS from57_1
+	CMP $51, R9
+	BHS from51_1
+	CMP $50, R9
+	BHS from50_1
+	ADD R6<<1, R3, R19
+	FMOVQ 0(R19), F31
+	WORD $0x0e217be0 // fcvtl v0.4s, v31.4h
+	WORD $0x4e217be1 // fcvtl2 v1.4s, v31.8h
+	SUBS $1, R8
+	BNE next1
+	B done1
+from50_1:
+	WORD $0x0e21681f // fcvtn v31.4h, v0.4s
+	WORD $0x4e21683f // fcvtn2 v31.8h, v1.4s
+	ADD R6<<1, R3, R19
+	FMOVQ F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from51_1:
+	CMP $52, R9
+	BHS from52_1
+	WORD $0x0e21681f // fcvtn v31.4h, v0.4s
+	WORD $0x0e217be0 // fcvtl v0.4s, v31.4h
+	WORD $0x0e21683f // fcvtn v31.4h, v1.4s
+	WORD $0x0e217be1 // fcvtl v1.4s, v31.4h
+	SUBS $1, R8
+	BNE next1
+	B done1
+from52_1:
+	CMP $54, R9
+	BHS from54_1
+	CMP $53, R9
+	BHS from53_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb98421 // add v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from53_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6eb88400 // sub v0.4S, v0.4S, v24.4S
+	WORD $0x6eb98421 // sub v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from54_1:
+	CMP $55, R9
+	BHS from55_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ea08500 // sub v0.4S, v8.4S, v0.4S
+	WORD $0x6ea18521 // sub v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from55_1:
+	CMP $56, R9
+	BHS from56_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb89c00 // mul v0.4S, v0.4S, v24.4S
+	WORD $0x4eb99c21 // mul v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from56_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb86400 // smax v0.4S, v0.4S, v24.4S
+	WORD $0x4eb96421 // smax v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from57_1:
+	CMP $65, R9
+	BHS from65_1
+	CMP $61, R9
+	BHS from61_1
+	CMP $59, R9
+	BHS from59_1
+	CMP $58, R9
+	BHS from58_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb86c00 // smin v0.4S, v0.4S, v24.4S
+	WORD $0x4eb96c21 // smin v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from58_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e391c21 // and v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from59_1:
+	CMP $60, R9
+	BHS from60_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4eb81c00 // orr v0.4S, v0.4S, v24.4S
+	WORD $0x4eb91c21 // orr v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from60_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e391c21 // eor v1.4S, v1.4S, v25.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from61_1:
+	CMP $63, R9
+	BHS from63_1
+	CMP $62, R9
+	BHS from62_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea08500 // sub v0.4S, v8.4S, v0.4S
+	WORD $0x6ea18521 // sub v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from62_1:
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea08508 // sub v8.4S, v8.4S, v0.4S
+	WORD $0x6ea18529 // sub v9.4S, v9.4S, v1.4S
+	WORD $0x4ea86400 // smax v0.4S, v0.4S, v8.4S
+	WORD $0x4ea96421 // smax v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from63_1:
+	CMP $64, R9
+	BHS from64_1
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from64_1:
+	WORD $0x4ea1b808 // fcvtzs v8.4S, v0.4S
+	WORD $0x4ea1b829 // fcvtzs v9.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb8e40c // fcmgt v12.4S, v0.4S, v24.4S
+	WORD $0x6eb8e42d // fcmgt v13.4S, v1.4S, v24.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V12.B16, V24.B16, V8.B16
+	VBIT V13.B16, V24.B16, V9.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F24
+	VBIT V0.B16, V24.B16, V8.B16
+	VBIT V1.B16, V24.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from65_1:
+	CMP $69, R9
+	BHS from69_1
+	CMP $67, R9
+	BHS from67_1
+	CMP $66, R9
+	BHS from66_1
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VUSHLL2 $0, V31.H8, V1.S4
+	SUBS $1, R8
+	BNE next1
+	B done1
+from66_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ea88c08 // cmeq v8.4S, v0.4S, v8.4S
+	WORD $0x6ea98c29 // cmeq v9.4S, v1.4S, v9.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from67_1:
+	CMP $68, R9
+	BHS from68_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ea88c08 // cmeq v8.4S, v0.4S, v8.4S
+	WORD $0x6ea98c29 // cmeq v9.4S, v1.4S, v9.4S
+	WORD $0x6e205908 // not v8.16b, v8.16b
+	WORD $0x6e205929 // not v9.16b, v9.16b
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from68_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea03508 // cmgt v8.4S, v8.4S, v0.4S
+	WORD $0x4ea13529 // cmgt v9.4S, v9.4S, v1.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from69_1:
+	CMP $71, R9
+	BHS from71_1
+	CMP $70, R9
+	BHS from70_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea83408 // cmgt v8.4S, v0.4S, v8.4S
+	WORD $0x4ea93429 // cmgt v9.4S, v1.4S, v9.4S
+	WORD $0x6e205908 // not v8.16b, v8.16b
+	WORD $0x6e205929 // not v9.16b, v9.16b
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from70_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea83408 // cmgt v8.4S, v0.4S, v8.4S
+	WORD $0x4ea93429 // cmgt v9.4S, v1.4S, v9.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from71_1:
+	CMP $72, R9
+	BHS from72_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea03508 // cmgt v8.4S, v8.4S, v0.4S
+	WORD $0x4ea13529 // cmgt v9.4S, v9.4S, v1.4S
+	WORD $0x6e205908 // not v8.16b, v8.16b
+	WORD $0x6e205929 // not v9.16b, v9.16b
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from72_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from73_1:
+	CMP $88, R9
+	BHS from88_1
+	CMP $84, R9
+	BHS from84_1
+	CMP $79, R9
+	BHS from79_1
+	CMP $77, R9
+	BHS from77_1
+	CMP $75, R9
+	BHS from75_1
+	CMP $74, R9
+	BHS from74_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from74_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea03484 // cmgt v4.4S, v4.4S, v0.4S
+	WORD $0x4ea134a5 // cmgt v5.4S, v5.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from75_1:
+	CMP $76, R9
+	BHS from76_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea43404 // cmgt v4.4S, v0.4S, v4.4S
+	WORD $0x4ea53425 // cmgt v5.4S, v1.4S, v5.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from76_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea43404 // cmgt v4.4S, v0.4S, v4.4S
+	WORD $0x4ea53425 // cmgt v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from77_1:
+	CMP $78, R9
+	BHS from78_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea03484 // cmgt v4.4S, v4.4S, v0.4S
+	WORD $0x4ea134a5 // cmgt v5.4S, v5.4S, v1.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from78_1:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V4.S4
+	VUSHLL2 $0, V31.H8, V5.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3484 // cmgt v4.4S, v4.4S, v31.4S
+	WORD $0x4ebf34a5 // cmgt v5.4S, v5.4S, v31.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from79_1:
+	CMP $83, R9
+	BHS from83_1
+	CMP $81, R9
+	BHS from81_1
+	CMP $80, R9
+	BHS from80_1
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	WORD $0x4e281c84 // and v4.4S, v4.4S, v8.4S
+	WORD $0x4e291ca5 // and v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from80_1:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	WORD $0x4ea81c84 // orr v4.4S, v4.4S, v8.4S
+	WORD $0x4ea91ca5 // orr v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from81_1:
+	CMP $82, R9
+	BHS from82_1
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	WORD $0x6e281c84 // eor v4.4S, v4.4S, v8.4S
+	WORD $0x6e291ca5 // eor v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from82_1:
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from83_1:
+	WORD $0x0e61289f // xtn v31.4h, v4.4s
+	WORD $0x4e6128bf // xtn2 v31.8h, v5.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from84_1:
+	CMP $86, R9
+	BHS from86_1
+	CMP $85, R9
+	BHS from85_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4e24e404 // fcmeq v4.4S, v0.4S, v4.4S
+	WORD $0x4e25e425 // fcmeq v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from85_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4e24e41f // fcmeq v31.4S, v0.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e43f // fcmeq v31.4S, v1.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from86_1:
+	CMP $87, R9
+	BHS from87_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e484 // fcmgt v4.4S, v4.4S, v0.4S
+	WORD $0x6ea1e4a5 // fcmgt v5.4S, v5.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from87_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e20e484 // fcmge v4.4S, v4.4S, v0.4S
+	WORD $0x6e21e4a5 // fcmge v5.4S, v5.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from88_1:
+	CMP $96, R9
+	BHS from96_1
+	CMP $90, R9
+	BHS from90_1
+	CMP $89, R9
+	BHS from89_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea4e404 // fcmgt v4.4S, v0.4S, v4.4S
+	WORD $0x6ea5e425 // fcmgt v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from89_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e24e404 // fcmge v4.4S, v0.4S, v4.4S
+	WORD $0x6e25e425 // fcmge v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from90_1:
+	CMP $93, R9
+	BHS from93_1
+	CMP $91, R9
+	BHS from91_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from91_1:
+	CMP $92, R9
+	BHS from92_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea48c04 // cmeq v4.4S, v0.4S, v4.4S
+	WORD $0x6ea58c25 // cmeq v5.4S, v1.4S, v5.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from92_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea03484 // cmgt v4.4S, v4.4S, v0.4S
+	WORD $0x4ea134a5 // cmgt v5.4S, v5.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from93_1:
+	CMP $94, R9
+	BHS from94_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea43404 // cmgt v4.4S, v0.4S, v4.4S
+	WORD $0x4ea53425 // cmgt v5.4S, v1.4S, v5.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from94_1:
+	CMP $95, R9
+	BHS from95_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea43404 // cmgt v4.4S, v0.4S, v4.4S
+	WORD $0x4ea53425 // cmgt v5.4S, v1.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from95_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea03484 // cmgt v4.4S, v4.4S, v0.4S
+	WORD $0x4ea134a5 // cmgt v5.4S, v5.4S, v1.4S
+	WORD $0x6e205884 // not v4.16b, v4.16b
+	WORD $0x6e2058a5 // not v5.16b, v5.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from96_1:
+	CMP $97, R9
+	BHS from97_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V0.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from97_1:
+	CMP $98, R9
+	BHS from98_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	VBIT V4.B16, V8.B16, V0.B16
+	VBIT V5.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from98_1:
+	CMP $101, R9
+	BHS from101_1
+	CMP $99, R9
+	BHS from99_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
+	WORD $0x4ea98421 // add v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from99_1:
+	CMP $100, R9
+	BHS from100_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea89c00 // mul v0.4S, v0.4S, v8.4S
+	WORD $0x4ea99c21 // mul v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from100_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea86400 // smax v0.4S, v0.4S, v8.4S
+	WORD $0x4ea96421 // smax v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from101_1:
+	CMP $103, R9
+	BHS from103_1
+	CMP $102, R9
+	BHS from102_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea86c00 // smin v0.4S, v0.4S, v8.4S
+	WORD $0x4ea96c21 // smin v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from102_1:
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c08 // and v8.4S, v0.4S, v24.4S
+	WORD $0x4e381c29 // and v9.4S, v1.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ea8e708 // fcmgt v8.4S, v24.4S, v8.4S
+	WORD $0x6ea9e709 // fcmgt v9.4S, v24.4S, v9.4S
+	WORD $0x0e61291f // xtn v31.4h, v8.4s
+	WORD $0x4e61293f // xtn2 v31.8h, v9.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVD F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from103_1:
+	CMP $104, R9
+	BHS from104_1
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c04 // and v4.4S, v0.4S, v24.4S
+	WORD $0x4e381c25 // and v5.4S, v1.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ea4e704 // fcmgt v4.4S, v24.4S, v4.4S
+	WORD $0x6ea5e705 // fcmgt v5.4S, v24.4S, v5.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from104_1:
+	ADD R6<<0, R3, R19
+	FMOVD 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V31.H8, V9.S4
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4ebf3508 // cmgt v8.4S, v8.4S, v31.4S
+	WORD $0x4ebf3529 // cmgt v9.4S, v9.4S, v31.4S
+	WORD $0x6e281c84 // eor v4.4S, v4.4S, v8.4S
+	WORD $0x6e291ca5 // eor v5.4S, v5.4S, v9.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+done1:
+	ADD $32, R5
+	ADD $8, R6
+	SUBS $8, R2
+	B top1
+bottom1:
+	RET
+
+// chain64NEON is chain64AVX2 with two registers for one.
+TEXT ·chain64NEON(SB), NOSPLIT, $0-24
+	MOVD steps+0(FP), R0
+	MOVD count+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD $0, R5
+	MOVD $0, R6
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+top4:
+	CMP $16, R2
+	BLO bottom4
+	MOVD R0, R7
+	MOVD R1, R8
+next4:
+	MOVD 0(R7), R9
+	MOVD 8(R7), R3
+	MOVD 16(R7), R4
+	ADD $24, R7
+	CMP $19, R9
+	BHS from19_4
+	CMP $7, R9
+	BHS from7_4
+	CMP $3, R9
+	BHS from3_4
+	CMP $1, R9
+	BHS from1_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F4, F5)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F8, F9)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F12, F13)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from1_4:
+	CMP $2, R9
+	BHS from2_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	VMOV V12.B16, V4.B16
+	VMOV V13.B16, V5.B16
+	VMOV V12.B16, V8.B16
+	VMOV V13.B16, V9.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from2_4:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VEXT $8, V0.B16, V0.B16, V31.B16
+	WORD $0x0f20a400 // sshll v0.2d, v0.2s, #0
+	WORD $0x4e61d800 // scvtf v0.2D, v0.2D
+	WORD $0x0f20a7e1 // sshll v1.2d, v31.2s, #0
+	WORD $0x4e61d821 // scvtf v1.2D, v1.2D
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V4.S4
+	VEXT $8, V4.B16, V4.B16, V31.B16
+	WORD $0x0f20a484 // sshll v4.2d, v4.2s, #0
+	WORD $0x4e61d884 // scvtf v4.2D, v4.2D
+	WORD $0x0f20a7e5 // sshll v5.2d, v31.2s, #0
+	WORD $0x4e61d8a5 // scvtf v5.2D, v5.2D
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VEXT $8, V8.B16, V8.B16, V31.B16
+	WORD $0x0f20a508 // sshll v8.2d, v8.2s, #0
+	WORD $0x4e61d908 // scvtf v8.2D, v8.2D
+	WORD $0x0f20a7e9 // sshll v9.2d, v31.2s, #0
+	WORD $0x4e61d929 // scvtf v9.2D, v9.2D
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V12.S4
+	VEXT $8, V12.B16, V12.B16, V31.B16
+	WORD $0x0f20a58c // sshll v12.2d, v12.2s, #0
+	WORD $0x4e61d98c // scvtf v12.2D, v12.2D
+	WORD $0x0f20a7ed // sshll v13.2d, v31.2s, #0
+	WORD $0x4e61d9ad // scvtf v13.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from3_4:
+	CMP $4, R9
+	BHS from4_4
+	ADD R5<<0, R3, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F4, F5), 32(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F8, F9), 64(R19)
+	ADD R5<<0, R3, R19
+	FSTPQ (F12, F13), 96(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from4_4:
+	CMP $5, R9
+	BHS from5_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78d400 // fadd v0.2D, v0.2D, v24.2D
+	WORD $0x4e79d421 // fadd v1.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78d484 // fadd v4.2D, v4.2D, v24.2D
+	WORD $0x4e79d4a5 // fadd v5.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78d508 // fadd v8.2D, v8.2D, v24.2D
+	WORD $0x4e79d529 // fadd v9.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78d58c // fadd v12.2D, v12.2D, v24.2D
+	WORD $0x4e79d5ad // fadd v13.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from5_4:
+	CMP $6, R9
+	BHS from6_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4ef8d400 // fsub v0.2D, v0.2D, v24.2D
+	WORD $0x4ef9d421 // fsub v1.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4ef8d484 // fsub v4.2D, v4.2D, v24.2D
+	WORD $0x4ef9d4a5 // fsub v5.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4ef8d508 // fsub v8.2D, v8.2D, v24.2D
+	WORD $0x4ef9d529 // fsub v9.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4ef8d58c // fsub v12.2D, v12.2D, v24.2D
+	WORD $0x4ef9d5ad // fsub v13.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from6_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4ee4d604 // fsub v4.2D, v16.2D, v4.2D
+	WORD $0x4ee5d625 // fsub v5.2D, v17.2D, v5.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4ee8d608 // fsub v8.2D, v16.2D, v8.2D
+	WORD $0x4ee9d629 // fsub v9.2D, v17.2D, v9.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4eecd60c // fsub v12.2D, v16.2D, v12.2D
+	WORD $0x4eedd62d // fsub v13.2D, v17.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from7_4:
+	CMP $15, R9
+	BHS from15_4
+	CMP $8, R9
+	BHS from8_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78dc00 // fmul v0.2D, v0.2D, v24.2D
+	WORD $0x6e79dc21 // fmul v1.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e78dc84 // fmul v4.2D, v4.2D, v24.2D
+	WORD $0x6e79dca5 // fmul v5.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e78dd08 // fmul v8.2D, v8.2D, v24.2D
+	WORD $0x6e79dd29 // fmul v9.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e78dd8c // fmul v12.2D, v12.2D, v24.2D
+	WORD $0x6e79ddad // fmul v13.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from8_4:
+	CMP $13, R9
+	BHS from13_4
+	CMP $9, R9
+	BHS from9_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78fc00 // fdiv v0.2D, v0.2D, v24.2D
+	WORD $0x6e79fc21 // fdiv v1.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e78fc84 // fdiv v4.2D, v4.2D, v24.2D
+	WORD $0x6e79fca5 // fdiv v5.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e78fd08 // fdiv v8.2D, v8.2D, v24.2D
+	WORD $0x6e79fd29 // fdiv v9.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e78fd8c // fdiv v12.2D, v12.2D, v24.2D
+	WORD $0x6e79fdad // fdiv v13.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from9_4:
+	CMP $11, R9
+	BHS from11_4
+	CMP $10, R9
+	BHS from10_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6e60fe00 // fdiv v0.2D, v16.2D, v0.2D
+	WORD $0x6e61fe21 // fdiv v1.2D, v17.2D, v1.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6e64fe04 // fdiv v4.2D, v16.2D, v4.2D
+	WORD $0x6e65fe25 // fdiv v5.2D, v17.2D, v5.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x6e68fe08 // fdiv v8.2D, v16.2D, v8.2D
+	WORD $0x6e69fe29 // fdiv v9.2D, v17.2D, v9.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x6e6cfe0c // fdiv v12.2D, v16.2D, v12.2D
+	WORD $0x6e6dfe2d // fdiv v13.2D, v17.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from10_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e412 // fcmeq v18.2D, v0.2D, v0.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e433 // fcmeq v19.2D, v1.2D, v1.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e41f // fcmgt v31.2D, v0.2D, v16.2D
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ef1e43f // fcmgt v31.2D, v1.2D, v17.2D
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V0.B16, V16.B16
+	VBIT V19.B16, V1.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e492 // fcmeq v18.2D, v4.2D, v4.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4b3 // fcmeq v19.2D, v5.2D, v5.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e49f // fcmgt v31.2D, v4.2D, v16.2D
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ef1e4bf // fcmgt v31.2D, v5.2D, v17.2D
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V4.B16, V16.B16
+	VBIT V19.B16, V5.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e512 // fcmeq v18.2D, v8.2D, v8.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e533 // fcmeq v19.2D, v9.2D, v9.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e51f // fcmgt v31.2D, v8.2D, v16.2D
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ef1e53f // fcmgt v31.2D, v9.2D, v17.2D
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V8.B16, V16.B16
+	VBIT V19.B16, V9.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e6ce59f // fcmeq v31.2D, v12.2D, v12.2D
+	WORD $0x4e6ce592 // fcmeq v18.2D, v12.2D, v12.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e6de5bf // fcmeq v31.2D, v13.2D, v13.2D
+	WORD $0x4e6de5b3 // fcmeq v19.2D, v13.2D, v13.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e59f // fcmgt v31.2D, v12.2D, v16.2D
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ef1e5bf // fcmgt v31.2D, v13.2D, v17.2D
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from11_4:
+	CMP $12, R9
+	BHS from12_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee0e61f // fcmgt v31.2D, v16.2D, v0.2D
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e63f // fcmgt v31.2D, v17.2D, v1.2D
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee4e61f // fcmgt v31.2D, v16.2D, v4.2D
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e63f // fcmgt v31.2D, v17.2D, v5.2D
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee8e61f // fcmgt v31.2D, v16.2D, v8.2D
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e63f // fcmgt v31.2D, v17.2D, v9.2D
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V18.B16, V16.B16, V8.B16
+	VBIT V19.B16, V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eece61f // fcmgt v31.2D, v16.2D, v12.2D
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eede63f // fcmgt v31.2D, v17.2D, v13.2D
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VBIT V18.B16, V16.B16, V12.B16
+	VBIT V19.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from12_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e412 // fcmeq v18.2D, v0.2D, v0.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e433 // fcmeq v19.2D, v1.2D, v1.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee0e61f // fcmgt v31.2D, v16.2D, v0.2D
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ee1e63f // fcmgt v31.2D, v17.2D, v1.2D
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V0.B16, V16.B16
+	VBIT V19.B16, V1.B16, V17.B16
+	VMOV V16.B16, V0.B16
+	VMOV V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e492 // fcmeq v18.2D, v4.2D, v4.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4b3 // fcmeq v19.2D, v5.2D, v5.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee4e61f // fcmgt v31.2D, v16.2D, v4.2D
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ee5e63f // fcmgt v31.2D, v17.2D, v5.2D
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V4.B16, V16.B16
+	VBIT V19.B16, V5.B16, V17.B16
+	VMOV V16.B16, V4.B16
+	VMOV V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e512 // fcmeq v18.2D, v8.2D, v8.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e533 // fcmeq v19.2D, v9.2D, v9.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ee8e61f // fcmgt v31.2D, v16.2D, v8.2D
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6ee9e63f // fcmgt v31.2D, v17.2D, v9.2D
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V8.B16, V16.B16
+	VBIT V19.B16, V9.B16, V17.B16
+	VMOV V16.B16, V8.B16
+	VMOV V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e6ce59f // fcmeq v31.2D, v12.2D, v12.2D
+	WORD $0x4e6ce592 // fcmeq v18.2D, v12.2D, v12.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e6de5bf // fcmeq v31.2D, v13.2D, v13.2D
+	WORD $0x4e6de5b3 // fcmeq v19.2D, v13.2D, v13.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6eece61f // fcmgt v31.2D, v16.2D, v12.2D
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	WORD $0x6eede63f // fcmgt v31.2D, v17.2D, v13.2D
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from13_4:
+	CMP $14, R9
+	BHS from14_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e41f // fcmgt v31.2D, v0.2D, v16.2D
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ef1e43f // fcmgt v31.2D, v1.2D, v17.2D
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e49f // fcmgt v31.2D, v4.2D, v16.2D
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ef1e4bf // fcmgt v31.2D, v5.2D, v17.2D
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e51f // fcmgt v31.2D, v8.2D, v16.2D
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ef1e53f // fcmgt v31.2D, v9.2D, v17.2D
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V18.B16, V16.B16, V8.B16
+	VBIT V19.B16, V17.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e70e61f // fcmeq v31.2D, v16.2D, v16.2D
+	WORD $0x4e70e612 // fcmeq v18.2D, v16.2D, v16.2D
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e71e63f // fcmeq v31.2D, v17.2D, v17.2D
+	WORD $0x4e71e633 // fcmeq v19.2D, v17.2D, v17.2D
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x6ef0e59f // fcmgt v31.2D, v12.2D, v16.2D
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6ef1e5bf // fcmgt v31.2D, v13.2D, v17.2D
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VBIT V18.B16, V16.B16, V12.B16
+	VBIT V19.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from14_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x4e70d400 // fadd v0.2D, v0.2D, v16.2D
+	WORD $0x4e71d421 // fadd v1.2D, v1.2D, v17.2D
+	WORD $0x4e70d484 // fadd v4.2D, v4.2D, v16.2D
+	WORD $0x4e71d4a5 // fadd v5.2D, v5.2D, v17.2D
+	WORD $0x4e70d508 // fadd v8.2D, v8.2D, v16.2D
+	WORD $0x4e71d529 // fadd v9.2D, v9.2D, v17.2D
+	WORD $0x4e70d58c // fadd v12.2D, v12.2D, v16.2D
+	WORD $0x4e71d5ad // fadd v13.2D, v13.2D, v17.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from15_4:
+	CMP $17, R9
+	BHS from17_4
+	CMP $16, R9
+	BHS from16_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x4ef0d400 // fsub v0.2D, v0.2D, v16.2D
+	WORD $0x4ef1d421 // fsub v1.2D, v1.2D, v17.2D
+	WORD $0x4ef0d484 // fsub v4.2D, v4.2D, v16.2D
+	WORD $0x4ef1d4a5 // fsub v5.2D, v5.2D, v17.2D
+	WORD $0x4ef0d508 // fsub v8.2D, v8.2D, v16.2D
+	WORD $0x4ef1d529 // fsub v9.2D, v9.2D, v17.2D
+	WORD $0x4ef0d58c // fsub v12.2D, v12.2D, v16.2D
+	WORD $0x4ef1d5ad // fsub v13.2D, v13.2D, v17.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from16_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x6e70dc00 // fmul v0.2D, v0.2D, v16.2D
+	WORD $0x6e71dc21 // fmul v1.2D, v1.2D, v17.2D
+	WORD $0x6e70dc84 // fmul v4.2D, v4.2D, v16.2D
+	WORD $0x6e71dca5 // fmul v5.2D, v5.2D, v17.2D
+	WORD $0x6e70dd08 // fmul v8.2D, v8.2D, v16.2D
+	WORD $0x6e71dd29 // fmul v9.2D, v9.2D, v17.2D
+	WORD $0x6e70dd8c // fmul v12.2D, v12.2D, v16.2D
+	WORD $0x6e71ddad // fmul v13.2D, v13.2D, v17.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from17_4:
+	CMP $18, R9
+	BHS from18_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x6ee0e61f // fcmgt v31.2D, v16.2D, v0.2D
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e63f // fcmgt v31.2D, v17.2D, v1.2D
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ee4e61f // fcmgt v31.2D, v16.2D, v4.2D
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e63f // fcmgt v31.2D, v17.2D, v5.2D
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee8e61f // fcmgt v31.2D, v16.2D, v8.2D
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e63f // fcmgt v31.2D, v17.2D, v9.2D
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eece61f // fcmgt v31.2D, v16.2D, v12.2D
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eede63f // fcmgt v31.2D, v17.2D, v13.2D
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from18_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x6ef0e41f // fcmgt v31.2D, v0.2D, v16.2D
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ef1e43f // fcmgt v31.2D, v1.2D, v17.2D
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ef0e49f // fcmgt v31.2D, v4.2D, v16.2D
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ef1e4bf // fcmgt v31.2D, v5.2D, v17.2D
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ef0e51f // fcmgt v31.2D, v8.2D, v16.2D
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ef1e53f // fcmgt v31.2D, v9.2D, v17.2D
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6ef0e59f // fcmgt v31.2D, v12.2D, v16.2D
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6ef1e5bf // fcmgt v31.2D, v13.2D, v17.2D
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from19_4:
+	CMP $78, R9
+	BHS from78_4
+	CMP $37, R9
+	BHS from37_4
+	CMP $26, R9
+	BHS from26_4
+	CMP $21, R9
+	BHS from21_4
+	CMP $20, R9
+	BHS from20_4
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e381c21 // eor v1.4S, v1.4S, v24.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d08 // eor v8.4S, v8.4S, v24.4S
+	WORD $0x6e381d29 // eor v9.4S, v9.4S, v24.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d8c // eor v12.4S, v12.4S, v24.4S
+	WORD $0x6e381dad // eor v13.4S, v13.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from20_4:
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c84 // and v4.4S, v4.4S, v24.4S
+	WORD $0x4e381ca5 // and v5.4S, v5.4S, v24.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d08 // and v8.4S, v8.4S, v24.4S
+	WORD $0x4e381d29 // and v9.4S, v9.4S, v24.4S
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8c // and v12.4S, v12.4S, v24.4S
+	WORD $0x4e381dad // and v13.4S, v13.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from21_4:
+	CMP $23, R9
+	BHS from23_4
+	CMP $22, R9
+	BHS from22_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ee0e61f // fcmgt v31.2D, v16.2D, v0.2D
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e63f // fcmgt v31.2D, v17.2D, v1.2D
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ee4e61f // fcmgt v31.2D, v16.2D, v4.2D
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e63f // fcmgt v31.2D, v17.2D, v5.2D
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee8e61f // fcmgt v31.2D, v16.2D, v8.2D
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e63f // fcmgt v31.2D, v17.2D, v9.2D
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eece61f // fcmgt v31.2D, v16.2D, v12.2D
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eede63f // fcmgt v31.2D, v17.2D, v13.2D
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from22_4:
+	WORD $0x6ee1f800 // fsqrt v0.2D, v0.2D
+	WORD $0x6ee1f821 // fsqrt v1.2D, v1.2D
+	WORD $0x6ee1f884 // fsqrt v4.2D, v4.2D
+	WORD $0x6ee1f8a5 // fsqrt v5.2D, v5.2D
+	WORD $0x6ee1f908 // fsqrt v8.2D, v8.2D
+	WORD $0x6ee1f929 // fsqrt v9.2D, v9.2D
+	WORD $0x6ee1f98c // fsqrt v12.2D, v12.2D
+	WORD $0x6ee1f9ad // fsqrt v13.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from23_4:
+	CMP $24, R9
+	BHS from24_4
+	WORD $0x4e619800 // frintm v0.2D, v0.2D
+	WORD $0x4e619821 // frintm v1.2D, v1.2D
+	WORD $0x4e619884 // frintm v4.2D, v4.2D
+	WORD $0x4e6198a5 // frintm v5.2D, v5.2D
+	WORD $0x4e619908 // frintm v8.2D, v8.2D
+	WORD $0x4e619929 // frintm v9.2D, v9.2D
+	WORD $0x4e61998c // frintm v12.2D, v12.2D
+	WORD $0x4e6199ad // frintm v13.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from24_4:
+	CMP $25, R9
+	BHS from25_4
+	WORD $0x4ee18800 // frintp v0.2D, v0.2D
+	WORD $0x4ee18821 // frintp v1.2D, v1.2D
+	WORD $0x4ee18884 // frintp v4.2D, v4.2D
+	WORD $0x4ee188a5 // frintp v5.2D, v5.2D
+	WORD $0x4ee18908 // frintp v8.2D, v8.2D
+	WORD $0x4ee18929 // frintp v9.2D, v9.2D
+	WORD $0x4ee1898c // frintp v12.2D, v12.2D
+	WORD $0x4ee189ad // frintp v13.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from25_4:
+	WORD $0x4e618800 // frintn v0.2D, v0.2D
+	WORD $0x4e618821 // frintn v1.2D, v1.2D
+	WORD $0x4e618884 // frintn v4.2D, v4.2D
+	WORD $0x4e6188a5 // frintn v5.2D, v5.2D
+	WORD $0x4e618908 // frintn v8.2D, v8.2D
+	WORD $0x4e618929 // frintn v9.2D, v9.2D
+	WORD $0x4e61898c // frintn v12.2D, v12.2D
+	WORD $0x4e6189ad // frintn v13.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from26_4:
+	CMP $32, R9
+	BHS from32_4
+	CMP $29, R9
+	BHS from29_4
+	CMP $27, R9
+	BHS from27_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ef0e412 // fcmgt v18.2D, v0.2D, v16.2D
+	WORD $0x6ef1e433 // fcmgt v19.2D, v1.2D, v17.2D
+	WORD $0x6ee0e610 // fcmgt v16.2D, v16.2D, v0.2D
+	WORD $0x6ee1e631 // fcmgt v17.2D, v17.2D, v1.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VBIT V18.B16, V20.B16, V0.B16
+	VBIT V19.B16, V21.B16, V1.B16
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	VBIT V16.B16, V18.B16, V0.B16
+	VBIT V17.B16, V19.B16, V1.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ef0e492 // fcmgt v18.2D, v4.2D, v16.2D
+	WORD $0x6ef1e4b3 // fcmgt v19.2D, v5.2D, v17.2D
+	WORD $0x6ee4e610 // fcmgt v16.2D, v16.2D, v4.2D
+	WORD $0x6ee5e631 // fcmgt v17.2D, v17.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VBIT V18.B16, V20.B16, V4.B16
+	VBIT V19.B16, V21.B16, V5.B16
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	VBIT V16.B16, V18.B16, V4.B16
+	VBIT V17.B16, V19.B16, V5.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ef0e512 // fcmgt v18.2D, v8.2D, v16.2D
+	WORD $0x6ef1e533 // fcmgt v19.2D, v9.2D, v17.2D
+	WORD $0x6ee8e610 // fcmgt v16.2D, v16.2D, v8.2D
+	WORD $0x6ee9e631 // fcmgt v17.2D, v17.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VBIT V18.B16, V20.B16, V8.B16
+	VBIT V19.B16, V21.B16, V9.B16
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	VBIT V16.B16, V18.B16, V8.B16
+	VBIT V17.B16, V19.B16, V9.B16
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ef0e592 // fcmgt v18.2D, v12.2D, v16.2D
+	WORD $0x6ef1e5b3 // fcmgt v19.2D, v13.2D, v17.2D
+	WORD $0x6eece610 // fcmgt v16.2D, v16.2D, v12.2D
+	WORD $0x6eede631 // fcmgt v17.2D, v17.2D, v13.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VBIT V18.B16, V20.B16, V12.B16
+	VBIT V19.B16, V21.B16, V13.B16
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	VBIT V16.B16, V18.B16, V12.B16
+	VBIT V17.B16, V19.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from27_4:
+	CMP $28, R9
+	BHS from28_4
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x6ef0e652 // fcmgt v18.2D, v18.2D, v16.2D
+	WORD $0x6ef1e673 // fcmgt v19.2D, v19.2D, v17.2D
+	WORD $0x4e201e40 // and v0.4S, v18.4S, v0.4S
+	WORD $0x4e211e61 // and v1.4S, v19.4S, v1.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x6ef0e652 // fcmgt v18.2D, v18.2D, v16.2D
+	WORD $0x6ef1e673 // fcmgt v19.2D, v19.2D, v17.2D
+	WORD $0x4e241e44 // and v4.4S, v18.4S, v4.4S
+	WORD $0x4e251e65 // and v5.4S, v19.4S, v5.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	WORD $0x6ef0e652 // fcmgt v18.2D, v18.2D, v16.2D
+	WORD $0x6ef1e673 // fcmgt v19.2D, v19.2D, v17.2D
+	WORD $0x4e281e48 // and v8.4S, v18.4S, v8.4S
+	WORD $0x4e291e69 // and v9.4S, v19.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	WORD $0x6ef0e650 // fcmgt v16.2D, v18.2D, v16.2D
+	WORD $0x6ef1e671 // fcmgt v17.2D, v19.2D, v17.2D
+	WORD $0x4e2c1e0c // and v12.4S, v16.4S, v12.4S
+	WORD $0x4e2d1e2d // and v13.4S, v17.4S, v13.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from28_4:
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6ef0e400 // fcmgt v0.2D, v0.2D, v16.2D
+	WORD $0x6ef1e421 // fcmgt v1.2D, v1.2D, v17.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
+	WORD $0x4e331c21 // and v1.4S, v1.4S, v19.4S
+	WORD $0x6ef0e484 // fcmgt v4.2D, v4.2D, v16.2D
+	WORD $0x6ef1e4a5 // fcmgt v5.2D, v5.2D, v17.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
+	WORD $0x4e331ca5 // and v5.4S, v5.4S, v19.4S
+	WORD $0x6ef0e508 // fcmgt v8.2D, v8.2D, v16.2D
+	WORD $0x6ef1e529 // fcmgt v9.2D, v9.2D, v17.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	WORD $0x4e321d08 // and v8.4S, v8.4S, v18.4S
+	WORD $0x4e331d29 // and v9.4S, v9.4S, v19.4S
+	WORD $0x6ef0e58c // fcmgt v12.2D, v12.2D, v16.2D
+	WORD $0x6ef1e5ad // fcmgt v13.2D, v13.2D, v17.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	WORD $0x4e301d8c // and v12.4S, v12.4S, v16.4S
+	WORD $0x4e311dad // and v13.4S, v13.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from29_4:
+	CMP $30, R9
+	BHS from30_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e410 // fcmeq v16.2D, v0.2D, v24.2D
+	WORD $0x4e79e431 // fcmeq v17.2D, v1.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78e490 // fcmeq v16.2D, v4.2D, v24.2D
+	WORD $0x4e79e4b1 // fcmeq v17.2D, v5.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78e510 // fcmeq v16.2D, v8.2D, v24.2D
+	WORD $0x4e79e531 // fcmeq v17.2D, v9.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78e590 // fcmeq v16.2D, v12.2D, v24.2D
+	WORD $0x4e79e5b1 // fcmeq v17.2D, v13.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from30_4:
+	CMP $31, R9
+	BHS from31_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e41f // fcmeq v31.2D, v0.2D, v24.2D
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e79e43f // fcmeq v31.2D, v1.2D, v25.2D
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78e49f // fcmeq v31.2D, v4.2D, v24.2D
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e79e4bf // fcmeq v31.2D, v5.2D, v25.2D
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78e51f // fcmeq v31.2D, v8.2D, v24.2D
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e79e53f // fcmeq v31.2D, v9.2D, v25.2D
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78e59f // fcmeq v31.2D, v12.2D, v24.2D
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x4e79e5bf // fcmeq v31.2D, v13.2D, v25.2D
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from31_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ee0e710 // fcmgt v16.2D, v24.2D, v0.2D
+	WORD $0x6ee1e731 // fcmgt v17.2D, v25.2D, v1.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ee4e710 // fcmgt v16.2D, v24.2D, v4.2D
+	WORD $0x6ee5e731 // fcmgt v17.2D, v25.2D, v5.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ee8e710 // fcmgt v16.2D, v24.2D, v8.2D
+	WORD $0x6ee9e731 // fcmgt v17.2D, v25.2D, v9.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eece710 // fcmgt v16.2D, v24.2D, v12.2D
+	WORD $0x6eede731 // fcmgt v17.2D, v25.2D, v13.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from32_4:
+	CMP $35, R9
+	BHS from35_4
+	CMP $33, R9
+	BHS from33_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e60e710 // fcmge v16.2D, v24.2D, v0.2D
+	WORD $0x6e61e731 // fcmge v17.2D, v25.2D, v1.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e64e710 // fcmge v16.2D, v24.2D, v4.2D
+	WORD $0x6e65e731 // fcmge v17.2D, v25.2D, v5.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e68e710 // fcmge v16.2D, v24.2D, v8.2D
+	WORD $0x6e69e731 // fcmge v17.2D, v25.2D, v9.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e6ce710 // fcmge v16.2D, v24.2D, v12.2D
+	WORD $0x6e6de731 // fcmge v17.2D, v25.2D, v13.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from33_4:
+	CMP $34, R9
+	BHS from34_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e410 // fcmgt v16.2D, v0.2D, v24.2D
+	WORD $0x6ef9e431 // fcmgt v17.2D, v1.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ef8e490 // fcmgt v16.2D, v4.2D, v24.2D
+	WORD $0x6ef9e4b1 // fcmgt v17.2D, v5.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ef8e510 // fcmgt v16.2D, v8.2D, v24.2D
+	WORD $0x6ef9e531 // fcmgt v17.2D, v9.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6ef8e590 // fcmgt v16.2D, v12.2D, v24.2D
+	WORD $0x6ef9e5b1 // fcmgt v17.2D, v13.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from34_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78e410 // fcmge v16.2D, v0.2D, v24.2D
+	WORD $0x6e79e431 // fcmge v17.2D, v1.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e78e490 // fcmge v16.2D, v4.2D, v24.2D
+	WORD $0x6e79e4b1 // fcmge v17.2D, v5.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e78e510 // fcmge v16.2D, v8.2D, v24.2D
+	WORD $0x6e79e531 // fcmge v17.2D, v9.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e78e590 // fcmge v16.2D, v12.2D, v24.2D
+	WORD $0x6e79e5b1 // fcmge v17.2D, v13.2D, v25.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from35_4:
+	CMP $36, R9
+	BHS from36_4
+	ADD R6<<0, R4, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	VBIT V16.B16, V0.B16, V18.B16
+	VBIT V17.B16, V1.B16, V19.B16
+	VMOV V18.B16, V0.B16
+	VMOV V19.B16, V1.B16
+	ADD R6<<0, R4, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	VBIT V16.B16, V4.B16, V18.B16
+	VBIT V17.B16, V5.B16, V19.B16
+	VMOV V18.B16, V4.B16
+	VMOV V19.B16, V5.B16
+	ADD R6<<0, R4, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	VBIT V16.B16, V8.B16, V18.B16
+	VBIT V17.B16, V9.B16, V19.B16
+	VMOV V18.B16, V8.B16
+	VMOV V19.B16, V9.B16
+	ADD R6<<0, R4, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	VBIT V16.B16, V12.B16, V18.B16
+	VBIT V17.B16, V13.B16, V19.B16
+	VMOV V18.B16, V12.B16
+	VMOV V19.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from36_4:
+	ADD R6<<0, R4, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V0.B16
+	VBIT V17.B16, V25.B16, V1.B16
+	ADD R6<<0, R4, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V4.B16
+	VBIT V17.B16, V25.B16, V5.B16
+	ADD R6<<0, R4, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V8.B16
+	VBIT V17.B16, V25.B16, V9.B16
+	ADD R6<<0, R4, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	VBIT V16.B16, V24.B16, V12.B16
+	VBIT V17.B16, V25.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from37_4:
+	CMP $42, R9
+	BHS from42_4
+	CMP $40, R9
+	BHS from40_4
+	CMP $39, R9
+	BHS from39_4
+	CMP $38, R9
+	BHS from38_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e402 // fcmeq v2.2D, v0.2D, v24.2D
+	WORD $0x4e79e423 // fcmeq v3.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78e486 // fcmeq v6.2D, v4.2D, v24.2D
+	WORD $0x4e79e4a7 // fcmeq v7.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78e50a // fcmeq v10.2D, v8.2D, v24.2D
+	WORD $0x4e79e52b // fcmeq v11.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78e58e // fcmeq v14.2D, v12.2D, v24.2D
+	WORD $0x4e79e5af // fcmeq v15.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from38_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e41f // fcmeq v31.2D, v0.2D, v24.2D
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e79e43f // fcmeq v31.2D, v1.2D, v25.2D
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78e49f // fcmeq v31.2D, v4.2D, v24.2D
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e79e4bf // fcmeq v31.2D, v5.2D, v25.2D
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78e51f // fcmeq v31.2D, v8.2D, v24.2D
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e79e53f // fcmeq v31.2D, v9.2D, v25.2D
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78e59f // fcmeq v31.2D, v12.2D, v24.2D
+	WORD $0x6e205bee // not v14.16b, v31.16b
+	WORD $0x4e79e5bf // fcmeq v31.2D, v13.2D, v25.2D
+	WORD $0x6e205bef // not v15.16b, v31.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from39_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ee0e702 // fcmgt v2.2D, v24.2D, v0.2D
+	WORD $0x6ee1e723 // fcmgt v3.2D, v25.2D, v1.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ee4e706 // fcmgt v6.2D, v24.2D, v4.2D
+	WORD $0x6ee5e727 // fcmgt v7.2D, v25.2D, v5.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ee8e70a // fcmgt v10.2D, v24.2D, v8.2D
+	WORD $0x6ee9e72b // fcmgt v11.2D, v25.2D, v9.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6eece70e // fcmgt v14.2D, v24.2D, v12.2D
+	WORD $0x6eede72f // fcmgt v15.2D, v25.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from40_4:
+	CMP $41, R9
+	BHS from41_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e60e702 // fcmge v2.2D, v24.2D, v0.2D
+	WORD $0x6e61e723 // fcmge v3.2D, v25.2D, v1.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e64e706 // fcmge v6.2D, v24.2D, v4.2D
+	WORD $0x6e65e727 // fcmge v7.2D, v25.2D, v5.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e68e70a // fcmge v10.2D, v24.2D, v8.2D
+	WORD $0x6e69e72b // fcmge v11.2D, v25.2D, v9.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e6ce70e // fcmge v14.2D, v24.2D, v12.2D
+	WORD $0x6e6de72f // fcmge v15.2D, v25.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from41_4:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e402 // fcmgt v2.2D, v0.2D, v24.2D
+	WORD $0x6ef9e423 // fcmgt v3.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ef8e486 // fcmgt v6.2D, v4.2D, v24.2D
+	WORD $0x6ef9e4a7 // fcmgt v7.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ef8e50a // fcmgt v10.2D, v8.2D, v24.2D
+	WORD $0x6ef9e52b // fcmgt v11.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6ef8e58e // fcmgt v14.2D, v12.2D, v24.2D
+	WORD $0x6ef9e5af // fcmgt v15.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from42_4:
+	CMP $44, R9
+	BHS from44_4
+	CMP $43, R9
+	BHS from43_4
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78e402 // fcmge v2.2D, v0.2D, v24.2D
+	WORD $0x6e79e423 // fcmge v3.2D, v1.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6e78e486 // fcmge v6.2D, v4.2D, v24.2D
+	WORD $0x6e79e4a7 // fcmge v7.2D, v5.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6e78e50a // fcmge v10.2D, v8.2D, v24.2D
+	WORD $0x6e79e52b // fcmge v11.2D, v9.2D, v25.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6e78e58e // fcmge v14.2D, v12.2D, v24.2D
+	WORD $0x6e79e5af // fcmge v15.2D, v13.2D, v25.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from43_4:
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F16, F17)
+	VMOV V2.B16, V31.B16
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F16, F17)
+	VMOV V6.B16, V31.B16
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4f41054a // sshr v10, v10, #63
+	WORD $0x4f41056b // sshr v11, v11, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F16, F17)
+	VMOV V10.B16, V31.B16
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4f4105ce // sshr v14, v14, #63
+	WORD $0x4f4105ef // sshr v15, v15, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F16, F17)
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from44_4:
+	CMP $45, R9
+	BHS from45_4
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V2.B16, V24.B16, V0.B16
+	VBIT V3.B16, V25.B16, V1.B16
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F24, F25)
+	VBIT V6.B16, V24.B16, V4.B16
+	VBIT V7.B16, V25.B16, V5.B16
+	WORD $0x4f41054a // sshr v10, v10, #63
+	WORD $0x4f41056b // sshr v11, v11, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F24, F25)
+	VBIT V10.B16, V24.B16, V8.B16
+	VBIT V11.B16, V25.B16, V9.B16
+	WORD $0x4f4105ce // sshr v14, v14, #63
+	WORD $0x4f4105ef // sshr v15, v15, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F24, F25)
+	VBIT V14.B16, V24.B16, V12.B16
+	VBIT V15.B16, V25.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from45_4:
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e654 // fcmeq v20.2D, v18.2D, v24.2D
+	WORD $0x4e79e675 // fcmeq v21.2D, v19.2D, v25.2D
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e652 // fcmgt v18.2D, v18.2D, v24.2D
+	WORD $0x6ef9e673 // fcmgt v19.2D, v19.2D, v25.2D
+	WORD $0x6e60de16 // fmul v22.2D, v16.2D, v0.2D
+	WORD $0x6e61de37 // fmul v23.2D, v17.2D, v1.2D
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V0.B16, V20.B16
+	VBIT V19.B16, V1.B16, V21.B16
+	VMOV V20.B16, V0.B16
+	VMOV V21.B16, V1.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 32(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x4e78e654 // fcmeq v20.2D, v18.2D, v24.2D
+	WORD $0x4e79e675 // fcmeq v21.2D, v19.2D, v25.2D
+	ADD R5<<0, R4, R19
+	FLDPQ 32(R19), (F24, F25)
+	WORD $0x6ef8e652 // fcmgt v18.2D, v18.2D, v24.2D
+	WORD $0x6ef9e673 // fcmgt v19.2D, v19.2D, v25.2D
+	WORD $0x6e64de16 // fmul v22.2D, v16.2D, v4.2D
+	WORD $0x6e65de37 // fmul v23.2D, v17.2D, v5.2D
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V4.B16, V20.B16
+	VBIT V19.B16, V5.B16, V21.B16
+	VMOV V20.B16, V4.B16
+	VMOV V21.B16, V5.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 64(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x4e78e654 // fcmeq v20.2D, v18.2D, v24.2D
+	WORD $0x4e79e675 // fcmeq v21.2D, v19.2D, v25.2D
+	ADD R5<<0, R4, R19
+	FLDPQ 64(R19), (F24, F25)
+	WORD $0x6ef8e652 // fcmgt v18.2D, v18.2D, v24.2D
+	WORD $0x6ef9e673 // fcmgt v19.2D, v19.2D, v25.2D
+	WORD $0x6e68de16 // fmul v22.2D, v16.2D, v8.2D
+	WORD $0x6e69de37 // fmul v23.2D, v17.2D, v9.2D
+	WORD $0x4e361e94 // and v20.4S, v20.4S, v22.4S
+	WORD $0x4e371eb5 // and v21.4S, v21.4S, v23.4S
+	VBIT V18.B16, V8.B16, V20.B16
+	VBIT V19.B16, V9.B16, V21.B16
+	VMOV V20.B16, V8.B16
+	VMOV V21.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 96(R19), (F18, F19)
+	ADD R5<<0, R4, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x4e78e654 // fcmeq v20.2D, v18.2D, v24.2D
+	WORD $0x4e79e675 // fcmeq v21.2D, v19.2D, v25.2D
+	ADD R5<<0, R4, R19
+	FLDPQ 96(R19), (F24, F25)
+	WORD $0x6ef8e652 // fcmgt v18.2D, v18.2D, v24.2D
+	WORD $0x6ef9e673 // fcmgt v19.2D, v19.2D, v25.2D
+	WORD $0x6e6cde10 // fmul v16.2D, v16.2D, v12.2D
+	WORD $0x6e6dde31 // fmul v17.2D, v17.2D, v13.2D
+	WORD $0x4e301e90 // and v16.4S, v20.4S, v16.4S
+	WORD $0x4e311eb1 // and v17.4S, v21.4S, v17.4S
+	VBIT V18.B16, V12.B16, V16.B16
+	VBIT V19.B16, V13.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from78_4:
+	CMP $87, R9
+	BHS from87_4
+	CMP $84, R9
+	BHS from84_4
+	CMP $81, R9
+	BHS from81_4
+	CMP $79, R9
+	BHS from79_4
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V2.S4
+	VUSHLL2 $0, V2.S4, V3.D2
+	VUSHLL $0, V2.S2, V2.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3442 // cmgt v2.2D, v2.2D, v31.2D
+	WORD $0x4eff3463 // cmgt v3.2D, v3.2D, v31.2D
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V6.S4
+	VUSHLL2 $0, V6.S4, V7.D2
+	VUSHLL $0, V6.S2, V6.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff34c6 // cmgt v6.2D, v6.2D, v31.2D
+	WORD $0x4eff34e7 // cmgt v7.2D, v7.2D, v31.2D
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V10.S4
+	VUSHLL2 $0, V10.S4, V11.D2
+	VUSHLL $0, V10.S2, V10.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff354a // cmgt v10.2D, v10.2D, v31.2D
+	WORD $0x4eff356b // cmgt v11.2D, v11.2D, v31.2D
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V14.S4
+	VUSHLL2 $0, V14.S4, V15.D2
+	VUSHLL $0, V14.S2, V14.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff35ce // cmgt v14.2D, v14.2D, v31.2D
+	WORD $0x4eff35ef // cmgt v15.2D, v15.2D, v31.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from79_4:
+	CMP $80, R9
+	BHS from80_4
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4e301c42 // and v2.4S, v2.4S, v16.4S
+	WORD $0x4e311c63 // and v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4e301cc6 // and v6.4S, v6.4S, v16.4S
+	WORD $0x4e311ce7 // and v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4e301d4a // and v10.4S, v10.4S, v16.4S
+	WORD $0x4e311d6b // and v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4e301dce // and v14.4S, v14.4S, v16.4S
+	WORD $0x4e311def // and v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from80_4:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4eb01c42 // orr v2.4S, v2.4S, v16.4S
+	WORD $0x4eb11c63 // orr v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4eb01cc6 // orr v6.4S, v6.4S, v16.4S
+	WORD $0x4eb11ce7 // orr v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4eb01d4a // orr v10.4S, v10.4S, v16.4S
+	WORD $0x4eb11d6b // orr v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x4eb01dce // orr v14.4S, v14.4S, v16.4S
+	WORD $0x4eb11def // orr v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from81_4:
+	CMP $83, R9
+	BHS from83_4
+	CMP $82, R9
+	BHS from82_4
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301c42 // eor v2.4S, v2.4S, v16.4S
+	WORD $0x6e311c63 // eor v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301cc6 // eor v6.4S, v6.4S, v16.4S
+	WORD $0x6e311ce7 // eor v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301d4a // eor v10.4S, v10.4S, v16.4S
+	WORD $0x6e311d6b // eor v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301dce // eor v14.4S, v14.4S, v16.4S
+	WORD $0x6e311def // eor v15.4S, v15.4S, v17.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from82_4:
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c42 // eor v2.4S, v2.4S, v24.4S
+	WORD $0x6e381c63 // eor v3.4S, v3.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381cc6 // eor v6.4S, v6.4S, v24.4S
+	WORD $0x6e381ce7 // eor v7.4S, v7.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d4a // eor v10.4S, v10.4S, v24.4S
+	WORD $0x6e381d6b // eor v11.4S, v11.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381dce // eor v14.4S, v14.4S, v24.4S
+	WORD $0x6e381def // eor v15.4S, v15.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+from83_4:
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	WORD $0x0ea1285f // xtn v31.2s, v2.2d
+	WORD $0x4ea1287f // xtn2 v31.4s, v3.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVS F31, 0(R19)
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x4ea128ff // xtn2 v31.4s, v7.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVS F31, 4(R19)
+	WORD $0x4f41054a // sshr v10, v10, #63
+	WORD $0x4f41056b // sshr v11, v11, #63
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x4ea1297f // xtn2 v31.4s, v11.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVS F31, 8(R19)
+	WORD $0x4f4105ce // sshr v14, v14, #63
+	WORD $0x4f4105ef // sshr v15, v15, #63
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x4ea129ff // xtn2 v31.4s, v15.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from84_4:
+	CMP $85, R9
+	BHS from85_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x4e6ee402 // fcmeq v2.2D, v0.2D, v14.2D
+	WORD $0x4e6fe423 // fcmeq v3.2D, v1.2D, v15.2D
+	WORD $0x4e6ee486 // fcmeq v6.2D, v4.2D, v14.2D
+	WORD $0x4e6fe4a7 // fcmeq v7.2D, v5.2D, v15.2D
+	WORD $0x4e6ee50a // fcmeq v10.2D, v8.2D, v14.2D
+	WORD $0x4e6fe52b // fcmeq v11.2D, v9.2D, v15.2D
+	WORD $0x4e6ee58e // fcmeq v14.2D, v12.2D, v14.2D
+	WORD $0x4e6fe5af // fcmeq v15.2D, v13.2D, v15.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from85_4:
+	CMP $86, R9
+	BHS from86_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x4e6ee41f // fcmeq v31.2D, v0.2D, v14.2D
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e6fe43f // fcmeq v31.2D, v1.2D, v15.2D
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	WORD $0x4e6ee49f // fcmeq v31.2D, v4.2D, v14.2D
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e6fe4bf // fcmeq v31.2D, v5.2D, v15.2D
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	WORD $0x4e6ee51f // fcmeq v31.2D, v8.2D, v14.2D
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e6fe53f // fcmeq v31.2D, v9.2D, v15.2D
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	WORD $0x4e6ee59f // fcmeq v31.2D, v12.2D, v14.2D
+	WORD $0x6e205bee // not v14.16b, v31.16b
+	WORD $0x4e6fe5bf // fcmeq v31.2D, v13.2D, v15.2D
+	WORD $0x6e205bef // not v15.16b, v31.16b
+	SUBS $1, R8
+	BNE next4
+	B done4
+from86_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x6ee0e5c2 // fcmgt v2.2D, v14.2D, v0.2D
+	WORD $0x6ee1e5e3 // fcmgt v3.2D, v15.2D, v1.2D
+	WORD $0x6ee4e5c6 // fcmgt v6.2D, v14.2D, v4.2D
+	WORD $0x6ee5e5e7 // fcmgt v7.2D, v15.2D, v5.2D
+	WORD $0x6ee8e5ca // fcmgt v10.2D, v14.2D, v8.2D
+	WORD $0x6ee9e5eb // fcmgt v11.2D, v15.2D, v9.2D
+	WORD $0x6eece5ce // fcmgt v14.2D, v14.2D, v12.2D
+	WORD $0x6eede5ef // fcmgt v15.2D, v15.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from87_4:
+	CMP $96, R9
+	BHS from96_4
+	CMP $88, R9
+	BHS from88_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x6e60e5c2 // fcmge v2.2D, v14.2D, v0.2D
+	WORD $0x6e61e5e3 // fcmge v3.2D, v15.2D, v1.2D
+	WORD $0x6e64e5c6 // fcmge v6.2D, v14.2D, v4.2D
+	WORD $0x6e65e5e7 // fcmge v7.2D, v15.2D, v5.2D
+	WORD $0x6e68e5ca // fcmge v10.2D, v14.2D, v8.2D
+	WORD $0x6e69e5eb // fcmge v11.2D, v15.2D, v9.2D
+	WORD $0x6e6ce5ce // fcmge v14.2D, v14.2D, v12.2D
+	WORD $0x6e6de5ef // fcmge v15.2D, v15.2D, v13.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from88_4:
+	CMP $89, R9
+	BHS from89_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x6eeee402 // fcmgt v2.2D, v0.2D, v14.2D
+	WORD $0x6eefe423 // fcmgt v3.2D, v1.2D, v15.2D
+	WORD $0x6eeee486 // fcmgt v6.2D, v4.2D, v14.2D
+	WORD $0x6eefe4a7 // fcmgt v7.2D, v5.2D, v15.2D
+	WORD $0x6eeee50a // fcmgt v10.2D, v8.2D, v14.2D
+	WORD $0x6eefe52b // fcmgt v11.2D, v9.2D, v15.2D
+	WORD $0x6eeee58e // fcmgt v14.2D, v12.2D, v14.2D
+	WORD $0x6eefe5af // fcmgt v15.2D, v13.2D, v15.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from89_4:
+	ADD $0, R3, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	WORD $0x6e6ee402 // fcmge v2.2D, v0.2D, v14.2D
+	WORD $0x6e6fe423 // fcmge v3.2D, v1.2D, v15.2D
+	WORD $0x6e6ee486 // fcmge v6.2D, v4.2D, v14.2D
+	WORD $0x6e6fe4a7 // fcmge v7.2D, v5.2D, v15.2D
+	WORD $0x6e6ee50a // fcmge v10.2D, v8.2D, v14.2D
+	WORD $0x6e6fe52b // fcmge v11.2D, v9.2D, v15.2D
+	WORD $0x6e6ee58e // fcmge v14.2D, v12.2D, v14.2D
+	WORD $0x6e6fe5af // fcmge v15.2D, v13.2D, v15.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from96_4:
+	CMP $97, R9
+	BHS from97_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	VMOV V2.B16, V31.B16
+	WORD $0x6e701c1f // bsl v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e711c3f // bsl v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	VMOV V6.B16, V31.B16
+	WORD $0x6e701c9f // bsl v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e711cbf // bsl v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4f41054a // sshr v10, v10, #63
+	WORD $0x4f41056b // sshr v11, v11, #63
+	VMOV V10.B16, V31.B16
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4f4105ce // sshr v14, v14, #63
+	WORD $0x4f4105ef // sshr v15, v15, #63
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from97_4:
+	CMP $102, R9
+	BHS from102_4
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	WORD $0x4f410442 // sshr v2, v2, #63
+	WORD $0x4f410463 // sshr v3, v3, #63
+	VBIT V2.B16, V16.B16, V0.B16
+	VBIT V3.B16, V17.B16, V1.B16
+	WORD $0x4f4104c6 // sshr v6, v6, #63
+	WORD $0x4f4104e7 // sshr v7, v7, #63
+	VBIT V6.B16, V16.B16, V4.B16
+	VBIT V7.B16, V17.B16, V5.B16
+	WORD $0x4f41054a // sshr v10, v10, #63
+	WORD $0x4f41056b // sshr v11, v11, #63
+	VBIT V10.B16, V16.B16, V8.B16
+	VBIT V11.B16, V17.B16, V9.B16
+	WORD $0x4f4105ce // sshr v14, v14, #63
+	WORD $0x4f4105ef // sshr v15, v15, #63
+	VBIT V14.B16, V16.B16, V12.B16
+	VBIT V15.B16, V17.B16, V13.B16
+	SUBS $1, R8
+	BNE next4
+	B done4
+from102_4:
+	CMP $103, R9
+	BHS from103_4
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c10 // and v16.4S, v0.4S, v24.4S
+	WORD $0x4e381c31 // and v17.4S, v1.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ef0e710 // fcmgt v16.2D, v24.2D, v16.2D
+	WORD $0x6ef1e711 // fcmgt v17.2D, v24.2D, v17.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c90 // and v16.4S, v4.4S, v24.4S
+	WORD $0x4e381cb1 // and v17.4S, v5.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ef0e710 // fcmgt v16.2D, v24.2D, v16.2D
+	WORD $0x6ef1e711 // fcmgt v17.2D, v24.2D, v17.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 4(R19)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d10 // and v16.4S, v8.4S, v24.4S
+	WORD $0x4e381d31 // and v17.4S, v9.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ef0e710 // fcmgt v16.2D, v24.2D, v16.2D
+	WORD $0x6ef1e711 // fcmgt v17.2D, v24.2D, v17.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 8(R19)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d90 // and v16.4S, v12.4S, v24.4S
+	WORD $0x4e381db1 // and v17.4S, v13.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ef0e710 // fcmgt v16.2D, v24.2D, v16.2D
+	WORD $0x6ef1e711 // fcmgt v17.2D, v24.2D, v17.2D
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x4ea12a3f // xtn2 v31.4s, v17.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 12(R19)
+	SUBS $1, R8
+	BNE next4
+	B done4
+from103_4:
+	CMP $104, R9
+	BHS from104_4
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c02 // and v2.4S, v0.4S, v24.4S
+	WORD $0x4e381c23 // and v3.4S, v1.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee2e702 // fcmgt v2.2D, v24.2D, v2.2D
+	WORD $0x6ee3e703 // fcmgt v3.2D, v24.2D, v3.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c86 // and v6.4S, v4.4S, v24.4S
+	WORD $0x4e381ca7 // and v7.4S, v5.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee6e706 // fcmgt v6.2D, v24.2D, v6.2D
+	WORD $0x6ee7e707 // fcmgt v7.2D, v24.2D, v7.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d0a // and v10.4S, v8.4S, v24.4S
+	WORD $0x4e381d2b // and v11.4S, v9.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eeae70a // fcmgt v10.2D, v24.2D, v10.2D
+	WORD $0x6eebe70b // fcmgt v11.2D, v24.2D, v11.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8e // and v14.4S, v12.4S, v24.4S
+	WORD $0x4e381daf // and v15.4S, v13.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eeee70e // fcmgt v14.2D, v24.2D, v14.2D
+	WORD $0x6eefe70f // fcmgt v15.2D, v24.2D, v15.2D
+	SUBS $1, R8
+	BNE next4
+	B done4
+from104_4:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301c42 // eor v2.4S, v2.4S, v16.4S
+	WORD $0x6e311c63 // eor v3.4S, v3.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 4(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301cc6 // eor v6.4S, v6.4S, v16.4S
+	WORD $0x6e311ce7 // eor v7.4S, v7.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 8(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301d4a // eor v10.4S, v10.4S, v16.4S
+	WORD $0x6e311d6b // eor v11.4S, v11.4S, v17.4S
+	ADD R6<<0, R3, R19
+	FMOVS 12(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V16.S4
+	VUSHLL2 $0, V16.S4, V17.D2
+	VUSHLL $0, V16.S2, V16.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3610 // cmgt v16.2D, v16.2D, v31.2D
+	WORD $0x4eff3631 // cmgt v17.2D, v17.2D, v31.2D
+	WORD $0x6e301dce // eor v14.4S, v14.4S, v16.4S
+	WORD $0x6e311def // eor v15.4S, v15.4S, v17.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c42 // eor v2.4S, v2.4S, v24.4S
+	WORD $0x6e381c63 // eor v3.4S, v3.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381cc6 // eor v6.4S, v6.4S, v24.4S
+	WORD $0x6e381ce7 // eor v7.4S, v7.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381d4a // eor v10.4S, v10.4S, v24.4S
+	WORD $0x6e381d6b // eor v11.4S, v11.4S, v24.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381dce // eor v14.4S, v14.4S, v24.4S
+	WORD $0x6e381def // eor v15.4S, v15.4S, v24.4S
+	SUBS $1, R8
+	BNE next4
+	B done4
+done4:
+	ADD $128, R5
+	ADD $16, R6
+	SUBS $16, R2
+	B top4
+bottom4:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+top1:
+	CMP $4, R2
+	BLO bottom1
+	MOVD R0, R7
+	MOVD R1, R8
+next1:
+	MOVD 0(R7), R9
+	MOVD 8(R7), R3
+	MOVD 16(R7), R4
+	ADD $24, R7
+	CMP $19, R9
+	BHS from19_1
+	CMP $7, R9
+	BHS from7_1
+	CMP $3, R9
+	BHS from3_1
+	CMP $1, R9
+	BHS from1_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from1_1:
+	CMP $2, R9
+	BHS from2_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from2_1:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V0.S4
+	VEXT $8, V0.B16, V0.B16, V31.B16
+	WORD $0x0f20a400 // sshll v0.2d, v0.2s, #0
+	WORD $0x4e61d800 // scvtf v0.2D, v0.2D
+	WORD $0x0f20a7e1 // sshll v1.2d, v31.2s, #0
+	WORD $0x4e61d821 // scvtf v1.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from3_1:
+	CMP $4, R9
+	BHS from4_1
+	ADD R5<<0, R3, R19
+	FSTPQ (F0, F1), 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from4_1:
+	CMP $5, R9
+	BHS from5_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78d400 // fadd v0.2D, v0.2D, v24.2D
+	WORD $0x4e79d421 // fadd v1.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from5_1:
+	CMP $6, R9
+	BHS from6_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4ef8d400 // fsub v0.2D, v0.2D, v24.2D
+	WORD $0x4ef9d421 // fsub v1.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from6_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ee0d500 // fsub v0.2D, v8.2D, v0.2D
+	WORD $0x4ee1d521 // fsub v1.2D, v9.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from7_1:
+	CMP $15, R9
+	BHS from15_1
+	CMP $8, R9
+	BHS from8_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78dc00 // fmul v0.2D, v0.2D, v24.2D
+	WORD $0x6e79dc21 // fmul v1.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from8_1:
+	CMP $13, R9
+	BHS from13_1
+	CMP $9, R9
+	BHS from9_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78fc00 // fdiv v0.2D, v0.2D, v24.2D
+	WORD $0x6e79fc21 // fdiv v1.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from9_1:
+	CMP $11, R9
+	BHS from11_1
+	CMP $10, R9
+	BHS from10_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6e60fd00 // fdiv v0.2D, v8.2D, v0.2D
+	WORD $0x6e61fd21 // fdiv v1.2D, v9.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from10_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e40c // fcmeq v12.2D, v0.2D, v0.2D
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e42d // fcmeq v13.2D, v1.2D, v1.2D
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ee8e41f // fcmgt v31.2D, v0.2D, v8.2D
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e43f // fcmgt v31.2D, v1.2D, v9.2D
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from11_1:
+	CMP $12, R9
+	BHS from12_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50c // fcmeq v12.2D, v8.2D, v8.2D
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52d // fcmeq v13.2D, v9.2D, v9.2D
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ee0e51f // fcmgt v31.2D, v8.2D, v0.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e53f // fcmgt v31.2D, v9.2D, v1.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V12.B16, V8.B16, V0.B16
+	VBIT V13.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from12_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e40c // fcmeq v12.2D, v0.2D, v0.2D
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e42d // fcmeq v13.2D, v1.2D, v1.2D
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ee0e51f // fcmgt v31.2D, v8.2D, v0.2D
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee1e53f // fcmgt v31.2D, v9.2D, v1.2D
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from13_1:
+	CMP $14, R9
+	BHS from14_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50c // fcmeq v12.2D, v8.2D, v8.2D
+	WORD $0x4e2c1fff // and v31.4S, v31.4S, v12.4S
+	WORD $0x6e205bec // not v12.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52d // fcmeq v13.2D, v9.2D, v9.2D
+	WORD $0x4e2d1fff // and v31.4S, v31.4S, v13.4S
+	WORD $0x6e205bed // not v13.16b, v31.16b
+	WORD $0x6ee8e41f // fcmgt v31.2D, v0.2D, v8.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee9e43f // fcmgt v31.2D, v1.2D, v9.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	VBIT V12.B16, V8.B16, V0.B16
+	VBIT V13.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from14_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e69d421 // fadd v1.2D, v1.2D, v9.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from15_1:
+	CMP $17, R9
+	BHS from17_1
+	CMP $16, R9
+	BHS from16_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x4ee8d400 // fsub v0.2D, v0.2D, v8.2D
+	WORD $0x4ee9d421 // fsub v1.2D, v1.2D, v9.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from16_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e68dc00 // fmul v0.2D, v0.2D, v8.2D
+	WORD $0x6e69dc21 // fmul v1.2D, v1.2D, v9.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from17_1:
+	CMP $18, R9
+	BHS from18_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee0e51f // fcmgt v31.2D, v8.2D, v0.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e53f // fcmgt v31.2D, v9.2D, v1.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from18_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x6ee8e41f // fcmgt v31.2D, v0.2D, v8.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee9e43f // fcmgt v31.2D, v1.2D, v9.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from19_1:
+	CMP $78, R9
+	BHS from78_1
+	CMP $37, R9
+	BHS from37_1
+	CMP $26, R9
+	BHS from26_1
+	CMP $21, R9
+	BHS from21_1
+	CMP $20, R9
+	BHS from20_1
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c00 // eor v0.4S, v0.4S, v24.4S
+	WORD $0x6e381c21 // eor v1.4S, v1.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from20_1:
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
+	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from21_1:
+	CMP $23, R9
+	BHS from23_1
+	CMP $22, R9
+	BHS from22_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee0e51f // fcmgt v31.2D, v8.2D, v0.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e53f // fcmgt v31.2D, v9.2D, v1.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from22_1:
+	WORD $0x6ee1f800 // fsqrt v0.2D, v0.2D
+	WORD $0x6ee1f821 // fsqrt v1.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from23_1:
+	CMP $24, R9
+	BHS from24_1
+	WORD $0x4e619800 // frintm v0.2D, v0.2D
+	WORD $0x4e619821 // frintm v1.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from24_1:
+	CMP $25, R9
+	BHS from25_1
+	WORD $0x4ee18800 // frintp v0.2D, v0.2D
+	WORD $0x4ee18821 // frintp v1.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from25_1:
+	WORD $0x4e618800 // frintn v0.2D, v0.2D
+	WORD $0x4e618821 // frintn v1.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from26_1:
+	CMP $32, R9
+	BHS from32_1
+	CMP $29, R9
+	BHS from29_1
+	CMP $27, R9
+	BHS from27_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee8e40c // fcmgt v12.2D, v0.2D, v8.2D
+	WORD $0x6ee9e42d // fcmgt v13.2D, v1.2D, v9.2D
+	WORD $0x6ee0e508 // fcmgt v8.2D, v8.2D, v0.2D
+	WORD $0x6ee1e529 // fcmgt v9.2D, v9.2D, v1.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	VBIT V12.B16, V2.B16, V0.B16
+	VBIT V13.B16, V3.B16, V1.B16
+	MOVD $dbff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	VBIT V8.B16, V12.B16, V0.B16
+	VBIT V9.B16, V13.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from27_1:
+	CMP $28, R9
+	BHS from28_1
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x6ee8e588 // fcmgt v8.2D, v12.2D, v8.2D
+	WORD $0x6ee9e5a9 // fcmgt v9.2D, v13.2D, v9.2D
+	WORD $0x4e201d00 // and v0.4S, v8.4S, v0.4S
+	WORD $0x4e211d21 // and v1.4S, v9.4S, v1.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from28_1:
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ee8e400 // fcmgt v0.2D, v0.2D, v8.2D
+	WORD $0x6ee9e421 // fcmgt v1.2D, v1.2D, v9.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e291c21 // and v1.4S, v1.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from29_1:
+	CMP $30, R9
+	BHS from30_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e408 // fcmeq v8.2D, v0.2D, v24.2D
+	WORD $0x4e79e429 // fcmeq v9.2D, v1.2D, v25.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from30_1:
+	CMP $31, R9
+	BHS from31_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e41f // fcmeq v31.2D, v0.2D, v24.2D
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e79e43f // fcmeq v31.2D, v1.2D, v25.2D
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from31_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ee0e708 // fcmgt v8.2D, v24.2D, v0.2D
+	WORD $0x6ee1e729 // fcmgt v9.2D, v25.2D, v1.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from32_1:
+	CMP $35, R9
+	BHS from35_1
+	CMP $33, R9
+	BHS from33_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e60e708 // fcmge v8.2D, v24.2D, v0.2D
+	WORD $0x6e61e729 // fcmge v9.2D, v25.2D, v1.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from33_1:
+	CMP $34, R9
+	BHS from34_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e408 // fcmgt v8.2D, v0.2D, v24.2D
+	WORD $0x6ef9e429 // fcmgt v9.2D, v1.2D, v25.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from34_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78e408 // fcmge v8.2D, v0.2D, v24.2D
+	WORD $0x6e79e429 // fcmge v9.2D, v1.2D, v25.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from35_1:
+	CMP $36, R9
+	BHS from36_1
+	ADD R6<<0, R4, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	VBIT V8.B16, V0.B16, V12.B16
+	VBIT V9.B16, V1.B16, V13.B16
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from36_1:
+	ADD R6<<0, R4, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V8.B16, V24.B16, V0.B16
+	VBIT V9.B16, V25.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from37_1:
+	CMP $42, R9
+	BHS from42_1
+	CMP $40, R9
+	BHS from40_1
+	CMP $39, R9
+	BHS from39_1
+	CMP $38, R9
+	BHS from38_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e404 // fcmeq v4.2D, v0.2D, v24.2D
+	WORD $0x4e79e425 // fcmeq v5.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from38_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e41f // fcmeq v31.2D, v0.2D, v24.2D
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e79e43f // fcmeq v31.2D, v1.2D, v25.2D
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from39_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ee0e704 // fcmgt v4.2D, v24.2D, v0.2D
+	WORD $0x6ee1e725 // fcmgt v5.2D, v25.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from40_1:
+	CMP $41, R9
+	BHS from41_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e60e704 // fcmge v4.2D, v24.2D, v0.2D
+	WORD $0x6e61e725 // fcmge v5.2D, v25.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from41_1:
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e404 // fcmgt v4.2D, v0.2D, v24.2D
+	WORD $0x6ef9e425 // fcmgt v5.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from42_1:
+	CMP $44, R9
+	BHS from44_1
+	CMP $43, R9
+	BHS from43_1
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6e78e404 // fcmge v4.2D, v0.2D, v24.2D
+	WORD $0x6e79e425 // fcmge v5.2D, v1.2D, v25.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from43_1:
+	WORD $0x4f410484 // sshr v4, v4, #63
+	WORD $0x4f4104a5 // sshr v5, v5, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V4.B16, V31.B16
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V0.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from44_1:
+	CMP $45, R9
+	BHS from45_1
+	WORD $0x4f410484 // sshr v4, v4, #63
+	WORD $0x4f4104a5 // sshr v5, v5, #63
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F24, F25)
+	VBIT V4.B16, V24.B16, V0.B16
+	VBIT V5.B16, V25.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from45_1:
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	ADD R5<<0, R3, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x4e78e582 // fcmeq v2.2D, v12.2D, v24.2D
+	WORD $0x4e79e5a3 // fcmeq v3.2D, v13.2D, v25.2D
+	ADD R5<<0, R4, R19
+	FLDPQ 0(R19), (F24, F25)
+	WORD $0x6ef8e58c // fcmgt v12.2D, v12.2D, v24.2D
+	WORD $0x6ef9e5ad // fcmgt v13.2D, v13.2D, v25.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	WORD $0x4e281c48 // and v8.4S, v2.4S, v8.4S
+	WORD $0x4e291c69 // and v9.4S, v3.4S, v9.4S
+	VBIT V12.B16, V0.B16, V8.B16
+	VBIT V13.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from78_1:
+	CMP $87, R9
+	BHS from87_1
+	CMP $84, R9
+	BHS from84_1
+	CMP $81, R9
+	BHS from81_1
+	CMP $79, R9
+	BHS from79_1
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V4.S4
+	VUSHLL2 $0, V4.S4, V5.D2
+	VUSHLL $0, V4.S2, V4.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3484 // cmgt v4.2D, v4.2D, v31.2D
+	WORD $0x4eff34a5 // cmgt v5.2D, v5.2D, v31.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from79_1:
+	CMP $80, R9
+	BHS from80_1
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	WORD $0x4e281c84 // and v4.4S, v4.4S, v8.4S
+	WORD $0x4e291ca5 // and v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from80_1:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	WORD $0x4ea81c84 // orr v4.4S, v4.4S, v8.4S
+	WORD $0x4ea91ca5 // orr v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from81_1:
+	CMP $83, R9
+	BHS from83_1
+	CMP $82, R9
+	BHS from82_1
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	WORD $0x6e281c84 // eor v4.4S, v4.4S, v8.4S
+	WORD $0x6e291ca5 // eor v5.4S, v5.4S, v9.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from82_1:
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+from83_1:
+	WORD $0x4f410484 // sshr v4, v4, #63
+	WORD $0x4f4104a5 // sshr v5, v5, #63
+	WORD $0x0ea1289f // xtn v31.2s, v4.2d
+	WORD $0x4ea128bf // xtn2 v31.4s, v5.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R3, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from84_1:
+	CMP $85, R9
+	BHS from85_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x4e64e404 // fcmeq v4.2D, v0.2D, v4.2D
+	WORD $0x4e65e425 // fcmeq v5.2D, v1.2D, v5.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from85_1:
+	CMP $86, R9
+	BHS from86_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x4e64e41f // fcmeq v31.2D, v0.2D, v4.2D
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e65e43f // fcmeq v31.2D, v1.2D, v5.2D
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	SUBS $1, R8
+	BNE next1
+	B done1
+from86_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee0e484 // fcmgt v4.2D, v4.2D, v0.2D
+	WORD $0x6ee1e4a5 // fcmgt v5.2D, v5.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from87_1:
+	CMP $96, R9
+	BHS from96_1
+	CMP $88, R9
+	BHS from88_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e60e484 // fcmge v4.2D, v4.2D, v0.2D
+	WORD $0x6e61e4a5 // fcmge v5.2D, v5.2D, v1.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from88_1:
+	CMP $89, R9
+	BHS from89_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee4e404 // fcmgt v4.2D, v0.2D, v4.2D
+	WORD $0x6ee5e425 // fcmgt v5.2D, v1.2D, v5.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from89_1:
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e64e404 // fcmge v4.2D, v0.2D, v4.2D
+	WORD $0x6e65e425 // fcmge v5.2D, v1.2D, v5.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from96_1:
+	CMP $97, R9
+	BHS from97_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x4f410484 // sshr v4, v4, #63
+	WORD $0x4f4104a5 // sshr v5, v5, #63
+	VMOV V4.B16, V31.B16
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V0.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from97_1:
+	CMP $102, R9
+	BHS from102_1
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x4f410484 // sshr v4, v4, #63
+	WORD $0x4f4104a5 // sshr v5, v5, #63
+	VBIT V4.B16, V8.B16, V0.B16
+	VBIT V5.B16, V9.B16, V1.B16
+	SUBS $1, R8
+	BNE next1
+	B done1
+from102_1:
+	CMP $103, R9
+	BHS from103_1
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c08 // and v8.4S, v0.4S, v24.4S
+	WORD $0x4e381c29 // and v9.4S, v1.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee8e708 // fcmgt v8.2D, v24.2D, v8.2D
+	WORD $0x6ee9e709 // fcmgt v9.2D, v24.2D, v9.2D
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x4ea1293f // xtn2 v31.4s, v9.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	ADD R6<<0, R4, R19
+	FMOVS F31, 0(R19)
+	SUBS $1, R8
+	BNE next1
+	B done1
+from103_1:
+	CMP $104, R9
+	BHS from104_1
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c04 // and v4.4S, v0.4S, v24.4S
+	WORD $0x4e381c25 // and v5.4S, v1.4S, v24.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ee4e704 // fcmgt v4.2D, v24.2D, v4.2D
+	WORD $0x6ee5e705 // fcmgt v5.2D, v24.2D, v5.2D
+	SUBS $1, R8
+	BNE next1
+	B done1
+from104_1:
+	ADD R6<<0, R3, R19
+	FMOVS 0(R19), F31
+	VUSHLL $0, V31.B8, V31.H8
+	VUSHLL $0, V31.H4, V8.S4
+	VUSHLL2 $0, V8.S4, V9.D2
+	VUSHLL $0, V8.S2, V8.D2
+	VEOR V31.B16, V31.B16, V31.B16
+	WORD $0x4eff3508 // cmgt v8.2D, v8.2D, v31.2D
+	WORD $0x4eff3529 // cmgt v9.2D, v9.2D, v31.2D
+	WORD $0x6e281c84 // eor v4.4S, v4.4S, v8.4S
+	WORD $0x6e291ca5 // eor v5.4S, v5.4S, v9.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e381c84 // eor v4.4S, v4.4S, v24.4S
+	WORD $0x6e381ca5 // eor v5.4S, v5.4S, v24.4S
+	SUBS $1, R8
+	BNE next1
+	B done1
+done1:
+	ADD $32, R5
+	ADD $4, R6
+	SUBS $4, R2
+	B top1
+bottom1:
+	RET
+
 // sumNEON is sumAVX2 with two registers for one.
 TEXT ·sumNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
@@ -19576,6 +27838,187 @@ pair:
 	BNE pair
 	RET
 
+// addLanes64NEON is addLanes64AVX2 with two registers for one.
+TEXT ·addLanes64NEON(SB), NOSPLIT, $0-24
+	MOVD sums+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+next:
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x4e64d400 // fadd v0.2D, v0.2D, v4.2D
+	WORD $0x4e65d421 // fadd v1.2D, v1.2D, v5.2D
+	FLDPQ 32(R1), (F4, F5)
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	ADD $64, R1
+	SUBS $8, R2
+	BNE next
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	RET
+
+// largest64NEON is largest64AVX2 with two registers for one.
+TEXT ·largest64NEON(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD $dfff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+next:
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50a // fcmeq v10.2D, v8.2D, v8.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52b // fcmeq v11.2D, v9.2D, v9.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V8.B16, V2.B16
+	VBIT V11.B16, V9.B16, V3.B16
+	WORD $0x6ee0e51f // fcmgt v31.2D, v8.2D, v0.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e53f // fcmgt v31.2D, v9.2D, v1.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R0), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50a // fcmeq v10.2D, v8.2D, v8.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52b // fcmeq v11.2D, v9.2D, v9.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V8.B16, V6.B16
+	VBIT V11.B16, V9.B16, V7.B16
+	WORD $0x6ee4e51f // fcmgt v31.2D, v8.2D, v4.2D
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e53f // fcmgt v31.2D, v9.2D, v5.2D
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD $64, R0
+	SUBS $8, R1
+	BNE next
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee5e43f // fcmgt v31.2D, v1.2D, v5.2D
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	VMOV V1.B16, V4.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V4.B16
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VMOV V2.B16, V4.B16
+	VMOV V3.B16, V5.B16
+	VMOV V5.B16, V2.B16
+	VMOV V4.B16, V4.B16
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	VEXT $8, V4.B16, V4.B16, V2.B16
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	WORD $0x4e64d400 // fadd v0.2D, v0.2D, v4.2D
+	FMOVD F0, ret+16(FP)
+	RET
+
+// smallest64NEON is smallest64AVX2 with two registers for one.
+TEXT ·smallest64NEON(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD $d7ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+next:
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50a // fcmeq v10.2D, v8.2D, v8.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52b // fcmeq v11.2D, v9.2D, v9.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V8.B16, V2.B16
+	VBIT V11.B16, V9.B16, V3.B16
+	WORD $0x6ee8e41f // fcmgt v31.2D, v0.2D, v8.2D
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee9e43f // fcmgt v31.2D, v1.2D, v9.2D
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R0), (F8, F9)
+	WORD $0x4e68e51f // fcmeq v31.2D, v8.2D, v8.2D
+	WORD $0x4e68e50a // fcmeq v10.2D, v8.2D, v8.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e69e53f // fcmeq v31.2D, v9.2D, v9.2D
+	WORD $0x4e69e52b // fcmeq v11.2D, v9.2D, v9.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V8.B16, V6.B16
+	VBIT V11.B16, V9.B16, V7.B16
+	WORD $0x6ee8e49f // fcmgt v31.2D, v4.2D, v8.2D
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee9e4bf // fcmgt v31.2D, v5.2D, v9.2D
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD $64, R0
+	SUBS $8, R1
+	BNE next
+	WORD $0x6ee0e49f // fcmgt v31.2D, v4.2D, v0.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e4bf // fcmgt v31.2D, v5.2D, v1.2D
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	VMOV V1.B16, V4.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ee0e49f // fcmgt v31.2D, v4.2D, v0.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V4.B16
+	WORD $0x6ee0e49f // fcmgt v31.2D, v4.2D, v0.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VMOV V2.B16, V4.B16
+	VMOV V3.B16, V5.B16
+	VMOV V5.B16, V2.B16
+	VMOV V4.B16, V4.B16
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	VEXT $8, V4.B16, V4.B16, V2.B16
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	WORD $0x4e64d400 // fadd v0.2D, v0.2D, v4.2D
+	FMOVD F0, ret+16(FP)
+	RET
+
 // exp64NEON is exp64AVX2 with two registers for one.
 TEXT ·exp64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -26533,6 +34976,422 @@ next:
 	BNE next
 	RET
 
+// addLongsNEON is addLongsAVX2 with two registers for one.
+TEXT ·addLongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ee28400 // add v0.2D, v0.2D, v2.2D
+	WORD $0x4ee38421 // add v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// subLongsNEON is subLongsAVX2 with two registers for one.
+TEXT ·subLongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ee28400 // sub v0.2D, v0.2D, v2.2D
+	WORD $0x6ee38421 // sub v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// maxLongsNEON is maxLongsAVX2 with two registers for one.
+TEXT ·maxLongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ee03444 // cmgt v4.2D, v2.2D, v0.2D
+	WORD $0x4ee13465 // cmgt v5.2D, v3.2D, v1.2D
+	VBIT V4.B16, V2.B16, V0.B16
+	VBIT V5.B16, V3.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// minLongsNEON is minLongsAVX2 with two registers for one.
+TEXT ·minLongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ee03444 // cmgt v4.2D, v2.2D, v0.2D
+	WORD $0x4ee13465 // cmgt v5.2D, v3.2D, v1.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// maxUlongsNEON is maxUlongsAVX2 with two registers for one.
+TEXT ·maxUlongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e281c04 // eor v4.4S, v0.4S, v8.4S
+	WORD $0x6e281c25 // eor v5.4S, v1.4S, v8.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e281c46 // eor v6.4S, v2.4S, v8.4S
+	WORD $0x6e281c67 // eor v7.4S, v3.4S, v8.4S
+	WORD $0x4ee434c4 // cmgt v4.2D, v6.2D, v4.2D
+	WORD $0x4ee534e5 // cmgt v5.2D, v7.2D, v5.2D
+	VBIT V4.B16, V2.B16, V0.B16
+	VBIT V5.B16, V3.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// minUlongsNEON is minUlongsAVX2 with two registers for one.
+TEXT ·minUlongsNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e281c04 // eor v4.4S, v0.4S, v8.4S
+	WORD $0x6e281c25 // eor v5.4S, v1.4S, v8.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e281c46 // eor v6.4S, v2.4S, v8.4S
+	WORD $0x6e281c67 // eor v7.4S, v3.4S, v8.4S
+	WORD $0x4ee434c4 // cmgt v4.2D, v6.2D, v4.2D
+	WORD $0x4ee534e5 // cmgt v5.2D, v7.2D, v5.2D
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// negLongsNEON is negLongsAVX2 with two registers for one.
+TEXT ·negLongsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ee08440 // sub v0.2D, v2.2D, v0.2D
+	WORD $0x6ee18461 // sub v1.2D, v3.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// absLongsNEON is absLongsAVX2 with two registers for one.
+TEXT ·absLongsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x4ee03442 // cmgt v2.2D, v2.2D, v0.2D
+	WORD $0x4ee13463 // cmgt v3.2D, v3.2D, v1.2D
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee08484 // sub v4.2D, v4.2D, v0.2D
+	WORD $0x6ee184a5 // sub v5.2D, v5.2D, v1.2D
+	VBIT V2.B16, V4.B16, V0.B16
+	VBIT V3.B16, V5.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// signLongsNEON is signLongsAVX2 with two registers for one.
+TEXT ·signLongsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x4ee03442 // cmgt v2.2D, v2.2D, v0.2D
+	WORD $0x4ee13463 // cmgt v3.2D, v3.2D, v1.2D
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee08480 // sub v0.2D, v4.2D, v0.2D
+	WORD $0x6ee184a1 // sub v1.2D, v5.2D, v1.2D
+	WORD $0x6f410400 // ushr v0, v0, #63
+	WORD $0x6f410421 // ushr v1, v1, #63
+	WORD $0x4ea01c40 // orr v0.4S, v2.4S, v0.4S
+	WORD $0x4ea11c61 // orr v1.4S, v3.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
+// longsEqualNEON is longsEqualAVX2 with two registers for one.
+TEXT ·longsEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ee28c00 // cmeq v0.2D, v0.2D, v2.2D
+	WORD $0x6ee38c21 // cmeq v1.2D, v1.2D, v3.2D
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// longsNotEqualNEON is longsNotEqualAVX2 with two registers for one.
+TEXT ·longsNotEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ee28c00 // cmeq v0.2D, v0.2D, v2.2D
+	WORD $0x6ee38c21 // cmeq v1.2D, v1.2D, v3.2D
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// longsLessNEON is longsLessAVX2 with two registers for one.
+TEXT ·longsLessNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ee03440 // cmgt v0.2D, v2.2D, v0.2D
+	WORD $0x4ee13461 // cmgt v1.2D, v3.2D, v1.2D
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// longsLessEqualNEON is longsLessEqualAVX2 with two registers for one.
+TEXT ·longsLessEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ee23400 // cmgt v0.2D, v0.2D, v2.2D
+	WORD $0x4ee33421 // cmgt v1.2D, v1.2D, v3.2D
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// ulongsLessNEON is ulongsLessAVX2 with two registers for one.
+TEXT ·ulongsLessNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x6e241c00 // eor v0.4S, v0.4S, v4.4S
+	WORD $0x6e241c21 // eor v1.4S, v1.4S, v4.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x6e241c42 // eor v2.4S, v2.4S, v4.4S
+	WORD $0x6e241c63 // eor v3.4S, v3.4S, v4.4S
+	WORD $0x4ee03440 // cmgt v0.2D, v2.2D, v0.2D
+	WORD $0x4ee13461 // cmgt v1.2D, v3.2D, v1.2D
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// ulongsLessEqualNEON is ulongsLessEqualAVX2 with two registers for one.
+TEXT ·ulongsLessEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+next:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x6e241c42 // eor v2.4S, v2.4S, v4.4S
+	WORD $0x6e241c63 // eor v3.4S, v3.4S, v4.4S
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x6e241c00 // eor v0.4S, v0.4S, v4.4S
+	WORD $0x6e241c21 // eor v1.4S, v1.4S, v4.4S
+	WORD $0x4ee23400 // cmgt v0.2D, v0.2D, v2.2D
+	WORD $0x4ee33421 // cmgt v1.2D, v1.2D, v3.2D
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0ea1281f // xtn v31.2s, v0.2d
+	WORD $0x4ea1283f // xtn2 v31.4s, v1.2d
+	WORD $0x0e612bff // xtn v31.4h, v31.4s
+	WORD $0x4e612bff // xtn2 v31.8h, v31.4s
+	WORD $0x0e212bff // xtn v31.8b, v31.8h
+	VMOVI $1, V30.B8
+	VAND V30.B8, V31.B8, V31.B8
+	FMOVS F31, 0(R0)
+	ADD $4, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// floatsToDoublesNEON is floatsToDoublesAVX2 with two registers for one.
+TEXT ·floatsToDoublesNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FMOVQ 0(R1), F31
+	WORD $0x0e617be0 // fcvtl v0.2d, v31.2s
+	WORD $0x4e617be1 // fcvtl2 v1.2d, v31.4s
+	FSTPQ (F0, F1), 0(R0)
+	ADD $16, R1
+	ADD $32, R0
+	SUBS $4, R2
+	BNE next
+	RET
+
+// doublesToFloatsNEON is doublesToFloatsAVX2 with two registers for one.
+TEXT ·doublesToFloatsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x0e61681f // fcvtn v31.2s, v0.2d
+	WORD $0x4e61683f // fcvtn2 v31.4s, v1.2d
+	FMOVQ F31, 0(R0)
+	ADD $16, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
 // addBytesNEON is addBytesAVX2 with two registers for one.
 TEXT ·addBytesNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
@@ -30270,6 +39129,10 @@ GLOBL quietBit<>(SB), RODATA|NOPTR, $16
 DATA belowHalf<>+0(SB)/8, $0x00007fff00007fff
 DATA belowHalf<>+8(SB)/8, $0x00007fff00007fff
 GLOBL belowHalf<>(SB), RODATA|NOPTR, $16
+
+DATA upperHalf<>+0(SB)/8, $0xffff0000ffff0000
+DATA upperHalf<>+8(SB)/8, $0xffff0000ffff0000
+GLOBL upperHalf<>(SB), RODATA|NOPTR, $16
 
 DATA c4effffff<>+0(SB)/8, $0x4effffff4effffff
 DATA c4effffff<>+8(SB)/8, $0x4effffff4effffff

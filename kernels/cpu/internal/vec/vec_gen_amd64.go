@@ -1708,6 +1708,24 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		} else {
 			rsqrt64AVX2(dst, x, n)
 		}
+	case opNegLongs:
+		if wide {
+			negLongsAVX512(dst, x, n)
+		} else {
+			negLongsAVX2(dst, x, n)
+		}
+	case opAbsLongs:
+		if wide {
+			absLongsAVX512(dst, x, n)
+		} else {
+			absLongsAVX2(dst, x, n)
+		}
+	case opSignLongs:
+		if wide {
+			signLongsAVX512(dst, x, n)
+		} else {
+			signLongsAVX2(dst, x, n)
+		}
 	}
 }
 
@@ -1737,6 +1755,102 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 			atan264AVX512(dst, a, b, n)
 		} else {
 			atan264AVX2(dst, a, b, n)
+		}
+	case opAddLongs:
+		if wide {
+			addLongsAVX512(dst, a, b, n)
+		} else {
+			addLongsAVX2(dst, a, b, n)
+		}
+	case opSubLongs:
+		if wide {
+			subLongsAVX512(dst, a, b, n)
+		} else {
+			subLongsAVX2(dst, a, b, n)
+		}
+	case opMaxLongs:
+		if wide {
+			maxLongsAVX512(dst, a, b, n)
+		} else {
+			maxLongsAVX2(dst, a, b, n)
+		}
+	case opMinLongs:
+		if wide {
+			minLongsAVX512(dst, a, b, n)
+		} else {
+			minLongsAVX2(dst, a, b, n)
+		}
+	case opMaxUlongs:
+		if wide {
+			maxUlongsAVX512(dst, a, b, n)
+		} else {
+			maxUlongsAVX2(dst, a, b, n)
+		}
+	case opMinUlongs:
+		if wide {
+			minUlongsAVX512(dst, a, b, n)
+		} else {
+			minUlongsAVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opLongsEqual:
+		if wide {
+			longsEqualAVX512(dst, a, b, n)
+		} else {
+			longsEqualAVX2(dst, a, b, n)
+		}
+	case opLongsNotEqual:
+		if wide {
+			longsNotEqualAVX512(dst, a, b, n)
+		} else {
+			longsNotEqualAVX2(dst, a, b, n)
+		}
+	case opLongsLess:
+		if wide {
+			longsLessAVX512(dst, a, b, n)
+		} else {
+			longsLessAVX2(dst, a, b, n)
+		}
+	case opLongsLessEqual:
+		if wide {
+			longsLessEqualAVX512(dst, a, b, n)
+		} else {
+			longsLessEqualAVX2(dst, a, b, n)
+		}
+	case opUlongsLess:
+		if wide {
+			ulongsLessAVX512(dst, a, b, n)
+		} else {
+			ulongsLessAVX2(dst, a, b, n)
+		}
+	case opUlongsLessEqual:
+		if wide {
+			ulongsLessEqualAVX512(dst, a, b, n)
+		} else {
+			ulongsLessEqualAVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callConvert64(wide bool, op convert64Op, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatsToDoubles:
+		if wide {
+			floatsToDoublesAVX512(dst, x, n)
+		} else {
+			floatsToDoublesAVX2(dst, x, n)
+		}
+	case opDoublesToFloats:
+		if wide {
+			doublesToFloatsAVX512(dst, x, n)
+		} else {
+			doublesToFloatsAVX2(dst, x, n)
 		}
 	}
 }
@@ -3420,6 +3534,108 @@ func atan264AVX2(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addLongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addLongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subLongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subLongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxLongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxLongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minLongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minLongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUlongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUlongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUlongsAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUlongsAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negLongsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negLongsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absLongsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absLongsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signLongsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signLongsAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsNotEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsNotEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatsToDoublesAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatsToDoublesAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func doublesToFloatsAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func doublesToFloatsAVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func addBytesAVX2(dst, a, b unsafe.Pointer, n uintptr)

@@ -127,6 +127,16 @@ func callScalar(wide bool, op scalarOp, dst, x *float32, n uintptr, scalars unsa
 }
 
 //go:noinline
+func callChain(wide bool, steps unsafe.Pointer, count, n uintptr) {
+	chainNEON(steps, count, n)
+}
+
+//go:noinline
+func callChain64(wide bool, steps unsafe.Pointer, count, n uintptr) {
+	chain64NEON(steps, count, n)
+}
+
+//go:noinline
 func callSum(wide bool, x *float32, n uintptr) float32 {
 	return sumNEON(x, n)
 }
@@ -702,6 +712,21 @@ func callJoinReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
 }
 
 //go:noinline
+func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
+	addLanes64NEON(sums, x, n)
+}
+
+//go:noinline
+func callLargest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
+	return largest64NEON(x, n)
+}
+
+//go:noinline
+func callSmallest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
+	return smallest64NEON(x, n)
+}
+
+//go:noinline
 func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 	switch op {
 	case opExp64:
@@ -748,6 +773,12 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		logGamma64NEON(dst, x, n)
 	case opRsqrt64:
 		rsqrt64NEON(dst, x, n)
+	case opNegLongs:
+		negLongsNEON(dst, x, n)
+	case opAbsLongs:
+		absLongsNEON(dst, x, n)
+	case opSignLongs:
+		signLongsNEON(dst, x, n)
 	}
 }
 
@@ -762,6 +793,46 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 		rem64NEON(dst, a, b, n)
 	case opAtan264:
 		atan264NEON(dst, a, b, n)
+	case opAddLongs:
+		addLongsNEON(dst, a, b, n)
+	case opSubLongs:
+		subLongsNEON(dst, a, b, n)
+	case opMaxLongs:
+		maxLongsNEON(dst, a, b, n)
+	case opMinLongs:
+		minLongsNEON(dst, a, b, n)
+	case opMaxUlongs:
+		maxUlongsNEON(dst, a, b, n)
+	case opMinUlongs:
+		minUlongsNEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opLongsEqual:
+		longsEqualNEON(dst, a, b, n)
+	case opLongsNotEqual:
+		longsNotEqualNEON(dst, a, b, n)
+	case opLongsLess:
+		longsLessNEON(dst, a, b, n)
+	case opLongsLessEqual:
+		longsLessEqualNEON(dst, a, b, n)
+	case opUlongsLess:
+		ulongsLessNEON(dst, a, b, n)
+	case opUlongsLessEqual:
+		ulongsLessEqualNEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callConvert64(wide bool, op convert64Op, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatsToDoubles:
+		floatsToDoublesNEON(dst, x, n)
+	case opDoublesToFloats:
+		doublesToFloatsNEON(dst, x, n)
 	}
 }
 
@@ -1051,6 +1122,12 @@ func minScalarNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func axpyNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func chainNEON(steps unsafe.Pointer, count, n uintptr)
+
+//go:noescape
+func chain64NEON(steps unsafe.Pointer, count, n uintptr)
 
 //go:noescape
 func sumNEON(x *float32, n uintptr) float32
@@ -1425,6 +1502,15 @@ func splitRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
 func joinRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
 
 //go:noescape
+func addLanes64NEON(sums, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func largest64NEON(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
+func smallest64NEON(x unsafe.Pointer, n uintptr) float64
+
+//go:noescape
 func exp64NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
@@ -1501,6 +1587,57 @@ func rem64NEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addLongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subLongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxLongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minLongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxUlongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minUlongsNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func negLongsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func absLongsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func signLongsNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsNotEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func longsLessEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func ulongsLessEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatsToDoublesNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func doublesToFloatsNEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func addBytesNEON(dst, a, b unsafe.Pointer, n uintptr)
