@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // buildAllFinite compiles the question whether all numbers of an operand are finite.
@@ -18,6 +19,10 @@ func buildAllFinite(b *build) func() {
 		exponent |= (1<<(8*size-1) - 1<<(d.Digits()-1)) << at
 	}
 	signs := least + exponent
+	if b.n.Op == ir.Convert { // numbers of float32, which are rounded to float16: its bits all but the sign's, and what carries the first that becomes infinite
+		const magnitude, beyond, sign = 1<<31 - 1, 0x477ff000, 1 << 31
+		exponent, least, signs = magnitude<<32|magnitude, (sign-beyond)<<32|(sign-beyond), sign<<32|sign
+	}
 	var found atomic.Bool
 	perWord := 8 / size
 	words := *in
@@ -42,7 +47,7 @@ func buildAllFinite(b *build) func() {
 }
 
 // infinite reports whether some number has all bits of its exponent set: then one more carries into the sign, and into
-// no other number.
+// no other number. So do numbers of float32 that are infinite in float16, with other constants.
 func infinite(words []uint64, exponent, least, signs uint64) bool {
 	carried := uint64(0)
 	for _, w := range words {

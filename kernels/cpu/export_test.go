@@ -55,6 +55,12 @@ func WithoutChains(f func()) {
 	f()
 }
 
+// WithoutExcess makes programs of mixed precision compute in 16 bits until the function is called.
+func WithoutExcess() (restore func()) {
+	withExcess = false
+	return func() { withExcess = true }
+}
+
 // InTurns lets replicas of small programs take turns, also under the race detector, until the function is called.
 func InTurns() (restore func()) {
 	before := mostInTurns

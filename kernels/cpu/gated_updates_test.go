@@ -137,3 +137,26 @@ func TestAllFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestAllFiniteInFloat16 asks whether numbers of float32 are finite in float16: those around the first that is not, NaN
+// and infinities, in every place of values of all lengths of a few words.
+func TestAllFiniteInFloat16(t *testing.T) {
+	for n := 1; n < 12; n++ {
+		p := passProgram{t, ir.New("finite")}
+		x := p.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{n}})
+		narrow := p.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float16}, x)
+		p.p.AddOutput("y", p.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.And, Axes: []int{0}}, p.add(ir.IsFinite, nil, narrow)))
+		for at := range n {
+			for _, v := range []float64{65504, 65519.99609375, 65520, 65536, 1e38, math.Inf(1), math.NaN(), 1e-42, 0} {
+				values := make([]float64, n)
+				values[at] = v
+				if n%2 == 0 {
+					values[at] = -v
+				}
+				in, err := reference.New(ir.Float32, ir.Shape{n}, values...)
+				require.NoError(t, err)
+				require.Equal(t, v < 65520, runOnce(t, p.p, []reference.Value{in}, false)[0].I[0] == 1, "%v, place %d of %d", v, at, n)
+			}
+		}
+	}
+}

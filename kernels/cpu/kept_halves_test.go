@@ -35,6 +35,7 @@ func newHalfPredictor(t *testing.T, rows int, d ir.DType) *predictor {
 // TestKeptHalves: what weights are in 16 bits is kept until they change, whoever changes them, and in panels after the
 // second product.
 func TestKeptHalves(t *testing.T) {
+	defer WithoutExcess()()
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
 	for i, d := range []ir.DType{ir.BFloat16, ir.Float16} {
 		for _, rows := range []int{1, 5, 300} {
@@ -91,6 +92,7 @@ func TestKeptHalves(t *testing.T) {
 
 // TestTrainedWeightsAreNotKept: a program that replaces the weights converts them in each run, in its own memory.
 func TestTrainedWeightsAreNotKept(t *testing.T) {
+	defer WithoutExcess()()
 	p := ir.New("")
 	w := p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{64, 64}})
 	narrow, err := p.Add("", ir.Convert, ir.ConvertAttrs{DType: ir.BFloat16}, w)
@@ -109,6 +111,7 @@ func TestTrainedWeightsAreNotKept(t *testing.T) {
 
 // TestKeptHalvesAreShared: programs for several batches, run at the same time, use one conversion.
 func TestKeptHalvesAreShared(t *testing.T) {
+	defer WithoutExcess()()
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	require.NoError(t, w.Write(float32s(75*70)))
 	var all []*predictor

@@ -33,6 +33,12 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	if plain {
 		better = l.normal
 	}
+	if !plain && whole && withExcess && multiplies(p) {
+		var err error
+		if p, err = excessPrecision(p).Run(p); err != nil {
+			return nil, err
+		}
+	}
 	q, err := better.Run(p)
 	if err == nil && !plain && whole && onlyPredicts(q) {
 		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)

@@ -295,6 +295,7 @@ func (e *extremist) move(v ir.Value, t ir.Type, axis int) {
 
 // TestRandomExtremes compares them with the reference, number by number: fused or not, with vectors or without.
 func TestRandomExtremes(t *testing.T) {
+	defer WithoutExcess()()
 	count := uint64(3000)
 	if testing.Short() {
 		count = 600

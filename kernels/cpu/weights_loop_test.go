@@ -40,6 +40,7 @@ func newLoopPredictor(t *testing.T, d ir.DType) *predictor {
 // TestKeptWeightsOfLoops: a loop that multiplies one row by the same weights in each step reads them from the panels
 // that are kept with their buffer, until they change.
 func TestKeptWeightsOfLoops(t *testing.T) {
+	defer WithoutExcess()()
 	for i, d := range []ir.DType{ir.BFloat16, ir.Float16, ir.Float32} {
 		t.Run(d.String(), func(t *testing.T) {
 			f, w := newLoopPredictor(t, d), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{70, 70}})

@@ -56,6 +56,7 @@ func newHalfTiled(t *testing.T, d ir.DType, batch, channels int, pool, plain boo
 // and compute them by Winograd's products where those are; a result is off by its rounding and the 1e-5 of the largest
 // that these may be off.
 func TestHalfConvolutionsPredict(t *testing.T) {
+	defer WithoutExcess()()
 	batch := 8*workers.Shared().Size() + 1 // some images for each
 	for i, d := range []ir.DType{ir.BFloat16, ir.Float16} {
 		for _, channels := range []int{16, 32} {

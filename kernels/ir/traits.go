@@ -42,6 +42,9 @@ func (op Op) InPlaceOperand(j int) int {
 	return -1
 }
 
+// Multiplies reports whether the op multiplies matrices in one form or another.
+func (op Op) Multiplies() bool { return op.Traits().flops != nil }
+
 // FLOPs returns the multiplications and additions of a node that multiplies matrices in one form or another, 0 for
 // others.
 func (p *Program) FLOPs(n *Node) int64 {
@@ -157,7 +160,8 @@ func dotFLOPs(p *Program, n *Node) int64 {
 
 //dim:known programs that run
 func packedDotFLOPs(p *Program, n *Node) int64 {
-	return 2 * p.elements(n.Outputs[0]) * int64(p.Type(n.Inputs[1]).Shape[0])
+	x := p.Type(n.Inputs[0]).Shape
+	return 2 * p.elements(n.Outputs[0]) * int64(x[len(x)-1])
 }
 
 // convFLOPs: every output is a sum over the kernel of one output channel.

@@ -4,7 +4,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// findAllFinite looks for the question whether all numbers of a value are finite, which one kernel answers.
+// findAllFinite looks for the question whether all numbers of a value are finite, which one kernel answers, maybe after
+// they were rounded from float32 to float16, where numbers beyond its range are infinite. Nobody stores those.
 func (g *Graph) findAllFinite(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.IsFinite || g.constant[i] {
@@ -18,5 +19,16 @@ func (g *Graph) findAllFinite(i int) {
 	if a := all.Attrs.(ir.ReduceAttrs); a.Kind != ir.And || len(g.Program.Type(all.Outputs[0]).Shape) > 0 {
 		return
 	}
-	g.fuse(&Unit{Nodes: []int{i, j}, position: j, Fused: NewEpilogue(i, all.Outputs[0])})
+	anchor, nodes := i, []int{i, j}
+	if only, ok := g.onlyReader(n.Inputs[0]); ok && only == i && g.rounds(n.Inputs[0]) {
+		anchor = g.Def[n.Inputs[0]]
+		nodes = []int{anchor, i, j}
+	}
+	g.fuse(&Unit{Nodes: nodes, position: j, Fused: NewEpilogue(anchor, all.Outputs[0])})
+}
+
+// rounds reports whether v is what numbers of float32 are in float16.
+func (g *Graph) rounds(v ir.Value) bool {
+	c := g.Node(v)
+	return c != nil && c.Op == ir.Convert && !g.constant[g.Def[v]] && g.UnitOf[g.Def[v]] == nil && g.Program.Type(v).DType == ir.Float16 && g.Program.Type(c.Inputs[0]).DType == ir.Float32
 }

@@ -1,0 +1,65 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// twoProducts is tanh(x·w)·w with numbers that are converted to type d first.
+func twoProducts(t *testing.T, d ir.DType, rows, units int) *ir.Program {
+	p := passProgram{t, ir.New("products")}
+	to := func(name string, rows int) ir.Value {
+		v := p.p.AddInput(name, ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, units}})
+		return p.add(ir.Convert, ir.ConvertAttrs{DType: d}, v)
+	}
+	x, w, product := to("x", rows), to("w", units), ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+	p.p.AddOutput("y", p.add(ir.Dot, product, p.add(ir.Tanh, nil, p.add(ir.Dot, product, x, w)), w))
+	return p.p
+}
+
+// TestExcessPrecision: on every path the result is that of float32, rounded once, unless the processor multiplies pairs
+// of bfloat16.
+func TestExcessPrecision(t *testing.T) {
+	var in []reference.Value
+	for _, data := range [][]byte{float32s(9 * 70), float32s(70 * 70)} {
+		v, err := reference.FromBytes(ir.Type{DType: ir.Float32, Shape: ir.Shape{len(data) / 280, 70}}, data)
+		require.NoError(t, err)
+		in = append(in, v)
+	}
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			want := runOnce(t, twoProducts(t, ir.Float32, 9, 70), in, false)[0]
+			for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+				got := runOnce(t, twoProducts(t, d, 9, 70), in, false)[0]
+				if !lacksArithmetic(d) {
+					continue
+				}
+				rounded, err := reference.New(d, want.Type.Shape, want.F...)
+				require.NoError(t, err)
+				require.Equal(t, rounded.F, got.F, "%v", d)
+			}
+		})
+	}
+}
+
+// TestExcessPrecisionIsForSmallPrograms: what takes much memory stays in 16 bits, as do weights that few rows are
+// multiplied by and no cache holds.
+func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
+	for _, c := range []struct{ rows, units, narrow int }{{9, 70, 0}, {1 << 18, 100, 2}, {2, 70, 0}, {2, 700, 2}, {300, 700, 0}} {
+		q, err := pipelineFor(1).improve(twoProducts(t, ir.Float16, c.rows, c.units), false, true)
+		require.NoError(t, err)
+		narrow := 0
+		for _, n := range q.Nodes {
+			if n.Op == ir.Dot && q.Type(n.Inputs[1]).DType == ir.Float16 {
+				narrow++
+			}
+		}
+		require.Equal(t, c.narrow, narrow, "%+v\n%v", c, q)
+	}
+}

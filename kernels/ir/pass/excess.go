@@ -1,0 +1,335 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// ExcessOptions say what [ExcessPrecision] may do.
+type ExcessOptions struct {
+	// Type reports whether what a program computes in a 16-bit type is to be computed in float32.
+	Type func(d ir.DType) bool
+	// Keep reports whether a node of the program stays in 16 bits all the same, with the elementwise nodes that read
+	// it; nil: none does.
+	Keep func(p *ir.Program, n *ir.Node) bool
+	// Most is how many bytes more the results may take up, all of them together. A program that would need more stays
+	// as it is.
+	Most int
+}
+
+// ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits of numbers that it
+// converts from float32, as mixed precision does. They are rounded no more on their way from one operation to the
+// next, only where they leave the program, meet other replicas, or where the program asks whether numbers of float16
+// are finite, which those beyond its range are not. This is what XLA calls excess precision: where a processor has no
+// arithmetic in 16 bits, rounding is work besides, which takes precision away.
+//
+// What a program reads in 16 bits stays so, with all that is computed of it, and a program that rounds numbers and
+// converts them back, without computing in between, rounds them.
+func ExcessPrecision(o ExcessOptions) Pass {
+	return New("excess precision", func(p *ir.Program) (*ir.Program, error) {
+		if !worthExcess(p, o) {
+			return p, nil
+		}
+		e := newExcess(p, o, false)
+		if err := e.nodes(); err != nil {
+			return nil, err
+		}
+		return e.Finish(), nil
+	})
+}
+
+// worthExcess reports whether there is something to do, in the memory that it may take.
+func worthExcess(p *ir.Program, o ExcessOptions) bool {
+	bytes, any := 0, false
+	var count func(p *ir.Program)
+	count = func(p *ir.Program) {
+		for i := range p.Nodes {
+			n := &p.Nodes[i]
+			for _, v := range n.Outputs {
+				switch t := p.Type(v); {
+				case !o.Type(t.DType):
+				case n.Op == ir.Convert || n.Op == ir.Constant || n.Op == ir.Iota || n.Op == ir.Broadcast || n.Op == ir.Reshape:
+					any = true
+				default:
+					any, bytes = true, bytes+2*t.Shape.Size()
+				}
+			}
+			for _, body := range ir.SubPrograms(n.Attrs) {
+				count(body)
+			}
+		}
+	}
+	count(p)
+	return any && bytes <= o.Most
+}
+
+// excess rewrites a program. Rewriter.Mapped has values in the types that they had; where there is none yet, -1.
+type excess struct {
+	*Rewriter
+	o      ExcessOptions
+	inside bool // a loop or a branch, whose inputs and outputs are wide
+	def    []int
+	wide   []ir.Value // by value of the old program: in float32, or -1
+	stays  []bool     // of 16 bits, and so is what is computed of it
+	beside []bool     // of 16 bits, as is what is computed of it element by element
+	exact  []bool     // a number that was rounded, and nothing computed
+	whole  []bool     // a number in float32 that is not rounded
+}
+
+func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
+	n := p.NumValues()
+	e := &excess{Rewriter: &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, n)}, o: o, inside: inside, wide: make([]ir.Value, n),
+		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), whole: make([]bool, n)}
+	_, e.def = Uses(p)
+	for i := range n {
+		e.Mapped[i], e.wide[i] = -1, -1
+	}
+	for _, in := range p.Inputs {
+		t := p.Type(in.Value)
+		switch half := o.Type(t.DType); {
+		case half && inside:
+			t.DType = ir.Float32
+			e.wide[in.Value], e.whole[in.Value] = e.To.AddInput(in.Name, t), true
+		default:
+			e.Mapped[in.Value], e.stays[in.Value] = e.To.AddInput(in.Name, t), half
+		}
+	}
+	return e
+}
+
+func (e *excess) half(v ir.Value) bool { return e.o.Type(e.From.Type(v).DType) }
+
+// nodes rewrites all nodes, and makes the outputs.
+func (e *excess) nodes() error {
+	for i := range e.From.Nodes {
+		if err := e.node(&e.From.Nodes[i]); err != nil {
+			return err
+		}
+	}
+	for _, out := range e.From.Outputs {
+		var err error
+		if e.inside && e.half(out.Value) {
+			e.Mapped[out.Value], err = e.widened(out.Value)
+		} else {
+			_, err = e.narrowed(out.Value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// converted adds a conversion.
+func (e *excess) converted(v ir.Value, d ir.DType) (ir.Value, error) {
+	out, err := e.To.Add("", ir.Convert, ir.ConvertAttrs{DType: d}, v)
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
+// widened returns a value of 16 bits in float32.
+func (e *excess) widened(v ir.Value) (ir.Value, error) {
+	if e.wide[v] >= 0 {
+		return e.wide[v], nil
+	}
+	var err error
+	if i := e.def[v]; i >= 0 && e.From.Nodes[i].Op == ir.Constant {
+		e.wide[v], err = e.literal(e.From.Nodes[i].Attrs.(ir.ConstantAttrs).Literal)
+	} else {
+		e.wide[v], err = e.converted(e.Mapped[v], ir.Float32)
+	}
+	return e.wide[v], err
+}
+
+// literal adds a constant in float32.
+//
+//dim:known a literal has its elements
+func (e *excess) literal(l ir.Literal) (ir.Value, error) {
+	w := ir.Literal{Type: ir.Type{DType: ir.Float32, Shape: l.Type.Shape}, Splat: l.Splat}
+	for i := range len(l.Data) / l.Type.DType.Size() {
+		w.Data = ir.AppendElement(w.Data, ir.Float32, l.At(i))
+	}
+	out, err := e.To.Add("", ir.Constant, ir.ConstantAttrs{Literal: w})
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
+// narrowed returns a value in the type that it had.
+func (e *excess) narrowed(v ir.Value) (ir.Value, error) {
+	var err error
+	if e.Mapped[v] < 0 {
+		e.Mapped[v], err = e.converted(e.wide[v], e.From.Type(v).DType)
+	}
+	return e.Mapped[v], err
+}
+
+// any reports whether one of the values of 16 bits that the node reads is marked.
+func (e *excess) any(n *ir.Node, marked []bool) bool {
+	for _, v := range n.Inputs {
+		if marked[v] {
+			return true
+		}
+	}
+	return false
+}
+
+// node adds a node.
+func (e *excess) node(n *ir.Node) error {
+	switch {
+	case n.Op == ir.Convert && !e.stays[n.Inputs[0]]:
+		if done, err := e.conversion(n); done || err != nil {
+			return err
+		}
+	case n.Op == ir.IsFinite:
+		return e.isFinite(n)
+	case e.any(n, e.stays):
+		return e.same(n, e.stays)
+	case !e.inside && e.o.Keep != nil && e.o.Keep(e.From, n), n.Op.IsElementwise() && n.Op != ir.Convert && e.any(n, e.beside):
+		return e.same(n, e.beside)
+	case n.Op != ir.Convert && computesWide(n.Op) && (e.any(n, e.whole) || !slices.ContainsFunc(n.Inputs, e.half)):
+		return e.compute(n)
+	}
+	return e.same(n, nil)
+}
+
+// computesWide reports whether the op gives in float32 what it gives in 16 bits, without roundings.
+func computesWide(op ir.Op) bool {
+	switch op {
+	case ir.Constant, ir.Iota, ir.BitCast, ir.CheckFinite, ir.OptimizerUpdate:
+		return false
+	}
+	return !op.IsCollective()
+}
+
+// same adds the node as it is, and marks its results of 16 bits.
+func (e *excess) same(n *ir.Node, mark []bool) error {
+	in := make([]ir.Value, len(n.Inputs))
+	var err error
+	for i, v := range n.Inputs {
+		if in[i], err = e.narrowed(v); err != nil {
+			return err
+		}
+	}
+	out, err := e.To.Add(n.Scope, n.Op, n.Attrs, in...)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Outputs {
+		e.Mapped[v] = out[i]
+		if e.half(v) && mark != nil {
+			mark[v] = true
+		}
+		e.exact[v] = n.Op == ir.Constant || n.Op == ir.Iota || n.Op == ir.Convert
+	}
+	return nil
+}
+
+// conversion adds a conversion to or from 16 bits, or leaves it out; false: it is another one.
+func (e *excess) conversion(n *ir.Node) (done bool, err error) {
+	from, to := n.Inputs[0], n.Outputs[0]
+	switch {
+	case e.half(to) && e.From.Type(from).DType == ir.Float32:
+		e.wide[to], e.exact[to], e.whole[to] = e.Mapped[from], true, true
+		return true, nil
+	case e.half(from) && !e.exact[from] && !e.half(to):
+		wide, err := e.widened(from)
+		if err == nil {
+			e.Mapped[to] = wide
+			if d := e.From.Type(to).DType; d != ir.Float32 {
+				e.Mapped[to], err = e.converted(wide, d)
+			}
+		}
+		return true, err
+	}
+	return false, nil
+}
+
+// isFinite adds the question whether numbers are finite: those of float16 in 16 bits, whatever they were converted to.
+func (e *excess) isFinite(n *ir.Node) error {
+	v := n.Inputs[0]
+	if i := e.def[v]; i >= 0 && e.From.Nodes[i].Op == ir.Convert && e.half(e.From.Nodes[i].Inputs[0]) {
+		v = e.From.Nodes[i].Inputs[0]
+	}
+	var in ir.Value
+	var err error
+	if e.half(v) && e.From.Type(v).DType == ir.BFloat16 { // which has the range of float32
+		in, err = e.widened(v)
+	} else {
+		in, err = e.narrowed(v)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := e.To.Add(n.Scope, n.Op, n.Attrs, in)
+	if err == nil {
+		e.Mapped[n.Outputs[0]] = out[0]
+	}
+	return err
+}
+
+// compute adds the node on operands in float32.
+func (e *excess) compute(n *ir.Node) error {
+	in, exact := make([]ir.Value, len(n.Inputs)), n.Op.Traits().Moves && ir.SubPrograms(n.Attrs) == nil
+	var err error
+	for i, v := range n.Inputs {
+		if e.half(v) {
+			in[i], err = e.widened(v)
+			exact = exact && e.exact[v]
+		} else {
+			in[i], err = e.narrowed(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	attrs, err := e.programs(n.Attrs)
+	if err != nil {
+		return err
+	}
+	out, err := e.To.Add(n.Scope, n.Op, attrs, in...)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Outputs {
+		switch t := e.To.Type(out[i]); {
+		case t.Equal(e.From.Type(v)):
+			e.Mapped[v] = out[i]
+		case e.half(v) && t.DType == ir.Float32:
+			e.wide[v], e.exact[v], e.whole[v] = out[i], exact, true
+		default:
+			return fmt.Errorf("%v: result %d becomes %v", n.Op, i, t)
+		}
+	}
+	return nil
+}
+
+// programs returns the attributes with the programs of a loop or a branch rewritten.
+func (e *excess) programs(attrs ir.Attrs) (ir.Attrs, error) {
+	var failed error
+	body := func(p *ir.Program) *ir.Program {
+		inner := newExcess(p, e.o, true)
+		if err := inner.nodes(); err != nil {
+			failed = err
+			return p
+		}
+		return inner.Finish()
+	}
+	switch a := attrs.(type) {
+	case ir.ScanAttrs:
+		a.Body = body(a.Body)
+		return a, failed
+	case ir.WhileAttrs:
+		a.Cond, a.Body = body(a.Cond), body(a.Body)
+		return a, failed
+	case ir.CondAttrs:
+		a.Then, a.Else = body(a.Then), body(a.Else)
+		return a, failed
+	}
+	return attrs, nil
+}

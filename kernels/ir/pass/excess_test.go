@@ -1,0 +1,214 @@
+package pass_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// allExcess lets the pass do all that it can.
+func allExcess(most int) pass.Pass {
+	return pass.ExcessPrecision(pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: most})
+}
+
+// mixed rewrites a program as mixed precision does: nodes that compute in float32 compute in type d instead, most of
+// them, and operands are converted as needed. Inputs and outputs stay as they are. What moves numbers has their type:
+// none is rounded for nothing else.
+func mixed(t *testing.T, p *ir.Program, d ir.DType, rng *rand.Rand) *ir.Program {
+	r := pass.NewRewriter(p)
+	as := func(v ir.Value, d ir.DType) ir.Value {
+		if r.To.Type(v).DType == d {
+			return v
+		}
+		out, err := r.To.Add("", ir.Convert, ir.ConvertAttrs{DType: d}, v)
+		require.NoError(t, err)
+		return out[0]
+	}
+	float := func(v ir.Value) bool { return p.Type(v).DType == ir.Float32 }
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		in, to := r.Operands(n), ir.Float32
+		if rng.IntN(4) > 0 && slices.ContainsFunc(n.Inputs, float) {
+			to = d
+		}
+		if n.Op.Traits().Moves && len(n.Inputs) > 0 {
+			to = r.To.Type(in[0]).DType
+		}
+		for j, v := range n.Inputs {
+			if float(v) {
+				in[j] = as(in[j], to)
+			}
+		}
+		attrs := n.Attrs
+		if a, ok := attrs.(ir.ConvertAttrs); ok && a.DType == ir.Float32 {
+			a.DType = to
+			attrs = a
+		}
+		out, err := r.To.Add(n.Scope, n.Op, attrs, in...)
+		require.NoError(t, err)
+		for j, v := range n.Outputs {
+			r.Mapped[v] = out[j]
+		}
+	}
+	for _, out := range p.Outputs {
+		r.Mapped[out.Value] = as(r.Mapped[out.Value], p.Type(out.Value).DType)
+	}
+	return r.Finish()
+}
+
+// halfNodes counts what computes in 16 bits.
+func halfNodes(p *ir.Program) (n int) {
+	for i := range p.Nodes {
+		node := &p.Nodes[i]
+		if node.Op != ir.Convert && slices.ContainsFunc(node.Inputs, func(v ir.Value) bool { return p.Type(v).DType.IsHalf() }) {
+			n++
+		}
+		for _, sub := range ir.SubPrograms(node.Attrs) {
+			n += halfNodes(sub)
+		}
+	}
+	return n
+}
+
+// sameMeaning checks that q computes what p does in float32, rounded to the types of its own outputs.
+func sameMeaning(t *testing.T, p, q *ir.Program, inputs []reference.Value) {
+	t.Helper()
+	require.NoError(t, q.Verify())
+	require.Len(t, q.Outputs, len(p.Outputs))
+	want, err := reference.Interpreter{}.Run(p, inputs)
+	require.NoError(t, err)
+	got, err := reference.Interpreter{}.Run(q, inputs)
+	require.NoError(t, err)
+	for i := range want {
+		require.Equal(t, p.Outputs[i].Alias, q.Outputs[i].Alias)
+		require.NoError(t, kernelstest.Compare(got[i], want[i], 4, true), "output %d of\n%v\n%v", i, p, q)
+	}
+}
+
+// TestExcessPrecisionKeepsMeaning: random programs of mixed precision mean the same without roundings, and compute
+// nothing in 16 bits any more but what asks whether numbers of float16 are finite.
+func TestExcessPrecisionKeepsMeaning(t *testing.T) {
+	changed := 0
+	for seed := range uint64(300) {
+		p, inputs := kernelstest.RandomProgram(seed)
+		d := []ir.DType{ir.BFloat16, ir.Float16}[seed%2]
+		half := mixed(t, p, d, rand.New(rand.NewPCG(seed, 3)))
+		q, err := allExcess(1 << 30).Run(half)
+		require.NoError(t, err)
+		sameMeaning(t, p, q, inputs)
+		if halfNodes(half) == 0 {
+			continue
+		}
+		changed++
+		require.Zero(t, halfNodes(q), "%v\n%v", half, q)
+	}
+	require.Greater(t, changed, 100)
+}
+
+// loops is a program with each kind of loop and branch, which compute in type d.
+func loops(t *testing.T, d ir.DType) *ir.Program {
+	main := b{t, ir.New("loops")}
+	half := func(b b, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+	x, w, h := main.input("x", ir.Float32, 5, 2, 3), main.input("w", ir.Float32, 3, 3), main.input("h", ir.Float32, 2, 3)
+	matmul := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+	step := main
+	step.p = ir.New("step")
+	hs, xs, ws, bias := step.input("h", d, 2, 3), step.input("x", d, 2, 3), step.input("w", d, 3, 3), step.input("bias", ir.Float32, 2, 3)
+	next := step.add(ir.Tanh, nil, step.add(ir.Add, nil, step.add(ir.Add, nil, step.add(ir.Dot, matmul, hs, ws), xs), half(step, bias)))
+	step.p.AddOutput("h", next)
+	step.p.AddOutput("y", step.add(ir.Mul, nil, next, next))
+	out, err := main.p.Add("", ir.Scan, ir.ScanAttrs{Body: step.p, Length: 5, Carry: 1, Xs: 1}, half(main, h), half(main, x), half(main, w), h)
+	require.NoError(t, err)
+	again, until, branch := main, main, main
+	again.p, until.p, branch.p = ir.New("body"), ir.New("condition"), ir.New("branch")
+	v := again.input("v", d, 2, 3)
+	again.p.AddOutput("v", again.add(ir.Add, nil, v, v))
+	v = until.input("v", d, 2, 3)
+	most := until.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{0, 1}}, v)
+	until.p.AddOutput("go on", until.add(ir.Compare, ir.CompareAttrs{Direction: ir.Lt}, most, until.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(d, 3)})))
+	looped, err := main.p.Add("", ir.While, ir.WhileAttrs{Cond: until.p, Body: again.p, State: 1}, main.add(ir.Exp, nil, out[0]))
+	require.NoError(t, err)
+	v = branch.input("v", d, 2, 3)
+	branch.p.AddOutput("v", branch.add(ir.Neg, nil, v))
+	chosen, err := main.p.Add("", ir.Cond, ir.CondAttrs{Then: branch.p, Else: again.p}, main.input("which", ir.Bool), looped[0])
+	require.NoError(t, err)
+	main.p.AddOutput("half", chosen[0])
+	main.p.AddOutput("ys", main.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, out[1]))
+	return main.p
+}
+
+// TestExcessPrecisionInLoops: states, stacked values and constants of 16 bits are those of float32.
+func TestExcessPrecisionInLoops(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		p := loops(t, d)
+		q, err := allExcess(1 << 20).Run(p)
+		require.NoError(t, err)
+		require.Zero(t, halfNodes(q), "%v", q)
+		inputs := inputsOf(t, p)
+		want, err := reference.Interpreter{}.Run(loops(t, ir.Float32), inputs)
+		require.NoError(t, err)
+		got, err := reference.Interpreter{}.Run(q, inputs)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want[0].F, got[0].F, 0.1, "rounded once")
+		require.InDeltaSlice(t, want[1].F, got[1].F, 1e-6)
+	}
+}
+
+// inputsOf makes numbers for the inputs of a program.
+func inputsOf(t *testing.T, p *ir.Program) (in []reference.Value) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, i := range p.Inputs {
+		values := make([]float64, p.Type(i.Value).Shape.Size())
+		for j := range values {
+			values[j] = r.NormFloat64()
+		}
+		v, err := reference.New(p.Type(i.Value).DType, p.Type(i.Value).Shape, values...)
+		require.NoError(t, err)
+		in = append(in, v)
+	}
+	return in
+}
+
+// TestExcessPrecisionStops: what stays in 16 bits.
+func TestExcessPrecisionStops(t *testing.T) {
+	b := b{t, ir.New("stops")}
+	x, narrow := b.input("x", ir.Float32, 4), b.input("narrow", ir.Float16, 4)
+	to := func(d ir.DType, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+	half := to(ir.Float16, x)
+	b.p.AddOutput("rounded", to(ir.Float32, b.add(ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, half)))
+	b.p.AddOutput("of an input", to(ir.Float32, b.add(ir.Exp, nil, b.add(ir.Mul, nil, half, narrow))))
+	sum := b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 1}, b.add(ir.Neg, nil, half))
+	b.p.AddOutput("sum", to(ir.Float32, sum))
+	big := b.add(ir.Mul, nil, half, half)
+	b.p.AddOutput("finite", b.add(ir.IsFinite, nil, to(ir.Float32, big)))
+	b.p.AddOutput("big", to(ir.Float32, big))
+	q, err := allExcess(1 << 20).Run(b.p)
+	require.NoError(t, err)
+	in, err := reference.New(ir.Float32, ir.Shape{4}, 1.0001, 300, -2.0003, 0.5)
+	require.NoError(t, err)
+	other, err := reference.New(ir.Float16, ir.Shape{4}, 1, 2, 3, 4)
+	require.NoError(t, err)
+	inputs := []reference.Value{in, other}
+	want, err := reference.Interpreter{Round: true}.Run(b.p, inputs)
+	require.NoError(t, err)
+	got, err := reference.Interpreter{Round: true}.Run(q, inputs)
+	require.NoError(t, err)
+	for i, name := range []string{"rounded", "of an input", "sum", "finite"} {
+		require.Equal(t, want[i], got[i], name)
+	}
+	require.InDelta(t, 90000, got[4].F[1], 1, "beyond float16's range")
+	require.Equal(t, int64(0), got[3].I[1])
+	kept, err := pass.ExcessPrecision(pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: 1 << 20,
+		Keep: func(_ *ir.Program, n *ir.Node) bool { return n.Op == ir.Mul }}).Run(b.p)
+	require.NoError(t, err)
+	got, err = reference.Interpreter{Round: true}.Run(kept, inputs)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
