@@ -16,6 +16,7 @@
 //	type Moments[T Float] struct{ ... }                                // Forward that gathers the moments of channels besides
 //	func BackwardDataScratch[T Float](s *Shape, workers int) int
 //	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)
+//	func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) // with scratch of BackwardData
 //	func BackwardWeightsScratch[T Float](s *Shape, workers int) int
 //	func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T)
 //
@@ -35,14 +36,16 @@
 //
 // # How
 //
-// No im2col but for small volumes, and no padded copies but for [Plan.RunPooled] and some kernel gradients. The outputs
-// along each axis fall into spans within which the same kernel taps lie inside the input: one long span and, at the
-// padded ends, short ones. Inside a span every output is the same strided sum, which the microkernel of package micro
-// computes in place; taps that would meet padding cost nothing. The kernel is repacked into panels first where that
-// pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per residue of the input
-// position modulo the stride (phases.go). The kernel gradient uses input channels as rows of the tile and output
-// positions as the summation axis, over blocks of images, whose partial results are added in order. Where pixels are
-// not whole vectors, it copies a few rows of both operands first (gradient_copies.go).
+// No im2col but for small volumes, and no padded copies but for [Plan.RunPooled], sequences whose edges cost much
+// (padded.go) and some kernel gradients. The outputs along each axis fall into spans within which the same kernel taps
+// lie inside the input: one long span and, at the padded ends, short ones. Inside a span every output is the same
+// strided sum, which the microkernel of package micro computes in place; taps that would meet padding cost nothing. The
+// kernel is repacked into panels first where that pays. The input gradient is the same computation on dy with flipped,
+// transposed kernel, once per residue of the input position modulo the stride (phases.go). The kernel gradient uses
+// input channels as rows of the tile and output positions as the summation axis, over blocks of images, whose partial
+// results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands first
+// (gradient_copies.go). Long rows go in pieces, whose lines of the input neighbouring tiles find in the first-level
+// cache.
 //
 // Depthwise convolutions of 3, 5 or 7 taps along the width, without stride there, go row by row through all channels
 // with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are
