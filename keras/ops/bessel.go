@@ -33,17 +33,22 @@ func bessel1(x *Tensor) *Tensor {
 // ((2j-1)² - 4·order²) / (8·j·|x|), with the sign of x for order 1.
 func bessel(signed *Tensor, order int) *Tensor {
 	x := Abs(signed)
-	// Where the series end and the second one takes over: both are then exact to the type's precision.
-	border, terms, more := 10.0, 18, 12
-	if x.DType() == ir.Float64 {
-		border, terms, more = 18, 50, 24
+	border, nearFactors, farFactors := 6.0, besselNear, besselFar
+	if single := x.DType() != ir.Float64; !single || order == 1 {
+		// Where the series end and the second one takes over: both are then exact to the type's precision.
+		terms, more := 18, 12
+		if border = 10; !single {
+			border, terms, more = 18, 50, 24
+		}
+		nearFactors = series(terms, func(k int) float64 { return 1 / float64(k*(k+order)) })
+		farFactors = series(more, func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })
 	}
 	isLarge := CompareScalar(ir.Gt, x, border)
 	small := Where(isLarge, ZerosLike(x), x)
 	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // where the function is infinite, none of its factors is
 	quarter := MultiplyScalar(Square(small), 0.25)
-	near := horner(quarter, terms, func(k int) float64 { return 1 / float64(k*(k+order)) })
-	far := horner(Reciprocal(MultiplyScalar(large, 8)), more, func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })
+	near := horner(quarter, nearFactors)
+	far := horner(Reciprocal(MultiplyScalar(large, 8)), farFactors)
 	// The exponential in two parts, so that it overflows no earlier than the result.
 	half := Exp(MultiplyScalar(large, 0.5))
 	far = Multiply(Multiply(half, Multiply(far, Rsqrt(MultiplyScalar(large, 2*math.Pi)))), half)
@@ -54,14 +59,26 @@ func bessel(signed *Tensor, order int) *Tensor {
 	return Where(isLarge, far, near)
 }
 
-// horner is the polynomial 1 + Σ_k x^k · Π_(i≤k) next(i), up to k = terms.
-func horner(x *Tensor, terms int, next func(k int) float64) *Tensor {
+// Minimax approximations of order 0 with fewer terms than the series, to 3e-8: in x²/4 up to 6, and in 1/(8x) beyond.
+var (
+	besselNear = []float64{1, 0.99999994, 0.250000328, 0.0277772099, 0.00173655502, 6.92627e-05, 1.97044619e-06, 3.41214026e-08, 9.52142254e-10}
+	besselFar  = []float64{1, 1.00003505, 4.47725964, 41.9237785, 164.823868, 7635.14014, 643456.125}
+)
+
+// series returns the factors of 1 + Σ_k x^k · Π_(i≤k) next(i), up to k = terms.
+func series(terms int, next func(k int) float64) []float64 {
 	factors := []float64{1}
 	for k := range terms {
 		factors = append(factors, factors[k]*next(k+1))
 	}
-	y := FullLike(x, factors[terms])
-	for k := terms - 1; k >= 0; k-- {
+	return factors
+}
+
+// horner is the polynomial Σ_k factors[k]·x^k.
+func horner(x *Tensor, factors []float64) *Tensor {
+	last := len(factors) - 1
+	y := FullLike(x, factors[last])
+	for k := last - 1; k >= 0; k-- {
 		y = AddScalar(Multiply(y, x), factors[k])
 	}
 	return y
