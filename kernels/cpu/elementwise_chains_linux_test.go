@@ -18,6 +18,7 @@ import (
 
 var (
 	chains       = flag.Int("chains", 0, "time so many random chains of each kind of elementwise operations, and list the slowest")
+	chainsKind   = flag.String("chains-kind", "", "those of one kind alone, all of them listed")
 	chainsPython = flag.String("chains-python", "", "write the same chains to this file, as a program in Python that times them with JAX")
 )
 
@@ -158,6 +159,9 @@ func TestElementwiseChains(t *testing.T) {
 	var python strings.Builder
 	python.WriteString(chainsHead)
 	for _, k := range chainKinds {
+		if *chainsKind != "" && *chainsKind != k.name {
+			continue
+		}
 		r := rand.New(rand.NewPCG(11, 17))
 		type row struct {
 			copies, apart, perElement float64
@@ -178,6 +182,11 @@ func TestElementwiseChains(t *testing.T) {
 			rows = append(rows, row{ours / copied, apart / copied, ours / n * 1e9, strings.Join(c.lines, "; ")})
 		}
 		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.copies, b.copies) })
+		for _, r := range rows {
+			if *chainsKind != "" {
+				fmt.Printf("  %6.2f copies (one by one %6.2f) in %s\n", r.copies, r.apart, r.text)
+			}
+		}
 		middle, last := rows[len(rows)/2], rows[len(rows)-1]
 		fmt.Printf("%-22s median %5.2f copies (one by one %5.2f), worst %5.2f (%5.2f): %.3f ns an element in %s\n", k.name, middle.copies, middle.apart,
 			last.copies, last.apart, last.perElement, last.text)

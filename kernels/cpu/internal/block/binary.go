@@ -238,6 +238,7 @@ func longKernel(op ir.Op, signless bool) Func {
 	return nil
 }
 
+//go:noinline
 func longs[T int64 | uint64](f func(dst, a, b []T)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(View[T](dst, n), View[T](a, n), View[T](b, n)) }
 }

@@ -53,6 +53,7 @@ func compareBools(dir ir.Direction) Func {
 	}
 }
 
+//go:noinline
 func compareVectors[T Number](dir ir.Direction, compare func(r vec.Relation, dst []uint8, a, b []T)) Func {
 	r := map[ir.Direction]vec.Relation{ir.Eq: vec.Equal, ir.Ne: vec.NotEqual, ir.Lt: vec.Less, ir.Gt: vec.Less, ir.Le: vec.LessEqual, ir.Ge: vec.LessEqual}[dir]
 	if dir == ir.Gt || dir == ir.Ge {

@@ -141,6 +141,7 @@ func vectorUnary(op ir.Op, size int) Func {
 	return longsOf([...]func(dst, x []int64){vec.NegLongs, vec.AbsLongs, vec.SignLongs}[k])
 }
 
+//go:noinline
 func longsOf(f func(dst, x []int64)) Func {
 	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int64](dst, n), View[int64](a, n)) }
 }

@@ -319,6 +319,8 @@ func (c *compiler) divideAVX2(op vec.ChainOp, r, a, b int) {
 const wholeDouble = 0x4330000000000000
 
 // doubleConstant returns a register with a constant of 64 bits, whatever size elements have: the scratch register.
+//
+//go:noinline
 func (c *compiler) doubleConstant(bits uint64) int {
 	c.memory(map0F38|with66|0x19, scratchAVX2, 0, place{base: none, constant: c.constant(bits)}, predicate{})
 	return scratchAVX2
