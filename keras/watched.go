@@ -21,6 +21,7 @@ var (
 )
 
 // Direction says whether the named result is better when larger ("max") or smaller ("min"); "" where that is not known.
+// As in Keras, a metric's name without that of its output will do.
 func (m *Model) Direction(name string) string {
 	if m.compiled == nil {
 		return ""
@@ -29,12 +30,16 @@ func (m *Model) Direction(name string) string {
 	if name == "loss" || strings.HasSuffix(name, "_loss") {
 		return "min"
 	}
+	outputs, direction := m.OutputNames(), ""
 	for _, metric := range m.compiled.allMetrics() {
 		if metric.name == name {
 			return metric.metric.Direction()
 		}
+		if direction == "" && metric.output >= 0 && metric.output < len(outputs) && metric.name == outputs[metric.output]+"_"+name {
+			direction = metric.metric.Direction()
+		}
 	}
-	return ""
+	return direction
 }
 
 // SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in

@@ -52,7 +52,7 @@ class Calls(CB.Callback):
 
 def draw_callbacks(d, epochs, ema, outputs):
     out = []
-    watched = MONITORS if outputs == 1 else ['loss', 'val_loss', 'nothing']  # with several outputs Keras takes the direction of mae for that of a_mae
+    watched = MONITORS  # with several outputs Keras takes the direction of mae for that of a_mae, and warns that there is none of that name
 
     def add(chance, name, settings):
         if d.random() < chance:

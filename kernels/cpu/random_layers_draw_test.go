@@ -221,10 +221,14 @@ func (c *composer) after(v ir.Value) ir.Value {
 			v = c.cut(v)
 		case k == 7 && rank > 0 && s.Size() < c.budget/8:
 			low, high, interior := make([]int, rank), make([]int, rank), make([]int, rank)
-			for i := range s {
+			size := 1
+			for i, n := range s {
 				low[i], high[i], interior[i] = c.rng.IntN(3), c.rng.IntN(3), c.rng.IntN(2)*c.rng.IntN(2)
+				size *= low[i] + high[i] + n + max(n-1, 0)*interior[i]
 			}
-			v = c.op(ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: interior}, v, c.number(0))
+			if size <= 2*c.budget {
+				v = c.op(ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: interior}, v, c.number(0))
+			}
 		case k == 8: // to another type and back
 			d := oneOf(c.rng, ir.Float32, ir.Float64)
 			if c.dtype.Size() < 4 {
