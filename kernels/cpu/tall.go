@@ -11,38 +11,39 @@ import (
 // tallDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight.
 // It reports false for other products.
 func (b *build) tallDot() (func(), bool) {
-	if !leadingAxes(b.Program, b.n) || b.u.Fused != nil {
+	axes := leadingAxes(b.Program, b.n)
+	if axes == 0 || b.u.Fused != nil {
 		return nil, false
 	}
 	if b.in(0).Typ.DType == ir.Float64 {
-		return tallProduct[float64](b)
+		return tallProduct[float64](b, axes)
 	}
-	return tallProduct[float32](b)
+	return tallProduct[float32](b, axes)
 }
 
-// leadingAxes reports whether a product of floats sums over all axes but the last of both operands, in order.
-func leadingAxes(p *ir.Program, n *ir.Node) bool {
+// leadingAxes returns how many axes of both operands a product of floats sums over, if they are the first ones, in
+// order, and some are left; 0: they are others.
+func leadingAxes(p *ir.Program, n *ir.Node) int {
 	a, ok := n.Attrs.(ir.DotAttrs)
 	if !ok || len(a.LhsBatch) > 0 || !p.Type(n.Inputs[0]).DType.IsWideFloat() {
-		return false
+		return 0
 	}
 	for side, axes := range [][]int{a.LhsContract, a.RhsContract} {
-		if len(axes) != len(p.Type(n.Inputs[side]).Shape)-1 {
-			return false
+		if len(axes) >= len(p.Type(n.Inputs[side]).Shape) {
+			return 0
 		}
 		for i, axis := range axes {
 			if axis != i {
-				return false
+				return 0
 			}
 		}
 	}
-	return true
+	return len(a.LhsContract)
 }
 
-func tallProduct[T gemm.Float](b *build) (func(), bool) {
+func tallProduct[T gemm.Float](b *build, axes int) (func(), bool) {
 	x, y, out := b.in(0), b.in(1), b.out(0)
-	s := b.Program.Type(b.n.Outputs[0]).Shape
-	args := &gemm.Args[T]{M: s[0], N: s[1], K: x.N / max(s[0], 1), TransA: true}
+	args := &gemm.Args[T]{M: x.Typ.Shape[axes:].Size(), N: y.Typ.Shape[axes:].Size(), K: x.Typ.Shape[:axes].Size(), TransA: true}
 	if out.N == 0 || !gemm.IsTall(args) {
 		return nil, false
 	}

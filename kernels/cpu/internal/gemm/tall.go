@@ -37,6 +37,28 @@ type Tall[T Float] struct {
 	args                  Args[T]
 	rows, cols, rowChunks int
 	panels                []T // of B, one for each worker
+	turned                []T // Cᵀ, where it is computed
+	c                     []T // C then, whose row stride is ldc
+	ldc                   int
+	sums                  []T
+}
+
+// turns reports whether Cᵀ = Bᵀ·A is computed, and transposed into C: of the two operands, that with fewer columns is
+// then the one whose columns are read number by number, from as few lines as possible. The sums are the same.
+func (l *Tall[T]) turns() bool {
+	a := &l.args
+	return !a.Accumulate && a.M > a.N && a.M%micro.PanelWidth[T]() == 0
+}
+
+// turn makes Cᵀ what is computed.
+func (l *Tall[T]) turn() {
+	a := &l.args
+	if need := a.N * (a.M + rowGap); len(l.turned) < need {
+		l.turned = make([]T, need)
+	}
+	l.c, l.ldc = a.C, a.LDC
+	a.M, a.N, a.A, a.B, a.LDA, a.LDB = a.N, a.M, a.B, a.A, a.LDB, a.LDA
+	a.C, a.LDC = l.turned, a.N+rowGap
 }
 
 // Run computes the product; the bits are those of [Run].
@@ -49,13 +71,16 @@ func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
 	if l.Sums != nil && len(l.Sums) < a.N {
 		panic(fmt.Sprintf("gemm: room for %d sums, expected N = %d", len(l.Sums), a.N))
 	}
-	workers := min(p.Size(), processors.Count())
-	l.chunk(workers)
+	l.sums = l.Sums
+	if l.turns() {
+		l.turn()
+	}
+	l.chunk(min(p.Size(), processors.Count()))
 	if size := p.Size() * tallPanel[T](); len(l.panels) < size {
 		l.panels = make([]T, size)
 	}
-	p.Parallel(l.rowChunks*ceil(a.N, l.cols), 1, l.task())
-	l.args = Args[T]{}
+	p.Parallel(l.rowChunks*ceil(l.args.N, l.cols), 1, l.task())
+	l.args, l.sums, l.c = Args[T]{}, nil, nil
 }
 
 // chunk cuts C so that each worker gets two chunks or more.
@@ -123,12 +148,31 @@ func (l *tallTask[T]) block(m, rows, n int, panel []T) {
 				t.Next = a.B[next*a.LDB+n:]
 			}
 			micro.Run(&t)
-			if l.Sums != nil && m == 0 {
-				sums := micro.Tile[T]{A: ones[T](), B: t.B, C: l.Sums[c:], Rows: 1, Cols: t.Cols, K: t.K, Segments: 1, Outer: 1, BK: t.BK, Accumulate: i > 0}
-				micro.Run(&sums)
+			if l.c == nil && m == 0 {
+				l.addUp(&t, c, i > 0)
+			}
+		}
+		if l.c != nil && n == 0 && l.sums != nil { // they are those of the columns of A
+			u := t
+			u.BK = a.LDA
+			for c := m; c < m+rows; c += width {
+				u.B, u.Cols = a.A[k*a.LDA+c:], min(width, m+rows-c)
+				l.addUp(&u, c, i > 0)
 			}
 		}
 	}
+	if l.c != nil {
+		micro.Transpose(l.c[n*l.ldc+m:], a.C[m*a.LDC+n:], rows, end-n, l.ldc, a.LDC)
+	}
+}
+
+// addUp adds the rows that the tile reads to the sums of the columns from c on, or begins them.
+func (l *tallTask[T]) addUp(t *micro.Tile[T], c int, more bool) {
+	if l.sums == nil {
+		return
+	}
+	sums := micro.Tile[T]{A: ones[T](), B: t.B, C: l.sums[c:], Rows: 1, Cols: t.Cols, K: t.K, Segments: 1, Outer: 1, BK: t.BK, Accumulate: more}
+	micro.Run(&sums)
 }
 
 var (

@@ -21,7 +21,7 @@ func TestTall(t *testing.T) {
 
 func testTall[T Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, s := range [][3]int{{2, 32, 2048}, {64, 96, 2500}, {300, 64, 2049}, {33, 640, 2048}} {
+	for _, s := range [][3]int{{2, 32, 2048}, {64, 96, 2500}, {300, 64, 2049}, {33, 640, 2048}, {128, 64, 2100}, {480, 288, 2048}} {
 		for _, accumulate := range []bool{false, true} {
 			m, n, k := s[0], s[1], s[2]
 			lda, ldb, ldc := m+3, n+32, n+1
@@ -82,7 +82,7 @@ func TestTallRefuses(t *testing.T) {
 
 // BenchmarkLong forms the gradients of the weights of recurrent and dense layers over all examples and steps.
 func BenchmarkLong(b *testing.B) {
-	for _, s := range [][3]int{{128, 512, 6400}, {64, 512, 6400}, {128, 128, 2048}, {512, 128, 2048}, {256, 768, 4096}} {
+	for _, s := range [][3]int{{128, 512, 6400}, {64, 512, 6400}, {128, 128, 2048}, {512, 128, 2048}, {480, 96, 2048}, {320, 256, 2048}, {256, 64, 5000}, {512, 32, 4000}, {256, 768, 4096}} {
 		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) {
 			b.ReportAllocs()
 			a := Args[float32]{M: s[0], N: s[1], K: s[2], TransA: true}
