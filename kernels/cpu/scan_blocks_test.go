@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -173,8 +174,10 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 		require.NoError(t, b.Write(v.Bytes()))
 		in = append(in, b)
 	}
-	for _, o := range p.Outputs {
-		out = append(out, newBuffer(testDevice, p.Type(o.Value)))
+	for _, o := range p.Outputs { // full of what is no number: nothing may be left of it, nor of an earlier run
+		b := newBuffer(testDevice, p.Type(o.Value))
+		require.NoError(t, b.Write(bytes.Repeat([]byte{0xff}, b.Type().Bytes())))
+		out = append(out, b)
 	}
 	run := func() { require.NoError(t, e.Run(context.Background(), in, out)) }
 	run()
