@@ -32,6 +32,7 @@ type quantized struct {
 	scale, zero, index *distribute.Variable
 	saliency           *distribute.Variable // of awq
 	columns            int                  // of the matrix before it was packed
+	inOrder            bool                 // of gptq and awq: groups are neighbouring inputs
 }
 
 // packing is a matrix of integers: what is multiplied or looked up.
@@ -51,7 +52,7 @@ type packing struct {
 // where the configuration says nothing.
 func (b *Builder) quantization(c quantizers.Config, activations map[string]quantizers.Quantizer) quantized {
 	how := b.policy.Quantization
-	q := quantized{mode: how.Mode, bits: how.Bits, block: how.Block}
+	q := quantized{mode: how.Mode, bits: how.Bits, block: how.Block, inOrder: how.Mode == "awq"}
 	switch how.Mode {
 	case "":
 		return quantized{}
@@ -70,6 +71,9 @@ func (b *Builder) quantization(c quantizers.Config, activations map[string]quant
 	}
 	if c != nil && c.Mode() != how.Mode {
 		b.Fail("QuantizationConfig is one of %s, and the policy %q one of %s; leave one out", c.Mode(), b.policy.Name, how.Mode)
+	}
+	if k, ok := c.(*quantizers.GPTQConfig); ok {
+		q.inOrder = !k.ActivationOrder
 	}
 	if c == nil {
 		q.inputs = activations[how.Mode]
@@ -150,7 +154,10 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	if q.calibrated() {
+	switch {
+	case q.calibrated() && q.bits == 4 && q.inOrder:
+		return q.calibratedProduct(c, x, matrix)
+	case q.calibrated():
 		return ops.Matmul(x, q.calibratedFloats(c, matrix))
 	}
 	if q.staysPacked() {

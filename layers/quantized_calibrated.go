@@ -81,6 +81,19 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 	return ops.Cast(w, c.ComputeDType())
 }
 
+// calibratedProduct multiplies x (..., inputs) by the matrix as it lies in memory. What awq divides inputs of the
+// matrix by, it divides x by.
+func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
+	scale, block := c.Weight(q.scale), q.block
+	if block <= 0 {
+		block = max(q.inputsOf(matrix), 1)
+	}
+	if q.saliency != nil {
+		x = ops.Divide(ops.Cast(x, scale.DType()), c.Weight(q.saliency))
+	}
+	return ops.Cast(ops.PackedColumnsMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.columns, block), c.ComputeDType())
+}
+
 // calibratedInFiles is how the weights lie in files.
 func (q *quantized) calibratedInFiles(matrix, bias *distribute.Variable) *weightsInFiles {
 	w := &weightsInFiles{}

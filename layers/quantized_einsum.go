@@ -175,7 +175,10 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 // quantizedProduct is the Einstein sum with a kernel in integers, and what LoRA adds.
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
-	if q.calibrated() {
+	switch {
+	case q.calibrated() && q.bits == 4 && q.inOrder && l.axes.isMatmul():
+		return l.packedProduct(c, x)
+	case q.calibrated():
 		return ops.Einsum(l.Equation, x, ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...))
 	}
 	if q.staysPacked() && l.axes.isMatmul() {
@@ -231,7 +234,7 @@ func (l *EinsumDense) packedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	summed := len(l.axes.reduced(l.axes.weight))
 	kept := x.Rank() - summed
 	before := x.Shape()[:kept]
-	y := l.whole.packedProduct(c, ops.Reshape(x, append(slices.Clone(before), l.axes.matrix()[0])...), l.kernel)
+	y := l.whole.product(c, ops.Reshape(x, append(slices.Clone(before), l.axes.matrix()[0])...), l.kernel)
 	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
 }
 

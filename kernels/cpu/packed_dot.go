@@ -3,9 +3,11 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -15,6 +17,9 @@ func buildPackedDot(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.PackedDotAttrs)
 	x, w, out := b.in(0), b.in(1), b.out(0)
 	k := w.Typ.Shape[0]
+	if a.ByColumns {
+		k = w.Typ.Shape[1]
+	}
 	if out.N == 0 {
 		return func() {}, nil
 	}
@@ -22,18 +27,19 @@ func buildPackedDot(b *build) (func(), error) {
 		return b.packedDot64(a), nil
 	}
 	m := out.N / a.Columns
-	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block})
+	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 	rt, args := b.rt(), &quant.NibbleArgs{}
 	scratch, packed := b.scratch(ir.Uint8, quant.NibbleScratch(m, k, a.Block)), b.scratch(ir.Uint8, quant.NibbleSize(k, a.Columns, a.Block))
+	scales := b.packedScales(a)
 	return func() {
 		panels := inNibblePanels(ownBuffer(w), kept, rt.pool)
 		if panels == nil {
 			panels = plan.Data[byte](packed)
-			quant.PackNibbles(rt.pool, panels, plan.Raw(w), k, a.Columns, a.Block)
+			packNibbles(rt.pool, panels, plan.Raw(w), &form{k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 		}
 		*args = quant.NibbleArgs{M: m, N: a.Columns, K: k, Block: a.Block, A: plan.Data[float32](x), B: panels, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
 		if a.Block > 0 {
-			args.Scale, args.Zero = plan.Data[float32](b.in(2)), plan.Data[int8](b.in(3))
+			args.Scale, args.Zero = scales()
 		}
 		quant.RunNibbles(rt.pool, args)
 	}, nil
@@ -46,14 +52,72 @@ func inNibblePanels(b *buffer, f *form, p *pool.Pool) []byte {
 	}
 	return b.inForm(&b.panels, f, quant.NibbleLayout, quant.NibbleSize(f.k, f.n, f.ld), func(memory []byte) {
 		src := unsafe.Slice((*byte)(plan.PointerTo(b.own)), len(b.own))
-		quant.PackNibbles(p, memory, src[f.off:], f.k, f.n, f.ld)
+		packNibbles(p, memory, src[f.off:], f)
 	})
+}
+
+// packNibbles writes a matrix into panels, one that is packed by columns if the form is transposed.
+func packNibbles(p *pool.Pool, to, from []byte, f *form) {
+	if f.trans {
+		quant.PackNibbleColumns(p, to, from, f.k, f.n, f.ld)
+	} else {
+		quant.PackNibbles(p, to, from, f.k, f.n, f.ld)
+	}
+}
+
+// packedScales returns the function that gives scales and zero points, a row for each block.
+func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
+	if !a.ByColumns {
+		return func() ([]float32, []int8) { return plan.Data[float32](b.in(2)), plan.Data[int8](b.in(3)) }
+	}
+	scale := b.turned(b.in(2), a.Columns, func(to, from []byte, columns, blocks int) {
+		micro.Transpose(elementsOf[float32](to), elementsOf[float32](from), columns, blocks, columns, blocks)
+	})
+	zero := b.turned(b.in(3), a.Columns, func(to, from []byte, columns, blocks int) {
+		for i := range columns {
+			for j, z := range from[i*blocks:][:blocks] {
+				to[j*columns+i] = z - unsigned
+			}
+		}
+	})
+	return func() ([]float32, []int8) {
+		zeros := zero()
+		return elementsOf[float32](scale()), unsafe.Slice((*int8)(plan.PointerTo(zeros)), len(zeros))
+	}
+}
+
+// unsigned is what numbers of four bits without a sign are more than those with one.
+const unsigned = 8
+
+// turned returns the function that gives an operand of so many columns transposed, which is kept with a constant.
+func (b *build) turned(o *plan.Operand, columns int, turn func(to, from []byte, columns, rows int)) func() []byte {
+	rows := o.N / columns
+	kept := b.kept(o, &form{off: o.Off, k: rows, n: columns, ld: rows, trans: true})
+	size := o.N * o.Typ.DType.Size()
+	scratch := b.scratch(ir.Uint8, size)
+	return func() []byte {
+		if own := ownBuffer(o); own != nil && kept != nil {
+			memory := own.inForm(&own.panels, kept, tile.Turned, size, func(memory []byte) {
+				from := unsafe.Slice((*byte)(plan.PointerTo(own.own)), len(own.own))
+				turn(memory, from[kept.off:][:size], columns, rows)
+			})
+			if memory != nil {
+				return memory
+			}
+		}
+		to := plan.Data[byte](scratch)
+		turn(to, plan.Raw(o), columns, rows)
+		return to
+	}
 }
 
 // packedDot64 multiplies numbers of float64, in plain Go.
 func (b *build) packedDot64(a ir.PackedDotAttrs) func() {
 	x, w, out := b.in(0), b.in(1), b.out(0)
 	k, bytes := w.Typ.Shape[0], w.Typ.Shape[1]
+	if a.ByColumns {
+		return b.packedColumns64(a)
+	}
 	return b.rt().parallel(out.N, grain(k), func(_ *worker, lo, hi int) {
 		xs, ws, ys := plan.Data[float64](x), plan.Data[int8](w), plan.Data[float64](out)
 		for i := lo; i < hi; i++ {
@@ -66,6 +130,27 @@ func (b *build) packedDot64(a ir.PackedDotAttrs) func() {
 					number = (number - float64(plan.Data[int8](b.in(3))[at])) * plan.Data[float64](b.in(2))[at]
 				}
 				sum += v * number
+			}
+			ys[i] = sum
+		}
+	})
+}
+
+// packedColumns64 is packedDot64 with a matrix that is packed by columns.
+func (b *build) packedColumns64(a ir.PackedDotAttrs) func() {
+	x, w, out := b.in(0), b.in(1), b.out(0)
+	k := w.Typ.Shape[1]
+	blocks := (k + a.Block - 1) / a.Block
+	return b.rt().parallel(out.N, grain(k), func(_ *worker, lo, hi int) {
+		xs, ws, ys := plan.Data[float64](x), plan.Data[byte](w), plan.Data[float64](out)
+		scale, zero := plan.Data[float64](b.in(2)), plan.Data[byte](b.in(3))
+		for i := lo; i < hi; i++ {
+			row, column := xs[i/a.Columns*k:][:k], i%a.Columns
+			sum := 0.0
+			for j, v := range row {
+				number := ws[column/2*k+j] >> (column % 2 * 4) & 15
+				at := column*blocks + j/a.Block
+				sum += v * (float64(number) - float64(zero[at])) * scale[at]
 			}
 			ys[i] = sum
 		}

@@ -96,8 +96,12 @@ type (
 		Sums DType
 	}
 	// PackedDotAttrs: the matrix has Columns columns, of an odd number of which the last high bits are 0. Block
-	// neighbouring rows share a scale and a zero point, the last block perhaps fewer; 0: there are none.
-	PackedDotAttrs struct{ Columns, Block int }
+	// neighbouring rows share a scale and a zero point, the last block perhaps fewer; 0: there are none. ByColumns: the
+	// matrix is transposed, uint8 [⌈N/2⌉ K], of numbers without a sign, and so are zero, uint8, and scale, [N blocks].
+	PackedDotAttrs struct {
+		Columns, Block int
+		ByColumns      bool
+	}
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
 	GatherAttrs struct {
 		Axis int

@@ -23,6 +23,14 @@ func packedDotCases(s *suite) {
 				in = append(in, d.positive(dtype, scales...), value(ir.Int8, scales, func(int) float64 { return float64(d.rng.IntN(16) - 8) }))
 			}
 			d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block}, in...)
+			if c.block == 0 {
+				continue
+			}
+			d = s.new(ir.PackedDot, "%v%v by %d in blocks of %d, by columns", dtype, c.x, c.columns, c.block).withinWhole(loose(dtype))
+			scales := ir.Shape{c.columns, (rows + c.block - 1) / c.block}
+			packed := value(ir.Uint8, ir.Shape{(c.columns + 1) / 2, rows}, func(int) float64 { return float64(d.rng.IntN(256)) })
+			zeros := value(ir.Uint8, scales, func(int) float64 { return float64(d.rng.IntN(17)) })
+			d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true}, d.normal(dtype, c.x...), packed, d.positive(dtype, scales...), zeros)
 		}
 	}
 }

@@ -4,6 +4,10 @@ import "github.com/gokeras/gokeras/kernels/ir"
 
 func (c *call) packedDot() error {
 	a := c.node.Attrs.(ir.PackedDotAttrs)
+	if a.ByColumns {
+		c.packedColumns(a)
+		return nil
+	}
 	x, w, y := c.in[0], c.in[1], c.out[0]
 	rows, bytes := w.Type.Shape[0], w.Type.Shape[1]
 	for i := range y.F {
@@ -22,4 +26,19 @@ func (c *call) packedDot() error {
 		}
 	}
 	return nil
+}
+
+// packedColumns is packedDot of a matrix that is packed by columns.
+func (c *call) packedColumns(a ir.PackedDotAttrs) {
+	x, w, y := c.in[0], c.in[1], c.out[0]
+	rows := w.Type.Shape[1]
+	blocks := (rows + a.Block - 1) / a.Block
+	for i := range y.F {
+		row, column := i/a.Columns, i%a.Columns
+		for k := range rows {
+			number := w.I[column/2*rows+k] >> (column % 2 * 4) & 15
+			at := column*blocks + k/a.Block
+			y.F[i] += x.F[row*rows+k] * float64(number-c.in[3].I[at]) * c.in[2].F[at]
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -50,7 +51,7 @@ type NibbleArgs struct {
 
 // head is what a block of a row of A needs beside its digits.
 type head struct {
-	sums   [digits]int32
+	sums   digitSums
 	factor float32 // what its integers are multiplied with; NaN: a number is infinite or NaN
 }
 
@@ -91,6 +92,7 @@ const NibbleLayout = tile.Int4x64
 type nibblePacker struct {
 	dst, b      []byte
 	k, n, block int
+	columns     bool // B is transposed, of numbers without a sign
 }
 
 var nibblePackers pool.Recycler[nibblePacker]
@@ -98,8 +100,19 @@ var nibblePackers pool.Recycler[nibblePacker]
 // PackNibbles writes B into panels: k rows of (n+1)/2 bytes, each of two neighbouring columns, the first one in the low
 // bits.
 func PackNibbles(p *pool.Pool, dst, b []byte, k, n, block int) {
+	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block})
+}
+
+// PackNibbleColumns writes B, transposed, into panels: (n+1)/2 rows of k bytes, each of the numbers of two neighbouring
+// columns of B plus 8, the first one in the low bits.
+func PackNibbleColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
+	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true})
+}
+
+func packNibbles(p *pool.Pool, as *nibblePacker) {
+	k, n := as.k, as.n
 	t := nibblePackers.Get()
-	*t = nibblePacker{dst, b, k, n, block}
+	*t = *as
 	p.Parallel((n+Width-1)/Width, max(1, 1<<16/max(k*Width, 1)), t)
 	*t = nibblePacker{}
 	nibblePackers.Put(t)
@@ -116,6 +129,10 @@ func (t *nibblePacker) Run(_, lo, hi int) {
 		for block := range blocks {
 			first := block * rows
 			at := dst[block*groups(rows)*group*halfWidth:]
+			if t.columns {
+				t.packColumns(at, first, min(rows, t.k-first), panel)
+				continue
+			}
 			for k := range min(rows, t.k-first) {
 				line := t.b[(first+k)*bytes+panel*halfWidth:][:min(halfWidth, bytes-panel*halfWidth)]
 				to := at[k/group*group*halfWidth+k%group:]
@@ -131,6 +148,19 @@ func (t *nibblePacker) Run(_, lo, hi int) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// packColumns packs a block of a panel: so many rows from the first one on.
+func (t *nibblePacker) packColumns(at []byte, first, rows, panel int) {
+	for j := range min(halfWidth, (t.n+1)/2-panel*halfWidth) {
+		line := t.b[(panel*halfWidth+j)*t.k+first:][:rows]
+		column, shift := 2*j%halfWidth*group, 2*j/halfWidth*4
+		for k, two := range line {
+			to := at[k/group*group*halfWidth+k%group+column:][:group+1]
+			to[0] |= two & 15 << shift
+			to[group] |= two >> 4 << shift
 		}
 	}
 }
@@ -180,7 +210,7 @@ func (h *head) split(to []byte, x []float32) {
 	for _, v := range x {
 		top = max(top, math.Float32bits(v)&0x7fffffff)
 	}
-	h.sums = [digits]int32{}
+	h.sums = digitSums{}
 	exponent := int(top >> 23)
 	if top >= finite || exponent < leastExponent { // infinite or NaN; or all are 0
 		clear(to)
@@ -196,23 +226,40 @@ func (h *head) split(to []byte, x []float32) {
 	shift = min(shift, most)
 	h.factor = math.Float32frombits(uint32(127-shift) << 23)
 	by := math.Float64frombits(uint64(1023+shift) << 52)
-	const nearest = 3 << 51 // a sum with it has the nearest integer in its low bits
-	var sums [digits]int32
-	for k, v := range x {
-		n := int32(uint32(math.Float64bits(float64(v)*by + nearest)))
-		at := to[k/group*digitBytes+k%group:][:2*group+1]
-		d0 := int32(int8(n))
-		n = (n - d0) >> 8
-		d1 := int32(int8(n))
-		n = (n - d1) >> 8
-		sums[0], sums[1], sums[2] = sums[0]+d0, sums[1]+d1, sums[2]+n
-		at[0], at[group], at[2*group] = byte(d0), byte(d1), byte(n)
+	whole := len(x) / group * group
+	for k := 0; k < whole; k += group {
+		h.sums.add(to[k/group*digitBytes:][:digitBytes], x[k], x[k+1], x[k+2], x[k+3], by)
 	}
-	for k := len(x); k < groups(len(x))*group; k++ {
-		at := to[k/group*digitBytes+k%group:]
-		at[0], at[group], at[2*group] = 0, 0, 0
+	if rest := x[whole:]; len(rest) > 0 {
+		var last [group]float32
+		copy(last[:], rest)
+		h.sums.add(to[whole/group*digitBytes:][:digitBytes], last[0], last[1], last[2], last[3], by)
 	}
-	h.sums = sums
+}
+
+// digitSums are sums of digits.
+type digitSums [digits]int32
+
+// add writes the digits of a group of numbers, which are multiplied by a power of two first, and adds them to the sums.
+func (s *digitSums) add(to []byte, x0, x1, x2, x3 float32, by float64) {
+	const (
+		nearest = 3 << 51 // a sum with it has the nearest integer in its low bits
+		bias    = 0x808080
+	)
+	// Plus 128 in each digit, whose carries and borrows are in the others then, digits are bytes without a sign.
+	u0 := uint32(math.Float64bits(float64(x0)*by+nearest)) + bias
+	u1 := uint32(math.Float64bits(float64(x1)*by+nearest)) + bias
+	u2 := uint32(math.Float64bits(float64(x2)*by+nearest)) + bias
+	u3 := uint32(math.Float64bits(float64(x3)*by+nearest)) + bias
+	const even, odd, all = 0xff00ff, 0xff, group * 128
+	outer := u0&even + u1&even + u2&even + u3&even // four sums of bytes fit in 16 bits
+	s[0] += int32(outer&0xffff) - all
+	s[1] += int32(u0>>8&odd+u1>>8&odd+u2>>8&odd+u3>>8&odd) - all
+	s[2] += int32(outer>>16) - all
+	const signs = 0x80808080
+	binary.LittleEndian.PutUint32(to, (u0&0xff|u1&0xff<<8|u2&0xff<<16|u3<<24)^signs)
+	binary.LittleEndian.PutUint32(to[group:], (u0>>8&0xff|u1&0xff00|u2&0xff00<<8|u3&0xff00<<16)^signs)
+	binary.LittleEndian.PutUint32(to[2*group:], (u0>>16&0xff|u1>>8&0xff00|u2&0xff0000|u3&0xff0000<<8)^signs)
 }
 
 var (

@@ -1,0 +1,71 @@
+package cpu
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestPackedColumns multiplies by random matrices that are packed by columns, of which panels and turned scales are
+// kept after the second run, and changes each operand then.
+func TestPackedColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	number := func(typ ir.Type, most int) reference.Value {
+		values := make([]float64, typ.Shape.Size())
+		for i := range values {
+			if values[i] = r.NormFloat64(); most > 0 {
+				values[i] = float64(r.IntN(most))
+			}
+		}
+		v, err := reference.New(typ.DType, typ.Shape, values...)
+		require.NoError(t, err)
+		return v
+	}
+	for try := range 24 {
+		rows, k, columns := 1+r.IntN(5), 1+r.IntN(300), 1+r.IntN(200)
+		a := ir.PackedDotAttrs{Columns: columns, Block: 1 + r.IntN(k+9), ByColumns: true}
+		scales := ir.Shape{columns, (k + a.Block - 1) / a.Block}
+		types := []ir.Type{{DType: ir.Float32, Shape: ir.Shape{rows, k}}, {DType: ir.Uint8, Shape: ir.Shape{(columns + 1) / 2, k}}, {DType: ir.Float32, Shape: scales}, {DType: ir.Uint8, Shape: scales}}
+		p := passProgram{t, ir.New("packed")}
+		var in []ir.Value
+		for _, typ := range types {
+			in = append(in, p.p.AddInput("", typ))
+		}
+		p.p.AddOutput("y", p.add(ir.PackedDot, a, in...))
+		paths := isa.Paths()
+		restore := isa.Override(paths[try%len(paths)])
+		e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)
+		require.NoError(t, err)
+		var values []reference.Value
+		var buffers []kernels.Buffer
+		for i, typ := range types {
+			values, buffers = append(values, number(typ, []int{0, 256, 0, 17}[i])), append(buffers, newBuffer(testDevice, typ))
+			require.NoError(t, buffers[i].(*buffer).Write(values[i].Bytes()))
+		}
+		y := newBuffer(testDevice, p.p.Type(p.p.Outputs[0].Value))
+		for changed := -1; changed < len(types); changed++ {
+			if changed >= 0 {
+				values[changed] = number(types[changed], []int{0, 256, 0, 17}[changed])
+				require.NoError(t, buffers[changed].(*buffer).Write(values[changed].Bytes()))
+			}
+			want, err := reference.Run(p.p, values)
+			require.NoError(t, err)
+			for run := range 4 {
+				require.NoError(t, e.Run(context.Background(), buffers, []kernels.Buffer{y}))
+				got, err := reference.FromBytes(y.Type(), append([]byte(nil), y.data...))
+				require.NoError(t, err)
+				require.NoError(t, kernelstest.Compare(got, want[0], 1<<10, true), "%d rows, %d by %d, %+v, run %d after %d changed", rows, k, columns, a, run, changed)
+			}
+		}
+		e.Close()
+		restore()
+	}
+}
