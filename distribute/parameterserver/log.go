@@ -47,20 +47,54 @@ func openStore(directory string, sync bool, limits protocol.Limits) (*store, *pr
 	if err != nil {
 		return fail(err)
 	}
+	s.removeTorn()
 	state, identity := protocol.NewState(limits), newIdentity()
+	whole := int64(0) // bytes of the log
 	if newest > 0 {
 		if state, identity, err = readSnapshot(s.path("snapshot", newest), limits); err != nil {
 			return fail(err)
 		}
-		if err := replay(s.path("log", newest), state); err != nil {
+		if whole, err = replay(s.path("log", newest), state); err != nil {
 			return fail(err)
 		}
 	}
 	s.number = newest
-	if err := s.snapshot(state, identity); err != nil { // begins a new log, without a torn end
+	err = s.snapshot(state, identity) // begins a new log, without a torn end
+	if err != nil && newest > 0 {     // there may be no room for two snapshots, as for a server that runs
+		if again := s.goOn(whole); again != nil {
+			err = errors.Join(err, again)
+		} else {
+			err = nil
+		}
+	}
+	if err != nil {
 		return fail(err)
 	}
 	return s, state, identity, nil
+}
+
+// goOn appends to the log that is there, from where its torn end began.
+func (s *store) goOn(whole int64) error {
+	log, err := os.OpenFile(s.path("log", s.number), os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = log.Truncate(whole); err == nil {
+		_, err = log.Seek(whole, io.SeekStart)
+	}
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	s.log, s.size = log, whole
+	return nil
+}
+
+// removeTorn removes snapshots in whose writing a process was killed.
+func (s *store) removeTorn() {
+	list, _ := filepath.Glob(filepath.Join(s.directory, "tmp-*")) // only room is lost
+	for _, path := range list {
+		_ = os.Remove(path)
+	}
 }
 
 func newIdentity() uint64 { return rand.Uint64() | 1 }
@@ -90,8 +124,8 @@ func (s *store) snapshot(state *protocol.State, identity uint64) error {
 		return err
 	}
 	log, err := os.OpenFile(s.path("log", n), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
+	if err != nil { // the log before goes on, so nobody may begin with this snapshot
+		return errors.Join(err, os.Remove(s.path("snapshot", n)))
 	}
 	if s.log != nil {
 		_ = s.log.Close() // its contents are in the snapshot
@@ -156,37 +190,38 @@ func readSnapshot(path string, limits protocol.Limits) (*protocol.State, uint64,
 	return state, binary.LittleEndian.Uint64(body[len(snapshotMagic):]), nil
 }
 
-// replay executes the commands of a log up to its end, or to a record that is torn.
-func replay(path string, state *protocol.State) error {
+// replay executes the commands of a log up to its end, or to a record that is torn, and returns where that begins.
+func replay(path string, state *protocol.State) (whole int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 1<<20)
 	var header [8]byte
 	for {
 		if _, err := io.ReadFull(in, header[:]); err != nil {
-			return nil // the end, or torn
+			return whole, nil // the end, or torn
 		}
 		n := binary.LittleEndian.Uint32(header[:])
 		if n > maxMessage {
-			return nil
+			return whole, nil
 		}
 		b := make([]byte, n)
 		if _, err := io.ReadFull(in, b); err != nil || crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(header[4:]) {
-			return nil // torn
+			return whole, nil // torn
 		}
 		c, err := protocol.DecodeCommand(b)
 		if err == nil {
 			_, err = state.Execute(c)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return whole, fmt.Errorf("%s: %w", path, err)
 		}
+		whole += int64(len(header)) + int64(n)
 	}
 }
 
