@@ -70,6 +70,8 @@ type compiled struct {
 	inputs, targets           int // arrays in a batch that the functions were made for
 	classWeight               map[int]float64
 
+	batches [2]*batchRun // of TestOnBatch and TrainOnBatch
+
 	stale bool // the optimizer was made before layers changed
 
 	serverCall int  // number of the first call of Fit, which names the weights on parameter servers; 0: none
@@ -210,6 +212,7 @@ func (c *compiled) close() {
 	if c == nil {
 		return
 	}
+	c.closeBatches()
 	for _, f := range []*distribute.Function{c.train, c.test, c.trainResults.all, c.trainResults.own, c.testResults.all, c.testResults.own} {
 		if f != nil {
 			f.Close()

@@ -39,6 +39,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Ev
 		return nil, err
 	}
 	defer m.training.Unlock()
+	m.closeBatches()
 	src, err := m.newSource(ds, c, c.batchSize, c.steps, 0)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 		return nil, err
 	}
 	defer m.training.Unlock()
+	m.closeBatches()
 	t, err := m.newTrainer(ds, c)
 	if err != nil {
 		m.failTogether(err)
@@ -428,9 +429,11 @@ func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool)
 }
 
 // resetMetrics begins a new round of means.
-func (m *Model) resetMetrics() error {
+func (m *Model) resetMetrics() error { return m.resetAll(m.compiled.allMetrics()) }
+
+func (m *Model) resetAll(list []*namedMetric) error {
 	m.measured.Add(1)
-	for _, metric := range m.compiled.allMetrics() {
+	for _, metric := range list {
 		if err := metrics.Reset(metric.metric); err != nil {
 			return err
 		}

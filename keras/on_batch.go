@@ -3,30 +3,35 @@ package keras
 import (
 	"context"
 	"fmt"
+	"os"
 
-	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
-	"github.com/gokeras/gokeras/distribute"
 )
 
 // TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
 // The options are ClassWeight, RefuseNaN and ProgressOutput.
 func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...TrainOnBatchOption) (map[string]float64, error) {
-	c, err := newFitConfig("TrainOnBatch", options, TrainOnBatchOption.applyTrainOnBatch)
-	if err != nil {
-		return nil, err
+	var c *fitConfig // nil: none is made
+	if len(options) > 0 {
+		var err error
+		if c, err = newFitConfig("TrainOnBatch", options, TrainOnBatchOption.applyTrainOnBatch); err != nil {
+			return nil, err
+		}
 	}
-	return m.onBatch(ctx, c, a, true)
+	return m.onBatch(ctx, "TrainOnBatch", c, a, true)
 }
 
 // TestOnBatch returns loss and metrics of the examples of a, without training. The options are RefuseNaN
 // and ProgressOutput.
 func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ...TestOnBatchOption) (map[string]float64, error) {
-	c, err := newFitConfig("TestOnBatch", options, TestOnBatchOption.applyTestOnBatch)
-	if err != nil {
-		return nil, err
+	var c *fitConfig // nil: none is made
+	if len(options) > 0 {
+		var err error
+		if c, err = newFitConfig("TestOnBatch", options, TestOnBatchOption.applyTestOnBatch); err != nil {
+			return nil, err
+		}
 	}
-	return m.onBatch(ctx, c, a, false)
+	return m.onBatch(ctx, "TestOnBatch", c, a, false)
 }
 
 // PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in
@@ -80,24 +85,27 @@ func sourceErr(a *data.ArraySource) error {
 	return a.Err()
 }
 
-func (m *Model) onBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (map[string]float64, error) {
-	if err := m.begin(ctx, c.what); err != nil {
+func (m *Model) onBatch(ctx context.Context, what string, c *fitConfig, a *data.ArraySource, train bool) (map[string]float64, error) {
+	if err := m.begin(ctx, what); err != nil {
 		return nil, err
 	}
 	defer m.training.Unlock()
-	logs, err := m.runBatch(ctx, c, a, train)
+	r := m.takeBatchRun(train)
+	if c == nil {
+		r.plain = fitConfig{what: what, epochs: 1, validationEvery: 1, output: os.Stdout}
+		c = &r.plain
+	}
+	scores, err := m.runBatch(ctx, r, c, a, train)
 	if err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+		r.close()
+		return nil, fmt.Errorf("keras: %s: %w", what, err)
 	}
-	scores := map[string]float64{}
-	for _, name := range logs.Names() {
-		scores[name], _ = logs.Get(name)
-	}
+	m.putBatchRun(r, train)
 	return scores, nil
 }
 
 // partsOf makes the model ready for the examples of a, and checks these.
-func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*parts, error) {
+func (m *Model) partsOf(ctx context.Context, r *batchRun, c *fitConfig, a *data.ArraySource, train bool) (*parts, error) {
 	if err := sourceErr(a); err != nil {
 		return nil, err
 	}
@@ -110,15 +118,18 @@ func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, 
 	if a.N() == 0 {
 		return nil, fmt.Errorf("the arrays hold no examples; expected at least one")
 	}
-	b := a.All()
-	var p parts
-	if err := m.arrange(&b, &p); err != nil {
+	r.batch = a.All()
+	p := &r.parts
+	if err := m.arrange(&r.batch, p); err != nil {
 		return nil, err
 	}
-	if err := m.ready(&p, c.classWeight, train, !train); err != nil {
-		return nil, err
+	if !m.fitsLast(r, c.classWeight, train) {
+		if err := m.ready(p, c.classWeight, train, !train); err != nil {
+			return nil, err
+		}
+		r.metrics = m.compiled.allMetrics()
 	}
-	if err := m.lookAtOne(&p, c, train); err != nil {
+	if err := m.lookAtOne(p, c, train); err != nil {
 		return nil, err
 	}
 	if train {
@@ -129,40 +140,35 @@ func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, 
 			return nil, err
 		}
 	}
-	return &p, nil
+	return p, nil
 }
 
-func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*callbacks.Logs, error) {
-	p, err := m.partsOf(ctx, c, a, train)
+func (m *Model) runBatch(ctx context.Context, r *batchRun, c *fitConfig, a *data.ArraySource, train bool) (map[string]float64, error) {
+	p, err := m.partsOf(ctx, r, c, a, train)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.resetMetrics(); err != nil {
+	if err := m.resetAll(r.metrics); err != nil {
 		return nil, err
 	}
-	b := m.newTestBinder()
-	if train {
-		b = newBinder(m.compiled.train, m.policy.Float())
-	}
-	defer b.release()
-	inst, err := b.load(p)
+	inst, err := r.load(m, train)
 	if err != nil {
 		return nil, err
 	}
-	run := m.testOn
 	if train {
-		run = func(ctx context.Context, inst *distribute.Instance) error { return m.trainOn(ctx, inst, 1) }
+		err = m.trainOn(ctx, inst, 1)
+	} else {
+		err = m.testOn(ctx, inst)
 	}
-	if err := run(ctx, inst); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if train {
-		if err := m.trainRows(inst, p, b); err != nil {
+		if err := m.trainRows(inst, p, r.binder); err != nil {
 			return nil, err
 		}
 	}
-	logs := newResultReader(m, train).logs("")
-	return logs, logs.Err()
+	return r.results.scores()
 }
 
 // lookAtOne finds labels and numbers in a batch that could only spoil what comes of it. Of a NaN it tells once.

@@ -18,6 +18,7 @@ type resultReader struct {
 	names     []string
 	types     [][]ir.Type
 	sizes     []int
+	raw       []byte // of one result
 }
 
 // resultFunctions work out results: over all processes, and over this one alone.
@@ -77,24 +78,65 @@ func (r *resultReader) logsOf(f *distribute.Function, prefix string) *callbacks.
 var errLate = errors.New("keras: the logs of a batch are worked out when they are first read, which must be inside the hook that gets them")
 
 func (r *resultReader) read(f *distribute.Function, prefix string, l *callbacks.Logs) error {
-	if err := r.m.settle(); err != nil {
-		return err
-	}
-	inst, err := f.Acquire(r.types, r.sizes)
+	inst, err := r.compute(f)
 	if err != nil {
 		return err
 	}
 	defer f.Release(inst)
-	if err := inst.Run(context.Background(), 0, 0); err != nil {
-		return err
-	}
 	for i, name := range r.names {
-		b := inst.Output(0, i)
-		a := kernels.NewArray(b.Type())
-		if err := b.Read(a.Data); err != nil {
+		a, err := r.result(inst, i)
+		if err != nil {
 			return err
 		}
 		l.Set(prefix+name, a.Float64s()...)
 	}
 	return nil
+}
+
+// scores is the first number of each result, by name.
+func (r *resultReader) scores() (map[string]float64, error) {
+	f := r.functions.all
+	inst, err := r.compute(f)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Release(inst)
+	scores := make(map[string]float64, len(r.names))
+	for i, name := range r.names {
+		a, err := r.result(inst, i)
+		if err != nil {
+			return nil, err
+		}
+		if scores[name] = 0; a.Len() > 0 {
+			scores[name] = a.Element(0)
+		}
+	}
+	return scores, nil
+}
+
+// compute works the results out. The caller releases the instance that has them.
+func (r *resultReader) compute(f *distribute.Function) (*distribute.Instance, error) {
+	if err := r.m.settle(); err != nil {
+		return nil, err
+	}
+	inst, err := f.Acquire(r.types, r.sizes)
+	if err != nil {
+		return nil, err
+	}
+	if err := inst.Run(context.Background(), 0, 0); err != nil {
+		f.Release(inst)
+		return nil, err
+	}
+	return inst, nil
+}
+
+// result is the i-th of them, until the next is asked for.
+func (r *resultReader) result(inst *distribute.Instance, i int) (kernels.Array, error) {
+	b := inst.Output(0, i)
+	t := b.Type()
+	if n := t.Bytes(); cap(r.raw) < n {
+		r.raw = make([]byte, n)
+	}
+	r.raw = r.raw[:t.Bytes()]
+	return kernels.Array{Type: t, Data: r.raw}, b.Read(r.raw)
 }

@@ -20,7 +20,7 @@ func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.P
 		return nil, err
 	}
 	defer m.training.Unlock()
-	p, err := m.partsOf(ctx, c, a, true)
+	p, err := m.partsOf(ctx, &batchRun{}, c, a, true)
 	if err != nil {
 		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
 	}

@@ -132,13 +132,23 @@ func notBuilt(r *distribute.Replica, m Metric) {
 
 var errNilMetric = errors.New("metrics: the metric is nil; make it first, as in &metrics.Mean{}")
 
+// zeros are the values of variables that begin anew, without memory for each. They are only read.
+var zeros = kernels.NewArray(ir.Type{DType: ir.Uint8, Shape: ir.Shape{512}}).Data
+
 // Reset forgets everything that the metric has seen. It must not run while a step does.
 func Reset(m Metric) error {
 	if m == nil {
 		return errNilMetric
 	}
 	for _, v := range m.Variables() {
-		if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
+		t := v.Type()
+		zero := kernels.Array{Type: t}
+		if n := t.Bytes(); n <= len(zeros) {
+			zero.Data = zeros[:n:n]
+		} else {
+			zero = kernels.NewArray(t)
+		}
+		if err := v.SetValue(zero); err != nil {
 			return fmt.Errorf("metrics: resetting %q: %w", m.MetricName(), err)
 		}
 	}

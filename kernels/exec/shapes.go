@@ -11,7 +11,10 @@ import (
 
 // compiled is the program for one combination of input types, with the instances that are not running.
 type compiled struct {
-	key      string
+	types    [][]ir.Type // of the inputs, by replica
+	all      []int       // numbers of examples of all replicas
+	first    int         // of the replicas of this process
+	filled   bool
 	programs []*tracedProgram // by replica; replicas with equal shapes share one
 	idle     []*Instance      // given back last comes last
 	used     int              // instances that are out
@@ -31,14 +34,15 @@ type replicaProgram struct {
 }
 
 func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled, *Instance, error) {
-	key := fmt.Sprint(types, all, f.first(), filled)
+	first := f.first()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, c := range f.shapes {
-		if c.key != key {
+		if !c.takes(types, all, first, filled) {
 			continue
 		}
-		f.shapes = append(append(f.shapes[:i:i], f.shapes[i+1:]...), c)
+		copy(f.shapes[i:], f.shapes[i+1:])
+		f.shapes[len(f.shapes)-1] = c
 		f.out++
 		c.use(1)
 		if n := len(c.idle); n > 0 {
@@ -59,7 +63,14 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
+	c := &compiled{all: slices.Clone(all), first: first, filled: filled, programs: programs[first : first+len(types)]}
+	for _, list := range types {
+		own := make([]ir.Type, len(list))
+		for i, t := range list {
+			own[i] = ir.Type{DType: t.DType, Shape: t.Shape.Clone()}
+		}
+		c.types = append(c.types, own)
+	}
 	if f.group() != nil {
 		if c.call, err = agree(f.strategy.Placement(), f.name, programs); err != nil {
 			return nil, nil, err
@@ -73,6 +84,19 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 	f.out++
 	c.use(1)
 	return c, nil, nil
+}
+
+// takes reports whether the programs are those for what an instance is wanted for.
+func (c *compiled) takes(types [][]ir.Type, all []int, first int, filled bool) bool {
+	if c.first != first || c.filled != filled || len(c.types) != len(types) || !slices.Equal(c.all, all) {
+		return false
+	}
+	for i, list := range types {
+		if !slices.EqualFunc(c.types[i], list, ir.Type.Equal) {
+			return false
+		}
+	}
+	return true
 }
 
 // use counts the instances that are out.
