@@ -85,8 +85,8 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 // matrix by, it divides x by.
 func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
 	scale, block := c.Weight(q.scale), q.block
-	if block <= 0 {
-		block = max(q.inputsOf(matrix), 1)
+	if block <= 0 { //dim:known weights have lengths
+		block = max(q.inputsOf(matrix), 1) //dim:known
 	}
 	if q.saliency != nil {
 		x = ops.Divide(ops.Cast(x, scale.DType()), c.Weight(q.saliency))

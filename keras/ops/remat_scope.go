@@ -49,9 +49,9 @@ func (s *RematScope) Recomputes(name string, container bool, results []*Tensor) 
 			threshold = 1024
 		}
 		for _, y := range results {
-			size += y.Shape().Size()
+			size += y.Shape().Size() //dim:known steps of training have whole batches
 		}
-		return size > threshold
+		return size > threshold //dim:known
 	}
 	return s.Mode != "activations"
 }
