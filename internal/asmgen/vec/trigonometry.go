@@ -2,14 +2,16 @@ package main
 
 import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
-// quadrant reduces x, up to 105615 in magnitude, to x − n·π/2.
-func (m machine) quadrant(x vector) (r, n vector) {
+// quadrant reduces x, up to 105615 in magnitude, to r = x − n·π/2, which is near − f·[lastOfHalfPi] with f = n.
+func (m machine) quadrant(x vector) (r, near, f, n vector) {
 	n = m.whole(m.mul(x, number(0.636619747)))
-	f := m.float(n)
-	r = m.fnma(f, number(1.57079601), x)
-	r = m.fnma(f, number(3.13916473e-07), r)
-	return m.fnma(f, number(5.39030253e-15), r), n
+	f = m.float(n)
+	near = m.fnma(f, number(3.13916473e-07), m.fnma(f, number(1.57079601), x))
+	return m.fnma(f, number(lastOfHalfPi), near), near, f, n
 }
+
+// lastOfHalfPi is the last of three parts of π/2.
+const lastOfHalfPi = 5.39030253e-15
 
 func (m machine) sineOf(r, s vector) vector {
 	return m.fma(m.mul(r, s), m.poly(s, 2.828831157e-06, -0.0001985268464, 0.008333378471, -0.1666666716), r)
@@ -17,13 +19,17 @@ func (m machine) sineOf(r, s vector) vector {
 
 // circular is the sine of x + n·π/2.
 func (m machine) circular(x vector, n uint32) vector {
-	r, q := m.quadrant(x)
+	r, _, _, q := m.quadrant(x)
 	if n != 0 {
 		q = m.two(AddInt, q, pattern(n))
 	}
 	s := m.mul(r, r)
 	cosine := m.poly(s, 2.443256381e-05, -0.001388731063, 0.04166664556, -0.5, 1)
-	y := m.choose(Odd(q), cosine, m.sineOf(r, s))
+	sine := m.sineOf(r, s)
+	if n == 0 {
+		sine = m.join(sine, m.sign(r)) // of -0: the sum is of zeros with both signs
+	}
+	y := m.choose(Odd(q), cosine, sine)
 	return m.flip(y, m.shift(ShiftLeft, 30, m.bits(q, 2)))
 }
 
@@ -31,12 +37,12 @@ func (m machine) sin(x vector) vector { return m.circular(x, 0) }
 func (m machine) cos(x vector) vector { return m.circular(x, 1) }
 
 func (m machine) tan(x vector) vector {
-	r, q := m.quadrant(x)
+	r, near, f, q := m.quadrant(x)
 	s := m.mul(r, r)
 	p := m.poly(s, 0.004370169714, 0.0001032938089, 0.01082358044, 0.02128761075, 0.05405867472, 0.1333267689, 0.3333334923)
 	cube := m.mul(r, s)
 	t := m.fma(cube, p, r)
-	lost := m.fma(cube, p, m.sub(r, t))
+	lost := m.fma(cube, p, m.fnma(f, number(lastOfHalfPi), m.sub(near, t))) // beside poles also what r is rounded by
 	y := m.div(number(-1), t)
 	y = m.fma(y, m.fma(y, lost, m.fma(y, t, m.copy(one()))), y) // −1/(t + lost)
 	return m.choose(Odd(q), y, t)

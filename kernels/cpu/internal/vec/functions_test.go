@@ -131,6 +131,24 @@ func checkFunction(t *testing.T, run func(dst, x []float32), f func(float64) flo
 	t.Logf("at most %.3f units of the last place", worst)
 }
 
+// TestFunctionsOfZero: a zero keeps its sign, or gets the one that it has in package math.
+func TestFunctionsOfZero(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		x := make([]float32, 37) // in whole vectors and behind them
+		for i := range x {
+			x[i] = float32(math.Copysign(0, float64(i%2)-0.5))
+		}
+		for _, c := range accurate {
+			dst := make([]float32, len(x))
+			c.run(dst, x)
+			for i, v := range x {
+				want := c.want(float64(v))
+				require.Equal(t, math.Signbit(want), math.Signbit(float64(dst[i])), "%s(%v): %v", c.name, v, dst[i])
+			}
+		}
+	})
+}
+
 func TestFunctionsOfTwo(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, c := range []struct {

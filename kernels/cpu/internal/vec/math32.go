@@ -89,7 +89,7 @@ func tanh32(x float32) float32 {
 	for _, c := range tanhNear[1:] {
 		p = p*xx + c
 	}
-	return p*xx*x + x
+	return float32(math.Copysign(float64(p*xx*x+x), float64(x))) // of -0 the sum is of zeros with both signs
 }
 
 func sigmoid32(x float32) float32 {

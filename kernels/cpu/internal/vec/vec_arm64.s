@@ -4739,111 +4739,115 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $c3f22f983<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
-	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc02 // fmul v2.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc23 // fmul v3.4S, v1.4S, v12.4S
 	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
 	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
 	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
 	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
 	MOVD $c3fc90fd8<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
 	MOVD $c34a8885a<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
 	MOVD $c27c234c4<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
+	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
 	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
 	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
 	MOVD $c37ccf488<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
 	MOVD $cbab60615<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
+	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $c3d2aaaa5<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
+	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $cbf000000<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
+	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $c3f800000<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
+	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	WORD $0x4f3f5448 // shl v8, v2, #31
-	WORD $0x4f3f5469 // shl v9, v3, #31
-	WORD $0x4f210508 // sshr v8, v8, #31
-	WORD $0x4f210529 // sshr v9, v9, #31
-	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
-	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
+	WORD $0x6e24dc08 // fmul v8.4S, v0.4S, v4.4S
+	WORD $0x6e25dc29 // fmul v9.4S, v1.4S, v5.4S
 	MOVD $c363dd6f3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
 	MOVD $cb9502ba5<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
 	MOVD $c3c0888b9<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
 	MOVD $cbe2aaaab<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	VMOV V10.B16, V4.B16
-	VMOV V11.B16, V5.B16
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
 	VMOV V0.B16, V31.B16
-	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
 	VMOV V31.B16, V4.B16
 	VMOV V1.B16, V31.B16
-	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	VMOV V4.B16, V0.B16
-	VMOV V5.B16, V1.B16
-	VBIT V8.B16, V6.B16, V0.B16
-	VBIT V9.B16, V7.B16, V1.B16
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	WORD $0x4f3f5444 // shl v4, v2, #31
+	WORD $0x4f3f5465 // shl v5, v3, #31
+	WORD $0x4f210484 // sshr v4, v4, #31
+	WORD $0x4f2104a5 // sshr v5, v5, #31
+	VBIT V4.B16, V6.B16, V0.B16
+	VBIT V5.B16, V7.B16, V1.B16
 	MOVD $c00000002<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
-	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
 	WORD $0x4f3e5442 // shl v2, v2, #30
 	WORD $0x4f3e5463 // shl v3, v3, #30
 	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
@@ -4858,137 +4862,6 @@ end1:
 
 // cosNEON is cosAVX2 with two registers for one.
 TEXT ·cosNEON(SB), NOSPLIT, $0-24
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD n+16(FP), R2
-loop1:
-	CMP $8, R2
-	BLO end1
-	FLDPQ 0(R1), (F0, F1)
-	MOVD $c3f22f983<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
-	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
-	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
-	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
-	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
-	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
-	MOVD $c3fc90fd8<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
-	MOVD $c34a8885a<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
-	MOVD $c27c234c4<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
-	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
-	MOVD $c00000001<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4eae8442 // add v2.4S, v2.4S, v14.4S
-	WORD $0x4eae8463 // add v3.4S, v3.4S, v14.4S
-	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
-	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
-	MOVD $c37ccf488<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	MOVD $cbab60615<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c3d2aaaa5<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $cbf000000<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c3f800000<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	WORD $0x4f3f5448 // shl v8, v2, #31
-	WORD $0x4f3f5469 // shl v9, v3, #31
-	WORD $0x4f210508 // sshr v8, v8, #31
-	WORD $0x4f210529 // sshr v9, v9, #31
-	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
-	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
-	MOVD $c363dd6f3<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
-	MOVD $cb9502ba5<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $c3c0888b9<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $cbe2aaaab<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V14.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	VMOV V10.B16, V4.B16
-	VMOV V11.B16, V5.B16
-	VMOV V0.B16, V31.B16
-	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	VMOV V4.B16, V0.B16
-	VMOV V5.B16, V1.B16
-	VBIT V8.B16, V6.B16, V0.B16
-	VBIT V9.B16, V7.B16, V1.B16
-	MOVD $c00000002<>(SB), R20
-	FMOVQ (R20), F14
-	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
-	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
-	WORD $0x4f3e5442 // shl v2, v2, #30
-	WORD $0x4f3e5463 // shl v3, v3, #30
-	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
-	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUBS $8, R2
-	B loop1
-end1:
-	RET
-
-// tanNEON is tanAVX2 with two registers for one.
-TEXT ·tanNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2
@@ -5016,12 +4889,16 @@ loop1:
 	FMOVQ (R20), F12
 	WORD $0x4eaccc80 // fmls v0.4S, v4.4S, v12.4S
 	WORD $0x4eaccca1 // fmls v1.4S, v5.4S, v12.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eac8442 // add v2.4S, v2.4S, v12.4S
+	WORD $0x4eac8463 // add v3.4S, v3.4S, v12.4S
 	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
 	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
-	MOVD $c3b8f33a4<>(SB), R20
+	MOVD $c37ccf488<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
-	MOVD $c38d89f71<>(SB), R20
+	MOVD $cbab60615<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
@@ -5029,7 +4906,7 @@ loop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $c3c315563<>(SB), R20
+	MOVD $c3d2aaaa5<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
@@ -5037,7 +4914,7 @@ loop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $c3cae635b<>(SB), R20
+	MOVD $cbf000000<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
@@ -5045,7 +4922,7 @@ loop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $c3d5d6ca1<>(SB), R20
+	MOVD $c3f800000<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
@@ -5053,62 +4930,195 @@ loop1:
 	VMOV V12.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $c3e0886d0<>(SB), R20
+	WORD $0x6e24dc08 // fmul v8.4S, v0.4S, v4.4S
+	WORD $0x6e25dc29 // fmul v9.4S, v1.4S, v5.4S
+	MOVD $c363dd6f3<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $cb9502ba5<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V12.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c3eaaaab0<>(SB), R20
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3c0888b9<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V12.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	WORD $0x6e24dc04 // fmul v4.4S, v0.4S, v4.4S
-	WORD $0x6e25dc25 // fmul v5.4S, v1.4S, v5.4S
-	VMOV V4.B16, V8.B16
-	VMOV V5.B16, V9.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe2aaaab<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
 	VMOV V0.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
-	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
 	VMOV V31.B16, V4.B16
 	VMOV V1.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4f3f5440 // shl v0, v2, #31
+	WORD $0x4f3f5461 // shl v1, v3, #31
+	WORD $0x4f210400 // sshr v0, v0, #31
+	WORD $0x4f210421 // sshr v1, v1, #31
+	VBIT V0.B16, V6.B16, V4.B16
+	VBIT V1.B16, V7.B16, V5.B16
+	MOVD $c00000002<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c40 // and v0.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c61 // and v1.4S, v3.4S, v12.4S
+	WORD $0x4f3e5400 // shl v0, v0, #30
+	WORD $0x4f3e5421 // shl v1, v1, #30
+	WORD $0x6e201c80 // eor v0.4S, v4.4S, v0.4S
+	WORD $0x6e211ca1 // eor v1.4S, v5.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// tanNEON is tanAVX2 with two registers for one.
+TEXT ·tanNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c3f22f983<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
+	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	MOVD $c3fc90fd8<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c34a8885a<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
+	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	WORD $0x6e26dcc8 // fmul v8.4S, v6.4S, v6.4S
+	WORD $0x6e27dce9 // fmul v9.4S, v7.4S, v7.4S
+	MOVD $c3b8f33a4<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $c38d89f71<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3c315563<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3cae635b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3d5d6ca1<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e0886d0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3eaaaab0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e28dcc8 // fmul v8.4S, v6.4S, v8.4S
+	WORD $0x6e29dce9 // fmul v9.4S, v7.4S, v9.4S
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4eacd400 // fsub v0.4S, v0.4S, v12.4S
+	WORD $0x4eadd421 // fsub v1.4S, v1.4S, v13.4S
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
 	VMOV V31.B16, V5.B16
 	MOVD $cbf800000<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
-	WORD $0x6e28fc00 // fdiv v0.4S, v0.4S, v8.4S
-	WORD $0x6e29fc21 // fdiv v1.4S, v1.4S, v9.4S
+	WORD $0x6e2cfc00 // fdiv v0.4S, v0.4S, v12.4S
+	WORD $0x6e2dfc21 // fdiv v1.4S, v1.4S, v13.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
-	VMOV V0.B16, V10.B16
-	VMOV V1.B16, V11.B16
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
 	VMOV V6.B16, V31.B16
-	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
 	VMOV V7.B16, V31.B16
-	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	VMOV V0.B16, V6.B16
 	VMOV V1.B16, V7.B16
-	VMOV V10.B16, V31.B16
+	VMOV V8.B16, V31.B16
 	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V11.B16, V31.B16
+	VMOV V9.B16, V31.B16
 	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	VMOV V0.B16, V4.B16
@@ -5123,8 +5133,8 @@ loop1:
 	WORD $0x4f3f5461 // shl v1, v3, #31
 	WORD $0x4f210400 // sshr v0, v0, #31
 	WORD $0x4f210421 // sshr v1, v1, #31
-	VMOV V8.B16, V2.B16
-	VMOV V9.B16, V3.B16
+	VMOV V12.B16, V2.B16
+	VMOV V13.B16, V3.B16
 	VBIT V0.B16, V4.B16, V2.B16
 	VBIT V1.B16, V5.B16, V3.B16
 	FSTPQ (F2, F3), 0(R0)
@@ -38770,13 +38780,13 @@ DATA c3f22f983<>+0(SB)/8, $0x3f22f9833f22f983
 DATA c3f22f983<>+8(SB)/8, $0x3f22f9833f22f983
 GLOBL c3f22f983<>(SB), RODATA|NOPTR, $16
 
-DATA c3fc90fd8<>+0(SB)/8, $0x3fc90fd83fc90fd8
-DATA c3fc90fd8<>+8(SB)/8, $0x3fc90fd83fc90fd8
-GLOBL c3fc90fd8<>(SB), RODATA|NOPTR, $16
-
 DATA c34a8885a<>+0(SB)/8, $0x34a8885a34a8885a
 DATA c34a8885a<>+8(SB)/8, $0x34a8885a34a8885a
 GLOBL c34a8885a<>(SB), RODATA|NOPTR, $16
+
+DATA c3fc90fd8<>+0(SB)/8, $0x3fc90fd83fc90fd8
+DATA c3fc90fd8<>+8(SB)/8, $0x3fc90fd83fc90fd8
+GLOBL c3fc90fd8<>(SB), RODATA|NOPTR, $16
 
 DATA c27c234c4<>+0(SB)/8, $0x27c234c427c234c4
 DATA c27c234c4<>+8(SB)/8, $0x27c234c427c234c4
