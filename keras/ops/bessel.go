@@ -6,9 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// I0 returns the modified Bessel function of the first kind and order 0. Up to |x| = 10, in float64 18, it is the
-// series Σ (x²/4)^k / (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic
-// one e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1). Its derivative is the function of order 1.
+// I0 returns the modified Bessel function of the first kind and order 0. In float64 it is, up to |x| = 18, the series
+// Σ (x²/4)^k / (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic one
+// e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1); in other types it is minimax approximations of the same form, up
+// to 6 and beyond. Its derivative is the function of order 1.
 func I0(x *Tensor) *Tensor { return wide(x, besselI0) }
 
 func besselI0(x *Tensor) *Tensor {
