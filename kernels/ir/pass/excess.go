@@ -182,6 +182,8 @@ func (e *excess) any(n *ir.Node, marked []bool) bool {
 // node adds a node.
 func (e *excess) node(n *ir.Node) error {
 	switch {
+	case n.Op == ir.Barrier:
+		return e.barrier(n)
 	case n.Op == ir.Convert && !e.stays[n.Inputs[0]]:
 		if done, err := e.conversion(n); done || err != nil {
 			return err
@@ -248,6 +250,25 @@ func (e *excess) conversion(n *ir.Node) (done bool, err error) {
 		return true, err
 	}
 	return false, nil
+}
+
+// barrier adds a barrier. Its result is what its first operand is: what is computed again is what was computed before,
+// whatever it waits for.
+func (e *excess) barrier(n *ir.Node) error {
+	x, y, to := n.Inputs[0], n.Inputs[1], n.Outputs[0]
+	from, after, results := e.Mapped[x], e.Mapped[y], e.Mapped
+	if e.whole[x] {
+		from, results = e.wide[x], e.wide
+	}
+	if after < 0 {
+		after = e.wide[y]
+	}
+	out, err := e.To.Add(n.Scope, n.Op, n.Attrs, from, after)
+	if err == nil {
+		results[to] = out[0]
+		e.stays[to], e.beside[to], e.exact[to], e.whole[to] = e.stays[x], e.beside[x], e.exact[x], e.whole[x]
+	}
+	return err
 }
 
 // isFinite adds the question whether numbers are finite: those of float16 in 16 bits, whatever they were converted to.

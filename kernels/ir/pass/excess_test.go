@@ -212,3 +212,30 @@ func TestExcessPrecisionStops(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
+
+// TestExcessPrecisionBehindBarriers: what is computed again behind a barrier has the bits of what was computed before,
+// whatever the barrier waits for: numbers that were rounded, that were computed, and that stay in 16 bits.
+func TestExcessPrecisionBehindBarriers(t *testing.T) {
+	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+		b := b{t, ir.New("barriers")}
+		x, narrow := b.input("x", ir.Float32, 4), b.input("narrow", d, 4)
+		to := func(d ir.DType, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+		rounded := to(d, x)
+		values := []ir.Value{x, narrow, rounded, b.add(ir.Sin, nil, rounded), b.add(ir.Sin, nil, narrow)}
+		for _, v := range values {
+			for _, after := range values {
+				for _, v := range []ir.Value{v, b.add(ir.Barrier, nil, v, after)} {
+					b.p.AddOutput("", to(ir.Float32, v))
+					b.p.AddOutput("", to(ir.Float32, b.add(ir.Exp, nil, v)))
+				}
+			}
+		}
+		q, err := allExcess(1 << 20).Run(b.p)
+		require.NoError(t, err)
+		got, err := reference.Interpreter{Round: true}.Run(q, inputsOf(t, b.p))
+		require.NoError(t, err)
+		for i := 0; i < len(got); i += 4 {
+			require.Equal(t, got[i:i+2], got[i+2:i+4], "%v: value %d behind value %d", d, i/4/len(values), i/4%len(values))
+		}
+	}
+}
