@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/constraints"
@@ -36,13 +37,15 @@ type WeightOptions struct {
 	Frozen          bool
 	Synchronization distribute.VariableSynchronization
 	Aggregation     distribute.VariableAggregation
+
+	check func(a kernels.Array) error // what values it cannot be given; nil: it takes all
 }
 
 // AddWeight creates a variable of the layer, like Keras's add_weight.
 func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distribute.Variable {
 	spec := distribute.VariableSpec{
 		Name: name, Shape: shape.Clone(), DType: o.DType, Frozen: o.Frozen, Owner: b.base,
-		Synchronization: o.Synchronization, Aggregation: o.Aggregation,
+		Synchronization: o.Synchronization, Aggregation: o.Aggregation, Check: o.check,
 	}
 	if spec.DType == ir.Invalid {
 		spec.DType = b.policy.Variable

@@ -155,7 +155,7 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
 	switch {
-	case q.calibrated() && q.bits == 4 && q.inOrder:
+	case q.staysByColumns():
 		return q.calibratedProduct(c, x, matrix)
 	case q.calibrated():
 		return ops.Matmul(x, q.calibratedFloats(c, matrix))

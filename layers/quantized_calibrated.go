@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -53,17 +54,42 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 	if q.block > 0 {
 		groups = groupsOf(inputs, q.block)
 	}
-	frozen := func(name string, d ir.DType, initializer string, shape ...int) *distribute.Variable {
-		return b.AddWeight(name, shape, WeightOptions{Initializer: initializer, DType: d, Frozen: true})
+	frozen := func(name string, shape ...int) *distribute.Variable {
+		return b.AddWeight(name, shape, WeightOptions{Initializer: "zeros", DType: ir.Uint8, Frozen: true})
 	}
-	matrix := frozen("kernel", ir.Uint8, "zeros", rows, inputs)
+	matrix := frozen("kernel", rows, inputs)
 	q.scale = b.AddWeight("kernel_scale", ir.Shape{outputs, groups}, WeightOptions{Initializer: "ones", Frozen: true})
-	q.zero = frozen(zero, ir.Uint8, "zeros", outputs, groups)
+	q.zero = frozen(zero, outputs, groups)
 	if q.mode == "awq" {
 		q.saliency = b.AddWeight("awq_scales", ir.Shape{inputs}, WeightOptions{Initializer: "ones", Frozen: true})
 	}
-	q.index = frozen("g_idx", ir.Float32, "zeros", inputs)
+	index := WeightOptions{Initializer: blockIndex(q.rowsOfBlock(inputs)), DType: ir.Float32, Frozen: true}
+	if q.staysByColumns() {
+		index.check = blockIndex(q.rowsOfBlock(inputs)).check
+	}
+	q.index = b.AddWeight("g_idx", ir.Shape{inputs}, index)
 	return matrix
+}
+
+// staysByColumns reports whether floats are multiplied with the integers as they lie in memory.
+func (q *quantized) staysByColumns() bool { return q.calibrated() && q.bits == 4 && q.inOrder }
+
+// rowsOfBlock is how many inputs of a matrix share scale and zero.
+func (q *quantized) rowsOfBlock(inputs int) int {
+	if q.block > 0 {
+		return q.block
+	}
+	return max(inputs, 1)
+}
+
+// check refuses groups that are not neighbouring inputs. Fractions, which files of Keras have, count down.
+func (block blockIndex) check(a kernels.Array) error {
+	for i, group := range a.Float64s() {
+		if want := i / int(block); math.Trunc(group) != float64(want) {
+			return fmt.Errorf("input %d is of group %v, expected %d: groups are %d neighbouring inputs each; for weights that were quantized in another order set ActivationOrder of the layer's GPTQConfig", i, group, want, block)
+		}
+	}
+	return nil
 }
 
 // calibratedFloats is the matrix (inputs, outputs) that integers stand for, in the type in which the layer computes.
@@ -84,10 +110,7 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 // calibratedProduct multiplies x (..., inputs) by the matrix as it lies in memory. What awq divides inputs of the
 // matrix by, it divides x by.
 func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	scale, block := c.Weight(q.scale), q.block
-	if block <= 0 { //dim:known weights have lengths
-		block = max(q.inputsOf(matrix), 1) //dim:known
-	}
+	scale, block := c.Weight(q.scale), q.rowsOfBlock(q.inputsOf(matrix))
 	if q.saliency != nil {
 		x = ops.Divide(ops.Cast(x, scale.DType()), c.Weight(q.saliency))
 	}

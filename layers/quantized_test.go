@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
@@ -48,5 +49,46 @@ func TestQuantizingIsRefusedWithAReason(t *testing.T) {
 	} {
 		_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestGroupsAreNeighbours: where the product takes groups for neighbouring inputs, others are refused, as in a file
+// whose g_idx does not go with its configuration.
+func TestGroupsAreNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		dtype   string
+		config  quantizers.Config
+		refused bool
+	}{
+		{"gptq/4/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2}, true},
+		{"gptq/4/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2, ActivationOrder: true}, false},
+		{"gptq/4/2_from_float32", nil, false},
+		{"gptq/8/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2, WeightBits: 8}, false},
+		{"awq/4/2_from_float32", &quantizers.AWQConfig{GroupSize: 2}, true},
+	} {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, DType: c.dtype, QuantizationConfig: c.config}}, keras.InputShape(5))
+		require.NoError(t, err)
+		for _, v := range m.Weights() {
+			if v.Name() != "g_idx" {
+				continue
+			}
+			value := func(groups ...float64) kernels.Array {
+				a, err := kernels.FromFloat64s(v.Type().DType, v.Type().Shape, groups)
+				require.NoError(t, err)
+				return a
+			}
+			first, err := v.Value()
+			require.NoError(t, err)
+			require.Equal(t, []float64{0, 0, 1, 1, 2}, first.Float64s())
+			require.NoError(t, v.SetValue(value(0, 0.5, 1, 1.5, 2)))
+			for _, set := range []func(kernels.Array) error{v.SetValue, v.TakeValue} {
+				err := set(value(0, 0, 1, 2, 1))
+				if !c.refused {
+					require.NoError(t, err, "%+v", c)
+					continue
+				}
+				require.ErrorContains(t, err, "g_idx: input 3 is of group 2, expected 1: groups are 2 neighbouring inputs each")
+			}
+		}
 	}
 }

@@ -63,6 +63,8 @@ type VariableSpec struct {
 	Constraint  func(w *ops.Tensor) *ops.Tensor
 	// ConstraintOf is the value whose method Constraint is, for who applies it elsewhere; nil where it is not known.
 	ConstraintOf any
+	// Check, if it is not nil, refuses values that the variable cannot be given.
+	Check func(a kernels.Array) error
 	// Owner gives the first part of the path. It is asked whenever the path is, because layers get their names late.
 	Owner interface{ Path() string }
 }
@@ -422,6 +424,9 @@ func (v *Variable) SetValue(a kernels.Array) error {
 		if a, err = kernels.FromFloat64s(v.spec.DType, v.spec.Shape, a.Float64s()); err != nil {
 			return err
 		}
+	}
+	if err := v.check(a); err != nil {
+		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
