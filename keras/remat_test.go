@@ -46,6 +46,32 @@ func TestRemat(t *testing.T) {
 	}
 }
 
+// TestRematOfMixedPrecision: what is computed again in 16 bits is what was computed before, with losses that are scaled
+// until they are infinite too, so that both ways skip the same steps.
+func TestRematOfMixedPrecision(t *testing.T) {
+	x := make([]float32, 12*6)
+	for i := range x {
+		x[i] = float32(i*7919%101)/50 - 1
+	}
+	for _, policy := range []string{"mixed_bfloat16", "mixed_float16"} {
+		trained := func(s *keras.RematScope) *keras.Model {
+			m := sequential(t, []keras.Option{keras.InputShape(6), keras.Seed(5)}, &layers.Dense{Units: 24, Activation: "gelu", DType: policy}, &layers.Dropout{Rate: 0.3, DType: policy},
+				&layers.LayerNormalization{DType: policy}, &layers.Dense{Units: 24, Activation: "tanh", DType: policy}, &layers.Dense{Units: 3, DType: policy})
+			var o optimizers.Optimizer = &optimizers.Adam{LearningRate: 0.01}
+			if policy == "mixed_float16" {
+				o = &optimizers.LossScaleOptimizer{Inner: o, InitialScale: 1 << 20, DynamicGrowthSteps: 2}
+			}
+			compile(t, m, keras.CompileConfig{Optimizer: o, Loss: "mse", Remat: s})
+			require.NoError(t, fit(m, data.Arrays(shaped(x, 12, 6), shaped(x[:36], 12, 3)), keras.BatchSize(6), keras.Epochs(6), keras.Shuffle(false)))
+			return m
+		}
+		want := trained(nil)
+		for _, s := range []keras.RematScope{{}, {Mode: "activations"}} {
+			requireClose(t, want, trained(&s))
+		}
+	}
+}
+
 func TestRematIsRefused(t *testing.T) {
 	m := manyKinds(t)
 	for _, c := range []struct {

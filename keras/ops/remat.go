@@ -74,7 +74,7 @@ func (r *reverse) node(i int) ir.Node {
 // enter computes the values of a segment again when the pass reaches its last node and gradients flow into it.
 func (r *reverse) enter(i int) {
 	at := slices.IndexFunc(r.g.segments, func(s Segment) bool { return s.end == i+1 })
-	if at < 0 || r.g.segments[at].first < r.first {
+	if at < 0 {
 		return
 	}
 	s := r.g.segments[at]

@@ -65,6 +65,62 @@ func TestRematNeedsLessMemory(t *testing.T) {
 	require.Less(t, 3*arena(true), arena(false))
 }
 
+// TestRematComputesOnce: each segment has barriers and copies of its own, also of what is not computed from tensors
+// that have gradients, and one within another, loops and what no gradient needs are not computed again.
+func TestRematComputesOnce(t *testing.T) {
+	remat := func(f func(x *ops.Tensor) *ops.Tensor, x *ops.Tensor) *ops.Tensor {
+		return ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor { return tensors{f(xs[0])} }, x)[0]
+	}
+	tanh := func(x *ops.Tensor) *ops.Tensor { return ops.Tanh(x) }
+	loop := func(x *ops.Tensor) *ops.Tensor {
+		final, _ := ops.Scan(func(carry, _ tensors) (next, ys tensors) { return tensors{ops.Sin(carry[0])}, nil }, tensors{x}, nil, ops.ScanOptions{Length: 3})
+		return ops.Tanh(final[0])
+	}
+	for name, c := range map[string]struct {
+		f                      func(x *ops.Tensor) *ops.Tensor
+		tanhs, barriers, scans int
+	}{
+		"one": {func(x *ops.Tensor) *ops.Tensor { return remat(tanh, ops.Sin(x)) }, 2, 1, 0},
+		"nested": {func(x *ops.Tensor) *ops.Tensor {
+			return remat(func(x *ops.Tensor) *ops.Tensor { return ops.Cos(remat(tanh, ops.Exp(x))) }, ops.Sin(x))
+		}, 2, 1, 0},
+		"one by one":    {func(x *ops.Tensor) *ops.Tensor { return remat(tanh, remat(tanh, ops.Sin(x))) }, 4, 2, 0},
+		"of one tensor": {func(x *ops.Tensor) *ops.Tensor { x = ops.Sin(x); return ops.Add(remat(tanh, x), remat(tanh, x)) }, 4, 2, 0},
+		"of an input":   {func(x *ops.Tensor) *ops.Tensor { return remat(tanh, x) }, 2, 1, 0},
+		"a loop":        {func(x *ops.Tensor) *ops.Tensor { return remat(loop, x) }, 2, 1, 2},
+		"no gradient":   {func(x *ops.Tensor) *ops.Tensor { return ops.Multiply(x, ops.StopGradient(remat(tanh, x))) }, 1, 0, 0},
+	} {
+		g := ops.NewGraph(name)
+		x := g.Input("x", ir.Float32, 4)
+		ops.Grad(ops.Sum(c.f(x)), x)
+		found := map[ir.Op]int{}
+		for _, n := range g.Program().Nodes {
+			found[n.Op]++
+		}
+		require.Equal(t, []int{c.tanhs, c.barriers, c.scans}, []int{found[ir.Tanh], found[ir.Barrier], found[ir.Scan]}, name)
+	}
+}
+
+// TestRematKeepsCustomGradients: also derivatives of gradients take the rule of a result in a segment, which says 3x
+// here for x².
+func TestRematKeepsCustomGradients(t *testing.T) {
+	f := func(xs ...*ops.Tensor) []*ops.Tensor {
+		y := ops.CustomGradient(func(xs ...*ops.Tensor) (tensors, func(tensors) tensors) {
+			return tensors{ops.Square(xs[0])}, func(dys tensors) tensors { return tensors{ops.Multiply(dys[0], ops.MultiplyScalar(xs[0], 3))} }
+		}, ops.Sin(xs[0]))[0]
+		return tensors{ops.Tanh(y)}
+	}
+	second := func(f func(xs ...*ops.Tensor) []*ops.Tensor) opstest.Func {
+		return func(_ *ops.Graph, in tensors) tensors {
+			d := ops.Grad(ops.Sum(f(in[0])[0]), in[0])[0]
+			return tensors{d, ops.Grad(ops.Sum(ops.Square(d)), in[0])[0]}
+		}
+	}
+	remat := func(xs ...*ops.Tensor) []*ops.Tensor { return ops.Remat(f, xs...) }
+	x := opstest.Normal(1, 5)
+	require.Equal(t, opstest.EvalOn(t, "cpu", second(f), x), opstest.EvalOn(t, "cpu", second(remat), x))
+}
+
 func TestRematIsRefused(t *testing.T) {
 	for _, f := range []func(){func() { ops.Remat(nil, nil) }, func() { ops.Remat(func(xs ...*ops.Tensor) []*ops.Tensor { return xs }) }} {
 		var err error
