@@ -217,7 +217,7 @@ func buildConvInputGrad(b *build) (func(), error) {
 func convInputGrad[T block.Float](b *build, s *conv.Shape) func() {
 	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	bias, relu := b.addedToProduct()
-	scratch := b.scratch(dy.Typ.DType, conv.BackwardDataScratch[T](s, rt.pool.Size()))
+	scratch := b.scratch(dy.Typ.DType, conv.TransposedScratch[T](s, rt.pool.Size(), bias != nil))
 	return func() {
 		var vector []T
 		if bias != nil {

@@ -9,9 +9,18 @@ import (
 // BackwardDataScratch returns the number of elements of scratch memory that BackwardData needs: a flipped copy of the
 // kernel.
 func BackwardDataScratch[T Float](s *Shape, workers int) int {
+	return TransposedScratch[T](s, workers, false)
+}
+
+// TransposedScratch returns the number of elements of scratch memory that [Transposed] needs, with a bias or without: a
+// matrix product with a bias may be cut up in another way.
+func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	n := s.checked()
 	if n.pointwise() {
 		a := pointwiseData[T](&n, nil, nil, nil)
+		if bias {
+			a.Bias = []T{}
+		}
 		return gemm.ScratchSize(&a, workers)
 	}
 	if isWideForward[T](&n) {

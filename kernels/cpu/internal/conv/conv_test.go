@@ -139,7 +139,7 @@ func check[T Float](t *testing.T, p *pool.Pool, s *Shape, seed uint64) {
 	}
 	addEpilogue(wantX, sizeX, bias, relu)
 	dx = scratchFor[T](len(dx))
-	Transposed(p, s, dy, kernel, bias, relu, dx, scratchFor[T](BackwardDataScratch[T](s, p.Size())))
+	Transposed(p, s, dy, kernel, bias, relu, dx, scratchFor[T](TransposedScratch[T](s, p.Size(), bias != nil)))
 	compare(t, "transposed", s, dx, wantX, sizeX)
 	BackwardWeights(p, s, x, dy, dkernel, scratchFor[T](BackwardWeightsScratch[T](s, p.Size())))
 	compare(t, "dkernel", s, dkernel, wantK, sizeK)

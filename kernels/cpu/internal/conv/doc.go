@@ -16,7 +16,8 @@
 //	type Moments[T Float] struct{ ... }                                // Forward that gathers the moments of channels besides
 //	func BackwardDataScratch[T Float](s *Shape, workers int) int
 //	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)
-//	func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) // with scratch of BackwardData
+//	func TransposedScratch[T Float](s *Shape, workers int, bias bool) int
+//	func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T)
 //	func BackwardWeightsScratch[T Float](s *Shape, workers int) int
 //	func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T)
 //

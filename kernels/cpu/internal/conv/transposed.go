@@ -12,7 +12,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 	n.need("dx", len(dx), n.sizeX())
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeY())
-	n.need("scratch", len(scratch), BackwardDataScratch[T](&n, p.Size()))
+	n.need("scratch", len(scratch), TransposedScratch[T](&n, p.Size(), bias != nil))
 	if bias != nil {
 		n.need("bias", len(bias), n.InChannels)
 	}
@@ -62,6 +62,6 @@ func addBias[T Float](y, bias []T, relu bool) {
 		vec.Add(y[i:i+len(bias)], y[i:i+len(bias)], bias)
 	}
 	if relu {
-		vec.MaxScalar(y, y, 0)
+		vec.Relu(y, y)
 	}
 }
