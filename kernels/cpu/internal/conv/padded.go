@@ -16,8 +16,8 @@ const (
 	paddedTiles = 400     // and for what a product of a part of a row costs besides
 )
 
-// pads reports whether the convolution is computed so; the batch has no say, so that its size does not change bits. With
-// one tap there is nothing to sum at the edges.
+// pads reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
+// With one tap there is nothing to sum at the edges.
 func pads[T Float](s *Shape) bool {
 	if s.In[0] != 1 || s.In[1] != 1 || s.Kernel[0] != 1 || s.Kernel[1] != 1 || s.Kernel[2] == 1 || s.Groups != 1 || s.Pairs || s.without() || isWideForward[T](s) {
 		return false
