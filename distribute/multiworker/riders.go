@@ -32,12 +32,14 @@ func (w *group) Attach(flags []byte) {
 	w.riders.flags, w.riders.joined = flags, false
 }
 
-// Attached reports whether a sum has joined the flags of all workers since Attach. Later ones do not.
+// Attached reports whether a sum has joined the flags of all workers since Attach. Later ones do not, and a step that
+// attaches none finds none.
 func (w *group) Attached() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.riders.flags = nil
-	return w.riders.joined
+	joined := w.riders.joined
+	w.riders.flags, w.riders.joined = nil, false
+	return joined
 }
 
 // board appends the flags to the tensors of a sum that can take them along.

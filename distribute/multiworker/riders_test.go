@@ -87,6 +87,9 @@ func TestFlagsRideWithSums(t *testing.T) {
 					if rides := g.Attached(); rides != c.rides || !slices.Equal(flags, want) {
 						return nil, fmt.Errorf("%s: flags rode: %v, %v, expected %v, %v", c.name, rides, flags, c.rides, want)
 					}
+					if g.Attached() {
+						return nil, fmt.Errorf("%s: flags rode again", c.name)
+					}
 				}
 				return nil, nil
 			})
@@ -107,7 +110,7 @@ func TestWorkersStopTogether(t *testing.T) {
 		weights []float64
 		err     error
 	}
-	for _, how := range []string{"callback", "goroutine", "context"} {
+	for _, how := range []string{"callback", "executions", "goroutine", "context"} {
 		results, errs := workers(t, 2, nil, func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (outcome, error) {
 			m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(s), keras.InputShape(4))
 			if err != nil {
@@ -124,9 +127,17 @@ func TestWorkersStopTogether(t *testing.T) {
 			}
 			source := data.Arrays(data.Must(data.ArrayOf(x, 2*steps, 4)), data.Must(data.ArrayOf(y, 2*steps, 1)))
 			out, options := outcome{}, []keras.FitOption{keras.BatchSize(2), keras.Epochs(1000)}
+			if how == "executions" { // whose flags do not ride, after a Fit whose flags did
+				if _, err := m.Fit(ctx, source, keras.BatchSize(2), keras.StepsPerEpoch(2)); err != nil {
+					return out, err
+				}
+				if err := m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse", StepsPerExecution: 3}); err != nil {
+					return out, err
+				}
+			}
 			switch {
 			case s.Rank() == 0:
-			case how == "callback":
+			case how == "callback" || how == "executions":
 				options = append(options, keras.Callbacks(&callbacks.LambdaCallback{TrainBatchEnd: func(batch int, _ *callbacks.Logs) error {
 					if out.told++; batch == 5 {
 						m.Stop()
@@ -157,8 +168,8 @@ func TestWorkersStopTogether(t *testing.T) {
 		require.Equal(t, results[0].weights, results[1].weights, how)
 		require.Equal(t, results[0].trained, results[1].trained, how)
 		switch how {
-		case "callback":
-			require.Equal(t, 6, results[1].told)
+		case "callback", "executions":
+			require.Equal(t, map[string]int{"callback": 6, "executions": 2}[how], results[1].told)
 			require.EqualValues(t, 6, results[0].trained)
 		case "context":
 			require.ErrorIs(t, results[0].err, keras.ErrWorkerStopped)
