@@ -178,6 +178,9 @@ func (f *Function) Release(inst *Instance) {
 	inst.owner.use(-1)
 	if inst.owner.evicted {
 		inst.close()
+		if f.out == 0 && len(f.shapes) == 0 { // Close has left the lane to the last one
+			f.lane.close()
+		}
 		return
 	}
 	c := inst.owner

@@ -46,3 +46,27 @@ func TestIdleInstancesOfAllShapes(t *testing.T) {
 		require.Len(t, c.idle, 1)
 	}
 }
+
+// A function that is closed while instances are out gives its queues back with the last of them, and can still be used.
+func TestCloseWhileInstancesAreOut(t *testing.T) {
+	s := newPlaced(1)
+	v := NewVariable(VariableSpec{Name: "v", Shape: ir.Shape{2, 3}, DType: ir.Float32}, func() Strategy { return s })
+	f := NewFunction(s, "f", func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
+		r.AssignMirrored(v, in[0])
+		return in
+	})
+	acquire := func() *Instance {
+		inst, err := f.Acquire([][]ir.Type{{{DType: ir.Float32, Shape: ir.Shape{2, 3}}}}, []int{2})
+		require.NoError(t, err)
+		return inst
+	}
+	for range 2 {
+		first, second := acquire(), acquire()
+		f.Close()
+		f.Release(first)
+		require.NotNil(t, f.lane.queues)
+		require.NoError(t, second.Run(t.Context(), 0, 0))
+		f.Release(second)
+		require.Nil(t, f.lane.queues)
+	}
+}
