@@ -31,10 +31,11 @@ type together struct {
 	flags  [3]byte         // stop training; a context has ended; workers are waiting to join
 	values []kernels.Array
 
-	riding rider   // nil: the group joins no flags with sums
-	rides  [4]byte // flags that a sum of the step took along, and whether somebody asks to agree after the step
-	own    error   // of the outer context, when they set out
-	ridden bool    // they have come back
+	riding rider     // nil: the group joins no flags with sums
+	rides  [4]byte   // flags that a sum of the step took along, and whether somebody asks to agree after the step
+	own    error     // of the outer context, when they set out
+	ridden bool      // they have come back
+	began  time.Time // the last step that sent them along
 }
 
 // rider is a group that joins flags of the workers with the next sum of a program, so that agreeing on them takes no
@@ -206,7 +207,8 @@ func (t *trainer) boundary(ctx context.Context) error {
 }
 
 // attach sends the flags of this worker along with the step that follows. A callback may ask to stop when it is told of
-// the batch, which must not wait for the next one: then, and where a step is not one of Fit, all agree afterwards.
+// the batch, which must not wait for the next one, nor may the end of a context wait for long steps, of which stopGrace
+// has room for few: then, and where a step is not one of Fit, all agree afterwards.
 func (t *trainer) attach() {
 	w := t.workers
 	if w == nil || w.riding == nil || t.recovery != nil || t.m.compiled.config.StepsPerExecution != 1 {
@@ -215,7 +217,9 @@ func (t *trainer) attach() {
 	w.own = t.ownFlags()
 	copy(w.rides[:], w.flags[:])
 	w.rides[3] = 0
-	if t.list.WantsBatches() {
+	last := w.began
+	w.began = time.Now()
+	if t.list.WantsBatches() || w.began.Sub(last) > stopGrace/4 {
 		w.rides[3] = 1
 	}
 	w.riding.Attach(w.rides[:])

@@ -3,9 +3,11 @@ package keras
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -41,4 +43,28 @@ func TestSharedStateOfGroupsThatChange(t *testing.T) {
 			}
 		}
 	}
+}
+
+// joining is a group of one worker whose sums take flags along.
+type joining struct{}
+
+func (joining) Attach([]byte)  {}
+func (joining) Attached() bool { return true }
+
+// After a step that followed a long one the workers agree anew: the flags of the sum have set out too early for the end
+// of a context to be known to all before the time is up in which steps still go on.
+func TestLongStepsAgreeAfterwards(t *testing.T) {
+	m := &Model{compiled: &compiled{config: CompileConfig{StepsPerExecution: 1}}}
+	w := &together{outer: t.Context(), riding: joining{}}
+	fit := &trainer{m: m, now: &fitRun{}, workers: w, list: callbacks.NewList(nil, m, callbacks.Params{})}
+	step := func(after time.Duration) bool {
+		w.began = w.began.Add(-after)
+		fit.attach()
+		fit.detach()
+		return w.ridden
+	}
+	require.False(t, step(0), "nobody knows how long steps are")
+	require.True(t, step(0))
+	require.False(t, step(stopGrace/2))
+	require.True(t, step(0))
 }
