@@ -225,6 +225,16 @@ func TestOnBatchAllocatesItsResultAlone(t *testing.T) {
 	got, err := m.TrainOnBatch(t.Context(), batch)
 	require.NoError(t, err)
 	require.Equal(t, []string{"loss"}, keysOf(got), fmt.Sprint(got))
+	require.NoError(t, m.Compile(keras.CompileConfig{Loss: "sparse_categorical_crossentropy", Optimizer: "sgd"}))
+	classes := data.Arrays(spread([]int{3, 4}, 1, ir.Float32), data.Must(data.ArrayOf([]int32{0, 1, 2}, 3)))
+	for range 2 {
+		got, err = m.TrainOnBatch(t.Context(), classes)
+		require.NoError(t, err)
+		require.NotZero(t, got["loss"])
+		got, err = m.TrainOnBatch(t.Context(), classes, keras.ClassWeight(map[int]float64{0: 0, 1: 0, 2: 0}))
+		require.NoError(t, err)
+		require.Zero(t, got["loss"])
+	}
 }
 
 func keysOf(m map[string]float64) (names []string) {
