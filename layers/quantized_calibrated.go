@@ -79,7 +79,7 @@ func (q *quantized) rowsOfBlock(inputs int) int {
 	if q.block > 0 {
 		return q.block
 	}
-	return max(inputs, 1)
+	return max(inputs, 1) //dim:known weights have lengths
 }
 
 // check refuses groups that are not neighbouring inputs. Fractions, which files of Keras have, count down.
