@@ -19,16 +19,19 @@ import (
 
 var quantizedShapes = flag.Int("quantized-shapes", 12, "shapes that BenchmarkQuantizedShapes draws")
 
-// quantizedDense returns a function that predicts with a Dense layer in a mode.
+// quantizedDense returns a function that predicts with a Dense layer in a mode: float32, one of mixed precision or one
+// of quantization.
 func quantizedDense(b *testing.B, mode string, batch, features, units int) func() {
-	dense := &layers.Dense{Units: units}
+	dense, options := &layers.Dense{Units: units}, []keras.Option{keras.InputShape(features)}
 	switch mode {
+	case "mixed_bfloat16":
+		options = append(options, keras.DTypePolicy(mode))
 	case "gptq":
 		dense.QuantizationConfig, dense.DType = &quantizers.GPTQConfig{}, "gptq/4/128_from_float32"
 	case "awq":
 		dense.QuantizationConfig, dense.DType = &quantizers.AWQConfig{}, "awq/4/128_from_float32"
 	}
-	m, err := keras.NewSequential([]layers.Layer{dense}, keras.InputShape(features))
+	m, err := keras.NewSequential([]layers.Layer{dense}, options...)
 	require.NoError(b, err)
 	if mode == "int8" || mode == "int4" {
 		require.NoError(b, m.Quantize(mode))

@@ -10,7 +10,6 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
-	"github.com/gokeras/gokeras/kernels/reference"
 )
 
 // TestConvolutionPooled compares a convolution with bias, relu and pooling in one step with separate steps.
@@ -37,23 +36,9 @@ func TestConvolutionPooled(t *testing.T) {
 		{1, 40, 4, 32, ir.Float32, true, true, false, 1, 9, 8, 1, 1}, // more padding than the kernel has rows
 		{8, 8, 2, 8, ir.Float32, true, true, false, 2, 0, 0, 1, 1},   // too few pixels
 	} {
-		p := ir.New("conv")
-		var inputs []reference.Value
-		input := func(shape ...int) ir.Value {
-			values := make([]float64, ir.Shape(shape).Size())
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
-			v, err := reference.New(c.dtype, shape, values...)
-			require.NoError(t, err)
-			inputs = append(inputs, v)
-			return p.AddInput("", v.Type)
-		}
-		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
-			out, err := p.Add("", op, attrs, in...)
-			require.NoError(t, err)
-			return out[0]
-		}
+		p := &draft{Program: ir.New("conv"), t: t}
+		input := func(shape ...int) ir.Value { return p.input(c.dtype, shape, r.NormFloat64) }
+		add := p.add
 		none := []int{0, 0}
 		y := add(ir.Conv, ir.ConvAttrs{Strides: []int{c.stride, 1}, Dilation: []int{c.dilation, 1}, PadLow: []int{c.low, 0}, PadHigh: []int{c.high, 0}, Groups: 1}, input(c.batch, c.size, c.size, c.in), input(3, 3, c.in, c.out))
 		if c.bias {
@@ -67,11 +52,11 @@ func TestConvolutionPooled(t *testing.T) {
 		if c.stored {
 			p.AddOutput("y", y)
 		}
-		got, want := runOnce(t, p, inputs, false), runOnce(t, p, inputs, true)
+		got, want := runOnce(t, p.Program, p.inputs, false), runOnce(t, p.Program, p.inputs, true)
 		for i := range got {
 			require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
 		}
-		e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
+		e, err := Backend{}.load(p.Program, kernels.CompileOptions{Device: testDevice}, false)
 		require.NoError(t, err)
 		assert.Equal(t, c.steps, e.Stats().Steps, "%+v", c)
 		e.Close()
@@ -101,23 +86,9 @@ func TestTransposedConvolution(t *testing.T) {
 		if r.IntN(4) == 0 {
 			d = ir.Float64
 		}
-		p := ir.New("transposed")
-		var inputs []reference.Value
-		input := func(shape ir.Shape) ir.Value {
-			values := make([]float64, shape.Size())
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
-			v, err := reference.New(d, shape, values...)
-			require.NoError(t, err)
-			inputs = append(inputs, v)
-			return p.AddInput("", v.Type)
-		}
-		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
-			out, err := p.Add("", op, attrs, in...)
-			require.NoError(t, err)
-			return out[0]
-		}
+		p := &draft{Program: ir.New("transposed"), t: t}
+		input := func(shape ir.Shape) ir.Value { return p.input(d, shape, r.NormFloat64) }
+		add := p.add
 		v := add(ir.ConvInputGrad, ir.ConvGradAttrs{Conv: conv, Shape: y}, input(x), input(kernel))
 		if r.IntN(4) > 0 {
 			v = add(ir.Add, nil, v, add(ir.Broadcast, ir.BroadcastAttrs{Shape: y, Axes: []int{len(y) - 1}}, input(ir.Shape{out})))
@@ -126,11 +97,11 @@ func TestTransposedConvolution(t *testing.T) {
 			v = add(ir.Relu, nil, v)
 		}
 		p.AddOutput("y", v)
-		got, want := runOnce(t, p, inputs, false), runOnce(t, p, inputs, true)
-		require.NoError(t, kernelstest.Compare(got[0], want[0], 64, true), "%v", p)
-		e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
+		got, want := runOnce(t, p.Program, p.inputs, false), runOnce(t, p.Program, p.inputs, true)
+		require.NoError(t, kernelstest.Compare(got[0], want[0], 64, true), "%v", p.Program)
+		e, err := Backend{}.load(p.Program, kernels.CompileOptions{Device: testDevice}, false)
 		require.NoError(t, err)
-		assert.Equal(t, 1, e.Stats().Steps, "%v", p)
+		assert.Equal(t, 1, e.Stats().Steps, "%v", p.Program)
 		e.Close()
 	}
 }

@@ -60,23 +60,11 @@ func TestPoolingOfAnything(t *testing.T) {
 func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, window, stride, low, high []int) {
 	t.Helper()
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16} {
-		p := ir.New("pool")
-		var inputs []reference.Value
+		p := &draft{Program: ir.New("pool"), t: t}
 		input := func(shape ir.Shape) ir.Value {
-			values := make([]float64, shape.Size())
-			for i := range values {
-				values[i] = float64(r.IntN(5)) - 2
-			}
-			v, err := reference.New(d, shape, values...)
-			require.NoError(t, err)
-			inputs = append(inputs, v)
-			return p.AddInput("", v.Type)
+			return p.input(d, shape, func() float64 { return float64(r.IntN(5)) - 2 })
 		}
-		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
-			out, err := p.Add("", op, attrs, in...)
-			require.NoError(t, err)
-			return out[0]
-		}
+		add := p.add
 		a := ir.PoolAttrs{Window: window, Strides: stride, PadLow: low, PadHigh: high}
 		x := input(shape)
 		top, mean := add(ir.MaxPool, a, x), add(ir.AvgPool, a, x)
@@ -85,9 +73,9 @@ func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, win
 		p.AddOutput("mean", mean)
 		p.AddOutput("gradient of the maximum", add(ir.MaxPoolGrad, a, x, top, dy))
 		p.AddOutput("gradient of the mean", add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: shape}, dy))
-		want, err := reference.Run(p, inputs)
+		want, err := reference.Run(p.Program, p.inputs)
 		require.NoError(t, err)
-		for j, got := range runOnce(t, p, inputs, false) {
+		for j, got := range runOnce(t, p.Program, p.inputs, false) {
 			require.NoError(t, kernelstest.Compare(got, want[j], 64, true), fmt.Sprintf("%s, %v: %s", what, d, p.Outputs[j].Name))
 		}
 	}

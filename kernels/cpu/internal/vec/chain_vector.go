@@ -12,28 +12,52 @@ func Chains() bool {
 
 // Chain runs the steps on n elements, a few thousand at most: each step on all of them before the next, as far as
 // anybody can see. It must not be called where [Chains] is false.
-func Chain(steps []ChainStep, n int) {
+func Chain(steps []ChainStep, n int) { chain[float32](steps, n) }
+
+// Chain64 is [Chain] of floats of 64 bits. Of the steps, those on integers and on 16 bits do not exist.
+func Chain64(steps []ChainStep, n int) { chain[float64](steps, n) }
+
+func chain[F float32 | float64](steps []ChainStep, n int) {
 	wide, _ := vectors()
 	for i := range steps { // the instructions take a number that is not NaN
 		if s := &steps[i]; s.Op == ChainMaxNumber || s.Op == ChainMinNumber {
-			if v := *(*float32)(s.X); v != v {
+			if v := *(*F)(s.X); v != v {
 				s.Op = ChainLoadNumber
 			}
 		}
 	}
-	m := whole(wide, n)
+	size := int(unsafe.Sizeof(F(0)))
+	vector := 32 / size
+	if wide {
+		vector *= 2
+	}
+	m := n &^ (vector - 1)
 	if m > 0 {
-		callChain(wide, unsafe.Pointer(unsafe.SliceData(steps)), uintptr(len(steps)), uintptr(m))
+		callSteps(wide, unsafe.Pointer(unsafe.SliceData(steps)), len(steps), m, size)
 	}
 	if m < n {
-		chainRest(wide, steps, m, n-m)
+		chainRest(wide, steps, m, n-m, size)
 	}
 }
 
+// callSteps runs steps on whole vectors of floats of so many bytes.
+func callSteps(wide bool, steps unsafe.Pointer, count, n, size int) {
+	if size == 8 {
+		callChain64(wide, steps, uintptr(count), uintptr(n))
+		return
+	}
+	callChain(wide, steps, uintptr(count), uintptr(n))
+}
+
+// row holds the floats of the longest vector, of either size.
+type row [rowBytes / 8]uint64
+
+const rowBytes = 64
+
 // chainRest runs the steps on the last n elements, less than a vector, in buffers. The same address has the same
 // buffer.
-func chainRest(wide bool, steps []ChainStep, first, n int) {
-	var floats [2 * MaxChain]buffer
+func chainRest(wide bool, steps []ChainStep, first, n, size int) {
+	var floats [2 * MaxChain]row
 	var bytes [MaxChain][16]uint8
 	var words [MaxChain][16]uint16
 	var local [MaxChain]ChainStep
@@ -42,7 +66,7 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		local[i] = s
 		switch x {
 		case 4:
-			local[i].X = chainFloats(&floats, steps, 2*i, s.X, first, n)
+			local[i].X = chainFloats(&floats, steps, 2*i, s.X, first, n, size)
 		case 2:
 			local[i].X = chainWords(&words, steps, i, s.X, first, n)
 		case 1:
@@ -50,12 +74,12 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		}
 		switch y {
 		case 4:
-			local[i].Y = chainFloats(&floats, steps, 2*i+1, s.Y, first, n)
+			local[i].Y = chainFloats(&floats, steps, 2*i+1, s.Y, first, n, size)
 		case 1:
 			local[i].Y = chainBytes(&bytes, steps, i, s.Y, first, n)
 		}
 	}
-	callChain(wide, unsafe.Pointer(&local), uintptr(len(steps)), uintptr(len(floats[0])))
+	callSteps(wide, unsafe.Pointer(&local), len(steps), rowBytes/size, size)
 	for i, s := range steps {
 		x, y := s.Op.stores()
 		switch width, _ := s.Op.elements(); {
@@ -64,7 +88,7 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		case x && width == 1:
 			copy(unsafe.Slice((*uint8)(unsafe.Add(s.X, first)), n), (*[16]uint8)(local[i].X)[:])
 		case x:
-			copy(unsafe.Slice((*float32)(unsafe.Add(s.X, 4*first)), n), (*buffer)(local[i].X)[:])
+			copy(unsafe.Slice((*uint8)(unsafe.Add(s.X, size*first)), size*n), (*[rowBytes]uint8)(local[i].X)[:])
 		}
 		if y {
 			copy(unsafe.Slice((*uint8)(unsafe.Add(s.Y, first)), n), (*[16]uint8)(local[i].Y)[:])
@@ -73,7 +97,7 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 }
 
 // chainFloats returns the buffer for the floats at p, which operand i is: X of step i/2, or Y.
-func chainFloats(floats *[2 * MaxChain]buffer, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
+func chainFloats(floats *[2 * MaxChain]row, steps []ChainStep, i int, p unsafe.Pointer, first, n, size int) unsafe.Pointer {
 	for j := range i {
 		s := &steps[j/2]
 		x, y := s.Op.elements()
@@ -81,7 +105,7 @@ func chainFloats(floats *[2 * MaxChain]buffer, steps []ChainStep, i int, p unsaf
 			return unsafe.Pointer(&floats[j])
 		}
 	}
-	copy(floats[i][:n], unsafe.Slice((*float32)(unsafe.Add(p, 4*first)), n))
+	copy((*[rowBytes]uint8)(unsafe.Pointer(&floats[i]))[:], unsafe.Slice((*uint8)(unsafe.Add(p, size*first)), size*n))
 	return unsafe.Pointer(&floats[i])
 }
 
