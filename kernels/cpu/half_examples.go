@@ -25,7 +25,8 @@ var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.Max
 func goesByExamples(p *ir.Program, n *ir.Node) bool {
 	_, ok := sharedOperands[n.Op]
 	t := p.Type(n.Inputs[0])
-	return ok && halfOf[t.DType] != nil && len(t.Shape) >= 2 && t.Shape.Size() > 0
+	empty := func(v ir.Value) bool { return p.Type(v).Shape.Size() == 0 } // of which an example is no part, as attention to no keys has them
+	return ok && halfOf[t.DType] != nil && len(t.Shape) >= 2 && !slices.ContainsFunc(n.Inputs, empty) && !slices.ContainsFunc(n.Outputs, empty)
 }
 
 // halfPort is an operand or a result of such an op, as the parent has it and as the op on a chunk sees it.

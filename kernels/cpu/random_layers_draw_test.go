@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -371,6 +372,10 @@ func (c *composer) conv(v ir.Value) ir.Value {
 		a.Groups, filters = channels, channels*(1+c.rng.IntN(2))
 	}
 	w = append(w, channels/a.Groups, filters)
+	padded := slices.Max(a.PadLow)+slices.Max(a.PadHigh) > 0
+	if c.odd > 0 && padded { // padding times what is no number is none, or nothing
+		return unsuitable
+	}
 	y, err := ir.ConvShape(s, w, a)
 	if err != nil || y.Size() > c.budget || y.Size()*window*channels/a.Groups > 8_000_000 {
 		return unsuitable
@@ -395,7 +400,7 @@ func (c *composer) pool(v ir.Value) ir.Value {
 		if c.rng.IntN(2) == 0 {
 			low, high = 0, 0
 		}
-		if s[i+1]+low+high < window {
+		if s[i+1] == 0 || s[i+1]+low+high < window {
 			window, low, high = 1, 0, 0
 		}
 		a.Window, a.Strides = append(a.Window, window), append(a.Strides, 1+c.rng.IntN(4))

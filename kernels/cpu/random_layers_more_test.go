@@ -195,6 +195,9 @@ func (c *composer) cell(v ir.Value) ir.Value {
 		}
 		return y[0]
 	}
+	if c.odd > 0 { // whether a gate is 0 or next to it decides on infinite states
+		return unsuitable
+	}
 	gates[last] *= 3
 	u := c.input(gates...)
 	y := c.ops(ir.GruCell, nil, c.input(gates...), u, v)

@@ -27,7 +27,7 @@ var (
 
 // shortComposites are the seeds of -short: programs, most of them small, which together have every op, type and size
 // that the first hundreds have.
-var shortComposites = []uint64{6, 8, 9, 13, 18, 20, 22, 33, 34, 39, 44, 45, 51, 68, 72, 75, 80, 92, 103, 105, 111, 137, 144, 155, 179, 277}
+var shortComposites = []uint64{6, 8, 9, 13, 18, 20, 22, 33, 34, 39, 44, 45, 51, 68, 72, 75, 80, 92, 103, 105, 111, 137, 144, 155, 179, 277, 70798}
 
 // run runs the program twice, in buffers where outputs that replace inputs have their memory, with that many workers.
 func (c *composer) run(t *testing.T, workers int, plain bool) []reference.Value {
