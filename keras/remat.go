@@ -19,7 +19,11 @@ func (m *Model) checkRemat(s *RematScope) error {
 		return err
 	}
 	var names []string
-	layers.Walk(m, func(l layers.Layer) { names = append(names, layers.Name(l)) })
+	layers.Walk(m, func(l layers.Layer) {
+		if l != layers.Layer(m) { // of which nothing would be kept, and all of it at once when its gradient is computed
+			names = append(names, layers.Name(l))
+		}
+	})
 	for _, name := range s.LayerNames {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("remat: model %q has no layer %q; %sits layers are %q", m.Name(), name, config.Guess(name, names), names)

@@ -1,6 +1,7 @@
 package keras_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,7 @@ func TestRematIsRefused(t *testing.T) {
 		{keras.RematScope{Mode: "larger_than", OutputSizeThreshold: -1}, "OutputSizeThreshold is -1"},
 		{keras.RematScope{LayerNames: []string{"conv"}}, `LayerNames count in mode "list_of_layers" alone, and the mode is ""`},
 		{keras.RematScope{Mode: "list_of_layers", LayerNames: []string{"conf"}}, `has no layer "conf"; did you mean "conv"?`},
+		{keras.RematScope{Mode: "list_of_layers", LayerNames: []string{m.Name()}}, "has no layer " + strconv.Quote(m.Name())},
 	} {
 		require.ErrorContains(t, m.Compile(keras.CompileConfig{Loss: "mse", Remat: &c.scope}), c.want)
 	}
