@@ -63,7 +63,7 @@ func startFaulty(t *testing.T, ctx context.Context, dir, name string, launch, fi
 // await waits until a file is there.
 func (r *faultyRun) await(path string) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
@@ -85,7 +85,7 @@ func (r *faultyRun) end() int {
 	select {
 	case status := <-r.result:
 		return status
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		r.t.Fatalf("the run hangs: %s", r.out.String())
 		return 0
 	}
