@@ -43,6 +43,8 @@ def layer(s, c):
         return nn.MaxPool2d(k, stride, (k - 1) // 2)
     if kind == "avgpool":
         return nn.AvgPool2d(k, stride)
+    if kind == "upsampling":
+        return nn.Upsample(scale_factor=stride, mode="bilinear" if s.get("bilinear") else "nearest")
     if kind == "globalpool":
         return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
     return nn.Softmax(-1)

@@ -13,9 +13,10 @@ type spec struct {
 	Dilation int    `json:"dilation,omitempty"` // on every axis
 	Groups   int    `json:"groups,omitempty"`   // of convolutions and normalizations
 	Causal   bool   `json:"causal,omitempty"`
-	Rows     int    `json:"rows,omitempty"`   // of an embedding's table
-	Widths   []int  `json:"widths,omitempty"` // of a perceptron's layers
-	Double   bool   `json:"double,omitempty"` // float64
+	Rows     int    `json:"rows,omitempty"`     // of an embedding's table
+	Widths   []int  `json:"widths,omitempty"`   // of a perceptron's layers
+	Double   bool   `json:"double,omitempty"`   // float64
+	Bilinear bool   `json:"bilinear,omitempty"` // of upsampling by Stride; false: it repeats
 }
 
 // cases lists what is measured. Images have batches of 16 so that operands do not fit into the second-level cache.
@@ -43,6 +44,10 @@ func cases() []spec {
 	conv("conv3x3-d2-c64", []int{16, 32, 32, 64}, 64, 3, 1, 2, 1)
 	conv("conv3x3-g4-c64", []int{16, 32, 32, 64}, 64, 3, 1, 1, 4)
 	conv("conv3x3-b1-c64", []int{1, 32, 32, 64}, 64, 3, 1, 1, 1)
+	conv("conv3x3-c64-to3", []int{16, 32, 32, 64}, 3, 3, 1, 1, 1)
+	conv("conv5x5-c128-to20", []int{16, 16, 16, 128}, 20, 5, 1, 1, 1)
+	conv("conv3x3-g4-c208-to20", []int{16, 8, 8, 208}, 20, 3, 1, 1, 4)
+	conv("conv1x1-g16-c256", []int{16, 16, 16, 256}, 256, 1, 1, 1, 16)
 	conv("conv1d3-c64", []int{16, 256, 64}, 64, 3, 1, 1, 1)
 	conv("conv1d5-s2-c40", []int{16, 256, 40}, 100, 5, 2, 1, 1)
 	conv("conv1d3-d4-c64", []int{16, 256, 64}, 64, 3, 1, 4, 1)
@@ -76,6 +81,10 @@ func cases() []spec {
 	add(spec{Key: "maxpool2x2-c7", Kind: "maxpool", Input: []int{16, 32, 32, 7}, Kernel: 2, Stride: 2})
 	add(spec{Key: "avgpool3x3-s2-c64", Kind: "avgpool", Input: image, Kernel: 3, Stride: 2})
 	add(spec{Key: "avgpool2x2-c64", Kind: "avgpool", Input: image, Kernel: 2, Stride: 2})
+	add(spec{Key: "upsampling2x2-c64", Kind: "upsampling", Input: []int{16, 16, 16, 64}, Stride: 2})
+	add(spec{Key: "upsampling2x2-c3", Kind: "upsampling", Input: []int{16, 64, 64, 3}, Stride: 2})
+	add(spec{Key: "upsampling2x2-bilinear-c64", Kind: "upsampling", Input: []int{16, 16, 16, 64}, Stride: 2, Bilinear: true})
+	add(spec{Key: "upsampling2x2x2-c16", Kind: "upsampling", Input: []int{4, 16, 16, 16, 16}, Stride: 2})
 	add(spec{Key: "globalpool-c64", Kind: "globalpool", Input: image})
 	add(spec{Key: "softmax-1000", Kind: "softmax", Input: []int{1024, 1000}})
 	add(spec{Key: "softmax-10", Kind: "softmax", Input: []int{65536, 10}})

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // draws are the kinds that drawn draws, each with how it draws one.
@@ -77,6 +79,14 @@ var draws = []struct {
 	}},
 	{"embedding", func(r *rand.Rand) spec {
 		return spec{Kind: "embedding", Input: []int{between(r, 8, 512), between(r, 4, 128)}, Rows: between(r, 100, 200000), Filters: between(r, 4, 512)}
+	}},
+	{"upsampling", func(r *rand.Rand) spec {
+		s := spec{Kind: "upsampling", Input: images(r, 1+r.IntN(3), 1, 256), Stride: 2 + r.IntN(3)/2}
+		for float64(ir.Shape(s.Input).Size())*math.Pow(float64(s.Stride), float64(len(s.Input)-2)) > 8e6 && s.Input[0] > 1 {
+			s.Input[0] /= 2
+		}
+		s.Bilinear = len(s.Input) == 4 && r.IntN(2) == 0
+		return s
 	}},
 }
 
@@ -154,6 +164,9 @@ func (s *spec) String() string {
 		if f.value > 1 {
 			text += fmt.Sprintf(" %s %d", f.name, f.value)
 		}
+	}
+	if s.Bilinear {
+		text += " bilinear"
 	}
 	if s.Causal {
 		text += " causal"

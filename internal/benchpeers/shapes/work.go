@@ -122,6 +122,14 @@ func (s *spec) layerOf() layers.Layer {
 		return &layers.AveragePooling2D{PoolSize: k, Strides: stride, Padding: "valid"}
 	case "globalpool":
 		return &layers.GlobalAveragePooling2D{}
+	case "upsampling":
+		switch axes {
+		case 1:
+			return &layers.UpSampling1D{Size: s.Stride}
+		case 2:
+			return &layers.UpSampling2D{Size: stride, Interpolation: map[bool]layers.Interpolation{true: layers.Bilinear}[s.Bilinear]}
+		}
+		return &layers.UpSampling3D{Size: stride}
 	case "softmax":
 		return &layers.Softmax{}
 	}
