@@ -29,6 +29,52 @@ func (m machine) load(at Memory) Vector {
 	return v
 }
 
+// places load and store vectors: whole ones, or those lanes of the last one that there are.
+type places struct {
+	m    machine
+	rest *Mask // nil: all lanes
+}
+
+func (p places) load(at Memory) Vector {
+	v := p.m.vector()
+	if p.rest == nil {
+		Load(v, at)
+	} else {
+		LoadWhere(v, *p.rest, at)
+	}
+	return v
+}
+
+// operand is a number to compute with.
+func (p places) operand(at Memory) Operand {
+	if p.rest == nil {
+		return at
+	}
+	return p.load(at)
+}
+
+func (p places) store(at Memory, v Vector) {
+	if p.rest == nil {
+		Store(at, v)
+	} else {
+		StoreWhere(at, *p.rest, v)
+	}
+}
+
+// units emits a loop over n units that advances the pointers. Wide machines do what is left over of whole vectors too:
+// the parameter rest has a bit for each of these units.
+func (m machine) units(name string, n Scalar, pointers []Scalar, body func(p places)) {
+	m.namedLoop(name, 1, n, pointers, func([]int) { body(places{m, nil}) })
+	if !m.wide {
+		return
+	}
+	JumpZero(n, name+"Whole")
+	Reload(n, "rest")
+	rest := MaskBits(n)
+	body(places{m, &rest})
+	Label(name + "Whole")
+}
+
 // gates is sigmoid as cells need it: 1/(1 + exp(−x)), where sigmoid goes to some lengths to keep results below 1e-38.
 func (m machine) gates(x vectors) vectors {
 	m.clamp(x, Constant("gateMin", float(-87)), Constant("gateMax", float(87)))
@@ -66,78 +112,78 @@ func (m machine) gates(x vectors) vectors {
 // of each other, and the chains of instructions that lead from one to the other are short enough for the processor to
 // work on several at the same time.
 func (m machine) lstmCell() {
-	m.begin("", "lstmCell", "h, next, gates, z, carry *float32, n, stride uintptr", "")
+	m.begin("", "lstmCell", "h, next, gates, z, carry *float32, n, stride, rest uintptr", "")
 	h, next, gates, z, carry, n, stride := param("h"), param("next"), param("gates"), param("z"), param("carry"), param("n"), param("stride")
 	stride3 := triple(stride)
 	output, again := NewScalar(), NewScalar()
 	Address(output, Memory{Base: gates}.Indexed(stride3, 1))
 	Assign(again, n)
-	m.namedLoop("gates", 1, n, []Scalar{next, gates, z, carry}, func([]int) {
+	m.units("gates", n, []Scalar{next, gates, z, carry}, func(p places) {
 		from, to := gatePlaces(z, stride, stride3), gatePlaces(gates, stride, stride3)
 		var s vectors
 		if m.wide {
-			s = m.gates(vectors{m.load(from[0]), m.load(from[1]), m.load(from[3])})
-			Store(to[3], s[2])
+			s = m.gates(vectors{p.load(from[0]), p.load(from[1]), p.load(from[3])})
+			p.store(to[3], s[2])
 		} else { // registers are scarce
-			s = m.gates(vectors{m.load(from[3])})
-			Store(to[3], s[0])
-			s = m.gates(vectors{m.load(from[0]), m.load(from[1])})
+			s = m.gates(vectors{p.load(from[3])})
+			p.store(to[3], s[0])
+			s = m.gates(vectors{p.load(from[0]), p.load(from[1])})
 		}
-		Store(to[0], s[0])
-		Store(to[1], s[1])
-		candidate := m.squash(vectors{m.load(from[2])})[0]
-		Store(to[2], candidate)
+		p.store(to[0], s[0])
+		p.store(to[1], s[1])
+		candidate := m.squash(vectors{p.load(from[2])})[0]
+		p.store(to[2], candidate)
 		Multiply(s[0], s[0], candidate)
-		AddProduct(s[0], s[1], Memory{Base: carry})
-		Store(Memory{Base: next}, s[0])
+		AddProduct(s[0], s[1], p.operand(Memory{Base: carry}))
+		p.store(Memory{Base: next}, s[0])
 	})
 	Reload(next, "next")
-	m.namedLoop("state", 1, again, []Scalar{h, next, output}, func([]int) {
-		t := m.squash(vectors{m.load(Memory{Base: next})})[0]
-		Multiply(t, t, Memory{Base: output})
-		Store(Memory{Base: h}, t)
+	m.units("state", again, []Scalar{h, next, output}, func(p places) {
+		t := m.squash(vectors{p.load(Memory{Base: next})})[0]
+		Multiply(t, t, p.operand(Memory{Base: output}))
+		p.store(Memory{Base: h}, t)
 	})
 	End()
 }
 
 func (m machine) lstmCellGrad() {
-	m.begin("", "lstmCellGrad", "dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr", "")
+	m.begin("", "lstmCellGrad", "dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr", "")
 	dz, dcarry, gates, carry := param("dz"), param("dcarry"), param("gates"), param("carry")
 	dh, dnext, n, stride := param("dh"), param("dnext"), param("n"), param("stride")
 	stride3 := triple(stride)
-	m.loop(1, n, []Scalar{dz, dcarry, gates, carry, dh, dnext}, func([]int) {
+	m.units("unit", n, []Scalar{dz, dcarry, gates, carry, dh, dnext}, func(p places) {
 		from, to := gatePlaces(gates, stride, stride3), gatePlaces(dz, stride, stride3)
-		input, forget, candidate, old := m.load(from[0]), m.load(from[1]), m.load(from[2]), m.load(Memory{Base: carry})
+		input, forget, candidate, old := p.load(from[0]), p.load(from[1]), p.load(from[2]), p.load(Memory{Base: carry})
 		sum := m.vector()
 		Multiply(sum, input, candidate)
 		AddProduct(sum, forget, old)
 		t := m.squash(vectors{sum})[0]
-		output, up := m.load(from[3]), m.load(Memory{Base: dh})
+		output, up := p.load(from[3]), p.load(Memory{Base: dh})
 		slope, d, v := m.vector(), m.vector(), m.vector()
 		// d = dnext + dh·output·(1 − t²)
 		Copy(slope, t)
 		SubtractScaled(slope, t, one())
 		Multiply(d, up, output)
-		MultiplyAdd(d, slope, Memory{Base: dnext})
+		MultiplyAdd(d, slope, p.operand(Memory{Base: dnext}))
 		// output: dh·t·output·(1 − output)
 		Multiply(v, up, t)
 		Multiply(v, v, m.sigmoidSlope(output))
-		Store(to[3], v)
+		p.store(to[3], v)
 		// forget: d·carry·forget·(1 − forget); dcarry = d·forget
 		Multiply(v, d, old)
 		Multiply(v, v, m.sigmoidSlope(forget))
-		Store(to[1], v)
+		p.store(to[1], v)
 		Multiply(forget, d, forget)
-		Store(Memory{Base: dcarry}, forget)
+		p.store(Memory{Base: dcarry}, forget)
 		// input: d·candidate·input·(1 − input)
 		Multiply(v, d, candidate)
 		Multiply(v, v, m.sigmoidSlope(input))
-		Store(to[0], v)
+		p.store(to[0], v)
 		// candidate: d·input·(1 − candidate²)
 		Multiply(v, d, input)
 		SubtractScaled(candidate, candidate, one())
 		Multiply(v, v, candidate)
-		Store(to[2], v)
+		p.store(to[2], v)
 	})
 	End()
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // mixRows emits sums of two and of four rows with weights: for each row of dst there are as many distances in bytes of
-// rows of x, and as many weights. size is the bytes of a row, a multiple of the vector's.
+// rows of x, and as many weights. size is the bytes of a row, a vector's at least; what is left over of whole vectors
+// is done by one that repeats elements of those before it.
 func (m machine) mixRows() {
 	for _, taps := range []int{2, 4} {
 		m.begin("", fmt.Sprintf("mixRows%d", taps), "dst, x *float32, places *int, weights *float32, count, size uintptr", "")
@@ -16,7 +17,7 @@ func (m machine) mixRows() {
 		for t := range at {
 			at[t] = NewScalar()
 		}
-		left := NewScalar()
+		left, back := NewScalar(), NewScalar()
 		Label("row")
 		w := m.vectors(taps)
 		for t, p := range at {
@@ -35,7 +36,17 @@ func (m machine) mixRows() {
 		for _, p := range append([]Scalar{dst}, at...) {
 			Increase(p, Number(m.bytes()))
 		}
-		Countdown(left, m.bytes(), "vector")
+		Decrease(left, Number(m.bytes()))
+		JumpAtLeast(left, Number(m.bytes()), "vector")
+		JumpZero(left, "whole")
+		Assign(back, Number(m.bytes()))
+		Decrease(back, left)
+		for _, p := range append([]Scalar{dst}, at...) {
+			Decrease(p, back)
+		}
+		Assign(left, Number(m.bytes()))
+		Jump("vector")
+		Label("whole")
 		Increase(places, Number(8*taps))
 		Increase(weights, Number(4*taps))
 		Countdown(count, 1, "row")

@@ -340,6 +340,12 @@ func divides(c int) (wide, ok bool) {
 	return wide && c%16 == 0, ok && c%8 == 0
 }
 
+// fills returns the machine for rows of c elements of which the last vector may begin anywhere: c fills one at least.
+func fills(c int) (wide, ok bool) {
+	wide, ok = vectors()
+	return wide && c >= 16, ok && c >= 8
+}
+
 func maxPoolRow32(dst, x0, x1 []float32, c int) (windows int) {
 	x0, x1 = x0[:2*len(dst)], x1[:2*len(dst)]
 	return windowParts(1, len(dst)/c, c, true, func(wide bool, w, n, channel, channels int) {

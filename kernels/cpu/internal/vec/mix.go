@@ -27,9 +27,9 @@ func NewMix[T Float](cells []int, weights []T, taps, c, rows int) *Mix[T] {
 // longestMix is the length of rows up to which a call of the assembly takes some tens of microseconds.
 const longestMix = 1 << 15
 
-// Works reports whether Run is the fast way for such rows here now: of whole vectors, and of two or four rows each.
+// Works reports whether Run is the fast way for such rows here now: of a vector at least, and of two or four rows each.
 func (m *Mix[T]) Works() bool {
-	_, ok := divides(m.c)
+	_, ok := fills(m.c)
 	return ok && single[T]() && m.c <= longestMix && (m.taps == 2 || m.taps == 4)
 }
 

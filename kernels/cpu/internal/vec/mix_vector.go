@@ -5,7 +5,7 @@ package vec
 import "unsafe"
 
 func mixRows32(dst, x []float32, places []int, weights []float32, taps, c int) {
-	wide, _ := divides(c)
+	wide, _ := fills(c)
 	some := max(callElements/(c*taps), 1)
 	for len(dst) > 0 {
 		n := min(some, len(dst)/c)

@@ -23629,7 +23629,17 @@ vector:
 	ADD $32, R6
 	ADD $32, R7
 	SUBS $32, R8
-	BNE vector
+	CMP $32, R8
+	BHS vector
+	CBZ R8, whole
+	MOVD $32, R9
+	SUBS R8, R9
+	SUBS R9, R0
+	SUBS R9, R6
+	SUBS R9, R7
+	MOVD $32, R8
+	B vector
+whole:
 	ADD $16, R2
 	ADD $8, R3
 	SUBS $1, R4
@@ -23686,7 +23696,19 @@ vector:
 	ADD $32, R8
 	ADD $32, R9
 	SUBS $32, R10
-	BNE vector
+	CMP $32, R10
+	BHS vector
+	CBZ R10, whole
+	MOVD $32, R11
+	SUBS R10, R11
+	SUBS R11, R0
+	SUBS R11, R6
+	SUBS R11, R7
+	SUBS R11, R8
+	SUBS R11, R9
+	MOVD $32, R10
+	B vector
+whole:
 	ADD $32, R2
 	ADD $16, R3
 	SUBS $1, R4
@@ -26045,7 +26067,7 @@ line:
 	RET
 
 // lstmCellNEON is lstmCellAVX2 with two registers for one.
-TEXT ·lstmCellNEON(SB), NOSPLIT, $0-56
+TEXT ·lstmCellNEON(SB), NOSPLIT, $0-64
 	MOVD h+0(FP), R0
 	MOVD next+8(FP), R1
 	MOVD gates+16(FP), R2
@@ -26622,7 +26644,7 @@ stateend1:
 	RET
 
 // lstmCellGradNEON is lstmCellGradAVX2 with two registers for one.
-TEXT ·lstmCellGradNEON(SB), NOSPLIT, $0-64
+TEXT ·lstmCellGradNEON(SB), NOSPLIT, $0-72
 	MOVD dz+0(FP), R0
 	MOVD dcarry+8(FP), R1
 	MOVD gates+16(FP), R2
@@ -26633,9 +26655,9 @@ TEXT ·lstmCellGradNEON(SB), NOSPLIT, $0-64
 	MOVD stride+56(FP), R7
 	ADD R7<<1, R7, R19
 	ADD $0, R19, R8
-loop1:
+unitloop1:
 	CMP $8, R6
-	BLO end1
+	BLO unitend1
 	FLDPQ 0(R2), (F0, F1)
 	ADD R7<<0, R2, R19
 	FLDPQ 0(R19), (F2, F3)
@@ -26832,12 +26854,12 @@ loop1:
 	ADD $32, R4
 	ADD $32, R5
 	SUBS $8, R6
-	B loop1
-end1:
+	B unitloop1
+unitend1:
 	RET
 
 // gruCellNEON is gruCellAVX2 with two registers for one.
-TEXT ·gruCellNEON(SB), NOSPLIT, $0-56
+TEXT ·gruCellNEON(SB), NOSPLIT, $0-64
 	MOVD next+0(FP), R0
 	MOVD gates+8(FP), R1
 	MOVD x+16(FP), R2
@@ -26845,9 +26867,9 @@ TEXT ·gruCellNEON(SB), NOSPLIT, $0-56
 	MOVD h+32(FP), R4
 	MOVD n+40(FP), R5
 	MOVD stride+48(FP), R6
-loop1:
+unitloop1:
 	CMP $8, R5
-	BLO end1
+	BLO unitend1
 	FLDPQ 0(R2), (F0, F1)
 	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F2, F3)
@@ -27198,12 +27220,12 @@ loop1:
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5
-	B loop1
-end1:
+	B unitloop1
+unitend1:
 	RET
 
 // gruCellGradNEON is gruCellGradAVX2 with two registers for one.
-TEXT ·gruCellGradNEON(SB), NOSPLIT, $0-72
+TEXT ·gruCellGradNEON(SB), NOSPLIT, $0-80
 	MOVD dx+0(FP), R0
 	MOVD du+8(FP), R1
 	MOVD dh+16(FP), R2
@@ -27213,9 +27235,9 @@ TEXT ·gruCellGradNEON(SB), NOSPLIT, $0-72
 	MOVD dnext+48(FP), R6
 	MOVD n+56(FP), R7
 	MOVD stride+64(FP), R8
-loop1:
+unitloop1:
 	CMP $8, R7
-	BLO end1
+	BLO unitend1
 	FLDPQ 0(R3), (F0, F1)
 	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F2, F3)
@@ -27289,8 +27311,8 @@ loop1:
 	ADD $32, R5
 	ADD $32, R6
 	SUBS $8, R7
-	B loop1
-end1:
+	B unitloop1
+unitend1:
 	RET
 
 // addOuterNEON is addOuterAVX2 with two registers for one.

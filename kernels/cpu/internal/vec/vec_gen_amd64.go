@@ -1360,38 +1360,38 @@ func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 }
 
 //go:noinline
-func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride uintptr) {
+func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride, rest uintptr) {
 	if wide {
-		lstmCellAVX512(h, next, gates, z, carry, n, stride)
+		lstmCellAVX512(h, next, gates, z, carry, n, stride, rest)
 	} else {
-		lstmCellAVX2(h, next, gates, z, carry, n, stride)
+		lstmCellAVX2(h, next, gates, z, carry, n, stride, rest)
 	}
 }
 
 //go:noinline
-func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr) {
+func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr) {
 	if wide {
-		lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext, n, stride)
+		lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext, n, stride, rest)
 	} else {
-		lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext, n, stride)
+		lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext, n, stride, rest)
 	}
 }
 
 //go:noinline
-func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride uintptr) {
+func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride, rest uintptr) {
 	if wide {
-		gruCellAVX512(next, gates, x, u, h, n, stride)
+		gruCellAVX512(next, gates, x, u, h, n, stride, rest)
 	} else {
-		gruCellAVX2(next, gates, x, u, h, n, stride)
+		gruCellAVX2(next, gates, x, u, h, n, stride, rest)
 	}
 }
 
 //go:noinline
-func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr) {
+func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr) {
 	if wide {
-		gruCellGradAVX512(dx, du, dh, gates, u, h, dnext, n, stride)
+		gruCellGradAVX512(dx, du, dh, gates, u, h, dnext, n, stride, rest)
 	} else {
-		gruCellGradAVX2(dx, du, dh, gates, u, h, dnext, n, stride)
+		gruCellGradAVX2(dx, du, dh, gates, u, h, dnext, n, stride, rest)
 	}
 }
 
@@ -3236,28 +3236,28 @@ func fetchRowsAVX2(x *float32, rows, bytes, stride uintptr)
 func fetchRowsAVX512(x *float32, rows, bytes, stride uintptr)
 
 //go:noescape
-func lstmCellAVX2(h, next, gates, z, carry *float32, n, stride uintptr)
+func lstmCellAVX2(h, next, gates, z, carry *float32, n, stride, rest uintptr)
 
 //go:noescape
-func lstmCellAVX512(h, next, gates, z, carry *float32, n, stride uintptr)
+func lstmCellAVX512(h, next, gates, z, carry *float32, n, stride, rest uintptr)
 
 //go:noescape
-func lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+func lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+func lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellAVX2(next, gates, x, u, h *float32, n, stride uintptr)
+func gruCellAVX2(next, gates, x, u, h *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellAVX512(next, gates, x, u, h *float32, n, stride uintptr)
+func gruCellAVX512(next, gates, x, u, h *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellGradAVX2(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+func gruCellGradAVX2(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellGradAVX512(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+func gruCellGradAVX512(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
 func addOuterAVX2(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)

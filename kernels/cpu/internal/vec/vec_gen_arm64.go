@@ -662,23 +662,23 @@ func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 }
 
 //go:noinline
-func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride uintptr) {
-	lstmCellNEON(h, next, gates, z, carry, n, stride)
+func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride, rest uintptr) {
+	lstmCellNEON(h, next, gates, z, carry, n, stride, rest)
 }
 
 //go:noinline
-func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr) {
-	lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext, n, stride)
+func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr) {
+	lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext, n, stride, rest)
 }
 
 //go:noinline
-func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride uintptr) {
-	gruCellNEON(next, gates, x, u, h, n, stride)
+func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride, rest uintptr) {
+	gruCellNEON(next, gates, x, u, h, n, stride, rest)
 }
 
 //go:noinline
-func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr) {
-	gruCellGradNEON(dx, du, dh, gates, u, h, dnext, n, stride)
+func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr) {
+	gruCellGradNEON(dx, du, dh, gates, u, h, dnext, n, stride, rest)
 }
 
 //go:noinline
@@ -1472,16 +1472,16 @@ func withinNEON(x, last, found unsafe.Pointer, n uintptr)
 func fetchRowsNEON(x *float32, rows, bytes, stride uintptr)
 
 //go:noescape
-func lstmCellNEON(h, next, gates, z, carry *float32, n, stride uintptr)
+func lstmCellNEON(h, next, gates, z, carry *float32, n, stride, rest uintptr)
 
 //go:noescape
-func lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+func lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellNEON(next, gates, x, u, h *float32, n, stride uintptr)
+func gruCellNEON(next, gates, x, u, h *float32, n, stride, rest uintptr)
 
 //go:noescape
-func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
 func addOuterNEON(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
