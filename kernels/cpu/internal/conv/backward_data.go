@@ -43,8 +43,13 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardDataScratch[T](&most, workers), BackwardDataScratch[T](&last, workers))
 	}
+	return backwardPanels[T](&n) + spreadBackward[T](&n)*max(workers, 1)
+}
+
+// backwardPanels is the number of elements of the panels of a kernel for its input gradient, of all phases.
+func backwardPanels[T Float](s *Shape) int {
 	width := micro.PanelWidth[T]()
-	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
+	return volume(s.Kernel) * s.OutChannels * ceil(s.InChannels/s.Groups, width) * width
 }
 
 // backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a
@@ -74,11 +79,13 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 		for h := range min(n.Strides[1], n.In[1]) {
 			for w := range min(n.Strides[2], n.In[2]) {
 				k.phases = [3]phase{n.backwardPhase(0, d, out), n.backwardPhase(1, h, out), n.backwardPhase(2, w, out)}
-				k.rows = c.inGroup
 				for i := range c.axes {
 					c.axes[i] = k.phases[i].axis
-					k.rows *= c.axes[i].taps
 				}
+				if c.spread = (spread{}); !wide {
+					c.setSpread()
+				}
+				k.arrange([3]int{c.axes[0].taps, c.axes[1].taps, c.axes[2].taps}, c.inGroup, c.outGroup, c.spread.columns)
 				k.dst = to
 				switch {
 				case wide:

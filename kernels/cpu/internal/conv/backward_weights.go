@@ -39,6 +39,8 @@ type kernelGradient[T Float] struct {
 	lanes   int // see grouped.go; 0: it does not go by vectors
 	local   []T // scratch memory of the workers then
 
+	few bool // see few.go
+
 	turned bool // the rows of x are by channels, see turned.go
 
 	copies gradientCopies // see gradient_copies.go
@@ -80,6 +82,9 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 			all = max(s.OutChannels/width, 1) // whatever is left over goes with the last block: it may be too little for a kernel
 		}
 		return width, all, all
+	}
+	if few[T](s) {
+		return s.OutChannels / s.Groups, 1, s.Groups
 	}
 	if l := groupedSumsLanes[T](s); l > 0 {
 		vectors := s.OutChannels / l
@@ -124,6 +129,9 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 	}
 	copies := gradientCopiesOf[T](&n)
 	size := max(workers, 1) * copies.local()
+	if few[T](&n) {
+		size = max(workers, 1) * n.fewLocal()
+	}
 	if parts := imageParts[T](&n); parts > 1 {
 		size += parts * n.sizeKernel()
 	}
@@ -192,7 +200,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.parts > 1 {
 		c.partial, scratch = scratch[:c.parts*size], scratch[c.parts*size:]
 	}
-	c.copies, c.local = gradientCopiesOf[T](&n), scratch
+	c.few, c.copies, c.local = few[T](&n), gradientCopiesOf[T](&n), scratch
 	if c.isWide = isWideGradient[T](&n); c.isWide {
 		c.wide = c.wideGeometry()
 	}
@@ -263,6 +271,8 @@ func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 			c.wideUnit(worker, part, h, end)
 		case c.lanes > 0:
 			c.groupedUnit(part, h, end, column)
+		case c.few:
+			c.fewUnit(worker, part, d, h, end, column)
 		default:
 			c.unit(worker, part, d, h, end, column)
 		}

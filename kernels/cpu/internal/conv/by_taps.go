@@ -15,7 +15,7 @@ const (
 func (c *correlation[T]) setRuns() {
 	c.runs = c.runs[:0]
 	image := c.axes[0].out == 1 && c.axes[0].taps == 1 && (c.axes[1].out > 1 || c.axes[1].taps > 1)
-	if image || c.depthwise || c.wide.on || c.lanes > 0 || len(c.spans[2]) < 2 || c.inGroup == 0 {
+	if image || c.depthwise || c.wide.on || c.lanes > 0 || c.spread.columns > 0 || len(c.spans[2]) < 2 || c.inGroup == 0 {
 		return
 	}
 	if c.runs = c.axes[2].runs(c.runs); len(c.runs) > 0 && 10*c.cost(c.runs, true) > 9*c.cost(c.spans[2], false) {

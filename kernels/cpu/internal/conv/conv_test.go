@@ -365,7 +365,9 @@ func TestSameBitsForAnyWorkers(t *testing.T) {
 	two.OutChannels, two.Groups, two.Batch = 18, 9, 40
 	four := full
 	four.InChannels, four.OutChannels, four.Groups, four.Batch = 64, 64, 16, 10
-	for _, s := range []*Shape{&full, &one, &two, &four} {
+	few := full
+	few.InChannels, few.OutChannels, few.Batch = 48, 5, 16
+	for _, s := range []*Shape{&full, &one, &two, &four, &few} {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
 		n := s.normal()

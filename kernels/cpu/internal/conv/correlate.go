@@ -36,7 +36,9 @@ type correlation[T Float] struct {
 
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
-	runs    []span  // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
+	spread  spread
+	local   []T    // scratch memory of the workers if there is a spread
+	runs    []span // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
 
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
@@ -58,7 +60,7 @@ func getCorrelation[T Float]() *correlation[T] {
 }
 
 func putCorrelation[T Float](c *correlation[T]) {
-	c.x, c.y, c.w, c.bias, c.moments = nil, nil, nil, nil, nil // let go of the caller's memory
+	c.x, c.y, c.w, c.bias, c.moments, c.local = nil, nil, nil, nil, nil, nil // let go of the caller's memory
 	c.wide, c.joins = wideCorrelation[T]{}, false
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
@@ -140,11 +142,11 @@ func (c *correlation[T]) compute(worker, image, first, end int) {
 		c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, end)
 		return
 	}
-	c.plane(image/c.axes[0].out*c.images, image%c.axes[0].out, first, end)
+	c.plane(worker, image/c.axes[0].out*c.images, image%c.axes[0].out, first, end)
 }
 
 // plane computes the rows [first, end) at depth d of image n.
-func (c *correlation[T]) plane(n, d, first, end int) {
+func (c *correlation[T]) plane(worker, n, d, first, end int) {
 	groups, width, narrow := c.groups, micro.PanelWidth[T](), micro.NarrowChannels[T]()
 	columns := c.outGroup
 	if c.depthwise {
@@ -167,6 +169,10 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 		}
 		if c.lanes > 0 {
 			c.groupedRows(n, d, first, blockEnd)
+			continue
+		}
+		if c.spread.columns > 0 {
+			c.spreadRows(worker, n, d, first, blockEnd)
 			continue
 		}
 		for g := range groups {

@@ -60,6 +60,9 @@
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
 // visit memory in steps as long as a pixel.
 //
+// Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
+// and add them afterwards (spread.go). Their kernel gradients are computed transposed (few.go).
+//
 // Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
 //
 // Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go), for the

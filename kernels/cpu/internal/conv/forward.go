@@ -33,10 +33,10 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		return n.planesScratch() + max(ForwardScratch[T](&most, workers), ForwardScratch[T](&last, workers))
 	}
 	if !packForward[T](&n) {
-		return 0
+		return spreadScratch[T](&n, workers)
 	}
 	width := micro.PanelWidth[T]()
-	return volume(n.Kernel) * n.InChannels * ceil(n.OutChannels/n.Groups, width) * width
+	return volume(n.Kernel)*n.InChannels*ceil(n.OutChannels/n.Groups, width)*width + spreadScratch[T](&n, workers)
 }
 
 // forwardWide returns the geometry of a convolution along the width.
@@ -67,7 +67,7 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked()
-	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n))
+	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -115,13 +115,12 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	c.joins = true
 	switch {
 	case packed:
-		c.packed = true
+		c.packed, c.spread = true, spread{}
 	case isWideForward[T](&n):
 		c.wide = forwardWide[T](&n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
 	case c.packed:
-		packKernel(p, &n, kernel, scratch)
-		c.w = scratch
+		c.w, c.local = packKernel(p, &n, c.spread.columns, kernel, scratch)
 	}
 	c.run(p)
 	putCorrelation(c)
@@ -137,15 +136,21 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.packed, c.slides, c.lanes = packForward[T](n), slides[T](n), groupedLanes[T](n)
+	if c.spread = (spread{}); !isWideForward[T](n) {
+		c.setSpread()
+	}
 }
 
-// packKernel writes the kernel into panels.
-func packKernel[T Float](p *pool.Pool, n *Shape, kernel, panels []T) {
+// packKernel writes the kernel into panels, and returns them and the scratch memory behind; columns are those of a
+// spread, or 0.
+func packKernel[T Float](p *pool.Pool, n *Shape, columns int, kernel, scratch []T) (panels, behind []T) {
 	k := getPacking[T]()
-	k.dst, k.kernel = panels, kernel
-	k.rows = volume(n.Kernel) * n.InChannels / n.Groups
-	k.columns, k.groups = n.OutChannels/n.Groups, n.Groups
+	k.kernel, k.groups = kernel, n.Groups
 	k.out, k.shape, k.flip, k.lanes = n.OutChannels, *n, false, groupedLanes[T](n)
+	k.arrange(n.Kernel, n.InChannels/n.Groups, n.OutChannels/n.Groups, columns)
+	size := k.size()
+	k.dst = scratch[:size]
 	k.run(p)
 	putPacking(k)
+	return scratch[:size], scratch[size:]
 }

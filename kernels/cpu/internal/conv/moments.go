@@ -78,8 +78,7 @@ func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, sc
 		c.wide = forwardWide[T](n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
 	case c.packed:
-		packKernel(p, n, kernel, scratch)
-		c.w = scratch
+		c.w, c.local = packKernel(p, n, c.spread.columns, kernel, scratch)
 	}
 	c.run(p)
 	putCorrelation(c)

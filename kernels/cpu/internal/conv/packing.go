@@ -17,6 +17,7 @@ type packing[T Float] struct {
 	lanes  int      // of the vectors of package micro that the kernel is packed for instead, see grouped.go; 0: panels
 	flip   bool     // for the input gradient: rows are (tap of the phase, output channel), columns input channels
 	phases [3]phase // if flip
+	spread bool     // columns are (tap along the width, output), see spread.go
 }
 
 var (
@@ -78,7 +79,9 @@ func (k *packing[T]) Run(_, lo, hi int) {
 		g, col := i/panels, i%panels*width
 		dst := k.dst[i*k.rows*width : (i+1)*k.rows*width]
 		cols := min(width, k.columns-col)
-		if k.flip {
+		if k.spread {
+			k.spreadPanel(dst, g, col, cols)
+		} else if k.flip {
 			k.flipped(dst, g, col, cols)
 		} else {
 			micro.PackPanel(dst, k.kernel[g*k.columns+col:], k.rows, cols, k.out, 1)
@@ -119,4 +122,15 @@ func (k *packing[T]) flippedChannels() {
 			}
 		}
 	}
+}
+
+// arrange sets the rows and columns of a kernel with so many taps, inputs and outputs of a group; spread is the columns
+// of a spread, or 0.
+func (k *packing[T]) arrange(taps [3]int, in, out, spread int) {
+	k.rows, k.columns, k.spread = taps[0]*taps[1]*in, out, spread > 0
+	if k.spread {
+		k.columns = spread
+		return
+	}
+	k.rows *= taps[2]
 }

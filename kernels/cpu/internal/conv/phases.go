@@ -36,7 +36,7 @@ func putPhases[T Float](p *phases[T]) {
 	all := p.list[:cap(p.list)]
 	for i := range all {
 		c := &all[i]
-		c.x, c.y, c.w = nil, nil, nil // let go of the caller's memory
+		c.x, c.y, c.w, c.local = nil, nil, nil, nil // let go of the caller's memory
 	}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {

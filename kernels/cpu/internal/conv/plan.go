@@ -17,7 +17,7 @@ type Plan[T Float] struct {
 // NewPlan makes the plan of a shape.
 func NewPlan[T Float](s *Shape) *Plan[T] {
 	p := &Plan[T]{shape: s.checked()}
-	p.direct = !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !isWideForward[T](&p.shape) && !repeats[T](&p.shape) && !planes[T](&p.shape) && !pads[T](&p.shape)
+	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !isWideForward[T](&p.shape) && !repeats[T](&p.shape) && !planes[T](&p.shape) && !pads[T](&p.shape)
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut()
@@ -102,8 +102,8 @@ func (p *Plan[T]) weights(kernel, scratch []T, packed bool) []T {
 	if packed || !p.geometry.packed {
 		return kernel
 	}
-	packKernel(nil, &p.shape, kernel, scratch)
-	return scratch
+	panels, _ := packKernel(nil, &p.shape, 0, kernel, scratch)
+	return panels
 }
 
 // RunPooled is Run that writes the 2x2 maxima of the result with stride 2, an odd last row and column left out, and not

@@ -43,14 +43,14 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		return
 	}
 	c, k := getCorrelation[T](), getPacking[T]()
-	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
-	c.slides, c.lanes, c.pairs = slides[T](&n), groupedLanes[T](&n), n.Pairs
-	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
+	c.backward(&n)
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], bias, relu
 	c.outs, c.joins = n.In, true
+	if c.packed && !isWideForward[T](&n) {
+		c.local = scratch[backwardPanels[T](&n):]
+	}
 	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
-	k.columns, k.groups = c.outGroup, n.Groups
+	k.groups = n.Groups
 	backwardPhases(p, &n, c, k, scratch)
 	putPacking(k)
 	putCorrelation(c)
@@ -64,4 +64,12 @@ func addBias[T Float](y, bias []T, relu bool) {
 	if relu {
 		vec.Relu(y, y)
 	}
+}
+
+// backward sets what the input gradient of the shape is, without its memory and axes.
+func (c *correlation[T]) backward(n *Shape) {
+	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
+	c.slides, c.lanes, c.pairs = slides[T](n), groupedLanes[T](n), n.Pairs
+	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
+	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
 }

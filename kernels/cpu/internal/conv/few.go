@@ -1,0 +1,107 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
+
+// The gradient of a kernel with few outputs fills no vector with them. It is computed transposed then: vectors run over
+// the inputs of all taps along the width, which lie side by side, the rows of a tile are outputs, and each worker turns
+// its sums when it has them.
+
+const fewPixels = 64 // outputs from which on turning the sums costs little beside the products
+
+// few reports whether the kernel gradient is computed so.
+func few[T Float](s *Shape) bool {
+	lanes, pixels := micro.PadColumns[T](1), s.Batch*volume(s.Out())
+	if lanes == 1 || s.Pairs || s.Turned || s.depthwise() || pixels < fewPixels || isWideGradient[T](s) || groupedSumsLanes[T](s) > 0 {
+		return false
+	}
+	if c := gradientCopiesOf[T](s); c.local() > 0 {
+		return false
+	}
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	columns := inGroup
+	if s.sideBySide() {
+		columns *= s.Kernel[2]
+	}
+	// Numbers of products of vectors, of which eight at a time take as long as fewer.
+	plain := columns * ceil(outGroup, lanes)
+	mine := ceil(columns, 2*lanes) * max(2*outGroup, 8)
+	return outGroup > 0 && columns >= 2*lanes && 10*mine <= 8*plain
+}
+
+// sideBySide reports whether the inputs under a row of the kernel lie side by side.
+func (s *Shape) sideBySide() bool { return s.Dilation[2] == 1 && s.Groups == 1 }
+
+// fewLocal is the scratch memory of a worker: the sums of a unit.
+func (s *Shape) fewLocal() int {
+	size := s.Kernel[2] * s.InChannels / s.Groups * s.OutChannels / s.Groups
+	if s.tapsInside() {
+		size *= s.Kernel[1]
+	}
+	return size
+}
+
+// fewUnit computes dkernel[d, firstTap:endTap, all, all, group] over one block of images.
+func (c *kernelGradient[T]) fewUnit(worker, part, d, firstTap, endTap, g int) {
+	s := &c.shape
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	row := s.Kernel[2] * inGroup
+	size := s.fewLocal()
+	sums := c.local[worker*size:][:(endTap-firstTap)*outGroup*row]
+	clear(sums)
+	firstD, endD := c.axes[0].outputs(d)
+	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*outGroup) * int(unsafe.Sizeof(sums[0]))
+	block := max(sumBytes/max(rowBytes, 1), 1)
+	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
+		for od := firstD; od < endD; od++ {
+			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
+			planeY := n*c.out[0] + od
+			for first := 0; first < c.out[1]; first += block {
+				for h := firstTap; h < endTap; h++ {
+					oh, end := c.axes[1].outputs(h)
+					if oh, end = max(oh, first), min(end, first+block); oh >= end {
+						continue
+					}
+					rowX := planeX*s.In[1] + oh*s.Strides[1] - s.PadLow[1] + h*s.Dilation[1]
+					for _, w := range c.spans {
+						if w.tap < w.tapEnd {
+							c.accumulateFew(sums[(h-firstTap)*outGroup*row:], rowX, planeY*c.out[1]+oh, end-oh, w, g)
+						}
+					}
+				}
+			}
+		}
+	}
+	dst := c.partial[part*len(c.dkernel)+(d*s.Kernel[1]+firstTap)*row*s.OutChannels+g*outGroup:]
+	for h := range endTap - firstTap {
+		micro.Transpose(dst[h*row*s.OutChannels:], sums[h*outGroup*row:], outGroup, row, s.OutChannels, row)
+	}
+}
+
+// accumulateFew adds the products of the outputs in span w of the given number of output rows, which start at row rowY
+// of dy and meet row rowX of x, to the sums of a row of the kernel.
+func (c *kernelGradient[T]) accumulateFew(sums []T, rowX, rowY, rows int, w span, g int) {
+	s, width := &c.shape, micro.PanelWidth[T]()
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	t := micro.Tile[T]{Rows: outGroup, ARow: 1, Outer: 1, CRow: s.Kernel[2] * inGroup, Accumulate: true,
+		K: w.end - w.first, AK: s.OutChannels, BK: s.Strides[2] * s.InChannels,
+		Segments: rows, ASegment: c.out[2] * s.OutChannels, BSegment: s.Strides[1] * s.In[2] * s.InChannels,
+		A: c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+g*outGroup:]}
+	if t.K < shortRun && t.K < t.Segments {
+		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
+	}
+	x := c.x[(rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels+g*inGroup:]
+	taps, columns := w.tapEnd-w.tap, inGroup
+	if s.sideBySide() {
+		taps, columns = 1, taps*inGroup
+	}
+	for tap := range taps {
+		for col := 0; col < columns; col += width {
+			t.Cols, t.B, t.C = min(width, columns-col), x[tap*s.Dilation[2]*s.InChannels+col:], sums[(w.tap+tap)*inGroup+col:]
+			micro.Run(&t)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package conv
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// A few outputs of a group fill no vector, or one and a little of the next. Where outputs along the width are as far
+// apart as pixels, the taps along the width become columns too: for each pixel of a row of the input, the products with
+// the weights of all these taps are added up over channels and the other axes, and then each output adds what it sees
+// of them:
+//
+//	z[i, t, c] = Σ_{td, th, k} x[td, th, i, k] · w[td, th, t, k, c]      y[j, c] = Σ_t z[j + t, t, c]
+//
+// The last layer of a network that makes images is such a convolution, and one in groups of many inputs and few
+// outputs.
+
+const (
+	spreadSums  = 1 << 14 // sums z at a time: a part of the second-level cache
+	spreadLeast = 32      // outputs of a piece of a row that is cut up, at least
+	spreadOrder = 24      // half cycles to bring a row of the kernel into the other order, for each call
+	spreadAdd   = 3       // half cycles to load, add and store a vector of the sums of one tap,
+	spreadRow   = 20      // and for an output besides
+)
+
+// spread is the geometry of such a correlation.
+type spread struct {
+	columns int // of z for each pixel; 0: the correlation does not go so
+	outputs int // of a piece of a row
+	pixels  int // that such a piece sees, at most
+	lines   int // of outputs at a time
+}
+
+// setSpread decides whether the correlation goes so. Neither the batch nor the height has a say: they may not change
+// bits, and images may come in bands of rows. So an image is taken for a square.
+func (c *correlation[T]) setSpread() {
+	c.spread = spread{}
+	ax, lanes := &c.axes[2], micro.PadColumns[T](1)
+	if lanes == 1 || c.depthwise || c.lanes > 0 || c.pairs || ax.taps < 2 || ax.inStep != 1 || c.inGroup == 0 || c.outGroup == 0 || ax.out == 0 {
+		return
+	}
+	low, high := ax.seen(0, ax.out)
+	if low >= high {
+		return
+	}
+	s := spread{columns: ax.taps * c.outGroup, outputs: ax.out, lines: 1}
+	k, reach, vectors := c.axes[0].taps*c.axes[1].taps*c.inGroup, (ax.taps-1)*ax.tapStep, ceil(c.outGroup, lanes)
+	plain := ax.out * ax.taps * k * vectors
+	mine := (high-low)*k*ceil(s.columns, lanes) + ax.out*(spreadAdd*(ax.taps+1)*vectors+spreadRow)
+	outputs := ax.out
+	if c.axes[1].taps > 1 {
+		outputs *= ax.out
+	}
+	if 10*mine > 8*plain || outputs*(plain-mine)/plain*vectors < spreadOrder {
+		return
+	}
+	if most := max(spreadSums/s.columns-reach, spreadLeast); most < ax.out {
+		s.outputs = even(ax.out, most)
+	}
+	if s.pixels = min(s.outputs+reach, ax.in); s.outputs == ax.out {
+		s.lines = max(spreadSums/(s.columns*s.pixels), 1)
+	}
+	c.spread = s
+}
+
+// seen is the run of inputs some of which the outputs [first, end) see.
+func (a *axis) seen(first, end int) (low, high int) {
+	return max(first*a.inStep+a.inOffset, 0), min((end-1)*a.inStep+a.inOffset+(a.taps-1)*a.tapStep+1, a.in)
+}
+
+// spreadLocal is the scratch memory of a worker: ones, the bias of a group, z, and outputs where they fill no vector.
+func (c *correlation[T]) spreadLocal() int {
+	s := &c.spread
+	if s.columns == 0 {
+		return 0
+	}
+	ones := max(c.outGroup, micro.NarrowChannels[T]())
+	return 2*ones + s.lines*(s.pixels*s.columns+s.outputs*micro.NarrowChannels[T]()) + micro.NarrowChannels[T]()
+}
+
+// spreadRows computes the rows [first, end) at depth d of image n; td is the first tap along the depth.
+func (c *correlation[T]) spreadRows(worker, n, d, first, end int) {
+	td, tdEnd := c.axes[0].inside(d)
+	size := c.spreadLocal()
+	b := spreadBlock[T]{local: c.local[worker*size : (worker+1)*size], n: n, d: d, td: td, tdEnd: tdEnd}
+	b.ones = b.local[:max(c.outGroup, micro.NarrowChannels[T]())]
+	for i := range b.ones {
+		b.ones[i] = 1
+	}
+	b.local = b.local[len(b.ones):]
+	for g := range c.groups {
+		if b.g, b.bias = g, nil; c.bias != nil {
+			b.bias = b.local[:len(b.ones)]
+			copy(b.bias, c.bias[g*c.outGroup:(g+1)*c.outGroup])
+			clear(b.bias[c.outGroup:])
+		}
+		for _, h := range c.spans[1] {
+			if h.first, h.end = max(h.first, first), min(h.end, end); h.first >= h.end {
+				continue
+			}
+			if h.tap == h.tapEnd || td == tdEnd {
+				c.spreadNothing(g, n, d, h, span{0, c.axes[2].out, 0, 0})
+				continue
+			}
+			for at := 0; at < c.axes[2].out; at += c.spread.outputs {
+				for line := h.first; line < h.end; line += c.spread.lines {
+					c.spreadBlock(&b, span{line, min(line+c.spread.lines, h.end), h.tap, h.tapEnd}, at, min(at+c.spread.outputs, c.axes[2].out))
+				}
+			}
+		}
+	}
+}
+
+// spreadBlock is a group of the rows of a plane while they are computed.
+type spreadBlock[T Float] struct {
+	local, ones, bias []T
+	n, d, td, tdEnd   int
+	g                 int
+}
+
+// spreadNothing is for outputs of the group that see nothing of the input.
+func (c *correlation[T]) spreadNothing(g, n, d int, h, w span) {
+	for col := 0; col < c.outGroup; col += micro.PanelWidth[T]() {
+		c.rectangle(n, d, h, w, g, col, min(micro.PanelWidth[T](), c.outGroup-col), whole)
+	}
+}
+
+// spreadBlock computes the outputs [at, end) of the lines of a span along the height.
+func (c *correlation[T]) spreadBlock(b *spreadBlock[T], h span, at, end int) {
+	ax, columns, width := &c.axes, c.spread.columns, micro.PanelWidth[T]()
+	low, high := ax[2].seen(at, end)
+	lines, pixels, rowX := h.end-h.first, high-low, ax[2].in*c.in
+	z := b.local[len(b.ones):][:lines*max(pixels, 0)*columns+micro.NarrowChannels[T]()]
+	if pixels > 0 {
+		clear(z[len(z)-micro.NarrowChannels[T]():])
+		t := micro.Tile[T]{Rows: pixels, ARow: c.in, CRow: columns, K: c.inGroup, AK: 1, BK: width, Lines: lines, ALine: ax[1].inStep * rowX, CLine: pixels * columns,
+			Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * rowX, BSegment: c.inGroup * width,
+			Outer: b.tdEnd - b.td, AOuter: ax[0].tapStep * c.planeX(), BOuter: ax[1].taps * c.inGroup * width}
+		if t.ALine == pixels*c.in {
+			t.Rows, t.Lines = pixels*lines, 1
+		}
+		t.A = c.x[(b.n*ax[0].in+b.d*ax[0].inStep+ax[0].inOffset+b.td*ax[0].tapStep)*c.planeX()+
+			(h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX+low*c.in+b.g*c.inGroup:]
+		panel := ax[0].taps * ax[1].taps * c.inGroup * width
+		weights := c.w[b.g*ceil(columns, width)*panel+(b.td*ax[1].taps+h.tap)*c.inGroup*width:]
+		for col := 0; col < columns; col += width {
+			t.Cols, t.B, t.C = min(width, columns-col), weights[col/width*panel:], z[col:]
+			micro.Run(&t)
+		}
+	}
+	for _, w := range c.spans[2] {
+		if w.first, w.end = max(w.first, at), min(w.end, end); w.first >= w.end {
+			continue
+		}
+		if w.tap == w.tapEnd {
+			c.spreadNothing(b.g, b.n, b.d, h, w)
+			continue
+		}
+		c.spreadAdd(b, z, h, w, pixels*columns, w.first+ax[2].inOffset+w.tap*ax[2].tapStep-low)
+	}
+}
+
+// spreadAdd adds what the outputs of two spans see of z, whose lines have so many elements, from a pixel on.
+func (c *correlation[T]) spreadAdd(b *spreadBlock[T], z []T, h, w span, line, pixel int) {
+	ax, columns, narrow := &c.axes, c.spread.columns, micro.NarrowChannels[T]()
+	rowY := c.outs[2] * c.out
+	y := c.y[((b.n*c.outs[0]+ax[0].outStart+b.d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*rowY+
+		(ax[2].outStart+w.first*ax[2].outStep)*c.out+b.g*c.outGroup:]
+	t := micro.Tile[T]{Rows: w.end - w.first, Cols: c.outGroup, K: w.tapEnd - w.tap, Segments: 1, Outer: 1, Lines: h.end - h.first,
+		A: z[pixel*columns+w.tap*c.outGroup:], ARow: columns, AK: ax[2].tapStep*columns + c.outGroup, ALine: line,
+		B: b.ones, Bias: b.bias, ReLU: c.relu, C: y, CRow: ax[2].outStep * c.out, CLine: ax[1].outStep * rowY}
+	if c.outGroup >= narrow {
+		if fill(t.Lines) > fill(t.Rows) {
+			t.Rows, t.ARow, t.CRow, t.Lines, t.ALine, t.CLine = t.Lines, t.ALine, t.CLine, t.Rows, t.ARow, t.CRow
+		}
+		micro.RunChannels(&t)
+		return
+	}
+	rows, lines := t.Rows, t.Lines
+	full := b.local[len(b.local)-c.spread.lines*c.spread.outputs*narrow:]
+	t.Cols, t.C, t.CRow, t.CLine = narrow, full, narrow, rows*narrow
+	micro.RunChannels(&t)
+	for i := range lines {
+		to := y[i*ax[1].outStep*rowY:]
+		for range rows {
+			for k, v := range full[:c.outGroup] {
+				to[k] = v
+			}
+			full, to = full[narrow:], to[min(ax[2].outStep*c.out, len(to)):]
+		}
+	}
+}
+
+// spreadPanel packs columns of a group's kernel: rows are (tap along the depth, along the height, input channel),
+// columns (tap along the width, output channel).
+func (k *packing[T]) spreadPanel(dst []T, g, col, cols int) {
+	s, width := &k.shape, micro.PanelWidth[T]()
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	taps := s.Kernel
+	if k.flip {
+		for i := range taps {
+			taps[i] = k.phases[i].axis.taps
+		}
+	}
+	from, to, stepRow, stepCol := inGroup, outGroup, s.OutChannels, 1 // numbers of rows and of columns of a tap, and their steps
+	if k.flip {
+		from, to, stepRow, stepCol = outGroup, inGroup, 1, s.OutChannels
+	}
+	if cols < width {
+		clear(dst)
+	}
+	for i := range taps[0] * taps[1] {
+		rows := dst[i*from*width : (i+1)*from*width]
+		for at := 0; at < cols; {
+			w, first := (col+at)/to, (col+at)%to
+			n := min(to-first, cols-at)
+			d, h, last := i/taps[1], i%taps[1], w
+			if k.flip {
+				d, h, last = k.tap(0, d), k.tap(1, h), k.tap(2, w)
+			}
+			tap := k.kernel[((d*s.Kernel[1]+h)*s.Kernel[2]+last)*inGroup*s.OutChannels+g*outGroup+first*stepCol:]
+			for r := range from {
+				row := rows[r*width+at:][:n]
+				if stepCol == 1 {
+					copy(row, tap[r*stepRow:])
+					continue
+				}
+				for j := range row {
+					row[j] = tap[r+j*stepCol]
+				}
+			}
+			at += n
+		}
+	}
+}
+
+// spreadScratch is the scratch memory of the workers for a forward convolution.
+func spreadScratch[T Float](s *Shape, workers int) int {
+	c := getCorrelation[T]()
+	c.forward(s)
+	size := c.spreadLocal()
+	putCorrelation(c)
+	return size * max(workers, 1)
+}
+
+// spreads reports whether the forward convolution goes so.
+func spreads[T Float](s *Shape) bool {
+	if pads[T](s) {
+		r := s.padded(1)
+		return spreadScratch[T](&r, 1) > 0
+	}
+	return spreadScratch[T](s, 1) > 0
+}
+
+// spreadBackward is the scratch memory of a worker for an input gradient, in the phase that needs most.
+func spreadBackward[T Float](s *Shape) int {
+	c, out, size := getCorrelation[T](), s.Out(), 0
+	c.backward(s)
+	for d := range min(s.Strides[0], s.In[0]) {
+		for h := range min(s.Strides[1], s.In[1]) {
+			for w := range min(s.Strides[2], s.In[2]) {
+				for i, at := range [3]int{d, h, w} {
+					p := s.backwardPhase(i, at, out)
+					c.axes[i] = p.axis
+				}
+				c.setSpread()
+				size = max(size, c.spreadLocal())
+			}
+		}
+	}
+	putCorrelation(c)
+	return size
+}

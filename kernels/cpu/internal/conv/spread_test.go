@@ -1,0 +1,83 @@
+package conv
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// drawSpread draws a convolution with few outputs, or few inputs for its gradient, a group.
+func drawSpread(rng *rand.Rand) Shape {
+	groups := []int{1, 1, 2, 4}[rng.IntN(4)]
+	few, many := 1+rng.IntN(24), 8+rng.IntN(60)
+	s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 1 + rng.IntN(8), 2 + rng.IntN(22)}, Groups: groups, InChannels: many * groups, OutChannels: few * groups,
+		Kernel: [3]int{1, 1 + rng.IntN(4), 1 + rng.IntN(6)}, Strides: [3]int{1, 1 + rng.IntN(6)/5, 1 + rng.IntN(6)/5}, Dilation: [3]int{1, 1 + rng.IntN(5)/4, 1 + rng.IntN(5)/4}}
+	switch rng.IntN(5) {
+	case 0:
+		s.In[1], s.Kernel[1], s.In[2] = 1, 1, 20+rng.IntN(400) // rows that are cut up
+	case 1:
+		s.In[1], s.In[2] = min(s.In[1], 4), min(s.In[2], 8)
+		s.In[0], s.Kernel[0], s.Strides[0], s.Dilation[0], s.PadLow[0] = 1+rng.IntN(5), 1+rng.IntN(3), 1+rng.IntN(2), 1, rng.IntN(2)
+	}
+	if rng.IntN(3) == 0 {
+		s.InChannels, s.OutChannels = s.OutChannels, s.InChannels
+	}
+	for i := 1; i < 3; i++ {
+		s.PadLow[i], s.PadHigh[i] = rng.IntN(5)-1, rng.IntN(5)-1
+	}
+	return s
+}
+
+// TestSpreads compares convolutions of few outputs, and input gradients of few inputs, with their definition: any
+// window, stride, dilation, padding and number of groups, on all instruction sets.
+func TestSpreads(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		seeds, forward, backward, weights := uint64(200), 0, 0, 0
+		if testing.Short() {
+			seeds = 30
+		}
+		for seed := range seeds {
+			s := drawSpread(rand.New(rand.NewPCG(seed, 2611)))
+			check[float32](t, p, &s, seed)
+			if seed%4 == 0 {
+				check[float64](t, p, &s, seed)
+			}
+			if n := s.checked(); spreads[float32](&n) {
+				forward++
+			} else if spreadBackward[float32](&n) > 0 {
+				backward++
+			}
+			if n := s.checked(); few[float32](&n) {
+				weights++
+			}
+		}
+		if isa.Active() != isa.Portable {
+			require.Greater(t, forward, int(seeds/16))
+			require.Greater(t, backward, int(seeds/40))
+			require.Greater(t, weights, int(seeds/16))
+		}
+	})
+}
+
+// TestSpreadsAllocateNothing: forward, both gradients, and the same with strides.
+func TestSpreadsAllocateNothing(t *testing.T) {
+	p := pool.New(2)
+	defer p.Close()
+	for _, few := range []int{3, 9} {
+		s := &Shape{Batch: 4, In: [3]int{1, 12, 12}, InChannels: 48, OutChannels: few, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}}
+		for range 2 {
+			x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
+			scratch := make([]float32, max(ForwardScratch[float32](s, 2), BackwardDataScratch[float32](s, 2), BackwardWeightsScratch[float32](s, 2)))
+			require.Zero(t, testing.AllocsPerRun(10, func() {
+				Forward(p, s, x, kernel, nil, true, y, scratch)
+				BackwardData(p, s, y, kernel, x, scratch)
+				BackwardWeights(p, s, x, y, kernel, scratch)
+			}))
+			s.InChannels, s.OutChannels, s.Strides = s.OutChannels, s.InChannels, [3]int{1, 2, 2}
+		}
+	}
+}
