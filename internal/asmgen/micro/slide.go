@@ -51,14 +51,22 @@ const (
 	minSlide7     = 3
 )
 
+// skips are the numbers of outputs of a tile for which there are functions that leave every other output out: they have
+// the same reasons to be few.
+var skips = []int{4, 8}
+
 // slide is a function for tiles of a number of pixels.
 type slide struct {
 	wide         bool // AVX-512, else AVX2
 	taps, pixels int
+	stride       int // of outputs, in pixels: 1 or 2. With 2 no input may be missing
 }
 
-func (s slide) family() string { return "slide" + fmt.Sprint(s.taps) + level(s.wide) }
-func (s slide) name() string   { return fmt.Sprintf("%sP%d", s.family(), s.pixels) }
+func (s slide) family() string {
+	return "slide" + fmt.Sprint(s.taps) + map[int]string{2: "Skip"}[s.stride] + level(s.wide)
+}
+
+func (s slide) name() string { return fmt.Sprintf("%sP%d", s.family(), s.pixels) }
 
 func level(wide bool) string {
 	if wide {
@@ -79,7 +87,14 @@ func slides() [][]slide {
 				}
 			}
 			for pixels := first; pixels <= last; pixels++ {
-				family = append(family, slide{wide, taps, pixels})
+				family = append(family, slide{wide, taps, pixels, 1})
+			}
+			all = append(all, family)
+			family = nil
+			for _, pixels := range skips {
+				if taps < 7 || wide || pixels <= maxSlide7AVX2 {
+					family = append(family, slide{wide, taps, pixels, 2})
+				}
 			}
 			all = append(all, family)
 		}
@@ -134,11 +149,13 @@ func (s slide) emit() {
 	Assign(step, arg(slideStep))
 	start := NewScalar()
 	Assign(start, arg(slideA))
-	JumpUnless(arg(slideFlags), slideLeft, "whole")
-	for range s.taps / 2 {
-		Decrease(start, step)
+	if s.stride == 1 {
+		JumpUnless(arg(slideFlags), slideLeft, "whole")
+		for range s.taps / 2 {
+			Decrease(start, step)
+		}
+		Label("whole")
 	}
-	Label("whole")
 	Assign(lineA, start)
 	move(lineC, arg(slideC))
 	move(linesLeft, arg(slideLines))
@@ -161,7 +178,9 @@ func (s slide) emit() {
 		s.tile(k, arg, col, step, edges, tileA, tileC, segmentsLeft, suffix)
 	})
 	Clear(edges)
-	advance(tileA, arg(slideATile))
+	for range s.stride {
+		advance(tileA, arg(slideATile))
+	}
 	advance(tileC, arg(slideATile))
 	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(slideALine))
@@ -205,9 +224,9 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 	Increase(b, arg(slideBSegment))
 	Countdown(segmentsLeft, 1, "segment"+suffix)
 
-	for i := range s.pixels { // the row that the next line sees first
+	for i := range s.stride * s.pixels { // the row that the next line sees first
 		Prefetch(Memory{Base: a})
-		if i < s.pixels-1 {
+		if i < s.stride*s.pixels-1 {
 			Increase(a, step)
 		}
 	}
@@ -245,10 +264,16 @@ func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suff
 		Load(v, Memory{Base: x})
 		Increase(x, step)
 		for t, w := range weights {
-			if q-t >= 0 && q-t < s.pixels {
-				AddProduct(sums[q-t], w, v)
+			if p := (q - t) / s.stride; q-t >= 0 && (q-t)%s.stride == 0 && p < s.pixels {
+				AddProduct(sums[p], w, v)
 			}
 		}
+	}
+	if s.stride > 1 {
+		for q := range s.stride*(s.pixels-1) + s.taps {
+			input(q)
+		}
+		return
 	}
 	half := s.taps / 2
 	JumpUnless(edges, slideLeft, "before"+suffix)
@@ -309,7 +334,7 @@ func emitSlides() (calls, stubs string) {
 			f.emit()
 			numbers = append(numbers, f.pixels)
 		}
-		call(family[0].family(), "pixels", numbers, func(n int) string { return slide{family[0].wide, family[0].taps, n}.name() })
+		call(family[0].family(), "pixels", numbers, func(n int) string { return slide{family[0].wide, family[0].taps, n, family[0].stride}.name() })
 	}
 	for _, wide := range []bool{false, true} {
 		for rows := 1; rows <= 3; rows++ {

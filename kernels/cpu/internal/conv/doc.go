@@ -48,9 +48,9 @@
 // (gradient_copies.go). Long rows go in pieces, whose lines of the input neighbouring tiles find in the first-level
 // cache.
 //
-// Depthwise convolutions of 3, 5 or 7 taps along the width, without stride there, go row by row through all channels
-// with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their products, are
-// what they would wait for. The kernel gradient does so for 3 taps.
+// Depthwise convolutions of 3, 5 or 7 taps along the width, with a stride of at most 2 there, go row by row through all
+// channels with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their
+// products, are what they would wait for. The kernel gradient does so for 3 taps.
 //
 // Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead, if the
 // products with zeros are not too many: what each output sees is copied, with zeros outside. Other short rows, but for

@@ -135,7 +135,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.batch, c.groups, c.depthwise, c.pairs = n.Batch, n.Groups, n.depthwise(), n.Pairs
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.packed, c.slides, c.lanes = packForward[T](n), slides[T](n), groupedLanes[T](n)
+	c.packed, c.slides, c.lanes = packForward[T](n), slidesForward[T](n), groupedLanes[T](n)
 	if c.spread = (spread{}); !isWideForward[T](n) {
 		c.setSpread()
 	}

@@ -10,6 +10,15 @@ func slides[T Float](s *Shape) bool {
 	return s.rowByRow() && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
 }
 
+// slidesForward reports whether the convolution does so, perhaps with a stride along the width.
+func slidesForward[T Float](s *Shape) bool {
+	r := *s
+	if r.Strides[2] == 2 {
+		r.Strides[2] = 1
+	}
+	return slides[T](&r)
+}
+
 // slidesSums reports whether the kernel gradient does.
 func slidesSums[T Float](s *Shape) bool {
 	return s.rowByRow() && micro.HasSlideSums[T](s.Kernel[2], s.OutChannels)
@@ -29,6 +38,9 @@ type sliding struct {
 
 // sliding returns that part of the axis; none if it is too short.
 func (a *axis) sliding() (s sliding) {
+	if a.inStep == 2 {
+		return a.slidingSkip()
+	}
 	half := a.taps / 2
 	s.first, s.end = max(-a.inOffset, 0), a.out
 	if s.left = s.first >= half; s.left {
@@ -44,12 +56,24 @@ func (a *axis) sliding() (s sliding) {
 	return s
 }
 
+// slidingSkip is sliding with stride 2: outputs that see all taps, as many as package micro takes at a time.
+func (a *axis) slidingSkip() (s sliding) {
+	s.first = max(ceil(-a.inOffset, 2), 0)
+	if room := a.in - a.inOffset - a.taps; room >= 0 {
+		s.end = min(room/2+1, a.out)
+	}
+	if s.end = s.first + max(s.end-s.first, 0)/micro.SlideSkip*micro.SlideSkip; s.end == s.first {
+		return sliding{}
+	}
+	return s
+}
+
 // inputAt returns the first input that the part sees.
 func (s *sliding) inputAt(a *axis) int {
 	if s.left {
 		return s.first + a.inOffset + a.taps/2
 	}
-	return s.first + a.inOffset
+	return s.first*a.inStep + a.inOffset
 }
 
 // slideRows computes the rows of a span at depth d of image n.
@@ -76,7 +100,7 @@ func (c *correlation[T]) slideRows(n, d int, h span) {
 	x := ((n*ax[0].in+d*ax[0].inStep+ax[0].inOffset)*ax[1].in + h.first*ax[1].inStep + ax[1].inOffset + h.tap*ax[1].tapStep) * rowX
 	y := ((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1] + ax[1].outStart + h.first*ax[1].outStep) * rowY
 	micro.RunSlide(&micro.Slide[T]{A: c.x[x+s.inputAt(&ax[2])*c.in:], B: c.w[h.tap*ax[2].taps*c.out:], C: c.y[y+s.first*c.out:], Bias: c.bias,
-		Pixels: s.end - s.first, Channels: c.out, Step: c.out, Taps: ax[2].taps, Segments: h.tapEnd - h.tap, Lines: h.end - h.first,
+		Pixels: s.end - s.first, Channels: c.out, Step: c.out, Stride: ax[2].inStep, Taps: ax[2].taps, Segments: h.tapEnd - h.tap, Lines: h.end - h.first,
 		ALine: ax[1].inStep * rowX, CLine: ax[1].outStep * rowY, ASegment: ax[1].tapStep * rowX, BSegment: ax[2].taps * c.out,
 		Left: s.left, Right: s.right, ReLU: c.relu})
 }

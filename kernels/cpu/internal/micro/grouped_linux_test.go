@@ -147,7 +147,7 @@ func checkGroupedSums(t *testing.T, g *GroupedSums[float32]) {
 	for at, v := range g.C {
 		want[at], size[at] = float64(v), math.Abs(float64(v))
 	}
-	existing(g.Pixels, g.Taps, 1, g.Lines, g.Vectors*g.Lanes, g.Left, g.Right, func(l, _, tap, p, q, c int) {
+	existing(g.Pixels, 1, g.Taps, 1, g.Lines, g.Vectors*g.Lanes, g.Left, g.Right, func(l, _, tap, p, q, c int) {
 		for i := range g.Size {
 			v := float64(g.A[l*g.ALine+q*g.APixel+c/g.Size*g.Size+i]) * float64(g.B[l*g.BLine+p*g.BPixel+c])
 			want[tap*g.CTap+i*g.CInput+c] += v

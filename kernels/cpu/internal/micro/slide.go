@@ -9,17 +9,18 @@ import (
 // Slide is a depthwise convolution of lines of pixels that lie next to each other. It computes, for l in [0, Lines), p
 // in [0, Pixels) and c in [0, Channels),
 //
-//	C[l·CLine + p·Step + c] = relu?( Σ_s Σ_t A[l·ALine + s·ASegment + (p+t)·Step + c] · B[s·BSegment + t·Step + c] + bias?[c] )
+//	C[l·CLine + p·Step + c] = relu?( Σ_s Σ_t A[l·ALine + s·ASegment + (p·Stride+t)·Step + c] · B[s·BSegment + t·Step + c] + bias?[c] )
 //
 // with s in [0, Segments), t in [0, Taps), in the order of [RunChannels]. An input is loaded once for all taps that
 // meet it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products
 // left out; A then begins with the first input that exists. With Right, so are those after the middle tap of the last
-// output.
+// output. Where Stride is 2, none may be missing, and Pixels is a multiple of [SlideSkip].
 type Slide[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Channels numbers
 
 	Pixels, Channels, Step           int
+	Stride                           int // 1 or 2; 0 means 1
 	Taps, Segments, Lines            int
 	ALine, CLine, ASegment, BSegment int
 	Left, Right, ReLU                bool
@@ -45,6 +46,9 @@ const (
 	slideGroup = 32 // pixels whose products SlideSums adds up at least, if there are so many, before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
 	slideLeast = 3  // pixels of a line with seven taps
+
+	// SlideSkip is what the pixels of a line with stride 2 must be a multiple of.
+	SlideSkip = 4
 )
 
 // HasSlide reports whether [RunSlide] has kernels for the given number of taps and channels under the active level.
@@ -62,7 +66,7 @@ func RunSlide[T Float](s *Slide[T]) {
 	if s.Lines <= 0 || s.Pixels <= 0 {
 		return
 	}
-	if !HasSlide[T](s.Taps, s.Channels) || s.Taps == 7 && s.Pixels < slideLeast || s.Segments <= 0 || s.Step < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment < 0 {
+	if !HasSlide[T](s.Taps, s.Channels) || s.Taps == 7 && s.Pixels < slideLeast || s.Stride < 0 || s.Stride > 2 || s.Stride == 2 && (s.Left || s.Right || s.Pixels%SlideSkip != 0) || s.Segments <= 0 || s.Step < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment < 0 {
 		panic(fmt.Sprintf("micro: no kernel for %d taps, %d pixels, %d channels of %d, %d segments", s.Taps, s.Pixels, s.Channels, s.Step, s.Segments))
 	}
 	extent("A", len(s.A), s.Channels, s.Lines, s.ALine, s.Segments, s.ASegment, s.inputs(), s.Step)
@@ -89,7 +93,12 @@ func RunSlideSums[T Float](s *SlideSums[T]) {
 }
 
 // inputs is the number of inputs of a line.
-func (s *Slide[T]) inputs() int { return inputs(s.Pixels, s.Taps, s.Left, s.Right) }
+func (s *Slide[T]) inputs() int {
+	if s.Stride == 2 {
+		return 2*(s.Pixels-1) + s.Taps
+	}
+	return inputs(s.Pixels, s.Taps, s.Left, s.Right)
+}
 
 func inputs(pixels, taps int, left, right bool) int {
 	n := pixels + taps - 1

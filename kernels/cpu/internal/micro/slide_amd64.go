@@ -75,6 +75,9 @@ func runSlide[T Float](s *Slide[T]) {
 	if s.Bias != nil {
 		c.bias = unsafe.Pointer(&s.Bias[0])
 	}
+	if s.Lines == 1 && s.Segments == 1 {
+		c.aSegment = 0 // there is no further row, which the functions would fetch
+	}
 	wide := c.channels(s.Channels)
 	// All tiles get the same number of pixels or one more.
 	most := maxSlide
@@ -83,35 +86,30 @@ func runSlide[T Float](s *Slide[T]) {
 	}
 	tiles := (s.Pixels-1)/most + 1
 	pixels, more := s.Pixels/tiles, s.Pixels%tiles
+	parts := [2]slidePart{{more, pixels + 1}, {tiles - more, pixels}}
+	if s.Stride == 2 {
+		parts = skipParts(s.Pixels, most)
+	}
 	perLine := 2 * s.Channels * s.Taps * s.Segments * s.Pixels
 	for line := 0; line < s.Lines; line += c.lines {
 		c.lines = min(max(maxCallFlops/perLine, 1), s.Lines-line)
 		first := 0
-		for _, part := range [2]struct{ tiles, pixels int }{{more, pixels + 1}, {tiles - more, pixels}} {
+		for _, part := range parts {
 			if part.tiles == 0 {
 				continue
 			}
 			end := first + part.tiles*part.pixels
 			c.tiles, c.aTile = part.tiles, part.pixels*c.step
 			c.flags = slideFlags(s.Left && first == 0, s.Right && end == s.Pixels, s.ReLU)
-			at := first
+			at := first * max(s.Stride, 1)
 			if s.Left && first > 0 {
 				at -= s.Taps / 2
 			}
 			c.a, c.c = unsafe.Pointer(&s.A[line*s.ALine+at*s.Step]), unsafe.Pointer(&s.C[line*s.CLine+first*s.Step])
-			switch {
-			case s.Taps == 3 && wide:
-				callSlide3AVX512(part.pixels, &c)
-			case s.Taps == 3:
-				callSlide3AVX2(part.pixels, &c)
-			case s.Taps == 5 && wide:
-				callSlide5AVX512(part.pixels, &c)
-			case s.Taps == 5:
-				callSlide5AVX2(part.pixels, &c)
-			case wide:
-				callSlide7AVX512(part.pixels, &c)
-			default:
-				callSlide7AVX2(part.pixels, &c)
+			if s.Stride == 2 {
+				callSkip(wide, s.Taps, part.pixels, &c)
+			} else {
+				callSlide(wide, s.Taps, part.pixels, &c)
 			}
 			first = end
 		}
@@ -140,4 +138,51 @@ func runSlideSums[T Float](s *SlideSums[T]) {
 		}
 	}
 	runtime.KeepAlive(s)
+}
+
+// slidePart is a run of tiles of so many pixels.
+type slidePart struct{ tiles, pixels int }
+
+// skipParts cuts a line with stride 2 into large tiles and perhaps a small one.
+func skipParts(pixels, most int) [2]slidePart {
+	large := most / (2 * SlideSkip) * 2 * SlideSkip
+	if large == 0 {
+		return [2]slidePart{{pixels / SlideSkip, SlideSkip}}
+	}
+	return [2]slidePart{{pixels / large, large}, {pixels % large / SlideSkip, SlideSkip}}
+}
+
+func callSlide(wide bool, taps, pixels int, c *slideCall) {
+	switch {
+	case taps == 3 && wide:
+		callSlide3AVX512(pixels, c)
+	case taps == 3:
+		callSlide3AVX2(pixels, c)
+	case taps == 5 && wide:
+		callSlide5AVX512(pixels, c)
+	case taps == 5:
+		callSlide5AVX2(pixels, c)
+	case wide:
+		callSlide7AVX512(pixels, c)
+	default:
+		callSlide7AVX2(pixels, c)
+	}
+}
+
+// callSkip is callSlide for stride 2.
+func callSkip(wide bool, taps, pixels int, c *slideCall) {
+	switch {
+	case taps == 3 && wide:
+		callSlide3SkipAVX512(pixels, c)
+	case taps == 3:
+		callSlide3SkipAVX2(pixels, c)
+	case taps == 5 && wide:
+		callSlide5SkipAVX512(pixels, c)
+	case taps == 5:
+		callSlide5SkipAVX2(pixels, c)
+	case wide:
+		callSlide7SkipAVX512(pixels, c)
+	default:
+		callSlide7SkipAVX2(pixels, c)
+	}
 }

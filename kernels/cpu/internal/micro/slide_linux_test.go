@@ -15,13 +15,13 @@ import (
 
 // existing calls f for every product of the lines: indices of the input, of the output, of the line and of the kernel's
 // element. Inputs that are missing have none.
-func existing(pixels, taps, segments, lines, channels int, left, right bool, f func(l, s, t, p, q, c int)) {
-	inputs := inputs(pixels, taps, left, right)
+func existing(pixels, stride, taps, segments, lines, channels int, left, right bool, f func(l, s, t, p, q, c int)) {
+	inputs := inputs(stride*(pixels-1)+1, taps, left, right)
 	for l := range lines {
 		for s := range segments {
 			for p := range pixels {
 				for t := range taps {
-					q := p + t
+					q := stride*p + t
 					if left {
 						q -= taps / 2
 					}
@@ -61,7 +61,10 @@ func TestSlideAgainstFloat64(t *testing.T) {
 			taps, channels := 3+2*(i%3), slideLanes+i/3%48
 			least := map[int]int{3: 1, 5: 1, 7: slideLeast}[taps]
 			s := Slide[float32]{Pixels: least + rng.IntN(21), Channels: channels, Step: channels + rng.IntN(3), Taps: taps, Segments: 1 + rng.IntN(4), Lines: 1 + rng.IntN(3),
-				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0}
+				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0, Stride: rng.IntN(3)}
+			if s.Stride == 2 {
+				s.Pixels, s.Left, s.Right = SlideSkip*(1+rng.IntN(6)), false, false
+			}
 			if s.inputs() <= 0 {
 				continue
 			}
@@ -86,7 +89,7 @@ func TestSlideAgainstFloat64(t *testing.T) {
 					}
 				}
 			}
-			existing(s.Pixels, taps, s.Segments, s.Lines, channels, s.Left, s.Right, func(l, seg, tap, p, q, c int) {
+			existing(s.Pixels, max(s.Stride, 1), taps, s.Segments, s.Lines, channels, s.Left, s.Right, func(l, seg, tap, p, q, c int) {
 				v := float64(s.A[l*s.ALine+seg*s.ASegment+q*s.Step+c]) * float64(s.B[seg*s.BSegment+tap*s.Step+c])
 				want[l*s.CLine+p*s.Step+c] += v
 				size[l*s.CLine+p*s.Step+c] += math.Abs(v)
@@ -130,7 +133,7 @@ func TestSlideSumsAgainstFloat64(t *testing.T) {
 			for at, v := range s.C {
 				want[at], size[at] = float64(v), math.Abs(float64(v))
 			}
-			existing(s.Pixels, 3, s.Segments, s.Lines, channels, s.Left, s.Right, func(l, seg, tap, p, q, c int) {
+			existing(s.Pixels, 1, 3, s.Segments, s.Lines, channels, s.Left, s.Right, func(l, seg, tap, p, q, c int) {
 				v := float64(s.A[l*s.ALine+seg*s.ASegment+q*s.Step+c]) * float64(s.B[l*s.BLine+p*s.Step+c])
 				want[seg*s.CSegment+tap*s.Step+c] += v
 				size[seg*s.CSegment+tap*s.Step+c] += math.Abs(v)

@@ -547,6 +547,16 @@ func callSlide3AVX2(pixels int, c *slideCall) {
 }
 
 //go:noinline
+func callSlide3SkipAVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide3SkipAVX2P4(c)
+	case 8:
+		slide3SkipAVX2P8(c)
+	}
+}
+
+//go:noinline
 func callSlide3AVX512(pixels int, c *slideCall) {
 	switch pixels {
 	case 1:
@@ -565,6 +575,16 @@ func callSlide3AVX512(pixels int, c *slideCall) {
 		slide3AVX512P7(c)
 	case 8:
 		slide3AVX512P8(c)
+	}
+}
+
+//go:noinline
+func callSlide3SkipAVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide3SkipAVX512P4(c)
+	case 8:
+		slide3SkipAVX512P8(c)
 	}
 }
 
@@ -591,6 +611,16 @@ func callSlide5AVX2(pixels int, c *slideCall) {
 }
 
 //go:noinline
+func callSlide5SkipAVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide5SkipAVX2P4(c)
+	case 8:
+		slide5SkipAVX2P8(c)
+	}
+}
+
+//go:noinline
 func callSlide5AVX512(pixels int, c *slideCall) {
 	switch pixels {
 	case 1:
@@ -613,6 +643,16 @@ func callSlide5AVX512(pixels int, c *slideCall) {
 }
 
 //go:noinline
+func callSlide5SkipAVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide5SkipAVX512P4(c)
+	case 8:
+		slide5SkipAVX512P8(c)
+	}
+}
+
+//go:noinline
 func callSlide7AVX2(pixels int, c *slideCall) {
 	switch pixels {
 	case 3:
@@ -623,6 +663,14 @@ func callSlide7AVX2(pixels int, c *slideCall) {
 		slide7AVX2P5(c)
 	case 6:
 		slide7AVX2P6(c)
+	}
+}
+
+//go:noinline
+func callSlide7SkipAVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide7SkipAVX2P4(c)
 	}
 }
 
@@ -641,6 +689,16 @@ func callSlide7AVX512(pixels int, c *slideCall) {
 		slide7AVX512P7(c)
 	case 8:
 		slide7AVX512P8(c)
+	}
+}
+
+//go:noinline
+func callSlide7SkipAVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide7SkipAVX512P4(c)
+	case 8:
+		slide7SkipAVX512P8(c)
 	}
 }
 
@@ -1346,6 +1404,12 @@ func slide3AVX2P7(c *slideCall)
 func slide3AVX2P8(c *slideCall)
 
 //go:noescape
+func slide3SkipAVX2P4(c *slideCall)
+
+//go:noescape
+func slide3SkipAVX2P8(c *slideCall)
+
+//go:noescape
 func slide3AVX512P1(c *slideCall)
 
 //go:noescape
@@ -1368,6 +1432,12 @@ func slide3AVX512P7(c *slideCall)
 
 //go:noescape
 func slide3AVX512P8(c *slideCall)
+
+//go:noescape
+func slide3SkipAVX512P4(c *slideCall)
+
+//go:noescape
+func slide3SkipAVX512P8(c *slideCall)
 
 //go:noescape
 func slide5AVX2P1(c *slideCall)
@@ -1394,6 +1464,12 @@ func slide5AVX2P7(c *slideCall)
 func slide5AVX2P8(c *slideCall)
 
 //go:noescape
+func slide5SkipAVX2P4(c *slideCall)
+
+//go:noescape
+func slide5SkipAVX2P8(c *slideCall)
+
+//go:noescape
 func slide5AVX512P1(c *slideCall)
 
 //go:noescape
@@ -1418,6 +1494,12 @@ func slide5AVX512P7(c *slideCall)
 func slide5AVX512P8(c *slideCall)
 
 //go:noescape
+func slide5SkipAVX512P4(c *slideCall)
+
+//go:noescape
+func slide5SkipAVX512P8(c *slideCall)
+
+//go:noescape
 func slide7AVX2P3(c *slideCall)
 
 //go:noescape
@@ -1428,6 +1510,9 @@ func slide7AVX2P5(c *slideCall)
 
 //go:noescape
 func slide7AVX2P6(c *slideCall)
+
+//go:noescape
+func slide7SkipAVX2P4(c *slideCall)
 
 //go:noescape
 func slide7AVX512P3(c *slideCall)
@@ -1446,6 +1531,12 @@ func slide7AVX512P7(c *slideCall)
 
 //go:noescape
 func slide7AVX512P8(c *slideCall)
+
+//go:noescape
+func slide7SkipAVX512P4(c *slideCall)
+
+//go:noescape
+func slide7SkipAVX512P8(c *slideCall)
 
 //go:noescape
 func slideSumsAVX2R1(c *slideCall)
