@@ -272,7 +272,7 @@ func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 		case c.lanes > 0:
 			c.groupedUnit(part, h, end, column)
 		case c.few:
-			c.fewUnit(worker, part, d, h, end, column)
+			fewUnit((*kernelGradient[float32])(unsafe.Pointer(c)), worker, part, d, h, end, column)
 		default:
 			c.unit(worker, part, d, h, end, column)
 		}

@@ -172,7 +172,7 @@ func (c *correlation[T]) plane(worker, n, d, first, end int) {
 			continue
 		}
 		if c.spread.columns > 0 {
-			c.spreadRows(worker, n, d, first, blockEnd)
+			spreadRows((*correlation[float32])(unsafe.Pointer(c)), worker, n, d, first, blockEnd)
 			continue
 		}
 		for g := range groups {

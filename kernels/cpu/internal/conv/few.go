@@ -15,7 +15,7 @@ const fewPixels = 64 // outputs from which on turning the sums costs little besi
 // few reports whether the kernel gradient is computed so.
 func few[T Float](s *Shape) bool {
 	lanes, pixels := micro.PadColumns[T](1), s.Batch*volume(s.Out())
-	if lanes == 1 || s.Pairs || s.Turned || s.depthwise() || pixels < fewPixels || isWideGradient[T](s) || groupedSumsLanes[T](s) > 0 {
+	if !single[T]() || lanes == 1 || s.Pairs || s.Turned || s.depthwise() || pixels < fewPixels || isWideGradient[T](s) || groupedSumsLanes[T](s) > 0 {
 		return false
 	}
 	if c := gradientCopiesOf[T](s); c.local() > 0 {
@@ -45,7 +45,7 @@ func (s *Shape) fewLocal() int {
 }
 
 // fewUnit computes dkernel[d, firstTap:endTap, all, all, group] over one block of images.
-func (c *kernelGradient[T]) fewUnit(worker, part, d, firstTap, endTap, g int) {
+func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g int) {
 	s := &c.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	row := s.Kernel[2] * inGroup
@@ -68,7 +68,7 @@ func (c *kernelGradient[T]) fewUnit(worker, part, d, firstTap, endTap, g int) {
 					rowX := planeX*s.In[1] + oh*s.Strides[1] - s.PadLow[1] + h*s.Dilation[1]
 					for _, w := range c.spans {
 						if w.tap < w.tapEnd {
-							c.accumulateFew(sums[(h-firstTap)*outGroup*row:], rowX, planeY*c.out[1]+oh, end-oh, w, g)
+							accumulateFew(c, sums[(h-firstTap)*outGroup*row:], rowX, planeY*c.out[1]+oh, end-oh, w, g)
 						}
 					}
 				}
@@ -83,10 +83,10 @@ func (c *kernelGradient[T]) fewUnit(worker, part, d, firstTap, endTap, g int) {
 
 // accumulateFew adds the products of the outputs in span w of the given number of output rows, which start at row rowY
 // of dy and meet row rowX of x, to the sums of a row of the kernel.
-func (c *kernelGradient[T]) accumulateFew(sums []T, rowX, rowY, rows int, w span, g int) {
-	s, width := &c.shape, micro.PanelWidth[T]()
+func accumulateFew(c *kernelGradient[float32], sums []float32, rowX, rowY, rows int, w span, g int) {
+	s, width := &c.shape, micro.PanelWidth[float32]()
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	t := micro.Tile[T]{Rows: outGroup, ARow: 1, Outer: 1, CRow: s.Kernel[2] * inGroup, Accumulate: true,
+	t := micro.Tile[float32]{Rows: outGroup, ARow: 1, Outer: 1, CRow: s.Kernel[2] * inGroup, Accumulate: true,
 		K: w.end - w.first, AK: s.OutChannels, BK: s.Strides[2] * s.InChannels,
 		Segments: rows, ASegment: c.out[2] * s.OutChannels, BSegment: s.Strides[1] * s.In[2] * s.InChannels,
 		A: c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+g*outGroup:]}

@@ -80,7 +80,7 @@ func (k *packing[T]) Run(_, lo, hi int) {
 		dst := k.dst[i*k.rows*width : (i+1)*k.rows*width]
 		cols := min(width, k.columns-col)
 		if k.spread {
-			k.spreadPanel(dst, g, col, cols)
+			spreadPanel((*packing[float32])(unsafe.Pointer(k)), floats(dst), g, col, cols)
 		} else if k.flip {
 			k.flipped(dst, g, col, cols)
 		} else {

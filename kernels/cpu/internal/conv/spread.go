@@ -1,6 +1,10 @@
 package conv
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
 
 // A few outputs of a group fill no vector, or one and a little of the next. Where outputs along the width are as far
 // apart as pixels, the taps along the width become columns too: for each pixel of a row of the input, the products with
@@ -10,7 +14,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 //	z[i, t, c] = Σ_{td, th, k} x[td, th, i, k] · w[td, th, t, k, c]      y[j, c] = Σ_t z[j + t, t, c]
 //
 // The last layer of a network that makes images is such a convolution, and one in groups of many inputs and few
-// outputs.
+// outputs. Convolutions of float64 do not go so.
 
 const (
 	spreadSums  = 1 << 14 // sums z at a time: a part of the second-level cache
@@ -31,8 +35,13 @@ type spread struct {
 // setSpread decides whether the correlation goes so. Neither the batch nor the height has a say: they may not change
 // bits, and images may come in bands of rows. So an image is taken for a square.
 func (c *correlation[T]) setSpread() {
-	c.spread = spread{}
-	ax, lanes := &c.axes[2], micro.PadColumns[T](1)
+	if c.spread = (spread{}); single[T]() {
+		setSpread((*correlation[float32])(unsafe.Pointer(c)))
+	}
+}
+
+func setSpread(c *correlation[float32]) {
+	ax, lanes := &c.axes[2], micro.PadColumns[float32](1)
 	if lanes == 1 || c.depthwise || c.lanes > 0 || c.pairs || ax.taps < 2 || ax.inStep != 1 || c.inGroup == 0 || c.outGroup == 0 || ax.out == 0 {
 		return
 	}
@@ -66,21 +75,21 @@ func (a *axis) seen(first, end int) (low, high int) {
 }
 
 // spreadLocal is the scratch memory of a worker: ones, the bias of a group, z, and outputs where they fill no vector.
-func (c *correlation[T]) spreadLocal() int {
+func spreadLocal(c *correlation[float32]) int {
 	s := &c.spread
 	if s.columns == 0 {
 		return 0
 	}
-	ones := max(c.outGroup, micro.NarrowChannels[T]())
-	return 2*ones + s.lines*(s.pixels*s.columns+s.outputs*micro.NarrowChannels[T]()) + micro.NarrowChannels[T]()
+	ones := max(c.outGroup, micro.NarrowChannels[float32]())
+	return 2*ones + s.lines*(s.pixels*s.columns+s.outputs*micro.NarrowChannels[float32]()) + micro.NarrowChannels[float32]()
 }
 
 // spreadRows computes the rows [first, end) at depth d of image n; td is the first tap along the depth.
-func (c *correlation[T]) spreadRows(worker, n, d, first, end int) {
+func spreadRows(c *correlation[float32], worker, n, d, first, end int) {
 	td, tdEnd := c.axes[0].inside(d)
-	size := c.spreadLocal()
-	b := spreadBlock[T]{local: c.local[worker*size : (worker+1)*size], n: n, d: d, td: td, tdEnd: tdEnd}
-	b.ones = b.local[:max(c.outGroup, micro.NarrowChannels[T]())]
+	size := spreadLocal(c)
+	b := spreadBlock{local: c.local[worker*size : (worker+1)*size], n: n, d: d, td: td, tdEnd: tdEnd}
+	b.ones = b.local[:max(c.outGroup, micro.NarrowChannels[float32]())]
 	for i := range b.ones {
 		b.ones[i] = 1
 	}
@@ -96,12 +105,12 @@ func (c *correlation[T]) spreadRows(worker, n, d, first, end int) {
 				continue
 			}
 			if h.tap == h.tapEnd || td == tdEnd {
-				c.spreadNothing(g, n, d, h, span{0, c.axes[2].out, 0, 0})
+				spreadNothing(c, g, n, d, h, span{0, c.axes[2].out, 0, 0})
 				continue
 			}
 			for at := 0; at < c.axes[2].out; at += c.spread.outputs {
 				for line := h.first; line < h.end; line += c.spread.lines {
-					c.spreadBlock(&b, span{line, min(line+c.spread.lines, h.end), h.tap, h.tapEnd}, at, min(at+c.spread.outputs, c.axes[2].out))
+					computeSpread(c, &b, span{line, min(line+c.spread.lines, h.end), h.tap, h.tapEnd}, at, min(at+c.spread.outputs, c.axes[2].out))
 				}
 			}
 		}
@@ -109,28 +118,28 @@ func (c *correlation[T]) spreadRows(worker, n, d, first, end int) {
 }
 
 // spreadBlock is a group of the rows of a plane while they are computed.
-type spreadBlock[T Float] struct {
-	local, ones, bias []T
+type spreadBlock struct {
+	local, ones, bias []float32
 	n, d, td, tdEnd   int
 	g                 int
 }
 
 // spreadNothing is for outputs of the group that see nothing of the input.
-func (c *correlation[T]) spreadNothing(g, n, d int, h, w span) {
-	for col := 0; col < c.outGroup; col += micro.PanelWidth[T]() {
-		c.rectangle(n, d, h, w, g, col, min(micro.PanelWidth[T](), c.outGroup-col), whole)
+func spreadNothing(c *correlation[float32], g, n, d int, h, w span) {
+	for col := 0; col < c.outGroup; col += micro.PanelWidth[float32]() {
+		c.rectangle(n, d, h, w, g, col, min(micro.PanelWidth[float32](), c.outGroup-col), whole)
 	}
 }
 
-// spreadBlock computes the outputs [at, end) of the lines of a span along the height.
-func (c *correlation[T]) spreadBlock(b *spreadBlock[T], h span, at, end int) {
-	ax, columns, width := &c.axes, c.spread.columns, micro.PanelWidth[T]()
+// computeSpread computes the outputs [at, end) of the lines of a span along the height.
+func computeSpread(c *correlation[float32], b *spreadBlock, h span, at, end int) {
+	ax, columns, width := &c.axes, c.spread.columns, micro.PanelWidth[float32]()
 	low, high := ax[2].seen(at, end)
 	lines, pixels, rowX := h.end-h.first, high-low, ax[2].in*c.in
-	z := b.local[len(b.ones):][:lines*max(pixels, 0)*columns+micro.NarrowChannels[T]()]
+	z := b.local[len(b.ones):][:lines*max(pixels, 0)*columns+micro.NarrowChannels[float32]()]
 	if pixels > 0 {
-		clear(z[len(z)-micro.NarrowChannels[T]():])
-		t := micro.Tile[T]{Rows: pixels, ARow: c.in, CRow: columns, K: c.inGroup, AK: 1, BK: width, Lines: lines, ALine: ax[1].inStep * rowX, CLine: pixels * columns,
+		clear(z[len(z)-micro.NarrowChannels[float32]():])
+		t := micro.Tile[float32]{Rows: pixels, ARow: c.in, CRow: columns, K: c.inGroup, AK: 1, BK: width, Lines: lines, ALine: ax[1].inStep * rowX, CLine: pixels * columns,
 			Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * rowX, BSegment: c.inGroup * width,
 			Outer: b.tdEnd - b.td, AOuter: ax[0].tapStep * c.planeX(), BOuter: ax[1].taps * c.inGroup * width}
 		if t.ALine == pixels*c.in {
@@ -150,20 +159,20 @@ func (c *correlation[T]) spreadBlock(b *spreadBlock[T], h span, at, end int) {
 			continue
 		}
 		if w.tap == w.tapEnd {
-			c.spreadNothing(b.g, b.n, b.d, h, w)
+			spreadNothing(c, b.g, b.n, b.d, h, w)
 			continue
 		}
-		c.spreadAdd(b, z, h, w, pixels*columns, w.first+ax[2].inOffset+w.tap*ax[2].tapStep-low)
+		addSpread(c, b, z, h, w, pixels*columns, w.first+ax[2].inOffset+w.tap*ax[2].tapStep-low)
 	}
 }
 
-// spreadAdd adds what the outputs of two spans see of z, whose lines have so many elements, from a pixel on.
-func (c *correlation[T]) spreadAdd(b *spreadBlock[T], z []T, h, w span, line, pixel int) {
-	ax, columns, narrow := &c.axes, c.spread.columns, micro.NarrowChannels[T]()
+// addSpread adds what the outputs of two spans see of z, whose lines have so many elements, from a pixel on.
+func addSpread(c *correlation[float32], b *spreadBlock, z []float32, h, w span, line, pixel int) {
+	ax, columns, narrow := &c.axes, c.spread.columns, micro.NarrowChannels[float32]()
 	rowY := c.outs[2] * c.out
 	y := c.y[((b.n*c.outs[0]+ax[0].outStart+b.d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*rowY+
 		(ax[2].outStart+w.first*ax[2].outStep)*c.out+b.g*c.outGroup:]
-	t := micro.Tile[T]{Rows: w.end - w.first, Cols: c.outGroup, K: w.tapEnd - w.tap, Segments: 1, Outer: 1, Lines: h.end - h.first,
+	t := micro.Tile[float32]{Rows: w.end - w.first, Cols: c.outGroup, K: w.tapEnd - w.tap, Segments: 1, Outer: 1, Lines: h.end - h.first,
 		A: z[pixel*columns+w.tap*c.outGroup:], ARow: columns, AK: ax[2].tapStep*columns + c.outGroup, ALine: line,
 		B: b.ones, Bias: b.bias, ReLU: c.relu, C: y, CRow: ax[2].outStep * c.out, CLine: ax[1].outStep * rowY}
 	if c.outGroup >= narrow {
@@ -190,8 +199,8 @@ func (c *correlation[T]) spreadAdd(b *spreadBlock[T], z []T, h, w span, line, pi
 
 // spreadPanel packs columns of a group's kernel: rows are (tap along the depth, along the height, input channel),
 // columns (tap along the width, output channel).
-func (k *packing[T]) spreadPanel(dst []T, g, col, cols int) {
-	s, width := &k.shape, micro.PanelWidth[T]()
+func spreadPanel(k *packing[float32], dst []float32, g, col, cols int) {
+	s, width := &k.shape, micro.PanelWidth[float32]()
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	taps := s.Kernel
 	if k.flip {
@@ -233,11 +242,25 @@ func (k *packing[T]) spreadPanel(dst []T, g, col, cols int) {
 
 // spreadScratch is the scratch memory of the workers for a forward convolution.
 func spreadScratch[T Float](s *Shape, workers int) int {
-	c := getCorrelation[T]()
+	if !single[T]() {
+		return 0
+	}
+	c := getCorrelation[float32]()
 	c.forward(s)
-	size := c.spreadLocal()
+	size := spreadLocal(c)
 	putCorrelation(c)
 	return size * max(workers, 1)
+}
+
+// single reports whether T is float32, for which alone there are spreads.
+func single[T Float]() bool {
+	var zero T
+	return unsafe.Sizeof(zero) == 4
+}
+
+// floats is x, which is float32.
+func floats[T Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // spreads reports whether the forward convolution goes so.
@@ -251,7 +274,10 @@ func spreads[T Float](s *Shape) bool {
 
 // spreadBackward is the scratch memory of a worker for an input gradient, in the phase that needs most.
 func spreadBackward[T Float](s *Shape) int {
-	c, out, size := getCorrelation[T](), s.Out(), 0
+	if !single[T]() {
+		return 0
+	}
+	c, out, size := getCorrelation[float32](), s.Out(), 0
 	c.backward(s)
 	for d := range min(s.Strides[0], s.In[0]) {
 		for h := range min(s.Strides[1], s.In[1]) {
@@ -261,7 +287,7 @@ func spreadBackward[T Float](s *Shape) int {
 					c.axes[i] = p.axis
 				}
 				c.setSpread()
-				size = max(size, c.spreadLocal())
+				size = max(size, spreadLocal(c))
 			}
 		}
 	}
