@@ -31,7 +31,7 @@ func startPeers(python string, wide bool, names ...string) (*peers, error) {
 	for _, name := range names {
 		c := exec.Command(python, "-c", peerSource)
 		c.Env = append(os.Environ(), "KERAS_BACKEND="+name, "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "TF_CPP_MIN_LOG_LEVEL=3", "JAX_PLATFORMS=cpu", fmt.Sprintf("JAX_ENABLE_X64=%v", wide),
-			"XLA_FLAGS=--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+			"XLA_FLAGS=--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1 "+os.Getenv("XLA_FLAGS"))
 		c.Stderr = io.Discard
 		in, err := c.StdinPipe()
 		if err != nil {
