@@ -21,7 +21,9 @@ import (
 //	err := keras.Adapt(ctx, words, data.Arrays(texts, nil))
 //
 // Examples in memory (data.Arrays) are taken as one batch, which matters only to Discretization; a dataset is read
-// batch by batch and need not fit into memory. An error, or a context that ends, leaves the layer as it was.
+// batch by batch and need not fit into memory. With the mode "tf_idf" of lookups a batch of a dataset that has one axis
+// is one example, as in Keras, and each entry of an array in memory is one; give a dataset's examples an axis of their
+// own where each word is an example. An error, or a context that ends, leaves the layer as it was.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	if err := learn(ctx, l, ds); err != nil {
 		return fmt.Errorf("keras: Adapt: %w", err)
@@ -41,17 +43,45 @@ func learn(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	if n, known := data.Cardinality(ds); known && n == data.Infinite {
 		return fmt.Errorf("the dataset never ends; use Take to end it")
 	}
+	separate := func(shape []int) []int { return shape }
+	if _, inMemory := ds.(*data.ArraySource); inMemory && isLookup(l) {
+		separate = eachEntry
+	}
 	switch l := l.(type) {
 	case layers.NumberAdapter:
 		if s, inMemory := ds.(*data.ArraySource); inMemory && s.TextType() != "" {
 			return fmt.Errorf("%s %q takes numbers, the data are a %s", layers.ClassName(l), layers.Name(l), s.TextType())
 		}
-		return l.AdaptBatches(inputsOf(ctx, ds, func(a data.Array) (kernels.Array, error) { return a, a.Check() }))
+		return l.AdaptBatches(inputsOf(ctx, ds, func(a data.Array) (kernels.Array, error) {
+			a.Type.Shape = separate(a.Type.Shape)
+			return a, a.Check()
+		}))
 	case layers.TextAdapter:
-		return l.AdaptBatches(inputsOf(ctx, ds, textOf))
+		return l.AdaptBatches(inputsOf(ctx, ds, func(a data.Array) (layers.HostArray, error) {
+			text, err := textOf(a)
+			text.Shape = separate(text.Shape)
+			return text, err
+		}))
 	}
 	return fmt.Errorf("%s %q learns nothing from data; only Normalization, Discretization, StringLookup, IntegerLookup and TextVectorization do",
 		layers.ClassName(l), layers.Name(l))
+}
+
+// isLookup reports whether l counts in how many examples a word is.
+func isLookup(l layers.Layer) bool {
+	switch l.(type) {
+	case *layers.IntegerLookup, *layers.StringLookup, *layers.TextVectorization:
+		return true
+	}
+	return false
+}
+
+// eachEntry makes each entry of a vector an example of its own.
+func eachEntry(shape []int) []int {
+	if len(shape) != 1 {
+		return shape
+	}
+	return []int{shape[0], 1}
 }
 
 func isNilDataset(ds data.Dataset) bool {

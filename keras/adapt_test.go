@@ -118,3 +118,38 @@ func ExampleAdapt() {
 	// [the great film worst was fun]
 	// [[1]] <nil>
 }
+
+// How many examples there are for "tf_idf" follows Keras, whose weights these are: the entries of an array in memory,
+// and with one axis the batches of a dataset.
+func TestAdaptCountsExamples(t *testing.T) {
+	words, ints := []string{"a", "b", "a", "c", "a", "d", "b"}, []int{1, 2, 1, 3, 1, 4, 2}
+	texts := []string{"a b", "b", "a", "c", "a", "d a", "b"}
+	entries := []float64{1.3059320449829102, 1.0116009712219238, 1.2039730548858643, 1.5040769577026367, 1.5040769577026367}
+	batches := []float64{0.8047189712524414, 0.6931470036506653, 0.6931470036506653, 0.9162909984588623, 0.9162909984588623}
+	lookup := func() *layers.StringLookup { return &layers.StringLookup{OutputMode: layers.TFIDFMode} }
+	number := func() *layers.IntegerLookup { return &layers.IntegerLookup{OutputMode: layers.TFIDFMode} }
+	column := [][]string{{"a"}, {"b"}, {"a"}, {"c"}, {"a"}, {"d"}, {"b"}}
+	for name, c := range map[string]struct {
+		layer layers.Layer
+		ds    data.Dataset
+		want  []float64
+	}{
+		"words in memory":   {lookup(), data.Arrays(words, nil), entries},
+		"words in batches":  {lookup(), data.FromTensorSlices(words, nil).Batch(3, false), batches},
+		"columns":           {lookup(), data.FromTensorSlices(column, nil).Batch(3, false), entries},
+		"numbers in memory": {number(), data.Arrays(ints, nil), entries},
+		"numbers, batches":  {number(), data.FromTensorSlices(ints, nil).Batch(3, false), batches},
+		"whole texts": {&layers.TextVectorization{OutputMode: layers.TFIDFMode, Split: "none"}, data.FromTensorSlices(texts, nil).Batch(3, false),
+			[]float64{0.8270329833030701, 0.6931470036506653, 0.6931470036506653, 0.9162909984588623, 0.9162909984588623, 0.9162909984588623}},
+		"split texts": {&layers.TextVectorization{OutputMode: layers.TFIDFMode}, data.FromTensorSlices(texts, nil).Batch(3, false),
+			[]float64{1.2238060235977173, 0.8754690289497375, 1.0116009712219238, 1.5040769577026367, 1.5040769577026367}},
+	} {
+		require.NoError(t, keras.Adapt(t.Context(), c.layer, c.ds), name)
+		l, ok := c.layer.(interface{ GetIDFWeights() []float64 })
+		require.True(t, ok)
+		assert.InDeltaSlice(t, c.want, l.GetIDFWeights(), 1e-6, name)
+	}
+	l := lookup()
+	require.NoError(t, l.Adapt(layers.HostStrings(words)))
+	assert.InDeltaSlice(t, entries, l.GetIDFWeights(), 1e-6)
+}

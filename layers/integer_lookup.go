@@ -288,9 +288,18 @@ func (l *IntegerLookup) keepsInputType() {}
 // first, equally frequent ones in decreasing order, at most MaxTokens with the special tokens. For "tf_idf" it learns
 // the weight log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model
 // that has run keeps the vocabulary that it was compiled with, until it is compiled again.
-func (l *IntegerLookup) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
+func (l *IntegerLookup) Adapt(batches ...kernels.Array) error {
+	columns := slices.Clone(batches)
+	for i, b := range columns {
+		if len(b.Type.Shape) == 1 {
+			columns[i].Type.Shape = append(b.Type.Shape.Clone(), 1)
+		}
+	}
+	return l.AdaptBatches(each(columns))
+}
 
-// AdaptBatches is Adapt for data in several batches.
+// AdaptBatches is Adapt for data in several batches. As in Keras, a batch of shape (n), without a second axis, is one
+// example of n numbers.
 func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	var c counter[int64]
 	for b, failed := range batches {
@@ -300,7 +309,7 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 		shape := b.Type.Shape
 		if n := shape.Size(); n > 0 { //dim:known the shapes of data
 			rows := 1
-			if len(shape) > 0 {
+			if len(shape) > 1 {
 				rows = shape[0]
 			}
 			example := make([]int64, n/rows) //dim:known

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -173,9 +174,23 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 // Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent
 // ones first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns
 // the weight log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
-func (l *StringLookup) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
+func (l *StringLookup) Adapt(batches ...HostArray) error {
+	return l.AdaptBatches(each(columns(batches)))
+}
 
-// AdaptBatches is Adapt for data in several batches.
+// columns gives batches of one axis a second one, so that each entry is an example of its own.
+func columns(batches []HostArray) []HostArray {
+	out := slices.Clone(batches)
+	for i, b := range out {
+		if len(b.Shape) == 1 {
+			out[i].Shape = []int{b.Shape[0], 1}
+		}
+	}
+	return out
+}
+
+// AdaptBatches is Adapt for data in several batches. As in Keras, a batch of shape (n), without a second axis, is one
+// example of n words.
 func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	var c counter[string]
 	for b, err := range batches {
@@ -188,7 +203,7 @@ func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 		if len(b.Ints) > 0 || len(b.Floats) > 0 {
 			return fmt.Errorf("layers: %s: Adapt: takes strings, received numbers", Name(l))
 		}
-		size := 1
+		size := len(b.Strings)
 		if len(b.Shape) > 1 {
 			size = product(b.Shape[1:])
 		}

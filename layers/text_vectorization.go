@@ -313,9 +313,12 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 }
 
 // Adapt learns the vocabulary of texts as [StringLookup.Adapt] does, after standardizing and splitting.
-func (l *TextVectorization) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
+func (l *TextVectorization) Adapt(batches ...HostArray) error {
+	return l.AdaptBatches(each(columns(batches)))
+}
 
-// AdaptBatches is Adapt for batches that come one by one.
+// AdaptBatches is Adapt for batches that come one by one. As in Keras, with Split "none" a batch of shape (n), without
+// a second axis, is one example of n words.
 func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	inner, err := l.ready()
 	if err != nil {
@@ -329,6 +332,9 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 		}
 		if err != nil {
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+		}
+		if l.Split == "none" && len(b.Shape) == 1 && len(rows) > 0 {
+			rows = [][]string{slices.Concat(rows...)}
 		}
 		for _, row := range rows {
 			c.add(row)
