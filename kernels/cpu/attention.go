@@ -211,6 +211,9 @@ func attention[T block.Float](b *build) func() {
 		mask = b.in(3)
 	}
 	f.heads = newHeads(b, mask)
+	if f.inColumns(f.q.Typ.DType.Size() == 8) {
+		return buildAttentionColumns(b, f.heads)
+	}
 	tile, keys, extra := f.rows*vec.ScoreStride(f.keys), gemm.PackedSize[T](f.keys, f.depth), productScratch[T](f.heads)
 	b.rt().need((tile + keys + extra) * f.q.Typ.DType.Size())
 	blocks := f.blocks()

@@ -8,21 +8,25 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
+// attentionCase is a shape of attention: of two examples and two heads.
+type attentionCase struct {
+	queries, keys, depth, width int
+	causal                      bool
+	mask                        ir.Shape
+	scale                       float64
+}
+
 // TestAttentionInBlocks has heads of several blocks of queries, which the conformance suite's shapes do not, and
 // compares with the decomposition.
 func TestAttentionInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
-	cases := []struct {
-		queries, keys, depth, width int
-		causal                      bool
-		mask                        ir.Shape
-		scale                       float64
-	}{
+	for _, c := range []attentionCase{
 		{100, 700, 5, 3, false, nil, 0.3},
 		{150, 700, 8, 33, true, nil, 0.3},
 		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}, 0.3},
@@ -34,47 +38,72 @@ func TestAttentionInBlocks(t *testing.T) {
 		{50, 40, 24, 64, false, ir.Shape{2, 1, 50, 40}, 0.3},
 		{90, 80, 16, 16, true, ir.Shape{2, 1, 90, 80}, -0.3},
 		{20, 50, 16, 16, true, nil, 0}, // keys that no query sees
+		{33, 40, 300, 8, false, nil, 0.1},
+	} {
+		checkAttention(t, r, c, 0.3)
 	}
-	for _, c := range cases {
-		p := ir.New("attention")
-		var inputs []reference.Value
-		input := func(d ir.DType, chance float64, shape ...int) ir.Value {
-			values := make([]float64, ir.Shape(shape).Size())
-			for i := range values {
-				values[i] = r.NormFloat64()
-				if d == ir.Bool {
-					values[i] = 0
-					if r.Float64() < chance {
-						values[i] = 1
-					}
+}
+
+// TestAttentionDrawn draws shapes and masks, in every family of instructions: tails of panels and of blocks of keys,
+// masks of all forms, rows of which nothing is seen.
+func TestAttentionDrawn(t *testing.T) {
+	r := rand.New(rand.NewPCG(45, 46))
+	for _, level := range isa.Paths() {
+		restore := isa.Override(level)
+		for range 12 {
+			one := func(n int) int { return 1 + (n-1)*r.IntN(2) }
+			c := attentionCase{queries: 1 + r.IntN(80), keys: 1 + r.IntN(250), depth: 1 + r.IntN(40), width: 1 + r.IntN(40), causal: r.IntN(2) == 0, scale: 0.2}
+			if r.IntN(3) > 0 {
+				c.mask = ir.Shape{one(2), one(2), one(c.queries), one(c.keys)}
+			}
+			checkAttention(t, r, c, 0.9*r.Float64())
+		}
+		restore()
+	}
+}
+
+// checkAttention compares the result and the gradients with those of the decomposition; chance is that of a key to be
+// seen.
+func checkAttention(t *testing.T, r *rand.Rand, c attentionCase, chance float64) {
+	t.Helper()
+	p := ir.New("attention")
+	var inputs []reference.Value
+	input := func(d ir.DType, shape ...int) ir.Value {
+		values := make([]float64, ir.Shape(shape).Size())
+		for i := range values {
+			values[i] = r.NormFloat64()
+			if d == ir.Bool {
+				values[i] = 0
+				if r.Float64() < chance {
+					values[i] = 1
 				}
 			}
-			v, err := reference.New(d, shape, values...)
-			require.NoError(t, err)
-			inputs = append(inputs, v)
-			return p.AddInput("", v.Type)
 		}
-		const batch, heads = 2, 2
-		operands := []ir.Value{input(ir.Float32, 0, batch, c.queries, heads, c.depth), input(ir.Float32, 0, batch, c.keys, heads, c.depth), input(ir.Float32, 0, batch, c.keys, heads, c.width)}
-		var mask []ir.Value
-		if c.mask != nil {
-			mask = []ir.Value{input(ir.Bool, 0.3, c.mask...)}
-		}
-		a := ir.AttentionAttrs{Scale: c.scale, Causal: c.causal, Masked: c.mask != nil}
-		out, err := p.Add("", ir.Attention, a, append(operands[:3:3], mask...)...)
+		v, err := reference.New(d, shape, values...)
 		require.NoError(t, err)
-		dy := input(ir.Float32, 0, batch, c.queries, heads, c.width)
-		grad, err := p.Add("", ir.AttentionGrad, a, append(append(operands[:3:3], out[0], out[1], dy), mask...)...)
-		require.NoError(t, err)
-		for _, v := range append(out, grad...) {
-			p.AddOutput("", v)
-		}
-		parts, err := ir.Expand(p, nil)
-		require.NoError(t, err)
-		got, want := runOnce(t, p, inputs, false), runOnce(t, parts, inputs, false)
-		for i := range got {
-			require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
-		}
+		inputs = append(inputs, v)
+		return p.AddInput("", v.Type)
+	}
+	const batch, heads = 2, 2
+	operands := []ir.Value{input(ir.Float32, batch, c.queries, heads, c.depth), input(ir.Float32, batch, c.keys, heads, c.depth), input(ir.Float32, batch, c.keys, heads, c.width)}
+	var mask []ir.Value
+	if c.mask != nil {
+		mask = []ir.Value{input(ir.Bool, c.mask...)}
+	}
+	a := ir.AttentionAttrs{Scale: c.scale, Causal: c.causal, Masked: c.mask != nil}
+	out, err := p.Add("", ir.Attention, a, append(operands[:3:3], mask...)...)
+	require.NoError(t, err)
+	dy := input(ir.Float32, batch, c.queries, heads, c.width)
+	grad, err := p.Add("", ir.AttentionGrad, a, append(append(operands[:3:3], out[0], out[1], dy), mask...)...)
+	require.NoError(t, err)
+	for _, v := range append(out, grad...) {
+		p.AddOutput("", v)
+	}
+	parts, err := ir.Expand(p, nil)
+	require.NoError(t, err)
+	got, want := runOnce(t, p, inputs, false), runOnce(t, parts, inputs, false)
+	for i := range got {
+		require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
 	}
 }
 

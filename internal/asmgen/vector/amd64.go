@@ -216,6 +216,8 @@ func (l *amd64) instruction(i *instruction) {
 		} else {
 			b.VROUNDPS(operand.U8(i.number|8), ops[0], ops[1])
 		}
+	case opReduce:
+		b.VREDUCEPS(operand.U8(i.number|8), ops[0], ops[1])
 	case opFraction:
 		if l.double {
 			b.VGETMANTPD(number, ops[0], ops[1])

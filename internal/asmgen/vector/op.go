@@ -30,6 +30,7 @@ const (
 	opXor
 	opSqrt
 	opRound
+	opReduce
 	opScale
 	opExponent
 	opFraction

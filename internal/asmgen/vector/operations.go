@@ -98,7 +98,10 @@ const (
 // Round sets dst to the integer, as a float, that how says.
 func Round(dst, v Vector, how int) { recordNumber(opRound, how, dst, v) }
 
-// Scale is dst = v·2ⁿ, n an integer as a float. For AVX-512.
+// Reduce sets dst to what Round takes away from v, below 1: of an infinity 0. For AVX-512.
+func Reduce(dst, v Vector, how int) { recordNumber(opReduce, how, dst, v) }
+
+// Scale is dst = v·2ⁿ, n an integer as a float, or rounded downwards to one. For AVX-512.
 func Scale(dst, v, n Vector) { record(opScale, dst, v, n) }
 
 // Exponent sets dst to the exponent of v, a float: of 8 it is 3. For AVX-512.

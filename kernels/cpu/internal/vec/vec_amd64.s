@@ -8062,6 +8062,220 @@ clear1:
 clearEnd1:
 	ADDQ $0x00000004, DX; ADDQ R8, AX; ADDQ R8, CX; DECQ SI; JNE part; VZEROUPPER; RET
 
+// func softmaxColumnsAVX2(x uintptr, state uintptr, scale uintptr, rows uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxColumnsAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         state+8(FP), CX
+	MOVQ         rows+24(FP), DX
+	MOVQ         n+32(FP), BX
+	MOVQ         scale+16(FP), SI
+	VBROADCASTSS (SI), Y0
+
+column:
+	VMOVUPS minusInfinity<>+0(SB), Y1; VMOVUPS minusInfinity<>+0(SB), Y2; VMOVUPS minusInfinity<>+0(SB), Y3; VMOVUPS minusInfinity<>+0(SB), Y4; MOVQ AX, SI; MOVQ DX, DI
+
+largest:
+	CMPQ DI, $0x00000004; JB largestEnd; VMOVUPS (SI), Y5; VMAXPS Y1, Y5, Y1; VMOVUPS 128(SI), Y5; VMAXPS Y2, Y5, Y2; VMOVUPS 256(SI), Y5; VMAXPS Y3, Y5, Y3; VMOVUPS 384(SI), Y5; VMAXPS Y4, Y5, Y4; ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP largest
+
+largestEnd:
+largest1:
+	CMPQ DI, $0x00000001; JB largestEnd1; VMOVUPS (SI), Y5; VMAXPS Y1, Y5, Y1; ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP largest1
+
+largestEnd1:
+	VMAXPS Y3, Y1, Y1; VMAXPS Y4, Y2, Y2; VMAXPS Y2, Y1, Y1; VMULPS Y0, Y1, Y1; VMOVUPS 128(CX), Y2; VMAXPS Y1, Y2, Y1; VMOVUPS Y1, 128(CX); VSUBPS Y1, Y2, Y2; VMOVUPS columnLow<>+0(SB), Y3; VMAXPS Y2, Y3, Y2; VCVTPS2DQ Y2, Y3; VCVTDQ2PS Y3, Y4; VSUBPS Y4, Y2, Y2; VMOVUPS columnQ0<>+0(SB), Y4; VFMADD213PS columnQ1<>+0(SB), Y2, Y4; VFMADD213PS columnQ2<>+0(SB), Y2, Y4; VFMADD213PS columnQ3<>+0(SB), Y2, Y4; VFMADD213PS columnQ4<>+0(SB), Y2, Y4; VFMADD213PS columnQ5<>+0(SB), Y2, Y4; VPADDD exponentBias<>+0(SB), Y3, Y3; VPSLLD $0x17, Y3, Y3; VMULPS Y3, Y4, Y4; VMOVUPS Y4, 256(CX); VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VMULPS (CX), Y4, Y2; MOVQ AX, SI; MOVQ DX, DI
+
+power:
+	CMPQ DI, $0x00000002; JB powerEnd; VMOVUPS (SI), Y4; VFMSUB213PS Y1, Y0, Y4; VMOVUPS 128(SI), Y5; VFMSUB213PS Y1, Y0, Y5; VMOVUPS columnLow<>+0(SB), Y6; VMAXPS Y4, Y6, Y4; VMAXPS Y5, Y6, Y5; VCVTPS2DQ Y4, Y6; VCVTPS2DQ Y5, Y7; VCVTDQ2PS Y6, Y8; VCVTDQ2PS Y7, Y9; VSUBPS Y8, Y4, Y4; VSUBPS Y9, Y5, Y5; VMOVUPS columnQ0<>+0(SB), Y8; VMOVUPS columnQ0<>+0(SB), Y9; VFMADD213PS columnQ1<>+0(SB), Y4, Y8; VFMADD213PS columnQ1<>+0(SB), Y5, Y9; VFMADD213PS columnQ2<>+0(SB), Y4, Y8; VFMADD213PS columnQ2<>+0(SB), Y5, Y9; VFMADD213PS columnQ3<>+0(SB), Y4, Y8; VFMADD213PS columnQ3<>+0(SB), Y5, Y9; VFMADD213PS columnQ4<>+0(SB), Y4, Y8; VFMADD213PS columnQ4<>+0(SB), Y5, Y9; VFMADD213PS columnQ5<>+0(SB), Y4, Y8; VFMADD213PS columnQ5<>+0(SB), Y5, Y9; VPADDD exponentBias<>+0(SB), Y6, Y6; VPSLLD $0x17, Y6, Y6; VMULPS Y6, Y8, Y8; VPADDD exponentBias<>+0(SB), Y7, Y7; VPSLLD $0x17, Y7, Y7
+	VMULPS Y7, Y9, Y9; VADDPS Y8, Y2, Y2; VMOVUPS Y8, (SI); VADDPS Y9, Y3, Y3; VMOVUPS Y9, 128(SI); ADDQ $0x00000100, SI; SUBQ $0x00000002, DI; JMP power
+
+powerEnd:
+power1:
+	CMPQ DI, $0x00000001; JB powerEnd1; VMOVUPS (SI), Y4; VFMSUB213PS Y1, Y0, Y4; VMOVUPS columnLow<>+0(SB), Y5; VMAXPS Y4, Y5, Y4; VCVTPS2DQ Y4, Y5; VCVTDQ2PS Y5, Y6; VSUBPS Y6, Y4, Y4; VMOVUPS columnQ0<>+0(SB), Y6; VFMADD213PS columnQ1<>+0(SB), Y4, Y6; VFMADD213PS columnQ2<>+0(SB), Y4, Y6; VFMADD213PS columnQ3<>+0(SB), Y4, Y6; VFMADD213PS columnQ4<>+0(SB), Y4, Y6; VFMADD213PS columnQ5<>+0(SB), Y4, Y6; VPADDD exponentBias<>+0(SB), Y5, Y5; VPSLLD $0x17, Y5, Y5; VMULPS Y5, Y6, Y6; VADDPS Y6, Y2, Y2; VMOVUPS Y6, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP power1
+
+powerEnd1:
+	VADDPS Y3, Y2, Y2; VMOVUPS Y2, (CX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, BX; JNE column; VZEROUPPER; RET
+
+DATA columnLow<>+0(SB)/4, $0xc2fe0000
+DATA columnLow<>+4(SB)/4, $0xc2fe0000
+DATA columnLow<>+8(SB)/4, $0xc2fe0000
+DATA columnLow<>+12(SB)/4, $0xc2fe0000
+DATA columnLow<>+16(SB)/4, $0xc2fe0000
+DATA columnLow<>+20(SB)/4, $0xc2fe0000
+DATA columnLow<>+24(SB)/4, $0xc2fe0000
+DATA columnLow<>+28(SB)/4, $0xc2fe0000
+DATA columnLow<>+32(SB)/4, $0xc2fe0000
+DATA columnLow<>+36(SB)/4, $0xc2fe0000
+DATA columnLow<>+40(SB)/4, $0xc2fe0000
+DATA columnLow<>+44(SB)/4, $0xc2fe0000
+DATA columnLow<>+48(SB)/4, $0xc2fe0000
+DATA columnLow<>+52(SB)/4, $0xc2fe0000
+DATA columnLow<>+56(SB)/4, $0xc2fe0000
+DATA columnLow<>+60(SB)/4, $0xc2fe0000
+GLOBL columnLow<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ0<>+0(SB)/4, $0x3aaf8448
+DATA columnQ0<>+4(SB)/4, $0x3aaf8448
+DATA columnQ0<>+8(SB)/4, $0x3aaf8448
+DATA columnQ0<>+12(SB)/4, $0x3aaf8448
+DATA columnQ0<>+16(SB)/4, $0x3aaf8448
+DATA columnQ0<>+20(SB)/4, $0x3aaf8448
+DATA columnQ0<>+24(SB)/4, $0x3aaf8448
+DATA columnQ0<>+28(SB)/4, $0x3aaf8448
+DATA columnQ0<>+32(SB)/4, $0x3aaf8448
+DATA columnQ0<>+36(SB)/4, $0x3aaf8448
+DATA columnQ0<>+40(SB)/4, $0x3aaf8448
+DATA columnQ0<>+44(SB)/4, $0x3aaf8448
+DATA columnQ0<>+48(SB)/4, $0x3aaf8448
+DATA columnQ0<>+52(SB)/4, $0x3aaf8448
+DATA columnQ0<>+56(SB)/4, $0x3aaf8448
+DATA columnQ0<>+60(SB)/4, $0x3aaf8448
+GLOBL columnQ0<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ1<>+0(SB)/4, $0x3c1e8838
+DATA columnQ1<>+4(SB)/4, $0x3c1e8838
+DATA columnQ1<>+8(SB)/4, $0x3c1e8838
+DATA columnQ1<>+12(SB)/4, $0x3c1e8838
+DATA columnQ1<>+16(SB)/4, $0x3c1e8838
+DATA columnQ1<>+20(SB)/4, $0x3c1e8838
+DATA columnQ1<>+24(SB)/4, $0x3c1e8838
+DATA columnQ1<>+28(SB)/4, $0x3c1e8838
+DATA columnQ1<>+32(SB)/4, $0x3c1e8838
+DATA columnQ1<>+36(SB)/4, $0x3c1e8838
+DATA columnQ1<>+40(SB)/4, $0x3c1e8838
+DATA columnQ1<>+44(SB)/4, $0x3c1e8838
+DATA columnQ1<>+48(SB)/4, $0x3c1e8838
+DATA columnQ1<>+52(SB)/4, $0x3c1e8838
+DATA columnQ1<>+56(SB)/4, $0x3c1e8838
+DATA columnQ1<>+60(SB)/4, $0x3c1e8838
+GLOBL columnQ1<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ2<>+0(SB)/4, $0x3d6357b6
+DATA columnQ2<>+4(SB)/4, $0x3d6357b6
+DATA columnQ2<>+8(SB)/4, $0x3d6357b6
+DATA columnQ2<>+12(SB)/4, $0x3d6357b6
+DATA columnQ2<>+16(SB)/4, $0x3d6357b6
+DATA columnQ2<>+20(SB)/4, $0x3d6357b6
+DATA columnQ2<>+24(SB)/4, $0x3d6357b6
+DATA columnQ2<>+28(SB)/4, $0x3d6357b6
+DATA columnQ2<>+32(SB)/4, $0x3d6357b6
+DATA columnQ2<>+36(SB)/4, $0x3d6357b6
+DATA columnQ2<>+40(SB)/4, $0x3d6357b6
+DATA columnQ2<>+44(SB)/4, $0x3d6357b6
+DATA columnQ2<>+48(SB)/4, $0x3d6357b6
+DATA columnQ2<>+52(SB)/4, $0x3d6357b6
+DATA columnQ2<>+56(SB)/4, $0x3d6357b6
+DATA columnQ2<>+60(SB)/4, $0x3d6357b6
+GLOBL columnQ2<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ3<>+0(SB)/4, $0x3e75fc83
+DATA columnQ3<>+4(SB)/4, $0x3e75fc83
+DATA columnQ3<>+8(SB)/4, $0x3e75fc83
+DATA columnQ3<>+12(SB)/4, $0x3e75fc83
+DATA columnQ3<>+16(SB)/4, $0x3e75fc83
+DATA columnQ3<>+20(SB)/4, $0x3e75fc83
+DATA columnQ3<>+24(SB)/4, $0x3e75fc83
+DATA columnQ3<>+28(SB)/4, $0x3e75fc83
+DATA columnQ3<>+32(SB)/4, $0x3e75fc83
+DATA columnQ3<>+36(SB)/4, $0x3e75fc83
+DATA columnQ3<>+40(SB)/4, $0x3e75fc83
+DATA columnQ3<>+44(SB)/4, $0x3e75fc83
+DATA columnQ3<>+48(SB)/4, $0x3e75fc83
+DATA columnQ3<>+52(SB)/4, $0x3e75fc83
+DATA columnQ3<>+56(SB)/4, $0x3e75fc83
+DATA columnQ3<>+60(SB)/4, $0x3e75fc83
+GLOBL columnQ3<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ4<>+0(SB)/4, $0x3f317218
+DATA columnQ4<>+4(SB)/4, $0x3f317218
+DATA columnQ4<>+8(SB)/4, $0x3f317218
+DATA columnQ4<>+12(SB)/4, $0x3f317218
+DATA columnQ4<>+16(SB)/4, $0x3f317218
+DATA columnQ4<>+20(SB)/4, $0x3f317218
+DATA columnQ4<>+24(SB)/4, $0x3f317218
+DATA columnQ4<>+28(SB)/4, $0x3f317218
+DATA columnQ4<>+32(SB)/4, $0x3f317218
+DATA columnQ4<>+36(SB)/4, $0x3f317218
+DATA columnQ4<>+40(SB)/4, $0x3f317218
+DATA columnQ4<>+44(SB)/4, $0x3f317218
+DATA columnQ4<>+48(SB)/4, $0x3f317218
+DATA columnQ4<>+52(SB)/4, $0x3f317218
+DATA columnQ4<>+56(SB)/4, $0x3f317218
+DATA columnQ4<>+60(SB)/4, $0x3f317218
+GLOBL columnQ4<>(SB), RODATA|NOPTR, $64
+
+DATA columnQ5<>+0(SB)/4, $0x3f800001
+DATA columnQ5<>+4(SB)/4, $0x3f800001
+DATA columnQ5<>+8(SB)/4, $0x3f800001
+DATA columnQ5<>+12(SB)/4, $0x3f800001
+DATA columnQ5<>+16(SB)/4, $0x3f800001
+DATA columnQ5<>+20(SB)/4, $0x3f800001
+DATA columnQ5<>+24(SB)/4, $0x3f800001
+DATA columnQ5<>+28(SB)/4, $0x3f800001
+DATA columnQ5<>+32(SB)/4, $0x3f800001
+DATA columnQ5<>+36(SB)/4, $0x3f800001
+DATA columnQ5<>+40(SB)/4, $0x3f800001
+DATA columnQ5<>+44(SB)/4, $0x3f800001
+DATA columnQ5<>+48(SB)/4, $0x3f800001
+DATA columnQ5<>+52(SB)/4, $0x3f800001
+DATA columnQ5<>+56(SB)/4, $0x3f800001
+DATA columnQ5<>+60(SB)/4, $0x3f800001
+GLOBL columnQ5<>(SB), RODATA|NOPTR, $64
+
+// func scaleColumnsAVX2(x uintptr, by uintptr, rows uintptr, n uintptr)
+// Requires: AVX
+TEXT ·scaleColumnsAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ by+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+column:
+	VMOVUPS (CX), Y0; MOVQ AX, SI; MOVQ DX, DI
+
+rows:
+	CMPQ DI, $0x00000004; JB rowsEnd; VMULPS (SI), Y0, Y1; VMOVUPS Y1, (SI); VMULPS 128(SI), Y0, Y1; VMOVUPS Y1, 128(SI); VMULPS 256(SI), Y0, Y1; VMOVUPS Y1, 256(SI); VMULPS 384(SI), Y0, Y1; VMOVUPS Y1, 384(SI); ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP rows
+
+rowsEnd:
+rows1:
+	CMPQ DI, $0x00000001; JB rowsEnd1; VMULPS (SI), Y0, Y1; VMOVUPS Y1, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP rows1
+
+rowsEnd1:
+	ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, BX; JNE column; VZEROUPPER; RET
+
+// func divideColumnsAVX2(x uintptr, by uintptr, rows uintptr, n uintptr)
+// Requires: AVX
+TEXT ·divideColumnsAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ by+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+column:
+	VMOVUPS (CX), Y0; VMOVUPS smallestNormal<>+0(SB), Y1; VMAXPS Y0, Y1, Y0; VMOVUPS one<>+0(SB), Y1; VDIVPS Y0, Y1, Y0; MOVQ AX, SI; MOVQ DX, DI
+
+rows:
+	CMPQ DI, $0x00000004; JB rowsEnd; VMULPS (SI), Y0, Y1; VMOVUPS Y1, (SI); VMULPS 128(SI), Y0, Y1; VMOVUPS Y1, 128(SI); VMULPS 256(SI), Y0, Y1; VMOVUPS Y1, 256(SI); VMULPS 384(SI), Y0, Y1; VMOVUPS Y1, 384(SI); ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP rows
+
+rowsEnd:
+rows1:
+	CMPQ DI, $0x00000001; JB rowsEnd1; VMULPS (SI), Y0, Y1; VMOVUPS Y1, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP rows1
+
+rowsEnd1:
+	ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, BX; JNE column; VZEROUPPER; RET
+
+// func hideColumnsAVX2(x uintptr, words uintptr, bits uintptr, rows uintptr)
+// Requires: AVX, AVX2
+TEXT ·hideColumnsAVX2(SB), NOSPLIT, $0-32
+	MOVQ    x+0(FP), AX
+	MOVQ    words+8(FP), CX
+	MOVQ    bits+16(FP), DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS minusInfinity<>+0(SB), Y1; VPXOR Y0, Y0, Y0
+
+row:
+	VBROADCASTSS (CX), Y2; VMOVUPS (AX), Y4; VMOVDQU (DX), Y3; VPAND Y2, Y3, Y3; VPCMPEQD Y0, Y3, Y3; VBLENDVPS Y3, Y1, Y4, Y4; VMOVUPS Y4, (AX); VMOVUPS 32(AX), Y4; VMOVDQU 32(DX), Y3; VPAND Y2, Y3, Y3; VPCMPEQD Y0, Y3, Y3; VBLENDVPS Y3, Y1, Y4, Y4; VMOVUPS Y4, 32(AX); VMOVUPS 64(AX), Y4; VMOVDQU 64(DX), Y3; VPAND Y2, Y3, Y3; VPCMPEQD Y0, Y3, Y3; VBLENDVPS Y3, Y1, Y4, Y4; VMOVUPS Y4, 64(AX); VMOVUPS 96(AX), Y4; VMOVDQU 96(DX), Y3; VPAND Y2, Y3, Y3; VPCMPEQD Y0, Y3, Y2; VBLENDVPS Y2, Y1, Y4, Y4; VMOVUPS Y4, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000004, CX; DECQ BX; JNE row; VZEROUPPER; RET
+
 // func softmaxLinesAVX2(dst uintptr, x uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·softmaxLinesAVX2(SB), NOSPLIT, $0-64
@@ -17067,6 +17281,202 @@ clear1:
 
 clearEnd1:
 	ADDQ $0x00000004, DX; ADDQ R8, AX; ADDQ R8, CX; DECQ SI; JNE part; VZEROUPPER; RET
+
+// func softmaxColumnsAVX512(x uintptr, state uintptr, scale uintptr, rows uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxColumnsAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         state+8(FP), CX
+	MOVQ         rows+24(FP), DX
+	MOVQ         n+32(FP), BX
+	MOVQ         scale+16(FP), SI
+	VBROADCASTSS (SI), Z0; VBROADCASTSS columnP0<>+0(SB), Z1; VBROADCASTSS columnP1<>+0(SB), Z2; VBROADCASTSS columnP2<>+0(SB), Z3; VBROADCASTSS columnP3<>+0(SB), Z4; VBROADCASTSS columnP4<>+0(SB), Z5; VBROADCASTSS columnP5<>+0(SB), Z6
+
+column:
+	VBROADCASTSS minusInfinity<>+0(SB), Z7; VBROADCASTSS minusInfinity<>+0(SB), Z8; VBROADCASTSS minusInfinity<>+0(SB), Z9; VBROADCASTSS minusInfinity<>+0(SB), Z10; MOVQ AX, SI; MOVQ DX, DI
+
+largest:
+	CMPQ DI, $0x00000004; JB largestEnd; VMOVUPS (SI), Z11; VMAXPS Z7, Z11, Z7; VMOVUPS 128(SI), Z11; VMAXPS Z8, Z11, Z8; VMOVUPS 256(SI), Z11; VMAXPS Z9, Z11, Z9; VMOVUPS 384(SI), Z11; VMAXPS Z10, Z11, Z10; ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP largest
+
+largestEnd:
+largest1:
+	CMPQ DI, $0x00000001; JB largestEnd1; VMOVUPS (SI), Z11; VMAXPS Z7, Z11, Z7; ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP largest1
+
+largestEnd1:
+	VMAXPS Z9, Z7, Z7; VMAXPS Z10, Z8, Z8; VMAXPS Z8, Z7, Z7; VMULPS Z0, Z7, Z7; VMOVUPS 128(CX), Z8; VMAXPS Z7, Z8, Z7; VMOVUPS Z7, 128(CX); VSUBPS Z7, Z8, Z8; VREDUCEPS $0x09, Z8, Z9; VMOVAPS Z1, Z10; VFMADD213PS Z2, Z9, Z10; VFMADD213PS Z3, Z9, Z10; VFMADD213PS Z4, Z9, Z10; VFMADD213PS Z5, Z9, Z10; VFMADD213PS Z6, Z9, Z10; VSCALEFPS Z8, Z10, Z10; VMOVUPS Z10, 256(CX); VXORPS Z8, Z8, Z8; VXORPS Z9, Z9, Z9; VXORPS Z11, Z11, Z11; VXORPS Z12, Z12, Z12; VMULPS (CX), Z10, Z8; MOVQ AX, SI; MOVQ DX, DI
+
+power:
+	CMPQ DI, $0x00000004; JB powerEnd; VMOVUPS (SI), Z10; VFMSUB213PS Z7, Z0, Z10; VMOVUPS 128(SI), Z13; VFMSUB213PS Z7, Z0, Z13; VMOVUPS 256(SI), Z14; VFMSUB213PS Z7, Z0, Z14; VMOVUPS 384(SI), Z15; VFMSUB213PS Z7, Z0, Z15; VREDUCEPS $0x09, Z10, Z16; VREDUCEPS $0x09, Z13, Z17; VREDUCEPS $0x09, Z14, Z18; VREDUCEPS $0x09, Z15, Z19; VMOVAPS Z1, Z20; VMOVAPS Z1, Z21; VMOVAPS Z1, Z22; VMOVAPS Z1, Z23; VFMADD213PS Z2, Z16, Z20; VFMADD213PS Z2, Z17, Z21; VFMADD213PS Z2, Z18, Z22; VFMADD213PS Z2, Z19, Z23; VFMADD213PS Z3, Z16, Z20; VFMADD213PS Z3, Z17, Z21; VFMADD213PS Z3, Z18, Z22; VFMADD213PS Z3, Z19, Z23; VFMADD213PS Z4, Z16, Z20; VFMADD213PS Z4, Z17, Z21; VFMADD213PS Z4, Z18, Z22; VFMADD213PS Z4, Z19, Z23; VFMADD213PS Z5, Z16, Z20; VFMADD213PS Z5, Z17, Z21
+	VFMADD213PS Z5, Z18, Z22; VFMADD213PS Z5, Z19, Z23; VFMADD213PS Z6, Z16, Z20; VFMADD213PS Z6, Z17, Z21; VFMADD213PS Z6, Z18, Z22; VFMADD213PS Z6, Z19, Z23; VSCALEFPS Z10, Z20, Z20; VSCALEFPS Z13, Z21, Z21; VSCALEFPS Z14, Z22, Z22; VSCALEFPS Z15, Z23, Z23; VADDPS Z20, Z8, Z8; VMOVUPS Z20, (SI); VADDPS Z21, Z9, Z9; VMOVUPS Z21, 128(SI); VADDPS Z22, Z11, Z11; VMOVUPS Z22, 256(SI); VADDPS Z23, Z12, Z12; VMOVUPS Z23, 384(SI); ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP power
+
+powerEnd:
+power1:
+	CMPQ DI, $0x00000001; JB powerEnd1; VMOVUPS (SI), Z10; VFMSUB213PS Z7, Z0, Z10; VREDUCEPS $0x09, Z10, Z13; VMOVAPS Z1, Z14; VFMADD213PS Z2, Z13, Z14; VFMADD213PS Z3, Z13, Z14; VFMADD213PS Z4, Z13, Z14; VFMADD213PS Z5, Z13, Z14; VFMADD213PS Z6, Z13, Z14; VSCALEFPS Z10, Z14, Z14; VADDPS Z14, Z8, Z8; VMOVUPS Z14, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP power1
+
+powerEnd1:
+	VADDPS Z11, Z8, Z8; VADDPS Z12, Z9, Z9; VADDPS Z9, Z8, Z8; VMOVUPS Z8, (CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, BX; JNE column; VZEROUPPER; RET
+
+DATA columnP0<>+0(SB)/4, $0x3af61905
+DATA columnP0<>+4(SB)/4, $0x3af61905
+DATA columnP0<>+8(SB)/4, $0x3af61905
+DATA columnP0<>+12(SB)/4, $0x3af61905
+DATA columnP0<>+16(SB)/4, $0x3af61905
+DATA columnP0<>+20(SB)/4, $0x3af61905
+DATA columnP0<>+24(SB)/4, $0x3af61905
+DATA columnP0<>+28(SB)/4, $0x3af61905
+DATA columnP0<>+32(SB)/4, $0x3af61905
+DATA columnP0<>+36(SB)/4, $0x3af61905
+DATA columnP0<>+40(SB)/4, $0x3af61905
+DATA columnP0<>+44(SB)/4, $0x3af61905
+DATA columnP0<>+48(SB)/4, $0x3af61905
+DATA columnP0<>+52(SB)/4, $0x3af61905
+DATA columnP0<>+56(SB)/4, $0x3af61905
+DATA columnP0<>+60(SB)/4, $0x3af61905
+GLOBL columnP0<>(SB), RODATA|NOPTR, $64
+
+DATA columnP1<>+0(SB)/4, $0x3c134806
+DATA columnP1<>+4(SB)/4, $0x3c134806
+DATA columnP1<>+8(SB)/4, $0x3c134806
+DATA columnP1<>+12(SB)/4, $0x3c134806
+DATA columnP1<>+16(SB)/4, $0x3c134806
+DATA columnP1<>+20(SB)/4, $0x3c134806
+DATA columnP1<>+24(SB)/4, $0x3c134806
+DATA columnP1<>+28(SB)/4, $0x3c134806
+DATA columnP1<>+32(SB)/4, $0x3c134806
+DATA columnP1<>+36(SB)/4, $0x3c134806
+DATA columnP1<>+40(SB)/4, $0x3c134806
+DATA columnP1<>+44(SB)/4, $0x3c134806
+DATA columnP1<>+48(SB)/4, $0x3c134806
+DATA columnP1<>+52(SB)/4, $0x3c134806
+DATA columnP1<>+56(SB)/4, $0x3c134806
+DATA columnP1<>+60(SB)/4, $0x3c134806
+GLOBL columnP1<>(SB), RODATA|NOPTR, $64
+
+DATA columnP2<>+0(SB)/4, $0x3d64aa23
+DATA columnP2<>+4(SB)/4, $0x3d64aa23
+DATA columnP2<>+8(SB)/4, $0x3d64aa23
+DATA columnP2<>+12(SB)/4, $0x3d64aa23
+DATA columnP2<>+16(SB)/4, $0x3d64aa23
+DATA columnP2<>+20(SB)/4, $0x3d64aa23
+DATA columnP2<>+24(SB)/4, $0x3d64aa23
+DATA columnP2<>+28(SB)/4, $0x3d64aa23
+DATA columnP2<>+32(SB)/4, $0x3d64aa23
+DATA columnP2<>+36(SB)/4, $0x3d64aa23
+DATA columnP2<>+40(SB)/4, $0x3d64aa23
+DATA columnP2<>+44(SB)/4, $0x3d64aa23
+DATA columnP2<>+48(SB)/4, $0x3d64aa23
+DATA columnP2<>+52(SB)/4, $0x3d64aa23
+DATA columnP2<>+56(SB)/4, $0x3d64aa23
+DATA columnP2<>+60(SB)/4, $0x3d64aa23
+GLOBL columnP2<>(SB), RODATA|NOPTR, $64
+
+DATA columnP3<>+0(SB)/4, $0x3e75ead4
+DATA columnP3<>+4(SB)/4, $0x3e75ead4
+DATA columnP3<>+8(SB)/4, $0x3e75ead4
+DATA columnP3<>+12(SB)/4, $0x3e75ead4
+DATA columnP3<>+16(SB)/4, $0x3e75ead4
+DATA columnP3<>+20(SB)/4, $0x3e75ead4
+DATA columnP3<>+24(SB)/4, $0x3e75ead4
+DATA columnP3<>+28(SB)/4, $0x3e75ead4
+DATA columnP3<>+32(SB)/4, $0x3e75ead4
+DATA columnP3<>+36(SB)/4, $0x3e75ead4
+DATA columnP3<>+40(SB)/4, $0x3e75ead4
+DATA columnP3<>+44(SB)/4, $0x3e75ead4
+DATA columnP3<>+48(SB)/4, $0x3e75ead4
+DATA columnP3<>+52(SB)/4, $0x3e75ead4
+DATA columnP3<>+56(SB)/4, $0x3e75ead4
+DATA columnP3<>+60(SB)/4, $0x3e75ead4
+GLOBL columnP3<>(SB), RODATA|NOPTR, $64
+
+DATA columnP4<>+0(SB)/4, $0x3f31727b
+DATA columnP4<>+4(SB)/4, $0x3f31727b
+DATA columnP4<>+8(SB)/4, $0x3f31727b
+DATA columnP4<>+12(SB)/4, $0x3f31727b
+DATA columnP4<>+16(SB)/4, $0x3f31727b
+DATA columnP4<>+20(SB)/4, $0x3f31727b
+DATA columnP4<>+24(SB)/4, $0x3f31727b
+DATA columnP4<>+28(SB)/4, $0x3f31727b
+DATA columnP4<>+32(SB)/4, $0x3f31727b
+DATA columnP4<>+36(SB)/4, $0x3f31727b
+DATA columnP4<>+40(SB)/4, $0x3f31727b
+DATA columnP4<>+44(SB)/4, $0x3f31727b
+DATA columnP4<>+48(SB)/4, $0x3f31727b
+DATA columnP4<>+52(SB)/4, $0x3f31727b
+DATA columnP4<>+56(SB)/4, $0x3f31727b
+DATA columnP4<>+60(SB)/4, $0x3f31727b
+GLOBL columnP4<>(SB), RODATA|NOPTR, $64
+
+DATA columnP5<>+0(SB)/4, $0x3f7fffff
+DATA columnP5<>+4(SB)/4, $0x3f7fffff
+DATA columnP5<>+8(SB)/4, $0x3f7fffff
+DATA columnP5<>+12(SB)/4, $0x3f7fffff
+DATA columnP5<>+16(SB)/4, $0x3f7fffff
+DATA columnP5<>+20(SB)/4, $0x3f7fffff
+DATA columnP5<>+24(SB)/4, $0x3f7fffff
+DATA columnP5<>+28(SB)/4, $0x3f7fffff
+DATA columnP5<>+32(SB)/4, $0x3f7fffff
+DATA columnP5<>+36(SB)/4, $0x3f7fffff
+DATA columnP5<>+40(SB)/4, $0x3f7fffff
+DATA columnP5<>+44(SB)/4, $0x3f7fffff
+DATA columnP5<>+48(SB)/4, $0x3f7fffff
+DATA columnP5<>+52(SB)/4, $0x3f7fffff
+DATA columnP5<>+56(SB)/4, $0x3f7fffff
+DATA columnP5<>+60(SB)/4, $0x3f7fffff
+GLOBL columnP5<>(SB), RODATA|NOPTR, $64
+
+// func scaleColumnsAVX512(x uintptr, by uintptr, rows uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·scaleColumnsAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ by+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+column:
+	VMOVUPS (CX), Z0; MOVQ AX, SI; MOVQ DX, DI
+
+rows:
+	CMPQ DI, $0x00000004; JB rowsEnd; VMULPS (SI), Z0, Z1; VMOVUPS Z1, (SI); VMULPS 128(SI), Z0, Z1; VMOVUPS Z1, 128(SI); VMULPS 256(SI), Z0, Z1; VMOVUPS Z1, 256(SI); VMULPS 384(SI), Z0, Z1; VMOVUPS Z1, 384(SI); ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP rows
+
+rowsEnd:
+rows1:
+	CMPQ DI, $0x00000001; JB rowsEnd1; VMULPS (SI), Z0, Z1; VMOVUPS Z1, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP rows1
+
+rowsEnd1:
+	ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, BX; JNE column; VZEROUPPER; RET
+
+// func divideColumnsAVX512(x uintptr, by uintptr, rows uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·divideColumnsAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ by+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+column:
+	VMOVUPS (CX), Z0; VBROADCASTSS smallestNormal<>+0(SB), Z1; VMAXPS Z0, Z1, Z0; VBROADCASTSS one<>+0(SB), Z1; VDIVPS Z0, Z1, Z0; MOVQ AX, SI; MOVQ DX, DI
+
+rows:
+	CMPQ DI, $0x00000004; JB rowsEnd; VMULPS (SI), Z0, Z1; VMOVUPS Z1, (SI); VMULPS 128(SI), Z0, Z1; VMOVUPS Z1, 128(SI); VMULPS 256(SI), Z0, Z1; VMOVUPS Z1, 256(SI); VMULPS 384(SI), Z0, Z1; VMOVUPS Z1, 384(SI); ADDQ $0x00000200, SI; SUBQ $0x00000004, DI; JMP rows
+
+rowsEnd:
+rows1:
+	CMPQ DI, $0x00000001; JB rowsEnd1; VMULPS (SI), Z0, Z1; VMOVUPS Z1, (SI); ADDQ $0x00000080, SI; SUBQ $0x00000001, DI; JMP rows1
+
+rowsEnd1:
+	ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, BX; JNE column; VZEROUPPER; RET
+
+// func hideColumnsAVX512(x uintptr, words uintptr, bits uintptr, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·hideColumnsAVX512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         words+8(FP), CX
+	MOVQ         bits+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	VBROADCASTSS minusInfinity<>+0(SB), Z1; VPXORD Z0, Z0, Z0
+
+row:
+	VBROADCASTSS (CX), Z2; VMOVUPS (AX), Z4; VMOVDQU32 (DX), Z3; VPANDD Z2, Z3, Z3; VPCMPEQD Z0, Z3, K1; VMOVUPS Z1, K1, Z4; VMOVUPS Z4, (AX); VMOVUPS 64(AX), Z4; VMOVDQU32 64(DX), Z3; VPANDD Z2, Z3, Z3; VPCMPEQD Z0, Z3, K1; VMOVUPS Z1, K1, Z4; VMOVUPS Z4, 64(AX); ADDQ $0x00000080, AX; ADDQ $0x00000004, CX; DECQ BX; JNE row; VZEROUPPER; RET
 
 // func softmaxLinesAVX512(dst uintptr, x uintptr, mask uintptr, line uintptr, rows uintptr, n uintptr, rest uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F

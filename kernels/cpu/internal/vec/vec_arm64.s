@@ -25087,6 +25087,605 @@ clearEnd1:
 	BNE part
 	RET
 
+// softmaxColumnsNEON is softmaxColumnsAVX2 with two registers for one.
+TEXT ·softmaxColumnsNEON(SB), NOSPLIT, $0-40
+	MOVD x+0(FP), R0
+	MOVD state+8(FP), R1
+	MOVD rows+24(FP), R2
+	MOVD n+32(FP), R3
+	MOVD scale+16(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+column:
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD R0, R4
+	MOVD R2, R5
+largest:
+	CMP $4, R5
+	BLO largestEnd
+	FLDPQ 0(R4), (F10, F11)
+	WORD $0x6ea2e55f // fcmgt v31.4S, v10.4S, v2.4S
+	WORD $0x6e621d5f // bsl v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e57f // fcmgt v31.4S, v11.4S, v3.4S
+	WORD $0x6e631d7f // bsl v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FLDPQ 128(R4), (F10, F11)
+	WORD $0x6ea4e55f // fcmgt v31.4S, v10.4S, v4.4S
+	WORD $0x6e641d5f // bsl v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e57f // fcmgt v31.4S, v11.4S, v5.4S
+	WORD $0x6e651d7f // bsl v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 256(R4), (F10, F11)
+	WORD $0x6ea6e55f // fcmgt v31.4S, v10.4S, v6.4S
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e57f // fcmgt v31.4S, v11.4S, v7.4S
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	FLDPQ 384(R4), (F10, F11)
+	WORD $0x6ea8e55f // fcmgt v31.4S, v10.4S, v8.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	ADD $512, R4
+	SUBS $4, R5
+	B largest
+largestEnd:
+largest1:
+	CMP $1, R5
+	BLO largestEnd1
+	FLDPQ 0(R4), (F10, F11)
+	WORD $0x6ea2e55f // fcmgt v31.4S, v10.4S, v2.4S
+	WORD $0x6e621d5f // bsl v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e57f // fcmgt v31.4S, v11.4S, v3.4S
+	WORD $0x6e631d7f // bsl v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD $128, R4
+	SUBS $1, R5
+	B largest1
+largestEnd1:
+	WORD $0x6ea6e45f // fcmgt v31.4S, v2.4S, v6.4S
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea7e47f // fcmgt v31.4S, v3.4S, v7.4S
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FLDPQ 128(R1), (F4, F5)
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 128(R1)
+	WORD $0x4ea2d484 // fsub v4.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a5 // fsub v5.4S, v5.4S, v3.4S
+	MOVD $columnLow<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
+	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
+	WORD $0x4e21d8c8 // scvtf v8.4S, v6.4S
+	WORD $0x4e21d8e9 // scvtf v9.4S, v7.4S
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $columnQ1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnQ2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnQ3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnQ4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnQ5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb484c6 // add v6.4S, v6.4S, v20.4S
+	WORD $0x4eb484e7 // add v7.4S, v7.4S, v20.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	FSTPQ (F8, F9), 256(R1)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	FLDPQ 0(R1), (F20, F21)
+	WORD $0x6e34dd04 // fmul v4.4S, v8.4S, v20.4S
+	WORD $0x6e35dd25 // fmul v5.4S, v9.4S, v21.4S
+	MOVD R0, R4
+	MOVD R2, R5
+power:
+	CMP $2, R5
+	BLO powerEnd
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	FLDPQ 128(R4), (F10, F11)
+	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
+	WORD $0x4e2acc1f // fmla v31.4S, v0.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
+	WORD $0x4e2bcc3f // fmla v31.4S, v1.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $columnLow<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6ea8e59f // fcmgt v31.4S, v12.4S, v8.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e5bf // fcmgt v31.4S, v13.4S, v9.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eaae59f // fcmgt v31.4S, v12.4S, v10.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eabe5bf // fcmgt v31.4S, v13.4S, v11.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
+	WORD $0x4e21a92d // fcvtns v13.4S, v9.4S
+	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
+	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
+	WORD $0x4e21d990 // scvtf v16.4S, v12.4S
+	WORD $0x4e21d9b1 // scvtf v17.4S, v13.4S
+	WORD $0x4e21d9d2 // scvtf v18.4S, v14.4S
+	WORD $0x4e21d9f3 // scvtf v19.4S, v15.4S
+	WORD $0x4eb0d508 // fsub v8.4S, v8.4S, v16.4S
+	WORD $0x4eb1d529 // fsub v9.4S, v9.4S, v17.4S
+	WORD $0x4eb2d54a // fsub v10.4S, v10.4S, v18.4S
+	WORD $0x4eb3d56b // fsub v11.4S, v11.4S, v19.4S
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	MOVD $columnQ1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnQ1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $columnQ2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnQ2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $columnQ3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnQ3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $columnQ4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnQ4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $columnQ5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnQ5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4858c // add v12.4S, v12.4S, v20.4S
+	WORD $0x4eb485ad // add v13.4S, v13.4S, v20.4S
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
+	WORD $0x6e2cde10 // fmul v16.4S, v16.4S, v12.4S
+	WORD $0x6e2dde31 // fmul v17.4S, v17.4S, v13.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb485ce // add v14.4S, v14.4S, v20.4S
+	WORD $0x4eb485ef // add v15.4S, v15.4S, v20.4S
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
+	WORD $0x6e2ede52 // fmul v18.4S, v18.4S, v14.4S
+	WORD $0x6e2fde73 // fmul v19.4S, v19.4S, v15.4S
+	WORD $0x4e30d484 // fadd v4.4S, v4.4S, v16.4S
+	WORD $0x4e31d4a5 // fadd v5.4S, v5.4S, v17.4S
+	FSTPQ (F16, F17), 0(R4)
+	WORD $0x4e32d4c6 // fadd v6.4S, v6.4S, v18.4S
+	WORD $0x4e33d4e7 // fadd v7.4S, v7.4S, v19.4S
+	FSTPQ (F18, F19), 128(R4)
+	ADD $256, R4
+	SUBS $2, R5
+	B power
+powerEnd:
+power1:
+	CMP $1, R5
+	BLO powerEnd1
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnLow<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ea8e55f // fcmgt v31.4S, v10.4S, v8.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e21a90a // fcvtns v10.4S, v8.4S
+	WORD $0x4e21a92b // fcvtns v11.4S, v9.4S
+	WORD $0x4e21d94c // scvtf v12.4S, v10.4S
+	WORD $0x4e21d96d // scvtf v13.4S, v11.4S
+	WORD $0x4eacd508 // fsub v8.4S, v8.4S, v12.4S
+	WORD $0x4eadd529 // fsub v9.4S, v9.4S, v13.4S
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $columnQ1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $columnQ2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $columnQ3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $columnQ4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $columnQ5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4854a // add v10.4S, v10.4S, v20.4S
+	WORD $0x4eb4856b // add v11.4S, v11.4S, v20.4S
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a5 // fadd v5.4S, v5.4S, v13.4S
+	FSTPQ (F12, F13), 0(R4)
+	ADD $128, R4
+	SUBS $1, R5
+	B power1
+powerEnd1:
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R3
+	BNE column
+	RET
+
+// scaleColumnsNEON is scaleColumnsAVX2 with two registers for one.
+TEXT ·scaleColumnsNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD by+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD n+24(FP), R3
+column:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD R0, R4
+	MOVD R2, R5
+rows:
+	CMP $4, R5
+	BLO rowsEnd
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 0(R4)
+	FLDPQ 128(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 128(R4)
+	FLDPQ 256(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 256(R4)
+	FLDPQ 384(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 384(R4)
+	ADD $512, R4
+	SUBS $4, R5
+	B rows
+rowsEnd:
+rows1:
+	CMP $1, R5
+	BLO rowsEnd1
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 0(R4)
+	ADD $128, R4
+	SUBS $1, R5
+	B rows1
+rowsEnd1:
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R3
+	BNE column
+	RET
+
+// divideColumnsNEON is divideColumnsAVX2 with two registers for one.
+TEXT ·divideColumnsNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD by+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD n+24(FP), R3
+column:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20fc40 // fdiv v0.4S, v2.4S, v0.4S
+	WORD $0x6e21fc61 // fdiv v1.4S, v3.4S, v1.4S
+	MOVD R0, R4
+	MOVD R2, R5
+rows:
+	CMP $4, R5
+	BLO rowsEnd
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 0(R4)
+	FLDPQ 128(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 128(R4)
+	FLDPQ 256(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 256(R4)
+	FLDPQ 384(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 384(R4)
+	ADD $512, R4
+	SUBS $4, R5
+	B rows
+rowsEnd:
+rows1:
+	CMP $1, R5
+	BLO rowsEnd1
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x6e24dc02 // fmul v2.4S, v0.4S, v4.4S
+	WORD $0x6e25dc23 // fmul v3.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 0(R4)
+	ADD $128, R4
+	SUBS $1, R5
+	B rows1
+rowsEnd1:
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R3
+	BNE column
+	RET
+
+// hideColumnsNEON is hideColumnsAVX2 with two registers for one.
+TEXT ·hideColumnsNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD words+8(FP), R1
+	MOVD bits+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	ADD $0, R1, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	FLDPQ 0(R0), (F6, F7)
+	FLDPQ 0(R2), (F8, F9)
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	WORD $0x6ea28d08 // cmeq v8.4S, v8.4S, v2.4S
+	WORD $0x6ea38d29 // cmeq v9.4S, v9.4S, v3.4S
+	VBIT V8.B16, V0.B16, V6.B16
+	VBIT V9.B16, V1.B16, V7.B16
+	FSTPQ (F6, F7), 0(R0)
+	FLDPQ 32(R0), (F6, F7)
+	FLDPQ 32(R2), (F8, F9)
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	WORD $0x6ea28d08 // cmeq v8.4S, v8.4S, v2.4S
+	WORD $0x6ea38d29 // cmeq v9.4S, v9.4S, v3.4S
+	VBIT V8.B16, V0.B16, V6.B16
+	VBIT V9.B16, V1.B16, V7.B16
+	FSTPQ (F6, F7), 32(R0)
+	FLDPQ 64(R0), (F6, F7)
+	FLDPQ 64(R2), (F8, F9)
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	WORD $0x6ea28d08 // cmeq v8.4S, v8.4S, v2.4S
+	WORD $0x6ea38d29 // cmeq v9.4S, v9.4S, v3.4S
+	VBIT V8.B16, V0.B16, V6.B16
+	VBIT V9.B16, V1.B16, V7.B16
+	FSTPQ (F6, F7), 64(R0)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 96(R2), (F8, F9)
+	WORD $0x4e241d08 // and v8.4S, v8.4S, v4.4S
+	WORD $0x4e251d29 // and v9.4S, v9.4S, v5.4S
+	WORD $0x6ea28d04 // cmeq v4.4S, v8.4S, v2.4S
+	WORD $0x6ea38d25 // cmeq v5.4S, v9.4S, v3.4S
+	VBIT V4.B16, V0.B16, V6.B16
+	VBIT V5.B16, V1.B16, V7.B16
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $4, R1
+	SUBS $1, R3
+	BNE row
+	RET
+
 // softmaxLinesNEON is softmaxLinesAVX2 with two registers for one.
 TEXT ·softmaxLinesNEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
@@ -39237,6 +39836,34 @@ GLOBL winogradFarCube<>(SB), RODATA|NOPTR, $16
 DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
 DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff
 GLOBL lowest<>(SB), RODATA|NOPTR, $16
+
+DATA columnLow<>+0(SB)/8, $0xc2fe0000c2fe0000
+DATA columnLow<>+8(SB)/8, $0xc2fe0000c2fe0000
+GLOBL columnLow<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ0<>+0(SB)/8, $0x3aaf84483aaf8448
+DATA columnQ0<>+8(SB)/8, $0x3aaf84483aaf8448
+GLOBL columnQ0<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ1<>+0(SB)/8, $0x3c1e88383c1e8838
+DATA columnQ1<>+8(SB)/8, $0x3c1e88383c1e8838
+GLOBL columnQ1<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ2<>+0(SB)/8, $0x3d6357b63d6357b6
+DATA columnQ2<>+8(SB)/8, $0x3d6357b63d6357b6
+GLOBL columnQ2<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ3<>+0(SB)/8, $0x3e75fc833e75fc83
+DATA columnQ3<>+8(SB)/8, $0x3e75fc833e75fc83
+GLOBL columnQ3<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ4<>+0(SB)/8, $0x3f3172183f317218
+DATA columnQ4<>+8(SB)/8, $0x3f3172183f317218
+GLOBL columnQ4<>(SB), RODATA|NOPTR, $16
+
+DATA columnQ5<>+0(SB)/8, $0x3f8000013f800001
+DATA columnQ5<>+8(SB)/8, $0x3f8000013f800001
+GLOBL columnQ5<>(SB), RODATA|NOPTR, $16
 
 DATA gateMin<>+0(SB)/8, $0xc2ae0000c2ae0000
 DATA gateMin<>+8(SB)/8, $0xc2ae0000c2ae0000

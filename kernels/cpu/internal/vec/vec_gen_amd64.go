@@ -1306,6 +1306,42 @@ func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride
 }
 
 //go:noinline
+func callSoftmaxColumns(wide bool, x, state, scale *float32, rows, n uintptr) {
+	if wide {
+		softmaxColumnsAVX512(x, state, scale, rows, n)
+	} else {
+		softmaxColumnsAVX2(x, state, scale, rows, n)
+	}
+}
+
+//go:noinline
+func callScaleColumns(wide bool, x, by *float32, rows, n uintptr) {
+	if wide {
+		scaleColumnsAVX512(x, by, rows, n)
+	} else {
+		scaleColumnsAVX2(x, by, rows, n)
+	}
+}
+
+//go:noinline
+func callDivideColumns(wide bool, x, by *float32, rows, n uintptr) {
+	if wide {
+		divideColumnsAVX512(x, by, rows, n)
+	} else {
+		divideColumnsAVX2(x, by, rows, n)
+	}
+}
+
+//go:noinline
+func callHideColumns(wide bool, x *float32, words, bits *uint32, rows uintptr) {
+	if wide {
+		hideColumnsAVX512(x, words, bits, rows)
+	} else {
+		hideColumnsAVX2(x, words, bits, rows)
+	}
+}
+
+//go:noinline
 func callSoftmaxLines(wide bool, dst, x, mask, line *float32, rows, n, rest, stride uintptr) {
 	if wide {
 		softmaxLinesAVX512(dst, x, mask, line, rows, n, rest, stride)
@@ -3198,6 +3234,30 @@ func softmaxRowsGradAVX2(p, d, shifts, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradAVX512(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxColumnsAVX2(x, state, scale *float32, rows, n uintptr)
+
+//go:noescape
+func softmaxColumnsAVX512(x, state, scale *float32, rows, n uintptr)
+
+//go:noescape
+func scaleColumnsAVX2(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func scaleColumnsAVX512(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func divideColumnsAVX2(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func divideColumnsAVX512(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func hideColumnsAVX2(x *float32, words, bits *uint32, rows uintptr)
+
+//go:noescape
+func hideColumnsAVX512(x *float32, words, bits *uint32, rows uintptr)
 
 //go:noescape
 func softmaxLinesAVX2(dst, x, mask, line *float32, rows, n, rest, stride uintptr)

@@ -632,6 +632,26 @@ func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride
 }
 
 //go:noinline
+func callSoftmaxColumns(wide bool, x, state, scale *float32, rows, n uintptr) {
+	softmaxColumnsNEON(x, state, scale, rows, n)
+}
+
+//go:noinline
+func callScaleColumns(wide bool, x, by *float32, rows, n uintptr) {
+	scaleColumnsNEON(x, by, rows, n)
+}
+
+//go:noinline
+func callDivideColumns(wide bool, x, by *float32, rows, n uintptr) {
+	divideColumnsNEON(x, by, rows, n)
+}
+
+//go:noinline
+func callHideColumns(wide bool, x *float32, words, bits *uint32, rows uintptr) {
+	hideColumnsNEON(x, words, bits, rows)
+}
+
+//go:noinline
 func callSoftmaxLines(wide bool, dst, x, mask, line *float32, rows, n, rest, stride uintptr) {
 	softmaxLinesNEON(dst, x, mask, line, rows, n, rest, stride)
 }
@@ -1452,6 +1472,18 @@ func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradNEON(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxColumnsNEON(x, state, scale *float32, rows, n uintptr)
+
+//go:noescape
+func scaleColumnsNEON(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func divideColumnsNEON(x, by *float32, rows, n uintptr)
+
+//go:noescape
+func hideColumnsNEON(x *float32, words, bits *uint32, rows uintptr)
 
 //go:noescape
 func softmaxLinesNEON(dst, x, mask, line *float32, rows, n, rest, stride uintptr)
