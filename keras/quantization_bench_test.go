@@ -11,7 +11,7 @@ func BenchmarkQuantized(b *testing.B) {
 	for _, batch := range []int{1, 64} {
 		for _, mode := range []string{"float32", "mixed_bfloat16", "int8", "int4"} {
 			b.Run(fmt.Sprintf("%s/%d", mode, batch), func(b *testing.B) {
-				predict := quantizedDense(b, mode, batch, n, n)
+				predict := quantizedDense(b, mode, 128, batch, n, n)
 				for range 3 {
 					predict()
 				}

@@ -3,8 +3,9 @@
     python internal/randomnets/quantized.py --count 100 --seed 0 --out folder
     python internal/randomnets/quantized.py --check folder
 
-Layers are Dense, EinsumDense and Embedding, the modes int8 (with and without quantized activations), int4 with blocks of all sizes and float8; some layers
-have LoRA, enabled before the quantization or after it. For each network there are N.keras and an entry of quantized.json. --check opens N.ours.keras, which
+Layers are Dense, EinsumDense, Embedding and ReversibleEmbedding, some of them in models inside of models, used twice, or of mixed precision; the modes int8
+(with and without quantized activations), int4 with blocks of all sizes and float8, of all layers or of those that a filter leaves; some layers have LoRA,
+enabled before the quantization or after it. For each network there are N.keras and an entry of quantized.json. --check opens N.ours.keras, which
 another program has written, and compares what it predicts.
 """
 import argparse
@@ -34,20 +35,45 @@ def draw(r):
         shape = (width,) if kind == 'vectors' else (steps, width)
         x = np.random.default_rng(r.randrange(1 << 30)).standard_normal((batch,) + shape).astype('float32')
         y = start = keras.Input(shape)
+    comes_back = kind == 'tokens' and r.random() < 0.4
+    if comes_back:
+        reversible = layers.ReversibleEmbedding(30, width, tie_weights=r.random() < 0.5, logit_soft_cap=r.choice([None, 5.0]))
+        y = reversible(start)
     for _ in range(r.randint(1, 3)):
-        units, activation = r.randint(1, 70), r.choice([None, 'relu', 'tanh'])
-        if r.random() < 0.5 or len(y.shape) not in EQUATIONS:
-            y = layers.Dense(units, activation=activation, use_bias=r.random() < 0.7)(y)
-            continue
-        equation = r.choice(EQUATIONS[len(y.shape)])
-        result, known = equation.split('->')[1], dict(zip(equation.split(',')[0], y.shape))
-        shape = [known.get(letter) or (units if i == len(result) - 1 else r.randint(1, 4)) for i, letter in enumerate(result)][1:]
-        y = layers.EinsumDense(equation, tuple(shape), activation=activation, bias_axes=r.choice([None, result[-1]]))(y)
+        y = inner(r, y) if r.random() < 0.25 else projection(r, y)
+    if r.random() < 0.2:  # one layer twice
+        twice = layers.Dense(y.shape[-1], use_bias=r.random() < 0.7)
+        y = twice(twice(y))
+    if comes_back and len(y.shape) == 3:
+        y = reversible(layers.Dense(width)(y), reverse=True)
     return keras.Model(start, y), x
 
 
+def projection(r, y):
+    units, activation = r.randint(1, 70), r.choice([None, 'relu', 'tanh'])
+    if r.random() < 0.5 or len(y.shape) not in EQUATIONS:
+        return layers.Dense(units, activation=activation, use_bias=r.random() < 0.7)(y)
+    equation = r.choice(EQUATIONS[len(y.shape)])
+    result, known = equation.split('->')[1], dict(zip(equation.split(',')[0], y.shape))
+    shape = [known.get(letter) or (units if i == len(result) - 1 else r.randint(1, 4)) for i, letter in enumerate(result)][1:]
+    return layers.EinsumDense(equation, tuple(shape), activation=activation, bias_axes=r.choice([None, result[-1]]))(y)
+
+
+def inner(r, y):
+    """A model inside of the model: functional or sequential, once or twice deep."""
+    if r.random() < 0.4:
+        return keras.Sequential([layers.Dense(r.randint(1, 40), activation='relu') for _ in range(r.randint(1, 2))])(y)
+    start = keras.Input(y.shape[1:])
+    z = projection(r, start)
+    if r.random() < 0.3:
+        z = inner(r, z)
+    if r.random() < 0.4:
+        z = layers.Concatenate()([z, layers.Dense(r.randint(1, 9))(z)])
+    return keras.Model(start, z)(y)
+
+
 def enable_lora(r, model):
-    for layer in model.layers:
+    for layer in model._flatten_layers(include_self=False):
         if hasattr(layer, 'enable_lora') and r.random() < 0.5 and not getattr(layer, 'lora_enabled', False):
             layer.enable_lora(r.randint(1, 3), lora_alpha=r.choice([None, 2]))
             for w in (layer.lora_kernel_a, layer.lora_kernel_b) if hasattr(layer, 'lora_kernel_a') else (layer.lora_embeddings_a, layer.lora_embeddings_b):
@@ -57,20 +83,27 @@ def enable_lora(r, model):
 def network(seed):
     r = random.Random(seed)
     keras.utils.set_random_seed(seed)
+    keras.config.set_dtype_policy('float32')
+    if r.random() < 0.1:
+        keras.config.set_dtype_policy('mixed_bfloat16')
     model, x = draw(r)
+    keras.config.set_dtype_policy('float32')
     mode = r.choice(['int8', 'int8 weights', 'int4', 'int4', 'int4', 'float8'])
     if r.random() < 0.3 and mode != 'float8':
         enable_lora(r, model)
+    filters = '[02468]$' if r.random() < 0.15 else None
     if mode == 'int4':
         block = r.choice([-1, 1, 2, 3, 8, 16, 128])
         mode = f'int4 in blocks of {block}'
-        model.quantize(config=Int4QuantizationConfig(block_size=block))
+        model.quantize(config=Int4QuantizationConfig(block_size=block), filters=filters)
     elif mode == 'int8 weights':
-        model.quantize(config=Int8QuantizationConfig(activation_quantizer=None))
+        model.quantize(config=Int8QuantizationConfig(activation_quantizer=None), filters=filters)
     else:
-        model.quantize(mode)
+        model.quantize(mode, filters=filters)
     if r.random() < 0.3 and mode != 'float8':
         enable_lora(r, model)
+    if model.compute_dtype != 'float32' or any(layer.compute_dtype != 'float32' for layer in model._flatten_layers()):
+        mode += ', of 16 bits'
     return mode, model, x
 
 

@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -28,21 +29,46 @@ func buildPackedDot(b *build) (func(), error) {
 	}
 	m := out.N / a.Columns
 	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
-	rt, args := b.rt(), &quant.NibbleArgs{}
-	scratch, packed := b.scratch(ir.Uint8, quant.NibbleScratch(m, k, a.Block)), b.scratch(ir.Uint8, quant.NibbleSize(k, a.Columns, a.Block))
-	scales := b.packedScales(a)
+	rt, packed := b.rt(), b.scratch(ir.Uint8, quant.NibbleSize(k, a.Columns, a.Block))
+	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block}, b.packedScales(a), (func())(nil)
+	if k > 0 && quant.AsFloats(m, a.Columns, a.Block) {
+		run = b.packedAsFloats(m, matrix)
+	} else {
+		run = b.packedInDigits(m, matrix)
+	}
 	return func() {
-		panels := inNibblePanels(ownBuffer(w), kept, rt.pool)
-		if panels == nil {
-			panels = plan.Data[byte](packed)
-			packNibbles(rt.pool, panels, plan.Raw(w), &form{k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
+		if matrix.B = inNibblePanels(ownBuffer(w), kept, rt.pool); matrix.B == nil {
+			matrix.B = plan.Data[byte](packed)
+			packNibbles(rt.pool, matrix.B, plan.Raw(w), &form{k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 		}
-		*args = quant.NibbleArgs{M: m, N: a.Columns, K: k, Block: a.Block, A: plan.Data[float32](x), B: panels, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
 		if a.Block > 0 {
-			args.Scale, args.Zero = scales()
+			matrix.Scale, matrix.Zero = scales()
 		}
-		quant.RunNibbles(rt.pool, args)
+		run()
+		matrix.B, matrix.Scale, matrix.Zero = nil, nil, nil
 	}, nil
+}
+
+// packedInDigits returns the function that multiplies m rows, in digits.
+func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
+	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
+	scratch := b.scratch(ir.Uint8, quant.NibbleScratch(m, p.K, p.Block, pool.Size()))
+	return func() {
+		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
+		quant.RunNibbles(pool, args)
+	}
+}
+
+// packedAsFloats returns the function that multiplies m rows by panels of floats, which are unpacked on the way.
+func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
+	x, out, pool := b.in(0), b.out(0), b.rt().pool
+	args := &gemm.Args[float32]{M: m, N: p.N, K: p.K, Panels: p}
+	scratch := b.scratch(ir.Float32, gemm.ScratchSize(args, pool.Size()))
+	return func() {
+		args.A, args.C = plan.Data[float32](x), plan.Data[float32](out)
+		gemm.Run(pool, args, plan.Data[float32](scratch))
+		args.A, args.C = nil, nil
+	}
 }
 
 // inNibblePanels is inPanels for numbers of four bits.

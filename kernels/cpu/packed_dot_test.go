@@ -30,7 +30,7 @@ func TestPackedColumns(t *testing.T) {
 		return v
 	}
 	for try := range 24 {
-		rows, k, columns := 1+r.IntN(5), 1+r.IntN(300), 1+r.IntN(200)
+		rows, k, columns := 1+r.IntN(5)*r.IntN(20), 1+r.IntN(300), 1+r.IntN(200) // by digits, unpacked to bytes and to floats
 		a := ir.PackedDotAttrs{Columns: columns, Block: 1 + r.IntN(k+9), ByColumns: true}
 		scales := ir.Shape{columns, (k + a.Block - 1) / a.Block}
 		types := []ir.Type{{DType: ir.Float32, Shape: ir.Shape{rows, k}}, {DType: ir.Uint8, Shape: ir.Shape{(columns + 1) / 2, k}}, {DType: ir.Float32, Shape: scales}, {DType: ir.Uint8, Shape: scales}}

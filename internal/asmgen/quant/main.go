@@ -11,6 +11,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
+const generator = "internal/asmgen/quant"
+
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: quant DIRECTORY")
@@ -28,7 +30,24 @@ func main() {
 	nibblesAVX2()
 	combine(Machine{Name: "AVX512", Bytes: 64})
 	combine(AVX2)
-	err := errors.Join(p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), "internal/asmgen/quant", "quant"), writeNEON(filepath.Join(os.Args[1], "quant_arm64.s")))
+	unpack(AVX2)
+	unpackNibbles()
+	bytesOfNibbles()
+	for _, rows := range []int{1, 2} {
+		for _, vectors := range []int{2, 4} {
+			digitsVNNI(rows, vectors)
+		}
+	}
+	for _, m := range []Machine{{Name: "AVX512", Bytes: 64}, AVX2} {
+		split(m)
+		largest(m)
+	}
+	err := errors.Join(p.AMD64(filepath.Join(os.Args[1], "quant_amd64.s"), generator, "quant"), writeNEON(filepath.Join(os.Args[1], "quant_arm64.s")))
+	p = NewProgram()
+	unpack(AVX2)
+	split(AVX2)
+	largest(AVX2)
+	err = errors.Join(err, p.NEON(filepath.Join(os.Args[1], "vectors_arm64.s"), generator))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

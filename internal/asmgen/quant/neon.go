@@ -14,7 +14,7 @@ const (
 // writeNEON writes products of one to three rows with half a panel, by instructions that add four products of bytes
 // with signs at once (FEAT_DotProd), and those with numbers of four bits.
 func writeNEON(name string) error {
-	t := arm64.NewText("internal/asmgen/quant")
+	t := arm64.NewText(generator)
 	for rows := 1; rows <= 3; rows++ {
 		dots(t, rows)
 	}

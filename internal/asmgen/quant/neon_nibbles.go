@@ -20,17 +20,17 @@ func nibbleSum(row, digit, vector int) arm64.V {
 // nibblesDots sets the sums of one or two rows of digits times a panel (FEAT_DotProd).
 func nibblesDots(t *arm64.Text, rows int) {
 	t.Raw("\n// nibbles%[1]dDots sets sums to %[1]d rows of digits times a panel of four bits.\n"+
-		"// func nibbles%[1]dDots(sums, x, w unsafe.Pointer, groups, ldx uintptr)\nTEXT ·nibbles%[1]dDots(SB), NOSPLIT, $0-40\n", rows)
-	for i, name := range []string{"sums", "x", "w", "groups", "ldx"} {
+		"// func nibbles%[1]dDots(sums, x, w unsafe.Pointer, groups, plane uintptr)\nTEXT ·nibbles%[1]dDots(SB), NOSPLIT, $0-40\n", rows)
+	for i, name := range []string{"sums", "x", "w", "groups", "plane"} {
 		t.Asm("MOVD %s+%d(FP), R%d", name, 8*i, i)
 	}
 	t.Asm("MOVD $15, R9")
 	t.Asm("VDUP R9, %v.B16", lowMask)
 	t.Asm("MOVD $4, R12") // quarters
 	t.Label("quarter")
-	t.Asm("MOVD R1, R5") // x of each row
-	if rows == 2 {
-		t.Asm("ADD R4, R1, R6")
+	t.Asm("MOVD R1, R19") // the plane of each row and digit
+	for i := 1; i < rows*digits; i++ {
+		t.Asm("ADD R4, R%d, R%d", 18+i, 19+i)
 	}
 	t.Asm("MOVD R2, R7")
 	t.Asm("MOVD R3, R8")
@@ -45,7 +45,7 @@ func nibblesDots(t *arm64.Text, rows int) {
 	}
 	for row := range rows {
 		for d := range digits {
-			t.Asm("VLD1R.P 4(R%d), [%v.S4]", 5+row, digit)
+			t.Asm("VLD1R.P 4(R%d), [%v.S4]", 19+digits*row+d, digit)
 			for v := range 4 {
 				t.AddDots(nibbleSum(row, d, v), firstWeight+arm64.V(v), digit)
 			}

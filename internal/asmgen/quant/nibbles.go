@@ -17,9 +17,10 @@ const (
 
 // nibblesVNNI sets the sums of rows of x: for each row those of each digit, 64 columns.
 func nibblesVNNI(rows int) {
-	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("nibbles%d", rows), "sums, x, w, groups, ldx uintptr", "")
-	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits times a panel of four bits.", rows, rows))
-	sums, x, w, groups, ldx := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("ldx")
+	Begin(Machine{Name: "VNNI", Bytes: 64}, fmt.Sprintf("nibbles%d", rows), "sums, x, w, groups, plane uintptr", "")
+	Doc(fmt.Sprintf("nibbles%dVNNI sets sums to %d rows of digits, of which each digit has a plane, times a panel of four bits.", rows, rows))
+	sums, x, w, groups, plane := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("plane")
+	ofRow := rowsOfPlanes(rows, x, plane)
 	var acc [2][digits][4]Vector
 	for r := range rows {
 		for d := range digits {
@@ -40,18 +41,16 @@ func nibblesVNNI(rows int) {
 	}
 	for r := range rows {
 		for d := range digits {
-			at := Memory{Base: x, Offset: 4 * d}
-			if r == 1 {
-				at.Index, at.Scale = ldx, 1
-			}
-			BroadcastInt(one, at)
+			BroadcastInt(one, digitAt(ofRow[r], plane, d))
 			for v := range weights {
 				AddDots(acc[r][d][v], weights[v], one)
 			}
 		}
 	}
 	Increase(w, Number(128))
-	Increase(x, Number(4*digits))
+	for r := range rows {
+		Increase(ofRow[r], Number(4))
+	}
 	Countdown(groups, 1, "loop")
 	for r := range rows {
 		for d := range digits {
@@ -63,12 +62,20 @@ func nibblesVNNI(rows int) {
 	End()
 }
 
+// digitAt is where a group of a row has a digit.
+func digitAt(x, plane Scalar, digit int) Memory {
+	if digit == 0 {
+		return Memory{Base: x}
+	}
+	return Memory{Base: x, Index: plane, Scale: uint8(digit)}
+}
+
 // nibblesAVX2 does so for one row, eight columns of each half at a time. The sum of two products is at most 2·15·128,
 // so nothing saturates.
 func nibblesAVX2() {
-	Begin(AVX2, "nibbles1", "sums, x, w, groups uintptr", "")
+	Begin(AVX2, "nibbles1", "sums, x, w, groups, plane uintptr", "")
 	Doc("nibbles1AVX2 sets sums to a row of digits times a panel of four bits.")
-	sums, first, w, count := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups")
+	sums, first, w, count, plane := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("plane")
 	x, at, groups := NewScalar(), NewScalar(), NewScalar()
 	var acc [digits][2]Vector
 	for d := range acc {
@@ -94,7 +101,7 @@ func nibblesAVX2() {
 		ShiftRight(weights[1], weights[1], 4)
 		AndInt(weights[1], weights[1], low)
 		for d := range acc {
-			BroadcastInt(one, Memory{Base: x, Offset: 4 * d})
+			BroadcastInt(one, digitAt(x, plane, d))
 			for h := range acc[d] {
 				AddBytePairs(product, weights[h], one)
 				AddPairs(product, product, ones)
@@ -102,7 +109,7 @@ func nibblesAVX2() {
 			}
 		}
 		Increase(at, Number(128))
-		Increase(x, Number(4*digits))
+		Increase(x, Number(4))
 		Countdown(groups, 1, label)
 		for d := range acc {
 			for h := range acc[d] {

@@ -22,7 +22,7 @@ func (a *Args[T]) isFlat() bool {
 
 // isFlat reports whether several workers cut the product into few chunks.
 func (p *plan[T]) isFlat(a *Args[T]) bool {
-	return p.source != local && p.batch == 1 && a.isFlat() && 2*a.M*a.N*a.K >= flatMinWork*chunkFlops
+	return p.source != local && p.source != made && p.batch == 1 && a.isFlat() && 2*a.M*a.N*a.K >= flatMinWork*chunkFlops
 }
 
 // chunkFlat is [plan.chunk] for such products. Rows are cut where C is the weights, or has more of them than stay in

@@ -24,6 +24,8 @@ type Args[T Float] struct {
 	TransB bool // multiply by the transpose of the stored B; not used if Packed
 	Packed bool // B is in the layout of PackB
 
+	Panels Panels[T] // if not nil, B is what it writes; B, LDB, TransB and Packed are not used
+
 	C   []T // M x N
 	LDC int // row stride of C; 0 means N
 
@@ -40,6 +42,18 @@ type Args[T Float] struct {
 	// kernels bring that memory into the second-level cache meanwhile, as far as they get.
 	Ahead [][]T
 }
+
+// Panels is a matrix that is kept in another form, and written panel by panel while it is multiplied: once for each few
+// hundred rows of A. Several workers use it at the same time.
+type Panels[T Float] interface {
+	// Panel writes so many rows from row k on of the panel that begins at a column into memory, and returns where they
+	// begin there: rows of micro.PanelWidth numbers, what they have beyond the last column is any finite numbers. The
+	// memory has room for PanelSlack rows more.
+	Panel(memory []T, k, rows, column int) []T
+}
+
+// PanelSlack is how many rows more than asked for [Panels] may write.
+const PanelSlack = 8
 
 // ScratchSize returns the number of elements of scratch memory that Run needs on a pool of the given Size.
 func ScratchSize[T Float](a *Args[T], workers int) int {
@@ -130,6 +144,7 @@ func (a *Args[T]) checkLengths(lenA, lenB, lenC int) {
 		extent("A", lenA, a.M, a.K, a.LDA, a.StrideA)
 	}
 	switch {
+	case a.Panels != nil:
 	case a.Packed:
 		extent("packed B", lenB, 1, PackedSize[T](a.N, a.K), 0, a.StrideB)
 	case a.TransB:

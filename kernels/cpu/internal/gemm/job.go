@@ -198,6 +198,8 @@ func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 		panel := packed[(c-n)/width*width*t.K:]
 		packPanel(panel, matrix, a, k, t.K, c)
 		t.B, t.BK = panel, width
+	case p.source == made:
+		t.B, t.BK = a.Panels.Panel(packed, k, t.K, c), width
 	case a.Packed:
 		t.B, t.BK = matrix[c*a.K+k*width:], width
 		if t.Next = j.fetch(t.K * width); len(t.Next) > 0 {

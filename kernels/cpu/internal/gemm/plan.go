@@ -58,6 +58,7 @@ const (
 	inPlace source = iota // B as the caller stores it, its last incomplete panel from scratch
 	shared                // packed before the product, by all workers together
 	local                 // packed block by block by each worker
+	made                  // and written by Panels
 )
 
 // plan is how a product is cut up. It depends on the sizes, the strides and the number of workers; the result does not.
@@ -93,6 +94,8 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	width := micro.PanelWidth[T]()
 	one := p.batch == 1 || a.StrideB == [2]int{}
 	switch {
+	case a.Panels != nil:
+		p.source = made
 	case a.Packed:
 		p.source = inPlace
 	case !a.TransB && (a.M < a.packRows(workers) || a.N <= width):
@@ -170,7 +173,7 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
 	rows := maxRows
-	if a.K <= BlockK {
+	if a.K <= BlockK && p.source != made {
 		rows = shortRows
 	}
 	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)
@@ -193,7 +196,7 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 			p.rowChunks *= 2
 		case p.cols >= 4*width || p.cols > width && p.rows < 56:
 			p.cols = ceil(p.cols/width, 2) * width
-		case p.rows >= 56 && p.source != local:
+		case p.rows >= 56 && p.source != local && p.source != made:
 			p.rowChunks *= 2
 		case p.cols > width:
 			p.cols = ceil(p.cols/width, 2) * width
@@ -233,10 +236,13 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 }
 
 func (p *plan[T]) localSizeB(a *Args[T]) int {
-	if p.source != local {
-		return 0
+	switch p.source {
+	case local:
+		return p.cols * min(a.K, BlockK)
+	case made:
+		return micro.PanelWidth[T]() * (min(a.K, BlockK) + PanelSlack)
 	}
-	return p.cols * min(a.K, BlockK)
+	return 0
 }
 
 func (p *plan[T]) scratchSize(a *Args[T], workers int) int {

@@ -1,8 +1,6 @@
 package quant
 
 import (
-	"encoding/binary"
-	"math"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -13,7 +11,7 @@ import (
 //
 //	C[i, j] = Σ_k A[i, k]·(B[k, j] - zero)·scale
 //
-// where each block of neighbouring k has a scale and a zero point for every column. The numbers of A in a block are
+// where each block of neighbouring k has a scale and a zero point for every column. The numbers of a row of A are
 // made integers of 24 bits, three digits of 8 bits with signs, by a power of two that the largest of them decides: each
 // is off by 2^-23 of the largest at most, a rounding of float32. Their products with B are added up in integers,
 // exactly; B is never anything but four bits in memory. All families compute the same bits.
@@ -24,12 +22,14 @@ import (
 
 const (
 	digits     = 3
-	digitBytes = digits * group // of a group of a row
 	halfWidth  = Width / 2
 	nibbleZero = 8
 	largest    = 0x7f7f7f // of three digits
 	mostRows   = 1 << 18  // whose sums 32 bits have room for
-	headSize   = 4 * (digits + 1)
+	sumsSize   = 4 * digits
+
+	itemsOfWorker = 4 // that panels are cut into for several workers, at least
+	leastRows     = 8 // of an item then
 )
 
 // NibbleArgs describes a product. One value serves one goroutine; it may be used again.
@@ -43,16 +43,15 @@ type NibbleArgs struct {
 	C       []float32 // M rows of N
 	Scratch []byte    // NibbleScratch bytes, aligned to 4
 
-	heads  []head // for each row and block
-	x      []byte // digits
-	stride int    // bytes of a row of x
-	family family
-}
-
-// head is what a block of a row of A needs beside its digits.
-type head struct {
-	sums   digitSums
-	factor float32 // what its integers are multiplied with; NaN: a number is infinite or NaN
+	family  family
+	factors []float32   // of each row: what its integers are multiplied with; NaN: a number is infinite or NaN
+	sums    []digitSums // of each row and block; not where panels are unpacked
+	x       []byte      // digits: of each row a plane for each of them
+	plane   int         // bytes of a plane
+	parts   int         // of the rows of a panel, each of which is computed by one worker
+	unpacks bool        // each worker unpacks blocks of panels to bytes
+	bytes   []byte      // of the workers
+	room    int         // for a block
 }
 
 // blockOf returns how many rows a block has.
@@ -79,10 +78,18 @@ func NibbleSize(k, n, block int) int {
 	return (n + Width - 1) / Width * all * group * halfWidth
 }
 
-// NibbleScratch returns the size of the scratch memory that a product with m rows needs.
-func NibbleScratch(m, k, block int) int {
+// NibbleScratch returns the size of the scratch memory that a product with m rows needs on a pool of the given Size.
+func NibbleScratch(m, k, block, workers int) int {
 	_, blocks, all := nibbleShape(k, block)
-	return m * (blocks*headSize + all*digitBytes)
+	return m*(4+blocks*sumsSize+digits*planeSize(all)) + max(workers, 1)*unpackedRoom(m, k, block)
+}
+
+// planeSize is the number of bytes of a plane of so many groups.
+func planeSize(groups int) int {
+	if size := groups * group; size%1024 != 0 {
+		return size
+	}
+	return groups*group + rowGap // planes do not compete for places in the cache
 }
 
 // NibbleLayout is the layout that [PackNibbles] writes.
@@ -175,16 +182,24 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 		clear(a.C[:a.M*a.N])
 		return
 	}
-	if need := NibbleScratch(a.M, a.K, a.Block); len(a.Scratch) < need || len(a.B) < NibbleSize(a.K, a.N, a.Block) {
+	if need := NibbleScratch(a.M, a.K, a.Block, p.Size()); len(a.Scratch) < need || len(a.B) < NibbleSize(a.K, a.N, a.Block) {
 		panic("quant: scratch memory or panels are too short")
 	}
-	a.family, a.stride = active(), all*digitBytes
-	a.heads = unsafe.Slice((*head)(unsafe.Pointer(&a.Scratch[0])), a.M*blocks)
-	a.x = a.Scratch[a.M*blocks*headSize:]
-	p.Parallel(a.M, max(1, 1<<14/a.K), (*nibbleRows)(a))
+	a.family, a.plane = active(), planeSize(all)
+	a.factors = unsafe.Slice((*float32)(unsafe.Pointer(&a.Scratch[0])), a.M)
+	a.sums = unsafe.Slice((*digitSums)(unsafe.Pointer(&a.Scratch[4*a.M])), a.M*blocks)
+	a.x = a.Scratch[a.M*(4+blocks*sumsSize):]
+	a.x, a.bytes = a.x[:a.M*digits*a.plane], a.x[a.M*digits*a.plane:]
+	a.room = unpackedRoom(a.M, a.K, a.Block)
+	a.unpacks = a.room > 0 && a.family.unpacksBytes() && fitBytes(a.Zero)
+	p.Parallel(a.M, max(1, 1<<16/a.K), (*nibbleRows)(a))
 	panels := (a.N + Width - 1) / Width
-	p.Parallel(panels, max(1, 1<<18/(a.M*a.K*Width)), a)
-	a.A, a.B, a.C, a.Scale, a.Zero, a.Scratch, a.heads, a.x = nil, nil, nil, nil, nil, nil, nil, nil
+	a.parts = 1
+	if workers := p.Workers(); workers > 1 && panels < itemsOfWorker*workers {
+		a.parts = max(min(itemsOfWorker*workers/panels, a.M/leastRows), 1)
+	}
+	p.Parallel(panels*a.parts, max(1, 1<<18*a.parts/(a.M*a.K*Width)), a)
+	a.A, a.B, a.C, a.Scale, a.Zero, a.Scratch, a.factors, a.sums, a.x, a.bytes = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 }
 
 // nibbleRows makes digits of rows of A.
@@ -193,73 +208,32 @@ type nibbleRows NibbleArgs
 // Run makes those of the rows [lo, hi).
 func (a *nibbleRows) Run(_, lo, hi int) {
 	rows, blocks, _ := nibbleShape(a.K, a.Block)
+	apart := rows // numbers that are split at once: where their sums are not asked for, and blocks lie without gaps, all
+	how := &splitting{flip: 128}
+	if a.unpacks {
+		if how.flip = 0; rows%group == 0 {
+			apart = a.K
+		}
+	}
 	for i := lo; i < hi; i++ {
-		for block := range blocks {
-			first := block * rows
-			x := a.A[i*a.K+first:][:min(rows, a.K-first)]
-			to := a.x[i*a.stride+block*groups(rows)*digitBytes:][:groups(len(x))*digitBytes]
-			a.heads[i*blocks+block].split(to, x)
+		x, to := a.A[i*a.K:][:a.K], a.x[i*digits*a.plane:][:digits*a.plane]
+		if a.factors[i], how.by = a.family.factorOf(x); how.by == 0 {
+			clear(to)
+			if !a.unpacks {
+				clear(a.sums[i*blocks:][:blocks])
+			}
+			continue
+		}
+		for first := 0; first < a.K; first += apart {
+			block := first / rows
+			var sums *digitSums
+			if !a.unpacks {
+				sums = &a.sums[i*blocks+block]
+				*sums = digitSums{}
+			}
+			a.family.writeDigits(to[block*groups(rows)*group:], a.plane, x[first:min(first+apart, a.K)], how, sums)
 		}
 	}
-}
-
-// split writes the digits of x.
-func (h *head) split(to []byte, x []float32) {
-	const finite, leastExponent, room, most = 0x7f800000, 1, 22, 126
-	top := uint32(0)
-	for _, v := range x {
-		top = max(top, math.Float32bits(v)&0x7fffffff)
-	}
-	h.sums = digitSums{}
-	exponent := int(top >> 23)
-	if top >= finite || exponent < leastExponent { // infinite or NaN; or all are 0
-		clear(to)
-		if h.factor = 0; top >= finite {
-			h.factor = float32(math.NaN())
-		}
-		return
-	}
-	shift := room + 127 - exponent      // the largest becomes 2^22 to 2^23
-	if top&0x7fffff > 2*largest-1<<23 { // more than three digits hold
-		shift--
-	}
-	shift = min(shift, most)
-	h.factor = math.Float32frombits(uint32(127-shift) << 23)
-	by := math.Float64frombits(uint64(1023+shift) << 52)
-	whole := len(x) / group * group
-	for k := 0; k < whole; k += group {
-		h.sums.add(to[k/group*digitBytes:][:digitBytes], x[k], x[k+1], x[k+2], x[k+3], by)
-	}
-	if rest := x[whole:]; len(rest) > 0 {
-		var last [group]float32
-		copy(last[:], rest)
-		h.sums.add(to[whole/group*digitBytes:][:digitBytes], last[0], last[1], last[2], last[3], by)
-	}
-}
-
-// digitSums are sums of digits.
-type digitSums [digits]int32
-
-// add writes the digits of a group of numbers, which are multiplied by a power of two first, and adds them to the sums.
-func (s *digitSums) add(to []byte, x0, x1, x2, x3 float32, by float64) {
-	const (
-		nearest = 3 << 51 // a sum with it has the nearest integer in its low bits
-		bias    = 0x808080
-	)
-	// Plus 128 in each digit, whose carries and borrows are in the others then, digits are bytes without a sign.
-	u0 := uint32(math.Float64bits(float64(x0)*by+nearest)) + bias
-	u1 := uint32(math.Float64bits(float64(x1)*by+nearest)) + bias
-	u2 := uint32(math.Float64bits(float64(x2)*by+nearest)) + bias
-	u3 := uint32(math.Float64bits(float64(x3)*by+nearest)) + bias
-	const even, odd, all = 0xff00ff, 0xff, group * 128
-	outer := u0&even + u1&even + u2&even + u3&even // four sums of bytes fit in 16 bits
-	s[0] += int32(outer&0xffff) - all
-	s[1] += int32(u0>>8&odd+u1>>8&odd+u2>>8&odd+u3>>8&odd) - all
-	s[2] += int32(outer>>16) - all
-	const signs = 0x80808080
-	binary.LittleEndian.PutUint32(to, (u0&0xff|u1&0xff<<8|u2&0xff<<16|u3<<24)^signs)
-	binary.LittleEndian.PutUint32(to[group:], (u0>>8&0xff|u1&0xff00|u2&0xff00<<8|u3&0xff00<<16)^signs)
-	binary.LittleEndian.PutUint32(to[2*group:], (u0>>16&0xff|u1>>8&0xff00|u2&0xff0000|u3&0xff0000<<8)^signs)
 }
 
 var (
@@ -273,48 +247,72 @@ func init() {
 	}
 }
 
-// Run computes the panels [lo, hi).
-func (a *NibbleArgs) Run(_, lo, hi int) {
+// Run computes the items [lo, hi): parts of the rows of a panel.
+func (a *NibbleArgs) Run(worker, lo, hi int) {
+	for item := lo; item < hi; item++ {
+		panel, part := item/a.parts, item%a.parts
+		first, last := part*a.M/a.parts, (part+1)*a.M/a.parts
+		if a.unpacks {
+			a.unpackedRows(worker, panel, first, last)
+		} else {
+			a.packedRows(panel, first, last)
+		}
+	}
+}
+
+// packedRows computes rows of a panel as it is.
+func (a *NibbleArgs) packedRows(panel, first, last int) {
 	rows, blocks, all := nibbleShape(a.K, a.Block)
 	size, each := all*group*halfWidth, groups(rows)
 	var sums [2 * digits * Width]int32
 	var y [2][Width]float32
-	var scale [Width]float32
-	var zero [Width]int8
-	for panel := lo; panel < hi; panel++ {
-		b := a.B[panel*size : (panel+1)*size]
-		columns := min(Width, a.N-panel*Width)
-		for i := 0; i < a.M; {
-			n := a.family.nibbleRows(a.M - i)
-			clear(y[0][:])
-			clear(y[1][:])
-			for block := range blocks {
-				count := groups(min(rows, a.K-block*rows))
-				s, z := unscaled[:], centred[:]
-				if a.Block > 0 {
-					at := block*a.N + panel*Width
-					if s, z = a.Scale[at:][:columns], a.Zero[at:][:columns]; columns < Width {
-						copy(scale[:], s)
-						copy(zero[:], z)
-						s, z = scale[:], zero[:]
-					}
-				}
-				x := a.x[i*a.stride+block*each*digitBytes:]
-				a.family.nibbles(n, sums[:], x, a.stride, b[block*each*group*halfWidth:], count)
-				for r := range n {
-					if h := &a.heads[(i+r)*blocks+block]; h.factor == h.factor {
-						a.family.combine(y[r][:], sums[r*digits*Width:], z, s, h)
-					} else {
-						a.infinite(y[r][:columns], i+r, block, panel, z, s)
-					}
-				}
-			}
+	var own ownScales
+	b := a.B[panel*size : (panel+1)*size]
+	columns := min(Width, a.N-panel*Width)
+	for i := first; i < last; {
+		n := a.family.nibbleRows(last - i)
+		clear(y[0][:])
+		clear(y[1][:])
+		for block := range blocks {
+			count := groups(min(rows, a.K-block*rows))
+			s, z := a.scales(block, panel, &own)
+			x := a.x[i*digits*a.plane+block*each*group:]
+			a.family.nibbles(n, sums[:], x, a.plane, b[block*each*group*halfWidth:], count)
 			for r := range n {
-				copy(a.C[(i+r)*a.N+panel*Width:][:columns], y[r][:])
+				if f := a.factors[i+r]; f == f {
+					a.family.combine(y[r][:], sums[r*digits*Width:], z, s, &a.sums[(i+r)*blocks+block], f)
+				} else {
+					a.infinite(y[r][:columns], i+r, block, panel, z, s)
+				}
 			}
-			i += n
 		}
+		for r := range n {
+			copy(a.C[(i+r)*a.N+panel*Width:][:columns], y[r][:])
+		}
+		i += n
 	}
+}
+
+// ownScales are scales and zero points of a panel with fewer columns than others.
+type ownScales struct {
+	scale [Width]float32
+	zero  [Width]int8
+}
+
+// scales returns the scales and the zero points of a block of a panel.
+func (a *NibbleArgs) scales(block, panel int, own *ownScales) ([]float32, []int8) {
+	if a.Block == 0 {
+		return unscaled[:], centred[:]
+	}
+	columns := min(Width, a.N-panel*Width)
+	at := block*a.N + panel*Width
+	s, z := a.Scale[at:][:columns], a.Zero[at:][:columns]
+	if columns == Width {
+		return s, z
+	}
+	copy(own.scale[:], s)
+	copy(own.zero[:], z)
+	return own.scale[:], own.zero[:]
 }
 
 // infinite adds a block of a row of A that has no digits, because a number of it is infinite or NaN.
@@ -336,13 +334,13 @@ func nibble(w []byte, k, column int) int32 {
 }
 
 // nibblesGo sets the sums of one row.
-func nibblesGo(sums []int32, x, w []byte, groups int) {
+func nibblesGo(sums []int32, x []byte, plane int, w []byte, groups int) {
 	clear(sums[:digits*Width])
 	for g := range groups {
 		line := w[g*group*halfWidth:][:group*halfWidth]
 		for d := range digits {
 			low, high := sums[d*Width:][:halfWidth], sums[d*Width+halfWidth:][:halfWidth]
-			xs := x[g*digitBytes+d*group:][:group]
+			xs := x[d*plane+g*group:][:group]
 			x0, x1, x2, x3 := int32(int8(xs[0])), int32(int8(xs[1])), int32(int8(xs[2])), int32(int8(xs[3]))
 			for j := range low {
 				two := line[j*group:][:group]
@@ -354,13 +352,13 @@ func nibblesGo(sums []int32, x, w []byte, groups int) {
 }
 
 // combineGo adds what the sums of a block stand for to y.
-func combineGo(y []float32, sums []int32, zero []int8, scale []float32, h *head) {
+func combineGo(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
 	const base = 256
 	for j := range y[:Width] {
 		z := int32(zero[j]) + nibbleZero
-		total := float32(sums[2*Width+j] - z*h.sums[2])
-		total = float32(total*base) + float32(sums[Width+j]-z*h.sums[1])
-		total = float32(total*base) + float32(sums[j]-z*h.sums[0])
-		y[j] += float32(total * float32(h.factor*scale[j]))
+		total := float32(sums[2*Width+j] - z*x[2])
+		total = float32(total*base) + float32(sums[Width+j]-z*x[1])
+		total = float32(total*base) + float32(sums[j]-z*x[0])
+		y[j] += float32(total * float32(factor*scale[j]))
 	}
 }

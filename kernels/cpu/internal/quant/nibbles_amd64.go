@@ -15,43 +15,64 @@ func (f family) nibbleRows(n int) int {
 }
 
 // nibbles sets the sums of n rows of digits times a block of a panel.
-func (f family) nibbles(n int, sums []int32, x []byte, ldx int, w []byte, groups int) {
-	_, _, _ = sums[n*digits*Width-1], x[(n-1)*ldx+groups*digitBytes-1], w[groups*group*halfWidth-1]
+func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
+	_, _, _ = sums[n*digits*Width-1], x[(n*digits-1)*plane+groups*group-1], w[groups*group*halfWidth-1]
 	ss, xs, ws := unsafe.Pointer(&sums[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
 	switch {
 	case f == familyGo:
-		nibblesGo(sums, x, w, groups)
+		nibblesGo(sums, x, plane, w, groups)
 	case f == familyAVX2:
-		nibbles1AVX2(ss, xs, ws, uintptr(groups))
+		nibbles1AVX2(ss, xs, ws, uintptr(groups), uintptr(plane))
 	case n == 2:
-		nibbles2VNNI(ss, xs, ws, uintptr(groups), uintptr(ldx))
+		nibbles2VNNI(ss, xs, ws, uintptr(groups), uintptr(plane))
 	default:
-		nibbles1VNNI(ss, xs, ws, uintptr(groups), uintptr(ldx))
+		nibbles1VNNI(ss, xs, ws, uintptr(groups), uintptr(plane))
 	}
 }
 
 // combine adds what the sums of a block stand for to y.
-func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, h *head) {
+func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
 	_, _, _, _ = y[Width-1], sums[digits*Width-1], zero[Width-1], scale[Width-1]
 	ys, ss, zs, by := unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0])
 	switch {
 	case f == familyGo:
-		combineGo(y, sums, zero, scale, h)
+		combineGo(y, sums, zero, scale, x, factor)
 	case isa.Active().Has(isa.Vectors512):
-		combineAVX512(ys, ss, zs, by, unsafe.Pointer(&h.sums), unsafe.Pointer(&h.factor))
+		combineAVX512(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&factor))
 	default:
-		combineAVX2(ys, ss, zs, by, unsafe.Pointer(&h.sums), unsafe.Pointer(&h.factor))
+		combineAVX2(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&factor))
+	}
+}
+
+// unpack writes groups of rows of a panel of float32.
+func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, groups int) {
+	if f == familyGo {
+		unpackGo(dst, w, scale, zero, how)
+		return
+	}
+	_, _, _, _ = dst[groups*group*floatWidth-1], w[groups*group*halfWidth-1], scale[floatWidth-1], zero[floatWidth-1]
+	to, ws, by, zs := unsafe.Pointer(&dst[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&zero[0])
+	if isa.Active().Has(isa.Vectors512) {
+		unpackNibblesAVX512(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), group*halfWidth)
+	} else {
+		unpackAVX2(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), group*halfWidth)
 	}
 }
 
 //go:noescape
-func nibbles1VNNI(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+func unpackNibblesAVX512(dst, w, scale, zero, how unsafe.Pointer, groups, step uintptr)
 
 //go:noescape
-func nibbles2VNNI(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+func unpackAVX2(dst, w, scale, zero, how unsafe.Pointer, groups, step uintptr)
 
 //go:noescape
-func nibbles1AVX2(sums, x, w unsafe.Pointer, groups uintptr)
+func nibbles1VNNI(sums, x, w unsafe.Pointer, groups, plane uintptr)
+
+//go:noescape
+func nibbles2VNNI(sums, x, w unsafe.Pointer, groups, plane uintptr)
+
+//go:noescape
+func nibbles1AVX2(sums, x, w unsafe.Pointer, groups, plane uintptr)
 
 //go:noescape
 func combineAVX512(y, sums, zero, scale, digits, factor unsafe.Pointer)

@@ -204,18 +204,20 @@ group:
 	RET
 
 // nibbles1Dots sets sums to 1 rows of digits times a panel of four bits.
-// func nibbles1Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+// func nibbles1Dots(sums, x, w unsafe.Pointer, groups, plane uintptr)
 TEXT ·nibbles1Dots(SB), NOSPLIT, $0-40
 	MOVD sums+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD groups+24(FP), R3
-	MOVD ldx+32(FP), R4
+	MOVD plane+32(FP), R4
 	MOVD $15, R9
 	VDUP R9, V7.B16
 	MOVD $4, R12
 quarter:
-	MOVD R1, R5
+	MOVD R1, R19
+	ADD R4, R19, R20
+	ADD R4, R20, R21
 	MOVD R2, R7
 	MOVD R3, R8
 	VEOR V8.B16, V8.B16, V8.B16
@@ -236,17 +238,17 @@ group:
 	VAND V7.B16, V0.B16, V0.B16
 	VUSHR $4, V1.B16, V3.B16
 	VAND V7.B16, V1.B16, V1.B16
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R19), [V4.S4]
 	WORD $0x4e849408 // sdot v8.4s, v0.16b, v4.16b
 	WORD $0x4e849429 // sdot v9.4s, v1.16b, v4.16b
 	WORD $0x4e84944a // sdot v10.4s, v2.16b, v4.16b
 	WORD $0x4e84946b // sdot v11.4s, v3.16b, v4.16b
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R20), [V4.S4]
 	WORD $0x4e84940c // sdot v12.4s, v0.16b, v4.16b
 	WORD $0x4e84942d // sdot v13.4s, v1.16b, v4.16b
 	WORD $0x4e84944e // sdot v14.4s, v2.16b, v4.16b
 	WORD $0x4e84946f // sdot v15.4s, v3.16b, v4.16b
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R21), [V4.S4]
 	WORD $0x4e849410 // sdot v16.4s, v0.16b, v4.16b
 	WORD $0x4e849431 // sdot v17.4s, v1.16b, v4.16b
 	WORD $0x4e849452 // sdot v18.4s, v2.16b, v4.16b
@@ -274,19 +276,23 @@ group:
 	RET
 
 // nibbles2Dots sets sums to 2 rows of digits times a panel of four bits.
-// func nibbles2Dots(sums, x, w unsafe.Pointer, groups, ldx uintptr)
+// func nibbles2Dots(sums, x, w unsafe.Pointer, groups, plane uintptr)
 TEXT ·nibbles2Dots(SB), NOSPLIT, $0-40
 	MOVD sums+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD w+16(FP), R2
 	MOVD groups+24(FP), R3
-	MOVD ldx+32(FP), R4
+	MOVD plane+32(FP), R4
 	MOVD $15, R9
 	VDUP R9, V7.B16
 	MOVD $4, R12
 quarter:
-	MOVD R1, R5
-	ADD R4, R1, R6
+	MOVD R1, R19
+	ADD R4, R19, R20
+	ADD R4, R20, R21
+	ADD R4, R21, R22
+	ADD R4, R22, R23
+	ADD R4, R23, R24
 	MOVD R2, R7
 	MOVD R3, R8
 	VEOR V8.B16, V8.B16, V8.B16
@@ -319,32 +325,32 @@ group:
 	VAND V7.B16, V0.B16, V0.B16
 	VUSHR $4, V1.B16, V3.B16
 	VAND V7.B16, V1.B16, V1.B16
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R19), [V4.S4]
 	WORD $0x4e849408 // sdot v8.4s, v0.16b, v4.16b
 	WORD $0x4e849429 // sdot v9.4s, v1.16b, v4.16b
 	WORD $0x4e84944a // sdot v10.4s, v2.16b, v4.16b
 	WORD $0x4e84946b // sdot v11.4s, v3.16b, v4.16b
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R20), [V4.S4]
 	WORD $0x4e84940c // sdot v12.4s, v0.16b, v4.16b
 	WORD $0x4e84942d // sdot v13.4s, v1.16b, v4.16b
 	WORD $0x4e84944e // sdot v14.4s, v2.16b, v4.16b
 	WORD $0x4e84946f // sdot v15.4s, v3.16b, v4.16b
-	VLD1R.P 4(R5), [V4.S4]
+	VLD1R.P 4(R21), [V4.S4]
 	WORD $0x4e849410 // sdot v16.4s, v0.16b, v4.16b
 	WORD $0x4e849431 // sdot v17.4s, v1.16b, v4.16b
 	WORD $0x4e849452 // sdot v18.4s, v2.16b, v4.16b
 	WORD $0x4e849473 // sdot v19.4s, v3.16b, v4.16b
-	VLD1R.P 4(R6), [V4.S4]
+	VLD1R.P 4(R22), [V4.S4]
 	WORD $0x4e849414 // sdot v20.4s, v0.16b, v4.16b
 	WORD $0x4e849435 // sdot v21.4s, v1.16b, v4.16b
 	WORD $0x4e849456 // sdot v22.4s, v2.16b, v4.16b
 	WORD $0x4e849477 // sdot v23.4s, v3.16b, v4.16b
-	VLD1R.P 4(R6), [V4.S4]
+	VLD1R.P 4(R23), [V4.S4]
 	WORD $0x4e849418 // sdot v24.4s, v0.16b, v4.16b
 	WORD $0x4e849439 // sdot v25.4s, v1.16b, v4.16b
 	WORD $0x4e84945a // sdot v26.4s, v2.16b, v4.16b
 	WORD $0x4e84947b // sdot v27.4s, v3.16b, v4.16b
-	VLD1R.P 4(R6), [V4.S4]
+	VLD1R.P 4(R24), [V4.S4]
 	WORD $0x4e84941c // sdot v28.4s, v0.16b, v4.16b
 	WORD $0x4e84943d // sdot v29.4s, v1.16b, v4.16b
 	WORD $0x4e84945e // sdot v30.4s, v2.16b, v4.16b

@@ -1,0 +1,73 @@
+package quant
+
+import "unsafe"
+
+// Where many rows share a block of a panel, it is unpacked to bytes once, zero points subtracted, for one worker's
+// cache. The digits are without a sign then, 128 more, and the sums begin with what that adds to them. They are the
+// integers that the panel as it is gives, so that the results have the same bits.
+
+const (
+	unpackMinRows = 6  // that unpacking pays for
+	mostZero      = 48 // zero points whose differences with numbers of four bits are bytes that 32 bits have room for the sums of: from minus this on, and below it
+)
+
+// unpackedRoom is the number of bytes that a worker needs for a block of a panel; 0: it is not unpacked.
+func unpackedRoom(m, k, block int) int {
+	if m < unpackMinRows {
+		return 0
+	}
+	return groups(blockOf(block, k))*group*Width + line
+}
+
+// fitBytes reports whether bytes hold what the numbers are after zero points are subtracted.
+func fitBytes(zero []int8) bool {
+	for _, z := range zero {
+		if z < -mostZero || z >= mostZero {
+			return false
+		}
+	}
+	return true
+}
+
+// unpackedRows computes rows of a panel, block by block.
+func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
+	rows, blocks, all := nibbleShape(a.K, a.Block)
+	b := a.B[panel*all*group*halfWidth:][:all*group*halfWidth]
+	memory := a.bytes[worker*a.room:][:a.room]
+	memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
+	columns := min(Width, a.N-panel*Width)
+	var start [Width]int32
+	var edge [2 * Width]float32
+	var own ownScales
+	for i := first; i < last; i++ {
+		clear(a.C[i*a.N+panel*Width:][:columns])
+	}
+	for block := range blocks {
+		count := min(rows, a.K-block*rows)
+		s, z := a.scales(block, panel, &own)
+		unpackBytes(memory, b[block*groups(rows)*group*halfWidth:], z, start[:], count)
+		for i := first; i < last; {
+			n, x := min(last-i, 2), a.x[i*digits*a.plane+block*groups(rows)*group:]
+			y, ld := a.C[i*a.N+panel*Width:], a.N
+			factors := a.factors[i : i+n]
+			infinite := factors[0] != factors[0] || factors[n-1] != factors[n-1]
+			if columns < Width || infinite {
+				y, ld = edge[:], Width
+				for r := range n {
+					copy(edge[r*Width:], a.C[(i+r)*a.N+panel*Width:][:columns])
+				}
+			}
+			addDigits(n, columns, y, ld, x, a.plane, memory, start[:], s, factors, groups(count))
+			if columns < Width || infinite {
+				for r, f := range factors {
+					if y := a.C[(i+r)*a.N+panel*Width:][:columns]; f == f {
+						copy(y, edge[r*Width:])
+					} else {
+						a.infinite(y, i+r, block, panel, z, s)
+					}
+				}
+			}
+			i += n
+		}
+	}
+}

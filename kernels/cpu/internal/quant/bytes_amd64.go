@@ -1,0 +1,73 @@
+package quant
+
+import "unsafe"
+
+// unpacksBytes reports whether blocks of panels are unpacked to bytes.
+func (f family) unpacksBytes() bool { return f == familyVNNI || f == familyAMX }
+
+// timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
+func (f family) timeOfDigits() float64 {
+	switch f {
+	case familyAVX2:
+		return 2.2
+	case familyGo:
+		return 0 // and unpacking would take long
+	}
+	return 0.86
+}
+
+// unpackBytes unpacks so many rows of 64 columns, minus their zero points, and sets start to -128 times the sums of the
+// columns.
+func unpackBytes(dst, w []byte, zero []int8, start []int32, rows int) {
+	whole := rows / group
+	_, _, _, _ = dst[groups(rows)*group*Width-1], w[groups(rows)*group*halfWidth-1], zero[Width-1], start[Width-1]
+	if clear(start); whole > 0 {
+		unpackBytesVNNI(unsafe.Pointer(&dst[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&start[0]), uintptr(whole))
+	}
+	if rows%group == 0 {
+		return
+	}
+	last := dst[whole*group*Width:][:group*Width]
+	clear(last)
+	for j := range Width {
+		for k := whole * group; k < rows; k++ {
+			number := nibble(w, k, j) - nibbleZero - int32(zero[j])
+			last[j*group+k%group] = byte(number)
+			start[j] -= 128 * number
+		}
+	}
+}
+
+// addDigits adds what n rows of digits times the columns of unpacked bytes, 64 or at least as many as there are, stand
+// for to rows of y, which lie ldy numbers apart.
+func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []byte, start []int32, scale, factors []float32, groups int) {
+	_, _, _, _ = y[(n-1)*ldy+Width-1], x[(n*digits-1)*plane+groups*group-1], w[groups*group*Width-1], start[Width-1]
+	_, _ = scale[Width-1], factors[n-1]
+	ys, xs, ws, from, by, factor := unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&start[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&factors[0])
+	count, planes, ld := uintptr(groups), uintptr(plane), uintptr(4*ldy)
+	switch narrow := columns <= Width/2; {
+	case n == 2 && narrow:
+		digits2x32VNNI(ys, xs, ws, count, planes, from, by, factor, ld)
+	case n == 2:
+		digits2x64VNNI(ys, xs, ws, count, planes, from, by, factor, ld)
+	case narrow:
+		digits1x32VNNI(ys, xs, ws, count, planes, from, by, factor, ld)
+	default:
+		digits1x64VNNI(ys, xs, ws, count, planes, from, by, factor, ld)
+	}
+}
+
+//go:noescape
+func unpackBytesVNNI(dst, w, zero, sums unsafe.Pointer, groups uintptr)
+
+//go:noescape
+func digits1x32VNNI(y, x, w unsafe.Pointer, groups, plane uintptr, start, scale, factor unsafe.Pointer, ldy uintptr)
+
+//go:noescape
+func digits1x64VNNI(y, x, w unsafe.Pointer, groups, plane uintptr, start, scale, factor unsafe.Pointer, ldy uintptr)
+
+//go:noescape
+func digits2x32VNNI(y, x, w unsafe.Pointer, groups, plane uintptr, start, scale, factor unsafe.Pointer, ldy uintptr)
+
+//go:noescape
+func digits2x64VNNI(y, x, w unsafe.Pointer, groups, plane uintptr, start, scale, factor unsafe.Pointer, ldy uintptr)

@@ -1,0 +1,18 @@
+//go:build !amd64
+
+package quant
+
+// unpacksBytes reports whether blocks of panels are unpacked to bytes.
+func (f family) unpacksBytes() bool { return false }
+
+// timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
+func (f family) timeOfDigits() float64 {
+	if f == familyDots {
+		return 0.95
+	}
+	return 0 // and unpacking would take long
+}
+
+func unpackBytes([]byte, []byte, []int8, []int32, int) {}
+
+func addDigits(int, int, []float32, int, []byte, int, []byte, []int32, []float32, []float32, int) {}

@@ -1,0 +1,76 @@
+package quant
+
+// NibblePanels is a matrix of numbers of four bits for products of float32: it writes panels of what they stand for,
+// (number - zero)·scale, which are in no other place. It implements gemm.Panels.
+type NibblePanels struct {
+	N, K  int
+	Block int       // rows that share a scale; 0: there are none, and Scale and Zero are nil
+	B     []byte    // in panels, as PackNibbles writes them
+	Scale []float32 // a row of N for each block
+	Zero  []int8
+}
+
+// AsFloats reports whether a product of m rows takes less time with panels of floats, in which each number is unpacked
+// once for a few hundred rows, than with digits: those take time for each row and for each block of it. Both are
+// measured in times of the product of float32.
+func AsFloats(m, n, block int) bool {
+	unpacked, digits := 1.02+6/float64(m), active().timeOfDigits()+35/float64(n)
+	if block > 0 {
+		digits += 16 / float64(block)
+	}
+	return unpacked < digits
+}
+
+// floatWidth is the number of columns of a panel of float32: half of those of a panel of four bits.
+const floatWidth = halfWidth
+
+// unpacking says how numbers come out of the words of a column: shifted to the right and masked, minus the excess.
+type unpacking struct {
+	shifts       [group]uint32
+	mask, excess uint32
+}
+
+// ofNibbles is for the columns in the low and in the high bits.
+var ofNibbles = [2]unpacking{
+	{[group]uint32{0, 8, 16, 24}, 15, nibbleZero},
+	{[group]uint32{4, 12, 20, 28}, 15, nibbleZero},
+}
+
+// Panel writes so many rows from row k on of the panel that begins at a column.
+func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
+	share, _, all := nibbleShape(p.K, p.Block)
+	var scales [floatWidth]float32
+	var zeros [floatWidth]int8
+	b := p.B[column/Width*all*group*halfWidth:]
+	how, family, columns := &ofNibbles[column%Width/floatWidth], active(), min(floatWidth, p.N-column)
+	first := k % share % group // rows of its group before the first one
+	to := first
+	for end := k + rows; k < end; {
+		block, row := k/share, k%share
+		n := min(end-k, share-row)
+		scale, zero := unscaled[:floatWidth], centred[:floatWidth]
+		if p.Block > 0 {
+			at := block*p.N + column
+			if scale, zero = p.Scale[at:][:columns], p.Zero[at:][:columns]; columns < floatWidth {
+				copy(scales[:], scale)
+				copy(zeros[:], zero)
+				scale, zero = scales[:], zeros[:]
+			}
+		}
+		count := groups(row+n) - row/group
+		w := b[(block*groups(share)+row/group)*group*halfWidth:][:count*group*halfWidth]
+		family.unpack(memory[(to-row%group)*floatWidth:][:count*group*floatWidth], w, scale, zero, how, count)
+		to += n
+		k += n
+	}
+	return memory[first*floatWidth:]
+}
+
+// unpackGo writes groups of rows of a panel of float32.
+func unpackGo(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking) {
+	for i := range dst {
+		row, j := i/floatWidth, i%floatWidth
+		number := int32(w[row/group*group*halfWidth+j*group+row%group])>>(how.shifts[0])&int32(how.mask) - int32(how.excess)
+		dst[i] = float32(float32(number-int32(zero[j])) * scale[j])
+	}
+}
