@@ -15,6 +15,20 @@ const (
 	shortRun   = 8         // pixels of a row up to which the loop over rows is the inner one: along rows, memory is fetched ahead
 )
 
+// mostPanels is the number of panels of output channels that go through a block of the input together at most.
+const mostPanels = 4
+
+// panelsTogether returns how many of so many panels of a group go through a block of the input together, which is then
+// read once for all of them, where it is much larger than the kernel: fewer blocks of columns mean more partial
+// results.
+func (s *Shape) panelsTogether(panels int) int {
+	inGroup := s.InChannels / s.Groups
+	if volume(s.In)*inGroup*(panels-1) < 2*volume(s.Kernel)*inGroup*s.OutChannels/s.Groups {
+		return 1
+	}
+	return even(panels, mostPanels)
+}
+
 // kernelGradient is a kernel gradient while it runs.
 type kernelGradient[T Float] struct {
 	shape          Shape
@@ -91,6 +105,7 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // images give chunks enough, if there are many
 		return vectors * l, 1, ceil(s.OutChannels, vectors*l)
 	}
+	width *= s.panelsTogether(ceil(s.OutChannels/s.Groups, width))
 	perGroup = ceil(s.OutChannels/s.Groups, width)
 	return width, perGroup, perGroup * s.Groups
 }
@@ -341,6 +356,12 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 // dy and meet row rowX of x, to the row dst of the kernel.
 func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g, col, cols int) {
 	s := &c.shape
+	if width := micro.PanelWidth[T](); cols > width && !s.depthwise() {
+		for at := 0; at < cols; at += width {
+			c.accumulate(dst, rowX, rowY, rows, w, g, col+at, min(width, cols-at))
+		}
+		return
+	}
 	inGroup := s.InChannels / s.Groups
 	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, Pairs: s.Pairs}
 	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels

@@ -65,11 +65,20 @@ func (c *kernelGradient[T]) copiedBlock(scratch, dst []T, planeX, planeY, first,
 	s, g := &c.shape, &c.copies
 	panel, input := scratch[:g.panel], scratch[g.panel:g.panel+g.input]
 	width := micro.PanelWidth[T]()
-	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, K: pixels, AK: s.Strides[2] * s.InChannels, BK: width,
+	t := micro.Tile[T]{Outer: 1, CRow: s.OutChannels, Accumulate: true, K: pixels, AK: s.Strides[2] * s.InChannels, BK: width,
 		ASegment: s.Strides[1] * g.line, BSegment: pixels * width, Rows: s.Kernel[2] * s.InChannels, ARow: 1}
-	micro.PackPanel(panel, c.dy[((planeY*c.out[1]+first)*c.out[2]+at)*s.OutChannels+col:], (end-first)*pixels, cols, s.OutChannels, 1)
 	low := first*s.Strides[1] - s.PadLow[1]
 	c.copyInput(input, planeX, low+firstTap*s.Dilation[1], low+(end-1-first)*s.Strides[1]+(endTap-1)*s.Dilation[1]+1, at*s.Strides[2]-s.PadLow[2])
+	for column := 0; column < cols; column += width {
+		t.Cols = min(width, cols-column)
+		micro.PackPanel(panel, c.dy[((planeY*c.out[1]+first)*c.out[2]+at)*s.OutChannels+col+column:], (end-first)*pixels, t.Cols, s.OutChannels, 1)
+		c.copiedPanel(&t, panel, input, dst[col+column:], first, end, pixels, firstTap, endTap)
+	}
+}
+
+// copiedPanel adds a panel of columns.
+func (c *kernelGradient[T]) copiedPanel(t *micro.Tile[T], panel, input, dst []T, first, end, pixels, firstTap, endTap int) {
+	s, g, width := &c.shape, &c.copies, micro.PanelWidth[T]()
 	for h := firstTap; h < endTap; h++ {
 		from, until := c.axes[1].outputs(h)
 		if from, until = max(from, first), min(until, end); from >= until {
@@ -78,16 +87,16 @@ func (c *kernelGradient[T]) copiedBlock(scratch, dst []T, planeX, planeY, first,
 		t.Segments = until - from
 		t.B = panel[(from-first)*pixels*width:]
 		rows := input[((from-first)*s.Strides[1]+(h-firstTap)*s.Dilation[1])*g.line:]
-		to := dst[h*s.Kernel[2]*s.InChannels*s.OutChannels+col:]
+		to := dst[h*s.Kernel[2]*s.InChannels*s.OutChannels:]
 		if s.Dilation[2] == 1 { // the rows under a kernel row are contiguous
 			t.A, t.C = rows, to
-			micro.Run(&t)
+			micro.Run(t)
 			continue
 		}
 		t.Rows = s.InChannels
 		for tap := range s.Kernel[2] {
 			t.A, t.C = rows[tap*s.Dilation[2]*s.InChannels:], to[tap*s.InChannels*s.OutChannels:]
-			micro.Run(&t)
+			micro.Run(t)
 		}
 	}
 }
