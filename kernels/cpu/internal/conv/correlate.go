@@ -84,7 +84,9 @@ func (c *correlation[T]) run(p *pool.Pool) {
 func (c *correlation[T]) cut() (chunks, grain int) {
 	c.cutSpans()
 	taps := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps
-	c.sliding = c.axes[2].sliding()
+	if c.sliding = c.axes[2].sliding(); c.sliding.first == c.sliding.end {
+		c.slides = false
+	}
 	height := c.axes[1].out
 	c.images = c.joined()
 	images := ceil(c.batch, c.images) * c.axes[0].out

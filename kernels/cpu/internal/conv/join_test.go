@@ -16,7 +16,7 @@ func TestJoinedImages(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(5, 8))
 		joined := 0
-		for i := range 30 {
+		for i := range 40 {
 			groups := []int{1, 1, 3}[r.IntN(3)]
 			s := &Shape{Batch: joinLeast + r.IntN(30), In: [3]int{1 + r.IntN(4), 1 + r.IntN(5), 1 + r.IntN(5)}, InChannels: groups * (1 + r.IntN(5)), OutChannels: groups * (3 + r.IntN(40)),
 				Groups: groups, Kernel: [3]int{1 + r.IntN(3), 2 + r.IntN(3), 2 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, Dilation: [3]int{1 + r.IntN(2), 1, 1 + r.IntN(2)}}
@@ -24,6 +24,11 @@ func TestJoinedImages(t *testing.T) {
 				channels := 16 * (1 + r.IntN(3))
 				s.InChannels, s.OutChannels, s.Groups = channels, channels, channels
 				s.Kernel, s.Strides[2], s.Dilation[2] = [3]int{1, 3, 3}, 1, 1
+			}
+			if i%5 == 2 { // depthwise with all windows and strides
+				channels := 7 + r.IntN(50)
+				s.InChannels, s.OutChannels, s.Groups = channels, channels, channels
+				s.Kernel, s.Strides[2], s.Dilation[2] = [3]int{1, 1 + r.IntN(7), 1 + r.IntN(7)}, 1+r.IntN(2), 1+r.IntN(4)/3
 			}
 			for a := range 3 {
 				s.PadLow[a], s.PadHigh[a] = r.IntN(3), r.IntN(3)
