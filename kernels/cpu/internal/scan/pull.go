@@ -101,7 +101,7 @@ func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pu
 		if dot := &p.Nodes[at]; lastByMatrix(p, dot) {
 			f := pulled{operand: j, dot: dot, bias: bias, state: -1}
 			f.findState(a.Body, a.Body.Inputs[j].Value, a.Carry+a.Xs)
-			if f.staysOutside(p, v) {
+			if f.staysOutside(p, n, v) {
 				continue
 			}
 			list = append(list, f)
@@ -116,16 +116,21 @@ func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pu
 
 // Stacks of so many bytes are still in the second-level cache when the loop reads them. Their product stays in front of
 // it: that of all steps is faster than many of few rows, each of which reads the matrix again. A narrow input costs
-// next to nothing where it becomes part of the product with the state.
+// next to nothing where it becomes part of the product with the state. But then the two matrices are copied into one: a
+// wide layer of few steps would copy more than its loop reads.
 const (
 	nearBytes   = 1 << 20
 	narrowInput = 64
+	stackCopies = 2 // the stack would be written and read
 )
 
-// staysOutside reports whether the product is better left in front of the scan, which reads its results in stack.
-func (f *pulled) staysOutside(p *ir.Program, stack ir.Value) bool {
-	joined := f.state >= 0 && p.Type(f.dot.Inputs[0]).Shape[2] < narrowInput
-	return p.Type(stack).Bytes() <= nearBytes && !joined
+// staysOutside reports whether the product is better left in front of scan n, which reads its results in stack.
+func (f *pulled) staysOutside(p *ir.Program, n *ir.Node, stack ir.Value) bool {
+	bytes, joins := p.Type(stack).Bytes(), f.state >= 0
+	if joins && p.Type(f.dot.Inputs[1]).Bytes()+p.Type(n.Inputs[f.recurrent]).Bytes() > stackCopies*bytes {
+		return true
+	}
+	return bytes <= nearBytes && !(joins && p.Type(f.dot.Inputs[0]).Shape[2] < narrowInput)
 }
 
 // findState looks for the product h·u in a sum x + h·u, all that happens to both, where u, operand number first or
