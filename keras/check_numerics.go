@@ -10,6 +10,9 @@ import (
 // stepContext is the context for calling the model in a step of training or evaluation.
 func (m *Model) stepContext(r *distribute.Replica, training bool) *layers.Context {
 	c := m.context(r, training)
+	if m.compiled != nil && m.compiled.frozen != nil {
+		c.Frozen = func(l any) bool { return m.compiled.frozen[l] }
+	}
 	if m.compiled != nil && training {
 		c.Remat = m.compiled.config.Remat
 	}

@@ -55,6 +55,8 @@ type compiled struct {
 	config    CompileConfig
 	optimizer optimizers.Optimizer
 	trainable distribute.Variables // nil until the optimizers have their variables
+	frozen    map[any]bool         // the layers that were not trained then
+	traced    map[any]bool         // and when the functions were made
 	optimized []optimized          // what updates them, once they have
 
 	trainStep, testStep *customStep // nil: Keras's own

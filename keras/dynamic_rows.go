@@ -125,7 +125,7 @@ func (m *Model) rowInputs() []rowInput {
 	}
 	var out []rowInput
 	for _, r := range h.rows {
-		if r.layer.Trainable() {
+		if m.compiled.trains(r.layer) {
 			out = append(out, r)
 		}
 	}
@@ -148,7 +148,7 @@ func (m *Model) dynamicLayers() []*layers.Embedding {
 // prepareTables makes the tables ready to be trained by the optimizer.
 func (m *Model) prepareTables() error {
 	for _, l := range m.dynamicLayers() {
-		if !l.Trainable() {
+		if !m.compiled.trains(l) {
 			continue
 		}
 		if m.onServers() == nil && m.strategy.NumReplicasInSync() != len(m.strategy.Devices()) {
@@ -226,7 +226,7 @@ func (m *Model) rowUpdates(inst *distribute.Instance, p *parts, first int, sizes
 	var out []rowUpdate
 	at := first
 	for _, b := range p.keyed {
-		if !b.layer.Trainable() {
+		if !m.compiled.trains(b.layer) {
 			continue
 		}
 		width := b.layer.OutputDim

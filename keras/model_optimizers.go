@@ -44,6 +44,7 @@ func (m *Model) prepareOptimizer() error {
 		c.optimized = []optimized{{"optimizer", c.optimizer, trainable, trainable}}
 	}
 	c.trainable = trainable
+	m.fixFrozen()
 	return nil
 }
 
@@ -80,6 +81,7 @@ func (m *Model) takeOptimizers(s *Step) error {
 		}
 	}
 	c.trainable, c.optimized = trainable, s.applied
+	m.fixFrozen()
 	return nil
 }
 

@@ -21,7 +21,7 @@ type serverTable struct {
 func (f *serverFit) layoutTables() error {
 	f.tables = nil
 	for _, l := range f.t.m.dynamicLayers() {
-		if !l.Trainable() {
+		if !f.t.m.compiled.trains(l) {
 			continue
 		}
 		rule, err := f.t.m.tableRule(l)

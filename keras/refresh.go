@@ -14,6 +14,7 @@ func (m *Model) refresh() {
 		return
 	}
 	m.revision = now
+	m.forgetSteps()
 	changes := layers.RevisionOf(m)
 	if changes == m.changes {
 		return

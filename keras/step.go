@@ -16,6 +16,7 @@ import (
 func (m *Model) functions(inputs, targets int) {
 	c := m.compiled
 	c.inputs, c.targets, c.filling = inputs, targets, filling{}
+	c.traced = m.frozenLayers()
 	split := func(in []*ops.Tensor) (x, y, w []*ops.Tensor) {
 		return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
 	}
@@ -108,7 +109,7 @@ func (m *Model) hasLoss(r *distribute.Replica) bool {
 	if len(r.Losses()) > 0 || slices.ContainsFunc(m.compiled.outputs, func(o *outputLoss) bool { return o.loss != nil }) {
 		return true
 	}
-	return slices.ContainsFunc(m.TrainableVariables(), func(v *distribute.Variable) bool { return v.Spec().Regularizer != nil })
+	return slices.ContainsFunc(m.trainedVariables(), func(v *distribute.Variable) bool { return v.Spec().Regularizer != nil })
 }
 
 // measure computes this replica's part of the loss and updates all metrics.
@@ -186,7 +187,7 @@ func weightOf(w []*ops.Tensor, i int) *ops.Tensor {
 // penalties returns this replica's share of regularization and of what layers added to the loss.
 func (m *Model) penalties(r *distribute.Replica, float ir.DType) *ops.Tensor {
 	total := ops.Zeros(r, float)
-	for _, v := range m.TrainableVariables() {
+	for _, v := range m.trainedVariables() {
 		if f := v.Spec().Regularizer; f != nil {
 			penalty := ops.Cast(f(r.Read(v)), float)
 			total = ops.Add(total, ops.DivideScalar(penalty, float64(r.NumReplicasInSync())))

@@ -90,7 +90,7 @@ func (l *BatchNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	axis := channelAxis(c.Graph(), l.Axis, x.Shape())
 	gamma, beta := l.affineWeights(c, x)
 	epsilon := number(l.Epsilon, 1e-3)
-	if !c.Training || !l.Trainable() {
+	if !c.Training || l.frozenIn(c) {
 		mean, variance := l.moving(c, x)
 		return []*ops.Tensor{ops.Cast(normalize(x, mean, variance, gamma, beta, axis, epsilon), c.ComputeDType())}
 	}

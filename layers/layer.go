@@ -141,19 +141,28 @@ func (b *Base) Trainable() bool {
 	return !b.frozen
 }
 
-// SetTrainable freezes or thaws the layer and its sub-layers. A compiled model must be compiled again for it to take
-// effect.
+// SetTrainable freezes or thaws the layer and its sub-layers. A model that has been trained must be compiled again for
+// it to take effect: until then all its steps go on as they were.
 func SetTrainable(l Layer, trainable bool) {
-	b := attach(l)
-	b.frozen = !trainable
-	for _, s := range b.sublayers {
-		SetTrainable(s, trainable)
-	}
+	Walk(l, func(l Layer) {
+		if b := attach(l); b.frozen == trainable {
+			b.frozen = !trainable
+			revisions.Add(1) // for those who keep what depends on it
+		}
+	})
 }
 
 // FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those
 // of the others may be. Files describe frozen models so, because layers in them may have been thawed later.
 func FreezeAlone(l Layer) { attach(l).frozen = true }
+
+// frozenIn reports whether the layer is not trained in a trace.
+func (b *Base) frozenIn(c *Context) bool {
+	if c.Frozen != nil && b.self != nil {
+		return c.Frozen(b.self)
+	}
+	return b.frozen
+}
 
 // Sublayers returns the layers that l is directly made of, in field order.
 func Sublayers(l Layer) []Layer { return attach(l).sublayers }

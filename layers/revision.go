@@ -4,11 +4,11 @@ import "sync/atomic"
 
 var revisions atomic.Uint64
 
-// Revision counts the changes of built layers in this process: those of EnableLora and Quantize, after which programs
-// made before are of no use. While it stands still, so does [RevisionOf] of every layer.
+// Revision counts the changes of layers in this process: those of EnableLora and Quantize, after which programs made
+// before are of no use, and those of SetTrainable. While it stands still, so does [RevisionOf] of every layer.
 func Revision() uint64 { return revisions.Load() }
 
-// RevisionOf counts the changes of l and of all layers inside it since they were built.
+// RevisionOf counts the changes of l and of all layers inside it, by EnableLora and Quantize, since they were built.
 func RevisionOf(l Layer) uint64 {
 	var sum uint64
 	Walk(l, func(l Layer) { sum += l.base().revision })

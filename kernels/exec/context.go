@@ -27,6 +27,9 @@ type Context struct {
 	// Remat, if it is set, says which layers are computed again for the gradient, in place of keeping their values.
 	Remat *ops.RematScope
 
+	// Frozen, if it is set, says which layers are not trained in this trace, in place of what they say of themselves.
+	Frozen func(layer any) bool
+
 	// Staged is the model that is called with what its layers on the host have made of its inputs, within another
 	// model; nil for none.
 	Staged any

@@ -1,0 +1,50 @@
+package keras
+
+import (
+	"maps"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// frozenLayers are the layers of the model that say that they are not trained.
+func (m *Model) frozenLayers() map[any]bool {
+	frozen := map[any]bool{}
+	layers.Walk(m, func(l layers.Layer) {
+		if t, ok := l.(interface{ Trainable() bool }); ok && !t.Trainable() {
+			frozen[l] = true
+		}
+	})
+	return frozen
+}
+
+// fixFrozen makes what is trained hold for all steps until the model is compiled again, whenever their programs are
+// made: a batch of another size must not be trained otherwise than the ones before.
+func (m *Model) fixFrozen() { m.compiled.frozen = m.frozenLayers() }
+
+// trains reports whether steps train the layer's own weights.
+func (c *compiled) trains(l layers.Layer) bool {
+	if c == nil || c.frozen == nil {
+		t, ok := l.(interface{ Trainable() bool })
+		return !ok || t.Trainable()
+	}
+	return !c.frozen[l]
+}
+
+// trainedVariables are the weights that steps train.
+func (m *Model) trainedVariables() distribute.Variables {
+	if c := m.compiled; c != nil && c.trainable != nil && c.trainStep == nil {
+		return c.trainable
+	}
+	return m.TrainableVariables()
+}
+
+// forgetSteps lets go of steps that were made while other layers were frozen, by an evaluation before the first step of
+// training. Model.mu is held.
+func (m *Model) forgetSteps() {
+	if c := m.compiled; c != nil && c.frozen == nil && c.train != nil && !maps.Equal(c.traced, m.frozenLayers()) {
+		c.close()
+		c.train, c.test = nil, nil
+		c.trainResults, c.testResults = resultFunctions{}, resultFunctions{}
+	}
+}

@@ -1,0 +1,108 @@
+package keras_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// What is trained holds from the first step until the model is compiled again, also for batches of sizes that come
+// later: batch normalization and regularization of a layer that was frozen in between go on.
+func TestFrozenUntilCompiledAgain(t *testing.T) {
+	x, y := [][]float32{{1, 2}, {3, -1}, {0, 4}, {2, 2}, {-3, 1}}, [][]float32{{1}, {0}, {2}, {1}, {-1}}
+	for _, replicas := range [][]string{{"cpu:0"}, {"cpu:0", "cpu:1"}} {
+		train := func(freeze bool) (weights [][]float64, score float64) {
+			m := sequential(t, []keras.Option{keras.InputShape(2), distribute.Scope(mirrored(t, replicas...))},
+				&layers.Dense{Units: 3, Name: "d", KernelRegularizer: "l2"}, &layers.BatchNormalization{Name: "n", Momentum: new(0.5)}, &layers.Dense{Units: 1})
+			require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+			fit := func(size int) {
+				_, err := m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(size), keras.Shuffle(false))
+				require.NoError(t, err)
+			}
+			fit(4)
+			if freeze {
+				m.SetTrainable(false)
+			}
+			fit(3)
+			_, err := m.TrainOnBatch(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+			scores, err := m.Evaluate(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+			arrays, err := m.GetWeights()
+			require.NoError(t, err)
+			for _, a := range arrays {
+				weights = append(weights, a.Float64s())
+			}
+			return weights, scores["loss"]
+		}
+		want, loss := train(false)
+		got, score := train(true)
+		require.Equal(t, want, got)
+		require.Equal(t, loss, score)
+	}
+}
+
+// Before the first step of training, what is frozen holds at once, also where an evaluation has been compiled already.
+func TestFrozenBeforeTraining(t *testing.T) {
+	x, y := [][]float32{{1, 2}, {3, -1}, {0, 4}}, [][]float32{{1}, {0}, {2}}
+	run := func(evaluate, first bool) (map[string]float64, map[string]float64) {
+		m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 3, Name: "d", KernelRegularizer: "l2"}, &layers.Dense{Units: 1})
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+		l, err := m.GetLayer("d")
+		require.NoError(t, err)
+		if first {
+			layers.SetTrainable(l, false)
+		}
+		if evaluate {
+			_, err := m.Evaluate(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+			_, err = m.TestOnBatch(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+		}
+		layers.SetTrainable(l, false)
+		before, err := m.TestOnBatch(t.Context(), data.Arrays(x, y))
+		require.NoError(t, err)
+		_, err = m.Fit(t.Context(), data.Arrays(x, y))
+		require.NoError(t, err)
+		after, err := m.Evaluate(t.Context(), data.Arrays(x, y))
+		require.NoError(t, err)
+		return before, after
+	}
+	want, wantAfter := run(false, true)
+	got, after := run(true, false)
+	require.Equal(t, want, got)
+	require.Equal(t, wantAfter, after)
+}
+
+// A dynamic embedding that is frozen or thawed after steps were made has in its steps what it had.
+func TestFrozenDynamicEmbedding(t *testing.T) {
+	for _, freeze := range []bool{true, false} {
+		x, y := rowData(16)
+		e := &layers.Embedding{Name: "e", OutputDim: 4, Dynamic: true}
+		m := rowModel(t, e, keras.Input(keras.Shape(3), keras.DType("int64")))
+		layers.SetTrainable(e, freeze)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+		for range 2 {
+			before, err := e.Table().Lookup([]int64{0, 1, 2})
+			require.NoError(t, err)
+			before = append([]float32{}, before...)
+			for _, size := range []int{8, 5} {
+				_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(size))
+				require.NoError(t, err)
+			}
+			after, err := e.Table().Lookup([]int64{0, 1, 2})
+			require.NoError(t, err)
+			if freeze {
+				require.NotEqual(t, before, after)
+			} else {
+				require.Equal(t, before, after)
+			}
+			layers.SetTrainable(e, !freeze)
+		}
+	}
+}
