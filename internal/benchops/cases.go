@@ -281,12 +281,16 @@ func traffic(p *ir.Program) int {
 	return max(n, 1)
 }
 
+// drawnElements is how many elements of an operand are drawn; those of larger ones repeat.
+const drawnElements = 1 << 20
+
 // fill draws the elements of an operand.
 func fill(data []byte, t tensor) {
 	state := uint64(88172645463325252)
 	d, _ := ir.ParseDType(t.DType)
 	size := d.Size()
-	for i := 0; i < len(data); i += size {
+	some := min(len(data), drawnElements*size)
+	for i := 0; i < some; i += size {
 		state ^= state << 13
 		state ^= state >> 7
 		state ^= state << 17
@@ -295,6 +299,9 @@ func fill(data []byte, t tensor) {
 		if !d.IsFloat() {
 			v = math.Floor(v)
 		}
-		copy(data[i:], ir.AppendElement(nil, d, v))
+		copy(data[i:some], ir.AppendElement(nil, d, v))
+	}
+	for ; some > 0 && some < len(data); some *= 2 {
+		copy(data[some:], data[:some])
 	}
 }

@@ -80,6 +80,12 @@ func allCases() (cases []callCase) {
 	return cases
 }
 
+// mostBytes is what a call may read and write: a function whose results are many times as large as its operands has no
+// row beyond the third-level cache, for which the peers would need tens of gigabytes.
+const mostBytes = 1 << 30
+
+var errTooLarge = errors.New("is too large")
+
 // timer times one call in this process.
 type timer struct {
 	e       *kernels.Loaded
@@ -93,6 +99,9 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 		return nil, err
 	}
 	t := &timer{bytes: traffic(p)}
+	if t.bytes > mostBytes {
+		return nil, errTooLarge
+	}
 	if t.e, err = kernels.Load(cpu.Backend{}, p, device); err != nil {
 		return nil, err
 	}
@@ -219,7 +228,7 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 					continue
 				}
 				r, err := measureRow(b, size.name, gradients, peers, rounds)
-				if errors.Is(err, errNoGradient) {
+				if errors.Is(err, errNoGradient) || errors.Is(err, errTooLarge) {
 					continue
 				}
 				if err != nil {

@@ -22,17 +22,21 @@ else:
 operands = set()  # where the operands of torch lie
 
 
+DRAWN = 1 << 20  # elements of an operand that are drawn; those of larger ones repeat
+
+
+def draw(seed, shape, dtype, low, high):
+    r, n, name = np.random.default_rng(seed), min(int(np.prod(shape)), DRAWN), str(dtype)
+    some = r.uniform(low, high, n) if "float" in name else r.integers(int(low), int(high), n)
+    return np.resize(some.astype(ml_dtypes.bfloat16 if name == "bfloat16" else name), shape)
+
+
 def array(t):
-    r = np.random.default_rng(1)
-    if t["dtype"] == "bfloat16":
-        return r.uniform(t["low"], t["high"], t["shape"]).astype(ml_dtypes.bfloat16)
-    if t["dtype"].startswith("float"):
-        return r.uniform(t["low"], t["high"], t["shape"]).astype(t["dtype"])
-    return r.integers(int(t["low"]), int(t["high"]), t["shape"]).astype(t["dtype"])
+    return draw(1, t["shape"], t["dtype"], t["low"], t["high"])
 
 
 def uniform(shape, dtype):
-    return np.random.default_rng(2).uniform(-0.95, 0.95, shape).astype(dtype)
+    return draw(2, shape, dtype, -0.95, 0.95)
 
 
 def from_numpy(v):

@@ -93,7 +93,7 @@ func drawShape(r *rand.Rand, n int) []int {
 
 // drawCall returns a random call and its name.
 func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
-	all := slices.Concat(families, computed)
+	all := slices.Concat(families, computed, more)
 	for {
 		f := pick(r, all...)
 		name, d := pick(r, strings.Fields(f.names)...), pick(r, strings.Fields(f.types)...)

@@ -11,25 +11,38 @@ import (
 // Concatenations. Slices that only a concatenation reads are never stored: it cuts them out itself.
 
 func buildConcat(b *build) (func(), error) {
-	out := b.out(0)
 	axis := b.n.Attrs.(ir.AxisAttrs).Axis
 	cuts := false
 	for _, v := range b.n.Inputs {
 		cuts = cuts || b.Cut(b.n, v) != nil
 	}
-	if axis > 0 && out.N > 0 && !cuts {
+	if axis > 0 && b.out(0).N > 0 && !cuts {
 		return b.concatRows(axis), nil
 	}
 	moves, err := b.concatMoves(axis)
 	if err != nil {
 		return nil, err
 	}
-	if run := b.concatPieces(moves); run != nil {
+	return b.moveAll(moves, concatPiece)
+}
+
+// pieceMove is what a concatenation does with an operand, or how one of several slices of a value is cut out.
+type pieceMove struct {
+	*ndCopy
+	out, source *plan.Operand
+	to, from    int // offsets in bytes
+}
+
+// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or one
+// after the other.
+func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
+	if run := b.movePieces(moves, piece); run != nil {
 		return run, nil
 	}
 	runs := make([]func(), len(moves))
 	for i, m := range moves {
-		if runs[i], err = b.move(m.ndCopy, out, m.source, m.to, m.from); err != nil {
+		var err error
+		if runs[i], err = b.move(m.ndCopy, m.out, m.source, m.to, m.from); err != nil {
 			return nil, err
 		}
 	}
@@ -40,20 +53,13 @@ func buildConcat(b *build) (func(), error) {
 	}, nil
 }
 
-// concatMove is what a concatenation does with an operand.
-type concatMove struct {
-	*ndCopy
-	source   *plan.Operand
-	to, from int // offsets in bytes
-}
-
 // concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here.
-func (b *build) concatMoves(axis int) (moves []concatMove, err error) {
+func (b *build) concatMoves(axis int) (moves []pieceMove, err error) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
 	for i, v := range b.n.Inputs {
 		t := b.Program.Type(v)
-		m := concatMove{source: b.in(i), to: at}
+		m := pieceMove{out: b.out(0), source: b.in(i), to: at}
 		src := byteStrides(t)
 		if cut := b.Cut(b.n, v); cut != nil {
 			m.source = &b.Operands[cut.Inputs[0]]
@@ -71,25 +77,26 @@ func (b *build) concatMoves(axis int) (moves []concatMove, err error) {
 	return moves, nil
 }
 
-// concatPieces finishes a piece of the result that fits into the first-level cache before the next one, where all
-// copies have the same outermost axis.
-func (b *build) concatPieces(moves []concatMove) func() {
+// movePieces finishes what belongs to a piece of so many bytes of all results before the next one, where all copies
+// have the same outermost axis.
+func (b *build) movePieces(moves []pieceMove, piece int) func() {
 	if len(moves) < 2 {
 		return nil
 	}
-	out, n := b.out(0), moves[0].dims[0]
+	n, whole := moves[0].dims[0], 0
 	for _, m := range moves {
-		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] || m.tile >= 0 {
+		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] && m.src[0] != moves[0].src[0] || m.tile >= 0 {
 			return nil
 		}
+		whole += m.elements() * m.size
 	}
-	whole := max(out.N*out.Typ.DType.Size()/n, 1)
-	piece := min(max(concatPiece/whole, 1), n)
+	whole = max(whole/n, 1)
+	piece = min(max(piece/whole, 1), n)
 	return b.rt().parallel((n+piece-1)/piece, grain(piece*whole/8), func(_ *worker, lo, hi int) {
 		for first := lo * piece; first < min(hi*piece, n); first += piece {
 			for i := range moves {
 				m := &moves[i]
-				m.run(unsafe.Add(out.Ptr(), m.to), unsafe.Add(m.source.Ptr(), m.from), first, min(first+piece, n))
+				m.run(unsafe.Add(m.out.Ptr(), m.to), unsafe.Add(m.source.Ptr(), m.from), first, min(first+piece, n))
 			}
 		}
 	})

@@ -12,8 +12,9 @@ import (
 // of real lines are the real and the imaginary parts of complex ones.
 
 const (
-	longLine = 1 << 13       // elements from which on lanes would not stay in the second-level cache
-	fewLines = vec.Lanes / 2 // so few are not worth it
+	longLine    = 1 << 13       // elements from which on lanes would not stay in the second-level cache
+	laneColumns = 1 << 17       // and where the lines lie side by side, so that single ones are read by columns
+	fewLines    = vec.Lanes / 2 // so few are not worth it
 )
 
 // fourierPlan is a transform of length n: steps of small lengths, whose product it is.
@@ -25,9 +26,10 @@ type fourierPlan[T block.Float] struct {
 	matrices [][]T // of steps of other lengths than 2, 3 and 4, in place of those
 }
 
-func newFourierPlan[T block.Float](n, lines int) *fourierPlan[T] {
+// newFourierPlan plans so many lines, of which those longer than longest go one by one.
+func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 	p := &fourierPlan[T]{n: n, lanes: vec.Lanes}
-	if lines < fewLines || n > longLine {
+	if lines < fewLines || n > longest {
 		p.lanes = 1
 	}
 	primes := ir.FourierFactors(n)
@@ -146,7 +148,7 @@ func fourier[T block.Float](b *build) func() {
 		return func() {}
 	}
 	if g.Inner == 1 {
-		p := newFourierPlan[T](a.Length, g.Outer)
+		p := newFourierPlan[T](a.Length, g.Outer, longLine)
 		b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
 		return b.rt().parallel(p.groups(g.Outer), grain(p.work()), func(w *worker, lo, hi int) {
 			for k := lo; k < hi; k++ {
@@ -161,7 +163,7 @@ func fourier[T block.Float](b *build) func() {
 			}
 		})
 	}
-	p := newFourierPlan[T](a.Length, g.Inner)
+	p := newFourierPlan[T](a.Length, g.Inner, laneColumns)
 	chunks := p.groups(g.Inner)
 	b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
 	return b.rt().parallel(g.Outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {

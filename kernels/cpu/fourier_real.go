@@ -29,9 +29,9 @@ type realPlan[T block.Float] struct {
 func newRealPlan[T block.Float](n, lines, turn int) *realPlan[T] {
 	p := &realPlan[T]{}
 	if n%2 > 0 {
-		p.complex = newFourierPlan[T](n, lines)
+		p.complex = newFourierPlan[T](n, lines, longLine)
 	} else {
-		p.complex = newFourierPlan[T](n/2, lines)
+		p.complex = newFourierPlan[T](n/2, lines, longLine)
 		for k := range n/4 + 1 {
 			p.factors = appendTurn(p.factors, (n+turn*k)%n, n)
 		}

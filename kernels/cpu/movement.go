@@ -63,10 +63,37 @@ func buildBroadcast(b *build) (func(), error) {
 	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, 0)
 }
 
+// slicedPiece is how many bytes are cut out of a value before those beside them: what the processor has fetched of a
+// row is used while it is in the cache.
+const slicedPiece = 64 << 10
+
 func buildSlice(b *build) (func(), error) {
+	if len(b.u.Nodes) > 1 {
+		return b.buildSlices()
+	}
 	in, out := b.in(0), b.out(0)
 	src, first := slicedStrides(in.Typ, b.n.Attrs.(ir.SliceAttrs))
 	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, first)
+}
+
+// buildSlices cuts several slices out of one value.
+func (b *build) buildSlices() (func(), error) {
+	in := b.in(0)
+	var moves []pieceMove
+	for _, i := range b.u.Nodes {
+		n := &b.Program.Nodes[i]
+		m := pieceMove{out: &b.Operands[n.Outputs[0]], source: in}
+		var src []int
+		src, m.from = slicedStrides(in.Typ, n.Attrs.(ir.SliceAttrs))
+		m.ndCopy = newCopy(in.Typ.DType.Size(), m.out.Typ.Shape, byteStrides(m.out.Typ), src)
+		if len(m.dims) > maxAxes {
+			return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(m.dims), maxAxes)
+		}
+		if m.out.N > 0 {
+			moves = append(moves, m)
+		}
+	}
+	return b.moveAll(moves, slicedPiece)
 }
 
 // slicedStrides are the strides of a slice of a value, and the offset of its first element, in bytes.

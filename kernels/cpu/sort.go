@@ -42,6 +42,9 @@ func sortLines[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.AxisGrou
 			clear(plan.Data[int32](positions))
 		}
 	}
+	if sortsByNetwork(g.Outer*g.Inner, n, k, kth) {
+		return sortByNetwork[T](b, g, k, keys)
+	}
 	b.rt().need(2 * 8 * n)
 	return b.rt().parallel(g.Outer*g.Inner, grain(20*n), func(w *worker, lo, hi int) {
 		x, y, at := plan.Data[T](in), plan.Data[T](values), plan.Data[int32](positions)
@@ -78,7 +81,7 @@ func (l *sortedLine) first(k int, kth []int) []uint64 {
 	case k == 0 || l.n == 0:
 		return nil
 	case l.n <= fewSorted: // as a whole
-	case k < l.n && k <= fewFirst && l.wide():
+	case k < l.n && k <= fewFirstWide && l.wide():
 		return l.insertFirstWide(k)
 	case k < l.n && k <= fewFirst:
 		return l.insertFirst(k)

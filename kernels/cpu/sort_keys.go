@@ -31,6 +31,9 @@ func keysOf(d ir.DType, descending bool) sortKeys {
 // wide reports whether keys have 64 bits.
 func (k *sortKeys) wide() bool { return k.d.Size() == 8 }
 
+// isFloat reports whether keys of 32 bits are those of floats.
+func (k *sortKeys) isFloat() bool { return k.d == ir.Float32 }
+
 // digits is the number of digits of eight bits that the keys of pairs may differ in.
 func (k *sortKeys) digits() int { return min(k.d.Size(), 4) }
 
@@ -43,7 +46,7 @@ func (k *sortKeys) load(pairs []uint64, base, stride int) {
 			pairs[i] = uint64(base + i)
 		}
 		k.reload(pairs, stride, false)
-	case k.d == ir.Float32:
+	case k.isFloat():
 		loadFloats(pairs, k.x, base, stride, k.down)
 	case k.d.Size() == 4:
 		loadIntegers[uint32](pairs, k.x, base, stride, uint32(k.sign)^k.down)

@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	fewFirst  = 16 // up to how many first elements are kept in order while the line is read
-	manyTimes = 8  // how many times longer a line is from which most elements are left out as they are read
-	keysAhead = 64 // the pairs that are loaded at a time then
+	fewFirst     = 16 // up to how many first elements are kept in order while the line is read
+	fewFirstWide = 48 // and up to how many of 64 bits
+	manyTimes    = 8  // how many times longer a line is from which most elements are left out as they are read
+	keysAhead    = 64 // the pairs that are loaded at a time then
 )
 
 // insertFirst returns the first k elements of a line in order, which it keeps so while it reads the line.

@@ -154,6 +154,7 @@ func (g *Graph) Group() {
 	if !g.Plain {
 		g.mergeNeighbours()
 		g.leaveConcats()
+		g.joinSlices()
 	}
 	g.collectMemory()
 }

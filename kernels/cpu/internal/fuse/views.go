@@ -72,3 +72,29 @@ func (g *Graph) Cut(n *ir.Node, v ir.Value) *ir.Node {
 	}
 	return cut
 }
+
+// joinSlices makes one unit of slices of the same value that are cut out one after the other.
+func (g *Graph) joinSlices() {
+	kept := g.Units[:0]
+	for _, u := range g.Units {
+		if n := len(kept); n > 0 && g.cutsTogether(kept[n-1], u) {
+			first, i := kept[n-1], u.Nodes[0]
+			first.Nodes = append(first.Nodes, i)
+			g.UnitOf[i] = first
+			continue
+		}
+		kept = append(kept, u)
+	}
+	clear(g.Units[len(kept):])
+	g.Units = kept
+}
+
+// cutsTogether reports whether unit b is a slice of the value of which the unit a before it is one or several.
+func (g *Graph) cutsTogether(a, b *Unit) bool {
+	if len(a.Nodes) == 0 || len(b.Nodes) == 0 {
+		return false
+	}
+	x, y := &g.Program.Nodes[a.Nodes[0]], &g.Program.Nodes[b.Nodes[0]]
+	return x.Op == ir.Slice && y.Op == ir.Slice && x.Inputs[0] == y.Inputs[0] && !a.Elementwise && !b.Elementwise && a.Fused == nil &&
+		b.Fused == nil && a.Constant == b.Constant
+}
