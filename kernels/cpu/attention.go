@@ -137,8 +137,8 @@ func productsOf[T block.Float](h *heads, m, n int) headProducts[T] {
 		scores:   product[T]{m: m, n: n, k: h.depth, lda: strideD, ldc: stride, packed: true},
 		values:   product[T]{m: m, n: h.width, k: n, lda: stride, ldb: strideV, ldc: strideV},
 		upstream: product[T]{m: m, n: n, k: h.width, lda: strideV, ldc: stride, packed: true},
-		dv:       product[T]{m: n, n: h.width, k: m, lda: stride, ldb: strideV, ldc: strideV, transA: true},
-		dk:       product[T]{m: n, n: h.depth, k: m, lda: stride, ldb: strideD, ldc: strideD, transA: true},
+		dv:       stepsGradient[T](h, m, n, h.width),
+		dk:       stepsGradient[T](h, m, n, h.depth),
 		dq:       product[T]{m: m, n: h.depth, k: n, lda: stride, ldb: strideD, ldc: strideD},
 	}
 }
@@ -274,82 +274,4 @@ func look[T block.Float](h *heads, scores []T, s *vec.Scores, batch, head, first
 		vec.HideRows(scores, *s, plan.Data[uint8](h.mask)[batch*at[0]+head*at[1]+first*at[2]:], at[2], at[3])
 	}
 	return scale
-}
-
-func buildAttentionGrad(b *build) (func(), error) {
-	return byFloat(b, attentionGrad[float64], attentionGrad[float32])
-}
-
-// attentionGrad: with p the probabilities and dp = dy·vᵀ, dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k and dk =
-// dsᵀ·q. The blocks of a head add to dk and dv one after the other, the last one, which sees the most keys, first.
-func attentionGrad[T block.Float](b *build) func() {
-	g := &attentionGradient[T]{q: b.in(0), k: b.in(1), v: b.in(2), total: b.in(4), dy: b.in(5), dq: b.out(0), dk: b.out(1), dv: b.out(2)}
-	var mask *plan.Operand
-	if len(b.n.Inputs) == 7 {
-		mask = b.in(6)
-	}
-	g.heads = newHeads(b, mask)
-	tile, extra := g.rows*vec.ScoreStride(g.keys), productScratch[T](g.heads)
-	keys, values := gemm.PackedSize[T](g.keys, g.depth), gemm.PackedSize[T](g.keys, g.width)
-	size := 2*tile + keys + values + extra
-	b.rt().need(size * g.q.Typ.DType.Size())
-	work := g.queries * g.keys * (g.depth + g.width)
-	return b.rt().parallel(g.batch*g.heads.heads, grain(work/4), func(w *worker, lo, hi int) {
-		memory := scratchOf[T](w, size)
-		g := *g
-		g.p, memory = memory[:tile], memory[tile:]
-		g.ds, memory = memory[:tile], memory[tile:]
-		g.packedK, memory = memory[:keys], memory[keys:]
-		g.packedV, g.scratch = memory[:values], memory[values:]
-		for head := lo; head < hi; head++ {
-			bn, hd := head/g.heads.heads, head%g.heads.heads
-			for s := g.visible(g.queries) * min(g.queries, 1); s < g.keys; s++ { // what no query sees
-				clear(plan.Data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
-				clear(plan.Data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
-			}
-			packHead(g.heads, g.packedK, g.k, bn, hd, g.depth)
-			packHead(g.heads, g.packedV, g.v, bn, hd, g.width)
-			blocks := g.blocks()
-			for block := blocks - 1; block >= 0; block-- {
-				if head+1 < hi {
-					fetchHead[T](g.heads, g.k, head+1, g.keys, g.depth, block, blocks)
-					fetchHead[T](g.heads, g.v, head+1, g.keys, g.width, block, blocks)
-					fetchHead[T](g.heads, g.q, head+1, g.queries, g.depth, block, blocks)
-					fetchHead[T](g.heads, g.dy, head+1, g.queries, g.width, block, blocks)
-				}
-				g.block(bn, hd, block*g.rows)
-			}
-		}
-	})
-}
-
-type attentionGradient[T block.Float] struct {
-	*heads
-	q, k, v, total, dy, dq, dk, dv   *plan.Operand
-	p, ds, packedK, packedV, scratch []T // of the worker: a block of probabilities and of their gradients, the head's operands
-}
-
-// block adds the gradients of the queries from first on.
-func (g *attentionGradient[T]) block(bn, hd, first int) {
-	h := g.heads
-	last := min(first+g.rows, g.queries)
-	m, n := last-first, g.visible(last)
-	q, dq := atStep[T](h, g.q, bn, g.queries, first, hd, g.depth), atStep[T](h, g.dq, bn, g.queries, first, hd, g.depth)
-	k, dk := atStep[T](h, g.k, bn, g.keys, 0, hd, g.depth), atStep[T](h, g.dk, bn, g.keys, 0, hd, g.depth)
-	dv := atStep[T](h, g.dv, bn, g.keys, 0, hd, g.width)
-	dy := atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
-	total := plan.Data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
-	block := h.scores(first, m, n)
-	p := productsOf[T](h, m, n)
-	p.scores.with(q, g.packedK, g.p).run(g.scratch)
-	p.upstream.with(dy, g.packedV, g.ds).run(g.scratch)
-	scale := look(h, g.p, &block, bn, hd, first)
-	vec.SoftmaxRowsGrad(g.p, g.ds, total, block, scale)
-	if by := T(h.Scale); by != scale {
-		vec.Scale(g.ds[:m*block.Stride], g.ds[:m*block.Stride], by)
-	}
-	p.dv.accumulate, p.dk.accumulate = last < g.queries, last < g.queries
-	p.dv.with(g.p, dy, dv).run(g.scratch)
-	p.dk.with(g.ds, q, dk).run(g.scratch)
-	p.dq.with(g.ds, k, dq).run(g.scratch)
 }

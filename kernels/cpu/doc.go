@@ -31,7 +31,7 @@
 //   - backend.go, executable.go, session.go, runtime.go, buffer.go, queue.go: the interfaces of package kernels;
 //   - passes.go, lower.go, emission.go, wait.go, collective.go, control.go, scan_blocks.go, scan_packed.go: from units to steps, loops and branches;
 //   - vm*.go, chain.go, relu.go, share.go: elementwise units;
-//   - dot*.go, descent.go, tall.go, weights.go, convolution.go, attention.go, norm*.go, pooling.go, reduce.go, softmax.go, ...: the steps of one family of
+//   - dot*.go, descent.go, tall.go, weights.go, convolution.go, attention*.go, norm*.go, pooling.go, reduce.go, softmax.go, ...: the steps of one family of
 //     ops each;
 //   - measurement.go, profile.go, traced.go, peak.go: where time goes.
 //

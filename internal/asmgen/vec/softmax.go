@@ -173,11 +173,13 @@ func (m machine) softmaxRowsGrad() {
 	m.begin("", "softmaxRowsGrad", "p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, d, shifts, hide := param("p"), param("d"), param("shifts"), param("mask")
 	rows, n, stride, maskStep, pad := param("rows"), param("n"), param("stride"), param("maskStep"), param("pad")
-	scale := m.broadcast(param("scalars"), 0)
+	scale, binary := m.broadcast(param("scalars"), 0), m.vector()
+	Multiply(binary, scale, Constant("log2e", float(log2e)))
 	several := 4
 	if !m.wide {
 		several = 1
 	}
+	power := m.powers()
 	p, q, k := NewScalar(), NewScalar(), NewScalar()
 	namedRows("power", rows, stride, []Scalar{x, d}, func() {
 		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
@@ -193,14 +195,15 @@ func (m machine) softmaxRowsGrad() {
 		Increase(hide, maskStep)
 
 		shift := m.broadcast(shifts, 0)
+		Multiply(shift, shift, Constant("log2e", float(log2e)))
 		s, sums := m.zeros(max(several, m.groupVectors())), m.zeros(max(several, m.groupVectors()))
 		Assign(p, x)
 		Assign(q, d)
 		Assign(k, n)
 		m.groups("exp", several, k, []Scalar{p, q}, func(n int) {
 			v := m.columns(p, n)
-			v.each(func(i int) { MultiplyAdd(v[i], scale, shift) })
-			v = m.exp(v)
+			v.each(func(i int) { MultiplyAdd(v[i], binary, shift) })
+			v = power(v)
 			v.each(func(i int) {
 				AddProduct(s[i], v[i], m.place(q, i))
 				Add(sums[i], sums[i], v[i])

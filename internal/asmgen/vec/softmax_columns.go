@@ -107,7 +107,7 @@ func (m machine) softmaxColumns() {
 	End()
 }
 
-// powers returns a function that computes 2ˣ of x up to 0 or so, NaN or minus infinity, and 0 below 2⁻¹²⁶.
+// powers returns a function that computes 2ˣ, 0 below 2⁻¹²⁶.
 func (m machine) powers() func(x vectors) vectors {
 	if m.wide { // a polynomial for 0 ≤ r < 1
 		p := m.kept("columnP", 0.0018775766948238015, 0.00898933969438076, 0.05582631751894951, 0.24015361070632935, 0.6931530833244324, 0.9999999403953552)
@@ -124,8 +124,7 @@ func (m machine) powers() func(x vectors) vectors {
 	}
 	return func(x vectors) vectors { // for −½ ≤ r ≤ ½
 		whole, n := m.vectors(len(x)), m.vectors(len(x))
-		low := m.load(Constant("columnLow", float(-127)))
-		x.each(func(i int) { Max(x[i], low, x[i]) })
+		m.clamp(x, Constant("columnLow", float(-127)), Constant("columnHigh", float(128)))
 		x.each(func(i int) { ToInt(whole[i], x[i]) })
 		x.each(func(i int) { ToFloat(n[i], whole[i]) })
 		x.each(func(i int) { Subtract(x[i], x[i], n[i]) })

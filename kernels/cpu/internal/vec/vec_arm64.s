@@ -24681,319 +24681,244 @@ TEXT ·softmaxRowsGradNEON(SB), NOSPLIT, $0-80
 	ADD $0, R9, R19
 	VLD1R (R19), [V0.S4]
 	VMOV V0.B16, V1.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x6e3adc02 // fmul v2.4S, v0.4S, v26.4S
+	WORD $0x6e3adc23 // fmul v3.4S, v1.4S, v26.4S
 power:
 	ADD R5<<2, R0, R19
 	ADD $-64, R19, R9
 	ADD R5<<2, R1, R19
 	ADD $-64, R19, R10
-	FLDPQ 0(R9), (F2, F3)
-	FLDPQ 0(R10), (F4, F5)
-	FLDPQ 0(R3), (F6, F7)
+	FLDPQ 0(R9), (F4, F5)
+	FLDPQ 0(R10), (F6, F7)
+	FLDPQ 0(R3), (F8, F9)
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	VBIT V6.B16, V8.B16, V2.B16
-	VBIT V7.B16, V9.B16, V3.B16
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	VBIT V6.B16, V8.B16, V4.B16
-	VBIT V7.B16, V9.B16, V5.B16
-	FSTPQ (F2, F3), 0(R9)
-	FSTPQ (F4, F5), 0(R10)
-	FLDPQ 32(R9), (F2, F3)
-	FLDPQ 32(R10), (F4, F5)
-	FLDPQ 32(R3), (F6, F7)
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	VBIT V8.B16, V10.B16, V4.B16
+	VBIT V9.B16, V11.B16, V5.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	VBIT V8.B16, V10.B16, V6.B16
+	VBIT V9.B16, V11.B16, V7.B16
+	FSTPQ (F4, F5), 0(R9)
+	FSTPQ (F6, F7), 0(R10)
+	FLDPQ 32(R9), (F4, F5)
+	FLDPQ 32(R10), (F6, F7)
+	FLDPQ 32(R3), (F8, F9)
 	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	VBIT V6.B16, V8.B16, V2.B16
-	VBIT V7.B16, V9.B16, V3.B16
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	VBIT V6.B16, V8.B16, V4.B16
-	VBIT V7.B16, V9.B16, V5.B16
-	FSTPQ (F2, F3), 32(R9)
-	FSTPQ (F4, F5), 32(R10)
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	VBIT V8.B16, V10.B16, V4.B16
+	VBIT V9.B16, V11.B16, V5.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	VBIT V8.B16, V10.B16, V6.B16
+	VBIT V9.B16, V11.B16, V7.B16
+	FSTPQ (F4, F5), 32(R9)
+	FSTPQ (F6, F7), 32(R10)
 	ADD R7, R3
 	ADD $0, R2, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x6e3adc84 // fmul v4.4S, v4.4S, v26.4S
+	WORD $0x6e3adca5 // fmul v5.4S, v5.4S, v26.4S
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
 	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
 	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
 	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
 	MOVD R0, R9
 	MOVD R1, R10
 	MOVD R5, R11
 exp1:
 	CMP $16, R11
 	BLO expEnd1
-	FLDPQ 0(R9), (F12, F13)
-	FLDPQ 32(R9), (F14, F15)
-	VMOV V2.B16, V31.B16
-	WORD $0x4e2ccc1f // fmla v31.4S, v0.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e2dcc3f // fmla v31.4S, v1.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	VMOV V2.B16, V31.B16
-	WORD $0x4e2ecc1f // fmla v31.4S, v0.4S, v14.4S
+	FLDPQ 0(R9), (F14, F15)
+	FLDPQ 32(R9), (F16, F17)
+	VMOV V4.B16, V31.B16
+	WORD $0x4e2ecc5f // fmla v31.4S, v2.4S, v14.4S
 	VMOV V31.B16, V14.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e2fcc3f // fmla v31.4S, v1.4S, v15.4S
+	VMOV V5.B16, V31.B16
+	WORD $0x4e2fcc7f // fmla v31.4S, v3.4S, v15.4S
 	VMOV V31.B16, V15.B16
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V17.B16
-	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
-	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
-	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	WORD $0x6eaee61f // fcmgt v31.4S, v16.4S, v14.4S
-	WORD $0x6e6e1e1f // bsl v31.4S, v16.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	WORD $0x6eafe63f // fcmgt v31.4S, v17.4S, v15.4S
-	WORD $0x6e6f1e3f // bsl v31.4S, v17.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V17.B16
-	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
-	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
-	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	WORD $0x6eb0e5df // fcmgt v31.4S, v14.4S, v16.4S
-	WORD $0x6e6e1e1f // bsl v31.4S, v16.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	WORD $0x6eb1e5ff // fcmgt v31.4S, v15.4S, v17.4S
-	WORD $0x6e6f1e3f // bsl v31.4S, v17.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x6e3add90 // fmul v16.4S, v12.4S, v26.4S
-	WORD $0x6e3addb1 // fmul v17.4S, v13.4S, v26.4S
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x6e3addd2 // fmul v18.4S, v14.4S, v26.4S
-	WORD $0x6e3addf3 // fmul v19.4S, v15.4S, v26.4S
-	WORD $0x4e21aa14 // fcvtns v20.4S, v16.4S
-	WORD $0x4e21aa35 // fcvtns v21.4S, v17.4S
-	WORD $0x4e21aa56 // fcvtns v22.4S, v18.4S
-	WORD $0x4e21aa77 // fcvtns v23.4S, v19.4S
-	WORD $0x4e21da90 // scvtf v16.4S, v20.4S
-	WORD $0x4e21dab1 // scvtf v17.4S, v21.4S
-	WORD $0x4e21dad2 // scvtf v18.4S, v22.4S
-	WORD $0x4e21daf3 // scvtf v19.4S, v23.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4ebace0c // fmls v12.4S, v16.4S, v26.4S
-	WORD $0x4ebace2d // fmls v13.4S, v17.4S, v26.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4ebace4e // fmls v14.4S, v18.4S, v26.4S
-	WORD $0x4ebace6f // fmls v15.4S, v19.4S, v26.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4ebace0c // fmls v12.4S, v16.4S, v26.4S
-	WORD $0x4ebace2d // fmls v13.4S, v17.4S, v26.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4ebace4e // fmls v14.4S, v18.4S, v26.4S
-	WORD $0x4ebace6f // fmls v15.4S, v19.4S, v26.4S
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F16
-	VMOV V16.B16, V17.B16
-	MOVD $expP0<>(SB), R20
+	VMOV V4.B16, V31.B16
+	WORD $0x4e30cc5f // fmla v31.4S, v2.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e31cc7f // fmla v31.4S, v3.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $columnLow<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V19.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F26
-	VMOV V26.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	WORD $0x6eaee65f // fcmgt v31.4S, v18.4S, v14.4S
+	WORD $0x6e6e1e5f // bsl v31.4S, v18.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eafe67f // fcmgt v31.4S, v19.4S, v15.4S
+	WORD $0x6e6f1e7f // bsl v31.4S, v19.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6eb0e65f // fcmgt v31.4S, v18.4S, v16.4S
+	WORD $0x6e701e5f // bsl v31.4S, v18.4S, v16.4S
 	VMOV V31.B16, V16.B16
-	VMOV V26.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	WORD $0x6eb1e67f // fcmgt v31.4S, v19.4S, v17.4S
+	WORD $0x6e711e7f // bsl v31.4S, v19.4S, v17.4S
 	VMOV V31.B16, V17.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F26
-	VMOV V26.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V26.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F26
-	VMOV V26.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	MOVD $columnHigh<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	WORD $0x6eb2e5df // fcmgt v31.4S, v14.4S, v18.4S
+	WORD $0x6e6e1e5f // bsl v31.4S, v18.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eb3e5ff // fcmgt v31.4S, v15.4S, v19.4S
+	WORD $0x6e6f1e7f // bsl v31.4S, v19.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
+	WORD $0x6e701e5f // bsl v31.4S, v18.4S, v16.4S
 	VMOV V31.B16, V16.B16
-	VMOV V26.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	WORD $0x6eb3e63f // fcmgt v31.4S, v17.4S, v19.4S
+	WORD $0x6e711e7f // bsl v31.4S, v19.4S, v17.4S
 	VMOV V31.B16, V17.B16
-	MOVD $expP2<>(SB), R20
+	WORD $0x4e21a9d2 // fcvtns v18.4S, v14.4S
+	WORD $0x4e21a9f3 // fcvtns v19.4S, v15.4S
+	WORD $0x4e21aa14 // fcvtns v20.4S, v16.4S
+	WORD $0x4e21aa35 // fcvtns v21.4S, v17.4S
+	WORD $0x4e21da56 // scvtf v22.4S, v18.4S
+	WORD $0x4e21da77 // scvtf v23.4S, v19.4S
+	WORD $0x4e21da98 // scvtf v24.4S, v20.4S
+	WORD $0x4e21dab9 // scvtf v25.4S, v21.4S
+	WORD $0x4eb6d5ce // fsub v14.4S, v14.4S, v22.4S
+	WORD $0x4eb7d5ef // fsub v15.4S, v15.4S, v23.4S
+	WORD $0x4eb8d610 // fsub v16.4S, v16.4S, v24.4S
+	WORD $0x4eb9d631 // fsub v17.4S, v17.4S, v25.4S
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V23.B16
+	MOVD $columnQ0<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V25.B16
+	MOVD $columnQ1<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
+	WORD $0x4e36cddf // fmla v31.4S, v14.4S, v22.4S
+	VMOV V31.B16, V22.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $expP3<>(SB), R20
+	WORD $0x4e37cdff // fmla v31.4S, v15.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $columnQ1<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
-	VMOV V31.B16, V16.B16
+	WORD $0x4e38ce1f // fmla v31.4S, v16.4S, v24.4S
+	VMOV V31.B16, V24.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $expP3<>(SB), R20
+	WORD $0x4e39ce3f // fmla v31.4S, v17.4S, v25.4S
+	VMOV V31.B16, V25.B16
+	MOVD $columnQ2<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
+	WORD $0x4e36cddf // fmla v31.4S, v14.4S, v22.4S
+	VMOV V31.B16, V22.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $expP4<>(SB), R20
+	WORD $0x4e37cdff // fmla v31.4S, v15.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $columnQ2<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
-	VMOV V31.B16, V16.B16
+	WORD $0x4e38ce1f // fmla v31.4S, v16.4S, v24.4S
+	VMOV V31.B16, V24.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $expP4<>(SB), R20
+	WORD $0x4e39ce3f // fmla v31.4S, v17.4S, v25.4S
+	VMOV V31.B16, V25.B16
+	MOVD $columnQ3<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
+	WORD $0x4e36cddf // fmla v31.4S, v14.4S, v22.4S
+	VMOV V31.B16, V22.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $expP5<>(SB), R20
+	WORD $0x4e37cdff // fmla v31.4S, v15.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $columnQ3<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
-	VMOV V31.B16, V16.B16
+	WORD $0x4e38ce1f // fmla v31.4S, v16.4S, v24.4S
+	VMOV V31.B16, V24.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $expP5<>(SB), R20
+	WORD $0x4e39ce3f // fmla v31.4S, v17.4S, v25.4S
+	VMOV V31.B16, V25.B16
+	MOVD $columnQ4<>(SB), R20
 	FMOVQ (R20), F26
 	VMOV V26.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
+	WORD $0x4e36cddf // fmla v31.4S, v14.4S, v22.4S
+	VMOV V31.B16, V22.B16
 	VMOV V26.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	WORD $0x6e2cdd98 // fmul v24.4S, v12.4S, v12.4S
-	WORD $0x6e2dddb9 // fmul v25.4S, v13.4S, v13.4S
-	VMOV V12.B16, V31.B16
-	WORD $0x4e30cf1f // fmla v31.4S, v24.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e31cf3f // fmla v31.4S, v25.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	WORD $0x6e2eddd8 // fmul v24.4S, v14.4S, v14.4S
-	WORD $0x6e2fddf9 // fmul v25.4S, v15.4S, v15.4S
-	VMOV V14.B16, V31.B16
-	WORD $0x4e32cf1f // fmla v31.4S, v24.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V15.B16, V31.B16
-	WORD $0x4e33cf3f // fmla v31.4S, v25.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $one<>(SB), R20
+	WORD $0x4e37cdff // fmla v31.4S, v15.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $columnQ4<>(SB), R20
 	FMOVQ (R20), F26
-	WORD $0x4e3ad610 // fadd v16.4S, v16.4S, v26.4S
-	WORD $0x4e3ad631 // fadd v17.4S, v17.4S, v26.4S
-	MOVD $one<>(SB), R20
+	VMOV V26.B16, V31.B16
+	WORD $0x4e38ce1f // fmla v31.4S, v16.4S, v24.4S
+	VMOV V31.B16, V24.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e39ce3f // fmla v31.4S, v17.4S, v25.4S
+	VMOV V31.B16, V25.B16
+	MOVD $columnQ5<>(SB), R20
 	FMOVQ (R20), F26
-	WORD $0x4e3ad652 // fadd v18.4S, v18.4S, v26.4S
-	WORD $0x4e3ad673 // fadd v19.4S, v19.4S, v26.4S
-	WORD $0x4f3f068c // sshr v12, v20, #1
-	WORD $0x4f3f06ad // sshr v13, v21, #1
-	WORD $0x6eac8694 // sub v20.4S, v20.4S, v12.4S
-	WORD $0x6ead86b5 // sub v21.4S, v21.4S, v13.4S
+	VMOV V26.B16, V31.B16
+	WORD $0x4e36cddf // fmla v31.4S, v14.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e37cdff // fmla v31.4S, v15.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $columnQ5<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e38ce1f // fmla v31.4S, v16.4S, v24.4S
+	VMOV V31.B16, V24.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e39ce3f // fmla v31.4S, v17.4S, v25.4S
+	VMOV V31.B16, V25.B16
 	MOVD $exponentBias<>(SB), R20
 	FMOVQ (R20), F26
-	WORD $0x4eba858c // add v12.4S, v12.4S, v26.4S
-	WORD $0x4eba85ad // add v13.4S, v13.4S, v26.4S
+	WORD $0x4eba8652 // add v18.4S, v18.4S, v26.4S
+	WORD $0x4eba8673 // add v19.4S, v19.4S, v26.4S
+	WORD $0x4f375652 // shl v18, v18, #23
+	WORD $0x4f375673 // shl v19, v19, #23
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	MOVD $exponentBias<>(SB), R20
 	FMOVQ (R20), F26
 	WORD $0x4eba8694 // add v20.4S, v20.4S, v26.4S
 	WORD $0x4eba86b5 // add v21.4S, v21.4S, v26.4S
-	WORD $0x4f37558c // shl v12, v12, #23
-	WORD $0x4f3755ad // shl v13, v13, #23
 	WORD $0x4f375694 // shl v20, v20, #23
 	WORD $0x4f3756b5 // shl v21, v21, #23
-	WORD $0x6e2cde10 // fmul v16.4S, v16.4S, v12.4S
-	WORD $0x6e2dde31 // fmul v17.4S, v17.4S, v13.4S
-	WORD $0x6e34de10 // fmul v16.4S, v16.4S, v20.4S
-	WORD $0x6e35de31 // fmul v17.4S, v17.4S, v21.4S
-	WORD $0x4f3f06cc // sshr v12, v22, #1
-	WORD $0x4f3f06ed // sshr v13, v23, #1
-	WORD $0x6eac86d6 // sub v22.4S, v22.4S, v12.4S
-	WORD $0x6ead86f7 // sub v23.4S, v23.4S, v13.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4eba858c // add v12.4S, v12.4S, v26.4S
-	WORD $0x4eba85ad // add v13.4S, v13.4S, v26.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x4eba86d6 // add v22.4S, v22.4S, v26.4S
-	WORD $0x4eba86f7 // add v23.4S, v23.4S, v26.4S
-	WORD $0x4f37558c // shl v12, v12, #23
-	WORD $0x4f3755ad // shl v13, v13, #23
-	WORD $0x4f3756d6 // shl v22, v22, #23
-	WORD $0x4f3756f7 // shl v23, v23, #23
-	WORD $0x6e2cde52 // fmul v18.4S, v18.4S, v12.4S
-	WORD $0x6e2dde73 // fmul v19.4S, v19.4S, v13.4S
-	WORD $0x6e36de52 // fmul v18.4S, v18.4S, v22.4S
-	WORD $0x6e37de73 // fmul v19.4S, v19.4S, v23.4S
+	WORD $0x6e34df18 // fmul v24.4S, v24.4S, v20.4S
+	WORD $0x6e35df39 // fmul v25.4S, v25.4S, v21.4S
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e3ace04 // fmla v4.4S, v16.4S, v26.4S
-	WORD $0x4e3bce25 // fmla v5.4S, v17.4S, v27.4S
-	WORD $0x4e30d508 // fadd v8.4S, v8.4S, v16.4S
-	WORD $0x4e31d529 // fadd v9.4S, v9.4S, v17.4S
+	WORD $0x4e3acec6 // fmla v6.4S, v22.4S, v26.4S
+	WORD $0x4e3bcee7 // fmla v7.4S, v23.4S, v27.4S
+	WORD $0x4e36d54a // fadd v10.4S, v10.4S, v22.4S
+	WORD $0x4e37d56b // fadd v11.4S, v11.4S, v23.4S
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e3ace46 // fmla v6.4S, v18.4S, v26.4S
-	WORD $0x4e3bce67 // fmla v7.4S, v19.4S, v27.4S
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e33d56b // fadd v11.4S, v11.4S, v19.4S
-	FSTPQ (F16, F17), 0(R9)
-	FSTPQ (F18, F19), 32(R9)
+	WORD $0x4e3acf08 // fmla v8.4S, v24.4S, v26.4S
+	WORD $0x4e3bcf29 // fmla v9.4S, v25.4S, v27.4S
+	WORD $0x4e38d58c // fadd v12.4S, v12.4S, v24.4S
+	WORD $0x4e39d5ad // fadd v13.4S, v13.4S, v25.4S
+	FSTPQ (F22, F23), 0(R9)
+	FSTPQ (F24, F25), 32(R9)
 	ADD $64, R9
 	ADD $64, R10
 	SUBS $16, R11
 	B exp1
 expEnd1:
-	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
-	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
-	VMOV V4.B16, V2.B16
-	VMOV V5.B16, V3.B16
-	VMOV V3.B16, V4.B16
-	VMOV V2.B16, V2.B16
-	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
-	VEXT $8, V2.B16, V2.B16, V4.B16
-	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
-	VREV64 V2.S4, V4.S4
-	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
-	FMOVS F2, 0(R2)
-	ADD $0, R2, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-	VMOV V8.B16, V4.B16
-	VMOV V9.B16, V5.B16
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
 	VMOV V5.B16, V6.B16
 	VMOV V4.B16, V4.B16
 	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
@@ -25005,20 +24930,35 @@ expEnd1:
 	ADD $0, R2, R19
 	VLD1R (R19), [V4.S4]
 	VMOV V4.B16, V5.B16
-	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F6
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
+	VMOV V10.B16, V6.B16
+	VMOV V11.B16, V7.B16
+	VMOV V7.B16, V8.B16
+	VMOV V6.B16, V6.B16
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	VEXT $8, V6.B16, V6.B16, V8.B16
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	VREV64 V6.S4, V8.S4
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	FMOVS F6, 0(R2)
+	ADD $0, R2, R19
+	VLD1R (R19), [V6.S4]
 	VMOV V6.B16, V7.B16
-	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
-	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
-	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
-	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
-	WORD $0x6e24fc42 // fdiv v2.4S, v2.4S, v4.4S
-	WORD $0x6e25fc63 // fdiv v3.4S, v3.4S, v5.4S
-	FMOVS F2, 0(R2)
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	FMOVS F4, 0(R2)
 	ADD $4, R2
 	ADD R6, R0
 	ADD R6, R1
@@ -25200,6 +25140,15 @@ largestEnd1:
 	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
 	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
 	VMOV V31.B16, V5.B16
+	MOVD $columnHigh<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
 	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
 	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
 	WORD $0x4e21d8c8 // scvtf v8.4S, v6.4S
@@ -25297,6 +25246,21 @@ power:
 	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
 	VMOV V31.B16, V10.B16
 	WORD $0x6eabe5bf // fcmgt v31.4S, v13.4S, v11.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $columnHigh<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6eace51f // fcmgt v31.4S, v8.4S, v12.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eade53f // fcmgt v31.4S, v9.4S, v13.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eace55f // fcmgt v31.4S, v10.4S, v12.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eade57f // fcmgt v31.4S, v11.4S, v13.4S
 	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
 	VMOV V31.B16, V11.B16
 	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
@@ -25440,6 +25404,15 @@ power1:
 	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
 	VMOV V31.B16, V8.B16
 	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $columnHigh<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6eaae51f // fcmgt v31.4S, v8.4S, v10.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eabe53f // fcmgt v31.4S, v9.4S, v11.4S
 	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	WORD $0x4e21a90a // fcvtns v10.4S, v8.4S
@@ -39840,6 +39813,10 @@ GLOBL lowest<>(SB), RODATA|NOPTR, $16
 DATA columnLow<>+0(SB)/8, $0xc2fe0000c2fe0000
 DATA columnLow<>+8(SB)/8, $0xc2fe0000c2fe0000
 GLOBL columnLow<>(SB), RODATA|NOPTR, $16
+
+DATA columnHigh<>+0(SB)/8, $0x4300000043000000
+DATA columnHigh<>+8(SB)/8, $0x4300000043000000
+GLOBL columnHigh<>(SB), RODATA|NOPTR, $16
 
 DATA columnQ0<>+0(SB)/8, $0x3aaf84483aaf8448
 DATA columnQ0<>+8(SB)/8, $0x3aaf84483aaf8448
