@@ -18,7 +18,8 @@ import (
 
 const (
 	columnKeys     = 192 // scores of a block of keys: 24 kB
-	columnMinimum  = 9   // queries: fewer leave most lanes empty
+	columnLanes    = 16  // the queries of a panel are computed in groups
+	columnGain     = 1.05
 	columnMaxDepth = gemm.BlockK / 2
 )
 
@@ -31,10 +32,17 @@ type attentionColumns struct {
 	queryAt, scoreAt, at int // in the scratch memory: the panel's queries, its scores, and where the copies begin
 }
 
-// inColumns reports whether the attention is computed so: with a scale that neither vanishes nor makes infinities,
-// since what is hidden must stay hidden.
+// inColumns reports whether the attention is computed so: where no more lanes of vectors stay empty than in products
+// with rows of scores, and with a scale that neither vanishes nor makes infinities, since what is hidden must stay
+// hidden.
 func (h *heads) inColumns(double bool) bool {
-	return !double && isa.Active() != isa.Portable && h.Scale > 0x1p-100 && h.Scale < 0x1p100 && h.queries >= columnMinimum && h.keys > 0 && h.width > 0 && h.depth > 0 && h.depth <= columnMaxDepth
+	if double || isa.Active() == isa.Portable || !(h.Scale > 0x1p-100 && h.Scale < 0x1p100) ||
+		h.queries <= 0 || h.keys <= 0 || h.width <= 0 || h.depth <= 0 || h.depth > columnMaxDepth {
+		return false
+	}
+	filled := func(n, lanes int) float64 { return float64((n+lanes-1)/lanes*lanes) / float64(n) }
+	lanes, depth, width := micro.PadColumns[float32](1), float64(h.depth), float64(h.width)
+	return filled(h.queries, columnLanes)*(depth+width) <= columnGain*(filled(h.keys, lanes)*depth+filled(h.width, lanes)*width)
 }
 
 func buildAttentionColumns(b *build, h *heads) func() {
@@ -114,7 +122,7 @@ func (c *attentionColumns) panel(memory, k, v []float32, bn, hd, first int) {
 	powers := vec.ScoreColumns{Used: queries, Scale: float32(c.Scale)}
 	powers.Begin()
 	seen := c.visible(first + queries)
-	lanes := min((queries+15)&^15, vec.Columns)
+	lanes := min((queries+columnLanes-1)/columnLanes*columnLanes, vec.Columns)
 	for key := 0; key < seen; key += c.block {
 		n := min(c.block, seen-key)
 		s := scores[:n*vec.Columns]
