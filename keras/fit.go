@@ -261,7 +261,7 @@ func (t *trainer) peek(ctx context.Context) error {
 	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil); err != nil {
 		return err
 	}
-	if err := t.m.prepareOptimizer(); err != nil {
+	if err := t.m.prepareTraining(); err != nil {
 		return err
 	}
 	if err := t.m.prepareTables(); err != nil {

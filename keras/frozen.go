@@ -1,7 +1,9 @@
 package keras
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/layers"
@@ -22,6 +24,30 @@ func (m *Model) frozenLayers() map[any]bool {
 // made: a batch of another size must not be trained otherwise than the ones before.
 func (m *Model) fixFrozen() { m.compiled.frozen = m.frozenLayers() }
 
+// prepareTraining makes the optimizer's variables and fixes what is trained, at the first training step after Compile.
+// A model that was read from a file has had the variables since: weights that were frozen in between keep theirs.
+func (m *Model) prepareTraining() error {
+	if err := m.prepareOptimizer(); err != nil {
+		return err
+	}
+	c := m.compiled
+	if c.frozen != nil || c.trainStep != nil {
+		return nil
+	}
+	now := append(distribute.Variables{}, m.TrainableVariables()...)
+	for _, v := range now {
+		if !slices.Contains(c.trainable, v) {
+			return fmt.Errorf("the weight %s of model %q was frozen when the optimizer got its variables, from a file or from SetOptimizerArrays; call Compile again to train it", v.Path(), m.Name())
+		}
+	}
+	c.trainable = now
+	for i := range c.optimized {
+		c.optimized[i].updated = now
+	}
+	m.fixFrozen()
+	return nil
+}
+
 // trains reports whether steps train the layer's own weights.
 func (c *compiled) trains(l layers.Layer) bool {
 	if c == nil || c.frozen == nil {
@@ -33,7 +59,7 @@ func (c *compiled) trains(l layers.Layer) bool {
 
 // trainedVariables are the weights that steps train.
 func (m *Model) trainedVariables() distribute.Variables {
-	if c := m.compiled; c != nil && c.trainable != nil && c.trainStep == nil {
+	if c := m.compiled; c != nil && c.frozen != nil && c.trainStep == nil {
 		return c.trainable
 	}
 	return m.TrainableVariables()

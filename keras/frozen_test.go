@@ -1,6 +1,7 @@
 package keras_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +78,42 @@ func TestFrozenBeforeTraining(t *testing.T) {
 	got, after := run(true, false)
 	require.Equal(t, want, got)
 	require.Equal(t, wantAfter, after)
+}
+
+// A model that was read from a file has its optimizer's variables; what is frozen before the first step is not trained.
+func TestFrozenAfterLoading(t *testing.T) {
+	x, y := [][]float32{{1, 2}, {3, -1}, {0, 4}}, [][]float32{{1}, {0}, {2}}
+	for _, trained := range []bool{false, true} {
+		m := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Dense{Units: 3, Name: "d"}, &layers.Dense{Units: 1, Name: "e"})
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
+		if trained {
+			_, err := m.Fit(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+		}
+		path := filepath.Join(t.TempDir(), "m.keras")
+		require.NoError(t, m.Save(path))
+		m, err := keras.LoadModel(path)
+		require.NoError(t, err)
+		l, err := m.GetLayer("d")
+		require.NoError(t, err)
+		layers.SetTrainable(l, false)
+		before, err := m.GetWeights()
+		require.NoError(t, err)
+		_, err = m.Fit(t.Context(), data.Arrays(x, y))
+		require.NoError(t, err)
+		after, err := m.GetWeights()
+		require.NoError(t, err)
+		require.Equal(t, before[:2], after[:2])
+		require.NotEqual(t, before[2:], after[2:])
+		require.NoError(t, m.Save(path))
+		m, err = keras.LoadModel(path)
+		require.NoError(t, err)
+		l, err = m.GetLayer("d")
+		require.NoError(t, err)
+		layers.SetTrainable(l, true)
+		_, err = m.Fit(t.Context(), data.Arrays(x, y))
+		require.ErrorContains(t, err, "call Compile again")
+	}
 }
 
 // A dynamic embedding that is frozen or thawed after steps were made has in its steps what it had.

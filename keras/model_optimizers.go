@@ -20,8 +20,8 @@ type optimized struct {
 	updated   distribute.Variables // those among them that the step updates
 }
 
-// prepareOptimizer makes the optimizer's variables. What is trained is fixed here, at the first training step after
-// Compile.
+// prepareOptimizer makes the optimizer's variables, for the weights that can be trained until the model is compiled
+// again.
 func (m *Model) prepareOptimizer() error {
 	c := m.compiled
 	if c.trainable != nil {
@@ -44,7 +44,6 @@ func (m *Model) prepareOptimizer() error {
 		c.optimized = []optimized{{"optimizer", c.optimizer, trainable, trainable}}
 	}
 	c.trainable = trainable
-	m.fixFrozen()
 	return nil
 }
 

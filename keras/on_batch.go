@@ -133,7 +133,7 @@ func (m *Model) partsOf(ctx context.Context, r *batchRun, c *fitConfig, a *data.
 		return nil, err
 	}
 	if train {
-		if err := m.prepareOptimizer(); err != nil {
+		if err := m.prepareTraining(); err != nil {
 			return nil, err
 		}
 		if err := m.prepareTables(); err != nil {
