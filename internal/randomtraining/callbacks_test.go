@@ -38,17 +38,8 @@ type fit struct {
 	}
 	Backup    json.RawMessage
 	Interrupt *int
-	Fit       struct {
-		Epochs       int
-		BatchSize    int             `json:"batch_size"`
-		InitialEpoch int             `json:"initial_epoch"`
-		Steps        int             `json:"steps_per_epoch"`
-		Split        float64         `json:"validation_split"`
-		Frequency    json.RawMessage `json:"validation_freq"`
-		Validation   int             `json:"validation_batch_size"`
-		Checked      int             `json:"validation_steps"`
-	}
-	Answer struct {
+	Fit       fitArguments
+	Answer    struct {
 		Error   string
 		History map[string][][]number
 		Epochs  []int
@@ -59,6 +50,18 @@ type fit struct {
 		Files   []string
 		Log     []string
 	}
+}
+
+// fitArguments are some of the arguments of fit.
+type fitArguments struct {
+	Epochs       int
+	BatchSize    int             `json:"batch_size"`
+	InitialEpoch int             `json:"initial_epoch"`
+	Steps        int             `json:"steps_per_epoch"`
+	Split        float64         `json:"validation_split"`
+	Frequency    json.RawMessage `json:"validation_freq"`
+	Checked      int             `json:"validation_steps"`
+	InBatches    int             `json:"validation_batch_size"`
 }
 
 // calls records what is called, as the class of this name in callbacks.py.
@@ -137,8 +140,8 @@ func (c *fit) options(t *testing.T, m *keras.Model, folder string, more ...callb
 	if f.Steps > 0 {
 		options = append(options, keras.StepsPerEpoch(f.Steps))
 	}
-	if f.Validation > 0 {
-		options = append(options, keras.ValidationBatchSize(f.Validation))
+	if f.InBatches > 0 {
+		options = append(options, keras.ValidationBatchSize(f.InBatches))
 	}
 	if f.Checked > 0 {
 		options = append(options, keras.ValidationSteps(f.Checked))

@@ -1,0 +1,300 @@
+package randomtraining
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// sequence is what calls.py drew: calls on one model, with what Keras has after each of them.
+type sequence struct {
+	Number         int
+	Model          json.RawMessage
+	Seed           uint64 // of the weights
+	Stateful, Norm bool
+	Wide           bool // float64
+	Data           []struct{ X, Y, W []spec }
+	Calls          []struct {
+		Name      string
+		Arguments callArguments
+		Answer    callAnswer
+	}
+}
+
+// callArguments are those of any call.
+type callArguments struct {
+	fitArguments
+	Data          int
+	Lo, Hi        int
+	Weights       bool
+	ClassWeight   map[string]float64 `json:"class_weight"`
+	Config        json.RawMessage
+	Seed          uint64
+	Rate          float64
+	Layer         string
+	On            bool
+	Kind, Mode    string
+	Rank          int
+	Alpha         float64
+	Validation    *int
+	WeightsInSets bool `json:"validation_weights"`
+	Callbacks     []struct {
+		Class    string
+		Settings json.RawMessage
+	}
+	Backup    json.RawMessage
+	Interrupt int
+}
+
+// callAnswer is what a call returned, and what the model is after it.
+type callAnswer struct {
+	Error       string
+	History     map[string][][]number
+	Epochs      []int
+	Scores      map[string][]number
+	Predictions []result
+	State       struct{ Weights, Slots [][]number }
+}
+
+// caller makes the calls of a sequence.
+type caller struct {
+	c        *sequence
+	t        *testing.T
+	m        *keras.Model
+	strategy distribute.Strategy
+	narrow   bool // part of the model is float32
+}
+
+// TestSequences makes sequences of calls that calls.py drew, and compares what is in the model after each call with
+// Keras. RANDOM_CALLS is another file of sequences.
+func TestSequences(t *testing.T) {
+	checkAll[*sequence](t, "RANDOM_CALLS", "testdata/calls.json.gz")
+}
+
+// TestFreshSequences draws sequences of calls. RANDOM_CALLS_COUNT is how many, RANDOM_CALLS_SEED the first seed.
+func TestFreshSequences(t *testing.T) {
+	python := os.Getenv("GOKERAS_PYTHON")
+	if python == "" {
+		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
+	}
+	path := filepath.Join(t.TempDir(), "calls.json.gz")
+	out, err := exec.CommandContext(t.Context(), python, "calls.py", environment("RANDOM_CALLS_COUNT", "10"), environment("RANDOM_CALLS_SEED", "1000000"), path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Setenv("RANDOM_CALLS", path)
+	checkAll[*sequence](t, "RANDOM_CALLS", "")
+}
+
+func (c *sequence) number() int { return c.Number }
+
+// check makes the calls on one device and, unless batch normalization sees less of a batch there, on two.
+func (c *sequence) check(t *testing.T) string {
+	for replicas := 1; replicas <= 2; replicas++ {
+		if replicas > 1 && (c.Stateful || c.Norm) {
+			break
+		}
+		r := &caller{c: c, t: t}
+		if replicas > 1 {
+			var err error
+			r.strategy, err = distribute.NewMirroredStrategy("cpu:0", "cpu:1")
+			require.NoError(t, err)
+		}
+		if text := r.all(); text != "" {
+			return fmt.Sprintf("on %d devices: %s", replicas, text)
+		}
+	}
+	return ""
+}
+
+func (r *caller) all() string {
+	r.m = r.read(r.c.Model)
+	if err := r.setWeights(r.c.Seed); err != nil {
+		return err.Error()
+	}
+	for i, call := range r.c.Calls {
+		text, err := r.call(call.Name, &call.Arguments, &call.Answer)
+		if call.Answer.Error != "" {
+			if err == nil && strings.Contains(call.Answer.Error, "Unknown variable") {
+				return fmt.Sprintf("call %d, %s: Keras refuses: %s", i, call.Name, call.Answer.Error)
+			}
+			return ""
+		}
+		if err != nil {
+			text = err.Error()
+		}
+		if text == "" {
+			text = r.state(&call.Answer)
+		}
+		if text != "" {
+			return fmt.Sprintf("call %d, %s: %s", i, call.Name, text)
+		}
+	}
+	return ""
+}
+
+func (r *caller) scope() []keras.Option {
+	if r.strategy == nil {
+		return nil
+	}
+	return []keras.Option{distribute.Scope(r.strategy)}
+}
+
+func (r *caller) read(document []byte) *keras.Model {
+	m, err := keras.ModelFromJSON(document, r.scope()...)
+	require.NoError(r.t, err)
+	return m
+}
+
+// setWeights sets the weights as set_weights of runs.py does.
+func (r *caller) setWeights(seed uint64) error {
+	var arrays []kernels.Array
+	for k, w := range r.m.Weights() {
+		s := spec{Kind: "grid", Seed: seed + uint64(k), Shape: w.Type().Shape}
+		if strings.Contains(w.Name(), "variance") || w.Name() == "gamma" {
+			s.Kind = "positive"
+		}
+		values := s.values()
+		if s.Kind == "grid" {
+			for i := range values {
+				values[i] /= 4
+			}
+		}
+		a, err := kernels.FromFloat64s(w.Type().DType, s.Shape, values)
+		if err != nil {
+			return err
+		}
+		arrays = append(arrays, a)
+	}
+	return r.m.SetWeights(arrays)
+}
+
+func (r *caller) source(k int, weights bool) *data.ArraySource {
+	var inputs []string
+	for _, in := range r.m.Inputs() {
+		inputs = append(inputs, in.Name())
+	}
+	var options []data.ArrayOption
+	if d := &r.c.Data[k]; weights {
+		options = append(options, data.SampleWeight(tensors(r.t, d.W, r.m.OutputNames())))
+	}
+	return data.Arrays(tensors(r.t, r.c.Data[k].X, inputs), tensors(r.t, r.c.Data[k].Y, r.m.OutputNames()), options...)
+}
+
+func classes(weights map[string]float64) map[int]float64 {
+	out := map[int]float64{}
+	for k, v := range weights {
+		out[int(k[0]-'0')] = v
+	}
+	return out
+}
+
+// call makes a call and compares what it returns.
+func (r *caller) call(name string, a *callArguments, want *callAnswer) (string, error) {
+	ctx := context.Background()
+	switch name {
+	case "compile":
+		return "", r.compile(a.Config)
+	case "fit":
+		return r.fit(a, want)
+	case "evaluate":
+		var options []keras.EvaluateOption
+		if a.BatchSize > 0 {
+			options = append(options, keras.BatchSize(a.BatchSize))
+		}
+		logs, err := r.m.EvaluateLogs(ctx, r.source(a.Data, a.Weights), options...)
+		if err != nil {
+			return "", err
+		}
+		for name, w := range want.Scores {
+			if text := near(logs.Vector(name), w, r.tolerance()); text != "" {
+				return name + ": " + text, nil
+			}
+		}
+		return "", nil
+	case "predict":
+		var options []keras.PredictOption
+		if a.BatchSize > 0 {
+			options = append(options, keras.BatchSize(a.BatchSize))
+		}
+		out, err := r.m.PredictAll(ctx, r.source(a.Data, false), options...)
+		return r.predicted(out, want), err
+	case "predict_on_batch":
+		if s := r.source(a.Data, false).Slice(a.Lo, a.Hi); len(r.m.Outputs()) == 1 {
+			out, err := r.m.PredictOnBatch(ctx, s)
+			return r.predicted([]data.Array{out}, want), err
+		} else {
+			out, err := r.m.PredictAll(ctx, s)
+			return r.predicted(out, want), err
+		}
+	case "train_on_batch", "test_on_batch":
+		return r.onBatch(name, a, want)
+	}
+	return "", r.change(name, a)
+}
+
+func (r *caller) onBatch(name string, a *callArguments, want *callAnswer) (text string, err error) {
+	s := r.source(a.Data, a.Weights).Slice(a.Lo, a.Hi)
+	var scores map[string]float64
+	if name == "test_on_batch" {
+		scores, err = r.m.TestOnBatch(context.Background(), s)
+	} else if a.ClassWeight != nil {
+		scores, err = r.m.TrainOnBatch(context.Background(), s, keras.ClassWeight(classes(a.ClassWeight)))
+	} else {
+		scores, err = r.m.TrainOnBatch(context.Background(), s)
+	}
+	if err != nil {
+		return "", err
+	}
+	for name, w := range want.Scores {
+		if len(w) > 1 {
+			continue // a vector has no place here
+		}
+		if text := near([]float64{scores[name]}, w, r.tolerance()); text != "" {
+			return name + ": " + text, nil
+		}
+	}
+	return "", nil
+}
+
+// change makes a call that returns nothing.
+func (r *caller) change(name string, a *callArguments) error {
+	switch name {
+	case "set_weights":
+		return r.setWeights(a.Seed)
+	case "set_rate":
+		return r.m.SetLearningRate(a.Rate)
+	case "trainable":
+		layers.SetTrainable(r.layer(a.Layer), a.On)
+		return nil
+	case "file":
+		return r.file(a)
+	case "quantize":
+		return r.m.Quantize(a.Mode)
+	case "lora":
+		r.narrow = true
+		return r.lora(a)
+	}
+	return errors.New("no such call")
+}
+
+func (r *caller) layer(name string) (found layers.Layer) {
+	layers.Walk(r.m, func(l layers.Layer) {
+		if layers.Name(l) == name && found == nil {
+			found = l
+		}
+	})
+	return found
+}
