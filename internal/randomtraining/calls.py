@@ -194,12 +194,13 @@ class Sequence:
         self.m.quantize(mode)
 
 
-def draw_fit(d, c, n, batch, ema, scheduled, pending):
+def draw_fit(d, c, n, batch, ema, scheduled, pending, at_once):
     a = {'data': d.of(0, 1), 'epochs': d.randint(1, 3), 'batch_size': batch}
     rows = n[a['data']]
     if not c['stateful']:
         a.update(d.maybe(0.15, initial_epoch=d.randint(0, a['epochs'] - 1)))
-        a.update(d.maybe(0.15, steps_per_epoch=d.randint(1, -(-rows // batch))))
+        if at_once == 1:  # of which Keras runs whole multiples, whatever the steps of an epoch are
+            a.update(d.maybe(0.15, steps_per_epoch=d.randint(1, -(-rows // batch))))
         a['batch_size'] = d.of(batch, batch, d.randint(2, 5))
     kind = d.of('none', 'none', 'split', 'data')
     if kind == 'split' and rows > 4 and not c['stateful']:
@@ -248,7 +249,7 @@ def draw_call(d, c, s, heads, n, batch):
         config = draw_compile(d, heads, c['norm'])
         return name, {'config': json.loads(json.dumps(serialized(config)))}
     if name == 'fit':
-        return name, draw_fit(d, c, n, batch, getattr(getattr(o, 'inner_optimizer', o), 'use_ema', False), 'schedules' in str(serialized(o)), s.pending)
+        return name, draw_fit(d, c, n, batch, getattr(getattr(o, 'inner_optimizer', o), 'use_ema', False), 'schedules' in str(serialized(o)), s.pending, m.steps_per_execution)
     if name == 'evaluate':
         return name, {'data': k, **size, **w}
     if name == 'predict':
