@@ -85,12 +85,17 @@ func Rot90(x *Tensor, times, axis1, axis2 int) *Tensor {
 	if a == b {
 		Failf(x.g, "rot90: needs two different axes, received axis %d twice", a)
 	}
-	switch (times%4 + 4) % 4 {
-	case 1:
+	// What is turned round are the rows along the outer axis, which move as wholes, before or after the exchange.
+	switch turns := (times%4 + 4) % 4; {
+	case turns == 1 && a < b:
+		return Flip(SwapAxes(x, a, b), a)
+	case turns == 1:
 		return SwapAxes(Flip(x, b), a, b)
-	case 2:
+	case turns == 2:
 		return Flip(x, a, b)
-	case 3:
+	case turns == 3 && a < b:
+		return SwapAxes(Flip(x, a), a, b)
+	case turns == 3:
 		return Flip(SwapAxes(x, a, b), b)
 	}
 	return x
