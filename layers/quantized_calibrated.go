@@ -72,7 +72,7 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 }
 
 // staysByColumns reports whether floats are multiplied with the integers as they lie in memory.
-func (q *quantized) staysByColumns() bool { return q.calibrated() && q.bits == 4 && q.inOrder }
+func (q *quantized) staysByColumns() bool { return q.calibrated() && q.inOrder }
 
 // rowsOfBlock is how many inputs of a matrix share scale and zero.
 func (q *quantized) rowsOfBlock(inputs int) int {
@@ -113,6 +113,9 @@ func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distrib
 	scale, block := c.Weight(q.scale), q.rowsOfBlock(q.inputsOf(matrix))
 	if q.saliency != nil {
 		x = ops.Divide(ops.Cast(x, scale.DType()), c.Weight(q.saliency))
+	}
+	if q.bits != 4 {
+		return ops.Cast(ops.BytesMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.bits, block), c.ComputeDType())
 	}
 	return ops.Cast(ops.PackedColumnsMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.columns, block), c.ComputeDType())
 }

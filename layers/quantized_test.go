@@ -63,7 +63,7 @@ func TestGroupsAreNeighbours(t *testing.T) {
 		{"gptq/4/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2}, true},
 		{"gptq/4/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2, ActivationOrder: true}, false},
 		{"gptq/4/2_from_float32", nil, false},
-		{"gptq/8/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2, WeightBits: 8}, false},
+		{"gptq/8/2_from_float32", &quantizers.GPTQConfig{GroupSize: 2, WeightBits: 8}, true},
 		{"awq/4/2_from_float32", &quantizers.AWQConfig{GroupSize: 2}, true},
 	} {
 		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, DType: c.dtype, QuantizationConfig: c.config}}, keras.InputShape(5))

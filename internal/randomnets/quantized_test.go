@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,8 +64,17 @@ func (c *modelCase) compareQuantized(folder string) (err error) {
 		}
 	}
 	// Activations that are quantized are rounded, and the last digit of one decides about a whole step now and then.
-	steps := c.Kind == "int8" || c.Kind == "float8"
-	if far > 0 && !(steps && off < 0.03) {
+	// Keras rounds after each operation in 16 bits, which float8 doubles, to its own three bits, now and then.
+	mode, halves := strings.CutSuffix(c.Kind, ", of 16 bits")
+	steps := mode == "int8" || mode == "float8"
+	most := 1e-5
+	switch {
+	case halves && mode == "float8":
+		most = 0.2
+	case steps || halves:
+		most = 0.03
+	}
+	if far > 0 && !(off < most) {
 		return fmt.Errorf("%d of %d predictions are off, by up to %g of the largest", far, len(want.Data), off)
 	}
 	return m.Save(c.path(folder, "ours.keras"))

@@ -394,6 +394,7 @@ var functions = map[string]any{
 	"keras/ops.BitwiseXor":                          keras_ops.BitwiseXor,
 	"keras/ops.Blackman":                            keras_ops.Blackman,
 	"keras/ops.BroadcastTo":                         keras_ops.BroadcastTo,
+	"keras/ops.BytesMatmul":                         keras_ops.BytesMatmul,
 	"keras/ops.CTCBeamSearchDecode":                 keras_ops.CTCBeamSearchDecode,
 	"keras/ops.CTCGreedyDecode":                     keras_ops.CTCGreedyDecode,
 	"keras/ops.CTCLoss":                             keras_ops.CTCLoss,

@@ -26,3 +26,11 @@ func PackedColumnsMatmul(x, packed, scale, zero *Tensor, columns, block int) *Te
 	a := ir.PackedDotAttrs{Columns: columns, Block: block, ByColumns: true}
 	return Cast(apply(ir.PackedDot, a, Cast(x, scale.DType()), packed, scale, zero)[0], x.DType())
 }
+
+// BytesMatmul is [PackedColumnsMatmul] with one number in each byte: matrix is uint8 (columns, K) of numbers below
+// 1<<bits, with bits from 1 to 8, and zero may be up to 255.
+func BytesMatmul(x, matrix, scale, zero *Tensor, bits, block int) *Tensor {
+	x = float(x)
+	a := ir.PackedDotAttrs{Columns: matrix.Dim(0), Block: block, ByColumns: true, Bits: bits}
+	return Cast(apply(ir.PackedDot, a, Cast(x, scale.DType()), matrix, scale, zero)[0], x.DType())
+}

@@ -22,7 +22,15 @@ func packedMatmul(block int) opstest.Func {
 	}
 }
 
+// bytesMatmul multiplies by a matrix of two columns whose rows are 1 -2, -200 0 and 50 100 before they are scaled.
+func bytesMatmul(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+	matrix := ops.Constant(g, ir.Uint8, ir.Shape{2, 3}, []float64{201, 0, 52, 253, 255, 107})
+	zero := ops.Constant(g, ir.Uint8, ir.Shape{2, 2}, []float64{200, 2, 255, 7})
+	return []*ops.Tensor{ops.BytesMatmul(in[0], matrix, in[1], zero, 8, 2)}
+}
+
 func init() {
+	addCase("bytes matmul", true, bytesMatmul, opstest.Normal(5, 2, 3), opstest.Normal(6, 2, 2))
 	addCase("packed matmul", true, packedMatmul(0), opstest.Normal(1, 2, 3))
 	addCase("packed matmul in blocks", true, packedMatmul(2), opstest.Normal(2, 2, 3), opstest.Normal(3, 2, 3))
 }
@@ -32,4 +40,6 @@ func TestPackedMatmul(t *testing.T) {
 	require.Equal(t, []float64{1, -2, 3, 661, -752, -57}, opstest.Eval(t, packedMatmul(0), x)[0].F)
 	scale := opstest.Floats([]int{2, 3}, 1, 2, 3, 10, 20, 30)
 	require.Equal(t, []float64{0, -4, 18, -50, 96, -6072}, opstest.Eval(t, packedMatmul(2), x, scale)[0].F)
+	scale = opstest.Floats([]int{2, 2}, 1, 10, 2, 20)
+	require.Equal(t, []float64{1, -4, 1 - 2000 + 50000, -4 + 200000}, opstest.Eval(t, bytesMatmul, x, scale)[0].F)
 }

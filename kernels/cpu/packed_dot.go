@@ -29,17 +29,18 @@ func buildPackedDot(b *build) (func(), error) {
 	}
 	m := out.N / a.Columns
 	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
-	rt, packed := b.rt(), b.scratch(ir.Uint8, quant.NibbleSize(k, a.Columns, a.Block))
-	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block}, b.packedScales(a), (func())(nil)
-	if k > 0 && quant.AsFloats(m, a.Columns, a.Block) {
+	rt, packer := b.rt(), packerOf(a)
+	packed := b.scratch(ir.Uint8, packer.size(k, a.Columns, a.Block))
+	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes}, b.packedScales(a), (func())(nil)
+	if packer.bytes || k > 0 && quant.AsFloats(m, a.Columns, a.Block) {
 		run = b.packedAsFloats(m, matrix)
 	} else {
 		run = b.packedInDigits(m, matrix)
 	}
 	return func() {
-		if matrix.B = inNibblePanels(ownBuffer(w), kept, rt.pool); matrix.B == nil {
+		if matrix.B = packer.kept(ownBuffer(w), kept, rt.pool); matrix.B == nil {
 			matrix.B = plan.Data[byte](packed)
-			packNibbles(rt.pool, matrix.B, plan.Raw(w), &form{k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
+			packer.pack(rt.pool, matrix.B, plan.Raw(w), k, a.Columns, a.Block)
 		}
 		if a.Block > 0 {
 			matrix.Scale, matrix.Zero = scales()
@@ -71,24 +72,37 @@ func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
 	}
 }
 
-// inNibblePanels is inPanels for numbers of four bits.
-func inNibblePanels(b *buffer, f *form, p *pool.Pool) []byte {
+// packer brings a matrix into panels.
+type packer struct {
+	bytes  bool // of eight bits; else of four
+	layout tile.Layout
+	size   func(k, n, block int) int
+	pack   func(p *pool.Pool, to, from []byte, k, n, block int)
+}
+
+// packerOf returns the packer of a matrix.
+func packerOf(a ir.PackedDotAttrs) packer {
+	p := packer{layout: quant.NibbleLayout, size: quant.NibbleSize, pack: quant.PackNibbles}
+	switch {
+	case a.Bits > 4:
+		return packer{true, quant.ByteLayout, quant.ByteSize, quant.PackBytes}
+	case a.Bits > 0:
+		p.pack = quant.PackByteColumns
+	case a.ByColumns:
+		p.pack = quant.PackNibbleColumns
+	}
+	return p
+}
+
+// kept is inPanels for such matrices.
+func (as packer) kept(b *buffer, f *form, p *pool.Pool) []byte {
 	if b == nil || f == nil {
 		return nil
 	}
-	return b.inForm(&b.panels, f, quant.NibbleLayout, quant.NibbleSize(f.k, f.n, f.ld), func(memory []byte) {
+	return b.inForm(&b.panels, f, as.layout, as.size(f.k, f.n, f.ld), func(memory []byte) {
 		src := unsafe.Slice((*byte)(plan.PointerTo(b.own)), len(b.own))
-		packNibbles(p, memory, src[f.off:], f)
+		as.pack(p, memory, src[f.off:], f.k, f.n, f.ld)
 	})
-}
-
-// packNibbles writes a matrix into panels, one that is packed by columns if the form is transposed.
-func packNibbles(p *pool.Pool, to, from []byte, f *form) {
-	if f.trans {
-		quant.PackNibbleColumns(p, to, from, f.k, f.n, f.ld)
-	} else {
-		quant.PackNibbles(p, to, from, f.k, f.n, f.ld)
-	}
 }
 
 // packedScales returns the function that gives scales and zero points, a row for each block.
@@ -99,10 +113,14 @@ func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
 	scale := b.turned(b.in(2), a.Columns, func(to, from []byte, columns, blocks int) {
 		micro.Transpose(elementsOf[float32](to), elementsOf[float32](from), columns, blocks, columns, blocks)
 	})
+	excess := byte(unsigned)
+	if a.Bits > 4 {
+		excess = 128
+	}
 	zero := b.turned(b.in(3), a.Columns, func(to, from []byte, columns, blocks int) {
 		for i := range columns {
 			for j, z := range from[i*blocks:][:blocks] {
-				to[j*columns+i] = z - unsigned
+				to[j*columns+i] = z - excess
 			}
 		}
 	})
@@ -174,7 +192,12 @@ func (b *build) packedColumns64(a ir.PackedDotAttrs) func() {
 			row, column := xs[i/a.Columns*k:][:k], i%a.Columns
 			sum := 0.0
 			for j, v := range row {
-				number := ws[column/2*k+j] >> (column % 2 * 4) & 15
+				number := byte(0)
+				if a.Bits > 0 {
+					number = ws[column*k+j]
+				} else {
+					number = ws[column/2*k+j] >> (column % 2 * 4) & 15
+				}
 				at := column*blocks + j/a.Block
 				sum += v * (float64(number) - float64(zero[at])) * scale[at]
 			}

@@ -29,11 +29,15 @@ func TestPackedColumns(t *testing.T) {
 		require.NoError(t, err)
 		return v
 	}
-	for try := range 24 {
+	for try := range 36 {
 		rows, k, columns := 1+r.IntN(5)*r.IntN(20), 1+r.IntN(300), 1+r.IntN(200) // by digits, unpacked to bytes and to floats
-		a := ir.PackedDotAttrs{Columns: columns, Block: 1 + r.IntN(k+9), ByColumns: true}
+		a := ir.PackedDotAttrs{Columns: columns, Block: 1 + r.IntN(k+9), ByColumns: true, Bits: [...]int{0, 0, 2, 3, 8, 8}[try%6]}
+		bytes, most := (columns+1)/2, []int{0, 256, 0, 17}
+		if a.Bits > 0 {
+			bytes, most = columns, []int{0, 1 << a.Bits, 0, 1 << a.Bits}
+		}
 		scales := ir.Shape{columns, (k + a.Block - 1) / a.Block}
-		types := []ir.Type{{DType: ir.Float32, Shape: ir.Shape{rows, k}}, {DType: ir.Uint8, Shape: ir.Shape{(columns + 1) / 2, k}}, {DType: ir.Float32, Shape: scales}, {DType: ir.Uint8, Shape: scales}}
+		types := []ir.Type{{DType: ir.Float32, Shape: ir.Shape{rows, k}}, {DType: ir.Uint8, Shape: ir.Shape{bytes, k}}, {DType: ir.Float32, Shape: scales}, {DType: ir.Uint8, Shape: scales}}
 		p := passProgram{t, ir.New("packed")}
 		var in []ir.Value
 		for _, typ := range types {
@@ -41,19 +45,19 @@ func TestPackedColumns(t *testing.T) {
 		}
 		p.p.AddOutput("y", p.add(ir.PackedDot, a, in...))
 		paths := isa.Paths()
-		restore := isa.Override(paths[try%len(paths)])
+		restore := isa.Override(paths[try/2%len(paths)])
 		e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)
 		require.NoError(t, err)
 		var values []reference.Value
 		var buffers []kernels.Buffer
 		for i, typ := range types {
-			values, buffers = append(values, number(typ, []int{0, 256, 0, 17}[i])), append(buffers, newBuffer(testDevice, typ))
+			values, buffers = append(values, number(typ, most[i])), append(buffers, newBuffer(testDevice, typ))
 			require.NoError(t, buffers[i].(*buffer).Write(values[i].Bytes()))
 		}
 		y := newBuffer(testDevice, p.p.Type(p.p.Outputs[0].Value))
 		for changed := -1; changed < len(types); changed++ {
 			if changed >= 0 {
-				values[changed] = number(types[changed], []int{0, 256, 0, 17}[changed])
+				values[changed] = number(types[changed], most[changed])
 				require.NoError(t, buffers[changed].(*buffer).Write(values[changed].Bytes()))
 			}
 			want, err := reference.Run(p.p, values)

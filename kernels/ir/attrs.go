@@ -98,9 +98,11 @@ type (
 	// PackedDotAttrs: the matrix has Columns columns, of an odd number of which the last high bits are 0. Block
 	// neighbouring rows share a scale and a zero point, the last block perhaps fewer; 0: there are none. ByColumns: the
 	// matrix is transposed, uint8 [⌈N/2⌉ K], of numbers without a sign, and so are zero, uint8, and scale, [N blocks].
+	// With Bits, from 1 to 8, it is [N K] then: each byte has one number below 1<<Bits.
 	PackedDotAttrs struct {
 		Columns, Block int
 		ByColumns      bool
+		Bits           int
 	}
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
 	GatherAttrs struct {

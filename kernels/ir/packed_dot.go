@@ -19,7 +19,7 @@ func inferPackedDot(in []Type, attrs Attrs) ([]Type, error) {
 	}
 	x, w := in[0], in[1]
 	last := len(x.Shape) - 1
-	if !x.DType.IsFloat() || last < 0 || w.DType != Int8 || len(w.Shape) != 2 || a.Columns < 0 || a.Block < 0 {
+	if !x.DType.IsFloat() || last < 0 || w.DType != Int8 || len(w.Shape) != 2 || a.Columns < 0 || a.Block < 0 || a.Bits != 0 {
 		return nil, fmt.Errorf("x must be floats (..., K) and the matrix int8 (K, bytes), received %v and %v with %+v", x, w, a)
 	}
 	if bytes := (a.Columns + 1) / 2; !dim.MayEqual(x.Shape[last], w.Shape[0]) || !dim.MayEqual(w.Shape[1], bytes) {
@@ -45,16 +45,24 @@ func inferPackedDot(in []Type, attrs Attrs) ([]Type, error) {
 func inferPackedColumns(in []Type, a PackedDotAttrs) ([]Type, error) {
 	x, w := in[0], in[1]
 	last := len(x.Shape) - 1
-	if !x.DType.IsFloat() || last < 0 || w.DType != Uint8 || len(w.Shape) != 2 || a.Columns < 0 || a.Block <= 0 || len(in) != 4 {
+	if !x.DType.IsFloat() || last < 0 || w.DType != Uint8 || len(w.Shape) != 2 || a.Columns < 0 || a.Block <= 0 || a.Bits < 0 || a.Bits > 8 || len(in) != 4 {
 		return nil, fmt.Errorf("x must be floats (..., K), the matrix uint8 (bytes, K) in blocks with scale and zero, received %v and %v with %+v", x, w, a)
 	}
-	if bytes := (a.Columns + 1) / 2; !dim.Known(w.Shape[1]) || !dim.MayEqual(x.Shape[last], w.Shape[1]) || !dim.MayEqual(w.Shape[0], bytes) {
+	if bytes := a.lines(); !dim.Known(w.Shape[1]) || !dim.MayEqual(x.Shape[last], w.Shape[1]) || !dim.MayEqual(w.Shape[0], bytes) {
 		return nil, fmt.Errorf("the matrix must be (%d, K) for %d columns and x (..., K), received %v and %v", bytes, a.Columns, w, x)
 	}
 	out := x.Shape.Clone()
 	out[last] = a.Columns
 	scales := Shape{a.Columns, (w.Shape[1] + a.Block - 1) / a.Block}
 	return []Type{{x.DType, out}}, checkOperands(in[2:], Type{x.DType, scales}, Type{Uint8, scales})
+}
+
+// lines is how many rows a matrix has that is packed by columns.
+func (a PackedDotAttrs) lines() int {
+	if a.Bits > 0 {
+		return a.Columns
+	}
+	return (a.Columns + 1) / 2
 }
 
 // decomposePackedDot unpacks the matrix, subtracts its zero points, scales it and multiplies.
@@ -104,15 +112,18 @@ func decomposePackedDot(b *builder, n *Node) []Value {
 func decomposePackedColumns(b *builder, n *Node, a PackedDotAttrs) []Value {
 	w := n.Inputs[1]
 	bytes, rows := b.shape(w)[0], b.shape(w)[1]
-	low, high := b.op(BitAnd, nil, w, b.like(w, 15)), b.op(ShiftRight, nil, w, b.like(w, 4))
-	both := b.op(Concat, AxisAttrs{1}, b.reshape(low, bytes, 1, rows), b.reshape(high, bytes, 1, rows))
 	cut := func(x Value, axis, length int) Value {
 		s := b.shape(x)
 		limit := s.Clone()
 		limit[axis] = length
 		return b.op(Slice, SliceAttrs{make([]int, 2), limit, []int{1, 1}}, x)
 	}
-	whole := cut(b.reshape(both, 2*bytes, rows), 0, a.Columns)
+	whole := w
+	if a.Bits == 0 {
+		low, high := b.op(BitAnd, nil, w, b.like(w, 15)), b.op(ShiftRight, nil, w, b.like(w, 4))
+		both := b.op(Concat, AxisAttrs{1}, b.reshape(low, bytes, 1, rows), b.reshape(high, bytes, 1, rows))
+		whole = cut(b.reshape(both, 2*bytes, rows), 0, a.Columns)
+	}
 	x := b.wideAll([]Value{n.Inputs[0]})[0]
 	d := b.typ(x).DType
 	each := func(v Value) Value { // the numbers of a block in its rows

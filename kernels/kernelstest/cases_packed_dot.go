@@ -31,6 +31,12 @@ func packedDotCases(s *suite) {
 			packed := value(ir.Uint8, ir.Shape{(c.columns + 1) / 2, rows}, func(int) float64 { return float64(d.rng.IntN(256)) })
 			zeros := value(ir.Uint8, scales, func(int) float64 { return float64(d.rng.IntN(17)) })
 			d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true}, d.normal(dtype, c.x...), packed, d.positive(dtype, scales...), zeros)
+			for _, bits := range []int{2, 3, 4, 8} {
+				d = s.new(ir.PackedDot, "%v%v by %d in blocks of %d, by columns of %d bits", dtype, c.x, c.columns, c.block, bits).withinWhole(loose(dtype))
+				below := func(int) float64 { return float64(d.rng.IntN(1 << bits)) }
+				d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true, Bits: bits}, d.normal(dtype, c.x...), value(ir.Uint8, ir.Shape{c.columns, rows}, below),
+					d.positive(dtype, scales...), value(ir.Uint8, scales, below))
+			}
 		}
 	}
 }

@@ -28,6 +28,15 @@ func (c *call) packedDot() error {
 	return nil
 }
 
+// numberByColumns is a number of a matrix that is packed by columns.
+func numberByColumns(w Value, a ir.PackedDotAttrs, k, column int) int64 {
+	rows := w.Type.Shape[1]
+	if a.Bits > 0 {
+		return w.I[column*rows+k]
+	}
+	return w.I[column/2*rows+k] >> (column % 2 * 4) & 15
+}
+
 // packedColumns is packedDot of a matrix that is packed by columns.
 func (c *call) packedColumns(a ir.PackedDotAttrs) {
 	x, w, y := c.in[0], c.in[1], c.out[0]
@@ -36,7 +45,7 @@ func (c *call) packedColumns(a ir.PackedDotAttrs) {
 	for i := range y.F {
 		row, column := i/a.Columns, i%a.Columns
 		for k := range rows {
-			number := w.I[column/2*rows+k] >> (column % 2 * 4) & 15
+			number := numberByColumns(w, a, k, column)
 			at := column*blocks + k/a.Block
 			y.F[i] += x.F[row*rows+k] * float64(number-c.in[3].I[at]) * c.in[2].F[at]
 		}

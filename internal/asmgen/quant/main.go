@@ -30,6 +30,7 @@ func main() {
 	nibblesAVX2()
 	combine(Machine{Name: "AVX512", Bytes: 64})
 	combine(AVX2)
+	unpack(Machine{Name: "AVX512", Bytes: 64})
 	unpack(AVX2)
 	unpackNibbles()
 	bytesOfNibbles()

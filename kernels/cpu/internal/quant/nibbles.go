@@ -100,6 +100,8 @@ type nibblePacker struct {
 	dst, b      []byte
 	k, n, block int
 	columns     bool // B is transposed, of numbers without a sign
+	bytes       bool // which are one in a byte
+	whole       bool // panels are of bytes too
 }
 
 var nibblePackers pool.Recycler[nibblePacker]
@@ -116,6 +118,11 @@ func PackNibbleColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true})
 }
 
+// PackByteColumns is [PackNibbleColumns] with n rows of k bytes, each of one number below 16.
+func PackByteColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
+	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true, bytes: true})
+}
+
 func packNibbles(p *pool.Pool, as *nibblePacker) {
 	k, n := as.k, as.n
 	t := nibblePackers.Get()
@@ -129,20 +136,25 @@ func packNibbles(p *pool.Pool, as *nibblePacker) {
 func (t *nibblePacker) Run(_, lo, hi int) {
 	rows, blocks, all := nibbleShape(t.k, t.block)
 	bytes := (t.n + 1) / 2
-	size := all * group * halfWidth
+	stride := t.groupBytes()
+	size := all * stride
 	for panel := lo; panel < hi; panel++ {
 		dst := t.dst[panel*size : (panel+1)*size]
 		clear(dst)
 		for block := range blocks {
 			first := block * rows
-			at := dst[block*groups(rows)*group*halfWidth:]
+			at := dst[block*groups(rows)*stride:]
+			if t.bytes {
+				t.packBytes(at, first, min(rows, t.k-first), panel)
+				continue
+			}
 			if t.columns {
 				t.packColumns(at, first, min(rows, t.k-first), panel)
 				continue
 			}
 			for k := range min(rows, t.k-first) {
 				line := t.b[(first+k)*bytes+panel*halfWidth:][:min(halfWidth, bytes-panel*halfWidth)]
-				to := at[k/group*group*halfWidth+k%group:]
+				to := at[k/group*stride+k%group:]
 				for j, two := range line { // columns 2j and 2j + 1 of the panel
 					two ^= nibbleZero<<4 | nibbleZero
 					column := 2 * j % halfWidth * group

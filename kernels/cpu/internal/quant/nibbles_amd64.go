@@ -45,22 +45,28 @@ func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32,
 }
 
 // unpack writes groups of rows of a panel of float32.
-func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, groups int) {
+func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, groups, step int) {
 	if f == familyGo {
-		unpackGo(dst, w, scale, zero, how)
+		unpackGo(dst, w, scale, zero, how, step)
 		return
 	}
-	_, _, _, _ = dst[groups*group*floatWidth-1], w[groups*group*halfWidth-1], scale[floatWidth-1], zero[floatWidth-1]
+	_, _, _, _ = dst[groups*group*floatWidth-1], w[(groups-1)*step+group*floatWidth-1], scale[floatWidth-1], zero[floatWidth-1]
 	to, ws, by, zs := unsafe.Pointer(&dst[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&zero[0])
-	if isa.Active().Has(isa.Vectors512) {
-		unpackNibblesAVX512(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), group*halfWidth)
-	} else {
-		unpackAVX2(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), group*halfWidth)
+	switch {
+	case how.mask == 15 && isa.Active().Has(isa.Vectors512):
+		unpackNibblesAVX512(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), uintptr(step))
+	case isa.Active().Has(isa.Vectors512):
+		unpackAVX512(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), uintptr(step))
+	default:
+		unpackAVX2(to, ws, by, zs, unsafe.Pointer(how), uintptr(groups), uintptr(step))
 	}
 }
 
 //go:noescape
 func unpackNibblesAVX512(dst, w, scale, zero, how unsafe.Pointer, groups, step uintptr)
+
+//go:noescape
+func unpackAVX512(dst, w, scale, zero, how unsafe.Pointer, groups, step uintptr)
 
 //go:noescape
 func unpackAVX2(dst, w, scale, zero, how unsafe.Pointer, groups, step uintptr)

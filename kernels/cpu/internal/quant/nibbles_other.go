@@ -11,8 +11,8 @@ func (f family) nibbles(_ int, sums []int32, x []byte, plane int, w []byte, grou
 }
 
 // unpack writes groups of rows of a panel of float32.
-func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, _ int) {
-	unpackGo(dst, w, scale, zero, how)
+func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, _, step int) {
+	unpackGo(dst, w, scale, zero, how, step)
 }
 
 // lanes is how many numbers are split at a time, at least.

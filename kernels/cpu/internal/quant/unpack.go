@@ -1,11 +1,12 @@
 package quant
 
-// NibblePanels is a matrix of numbers of four bits for products of float32: it writes panels of what they stand for,
-// (number - zero)·scale, which are in no other place. It implements gemm.Panels.
+// NibblePanels is a matrix of numbers of four bits, or of eight, for products of float32: it writes panels of what they
+// stand for, (number - zero)·scale, which are in no other place. It implements gemm.Panels.
 type NibblePanels struct {
 	N, K  int
 	Block int       // rows that share a scale; 0: there are none, and Scale and Zero are nil
-	B     []byte    // in panels, as PackNibbles writes them
+	Bytes bool      // numbers are from 0 to 255, and zero points are 128 less
+	B     []byte    // in panels, as PackNibbles writes them, or PackBytes
 	Scale []float32 // a row of N for each block
 	Zero  []int8
 }
@@ -36,13 +37,23 @@ var ofNibbles = [2]unpacking{
 	{[group]uint32{4, 12, 20, 28}, 15, nibbleZero},
 }
 
+// ofBytes is for numbers of eight bits.
+var ofBytes = unpacking{[group]uint32{0, 8, 16, 24}, 255, 128}
+
 // Panel writes so many rows from row k on of the panel that begins at a column.
 func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 	share, _, all := nibbleShape(p.K, p.Block)
 	var scales [floatWidth]float32
 	var zeros [floatWidth]int8
-	b := p.B[column/Width*all*group*halfWidth:]
+	step := group * halfWidth // bytes from one group to the next
+	if p.Bytes {
+		step = group * Width
+	}
+	b := p.B[column/Width*all*step:]
 	how, family, columns := &ofNibbles[column%Width/floatWidth], active(), min(floatWidth, p.N-column)
+	if p.Bytes {
+		how, b = &ofBytes, b[column%Width*group:]
+	}
 	first := k % share % group // rows of its group before the first one
 	to := first
 	for end := k + rows; k < end; {
@@ -58,8 +69,8 @@ func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 			}
 		}
 		count := groups(row+n) - row/group
-		w := b[(block*groups(share)+row/group)*group*halfWidth:][:count*group*halfWidth]
-		family.unpack(memory[(to-row%group)*floatWidth:][:count*group*floatWidth], w, scale, zero, how, count)
+		w := b[(block*groups(share)+row/group)*step:][:(count-1)*step+group*floatWidth]
+		family.unpack(memory[(to-row%group)*floatWidth:][:count*group*floatWidth], w, scale, zero, how, count, step)
 		to += n
 		k += n
 	}
@@ -67,10 +78,10 @@ func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 }
 
 // unpackGo writes groups of rows of a panel of float32.
-func unpackGo(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking) {
+func unpackGo(dst []float32, w []byte, scale []float32, zero []int8, how *unpacking, step int) {
 	for i := range dst {
 		row, j := i/floatWidth, i%floatWidth
-		number := int32(w[row/group*group*halfWidth+j*group+row%group])>>(how.shifts[0])&int32(how.mask) - int32(how.excess)
+		number := int32(w[row/group*step+j*group+row%group])>>(how.shifts[0])&int32(how.mask) - int32(how.excess)
 		dst[i] = float32(float32(number-int32(zero[j])) * scale[j])
 	}
 }

@@ -49,10 +49,11 @@ const (
 	Int4x64                   // see PackNibbles of package quant; for one size of blocks
 	Bits16x32                 // for each k, the numbers of 16 bits of 32 columns
 	BFloat16x32               // for each two k, of each of 32 columns the two numbers
-	Turned                    // the transposed matrix, row-major; int8 zero points minus 8
+	Turned                    // the transposed matrix, row-major; zero points as int8, minus 8 or 128
+	Uint8x64                  // see PackBytes of package quant; for one size of blocks
 )
 
-var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64", "int4 x 64", "16 bits x 32", "bfloat16 x 32", "turned"}
+var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64", "int4 x 64", "16 bits x 32", "bfloat16 x 32", "turned", "uint8 x 64"}
 
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {

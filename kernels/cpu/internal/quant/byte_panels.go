@@ -1,0 +1,41 @@
+package quant
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+)
+
+// ByteLayout is the layout that [PackBytes] writes: that of numbers of four bits with a byte for each, 64 columns side
+// by side.
+const ByteLayout = tile.Uint8x64
+
+// ByteSize returns the number of bytes of k x n numbers of eight bits in panels.
+func ByteSize(k, n, block int) int { return 2 * NibbleSize(k, n, block) }
+
+// PackBytes writes B, transposed, into panels of bytes: n rows of k numbers without a sign.
+func PackBytes(p *pool.Pool, dst, b []byte, k, n, block int) {
+	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true, bytes: true, whole: true})
+}
+
+// groupBytes is how many bytes a group of rows of a panel has.
+func (t *nibblePacker) groupBytes() int {
+	if t.whole {
+		return group * Width
+	}
+	return group * halfWidth
+}
+
+// packBytes packs a block of a panel of a matrix with one number in each byte: so many rows from the first one on.
+func (t *nibblePacker) packBytes(at []byte, first, rows, panel int) {
+	stride := t.groupBytes()
+	for j := range min(Width, t.n-panel*Width) {
+		line := t.b[(panel*Width+j)*t.k+first:][:rows]
+		column, shift, mask := j*group, 0, byte(255)
+		if !t.whole {
+			column, shift, mask = j%halfWidth*group, j/halfWidth*4, 15
+		}
+		for k, v := range line {
+			at[k/group*stride+column+k%group] |= v & mask << shift
+		}
+	}
+}
