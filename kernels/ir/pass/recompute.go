@@ -8,7 +8,8 @@ import (
 
 // The gradient of an activation reads values of the forward pass again. If they are one operation with a constant away
 // from another value, as x/2 and 1 - x are, it is cheaper to compute them again than to write them and to read them
-// back.
+// back. So it is for numbers of 16 bits in float32, which take twice the memory, whatever reads them: normalizations
+// under mixed precision and their gradients do.
 
 // farBytes is the size of values that are still in the cache when they are read again.
 const farBytes = 64 << 10
@@ -108,6 +109,11 @@ func (c *recomputing) choose() map[ir.Value]bool {
 		candidates[x] = append(candidates[x], n.Outputs[0])
 	}
 	again := map[ir.Value]bool{}
+	for i := range c.p.Nodes {
+		if n := &c.p.Nodes[i]; c.widens(n) {
+			again[n.Outputs[0]] = true
+		}
+	}
 	for _, x := range order {
 		if list := candidates[x]; len(list) > 1 || c.inMemory(x) {
 			for _, v := range list {
@@ -116,6 +122,16 @@ func (c *recomputing) choose() map[ir.Value]bool {
 		}
 	}
 	return again
+}
+
+// widens reports whether the node converts many numbers of 16 bits that are computed, and read far away, to float32.
+func (c *recomputing) widens(n *ir.Node) bool {
+	if n.Op != ir.Convert || c.def[n.Inputs[0]] < 0 {
+		return false
+	}
+	x, y, v := c.p.Type(n.Inputs[0]), c.p.Type(n.Outputs[0]), n.Outputs[0]
+	return x.DType.IsHalf() && y.DType == ir.Float32 && y.Bytes() >= farBytes &&
+		slices.ContainsFunc(c.users[v], func(i int) bool { return i >= 0 && c.segment[i] != c.segment[c.def[v]] }) && !slices.Contains(c.users[v], -1)
 }
 
 // functionOf returns the value that a node computes a cheap function of.
