@@ -55,7 +55,9 @@ func transformerBlocks(s *mixedStep) *ops.Tensor {
 	}
 	for i := range 6 {
 		y := norm(x)
-		each := func() *ops.Tensor { return ops.Reshape(ops.Matmul(y, s.weight(width, width)), batch, steps, heads, depth) }
+		each := func() *ops.Tensor {
+			return ops.Reshape(ops.Matmul(y, s.weight(width, width)), batch, steps, heads, depth)
+		}
 		mask := seen
 		if i%2 == 0 {
 			mask = nil
@@ -68,8 +70,7 @@ func transformerBlocks(s *mixedStep) *ops.Tensor {
 }
 
 // TestHalvesTakeHalfTheMemory: what a training step under mixed precision keeps between operations, those that compute
-// in float32 included, takes little more than half of what it takes in float32; that of attention has the logarithms of
-// its sums and statistics of rows in float32.
+// in float32 included, takes not much more than half of what it takes in float32.
 func TestHalvesTakeHalfTheMemory(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)
