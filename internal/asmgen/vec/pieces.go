@@ -7,42 +7,33 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Functions by tables: 16 intervals of |x| have a polynomial each, whose coefficients are looked up in registers. All
-// machines compute the same.
+// Functions by tables: 8 intervals of |x|, as many as there are numbers in a vector of AVX2, have a polynomial each,
+// whose coefficients are looked up in registers. All machines compute the same.
 
 // tanhTable holds the coefficients of polynomials in t − b, constant last, for intervals of t that begin at b: there
-// are four of one length in each of 1 ≤ t + 1 < 2, below 4, 8 and 16. From 9 on tanh is 1.
-var tanhTable = [...][16]float64{
-	{-0.0369773731, -0.103788689, 0.0550616868, -0.0784151256, 0.0179057568, 0.00395944901, -0.000252748345, -0.00200556708,
-		-0.000103104408, 3.5504625e-05, 3.29508512e-05, 1.93321321e-05, -2.08163257e-07, 0, 0, 0},
-	{0.143084466, 0.0962344334, -0.0947408527, -0.00020324903, -0.0465880074, -0.00247994764, 0.00435486343, 0.00492457626,
-		0.000802239636, -3.78535151e-05, -8.95457197e-05, -5.67476345e-05, 1.32162927e-06, 0, 0, 0},
-	{-0.00118375779, 0.133100852, 0.182351425, 0.0814434588, 0.0286002867, -0.024310695, -0.0175732318, -0.00923866127,
-		-0.00283664302, -0.000224367875, 6.45490873e-05, 5.89599476e-05, -3.35637469e-06, 0, 0, 0},
-	{-0.333270192, -0.256121844, -0.0963785648, 0.0441871881, 0.103250794, 0.0875533521, 0.0420182869, 0.0173336994,
-		0.006336377, 0.000782917137, 5.68635187e-05, -1.83585526e-05, 4.66478014e-06, 0, 0, 0},
-	{-1.0973024e-06, -0.230273873, -0.363309354, -0.379059225, -0.319798201, -0.1635288, -0.0680981874, -0.026273232,
-		-0.00978814624, -0.00131515483, -0.000166615922, -1.64391331e-05, -4.50438392e-06, 0, 0, 0},
-	{1, 0.940015793, 0.78644526, 0.596588731, 0.419971764, 0.180704817, 0.0706503317, 0.026593823,
-		0.00986382272, 0.00133885851, 0.000180305273, 2.38783687e-05, 3.53214705e-06, 0, 0, 0},
-	{0, 0.244918659, 0.462117165, 0.635148942, 0.761594176, 0.905148268, 0.964027584, 0.986614287,
-		0.995054781, 0.999329329, 0.999909222, 0.999987721, 0.999998331, 1, 1, 1},
+// are two of one length in each of 1 ≤ t + 1 < 2, below 4, 8 and 16. From 9.02 on tanh is 1.
+var tanhTable = [...][8]float64{
+	{0.0278908871, 0.00288187549, 0.000859836931, 6.14843375e-05, -3.83339921e-06, 1.80809025e-07, -6.13527504e-08, 0},
+	{-0.0706394762, 0.0144271366, -0.00727486564, -0.000188566846, 4.85968339e-05, -1.22741108e-06, 5.52736594e-07, 0},
+	{0.00560026616, -0.032793995, 0.026558049, -0.000498228706, -0.000291585573, 1.97682243e-06, -2.07103744e-06, 0},
+	{0.132245004, -0.036172986, -0.0501832999, 0.00491643464, 0.0011195651, 7.23509493e-06, 4.22928497e-06, 0},
+	{0.000117218318, 0.1670883, 0.0289661102, -0.0179134533, -0.0031012285, -4.3468408e-05, -5.33298089e-06, 0},
+	{-0.333339483, -0.0945564061, 0.103357673, 0.0421069004, 0.00644718809, 0.0001111292, 4.88604019e-06, 0},
+	{1.11649783e-07, -0.363404274, -0.319823086, -0.0681080893, -0.00980935618, -0.000178485177, -4.21926643e-06, 0},
+	{1, 0.786446869, 0.419972986, 0.0706506893, 0.00986517314, 0.000181149633, 3.46025013e-06, 0},
+	{0, 0.462117165, 0.761594176, 0.964027584, 0.995054781, 0.999909222, 0.999998331, 1},
 }
 
-// erfTable holds those for 16 intervals of t below 4 of one length. Those of the first one are of erf(t) − t.
-var erfTable = [...][16]float64{
-	{0.105633646, 0.0472656563, -0.0296399817, -0.0776230395, -0.0539562702, -0.0367573127, -0.0108997272, 0.00358060375,
-		0.00103248609, -0.00124478689, 0.0189529117, -0.00306334626, 0.0123706562, -0.00563959172, -0.0143357664, 0.00283902395},
-	{0.00217152503, 0.135840639, 0.193877846, 0.160569355, 0.0621335059, -0.00693531893, -0.0425173715, -0.0443851687,
-		-0.0270536635, -0.0124380849, -0.0173244681, 2.68836197e-06, -0.00830434542, 0.00338015473, 0.00893088523, -0.00178122032},
-	{-0.3763538, -0.310216457, -0.147936717, 0.0249766782, 0.139676273, 0.167267352, 0.137971103, 0.08922638,
-		0.0466260202, 0.0203315131, 0.0103039024, 0.00207324163, 0.00238917954, -0.000603004708, -0.00192621874, 0.000395052426},
-	{8.00799899e-06, -0.264952123, -0.439300418, -0.482052505, -0.41521129, -0.295606017, -0.178310469, -0.0922679529,
-		-0.0411925465, -0.0159487277, -0.00562265748, -0.00155207945, -0.000561272609, -2.36383275e-05, 0.000156992508, -3.79121229e-05},
-	{0.128379121, 1.06001341, 0.878780544, 0.642926872, 0.415110439, 0.236519217, 0.1189273, 0.0527721271,
-		0.020662589, 0.00713858055, 0.00218387693, 0.000584418536, 0.00014375888, 2.69616448e-05, -1.08807662e-07, 1.96560632e-06},
-	{0, 0.276326388, 0.520499885, 0.711155653, 0.842700779, 0.92290014, 0.966105163, 0.986671686,
-		0.995322287, 0.998537302, 0.999593019, 0.999899387, 0.999977887, 0.999995708, 0.999999285, 0.999999881},
+// erfTable holds those for 8 intervals of t below 4 of one length. Those of the first one are of erf(t) − t.
+var erfTable = [...][8]float64{
+	{-0.0178647153, 0.0167984515, 0.00572604546, -0.00826703198, -0.00382494042, 0.00462096557, 0.00336634903, -0.00387533335},
+	{-0.00818717573, -0.0558448881, 0.0103292651, 0.0238086861, 0.0043018423, -0.0102527067, -0.0065639643, 0.00724769989},
+	{0.115990847, 0.00860440265, -0.0703815669, -0.0180252735, 0.00951850042, 0.0116967307, 0.0054419213, -0.00540192518},
+	{-0.00059846224, 0.183077455, 0.0690491721, -0.04339635, -0.0329578891, -0.0107548824, -0.00274464744, 0.00202521286},
+	{-0.376072496, -0.146514654, 0.138469279, 0.138503879, 0.0479043759, 0.00878673326, 0.00113804988, -0.000385617896},
+	{-1.88782872e-06, -0.439382792, -0.415123045, -0.178369105, -0.041299548, -0.00549160177, -0.000454477937, 2.60207653e-05},
+	{0.128379181, 0.878782094, 0.415108383, 0.118929058, 0.0206653606, 0.00218041055, 0.000140955541, 3.32023569e-06},
+	{0, 0.520499885, 0.842700779, 0.966105163, 0.995322287, 0.999593019, 0.999977887, 0.999999285},
 }
 
 // pieces are the tables of a function.
@@ -51,10 +42,11 @@ type pieces struct {
 	rows []Operand // the highest coefficients first; for AVX-512 in registers, but in functions that package jit writes
 }
 
-func (m machine) pieces(name string, coefficients [][16]float64) pieces {
+// pieces makes the tables, twice in a row, since wide vectors look up by four bits.
+func (m machine) pieces(name string, coefficients [][8]float64) pieces {
 	p := pieces{machine: m}
 	for i, row := range coefficients {
-		at := table(fmt.Sprintf("%s%d", name, i), row)
+		at := table(fmt.Sprintf("%s%d", name, i), [16]float64(slices.Concat(row[:], row[:])))
 		if !m.wide || m.inline {
 			p.rows = append(p.rows, at)
 			continue
@@ -64,42 +56,29 @@ func (m machine) pieces(name string, coefficients [][16]float64) pieces {
 	return p
 }
 
-// interval is the number of an interval of each element, as a machine needs it.
-type interval struct {
-	index vector
-	upper Mask // of the second half of the table; not for AVX-512
-}
-
-// interval makes one of numbers whose lowest four bits count, and destroys them.
-func (m machine) interval(index vector) interval {
-	i := interval{index: index}
+// interval makes the number of an interval, whose last bits count, what a machine looks numbers up by: in place.
+func (m machine) interval(index vector) vector {
 	if m.wide {
-		return i
+		return index
 	}
-	i.upper = Signs(m.shift(ShiftRightSigned, 31, m.shift(ShiftLeft, 28, index)))
 	OnARM(func() { // instructions there look bytes up
 		AndInt(index, index, Constant("lookupBits", 7))
 		ShiftLeft(index, index, 2)
 		MultiplyInt(index, index, Constant("lookupBytes", 0x01010101))
 		AddInt(index, index, Constant("lookupOffsets", 0x03020100))
 	})
-	return i
+	return index
 }
 
 // coefficient is a row's number of an interval.
-func (p pieces) coefficient(row int, of interval) vector {
+func (p pieces) coefficient(row int, of vector) vector {
 	c := p.vector()
-	Lookup(c, of.index, p.rows[row])
-	if !p.wide {
-		upper := p.vector()
-		Lookup(upper, of.index, p.rows[row].(Memory).Plus(AVX2.Bytes))
-		Blend(c, of.upper, upper)
-	}
+	Lookup(c, of, p.rows[row])
 	return c
 }
 
 // slope is the polynomial of y without its last coefficient, divided by y.
-func (p pieces) slope(y vectors, of []interval) vectors {
+func (p pieces) slope(y, of vectors) vectors {
 	q := make(vectors, len(y))
 	for row := range p.rows[:len(p.rows)-1] {
 		y.each(func(i int) {
@@ -133,19 +112,19 @@ func (m machine) magnitudes(x vectors, most Memory) vectors {
 }
 
 func (m machine) tanhByTable() func(x vectors) vectors {
-	var rows [][16]float64
+	var rows [][8]float64
 	for _, row := range tanhTable { // the index begins with the exponent's last two bits, 3 for [1, 2)
-		rows = append(rows, [16]float64(slices.Concat(row[4:], row[:4])))
+		rows = append(rows, [8]float64(slices.Concat(row[2:], row[:2])))
 	}
 	p := m.pieces("tanhTable", rows)
 	return func(x vectors) vectors {
-		y, of := m.magnitudes(x, Constant("tanhMost", float(10))), make([]interval, len(x))
+		y, of := m.magnitudes(x, Constant("tanhMost", float(9.02))), make(vectors, len(x))
 		x.each(func(i int) {
 			shifted, begin := m.add(y[i], one()), m.vector()
-			AndInt(begin, shifted, Constant("twoBits", 0xffe00000))
+			AndInt(begin, shifted, Constant("oneBit", 0xffc00000))
 			Subtract(begin, begin, one())
 			Subtract(y[i], y[i], begin)
-			ShiftRight(shifted, shifted, 21)
+			ShiftRight(shifted, shifted, 22)
 			of[i] = m.interval(shifted)
 		})
 		q := p.slope(y, of)
@@ -157,19 +136,19 @@ func (m machine) tanhByTable() func(x vectors) vectors {
 func (m machine) erfByTable() func(x vectors) vectors {
 	p := m.pieces("erfTable", erfTable[:])
 	return func(x vectors) vectors {
-		t, y, of := m.magnitudes(x, Constant("erfMost", 0x407fffff)), m.vectors(len(x)), make([]interval, len(x))
+		t, y, of := m.magnitudes(x, Constant("erfMost", 0x407fffff)), m.vectors(len(x)), make(vectors, len(x))
 		x.each(func(i int) {
-			n, begin := m.mul(t[i], number(4)), m.vector()
+			n, begin := m.mul(t[i], number(2)), m.vector()
 			TruncateToInt(n, n)
 			ToFloat(begin, n)
 			Copy(y[i], t[i])
-			SubtractProduct(y[i], begin, Constant("quarter", float(0.25)))
+			SubtractProduct(y[i], begin, Constant("half", float(0.5)))
 			of[i] = m.interval(n)
 		})
 		q := p.slope(y, of)
 		q.each(func(i int) {
 			c := p.coefficient(len(p.rows)-1, of[i])
-			Blend(c, Compare(LessThan, t[i], Constant("quarter", float(0.25))), t[i])
+			Blend(c, Compare(LessThan, t[i], Constant("half", float(0.5))), t[i])
 			MultiplyAdd(q[i], y[i], c)
 		})
 		return m.odd(q, x)

@@ -100,11 +100,12 @@ func (m machine) log(x vectors) vectors {
 			FixUp(p[i], x[i], Constant("logFixUp", logFixUp))
 			return
 		}
-		Blend(p[i], Compare(NotLessEqual, x[i], Constant("largest", 0x7f7fffff)), x[i])
-		zero := m.vector()
+		// The numbers so far have the signs of the infinities that 0 and +∞ give.
+		zero, kept := m.vector(), m.vector()
 		Zero(zero)
-		Blend(p[i], Compare(LessThan, x[i], zero), notANumber())
-		Blend(p[i], Compare(Equal, x[i], zero), Constant("minusInfinity", 0xff800000))
+		Keep(kept, Either(Compare(Equal, x[i], zero), Compare(NotLessEqual, x[i], Constant("largest", 0x7f7fffff))), pattern(0x7f800000))
+		MultiplyAdd(p[i], kept, p[i])
+		SetWhere(p[i], Compare(NotLessEqual, zero, x[i]))
 	})
 	return p
 }
@@ -125,13 +126,13 @@ func (m machine) binary(x vector) (v, e vector) {
 		Subtract(e, e, half)
 		return v, e
 	}
-	scaled, adjust, power := m.vector(), m.vector(), m.vector()
-	Copy(v, x)
-	tiny := Compare(LessThan, v, Constant("smallestNormal", 1<<23))
-	Multiply(scaled, v, Constant("two23", float(1<<23)))
-	Zero(adjust)
-	Blend(v, tiny, scaled)
-	Blend(adjust, tiny, Constant("minus23", float(-23)))
+	adjust, power, zero := m.vector(), m.vector(), m.vector()
+	tiny := Compare(LessThan, x, Constant("smallestNormal", 1<<23))
+	Keep(v, tiny, pattern(float(1)^float(1<<23))) // blends take three times as long on some processors
+	Xor(v, v, one())
+	Zero(zero)
+	MultiplyAdd(v, x, zero) // −0 becomes 0
+	Keep(adjust, tiny, Constant("minus23", float(-23)))
 	SubtractInt(power, v, number(0.75))
 	AndInt(power, power, Constant("exponentBits", 0xff800000))
 	SubtractInt(v, v, power)

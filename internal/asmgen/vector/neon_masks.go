@@ -51,7 +51,7 @@ func (n *neon) masked(i *instruction) bool {
 		for h := range d {
 			n.not(d[h], x[h])
 		}
-	case opEither:
+	case opEither, opSetWhere:
 		d, b := n.pair(a[0]), n.pair(a[1])
 		for h := range d {
 			n.Three(k, "orr", 0x4ea01c00, d[h], b[h], d[h])

@@ -1281,14 +1281,14 @@ TEXT ·logAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VMOVAPS Y0, Y2; VCMPPS $0x11, smallestNormal<>+0(SB), Y2, Y5; VMULPS two23<>+0(SB), Y2, Y3; VXORPS Y4, Y4, Y4; VBLENDVPS Y5, Y3, Y2, Y2; VBLENDVPS Y5, minus23<>+0(SB), Y4, Y4; VPSUBD c3f400000<>+0(SB), Y2, Y3; VPAND exponentBits<>+0(SB), Y3, Y3; VPSUBD Y3, Y2, Y2; VPSRAD $0x17, Y3, Y3; VCVTDQ2PS Y3, Y3; VADDPS Y4, Y3, Y3; VSUBPS one<>+0(SB), Y2, Y2; VMOVAPS Y1, Y4; VCMPPS $0x11, smallestNormal<>+0(SB), Y4, Y7; VMULPS two23<>+0(SB), Y4, Y5; VXORPS Y6, Y6, Y6; VBLENDVPS Y7, Y5, Y4, Y4; VBLENDVPS Y7, minus23<>+0(SB), Y6, Y6; VPSUBD c3f400000<>+0(SB), Y4, Y5; VPAND exponentBits<>+0(SB), Y5, Y5; VPSUBD Y5, Y4, Y4; VPSRAD $0x17, Y5, Y5; VCVTDQ2PS Y5, Y5; VADDPS Y6, Y5, Y5; VSUBPS one<>+0(SB), Y4, Y4; VMOVUPS logP0<>+0(SB), Y6; VMOVUPS logP0<>+0(SB), Y7
-	VFMADD213PS logP1<>+0(SB), Y2, Y6; VFMADD213PS logP1<>+0(SB), Y4, Y7; VFMADD213PS logP2<>+0(SB), Y2, Y6; VFMADD213PS logP2<>+0(SB), Y4, Y7; VFMADD213PS logP3<>+0(SB), Y2, Y6; VFMADD213PS logP3<>+0(SB), Y4, Y7; VFMADD213PS logP4<>+0(SB), Y2, Y6; VFMADD213PS logP4<>+0(SB), Y4, Y7; VFMADD213PS logP5<>+0(SB), Y2, Y6; VFMADD213PS logP5<>+0(SB), Y4, Y7; VFMADD213PS logP6<>+0(SB), Y2, Y6; VFMADD213PS logP6<>+0(SB), Y4, Y7; VFMADD213PS logP7<>+0(SB), Y2, Y6; VFMADD213PS logP7<>+0(SB), Y4, Y7; VFMADD213PS logP8<>+0(SB), Y2, Y6; VFMADD213PS logP8<>+0(SB), Y4, Y7; VFMADD213PS logP9<>+0(SB), Y2, Y6; VFMADD213PS logP9<>+0(SB), Y4, Y7; VMULPS Y2, Y2, Y8; VMULPS ln2Low<>+0(SB), Y3, Y9; VFMADD213PS Y9, Y8, Y6; VADDPS Y2, Y6, Y6; VFMADD231PS ln2High<>+0(SB), Y3, Y6; VCMPPS $0x16, largest<>+0(SB), Y0, Y2; VBLENDVPS Y2, Y0, Y6, Y6; VXORPS Y2, Y2, Y2; VCMPPS $0x11, Y2, Y0, Y3; VBLENDVPS Y3, notANumber<>+0(SB), Y6, Y6; VCMPPS $0x00, Y2, Y0, Y0; VBLENDVPS Y0, minusInfinity<>+0(SB), Y6, Y6; VMULPS Y4, Y4, Y0; VMULPS ln2Low<>+0(SB), Y5, Y2
-	VFMADD213PS Y2, Y0, Y7; VADDPS Y4, Y7, Y7; VFMADD231PS ln2High<>+0(SB), Y5, Y7; VCMPPS $0x16, largest<>+0(SB), Y1, Y0; VBLENDVPS Y0, Y1, Y7, Y7; VXORPS Y0, Y0, Y0; VCMPPS $0x11, Y0, Y1, Y2; VBLENDVPS Y2, notANumber<>+0(SB), Y7, Y7; VCMPPS $0x00, Y0, Y1, Y0; VBLENDVPS Y0, minusInfinity<>+0(SB), Y7, Y7; VMOVUPS Y6, (AX); VMOVUPS Y7, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VCMPPS $0x11, smallestNormal<>+0(SB), Y0, Y4; VANDPS c74800000<>+0(SB), Y4, Y2; VXORPS one<>+0(SB), Y2, Y2; VXORPS Y3, Y3, Y3; VFMADD213PS Y3, Y0, Y2; VANDPS minus23<>+0(SB), Y4, Y4; VPSUBD c3f400000<>+0(SB), Y2, Y3; VPAND exponentBits<>+0(SB), Y3, Y3; VPSUBD Y3, Y2, Y2; VPSRAD $0x17, Y3, Y3; VCVTDQ2PS Y3, Y3; VADDPS Y4, Y3, Y3; VSUBPS one<>+0(SB), Y2, Y2; VCMPPS $0x11, smallestNormal<>+0(SB), Y1, Y6; VANDPS c74800000<>+0(SB), Y6, Y4; VXORPS one<>+0(SB), Y4, Y4; VXORPS Y5, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VANDPS minus23<>+0(SB), Y6, Y6; VPSUBD c3f400000<>+0(SB), Y4, Y5; VPAND exponentBits<>+0(SB), Y5, Y5; VPSUBD Y5, Y4, Y4; VPSRAD $0x17, Y5, Y5; VCVTDQ2PS Y5, Y5; VADDPS Y6, Y5, Y5; VSUBPS one<>+0(SB), Y4, Y4; VMOVUPS logP0<>+0(SB), Y6; VMOVUPS logP0<>+0(SB), Y7
+	VFMADD213PS logP1<>+0(SB), Y2, Y6; VFMADD213PS logP1<>+0(SB), Y4, Y7; VFMADD213PS logP2<>+0(SB), Y2, Y6; VFMADD213PS logP2<>+0(SB), Y4, Y7; VFMADD213PS logP3<>+0(SB), Y2, Y6; VFMADD213PS logP3<>+0(SB), Y4, Y7; VFMADD213PS logP4<>+0(SB), Y2, Y6; VFMADD213PS logP4<>+0(SB), Y4, Y7; VFMADD213PS logP5<>+0(SB), Y2, Y6; VFMADD213PS logP5<>+0(SB), Y4, Y7; VFMADD213PS logP6<>+0(SB), Y2, Y6; VFMADD213PS logP6<>+0(SB), Y4, Y7; VFMADD213PS logP7<>+0(SB), Y2, Y6; VFMADD213PS logP7<>+0(SB), Y4, Y7; VFMADD213PS logP8<>+0(SB), Y2, Y6; VFMADD213PS logP8<>+0(SB), Y4, Y7; VFMADD213PS logP9<>+0(SB), Y2, Y6; VFMADD213PS logP9<>+0(SB), Y4, Y7; VMULPS Y2, Y2, Y8; VMULPS ln2Low<>+0(SB), Y3, Y9; VFMADD213PS Y9, Y8, Y6; VADDPS Y2, Y6, Y6; VFMADD231PS ln2High<>+0(SB), Y3, Y6; VXORPS Y2, Y2, Y2; VCMPPS $0x00, Y2, Y0, Y3; VCMPPS $0x16, largest<>+0(SB), Y0, Y8; VORPS Y3, Y8, Y3; VANDPS c7f800000<>+0(SB), Y3, Y3; VFMADD213PS Y6, Y3, Y6; VCMPPS $0x16, Y0, Y2, Y0; VORPS Y0, Y6, Y6; VMULPS Y4, Y4, Y0
+	VMULPS ln2Low<>+0(SB), Y5, Y2; VFMADD213PS Y2, Y0, Y7; VADDPS Y4, Y7, Y7; VFMADD231PS ln2High<>+0(SB), Y5, Y7; VXORPS Y0, Y0, Y0; VCMPPS $0x00, Y0, Y1, Y2; VCMPPS $0x16, largest<>+0(SB), Y1, Y3; VORPS Y2, Y3, Y2; VANDPS c7f800000<>+0(SB), Y2, Y2; VFMADD213PS Y7, Y2, Y7; VCMPPS $0x16, Y1, Y0, Y0; VORPS Y0, Y7, Y7; VMOVUPS Y6, (AX); VMOVUPS Y7, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
 
 end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VMOVAPS Y0, Y1; VCMPPS $0x11, smallestNormal<>+0(SB), Y1, Y4; VMULPS two23<>+0(SB), Y1, Y2; VXORPS Y3, Y3, Y3; VBLENDVPS Y4, Y2, Y1, Y1; VBLENDVPS Y4, minus23<>+0(SB), Y3, Y3; VPSUBD c3f400000<>+0(SB), Y1, Y2; VPAND exponentBits<>+0(SB), Y2, Y2; VPSUBD Y2, Y1, Y1; VPSRAD $0x17, Y2, Y2; VCVTDQ2PS Y2, Y2; VADDPS Y3, Y2, Y2; VSUBPS one<>+0(SB), Y1, Y1; VMOVUPS logP0<>+0(SB), Y3; VFMADD213PS logP1<>+0(SB), Y1, Y3; VFMADD213PS logP2<>+0(SB), Y1, Y3; VFMADD213PS logP3<>+0(SB), Y1, Y3; VFMADD213PS logP4<>+0(SB), Y1, Y3; VFMADD213PS logP5<>+0(SB), Y1, Y3; VFMADD213PS logP6<>+0(SB), Y1, Y3; VFMADD213PS logP7<>+0(SB), Y1, Y3; VFMADD213PS logP8<>+0(SB), Y1, Y3; VFMADD213PS logP9<>+0(SB), Y1, Y3; VMULPS Y1, Y1, Y4; VMULPS ln2Low<>+0(SB), Y2, Y5; VFMADD213PS Y5, Y4, Y3; VADDPS Y1, Y3, Y3; VFMADD231PS ln2High<>+0(SB), Y2, Y3; VCMPPS $0x16, largest<>+0(SB), Y0, Y1
-	VBLENDVPS Y1, Y0, Y3, Y3; VXORPS Y1, Y1, Y1; VCMPPS $0x11, Y1, Y0, Y2; VBLENDVPS Y2, notANumber<>+0(SB), Y3, Y3; VCMPPS $0x00, Y1, Y0, Y0; VBLENDVPS Y0, minusInfinity<>+0(SB), Y3, Y3; VMOVUPS Y3, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VCMPPS $0x11, smallestNormal<>+0(SB), Y0, Y3; VANDPS c74800000<>+0(SB), Y3, Y1; VXORPS one<>+0(SB), Y1, Y1; VXORPS Y2, Y2, Y2; VFMADD213PS Y2, Y0, Y1; VANDPS minus23<>+0(SB), Y3, Y3; VPSUBD c3f400000<>+0(SB), Y1, Y2; VPAND exponentBits<>+0(SB), Y2, Y2; VPSUBD Y2, Y1, Y1; VPSRAD $0x17, Y2, Y2; VCVTDQ2PS Y2, Y2; VADDPS Y3, Y2, Y2; VSUBPS one<>+0(SB), Y1, Y1; VMOVUPS logP0<>+0(SB), Y3; VFMADD213PS logP1<>+0(SB), Y1, Y3; VFMADD213PS logP2<>+0(SB), Y1, Y3; VFMADD213PS logP3<>+0(SB), Y1, Y3; VFMADD213PS logP4<>+0(SB), Y1, Y3; VFMADD213PS logP5<>+0(SB), Y1, Y3; VFMADD213PS logP6<>+0(SB), Y1, Y3; VFMADD213PS logP7<>+0(SB), Y1, Y3; VFMADD213PS logP8<>+0(SB), Y1, Y3; VFMADD213PS logP9<>+0(SB), Y1, Y3; VMULPS Y1, Y1, Y4; VMULPS ln2Low<>+0(SB), Y2, Y5; VFMADD213PS Y5, Y4, Y3; VADDPS Y1, Y3, Y3; VFMADD231PS ln2High<>+0(SB), Y2, Y3; VXORPS Y1, Y1, Y1
+	VCMPPS $0x00, Y1, Y0, Y2; VCMPPS $0x16, largest<>+0(SB), Y0, Y4; VORPS Y2, Y4, Y2; VANDPS c7f800000<>+0(SB), Y2, Y2; VFMADD213PS Y3, Y2, Y3; VCMPPS $0x16, Y0, Y1, Y0; VORPS Y0, Y3, Y3; VMOVUPS Y3, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -1311,23 +1311,23 @@ DATA smallestNormal<>+56(SB)/4, $0x00800000
 DATA smallestNormal<>+60(SB)/4, $0x00800000
 GLOBL smallestNormal<>(SB), RODATA|NOPTR, $64
 
-DATA two23<>+0(SB)/4, $0x4b000000
-DATA two23<>+4(SB)/4, $0x4b000000
-DATA two23<>+8(SB)/4, $0x4b000000
-DATA two23<>+12(SB)/4, $0x4b000000
-DATA two23<>+16(SB)/4, $0x4b000000
-DATA two23<>+20(SB)/4, $0x4b000000
-DATA two23<>+24(SB)/4, $0x4b000000
-DATA two23<>+28(SB)/4, $0x4b000000
-DATA two23<>+32(SB)/4, $0x4b000000
-DATA two23<>+36(SB)/4, $0x4b000000
-DATA two23<>+40(SB)/4, $0x4b000000
-DATA two23<>+44(SB)/4, $0x4b000000
-DATA two23<>+48(SB)/4, $0x4b000000
-DATA two23<>+52(SB)/4, $0x4b000000
-DATA two23<>+56(SB)/4, $0x4b000000
-DATA two23<>+60(SB)/4, $0x4b000000
-GLOBL two23<>(SB), RODATA|NOPTR, $64
+DATA c74800000<>+0(SB)/4, $0x74800000
+DATA c74800000<>+4(SB)/4, $0x74800000
+DATA c74800000<>+8(SB)/4, $0x74800000
+DATA c74800000<>+12(SB)/4, $0x74800000
+DATA c74800000<>+16(SB)/4, $0x74800000
+DATA c74800000<>+20(SB)/4, $0x74800000
+DATA c74800000<>+24(SB)/4, $0x74800000
+DATA c74800000<>+28(SB)/4, $0x74800000
+DATA c74800000<>+32(SB)/4, $0x74800000
+DATA c74800000<>+36(SB)/4, $0x74800000
+DATA c74800000<>+40(SB)/4, $0x74800000
+DATA c74800000<>+44(SB)/4, $0x74800000
+DATA c74800000<>+48(SB)/4, $0x74800000
+DATA c74800000<>+52(SB)/4, $0x74800000
+DATA c74800000<>+56(SB)/4, $0x74800000
+DATA c74800000<>+60(SB)/4, $0x74800000
+GLOBL c74800000<>(SB), RODATA|NOPTR, $64
 
 DATA minus23<>+0(SB)/4, $0xc1b80000
 DATA minus23<>+4(SB)/4, $0xc1b80000
@@ -1581,24 +1581,6 @@ DATA largest<>+56(SB)/4, $0x7f7fffff
 DATA largest<>+60(SB)/4, $0x7f7fffff
 GLOBL largest<>(SB), RODATA|NOPTR, $64
 
-DATA minusInfinity<>+0(SB)/4, $0xff800000
-DATA minusInfinity<>+4(SB)/4, $0xff800000
-DATA minusInfinity<>+8(SB)/4, $0xff800000
-DATA minusInfinity<>+12(SB)/4, $0xff800000
-DATA minusInfinity<>+16(SB)/4, $0xff800000
-DATA minusInfinity<>+20(SB)/4, $0xff800000
-DATA minusInfinity<>+24(SB)/4, $0xff800000
-DATA minusInfinity<>+28(SB)/4, $0xff800000
-DATA minusInfinity<>+32(SB)/4, $0xff800000
-DATA minusInfinity<>+36(SB)/4, $0xff800000
-DATA minusInfinity<>+40(SB)/4, $0xff800000
-DATA minusInfinity<>+44(SB)/4, $0xff800000
-DATA minusInfinity<>+48(SB)/4, $0xff800000
-DATA minusInfinity<>+52(SB)/4, $0xff800000
-DATA minusInfinity<>+56(SB)/4, $0xff800000
-DATA minusInfinity<>+60(SB)/4, $0xff800000
-GLOBL minusInfinity<>(SB), RODATA|NOPTR, $64
-
 // func tanhAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
@@ -1607,179 +1589,214 @@ TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS tanhMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VADDPS one<>+0(SB), Y2, Y4; VPAND twoBits<>+0(SB), Y4, Y5; VSUBPS one<>+0(SB), Y5, Y5; VSUBPS Y5, Y2, Y2; VPSRLD $0x15, Y4, Y4; VPSLLD $0x1c, Y4, Y5; VPSRAD $0x1f, Y5, Y5; VADDPS one<>+0(SB), Y3, Y6; VPAND twoBits<>+0(SB), Y6, Y7; VSUBPS one<>+0(SB), Y7, Y7; VSUBPS Y7, Y3, Y3; VPSRLD $0x15, Y6, Y6; VPSLLD $0x1c, Y6, Y7; VPSRAD $0x1f, Y7, Y7; VPERMPS tanhTable0<>+0(SB), Y4, Y8; VPERMPS tanhTable0<>+32(SB), Y4, Y9; VBLENDVPS Y5, Y9, Y8, Y8; VPERMPS tanhTable0<>+0(SB), Y6, Y9; VPERMPS tanhTable0<>+32(SB), Y6, Y10; VBLENDVPS Y7, Y10, Y9, Y9; VPERMPS tanhTable1<>+0(SB), Y4, Y10; VPERMPS tanhTable1<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10
-	VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable1<>+0(SB), Y6, Y10; VPERMPS tanhTable1<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable2<>+0(SB), Y4, Y10; VPERMPS tanhTable2<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable2<>+0(SB), Y6, Y10; VPERMPS tanhTable2<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable3<>+0(SB), Y4, Y10; VPERMPS tanhTable3<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable3<>+0(SB), Y6, Y10; VPERMPS tanhTable3<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable4<>+0(SB), Y4, Y10; VPERMPS tanhTable4<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable4<>+0(SB), Y6, Y10; VPERMPS tanhTable4<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable5<>+0(SB), Y4, Y10; VPERMPS tanhTable5<>+32(SB), Y4, Y11; VBLENDVPS Y5, Y11, Y10, Y10
-	VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable5<>+0(SB), Y6, Y10; VPERMPS tanhTable5<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VFMADD213PS Y10, Y3, Y9; VPERMPS tanhTable6<>+0(SB), Y4, Y10; VPERMPS tanhTable6<>+32(SB), Y4, Y4; VBLENDVPS Y5, Y4, Y10, Y10; VFMADD213PS Y10, Y2, Y8; VPERMPS tanhTable6<>+0(SB), Y6, Y2; VPERMPS tanhTable6<>+32(SB), Y6, Y4; VBLENDVPS Y7, Y4, Y2, Y2; VFMADD213PS Y2, Y3, Y9; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y8, Y8; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y9, Y9; VMOVUPS Y8, (AX); VMOVUPS Y9, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS tanhMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VADDPS one<>+0(SB), Y2, Y4; VPAND oneBit<>+0(SB), Y4, Y5; VSUBPS one<>+0(SB), Y5, Y5; VSUBPS Y5, Y2, Y2; VPSRLD $0x16, Y4, Y4; VADDPS one<>+0(SB), Y3, Y5; VPAND oneBit<>+0(SB), Y5, Y6; VSUBPS one<>+0(SB), Y6, Y6; VSUBPS Y6, Y3, Y3; VPSRLD $0x16, Y5, Y5; VPERMPS tanhTable0<>+0(SB), Y4, Y6; VPERMPS tanhTable0<>+0(SB), Y5, Y7; VPERMPS tanhTable1<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable1<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable2<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable2<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable3<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable3<>+0(SB), Y5, Y8
+	VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable4<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable4<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable5<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable5<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable6<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable6<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable7<>+0(SB), Y4, Y8; VFMADD213PS Y8, Y2, Y6; VPERMPS tanhTable7<>+0(SB), Y5, Y8; VFMADD213PS Y8, Y3, Y7; VPERMPS tanhTable8<>+0(SB), Y4, Y4; VFMADD213PS Y4, Y2, Y6; VPERMPS tanhTable8<>+0(SB), Y5, Y2; VFMADD213PS Y2, Y3, Y7; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y6, Y6; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y7, Y7; VMOVUPS Y6, (AX); VMOVUPS Y7, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
 
 end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS tanhMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VADDPS one<>+0(SB), Y1, Y2; VPAND twoBits<>+0(SB), Y2, Y3; VSUBPS one<>+0(SB), Y3, Y3; VSUBPS Y3, Y1, Y1; VPSRLD $0x15, Y2, Y2; VPSLLD $0x1c, Y2, Y3; VPSRAD $0x1f, Y3, Y3; VPERMPS tanhTable0<>+0(SB), Y2, Y4; VPERMPS tanhTable0<>+32(SB), Y2, Y5; VBLENDVPS Y3, Y5, Y4, Y4; VPERMPS tanhTable1<>+0(SB), Y2, Y5; VPERMPS tanhTable1<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable2<>+0(SB), Y2, Y5; VPERMPS tanhTable2<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable3<>+0(SB), Y2, Y5; VPERMPS tanhTable3<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable4<>+0(SB), Y2, Y5; VPERMPS tanhTable4<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4
-	VPERMPS tanhTable5<>+0(SB), Y2, Y5; VPERMPS tanhTable5<>+32(SB), Y2, Y6; VBLENDVPS Y3, Y6, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VPERMPS tanhTable6<>+0(SB), Y2, Y5; VPERMPS tanhTable6<>+32(SB), Y2, Y2; VBLENDVPS Y3, Y2, Y5, Y5; VFMADD213PS Y5, Y1, Y4; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y4, Y4; VMOVUPS Y4, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS tanhMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VADDPS one<>+0(SB), Y1, Y2; VPAND oneBit<>+0(SB), Y2, Y3; VSUBPS one<>+0(SB), Y3, Y3; VSUBPS Y3, Y1, Y1; VPSRLD $0x16, Y2, Y2; VPERMPS tanhTable0<>+0(SB), Y2, Y3; VPERMPS tanhTable1<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable2<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable3<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable4<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable5<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable6<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable7<>+0(SB), Y2, Y4; VFMADD213PS Y4, Y1, Y3; VPERMPS tanhTable8<>+0(SB), Y2, Y2; VFMADD213PS Y2, Y1, Y3; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y3, Y3; VMOVUPS Y3, (AX); ADDQ $0x00000020, AX
+	ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
 
-DATA tanhTable0<>+0(SB)/4, $0x3c92af18
-DATA tanhTable0<>+4(SB)/4, $0x3b81be44
-DATA tanhTable0<>+8(SB)/4, $0xb984834f
-DATA tanhTable0<>+12(SB)/4, $0xbb036fd5
-DATA tanhTable0<>+16(SB)/4, $0xb8d839c2
-DATA tanhTable0<>+20(SB)/4, $0x3814eacd
-DATA tanhTable0<>+24(SB)/4, $0x380a34b5
-DATA tanhTable0<>+28(SB)/4, $0x37a22b70
-DATA tanhTable0<>+32(SB)/4, $0xb45f837b
-DATA tanhTable0<>+36(SB)/4, $0x00000000
-DATA tanhTable0<>+40(SB)/4, $0x00000000
-DATA tanhTable0<>+44(SB)/4, $0x00000000
-DATA tanhTable0<>+48(SB)/4, $0xbd177596
-DATA tanhTable0<>+52(SB)/4, $0xbdd48f2a
-DATA tanhTable0<>+56(SB)/4, $0x3d61885d
-DATA tanhTable0<>+60(SB)/4, $0xbda0981c
+DATA tanhTable0<>+0(SB)/4, $0x3a6166ae
+DATA tanhTable0<>+4(SB)/4, $0x3880f127
+DATA tanhTable0<>+8(SB)/4, $0xb680a0a6
+DATA tanhTable0<>+12(SB)/4, $0x34422468
+DATA tanhTable0<>+16(SB)/4, $0xb383c108
+DATA tanhTable0<>+20(SB)/4, $0x00000000
+DATA tanhTable0<>+24(SB)/4, $0x3ce47b6e
+DATA tanhTable0<>+28(SB)/4, $0x3b3cddd9
+DATA tanhTable0<>+32(SB)/4, $0x3a6166ae
+DATA tanhTable0<>+36(SB)/4, $0x3880f127
+DATA tanhTable0<>+40(SB)/4, $0xb680a0a6
+DATA tanhTable0<>+44(SB)/4, $0x34422468
+DATA tanhTable0<>+48(SB)/4, $0xb383c108
+DATA tanhTable0<>+52(SB)/4, $0x00000000
+DATA tanhTable0<>+56(SB)/4, $0x3ce47b6e
+DATA tanhTable0<>+60(SB)/4, $0x3b3cddd9
 GLOBL tanhTable0<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable1<>+0(SB)/4, $0xbd3ed311
-DATA tanhTable1<>+4(SB)/4, $0xbb22869e
-DATA tanhTable1<>+8(SB)/4, $0x3b8eb33e
-DATA tanhTable1<>+12(SB)/4, $0x3ba15e57
-DATA tanhTable1<>+16(SB)/4, $0x3a524d64
-DATA tanhTable1<>+20(SB)/4, $0xb81ec4e7
-DATA tanhTable1<>+24(SB)/4, $0xb8bbca7e
-DATA tanhTable1<>+28(SB)/4, $0xb86e044f
-DATA tanhTable1<>+32(SB)/4, $0x35b162d6
-DATA tanhTable1<>+36(SB)/4, $0x00000000
-DATA tanhTable1<>+40(SB)/4, $0x00000000
-DATA tanhTable1<>+44(SB)/4, $0x00000000
-DATA tanhTable1<>+48(SB)/4, $0x3e1284bc
-DATA tanhTable1<>+52(SB)/4, $0x3dc5168f
-DATA tanhTable1<>+56(SB)/4, $0xbdc2077e
-DATA tanhTable1<>+60(SB)/4, $0xb9551f3f
+DATA tanhTable1<>+0(SB)/4, $0xbbee61ff
+DATA tanhTable1<>+4(SB)/4, $0xb945ba07
+DATA tanhTable1<>+8(SB)/4, $0x384bd474
+DATA tanhTable1<>+12(SB)/4, $0xb5a4bd86
+DATA tanhTable1<>+16(SB)/4, $0x35145fc5
+DATA tanhTable1<>+20(SB)/4, $0x00000000
+DATA tanhTable1<>+24(SB)/4, $0xbd90ab6e
+DATA tanhTable1<>+28(SB)/4, $0x3c6c5fcc
+DATA tanhTable1<>+32(SB)/4, $0xbbee61ff
+DATA tanhTable1<>+36(SB)/4, $0xb945ba07
+DATA tanhTable1<>+40(SB)/4, $0x384bd474
+DATA tanhTable1<>+44(SB)/4, $0xb5a4bd86
+DATA tanhTable1<>+48(SB)/4, $0x35145fc5
+DATA tanhTable1<>+52(SB)/4, $0x00000000
+DATA tanhTable1<>+56(SB)/4, $0xbd90ab6e
+DATA tanhTable1<>+60(SB)/4, $0x3c6c5fcc
 GLOBL tanhTable1<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable2<>+0(SB)/4, $0x3cea4b26
-DATA tanhTable2<>+4(SB)/4, $0xbcc72739
-DATA tanhTable2<>+8(SB)/4, $0xbc8ff5bd
-DATA tanhTable2<>+12(SB)/4, $0xbc175dc1
-DATA tanhTable2<>+16(SB)/4, $0xbb39e6f9
-DATA tanhTable2<>+20(SB)/4, $0xb96b444b
-DATA tanhTable2<>+24(SB)/4, $0x38875e87
-DATA tanhTable2<>+28(SB)/4, $0x38774bc3
-DATA tanhTable2<>+32(SB)/4, $0xb6613e14
-DATA tanhTable2<>+36(SB)/4, $0x00000000
-DATA tanhTable2<>+40(SB)/4, $0x00000000
-DATA tanhTable2<>+44(SB)/4, $0x00000000
-DATA tanhTable2<>+48(SB)/4, $0xba9b2852
-DATA tanhTable2<>+52(SB)/4, $0x3e084b97
-DATA tanhTable2<>+56(SB)/4, $0x3e3aba55
-DATA tanhTable2<>+60(SB)/4, $0x3da6cbd4
+DATA tanhTable2<>+0(SB)/4, $0x3cd99044
+DATA tanhTable2<>+4(SB)/4, $0xba029b90
+DATA tanhTable2<>+8(SB)/4, $0xb998dff4
+DATA tanhTable2<>+12(SB)/4, $0x3604a98d
+DATA tanhTable2<>+16(SB)/4, $0xb60afc27
+DATA tanhTable2<>+20(SB)/4, $0x00000000
+DATA tanhTable2<>+24(SB)/4, $0x3bb78270
+DATA tanhTable2<>+28(SB)/4, $0xbd0652ff
+DATA tanhTable2<>+32(SB)/4, $0x3cd99044
+DATA tanhTable2<>+36(SB)/4, $0xba029b90
+DATA tanhTable2<>+40(SB)/4, $0xb998dff4
+DATA tanhTable2<>+44(SB)/4, $0x3604a98d
+DATA tanhTable2<>+48(SB)/4, $0xb60afc27
+DATA tanhTable2<>+52(SB)/4, $0x00000000
+DATA tanhTable2<>+56(SB)/4, $0x3bb78270
+DATA tanhTable2<>+60(SB)/4, $0xbd0652ff
 GLOBL tanhTable2<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable3<>+0(SB)/4, $0x3dd37527
-DATA tanhTable3<>+4(SB)/4, $0x3db34f2c
-DATA tanhTable3<>+8(SB)/4, $0x3d2c1b5e
-DATA tanhTable3<>+12(SB)/4, $0x3c8dff67
-DATA tanhTable3<>+16(SB)/4, $0x3bcfa162
-DATA tanhTable3<>+20(SB)/4, $0x3a4d3cae
-DATA tanhTable3<>+24(SB)/4, $0x386e80bd
-DATA tanhTable3<>+28(SB)/4, $0xb79a00b1
-DATA tanhTable3<>+32(SB)/4, $0x369c8628
-DATA tanhTable3<>+36(SB)/4, $0x00000000
-DATA tanhTable3<>+40(SB)/4, $0x00000000
-DATA tanhTable3<>+44(SB)/4, $0x00000000
-DATA tanhTable3<>+48(SB)/4, $0xbeaaa264
-DATA tanhTable3<>+52(SB)/4, $0xbe832267
-DATA tanhTable3<>+56(SB)/4, $0xbdc56220
-DATA tanhTable3<>+60(SB)/4, $0x3d34fda0
+DATA tanhTable3<>+0(SB)/4, $0xbd4d8d01
+DATA tanhTable3<>+4(SB)/4, $0x3ba11a0b
+DATA tanhTable3<>+8(SB)/4, $0x3a92be5f
+DATA tanhTable3<>+12(SB)/4, $0x36f2c4fe
+DATA tanhTable3<>+16(SB)/4, $0x368de948
+DATA tanhTable3<>+20(SB)/4, $0x00000000
+DATA tanhTable3<>+24(SB)/4, $0x3e076b3c
+DATA tanhTable3<>+28(SB)/4, $0xbd142a20
+DATA tanhTable3<>+32(SB)/4, $0xbd4d8d01
+DATA tanhTable3<>+36(SB)/4, $0x3ba11a0b
+DATA tanhTable3<>+40(SB)/4, $0x3a92be5f
+DATA tanhTable3<>+44(SB)/4, $0x36f2c4fe
+DATA tanhTable3<>+48(SB)/4, $0x368de948
+DATA tanhTable3<>+52(SB)/4, $0x00000000
+DATA tanhTable3<>+56(SB)/4, $0x3e076b3c
+DATA tanhTable3<>+60(SB)/4, $0xbd142a20
 GLOBL tanhTable3<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable4<>+0(SB)/4, $0xbea3bc97
-DATA tanhTable4<>+4(SB)/4, $0xbe277418
-DATA tanhTable4<>+8(SB)/4, $0xbd8b7710
-DATA tanhTable4<>+12(SB)/4, $0xbcd73af6
-DATA tanhTable4<>+16(SB)/4, $0xbc205e76
-DATA tanhTable4<>+20(SB)/4, $0xbaac6146
-DATA tanhTable4<>+24(SB)/4, $0xb92eb59f
-DATA tanhTable4<>+28(SB)/4, $0xb789e6c5
-DATA tanhTable4<>+32(SB)/4, $0xb697245d
-DATA tanhTable4<>+36(SB)/4, $0x00000000
-DATA tanhTable4<>+40(SB)/4, $0x00000000
-DATA tanhTable4<>+44(SB)/4, $0x00000000
-DATA tanhTable4<>+48(SB)/4, $0xb5934706
-DATA tanhTable4<>+52(SB)/4, $0xbe6bccea
-DATA tanhTable4<>+56(SB)/4, $0xbeba03af
-DATA tanhTable4<>+60(SB)/4, $0xbec2140d
+DATA tanhTable4<>+0(SB)/4, $0x3ced4a56
+DATA tanhTable4<>+4(SB)/4, $0xbc92bf3c
+DATA tanhTable4<>+8(SB)/4, $0xbb4b3dfb
+DATA tanhTable4<>+12(SB)/4, $0xb83651d9
+DATA tanhTable4<>+16(SB)/4, $0xb6b2f1f5
+DATA tanhTable4<>+20(SB)/4, $0x00000000
+DATA tanhTable4<>+24(SB)/4, $0x38f5d31b
+DATA tanhTable4<>+28(SB)/4, $0x3e2b1932
+DATA tanhTable4<>+32(SB)/4, $0x3ced4a56
+DATA tanhTable4<>+36(SB)/4, $0xbc92bf3c
+DATA tanhTable4<>+40(SB)/4, $0xbb4b3dfb
+DATA tanhTable4<>+44(SB)/4, $0xb83651d9
+DATA tanhTable4<>+48(SB)/4, $0xb6b2f1f5
+DATA tanhTable4<>+52(SB)/4, $0x00000000
+DATA tanhTable4<>+56(SB)/4, $0x38f5d31b
+DATA tanhTable4<>+60(SB)/4, $0x3e2b1932
 GLOBL tanhTable4<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable5<>+0(SB)/4, $0x3ed7068a
-DATA tanhTable5<>+4(SB)/4, $0x3e390aaf
-DATA tanhTable5<>+8(SB)/4, $0x3d90b11f
-DATA tanhTable5<>+12(SB)/4, $0x3cd9db4a
-DATA tanhTable5<>+16(SB)/4, $0x3c219bdf
-DATA tanhTable5<>+20(SB)/4, $0x3aaf7ca3
-DATA tanhTable5<>+24(SB)/4, $0x393d1054
-DATA tanhTable5<>+28(SB)/4, $0x37c84e68
-DATA tanhTable5<>+32(SB)/4, $0x366d09d3
-DATA tanhTable5<>+36(SB)/4, $0x00000000
-DATA tanhTable5<>+40(SB)/4, $0x00000000
-DATA tanhTable5<>+44(SB)/4, $0x00000000
-DATA tanhTable5<>+48(SB)/4, $0x3f800000
-DATA tanhTable5<>+52(SB)/4, $0x3f70a4e0
-DATA tanhTable5<>+56(SB)/4, $0x3f49547a
-DATA tanhTable5<>+60(SB)/4, $0x3f18ba0a
+DATA tanhTable5<>+0(SB)/4, $0x3dd3ad30
+DATA tanhTable5<>+4(SB)/4, $0x3d2c7849
+DATA tanhTable5<>+8(SB)/4, $0x3bd342ef
+DATA tanhTable5<>+12(SB)/4, $0x38e90e09
+DATA tanhTable5<>+16(SB)/4, $0x36a3f2c4
+DATA tanhTable5<>+20(SB)/4, $0x00000000
+DATA tanhTable5<>+24(SB)/4, $0xbeaaab79
+DATA tanhTable5<>+28(SB)/4, $0xbdc1a6ca
+DATA tanhTable5<>+32(SB)/4, $0x3dd3ad30
+DATA tanhTable5<>+36(SB)/4, $0x3d2c7849
+DATA tanhTable5<>+40(SB)/4, $0x3bd342ef
+DATA tanhTable5<>+44(SB)/4, $0x38e90e09
+DATA tanhTable5<>+48(SB)/4, $0x36a3f2c4
+DATA tanhTable5<>+52(SB)/4, $0x00000000
+DATA tanhTable5<>+56(SB)/4, $0xbeaaab79
+DATA tanhTable5<>+60(SB)/4, $0xbdc1a6ca
 GLOBL tanhTable5<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable6<>+0(SB)/4, $0x3f42f7d6
-DATA tanhTable6<>+4(SB)/4, $0x3f67b7cc
-DATA tanhTable6<>+8(SB)/4, $0x3f76ca83
-DATA tanhTable6<>+12(SB)/4, $0x3f7c92c1
-DATA tanhTable6<>+16(SB)/4, $0x3f7ebbe9
-DATA tanhTable6<>+20(SB)/4, $0x3f7fd40c
-DATA tanhTable6<>+24(SB)/4, $0x3f7ffa0d
-DATA tanhTable6<>+28(SB)/4, $0x3f7fff32
-DATA tanhTable6<>+32(SB)/4, $0x3f7fffe4
-DATA tanhTable6<>+36(SB)/4, $0x3f800000
-DATA tanhTable6<>+40(SB)/4, $0x3f800000
-DATA tanhTable6<>+44(SB)/4, $0x3f800000
-DATA tanhTable6<>+48(SB)/4, $0x00000000
-DATA tanhTable6<>+52(SB)/4, $0x3e7acbf5
-DATA tanhTable6<>+56(SB)/4, $0x3eec9a9f
-DATA tanhTable6<>+60(SB)/4, $0x3f22991f
+DATA tanhTable6<>+0(SB)/4, $0xbea3bfda
+DATA tanhTable6<>+4(SB)/4, $0xbd8b7c41
+DATA tanhTable6<>+8(SB)/4, $0xbc20b76c
+DATA tanhTable6<>+12(SB)/4, $0xb93b27c0
+DATA tanhTable6<>+16(SB)/4, $0xb68d9339
+DATA tanhTable6<>+20(SB)/4, $0x00000000
+DATA tanhTable6<>+24(SB)/4, $0x33efc41e
+DATA tanhTable6<>+28(SB)/4, $0xbeba1020
+DATA tanhTable6<>+32(SB)/4, $0xbea3bfda
+DATA tanhTable6<>+36(SB)/4, $0xbd8b7c41
+DATA tanhTable6<>+40(SB)/4, $0xbc20b76c
+DATA tanhTable6<>+44(SB)/4, $0xb93b27c0
+DATA tanhTable6<>+48(SB)/4, $0xb68d9339
+DATA tanhTable6<>+52(SB)/4, $0x00000000
+DATA tanhTable6<>+56(SB)/4, $0x33efc41e
+DATA tanhTable6<>+60(SB)/4, $0xbeba1020
 GLOBL tanhTable6<>(SB), RODATA|NOPTR, $64
 
-DATA tanhMost<>+0(SB)/4, $0x41200000
-DATA tanhMost<>+4(SB)/4, $0x41200000
-DATA tanhMost<>+8(SB)/4, $0x41200000
-DATA tanhMost<>+12(SB)/4, $0x41200000
-DATA tanhMost<>+16(SB)/4, $0x41200000
-DATA tanhMost<>+20(SB)/4, $0x41200000
-DATA tanhMost<>+24(SB)/4, $0x41200000
-DATA tanhMost<>+28(SB)/4, $0x41200000
-DATA tanhMost<>+32(SB)/4, $0x41200000
-DATA tanhMost<>+36(SB)/4, $0x41200000
-DATA tanhMost<>+40(SB)/4, $0x41200000
-DATA tanhMost<>+44(SB)/4, $0x41200000
-DATA tanhMost<>+48(SB)/4, $0x41200000
-DATA tanhMost<>+52(SB)/4, $0x41200000
-DATA tanhMost<>+56(SB)/4, $0x41200000
-DATA tanhMost<>+60(SB)/4, $0x41200000
+DATA tanhTable7<>+0(SB)/4, $0x3ed706b3
+DATA tanhTable7<>+4(SB)/4, $0x3d90b14f
+DATA tanhTable7<>+8(SB)/4, $0x3c21a189
+DATA tanhTable7<>+12(SB)/4, $0x393df2fc
+DATA tanhTable7<>+16(SB)/4, $0x366836a5
+DATA tanhTable7<>+20(SB)/4, $0x00000000
+DATA tanhTable7<>+24(SB)/4, $0x3f800000
+DATA tanhTable7<>+28(SB)/4, $0x3f495495
+DATA tanhTable7<>+32(SB)/4, $0x3ed706b3
+DATA tanhTable7<>+36(SB)/4, $0x3d90b14f
+DATA tanhTable7<>+40(SB)/4, $0x3c21a189
+DATA tanhTable7<>+44(SB)/4, $0x393df2fc
+DATA tanhTable7<>+48(SB)/4, $0x366836a5
+DATA tanhTable7<>+52(SB)/4, $0x00000000
+DATA tanhTable7<>+56(SB)/4, $0x3f800000
+DATA tanhTable7<>+60(SB)/4, $0x3f495495
+GLOBL tanhTable7<>(SB), RODATA|NOPTR, $64
+
+DATA tanhTable8<>+0(SB)/4, $0x3f42f7d6
+DATA tanhTable8<>+4(SB)/4, $0x3f76ca83
+DATA tanhTable8<>+8(SB)/4, $0x3f7ebbe9
+DATA tanhTable8<>+12(SB)/4, $0x3f7ffa0d
+DATA tanhTable8<>+16(SB)/4, $0x3f7fffe4
+DATA tanhTable8<>+20(SB)/4, $0x3f800000
+DATA tanhTable8<>+24(SB)/4, $0x00000000
+DATA tanhTable8<>+28(SB)/4, $0x3eec9a9f
+DATA tanhTable8<>+32(SB)/4, $0x3f42f7d6
+DATA tanhTable8<>+36(SB)/4, $0x3f76ca83
+DATA tanhTable8<>+40(SB)/4, $0x3f7ebbe9
+DATA tanhTable8<>+44(SB)/4, $0x3f7ffa0d
+DATA tanhTable8<>+48(SB)/4, $0x3f7fffe4
+DATA tanhTable8<>+52(SB)/4, $0x3f800000
+DATA tanhTable8<>+56(SB)/4, $0x00000000
+DATA tanhTable8<>+60(SB)/4, $0x3eec9a9f
+GLOBL tanhTable8<>(SB), RODATA|NOPTR, $64
+
+DATA tanhMost<>+0(SB)/4, $0x411051ec
+DATA tanhMost<>+4(SB)/4, $0x411051ec
+DATA tanhMost<>+8(SB)/4, $0x411051ec
+DATA tanhMost<>+12(SB)/4, $0x411051ec
+DATA tanhMost<>+16(SB)/4, $0x411051ec
+DATA tanhMost<>+20(SB)/4, $0x411051ec
+DATA tanhMost<>+24(SB)/4, $0x411051ec
+DATA tanhMost<>+28(SB)/4, $0x411051ec
+DATA tanhMost<>+32(SB)/4, $0x411051ec
+DATA tanhMost<>+36(SB)/4, $0x411051ec
+DATA tanhMost<>+40(SB)/4, $0x411051ec
+DATA tanhMost<>+44(SB)/4, $0x411051ec
+DATA tanhMost<>+48(SB)/4, $0x411051ec
+DATA tanhMost<>+52(SB)/4, $0x411051ec
+DATA tanhMost<>+56(SB)/4, $0x411051ec
+DATA tanhMost<>+60(SB)/4, $0x411051ec
 GLOBL tanhMost<>(SB), RODATA|NOPTR, $64
 
-DATA twoBits<>+0(SB)/4, $0xffe00000
-DATA twoBits<>+4(SB)/4, $0xffe00000
-DATA twoBits<>+8(SB)/4, $0xffe00000
-DATA twoBits<>+12(SB)/4, $0xffe00000
-DATA twoBits<>+16(SB)/4, $0xffe00000
-DATA twoBits<>+20(SB)/4, $0xffe00000
-DATA twoBits<>+24(SB)/4, $0xffe00000
-DATA twoBits<>+28(SB)/4, $0xffe00000
-DATA twoBits<>+32(SB)/4, $0xffe00000
-DATA twoBits<>+36(SB)/4, $0xffe00000
-DATA twoBits<>+40(SB)/4, $0xffe00000
-DATA twoBits<>+44(SB)/4, $0xffe00000
-DATA twoBits<>+48(SB)/4, $0xffe00000
-DATA twoBits<>+52(SB)/4, $0xffe00000
-DATA twoBits<>+56(SB)/4, $0xffe00000
-DATA twoBits<>+60(SB)/4, $0xffe00000
-GLOBL twoBits<>(SB), RODATA|NOPTR, $64
+DATA oneBit<>+0(SB)/4, $0xffc00000
+DATA oneBit<>+4(SB)/4, $0xffc00000
+DATA oneBit<>+8(SB)/4, $0xffc00000
+DATA oneBit<>+12(SB)/4, $0xffc00000
+DATA oneBit<>+16(SB)/4, $0xffc00000
+DATA oneBit<>+20(SB)/4, $0xffc00000
+DATA oneBit<>+24(SB)/4, $0xffc00000
+DATA oneBit<>+28(SB)/4, $0xffc00000
+DATA oneBit<>+32(SB)/4, $0xffc00000
+DATA oneBit<>+36(SB)/4, $0xffc00000
+DATA oneBit<>+40(SB)/4, $0xffc00000
+DATA oneBit<>+44(SB)/4, $0xffc00000
+DATA oneBit<>+48(SB)/4, $0xffc00000
+DATA oneBit<>+52(SB)/4, $0xffc00000
+DATA oneBit<>+56(SB)/4, $0xffc00000
+DATA oneBit<>+60(SB)/4, $0xffc00000
+GLOBL oneBit<>(SB), RODATA|NOPTR, $64
 
 DATA lookupBits<>+0(SB)/4, $0x00000007
 DATA lookupBits<>+4(SB)/4, $0x00000007
@@ -1899,125 +1916,160 @@ TEXT ·erfAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS erfMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VMULPS c40800000<>+0(SB), Y2, Y6; VCVTTPS2DQ Y6, Y6; VCVTDQ2PS Y6, Y5; VMOVAPS Y2, Y4; VFNMADD231PS quarter<>+0(SB), Y5, Y4; VPSLLD $0x1c, Y6, Y5; VPSRAD $0x1f, Y5, Y7; VMULPS c40800000<>+0(SB), Y3, Y8; VCVTTPS2DQ Y8, Y8; VCVTDQ2PS Y8, Y9; VMOVAPS Y3, Y5; VFNMADD231PS quarter<>+0(SB), Y9, Y5; VPSLLD $0x1c, Y8, Y9; VPSRAD $0x1f, Y9, Y9; VPERMPS erfTable0<>+0(SB), Y6, Y10; VPERMPS erfTable0<>+32(SB), Y6, Y11; VBLENDVPS Y7, Y11, Y10, Y10; VPERMPS erfTable0<>+0(SB), Y8, Y11; VPERMPS erfTable0<>+32(SB), Y8, Y12; VBLENDVPS Y9, Y12, Y11, Y11; VPERMPS erfTable1<>+0(SB), Y6, Y12; VPERMPS erfTable1<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12
-	VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable1<>+0(SB), Y8, Y12; VPERMPS erfTable1<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable2<>+0(SB), Y6, Y12; VPERMPS erfTable2<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable2<>+0(SB), Y8, Y12; VPERMPS erfTable2<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable3<>+0(SB), Y6, Y12; VPERMPS erfTable3<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable3<>+0(SB), Y8, Y12; VPERMPS erfTable3<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable4<>+0(SB), Y6, Y12; VPERMPS erfTable4<>+32(SB), Y6, Y13; VBLENDVPS Y7, Y13, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable4<>+0(SB), Y8, Y12; VPERMPS erfTable4<>+32(SB), Y8, Y13; VBLENDVPS Y9, Y13, Y12, Y12; VFMADD213PS Y12, Y5, Y11; VPERMPS erfTable5<>+0(SB), Y6, Y12; VPERMPS erfTable5<>+32(SB), Y6, Y6; VBLENDVPS Y7, Y6, Y12, Y12
-	VCMPPS $0x11, quarter<>+0(SB), Y2, Y6; VBLENDVPS Y6, Y2, Y12, Y12; VFMADD213PS Y12, Y4, Y10; VPERMPS erfTable5<>+0(SB), Y8, Y2; VPERMPS erfTable5<>+32(SB), Y8, Y4; VBLENDVPS Y9, Y4, Y2, Y2; VCMPPS $0x11, quarter<>+0(SB), Y3, Y4; VBLENDVPS Y4, Y3, Y2, Y2; VFMADD213PS Y2, Y5, Y11; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y10, Y10; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y11, Y11; VMOVUPS Y10, (AX); VMOVUPS Y11, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
+	CMPQ DX, $0x00000010; JB end2; VMOVUPS (CX), Y0; VMOVUPS 32(CX), Y1; VANDPS magnitude<>+0(SB), Y0, Y2; VANDPS magnitude<>+0(SB), Y1, Y3; VMOVUPS erfMost<>+0(SB), Y4; VMINPS Y2, Y4, Y2; VMINPS Y3, Y4, Y3; VMULPS c40000000<>+0(SB), Y2, Y6; VCVTTPS2DQ Y6, Y6; VCVTDQ2PS Y6, Y5; VMOVAPS Y2, Y4; VFNMADD231PS half<>+0(SB), Y5, Y4; VMULPS c40000000<>+0(SB), Y3, Y7; VCVTTPS2DQ Y7, Y7; VCVTDQ2PS Y7, Y8; VMOVAPS Y3, Y5; VFNMADD231PS half<>+0(SB), Y8, Y5; VPERMPS erfTable0<>+0(SB), Y6, Y8; VPERMPS erfTable0<>+0(SB), Y7, Y9; VPERMPS erfTable1<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable1<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable2<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable2<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable3<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable3<>+0(SB), Y7, Y10
+	VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable4<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable4<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable5<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable5<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable6<>+0(SB), Y6, Y10; VFMADD213PS Y10, Y4, Y8; VPERMPS erfTable6<>+0(SB), Y7, Y10; VFMADD213PS Y10, Y5, Y9; VPERMPS erfTable7<>+0(SB), Y6, Y6; VCMPPS $0x11, half<>+0(SB), Y2, Y10; VBLENDVPS Y10, Y2, Y6, Y6; VFMADD213PS Y6, Y4, Y8; VPERMPS erfTable7<>+0(SB), Y7, Y2; VCMPPS $0x11, half<>+0(SB), Y3, Y4; VBLENDVPS Y4, Y3, Y2, Y2; VFMADD213PS Y2, Y5, Y9; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y8, Y8; VANDPS signBit<>+0(SB), Y1, Y1; VORPS Y1, Y9, Y9; VMOVUPS Y8, (AX); VMOVUPS Y9, 32(AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop2
 
 end2:
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS erfMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMULPS c40800000<>+0(SB), Y1, Y3; VCVTTPS2DQ Y3, Y3; VCVTDQ2PS Y3, Y4; VMOVAPS Y1, Y2; VFNMADD231PS quarter<>+0(SB), Y4, Y2; VPSLLD $0x1c, Y3, Y4; VPSRAD $0x1f, Y4, Y4; VPERMPS erfTable0<>+0(SB), Y3, Y5; VPERMPS erfTable0<>+32(SB), Y3, Y6; VBLENDVPS Y4, Y6, Y5, Y5; VPERMPS erfTable1<>+0(SB), Y3, Y6; VPERMPS erfTable1<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable2<>+0(SB), Y3, Y6; VPERMPS erfTable2<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable3<>+0(SB), Y3, Y6; VPERMPS erfTable3<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VPERMPS erfTable4<>+0(SB), Y3, Y6; VPERMPS erfTable4<>+32(SB), Y3, Y7; VBLENDVPS Y4, Y7, Y6, Y6; VFMADD213PS Y6, Y2, Y5
-	VPERMPS erfTable5<>+0(SB), Y3, Y6; VPERMPS erfTable5<>+32(SB), Y3, Y3; VBLENDVPS Y4, Y3, Y6, Y6; VCMPPS $0x11, quarter<>+0(SB), Y1, Y3; VBLENDVPS Y3, Y1, Y6, Y6; VFMADD213PS Y6, Y2, Y5; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y5, Y5; VMOVUPS Y5, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VANDPS magnitude<>+0(SB), Y0, Y1; VMOVUPS erfMost<>+0(SB), Y2; VMINPS Y1, Y2, Y1; VMULPS c40000000<>+0(SB), Y1, Y3; VCVTTPS2DQ Y3, Y3; VCVTDQ2PS Y3, Y4; VMOVAPS Y1, Y2; VFNMADD231PS half<>+0(SB), Y4, Y2; VPERMPS erfTable0<>+0(SB), Y3, Y4; VPERMPS erfTable1<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable2<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable3<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable4<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable5<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable6<>+0(SB), Y3, Y5; VFMADD213PS Y5, Y2, Y4; VPERMPS erfTable7<>+0(SB), Y3, Y3; VCMPPS $0x11, half<>+0(SB), Y1, Y5; VBLENDVPS Y5, Y1, Y3, Y3; VFMADD213PS Y3, Y2, Y4; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y4, Y4; VMOVUPS Y4, (AX); ADDQ $0x00000020, AX
+	ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
 
-DATA erfTable0<>+0(SB)/4, $0x3dd85674
-DATA erfTable0<>+4(SB)/4, $0x3d4199a2
-DATA erfTable0<>+8(SB)/4, $0xbcf2cf8c
-DATA erfTable0<>+12(SB)/4, $0xbd9ef8d4
-DATA erfTable0<>+16(SB)/4, $0xbd5d0140
-DATA erfTable0<>+20(SB)/4, $0xbd168ed6
-DATA erfTable0<>+24(SB)/4, $0xbc3294c5
-DATA erfTable0<>+28(SB)/4, $0x3b6aa890
-DATA erfTable0<>+32(SB)/4, $0x3a87547c
-DATA erfTable0<>+36(SB)/4, $0xbaa3281e
-DATA erfTable0<>+40(SB)/4, $0x3c9b4323
-DATA erfTable0<>+44(SB)/4, $0xbb48c26c
-DATA erfTable0<>+48(SB)/4, $0x3c4aae4b
-DATA erfTable0<>+52(SB)/4, $0xbbb8cc53
-DATA erfTable0<>+56(SB)/4, $0xbc6ae090
-DATA erfTable0<>+60(SB)/4, $0x3b3a0eeb
+DATA erfTable0<>+0(SB)/4, $0xbc925906
+DATA erfTable0<>+4(SB)/4, $0x3c899ce8
+DATA erfTable0<>+8(SB)/4, $0x3bbba18d
+DATA erfTable0<>+12(SB)/4, $0xbc077272
+DATA erfTable0<>+16(SB)/4, $0xbb7aabda
+DATA erfTable0<>+20(SB)/4, $0x3b976b78
+DATA erfTable0<>+24(SB)/4, $0x3b5c9df7
+DATA erfTable0<>+28(SB)/4, $0xbb7df94e
+DATA erfTable0<>+32(SB)/4, $0xbc925906
+DATA erfTable0<>+36(SB)/4, $0x3c899ce8
+DATA erfTable0<>+40(SB)/4, $0x3bbba18d
+DATA erfTable0<>+44(SB)/4, $0xbc077272
+DATA erfTable0<>+48(SB)/4, $0xbb7aabda
+DATA erfTable0<>+52(SB)/4, $0x3b976b78
+DATA erfTable0<>+56(SB)/4, $0x3b5c9df7
+DATA erfTable0<>+60(SB)/4, $0xbb7df94e
 GLOBL erfTable0<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable1<>+0(SB)/4, $0x3b0e5025
-DATA erfTable1<>+4(SB)/4, $0x3e0b19cf
-DATA erfTable1<>+8(SB)/4, $0x3e4687ea
-DATA erfTable1<>+12(SB)/4, $0x3e246c4b
-DATA erfTable1<>+16(SB)/4, $0x3d7e7fb4
-DATA erfTable1<>+20(SB)/4, $0xbbe341ac
-DATA erfTable1<>+24(SB)/4, $0xbd2e26b2
-DATA erfTable1<>+28(SB)/4, $0xbd35cd39
-DATA erfTable1<>+32(SB)/4, $0xbcdd9fa5
-DATA erfTable1<>+36(SB)/4, $0xbc4bc91c
-DATA erfTable1<>+40(SB)/4, $0xbc8dec0b
-DATA erfTable1<>+44(SB)/4, $0x363469b5
-DATA erfTable1<>+48(SB)/4, $0xbc080ef3
-DATA erfTable1<>+52(SB)/4, $0x3b5d8596
-DATA erfTable1<>+56(SB)/4, $0x3c1252d9
-DATA erfTable1<>+60(SB)/4, $0xbae977d6
+DATA erfTable1<>+0(SB)/4, $0xbc062381
+DATA erfTable1<>+4(SB)/4, $0xbd64bd9c
+DATA erfTable1<>+8(SB)/4, $0x3c293c14
+DATA erfTable1<>+12(SB)/4, $0x3cc30a6f
+DATA erfTable1<>+16(SB)/4, $0x3b8cf678
+DATA erfTable1<>+20(SB)/4, $0xbc27faf8
+DATA erfTable1<>+24(SB)/4, $0xbbd71686
+DATA erfTable1<>+28(SB)/4, $0x3bed7e1d
+DATA erfTable1<>+32(SB)/4, $0xbc062381
+DATA erfTable1<>+36(SB)/4, $0xbd64bd9c
+DATA erfTable1<>+40(SB)/4, $0x3c293c14
+DATA erfTable1<>+44(SB)/4, $0x3cc30a6f
+DATA erfTable1<>+48(SB)/4, $0x3b8cf678
+DATA erfTable1<>+52(SB)/4, $0xbc27faf8
+DATA erfTable1<>+56(SB)/4, $0xbbd71686
+DATA erfTable1<>+60(SB)/4, $0x3bed7e1d
 GLOBL erfTable1<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable2<>+0(SB)/4, $0xbec0b172
-DATA erfTable2<>+4(SB)/4, $0xbe9ed4b1
-DATA erfTable2<>+8(SB)/4, $0xbe177cb9
-DATA erfTable2<>+12(SB)/4, $0x3ccc9be4
-DATA erfTable2<>+16(SB)/4, $0x3e0f074c
-DATA erfTable2<>+20(SB)/4, $0x3e2b4822
-DATA erfTable2<>+24(SB)/4, $0x3e0d484c
-DATA erfTable2<>+28(SB)/4, $0x3db6bc52
-DATA erfTable2<>+32(SB)/4, $0x3d3efaed
-DATA erfTable2<>+36(SB)/4, $0x3ca68e46
-DATA erfTable2<>+40(SB)/4, $0x3c28d1b3
-DATA erfTable2<>+44(SB)/4, $0x3b07df39
-DATA erfTable2<>+48(SB)/4, $0x3b1c93c8
-DATA erfTable2<>+52(SB)/4, $0xba1e12f6
-DATA erfTable2<>+56(SB)/4, $0xbafc792d
-DATA erfTable2<>+60(SB)/4, $0x39cf1f0a
+DATA erfTable2<>+0(SB)/4, $0x3ded8c9c
+DATA erfTable2<>+4(SB)/4, $0x3c0cf97b
+DATA erfTable2<>+8(SB)/4, $0xbd902436
+DATA erfTable2<>+12(SB)/4, $0xbc93a9bd
+DATA erfTable2<>+16(SB)/4, $0x3c1bf37c
+DATA erfTable2<>+20(SB)/4, $0x3c3fa3a5
+DATA erfTable2<>+24(SB)/4, $0x3bb25225
+DATA erfTable2<>+28(SB)/4, $0xbbb102a2
+DATA erfTable2<>+32(SB)/4, $0x3ded8c9c
+DATA erfTable2<>+36(SB)/4, $0x3c0cf97b
+DATA erfTable2<>+40(SB)/4, $0xbd902436
+DATA erfTable2<>+44(SB)/4, $0xbc93a9bd
+DATA erfTable2<>+48(SB)/4, $0x3c1bf37c
+DATA erfTable2<>+52(SB)/4, $0x3c3fa3a5
+DATA erfTable2<>+56(SB)/4, $0x3bb25225
+DATA erfTable2<>+60(SB)/4, $0xbbb102a2
 GLOBL erfTable2<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable3<>+0(SB)/4, $0x37065a18
-DATA erfTable3<>+4(SB)/4, $0xbe87a7ce
-DATA erfTable3<>+8(SB)/4, $0xbee0ebfc
-DATA erfTable3<>+12(SB)/4, $0xbef6cf96
-DATA erfTable3<>+16(SB)/4, $0xbed49693
-DATA erfTable3<>+20(SB)/4, $0xbe9759ac
-DATA erfTable3<>+24(SB)/4, $0xbe369705
-DATA erfTable3<>+28(SB)/4, $0xbdbcf6fb
-DATA erfTable3<>+32(SB)/4, $0xbd28b984
-DATA erfTable3<>+36(SB)/4, $0xbc82a6e8
-DATA erfTable3<>+40(SB)/4, $0xbbb83e45
-DATA erfTable3<>+44(SB)/4, $0xbacb6f25
-DATA erfTable3<>+48(SB)/4, $0xba13225e
-DATA erfTable3<>+52(SB)/4, $0xb7c64aec
-DATA erfTable3<>+56(SB)/4, $0x39249e5b
-DATA erfTable3<>+60(SB)/4, $0xb81f03d5
+DATA erfTable3<>+0(SB)/4, $0xba1ce21f
+DATA erfTable3<>+4(SB)/4, $0x3e3b78a8
+DATA erfTable3<>+8(SB)/4, $0x3d8d69a7
+DATA erfTable3<>+12(SB)/4, $0xbd31c05f
+DATA erfTable3<>+16(SB)/4, $0xbd06feda
+DATA erfTable3<>+20(SB)/4, $0xbc30353f
+DATA erfTable3<>+24(SB)/4, $0xbb33df8b
+DATA erfTable3<>+28(SB)/4, $0x3b04b96f
+DATA erfTable3<>+32(SB)/4, $0xba1ce21f
+DATA erfTable3<>+36(SB)/4, $0x3e3b78a8
+DATA erfTable3<>+40(SB)/4, $0x3d8d69a7
+DATA erfTable3<>+44(SB)/4, $0xbd31c05f
+DATA erfTable3<>+48(SB)/4, $0xbd06feda
+DATA erfTable3<>+52(SB)/4, $0xbc30353f
+DATA erfTable3<>+56(SB)/4, $0xbb33df8b
+DATA erfTable3<>+60(SB)/4, $0x3b04b96f
 GLOBL erfTable3<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable4<>+0(SB)/4, $0x3e0375d1
-DATA erfTable4<>+4(SB)/4, $0x3f87ae85
-DATA erfTable4<>+8(SB)/4, $0x3f60f7c3
-DATA erfTable4<>+12(SB)/4, $0x3f2496db
-DATA erfTable4<>+16(SB)/4, $0x3ed4895b
-DATA erfTable4<>+20(SB)/4, $0x3e723218
-DATA erfTable4<>+24(SB)/4, $0x3df39028
-DATA erfTable4<>+28(SB)/4, $0x3d582796
-DATA erfTable4<>+32(SB)/4, $0x3ca94497
-DATA erfTable4<>+36(SB)/4, $0x3be9eac1
-DATA erfTable4<>+40(SB)/4, $0x3b0f1f60
-DATA erfTable4<>+44(SB)/4, $0x3a1933aa
-DATA erfTable4<>+48(SB)/4, $0x3916bdfb
-DATA erfTable4<>+52(SB)/4, $0x37e22bb1
-DATA erfTable4<>+56(SB)/4, $0xb3e9a9a5
-DATA erfTable4<>+60(SB)/4, $0x3603e8dc
+DATA erfTable4<>+0(SB)/4, $0xbec08c93
+DATA erfTable4<>+4(SB)/4, $0xbe1607f0
+DATA erfTable4<>+8(SB)/4, $0x3e0dcae4
+DATA erfTable4<>+12(SB)/4, $0x3e0dd3f6
+DATA erfTable4<>+16(SB)/4, $0x3d443761
+DATA erfTable4<>+20(SB)/4, $0x3c0ff63b
+DATA erfTable4<>+24(SB)/4, $0x3a952a9e
+DATA erfTable4<>+28(SB)/4, $0xb9ca2cc2
+DATA erfTable4<>+32(SB)/4, $0xbec08c93
+DATA erfTable4<>+36(SB)/4, $0xbe1607f0
+DATA erfTable4<>+40(SB)/4, $0x3e0dcae4
+DATA erfTable4<>+44(SB)/4, $0x3e0dd3f6
+DATA erfTable4<>+48(SB)/4, $0x3d443761
+DATA erfTable4<>+52(SB)/4, $0x3c0ff63b
+DATA erfTable4<>+56(SB)/4, $0x3a952a9e
+DATA erfTable4<>+60(SB)/4, $0xb9ca2cc2
 GLOBL erfTable4<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable5<>+0(SB)/4, $0x00000000
-DATA erfTable5<>+4(SB)/4, $0x3e8d7aa7
-DATA erfTable5<>+8(SB)/4, $0x3f053f7b
-DATA erfTable5<>+12(SB)/4, $0x3f360e4c
-DATA erfTable5<>+16(SB)/4, $0x3f57bb3d
-DATA erfTable5<>+20(SB)/4, $0x3f6c432f
-DATA erfTable5<>+24(SB)/4, $0x3f7752ab
-DATA erfTable5<>+28(SB)/4, $0x3f7c9684
-DATA erfTable5<>+32(SB)/4, $0x3f7ecd71
-DATA erfTable5<>+36(SB)/4, $0x3f7fa024
-DATA erfTable5<>+40(SB)/4, $0x3f7fe554
-DATA erfTable5<>+44(SB)/4, $0x3f7ff968
-DATA erfTable5<>+48(SB)/4, $0x3f7ffe8d
-DATA erfTable5<>+52(SB)/4, $0x3f7fffb8
-DATA erfTable5<>+56(SB)/4, $0x3f7ffff4
-DATA erfTable5<>+60(SB)/4, $0x3f7ffffe
+DATA erfTable5<>+0(SB)/4, $0xb5fd614d
+DATA erfTable5<>+4(SB)/4, $0xbee0f6c8
+DATA erfTable5<>+8(SB)/4, $0xbed48b02
+DATA erfTable5<>+12(SB)/4, $0xbe36a664
+DATA erfTable5<>+16(SB)/4, $0xbd2929b7
+DATA erfTable5<>+20(SB)/4, $0xbbb3f2e5
+DATA erfTable5<>+24(SB)/4, $0xb9ee46ff
+DATA erfTable5<>+28(SB)/4, $0x37da472b
+DATA erfTable5<>+32(SB)/4, $0xb5fd614d
+DATA erfTable5<>+36(SB)/4, $0xbee0f6c8
+DATA erfTable5<>+40(SB)/4, $0xbed48b02
+DATA erfTable5<>+44(SB)/4, $0xbe36a664
+DATA erfTable5<>+48(SB)/4, $0xbd2929b7
+DATA erfTable5<>+52(SB)/4, $0xbbb3f2e5
+DATA erfTable5<>+56(SB)/4, $0xb9ee46ff
+DATA erfTable5<>+60(SB)/4, $0x37da472b
 GLOBL erfTable5<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable6<>+0(SB)/4, $0x3e0375d5
+DATA erfTable6<>+4(SB)/4, $0x3f60f7dd
+DATA erfTable6<>+8(SB)/4, $0x3ed48916
+DATA erfTable6<>+12(SB)/4, $0x3df39114
+DATA erfTable6<>+16(SB)/4, $0x3ca94a67
+DATA erfTable6<>+20(SB)/4, $0x3b0ee538
+DATA erfTable6<>+24(SB)/4, $0x3913cd77
+DATA erfTable6<>+28(SB)/4, $0x365ed137
+DATA erfTable6<>+32(SB)/4, $0x3e0375d5
+DATA erfTable6<>+36(SB)/4, $0x3f60f7dd
+DATA erfTable6<>+40(SB)/4, $0x3ed48916
+DATA erfTable6<>+44(SB)/4, $0x3df39114
+DATA erfTable6<>+48(SB)/4, $0x3ca94a67
+DATA erfTable6<>+52(SB)/4, $0x3b0ee538
+DATA erfTable6<>+56(SB)/4, $0x3913cd77
+DATA erfTable6<>+60(SB)/4, $0x365ed137
+GLOBL erfTable6<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable7<>+0(SB)/4, $0x00000000
+DATA erfTable7<>+4(SB)/4, $0x3f053f7b
+DATA erfTable7<>+8(SB)/4, $0x3f57bb3d
+DATA erfTable7<>+12(SB)/4, $0x3f7752ab
+DATA erfTable7<>+16(SB)/4, $0x3f7ecd71
+DATA erfTable7<>+20(SB)/4, $0x3f7fe554
+DATA erfTable7<>+24(SB)/4, $0x3f7ffe8d
+DATA erfTable7<>+28(SB)/4, $0x3f7ffff4
+DATA erfTable7<>+32(SB)/4, $0x00000000
+DATA erfTable7<>+36(SB)/4, $0x3f053f7b
+DATA erfTable7<>+40(SB)/4, $0x3f57bb3d
+DATA erfTable7<>+44(SB)/4, $0x3f7752ab
+DATA erfTable7<>+48(SB)/4, $0x3f7ecd71
+DATA erfTable7<>+52(SB)/4, $0x3f7fe554
+DATA erfTable7<>+56(SB)/4, $0x3f7ffe8d
+DATA erfTable7<>+60(SB)/4, $0x3f7ffff4
+GLOBL erfTable7<>(SB), RODATA|NOPTR, $64
 
 DATA erfMost<>+0(SB)/4, $0x407fffff
 DATA erfMost<>+4(SB)/4, $0x407fffff
@@ -2037,41 +2089,23 @@ DATA erfMost<>+56(SB)/4, $0x407fffff
 DATA erfMost<>+60(SB)/4, $0x407fffff
 GLOBL erfMost<>(SB), RODATA|NOPTR, $64
 
-DATA c40800000<>+0(SB)/4, $0x40800000
-DATA c40800000<>+4(SB)/4, $0x40800000
-DATA c40800000<>+8(SB)/4, $0x40800000
-DATA c40800000<>+12(SB)/4, $0x40800000
-DATA c40800000<>+16(SB)/4, $0x40800000
-DATA c40800000<>+20(SB)/4, $0x40800000
-DATA c40800000<>+24(SB)/4, $0x40800000
-DATA c40800000<>+28(SB)/4, $0x40800000
-DATA c40800000<>+32(SB)/4, $0x40800000
-DATA c40800000<>+36(SB)/4, $0x40800000
-DATA c40800000<>+40(SB)/4, $0x40800000
-DATA c40800000<>+44(SB)/4, $0x40800000
-DATA c40800000<>+48(SB)/4, $0x40800000
-DATA c40800000<>+52(SB)/4, $0x40800000
-DATA c40800000<>+56(SB)/4, $0x40800000
-DATA c40800000<>+60(SB)/4, $0x40800000
-GLOBL c40800000<>(SB), RODATA|NOPTR, $64
-
-DATA quarter<>+0(SB)/4, $0x3e800000
-DATA quarter<>+4(SB)/4, $0x3e800000
-DATA quarter<>+8(SB)/4, $0x3e800000
-DATA quarter<>+12(SB)/4, $0x3e800000
-DATA quarter<>+16(SB)/4, $0x3e800000
-DATA quarter<>+20(SB)/4, $0x3e800000
-DATA quarter<>+24(SB)/4, $0x3e800000
-DATA quarter<>+28(SB)/4, $0x3e800000
-DATA quarter<>+32(SB)/4, $0x3e800000
-DATA quarter<>+36(SB)/4, $0x3e800000
-DATA quarter<>+40(SB)/4, $0x3e800000
-DATA quarter<>+44(SB)/4, $0x3e800000
-DATA quarter<>+48(SB)/4, $0x3e800000
-DATA quarter<>+52(SB)/4, $0x3e800000
-DATA quarter<>+56(SB)/4, $0x3e800000
-DATA quarter<>+60(SB)/4, $0x3e800000
-GLOBL quarter<>(SB), RODATA|NOPTR, $64
+DATA half<>+0(SB)/4, $0x3f000000
+DATA half<>+4(SB)/4, $0x3f000000
+DATA half<>+8(SB)/4, $0x3f000000
+DATA half<>+12(SB)/4, $0x3f000000
+DATA half<>+16(SB)/4, $0x3f000000
+DATA half<>+20(SB)/4, $0x3f000000
+DATA half<>+24(SB)/4, $0x3f000000
+DATA half<>+28(SB)/4, $0x3f000000
+DATA half<>+32(SB)/4, $0x3f000000
+DATA half<>+36(SB)/4, $0x3f000000
+DATA half<>+40(SB)/4, $0x3f000000
+DATA half<>+44(SB)/4, $0x3f000000
+DATA half<>+48(SB)/4, $0x3f000000
+DATA half<>+52(SB)/4, $0x3f000000
+DATA half<>+56(SB)/4, $0x3f000000
+DATA half<>+60(SB)/4, $0x3f000000
+GLOBL half<>(SB), RODATA|NOPTR, $64
 
 // func floorAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
@@ -2258,6 +2292,24 @@ loop1:
 
 end1:
 	VZEROUPPER; RET
+
+DATA c40800000<>+0(SB)/4, $0x40800000
+DATA c40800000<>+4(SB)/4, $0x40800000
+DATA c40800000<>+8(SB)/4, $0x40800000
+DATA c40800000<>+12(SB)/4, $0x40800000
+DATA c40800000<>+16(SB)/4, $0x40800000
+DATA c40800000<>+20(SB)/4, $0x40800000
+DATA c40800000<>+24(SB)/4, $0x40800000
+DATA c40800000<>+28(SB)/4, $0x40800000
+DATA c40800000<>+32(SB)/4, $0x40800000
+DATA c40800000<>+36(SB)/4, $0x40800000
+DATA c40800000<>+40(SB)/4, $0x40800000
+DATA c40800000<>+44(SB)/4, $0x40800000
+DATA c40800000<>+48(SB)/4, $0x40800000
+DATA c40800000<>+52(SB)/4, $0x40800000
+DATA c40800000<>+56(SB)/4, $0x40800000
+DATA c40800000<>+60(SB)/4, $0x40800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $64
 
 DATA c3e800000<>+0(SB)/4, $0x3e800000
 DATA c3e800000<>+4(SB)/4, $0x3e800000
@@ -3413,9 +3465,9 @@ TEXT ·erfInvAVX2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop1:
-	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VMOVUPS one<>+0(SB), Y1; VMOVUPS Y0, Y2; VFNMADD213PS Y1, Y0, Y2; VMOVAPS Y2, Y1; VCMPPS $0x11, smallestNormal<>+0(SB), Y1, Y5; VMULPS two23<>+0(SB), Y1, Y3; VXORPS Y4, Y4, Y4; VBLENDVPS Y5, Y3, Y1, Y1; VBLENDVPS Y5, minus23<>+0(SB), Y4, Y4; VPSUBD c3f400000<>+0(SB), Y1, Y3; VPAND exponentBits<>+0(SB), Y3, Y3; VPSUBD Y3, Y1, Y1; VPSRAD $0x17, Y3, Y3; VCVTDQ2PS Y3, Y3; VADDPS Y4, Y3, Y3; VSUBPS one<>+0(SB), Y1, Y1; VMOVUPS logP0<>+0(SB), Y4; VFMADD213PS logP1<>+0(SB), Y1, Y4; VFMADD213PS logP2<>+0(SB), Y1, Y4; VFMADD213PS logP3<>+0(SB), Y1, Y4; VFMADD213PS logP4<>+0(SB), Y1, Y4; VFMADD213PS logP5<>+0(SB), Y1, Y4; VFMADD213PS logP6<>+0(SB), Y1, Y4; VFMADD213PS logP7<>+0(SB), Y1, Y4; VFMADD213PS logP8<>+0(SB), Y1, Y4; VFMADD213PS logP9<>+0(SB), Y1, Y4; VMULPS Y1, Y1, Y5; VMULPS ln2Low<>+0(SB), Y3, Y6; VFMADD213PS Y6, Y5, Y4
-	VADDPS Y1, Y4, Y4; VFMADD231PS ln2High<>+0(SB), Y3, Y4; VCMPPS $0x16, largest<>+0(SB), Y2, Y1; VBLENDVPS Y1, Y2, Y4, Y4; VXORPS Y1, Y1, Y1; VCMPPS $0x11, Y1, Y2, Y3; VBLENDVPS Y3, notANumber<>+0(SB), Y4, Y4; VCMPPS $0x00, Y1, Y2, Y1; VBLENDVPS Y1, minusInfinity<>+0(SB), Y4, Y4; VADDPS c41300000<>+0(SB), Y4, Y1; VMOVUPS c2ddb2ab3<>+0(SB), Y2; VFMADD213PS c2fb4583e<>+0(SB), Y1, Y2; VFMADD213PS c3099557b<>+0(SB), Y1, Y2; VFMADD213PS cb2130c89<>+0(SB), Y1, Y2; VFMADD213PS cb4a22c1a<>+0(SB), Y1, Y2; VFMADD213PS cb6e513d7<>+0(SB), Y1, Y2; VFMADD213PS cb913d9df<>+0(SB), Y1, Y2; VFMADD213PS cbb5ae8b2<>+0(SB), Y1, Y2; VFMADD213PS cbe1b49f3<>+0(SB), Y1, Y2; VMULPS Y2, Y1, Y1; VADDPS c3fd98000<>+0(SB), Y4, Y2; VMOVUPS c302ee202<>+0(SB), Y3; VFMADD213PS c326bbd2c<>+0(SB), Y2, Y3; VFMADD213PS c33c933cf<>+0(SB), Y2, Y3; VFMADD213PS cb4172c3f<>+0(SB), Y2, Y3; VFMADD213PS cb6b33b03<>+0(SB), Y2, Y3; VFMADD213PS cb78ccc0b<>+0(SB), Y2, Y3; VFMADD213PS c394f4e51<>+0(SB), Y2, Y3; VFMADD213PS c3afe9410<>+0(SB), Y2, Y3; VFMADD213PS cb9ab4e09<>+0(SB), Y2, Y3; VFMADD213PS cbe803d8e<>+0(SB), Y2, Y3; VMULPS Y3, Y2, Y2
-	VCMPPS $0x00, cff800000<>+0(SB), Y4, Y3; VMOVUPS Y1, Y1; VBLENDVPS Y3, c7f800000<>+0(SB), Y1, Y1; VCMPPS $0x11, cc0c40000<>+0(SB), Y4, Y3; VMOVUPS Y2, Y2; VBLENDVPS Y3, Y1, Y2, Y2; VMOVUPS c3fa6a69b<>+0(SB), Y1; VBLENDVPS Y3, c4049a814<>+0(SB), Y1, Y1; VMULPS Y1, Y0, Y3; VMOVUPS Y0, Y4; VFMSUB213PS Y3, Y1, Y4; VMOVUPS Y0, Y1; VFMADD213PS Y4, Y2, Y1; VADDPS Y1, Y3, Y1; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y1, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
+	CMPQ DX, $0x00000008; JB end1; VMOVUPS (CX), Y0; VMOVUPS one<>+0(SB), Y1; VMOVUPS Y0, Y2; VFNMADD213PS Y1, Y0, Y2; VCMPPS $0x11, smallestNormal<>+0(SB), Y2, Y4; VANDPS c74800000<>+0(SB), Y4, Y1; VXORPS one<>+0(SB), Y1, Y1; VXORPS Y3, Y3, Y3; VFMADD213PS Y3, Y2, Y1; VANDPS minus23<>+0(SB), Y4, Y4; VPSUBD c3f400000<>+0(SB), Y1, Y3; VPAND exponentBits<>+0(SB), Y3, Y3; VPSUBD Y3, Y1, Y1; VPSRAD $0x17, Y3, Y3; VCVTDQ2PS Y3, Y3; VADDPS Y4, Y3, Y3; VSUBPS one<>+0(SB), Y1, Y1; VMOVUPS logP0<>+0(SB), Y4; VFMADD213PS logP1<>+0(SB), Y1, Y4; VFMADD213PS logP2<>+0(SB), Y1, Y4; VFMADD213PS logP3<>+0(SB), Y1, Y4; VFMADD213PS logP4<>+0(SB), Y1, Y4; VFMADD213PS logP5<>+0(SB), Y1, Y4; VFMADD213PS logP6<>+0(SB), Y1, Y4; VFMADD213PS logP7<>+0(SB), Y1, Y4; VFMADD213PS logP8<>+0(SB), Y1, Y4; VFMADD213PS logP9<>+0(SB), Y1, Y4; VMULPS Y1, Y1, Y5; VMULPS ln2Low<>+0(SB), Y3, Y6; VFMADD213PS Y6, Y5, Y4
+	VADDPS Y1, Y4, Y4; VFMADD231PS ln2High<>+0(SB), Y3, Y4; VXORPS Y1, Y1, Y1; VCMPPS $0x00, Y1, Y2, Y3; VCMPPS $0x16, largest<>+0(SB), Y2, Y5; VORPS Y3, Y5, Y3; VANDPS c7f800000<>+0(SB), Y3, Y3; VFMADD213PS Y4, Y3, Y4; VCMPPS $0x16, Y2, Y1, Y1; VORPS Y1, Y4, Y4; VADDPS c41300000<>+0(SB), Y4, Y1; VMOVUPS c2ddb2ab3<>+0(SB), Y2; VFMADD213PS c2fb4583e<>+0(SB), Y1, Y2; VFMADD213PS c3099557b<>+0(SB), Y1, Y2; VFMADD213PS cb2130c89<>+0(SB), Y1, Y2; VFMADD213PS cb4a22c1a<>+0(SB), Y1, Y2; VFMADD213PS cb6e513d7<>+0(SB), Y1, Y2; VFMADD213PS cb913d9df<>+0(SB), Y1, Y2; VFMADD213PS cbb5ae8b2<>+0(SB), Y1, Y2; VFMADD213PS cbe1b49f3<>+0(SB), Y1, Y2; VMULPS Y2, Y1, Y1; VADDPS c3fd98000<>+0(SB), Y4, Y2; VMOVUPS c302ee202<>+0(SB), Y3; VFMADD213PS c326bbd2c<>+0(SB), Y2, Y3; VFMADD213PS c33c933cf<>+0(SB), Y2, Y3; VFMADD213PS cb4172c3f<>+0(SB), Y2, Y3; VFMADD213PS cb6b33b03<>+0(SB), Y2, Y3; VFMADD213PS cb78ccc0b<>+0(SB), Y2, Y3; VFMADD213PS c394f4e51<>+0(SB), Y2, Y3; VFMADD213PS c3afe9410<>+0(SB), Y2, Y3; VFMADD213PS cb9ab4e09<>+0(SB), Y2, Y3; VFMADD213PS cbe803d8e<>+0(SB), Y2, Y3
+	VMULPS Y3, Y2, Y2; VCMPPS $0x00, cff800000<>+0(SB), Y4, Y3; VMOVUPS Y1, Y1; VBLENDVPS Y3, c7f800000<>+0(SB), Y1, Y1; VCMPPS $0x11, cc0c40000<>+0(SB), Y4, Y3; VMOVUPS Y2, Y2; VBLENDVPS Y3, Y1, Y2, Y2; VMOVUPS c3fa6a69b<>+0(SB), Y1; VBLENDVPS Y3, c4049a814<>+0(SB), Y1, Y1; VMULPS Y1, Y0, Y3; VMOVUPS Y0, Y4; VFMSUB213PS Y3, Y1, Y4; VMOVUPS Y0, Y1; VFMADD213PS Y4, Y2, Y1; VADDPS Y1, Y3, Y1; VANDPS signBit<>+0(SB), Y0, Y0; VORPS Y0, Y1, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000008, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -4243,24 +4295,6 @@ DATA twoMinus64<>+52(SB)/4, $0x1f800000
 DATA twoMinus64<>+56(SB)/4, $0x1f800000
 DATA twoMinus64<>+60(SB)/4, $0x1f800000
 GLOBL twoMinus64<>(SB), RODATA|NOPTR, $64
-
-DATA half<>+0(SB)/4, $0x3f000000
-DATA half<>+4(SB)/4, $0x3f000000
-DATA half<>+8(SB)/4, $0x3f000000
-DATA half<>+12(SB)/4, $0x3f000000
-DATA half<>+16(SB)/4, $0x3f000000
-DATA half<>+20(SB)/4, $0x3f000000
-DATA half<>+24(SB)/4, $0x3f000000
-DATA half<>+28(SB)/4, $0x3f000000
-DATA half<>+32(SB)/4, $0x3f000000
-DATA half<>+36(SB)/4, $0x3f000000
-DATA half<>+40(SB)/4, $0x3f000000
-DATA half<>+44(SB)/4, $0x3f000000
-DATA half<>+48(SB)/4, $0x3f000000
-DATA half<>+52(SB)/4, $0x3f000000
-DATA half<>+56(SB)/4, $0x3f000000
-DATA half<>+60(SB)/4, $0x3f000000
-GLOBL half<>(SB), RODATA|NOPTR, $64
 
 // func geluGradAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -7998,6 +8032,24 @@ clear1:
 
 clearEnd1:
 	ADDQ $0x00000004, DX; ADDQ R8, AX; DECQ SI; JNE part; VZEROUPPER; RET
+
+DATA minusInfinity<>+0(SB)/4, $0xff800000
+DATA minusInfinity<>+4(SB)/4, $0xff800000
+DATA minusInfinity<>+8(SB)/4, $0xff800000
+DATA minusInfinity<>+12(SB)/4, $0xff800000
+DATA minusInfinity<>+16(SB)/4, $0xff800000
+DATA minusInfinity<>+20(SB)/4, $0xff800000
+DATA minusInfinity<>+24(SB)/4, $0xff800000
+DATA minusInfinity<>+28(SB)/4, $0xff800000
+DATA minusInfinity<>+32(SB)/4, $0xff800000
+DATA minusInfinity<>+36(SB)/4, $0xff800000
+DATA minusInfinity<>+40(SB)/4, $0xff800000
+DATA minusInfinity<>+44(SB)/4, $0xff800000
+DATA minusInfinity<>+48(SB)/4, $0xff800000
+DATA minusInfinity<>+52(SB)/4, $0xff800000
+DATA minusInfinity<>+56(SB)/4, $0xff800000
+DATA minusInfinity<>+60(SB)/4, $0xff800000
+GLOBL minusInfinity<>(SB), RODATA|NOPTR, $64
 
 DATA lowest<>+0(SB)/4, $0xff7fffff
 DATA lowest<>+4(SB)/4, $0xff7fffff
@@ -13261,17 +13313,18 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVUPS tanhTable0<>+0(SB), Z0; VMOVUPS tanhTable1<>+0(SB), Z1; VMOVUPS tanhTable2<>+0(SB), Z2; VMOVUPS tanhTable3<>+0(SB), Z3; VMOVUPS tanhTable4<>+0(SB), Z4; VMOVUPS tanhTable5<>+0(SB), Z5; VMOVUPS tanhTable6<>+0(SB), Z6
+	VMOVUPS tanhTable0<>+0(SB), Z0; VMOVUPS tanhTable1<>+0(SB), Z1; VMOVUPS tanhTable2<>+0(SB), Z2; VMOVUPS tanhTable3<>+0(SB), Z3; VMOVUPS tanhTable4<>+0(SB), Z4; VMOVUPS tanhTable5<>+0(SB), Z5; VMOVUPS tanhTable6<>+0(SB), Z6; VMOVUPS tanhTable7<>+0(SB), Z7; VMOVUPS tanhTable8<>+0(SB), Z8
 
 loop4:
-	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z7; VMOVUPS 64(CX), Z8; VMOVUPS 128(CX), Z9; VMOVUPS 192(CX), Z10; VANDPS.BCST magnitude<>+0(SB), Z7, Z11; VANDPS.BCST magnitude<>+0(SB), Z8, Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VANDPS.BCST magnitude<>+0(SB), Z10, Z14; VBROADCASTSS tanhMost<>+0(SB), Z15; VMINPS Z11, Z15, Z11; VMINPS Z12, Z15, Z12; VMINPS Z13, Z15, Z13; VMINPS Z14, Z15, Z14; VADDPS.BCST one<>+0(SB), Z11, Z15; VPANDD.BCST twoBits<>+0(SB), Z15, Z16; VSUBPS.BCST one<>+0(SB), Z16, Z16; VSUBPS Z16, Z11, Z11; VPSRLD $0x15, Z15, Z15; VADDPS.BCST one<>+0(SB), Z12, Z16; VPANDD.BCST twoBits<>+0(SB), Z16, Z17; VSUBPS.BCST one<>+0(SB), Z17, Z17; VSUBPS Z17, Z12, Z12; VPSRLD $0x15, Z16, Z16; VADDPS.BCST one<>+0(SB), Z13, Z17; VPANDD.BCST twoBits<>+0(SB), Z17, Z18; VSUBPS.BCST one<>+0(SB), Z18, Z18; VSUBPS Z18, Z13, Z13; VPSRLD $0x15, Z17, Z17; VADDPS.BCST one<>+0(SB), Z14, Z18; VPANDD.BCST twoBits<>+0(SB), Z18, Z19
-	VSUBPS.BCST one<>+0(SB), Z19, Z19; VSUBPS Z19, Z14, Z14; VPSRLD $0x15, Z18, Z18; VPERMPS Z0, Z15, Z19; VPERMPS Z0, Z16, Z20; VPERMPS Z0, Z17, Z21; VPERMPS Z0, Z18, Z22; VPERMPS Z1, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z1, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z1, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z1, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z2, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z2, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z2, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z2, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z3, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z3, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z3, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z3, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z4, Z15, Z23
-	VFMADD213PS Z23, Z11, Z19; VPERMPS Z4, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z4, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z4, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z5, Z15, Z23; VFMADD213PS Z23, Z11, Z19; VPERMPS Z5, Z16, Z23; VFMADD213PS Z23, Z12, Z20; VPERMPS Z5, Z17, Z23; VFMADD213PS Z23, Z13, Z21; VPERMPS Z5, Z18, Z23; VFMADD213PS Z23, Z14, Z22; VPERMPS Z6, Z15, Z15; VFMADD213PS Z15, Z11, Z19; VPERMPS Z6, Z16, Z11; VFMADD213PS Z11, Z12, Z20; VPERMPS Z6, Z17, Z11; VFMADD213PS Z11, Z13, Z21; VPERMPS Z6, Z18, Z11; VFMADD213PS Z11, Z14, Z22; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z19, Z19; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z20, Z20; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z21, Z21; VANDPS.BCST signBit<>+0(SB), Z10, Z10; VORPS Z10, Z22, Z22; VMOVUPS Z19, (AX)
-	VMOVUPS Z20, 64(AX); VMOVUPS Z21, 128(AX); VMOVUPS Z22, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
+	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z9; VMOVUPS 64(CX), Z10; VMOVUPS 128(CX), Z11; VMOVUPS 192(CX), Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VANDPS.BCST magnitude<>+0(SB), Z10, Z14; VANDPS.BCST magnitude<>+0(SB), Z11, Z15; VANDPS.BCST magnitude<>+0(SB), Z12, Z16; VBROADCASTSS tanhMost<>+0(SB), Z17; VMINPS Z13, Z17, Z13; VMINPS Z14, Z17, Z14; VMINPS Z15, Z17, Z15; VMINPS Z16, Z17, Z16; VADDPS.BCST one<>+0(SB), Z13, Z17; VPANDD.BCST oneBit<>+0(SB), Z17, Z18; VSUBPS.BCST one<>+0(SB), Z18, Z18; VSUBPS Z18, Z13, Z13; VPSRLD $0x16, Z17, Z17; VADDPS.BCST one<>+0(SB), Z14, Z18; VPANDD.BCST oneBit<>+0(SB), Z18, Z19; VSUBPS.BCST one<>+0(SB), Z19, Z19; VSUBPS Z19, Z14, Z14; VPSRLD $0x16, Z18, Z18; VADDPS.BCST one<>+0(SB), Z15, Z19; VPANDD.BCST oneBit<>+0(SB), Z19, Z20; VSUBPS.BCST one<>+0(SB), Z20, Z20; VSUBPS Z20, Z15, Z15; VPSRLD $0x16, Z19, Z19; VADDPS.BCST one<>+0(SB), Z16, Z20; VPANDD.BCST oneBit<>+0(SB), Z20, Z21
+	VSUBPS.BCST one<>+0(SB), Z21, Z21; VSUBPS Z21, Z16, Z16; VPSRLD $0x16, Z20, Z20; VPERMPS Z0, Z17, Z21; VPERMPS Z0, Z18, Z22; VPERMPS Z0, Z19, Z23; VPERMPS Z0, Z20, Z24; VPERMPS Z1, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z1, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z1, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z1, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z2, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z2, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z2, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z2, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z3, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z3, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z3, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z3, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z4, Z17, Z25
+	VFMADD213PS Z25, Z13, Z21; VPERMPS Z4, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z4, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z4, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z5, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z5, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z5, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z5, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z6, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z6, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z6, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z6, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z7, Z17, Z25; VFMADD213PS Z25, Z13, Z21; VPERMPS Z7, Z18, Z25; VFMADD213PS Z25, Z14, Z22; VPERMPS Z7, Z19, Z25; VFMADD213PS Z25, Z15, Z23; VPERMPS Z7, Z20, Z25; VFMADD213PS Z25, Z16, Z24; VPERMPS Z8, Z17, Z17
+	VFMADD213PS Z17, Z13, Z21; VPERMPS Z8, Z18, Z13; VFMADD213PS Z13, Z14, Z22; VPERMPS Z8, Z19, Z13; VFMADD213PS Z13, Z15, Z23; VPERMPS Z8, Z20, Z13; VFMADD213PS Z13, Z16, Z24; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z21, Z21; VANDPS.BCST signBit<>+0(SB), Z10, Z10; VORPS Z10, Z22, Z22; VANDPS.BCST signBit<>+0(SB), Z11, Z11; VORPS Z11, Z23, Z23; VANDPS.BCST signBit<>+0(SB), Z12, Z12; VORPS Z12, Z24, Z24; VMOVUPS Z21, (AX); VMOVUPS Z22, 64(AX); VMOVUPS Z23, 128(AX); VMOVUPS Z24, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
 
 end4:
 loop1:
-	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z7; VANDPS.BCST magnitude<>+0(SB), Z7, Z8; VBROADCASTSS tanhMost<>+0(SB), Z9; VMINPS Z8, Z9, Z8; VADDPS.BCST one<>+0(SB), Z8, Z9; VPANDD.BCST twoBits<>+0(SB), Z9, Z10; VSUBPS.BCST one<>+0(SB), Z10, Z10; VSUBPS Z10, Z8, Z8; VPSRLD $0x15, Z9, Z9; VPERMPS Z0, Z9, Z10; VPERMPS Z1, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z2, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z3, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z4, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z5, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z6, Z9, Z9; VFMADD213PS Z9, Z8, Z10; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z10, Z10; VMOVUPS Z10, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
+	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z9; VANDPS.BCST magnitude<>+0(SB), Z9, Z10; VBROADCASTSS tanhMost<>+0(SB), Z11; VMINPS Z10, Z11, Z10; VADDPS.BCST one<>+0(SB), Z10, Z11; VPANDD.BCST oneBit<>+0(SB), Z11, Z12; VSUBPS.BCST one<>+0(SB), Z12, Z12; VSUBPS Z12, Z10, Z10; VPSRLD $0x16, Z11, Z11; VPERMPS Z0, Z11, Z12; VPERMPS Z1, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z2, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z3, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z4, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z5, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z6, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z7, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z8, Z11, Z11; VFMADD213PS Z11, Z10, Z12; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z12, Z12; VMOVUPS Z12, (AX); ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -13302,17 +13355,18 @@ TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	MOVQ    dst+0(FP), AX
 	MOVQ    x+8(FP), CX
 	MOVQ    n+16(FP), DX
-	VMOVUPS erfTable0<>+0(SB), Z0; VMOVUPS erfTable1<>+0(SB), Z1; VMOVUPS erfTable2<>+0(SB), Z2; VMOVUPS erfTable3<>+0(SB), Z3; VMOVUPS erfTable4<>+0(SB), Z4; VMOVUPS erfTable5<>+0(SB), Z5
+	VMOVUPS erfTable0<>+0(SB), Z0; VMOVUPS erfTable1<>+0(SB), Z1; VMOVUPS erfTable2<>+0(SB), Z2; VMOVUPS erfTable3<>+0(SB), Z3; VMOVUPS erfTable4<>+0(SB), Z4; VMOVUPS erfTable5<>+0(SB), Z5; VMOVUPS erfTable6<>+0(SB), Z6; VMOVUPS erfTable7<>+0(SB), Z7
 
 loop4:
-	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z6; VMOVUPS 64(CX), Z7; VMOVUPS 128(CX), Z8; VMOVUPS 192(CX), Z9; VANDPS.BCST magnitude<>+0(SB), Z6, Z10; VANDPS.BCST magnitude<>+0(SB), Z7, Z11; VANDPS.BCST magnitude<>+0(SB), Z8, Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VBROADCASTSS erfMost<>+0(SB), Z14; VMINPS Z10, Z14, Z10; VMINPS Z11, Z14, Z11; VMINPS Z12, Z14, Z12; VMINPS Z13, Z14, Z13; VMULPS.BCST c40800000<>+0(SB), Z10, Z18; VCVTTPS2DQ Z18, Z18; VCVTDQ2PS Z18, Z15; VMOVAPS Z10, Z14; VFNMADD231PS.BCST quarter<>+0(SB), Z15, Z14; VMULPS.BCST c40800000<>+0(SB), Z11, Z19; VCVTTPS2DQ Z19, Z19; VCVTDQ2PS Z19, Z16; VMOVAPS Z11, Z15; VFNMADD231PS.BCST quarter<>+0(SB), Z16, Z15; VMULPS.BCST c40800000<>+0(SB), Z12, Z20; VCVTTPS2DQ Z20, Z20; VCVTDQ2PS Z20, Z17; VMOVAPS Z12, Z16; VFNMADD231PS.BCST quarter<>+0(SB), Z17, Z16; VMULPS.BCST c40800000<>+0(SB), Z13, Z21; VCVTTPS2DQ Z21, Z21
-	VCVTDQ2PS Z21, Z22; VMOVAPS Z13, Z17; VFNMADD231PS.BCST quarter<>+0(SB), Z22, Z17; VPERMPS Z0, Z18, Z22; VPERMPS Z0, Z19, Z23; VPERMPS Z0, Z20, Z24; VPERMPS Z0, Z21, Z25; VPERMPS Z1, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z1, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z1, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z1, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z2, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z2, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z2, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z2, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z3, Z18, Z26; VFMADD213PS Z26, Z14, Z22; VPERMPS Z3, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z3, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z3, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z4, Z18, Z26
-	VFMADD213PS Z26, Z14, Z22; VPERMPS Z4, Z19, Z26; VFMADD213PS Z26, Z15, Z23; VPERMPS Z4, Z20, Z26; VFMADD213PS Z26, Z16, Z24; VPERMPS Z4, Z21, Z26; VFMADD213PS Z26, Z17, Z25; VPERMPS Z5, Z18, Z18; VCMPPS.BCST $0x11, quarter<>+0(SB), Z10, K1; VMOVUPS Z10, K1, Z18; VFMADD213PS Z18, Z14, Z22; VPERMPS Z5, Z19, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z11, K1; VMOVUPS Z11, K1, Z10; VFMADD213PS Z10, Z15, Z23; VPERMPS Z5, Z20, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z12, K1; VMOVUPS Z12, K1, Z10; VFMADD213PS Z10, Z16, Z24; VPERMPS Z5, Z21, Z10; VCMPPS.BCST $0x11, quarter<>+0(SB), Z13, K1; VMOVUPS Z13, K1, Z10; VFMADD213PS Z10, Z17, Z25; VANDPS.BCST signBit<>+0(SB), Z6, Z6; VORPS Z6, Z22, Z22; VANDPS.BCST signBit<>+0(SB), Z7, Z7; VORPS Z7, Z23, Z23; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z24, Z24; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z25, Z25; VMOVUPS Z22, (AX)
-	VMOVUPS Z23, 64(AX); VMOVUPS Z24, 128(AX); VMOVUPS Z25, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
+	CMPQ DX, $0x00000040; JB end4; VMOVUPS (CX), Z8; VMOVUPS 64(CX), Z9; VMOVUPS 128(CX), Z10; VMOVUPS 192(CX), Z11; VANDPS.BCST magnitude<>+0(SB), Z8, Z12; VANDPS.BCST magnitude<>+0(SB), Z9, Z13; VANDPS.BCST magnitude<>+0(SB), Z10, Z14; VANDPS.BCST magnitude<>+0(SB), Z11, Z15; VBROADCASTSS erfMost<>+0(SB), Z16; VMINPS Z12, Z16, Z12; VMINPS Z13, Z16, Z13; VMINPS Z14, Z16, Z14; VMINPS Z15, Z16, Z15; VMULPS.BCST c40000000<>+0(SB), Z12, Z20; VCVTTPS2DQ Z20, Z20; VCVTDQ2PS Z20, Z17; VMOVAPS Z12, Z16; VFNMADD231PS.BCST half<>+0(SB), Z17, Z16; VMULPS.BCST c40000000<>+0(SB), Z13, Z21; VCVTTPS2DQ Z21, Z21; VCVTDQ2PS Z21, Z18; VMOVAPS Z13, Z17; VFNMADD231PS.BCST half<>+0(SB), Z18, Z17; VMULPS.BCST c40000000<>+0(SB), Z14, Z22; VCVTTPS2DQ Z22, Z22; VCVTDQ2PS Z22, Z19; VMOVAPS Z14, Z18; VFNMADD231PS.BCST half<>+0(SB), Z19, Z18; VMULPS.BCST c40000000<>+0(SB), Z15, Z23; VCVTTPS2DQ Z23, Z23
+	VCVTDQ2PS Z23, Z24; VMOVAPS Z15, Z19; VFNMADD231PS.BCST half<>+0(SB), Z24, Z19; VPERMPS Z0, Z20, Z24; VPERMPS Z0, Z21, Z25; VPERMPS Z0, Z22, Z26; VPERMPS Z0, Z23, Z27; VPERMPS Z1, Z20, Z28; VFMADD213PS Z28, Z16, Z24; VPERMPS Z1, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z1, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z1, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z2, Z20, Z28; VFMADD213PS Z28, Z16, Z24; VPERMPS Z2, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z2, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z2, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z3, Z20, Z28; VFMADD213PS Z28, Z16, Z24; VPERMPS Z3, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z3, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z3, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z4, Z20, Z28
+	VFMADD213PS Z28, Z16, Z24; VPERMPS Z4, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z4, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z4, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z5, Z20, Z28; VFMADD213PS Z28, Z16, Z24; VPERMPS Z5, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z5, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z5, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z6, Z20, Z28; VFMADD213PS Z28, Z16, Z24; VPERMPS Z6, Z21, Z28; VFMADD213PS Z28, Z17, Z25; VPERMPS Z6, Z22, Z28; VFMADD213PS Z28, Z18, Z26; VPERMPS Z6, Z23, Z28; VFMADD213PS Z28, Z19, Z27; VPERMPS Z7, Z20, Z20; VCMPPS.BCST $0x11, half<>+0(SB), Z12, K1; VMOVUPS Z12, K1, Z20; VFMADD213PS Z20, Z16, Z24; VPERMPS Z7, Z21, Z12; VCMPPS.BCST $0x11, half<>+0(SB), Z13, K1; VMOVUPS Z13, K1, Z12; VFMADD213PS Z12, Z17, Z25; VPERMPS Z7, Z22, Z12
+	VCMPPS.BCST $0x11, half<>+0(SB), Z14, K1; VMOVUPS Z14, K1, Z12; VFMADD213PS Z12, Z18, Z26; VPERMPS Z7, Z23, Z12; VCMPPS.BCST $0x11, half<>+0(SB), Z15, K1; VMOVUPS Z15, K1, Z12; VFMADD213PS Z12, Z19, Z27; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z24, Z24; VANDPS.BCST signBit<>+0(SB), Z9, Z9; VORPS Z9, Z25, Z25; VANDPS.BCST signBit<>+0(SB), Z10, Z10; VORPS Z10, Z26, Z26; VANDPS.BCST signBit<>+0(SB), Z11, Z11; VORPS Z11, Z27, Z27; VMOVUPS Z24, (AX); VMOVUPS Z25, 64(AX); VMOVUPS Z26, 128(AX); VMOVUPS Z27, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000040, DX; JMP loop4
 
 end4:
 loop1:
-	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z6; VANDPS.BCST magnitude<>+0(SB), Z6, Z7; VBROADCASTSS erfMost<>+0(SB), Z8; VMINPS Z7, Z8, Z7; VMULPS.BCST c40800000<>+0(SB), Z7, Z9; VCVTTPS2DQ Z9, Z9; VCVTDQ2PS Z9, Z10; VMOVAPS Z7, Z8; VFNMADD231PS.BCST quarter<>+0(SB), Z10, Z8; VPERMPS Z0, Z9, Z10; VPERMPS Z1, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z2, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z3, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z4, Z9, Z11; VFMADD213PS Z11, Z8, Z10; VPERMPS Z5, Z9, Z9; VCMPPS.BCST $0x11, quarter<>+0(SB), Z7, K1; VMOVUPS Z7, K1, Z9; VFMADD213PS Z9, Z8, Z10; VANDPS.BCST signBit<>+0(SB), Z6, Z6; VORPS Z6, Z10, Z10; VMOVUPS Z10, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
+	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z8; VANDPS.BCST magnitude<>+0(SB), Z8, Z9; VBROADCASTSS erfMost<>+0(SB), Z10; VMINPS Z9, Z10, Z9; VMULPS.BCST c40000000<>+0(SB), Z9, Z11; VCVTTPS2DQ Z11, Z11; VCVTDQ2PS Z11, Z12; VMOVAPS Z9, Z10; VFNMADD231PS.BCST half<>+0(SB), Z12, Z10; VPERMPS Z0, Z11, Z12; VPERMPS Z1, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z2, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z3, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z4, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z5, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z6, Z11, Z13; VFMADD213PS Z13, Z10, Z12; VPERMPS Z7, Z11, Z11; VCMPPS.BCST $0x11, half<>+0(SB), Z9, K1; VMOVUPS Z9, K1, Z11; VFMADD213PS Z11, Z10, Z12; VANDPS.BCST signBit<>+0(SB), Z8, Z8; VORPS Z8, Z12, Z12; VMOVUPS Z12, (AX); ADDQ $0x00000040, AX
+	ADDQ $0x00000040, CX; SUBQ $0x00000010, DX; JMP loop1
 
 end1:
 	VZEROUPPER; RET
@@ -13794,6 +13848,24 @@ DATA millsTable5<>+52(SB)/4, $0x3ed3fc04
 DATA millsTable5<>+56(SB)/4, $0x3eb3013d
 DATA millsTable5<>+60(SB)/4, $0x3e99b812
 GLOBL millsTable5<>(SB), RODATA|NOPTR, $64
+
+DATA twoBits<>+0(SB)/4, $0xffe00000
+DATA twoBits<>+4(SB)/4, $0xffe00000
+DATA twoBits<>+8(SB)/4, $0xffe00000
+DATA twoBits<>+12(SB)/4, $0xffe00000
+DATA twoBits<>+16(SB)/4, $0xffe00000
+DATA twoBits<>+20(SB)/4, $0xffe00000
+DATA twoBits<>+24(SB)/4, $0xffe00000
+DATA twoBits<>+28(SB)/4, $0xffe00000
+DATA twoBits<>+32(SB)/4, $0xffe00000
+DATA twoBits<>+36(SB)/4, $0xffe00000
+DATA twoBits<>+40(SB)/4, $0xffe00000
+DATA twoBits<>+44(SB)/4, $0xffe00000
+DATA twoBits<>+48(SB)/4, $0xffe00000
+DATA twoBits<>+52(SB)/4, $0xffe00000
+DATA twoBits<>+56(SB)/4, $0xffe00000
+DATA twoBits<>+60(SB)/4, $0xffe00000
+GLOBL twoBits<>(SB), RODATA|NOPTR, $64
 
 // func geluGradAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F

@@ -2299,105 +2299,109 @@ loop2:
 	BLO end2
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	VMOV V0.B16, V4.B16
-	VMOV V1.B16, V5.B16
 	MOVD $smallestNormal<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6ea4e686 // fcmgt v6.4S, v20.4S, v4.4S
-	WORD $0x6ea5e687 // fcmgt v7.4S, v20.4S, v5.4S
-	MOVD $two23<>(SB), R20
+	WORD $0x6ea0e684 // fcmgt v4.4S, v20.4S, v0.4S
+	WORD $0x6ea1e685 // fcmgt v5.4S, v20.4S, v1.4S
+	MOVD $c74800000<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6e34dc88 // fmul v8.4S, v4.4S, v20.4S
-	WORD $0x6e34dca9 // fmul v9.4S, v5.4S, v20.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	VBIT V6.B16, V8.B16, V4.B16
-	VBIT V7.B16, V9.B16, V5.B16
+	WORD $0x4e341c86 // and v6.4S, v4.4S, v20.4S
+	WORD $0x4e341ca7 // and v7.4S, v5.4S, v20.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e341cc6 // eor v6.4S, v6.4S, v20.4S
+	WORD $0x6e341ce7 // eor v7.4S, v7.4S, v20.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc1f // fmla v31.4S, v0.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc3f // fmla v31.4S, v1.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $minus23<>(SB), R20
 	FMOVQ (R20), F20
-	VBIT V6.B16, V20.B16, V10.B16
-	VBIT V7.B16, V20.B16, V11.B16
+	WORD $0x4e341c84 // and v4.4S, v4.4S, v20.4S
+	WORD $0x4e341ca5 // and v5.4S, v5.4S, v20.4S
 	MOVD $c3f400000<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6eb48488 // sub v8.4S, v4.4S, v20.4S
-	WORD $0x6eb484a9 // sub v9.4S, v5.4S, v20.4S
+	WORD $0x6eb484c8 // sub v8.4S, v6.4S, v20.4S
+	WORD $0x6eb484e9 // sub v9.4S, v7.4S, v20.4S
 	MOVD $exponentBits<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
 	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
-	WORD $0x6ea88484 // sub v4.4S, v4.4S, v8.4S
-	WORD $0x6ea984a5 // sub v5.4S, v5.4S, v9.4S
+	WORD $0x6ea884c6 // sub v6.4S, v6.4S, v8.4S
+	WORD $0x6ea984e7 // sub v7.4S, v7.4S, v9.4S
 	WORD $0x4f290508 // sshr v8, v8, #23
 	WORD $0x4f290529 // sshr v9, v9, #23
 	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
 	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e24d508 // fadd v8.4S, v8.4S, v4.4S
+	WORD $0x4e25d529 // fadd v9.4S, v9.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4d4c6 // fsub v6.4S, v6.4S, v20.4S
+	WORD $0x4eb4d4e7 // fsub v7.4S, v7.4S, v20.4S
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ea2e68a // fcmgt v10.4S, v20.4S, v2.4S
+	WORD $0x6ea3e68b // fcmgt v11.4S, v20.4S, v3.4S
+	MOVD $c74800000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d44 // and v4.4S, v10.4S, v20.4S
+	WORD $0x4e341d65 // and v5.4S, v11.4S, v20.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e341c84 // eor v4.4S, v4.4S, v20.4S
+	WORD $0x6e341ca5 // eor v5.4S, v5.4S, v20.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $minus23<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d4a // and v10.4S, v10.4S, v20.4S
+	WORD $0x4e341d6b // and v11.4S, v11.4S, v20.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eb4848c // sub v12.4S, v4.4S, v20.4S
+	WORD $0x6eb484ad // sub v13.4S, v5.4S, v20.4S
+	MOVD $exponentBits<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d8c // and v12.4S, v12.4S, v20.4S
+	WORD $0x4e341dad // and v13.4S, v13.4S, v20.4S
+	WORD $0x6eac8484 // sub v4.4S, v4.4S, v12.4S
+	WORD $0x6ead84a5 // sub v5.4S, v5.4S, v13.4S
+	WORD $0x4f29058c // sshr v12, v12, #23
+	WORD $0x4f2905ad // sshr v13, v13, #23
+	WORD $0x4e21d98c // scvtf v12.4S, v12.4S
+	WORD $0x4e21d9ad // scvtf v13.4S, v13.4S
+	WORD $0x4e2ad58c // fadd v12.4S, v12.4S, v10.4S
+	WORD $0x4e2bd5ad // fadd v13.4S, v13.4S, v11.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x4eb4d484 // fsub v4.4S, v4.4S, v20.4S
 	WORD $0x4eb4d4a5 // fsub v5.4S, v5.4S, v20.4S
-	VMOV V2.B16, V10.B16
-	VMOV V3.B16, V11.B16
-	MOVD $smallestNormal<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6eaae68c // fcmgt v12.4S, v20.4S, v10.4S
-	WORD $0x6eabe68d // fcmgt v13.4S, v20.4S, v11.4S
-	MOVD $two23<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6e34dd46 // fmul v6.4S, v10.4S, v20.4S
-	WORD $0x6e34dd67 // fmul v7.4S, v11.4S, v20.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-	VBIT V12.B16, V6.B16, V10.B16
-	VBIT V13.B16, V7.B16, V11.B16
-	MOVD $minus23<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V12.B16, V20.B16, V14.B16
-	VBIT V13.B16, V20.B16, V15.B16
-	MOVD $c3f400000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6eb48546 // sub v6.4S, v10.4S, v20.4S
-	WORD $0x6eb48567 // sub v7.4S, v11.4S, v20.4S
-	MOVD $exponentBits<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
-	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
-	WORD $0x6ea6854a // sub v10.4S, v10.4S, v6.4S
-	WORD $0x6ea7856b // sub v11.4S, v11.4S, v7.4S
-	WORD $0x4f2904c6 // sshr v6, v6, #23
-	WORD $0x4f2904e7 // sshr v7, v7, #23
-	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
-	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
-	WORD $0x4e2ed4c6 // fadd v6.4S, v6.4S, v14.4S
-	WORD $0x4e2fd4e7 // fadd v7.4S, v7.4S, v15.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb4d54a // fsub v10.4S, v10.4S, v20.4S
-	WORD $0x4eb4d56b // fsub v11.4S, v11.4S, v20.4S
+	MOVD $logP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
 	MOVD $logP0<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V15.B16
-	MOVD $logP0<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
 	MOVD $logP1<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
 	MOVD $logP1<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP2<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2408,12 +2412,12 @@ loop2:
 	MOVD $logP2<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP3<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP2<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2424,12 +2428,12 @@ loop2:
 	MOVD $logP3<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP4<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP3<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2440,12 +2444,12 @@ loop2:
 	MOVD $logP4<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP5<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP4<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2456,12 +2460,12 @@ loop2:
 	MOVD $logP5<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP6<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP5<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2472,12 +2476,12 @@ loop2:
 	MOVD $logP6<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP7<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP6<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2488,12 +2492,12 @@ loop2:
 	MOVD $logP7<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP8<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP7<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2504,12 +2508,12 @@ loop2:
 	MOVD $logP8<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	MOVD $logP9<>(SB), R20
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP8<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
 	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
@@ -2520,93 +2524,113 @@ loop2:
 	MOVD $logP9<>(SB), R20
 	FMOVQ (R20), F20
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V20.B16, V31.B16
-	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
-	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP9<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6e26dcd0 // fmul v16.4S, v6.4S, v6.4S
+	WORD $0x6e27dcf1 // fmul v17.4S, v7.4S, v7.4S
 	MOVD $ln2Low<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x6e34dd12 // fmul v18.4S, v8.4S, v20.4S
 	WORD $0x6e34dd33 // fmul v19.4S, v9.4S, v20.4S
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ece1f // fmla v31.4S, v16.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
 	VMOV V19.B16, V31.B16
-	WORD $0x4e2fce3f // fmla v31.4S, v17.4S, v15.4S
+	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x4e26d54a // fadd v10.4S, v10.4S, v6.4S
+	WORD $0x4e27d56b // fadd v11.4S, v11.4S, v7.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34cd0a // fmla v10.4S, v8.4S, v20.4S
+	WORD $0x4e34cd2b // fmla v11.4S, v9.4S, v20.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x4e26e408 // fcmeq v8.4S, v0.4S, v6.4S
+	WORD $0x4e27e429 // fcmeq v9.4S, v1.4S, v7.4S
+	MOVD $largest<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e20e69f // fcmge v31.4S, v20.4S, v0.4S
+	WORD $0x6e205bf0 // not v16.16b, v31.16b
+	WORD $0x6e21e69f // fcmge v31.4S, v20.4S, v1.4S
+	WORD $0x6e205bf1 // not v17.16b, v31.16b
+	WORD $0x4ea81e08 // orr v8.4S, v16.4S, v8.4S
+	WORD $0x4ea91e29 // orr v9.4S, v17.4S, v9.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
+	VMOV V10.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e26e41f // fcmge v31.4S, v0.4S, v6.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x6e27e43f // fcmge v31.4S, v1.4S, v7.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	WORD $0x4eaa1c0a // orr v10.4S, v0.4S, v10.4S
+	WORD $0x4eab1c2b // orr v11.4S, v1.4S, v11.4S
+	WORD $0x6e24dc80 // fmul v0.4S, v4.4S, v4.4S
+	WORD $0x6e25dca1 // fmul v1.4S, v5.4S, v5.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dd86 // fmul v6.4S, v12.4S, v20.4S
+	WORD $0x6e34dda7 // fmul v7.4S, v13.4S, v20.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2ecc1f // fmla v31.4S, v0.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2fcc3f // fmla v31.4S, v1.4S, v15.4S
 	VMOV V31.B16, V15.B16
 	WORD $0x4e24d5ce // fadd v14.4S, v14.4S, v4.4S
 	WORD $0x4e25d5ef // fadd v15.4S, v15.4S, v5.4S
 	MOVD $ln2High<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x4e34cd0e // fmla v14.4S, v8.4S, v20.4S
-	WORD $0x4e34cd2f // fmla v15.4S, v9.4S, v20.4S
-	MOVD $largest<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6e20e69f // fcmge v31.4S, v20.4S, v0.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x6e21e69f // fcmge v31.4S, v20.4S, v1.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	VBIT V4.B16, V0.B16, V14.B16
-	VBIT V5.B16, V1.B16, V15.B16
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6ea0e488 // fcmgt v8.4S, v4.4S, v0.4S
-	WORD $0x6ea1e4a9 // fcmgt v9.4S, v5.4S, v1.4S
-	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V8.B16, V20.B16, V14.B16
-	VBIT V9.B16, V20.B16, V15.B16
-	WORD $0x4e24e400 // fcmeq v0.4S, v0.4S, v4.4S
-	WORD $0x4e25e421 // fcmeq v1.4S, v1.4S, v5.4S
-	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V0.B16, V20.B16, V14.B16
-	VBIT V1.B16, V20.B16, V15.B16
-	WORD $0x6e2add40 // fmul v0.4S, v10.4S, v10.4S
-	WORD $0x6e2bdd61 // fmul v1.4S, v11.4S, v11.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6e34dcc4 // fmul v4.4S, v6.4S, v20.4S
-	WORD $0x6e34dce5 // fmul v5.4S, v7.4S, v20.4S
-	VMOV V4.B16, V31.B16
-	WORD $0x4e2ccc1f // fmla v31.4S, v0.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V5.B16, V31.B16
-	WORD $0x4e2dcc3f // fmla v31.4S, v1.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	WORD $0x4e2ad58c // fadd v12.4S, v12.4S, v10.4S
-	WORD $0x4e2bd5ad // fadd v13.4S, v13.4S, v11.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e34cccc // fmla v12.4S, v6.4S, v20.4S
-	WORD $0x4e34cced // fmla v13.4S, v7.4S, v20.4S
+	WORD $0x4e34cd8e // fmla v14.4S, v12.4S, v20.4S
+	WORD $0x4e34cdaf // fmla v15.4S, v13.4S, v20.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x4e20e446 // fcmeq v6.4S, v2.4S, v0.4S
+	WORD $0x4e21e467 // fcmeq v7.4S, v3.4S, v1.4S
 	MOVD $largest<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x6e22e69f // fcmge v31.4S, v20.4S, v2.4S
-	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x6e205be8 // not v8.16b, v31.16b
 	WORD $0x6e23e69f // fcmge v31.4S, v20.4S, v3.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	WORD $0x4ea61d06 // orr v6.4S, v8.4S, v6.4S
+	WORD $0x4ea71d27 // orr v7.4S, v9.4S, v7.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
+	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6e20e45f // fcmge v31.4S, v2.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x6e21e47f // fcmge v31.4S, v3.4S, v1.4S
 	WORD $0x6e205be1 // not v1.16b, v31.16b
-	VBIT V0.B16, V2.B16, V12.B16
-	VBIT V1.B16, V3.B16, V13.B16
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6ea2e404 // fcmgt v4.4S, v0.4S, v2.4S
-	WORD $0x6ea3e425 // fcmgt v5.4S, v1.4S, v3.4S
-	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V4.B16, V20.B16, V12.B16
-	VBIT V5.B16, V20.B16, V13.B16
-	WORD $0x4e20e440 // fcmeq v0.4S, v2.4S, v0.4S
-	WORD $0x4e21e461 // fcmeq v1.4S, v3.4S, v1.4S
-	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V0.B16, V20.B16, V12.B16
-	VBIT V1.B16, V20.B16, V13.B16
-	FSTPQ (F14, F15), 0(R0)
-	FSTPQ (F12, F13), 32(R0)
+	WORD $0x4eae1c0e // orr v14.4S, v0.4S, v14.4S
+	WORD $0x4eaf1c2f // orr v15.4S, v1.4S, v15.4S
+	FSTPQ (F10, F11), 0(R0)
+	FSTPQ (F14, F15), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -2616,40 +2640,46 @@ loop1:
 	CMP $8, R2
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
-	VMOV V0.B16, V2.B16
-	VMOV V1.B16, V3.B16
 	MOVD $smallestNormal<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6ea2e68a // fcmgt v10.4S, v20.4S, v2.4S
-	WORD $0x6ea3e68b // fcmgt v11.4S, v20.4S, v3.4S
-	MOVD $two23<>(SB), R20
+	WORD $0x6ea0e688 // fcmgt v8.4S, v20.4S, v0.4S
+	WORD $0x6ea1e689 // fcmgt v9.4S, v20.4S, v1.4S
+	MOVD $c74800000<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6e34dc44 // fmul v4.4S, v2.4S, v20.4S
-	WORD $0x6e34dc65 // fmul v5.4S, v3.4S, v20.4S
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	VBIT V10.B16, V4.B16, V2.B16
-	VBIT V11.B16, V5.B16, V3.B16
+	WORD $0x4e341d02 // and v2.4S, v8.4S, v20.4S
+	WORD $0x4e341d23 // and v3.4S, v9.4S, v20.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e341c42 // eor v2.4S, v2.4S, v20.4S
+	WORD $0x6e341c63 // eor v3.4S, v3.4S, v20.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
 	MOVD $minus23<>(SB), R20
 	FMOVQ (R20), F20
-	VBIT V10.B16, V20.B16, V8.B16
-	VBIT V11.B16, V20.B16, V9.B16
+	WORD $0x4e341d08 // and v8.4S, v8.4S, v20.4S
+	WORD $0x4e341d29 // and v9.4S, v9.4S, v20.4S
 	MOVD $c3f400000<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6eb48444 // sub v4.4S, v2.4S, v20.4S
-	WORD $0x6eb48465 // sub v5.4S, v3.4S, v20.4S
+	WORD $0x6eb48446 // sub v6.4S, v2.4S, v20.4S
+	WORD $0x6eb48467 // sub v7.4S, v3.4S, v20.4S
 	MOVD $exponentBits<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x4e341c84 // and v4.4S, v4.4S, v20.4S
-	WORD $0x4e341ca5 // and v5.4S, v5.4S, v20.4S
-	WORD $0x6ea48442 // sub v2.4S, v2.4S, v4.4S
-	WORD $0x6ea58463 // sub v3.4S, v3.4S, v5.4S
-	WORD $0x4f290484 // sshr v4, v4, #23
-	WORD $0x4f2904a5 // sshr v5, v5, #23
-	WORD $0x4e21d884 // scvtf v4.4S, v4.4S
-	WORD $0x4e21d8a5 // scvtf v5.4S, v5.4S
-	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
-	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
+	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
+	WORD $0x6ea68442 // sub v2.4S, v2.4S, v6.4S
+	WORD $0x6ea78463 // sub v3.4S, v3.4S, v7.4S
+	WORD $0x4f2904c6 // sshr v6, v6, #23
+	WORD $0x4f2904e7 // sshr v7, v7, #23
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x4eb4d442 // fsub v2.4S, v2.4S, v20.4S
@@ -2729,46 +2759,52 @@ loop1:
 	VMOV V20.B16, V31.B16
 	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	WORD $0x6e22dc4a // fmul v10.4S, v2.4S, v2.4S
-	WORD $0x6e23dc6b // fmul v11.4S, v3.4S, v3.4S
+	WORD $0x6e22dc44 // fmul v4.4S, v2.4S, v2.4S
+	WORD $0x6e23dc65 // fmul v5.4S, v3.4S, v3.4S
 	MOVD $ln2Low<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x6e34dc86 // fmul v6.4S, v4.4S, v20.4S
-	WORD $0x6e34dca7 // fmul v7.4S, v5.4S, v20.4S
-	VMOV V6.B16, V31.B16
-	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
+	WORD $0x6e34dccc // fmul v12.4S, v6.4S, v20.4S
+	WORD $0x6e34dced // fmul v13.4S, v7.4S, v20.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	WORD $0x4e22d508 // fadd v8.4S, v8.4S, v2.4S
 	WORD $0x4e23d529 // fadd v9.4S, v9.4S, v3.4S
 	MOVD $ln2High<>(SB), R20
 	FMOVQ (R20), F20
-	WORD $0x4e34cc88 // fmla v8.4S, v4.4S, v20.4S
-	WORD $0x4e34cca9 // fmla v9.4S, v5.4S, v20.4S
+	WORD $0x4e34ccc8 // fmla v8.4S, v6.4S, v20.4S
+	WORD $0x4e34cce9 // fmla v9.4S, v7.4S, v20.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x4e22e406 // fcmeq v6.4S, v0.4S, v2.4S
+	WORD $0x4e23e427 // fcmeq v7.4S, v1.4S, v3.4S
 	MOVD $largest<>(SB), R20
 	FMOVQ (R20), F20
 	WORD $0x6e20e69f // fcmge v31.4S, v20.4S, v0.4S
-	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e205be4 // not v4.16b, v31.16b
 	WORD $0x6e21e69f // fcmge v31.4S, v20.4S, v1.4S
-	WORD $0x6e205be3 // not v3.16b, v31.16b
-	VBIT V2.B16, V0.B16, V8.B16
-	VBIT V3.B16, V1.B16, V9.B16
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6ea0e444 // fcmgt v4.4S, v2.4S, v0.4S
-	WORD $0x6ea1e465 // fcmgt v5.4S, v3.4S, v1.4S
-	MOVD $notANumber<>(SB), R20
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	MOVD $c7f800000<>(SB), R20
 	FMOVQ (R20), F20
-	VBIT V4.B16, V20.B16, V8.B16
-	VBIT V5.B16, V20.B16, V9.B16
-	WORD $0x4e22e400 // fcmeq v0.4S, v0.4S, v2.4S
-	WORD $0x4e23e421 // fcmeq v1.4S, v1.4S, v3.4S
-	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F20
-	VBIT V0.B16, V20.B16, V8.B16
-	VBIT V1.B16, V20.B16, V9.B16
+	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
+	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e22e41f // fcmge v31.4S, v0.4S, v2.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x6e23e43f // fcmge v31.4S, v1.4S, v3.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	WORD $0x4ea81c08 // orr v8.4S, v0.4S, v8.4S
+	WORD $0x4ea91c29 // orr v9.4S, v1.4S, v9.4S
 	FSTPQ (F8, F9), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
@@ -2788,13 +2824,13 @@ loop2:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c04 // and v4.4S, v0.4S, v24.4S
-	WORD $0x4e381c25 // and v5.4S, v1.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321c04 // and v4.4S, v0.4S, v18.4S
+	WORD $0x4e321c25 // and v5.4S, v1.4S, v18.4S
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c46 // and v6.4S, v2.4S, v24.4S
-	WORD $0x4e381c67 // and v7.4S, v3.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321c46 // and v6.4S, v2.4S, v18.4S
+	WORD $0x4e321c67 // and v7.4S, v3.4S, v18.4S
 	MOVD $tanhMost<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
@@ -2811,299 +2847,247 @@ loop2:
 	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e38d488 // fadd v8.4S, v4.4S, v24.4S
-	WORD $0x4e38d4a9 // fadd v9.4S, v5.4S, v24.4S
-	MOVD $twoBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381d0a // and v10.4S, v8.4S, v24.4S
-	WORD $0x4e381d2b // and v11.4S, v9.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e32d488 // fadd v8.4S, v4.4S, v18.4S
+	WORD $0x4e32d4a9 // fadd v9.4S, v5.4S, v18.4S
+	MOVD $oneBit<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321d0a // and v10.4S, v8.4S, v18.4S
+	WORD $0x4e321d2b // and v11.4S, v9.4S, v18.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb8d54a // fsub v10.4S, v10.4S, v24.4S
-	WORD $0x4eb8d56b // fsub v11.4S, v11.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb2d54a // fsub v10.4S, v10.4S, v18.4S
+	WORD $0x4eb2d56b // fsub v11.4S, v11.4S, v18.4S
 	WORD $0x4eaad484 // fsub v4.4S, v4.4S, v10.4S
 	WORD $0x4eabd4a5 // fsub v5.4S, v5.4S, v11.4S
-	WORD $0x6f2b0508 // ushr v8, v8, #21
-	WORD $0x6f2b0529 // ushr v9, v9, #21
-	WORD $0x4f3c550a // shl v10, v8, #28
-	WORD $0x4f3c552b // shl v11, v9, #28
-	WORD $0x4f21054a // sshr v10, v10, #31
-	WORD $0x4f21056b // sshr v11, v11, #31
+	WORD $0x6f2a0508 // ushr v8, v8, #22
+	WORD $0x6f2a0529 // ushr v9, v9, #22
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381d08 // and v8.4S, v8.4S, v24.4S
-	WORD $0x4e381d29 // and v9.4S, v9.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321d08 // and v8.4S, v8.4S, v18.4S
+	WORD $0x4e321d29 // and v9.4S, v9.4S, v18.4S
 	WORD $0x4f225508 // shl v8, v8, #2
 	WORD $0x4f225529 // shl v9, v9, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb89d08 // mul v8.4S, v8.4S, v24.4S
-	WORD $0x4eb89d29 // mul v9.4S, v9.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb29d08 // mul v8.4S, v8.4S, v18.4S
+	WORD $0x4eb29d29 // mul v9.4S, v9.4S, v18.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb88508 // add v8.4S, v8.4S, v24.4S
-	WORD $0x4eb88529 // add v9.4S, v9.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb28508 // add v8.4S, v8.4S, v18.4S
+	WORD $0x4eb28529 // add v9.4S, v9.4S, v18.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e38d4cc // fadd v12.4S, v6.4S, v24.4S
-	WORD $0x4e38d4ed // fadd v13.4S, v7.4S, v24.4S
-	MOVD $twoBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381d8e // and v14.4S, v12.4S, v24.4S
-	WORD $0x4e381daf // and v15.4S, v13.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e32d4ca // fadd v10.4S, v6.4S, v18.4S
+	WORD $0x4e32d4eb // fadd v11.4S, v7.4S, v18.4S
+	MOVD $oneBit<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321d4c // and v12.4S, v10.4S, v18.4S
+	WORD $0x4e321d6d // and v13.4S, v11.4S, v18.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb8d5ce // fsub v14.4S, v14.4S, v24.4S
-	WORD $0x4eb8d5ef // fsub v15.4S, v15.4S, v24.4S
-	WORD $0x4eaed4c6 // fsub v6.4S, v6.4S, v14.4S
-	WORD $0x4eafd4e7 // fsub v7.4S, v7.4S, v15.4S
-	WORD $0x6f2b058c // ushr v12, v12, #21
-	WORD $0x6f2b05ad // ushr v13, v13, #21
-	WORD $0x4f3c558e // shl v14, v12, #28
-	WORD $0x4f3c55af // shl v15, v13, #28
-	WORD $0x4f2105ce // sshr v14, v14, #31
-	WORD $0x4f2105ef // sshr v15, v15, #31
+	FMOVQ (R20), F18
+	WORD $0x4eb2d58c // fsub v12.4S, v12.4S, v18.4S
+	WORD $0x4eb2d5ad // fsub v13.4S, v13.4S, v18.4S
+	WORD $0x4eacd4c6 // fsub v6.4S, v6.4S, v12.4S
+	WORD $0x4eadd4e7 // fsub v7.4S, v7.4S, v13.4S
+	WORD $0x6f2a054a // ushr v10, v10, #22
+	WORD $0x6f2a056b // ushr v11, v11, #22
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381d8c // and v12.4S, v12.4S, v24.4S
-	WORD $0x4e381dad // and v13.4S, v13.4S, v24.4S
-	WORD $0x4f22558c // shl v12, v12, #2
-	WORD $0x4f2255ad // shl v13, v13, #2
+	FMOVQ (R20), F18
+	WORD $0x4e321d4a // and v10.4S, v10.4S, v18.4S
+	WORD $0x4e321d6b // and v11.4S, v11.4S, v18.4S
+	WORD $0x4f22554a // shl v10, v10, #2
+	WORD $0x4f22556b // shl v11, v11, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb89d8c // mul v12.4S, v12.4S, v24.4S
-	WORD $0x4eb89dad // mul v13.4S, v13.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb29d4a // mul v10.4S, v10.4S, v18.4S
+	WORD $0x4eb29d6b // mul v11.4S, v11.4S, v18.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb8858c // add v12.4S, v12.4S, v24.4S
-	WORD $0x4eb885ad // add v13.4S, v13.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb2854a // add v10.4S, v10.4S, v18.4S
+	WORD $0x4eb2856b // add v11.4S, v11.4S, v18.4S
 	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V16.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V17.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V12.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V13.B16
 	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V18.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V19.B16
-	VBIT V10.B16, V18.B16, V16.B16
-	VBIT V11.B16, V19.B16, V17.B16
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V18.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V19.B16
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	VBIT V14.B16, V20.B16, V18.B16
-	VBIT V15.B16, V21.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V14.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V15.B16
 	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V10.B16, V22.B16, V20.B16
-	VBIT V11.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V10.B16, V22.B16, V20.B16
-	VBIT V11.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V10.B16, V22.B16, V20.B16
-	VBIT V11.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V10.B16, V22.B16, V20.B16
-	VBIT V11.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V10.B16, V22.B16, V20.B16
-	VBIT V11.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V21.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V22.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V20.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V21.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V8.B16, [V24.B16, V25.B16], V8.B16
-	VTBL V9.B16, [V24.B16, V25.B16], V9.B16
-	VBIT V10.B16, V8.B16, V20.B16
-	VBIT V11.B16, V9.B16, V21.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V4.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V5.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V12.B16, [V24.B16, V25.B16], V8.B16
-	VTBL V13.B16, [V24.B16, V25.B16], V9.B16
-	VBIT V14.B16, V8.B16, V4.B16
-	VBIT V15.B16, V9.B16, V5.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $tanhTable7<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $tanhTable7<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V16.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V17.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $tanhTable8<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V8.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V9.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $tanhTable8<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V10.B16, [V18.B16, V19.B16], V4.B16
+	VTBL V11.B16, [V18.B16, V19.B16], V5.B16
 	VMOV V4.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
+	WORD $0x4e2eccdf // fmla v31.4S, v6.4S, v14.4S
+	VMOV V31.B16, V14.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x4e2fccff // fmla v31.4S, v7.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
-	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
-	WORD $0x4ea01e10 // orr v16.4S, v16.4S, v0.4S
-	WORD $0x4ea11e31 // orr v17.4S, v17.4S, v1.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
+	WORD $0x4e321c21 // and v1.4S, v1.4S, v18.4S
+	WORD $0x4ea01d8c // orr v12.4S, v12.4S, v0.4S
+	WORD $0x4ea11dad // orr v13.4S, v13.4S, v1.4S
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c42 // and v2.4S, v2.4S, v24.4S
-	WORD $0x4e381c63 // and v3.4S, v3.4S, v24.4S
-	WORD $0x4ea21e52 // orr v18.4S, v18.4S, v2.4S
-	WORD $0x4ea31e73 // orr v19.4S, v19.4S, v3.4S
-	FSTPQ (F16, F17), 0(R0)
-	FSTPQ (F18, F19), 32(R0)
+	FMOVQ (R20), F18
+	WORD $0x4e321c42 // and v2.4S, v2.4S, v18.4S
+	WORD $0x4e321c63 // and v3.4S, v3.4S, v18.4S
+	WORD $0x4ea21dce // orr v14.4S, v14.4S, v2.4S
+	WORD $0x4ea31def // orr v15.4S, v15.4S, v3.4S
+	FSTPQ (F12, F13), 0(R0)
+	FSTPQ (F14, F15), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -3114,9 +3098,9 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c02 // and v2.4S, v0.4S, v24.4S
-	WORD $0x4e381c23 // and v3.4S, v1.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321c02 // and v2.4S, v0.4S, v18.4S
+	WORD $0x4e321c23 // and v3.4S, v1.4S, v18.4S
 	MOVD $tanhMost<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
@@ -3127,152 +3111,126 @@ loop1:
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e38d444 // fadd v4.4S, v2.4S, v24.4S
-	WORD $0x4e38d465 // fadd v5.4S, v3.4S, v24.4S
-	MOVD $twoBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c86 // and v6.4S, v4.4S, v24.4S
-	WORD $0x4e381ca7 // and v7.4S, v5.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e32d444 // fadd v4.4S, v2.4S, v18.4S
+	WORD $0x4e32d465 // fadd v5.4S, v3.4S, v18.4S
+	MOVD $oneBit<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321c86 // and v6.4S, v4.4S, v18.4S
+	WORD $0x4e321ca7 // and v7.4S, v5.4S, v18.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb8d4c6 // fsub v6.4S, v6.4S, v24.4S
-	WORD $0x4eb8d4e7 // fsub v7.4S, v7.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb2d4c6 // fsub v6.4S, v6.4S, v18.4S
+	WORD $0x4eb2d4e7 // fsub v7.4S, v7.4S, v18.4S
 	WORD $0x4ea6d442 // fsub v2.4S, v2.4S, v6.4S
 	WORD $0x4ea7d463 // fsub v3.4S, v3.4S, v7.4S
-	WORD $0x6f2b0484 // ushr v4, v4, #21
-	WORD $0x6f2b04a5 // ushr v5, v5, #21
-	WORD $0x4f3c5486 // shl v6, v4, #28
-	WORD $0x4f3c54a7 // shl v7, v5, #28
-	WORD $0x4f2104c6 // sshr v6, v6, #31
-	WORD $0x4f2104e7 // sshr v7, v7, #31
+	WORD $0x6f2a0484 // ushr v4, v4, #22
+	WORD $0x6f2a04a5 // ushr v5, v5, #22
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c84 // and v4.4S, v4.4S, v24.4S
-	WORD $0x4e381ca5 // and v5.4S, v5.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4e321c84 // and v4.4S, v4.4S, v18.4S
+	WORD $0x4e321ca5 // and v5.4S, v5.4S, v18.4S
 	WORD $0x4f225484 // shl v4, v4, #2
 	WORD $0x4f2254a5 // shl v5, v5, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb89c84 // mul v4.4S, v4.4S, v24.4S
-	WORD $0x4eb89ca5 // mul v5.4S, v5.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb29c84 // mul v4.4S, v4.4S, v18.4S
+	WORD $0x4eb29ca5 // mul v5.4S, v5.4S, v18.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4eb88484 // add v4.4S, v4.4S, v24.4S
-	WORD $0x4eb884a5 // add v5.4S, v5.4S, v24.4S
+	FMOVQ (R20), F18
+	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
+	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
 	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V8.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V9.B16
-	MOVD $tanhTable0<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	VBIT V6.B16, V10.B16, V8.B16
-	VBIT V7.B16, V11.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V6.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V7.B16
 	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable1<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V12.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V13.B16
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V13.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable2<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V12.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V13.B16
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V13.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable3<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V12.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V13.B16
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V13.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable4<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V12.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V13.B16
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V13.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable5<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V12.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V13.B16
-	VBIT V6.B16, V12.B16, V10.B16
-	VBIT V7.B16, V13.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 0(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V10.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V11.B16
-	MOVD $tanhTable6<>(SB), R20
-	FLDPQ 32(R20), (F24, F25)
-	VTBL V4.B16, [V24.B16, V25.B16], V4.B16
-	VTBL V5.B16, [V24.B16, V25.B16], V5.B16
-	VBIT V6.B16, V4.B16, V10.B16
-	VBIT V7.B16, V5.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhTable7<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V8.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V9.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhTable8<>(SB), R20
+	FLDPQ 0(R20), (F18, F19)
+	VTBL V4.B16, [V18.B16, V19.B16], V4.B16
+	VTBL V5.B16, [V18.B16, V19.B16], V5.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F24
-	WORD $0x4e381c00 // and v0.4S, v0.4S, v24.4S
-	WORD $0x4e381c21 // and v1.4S, v1.4S, v24.4S
-	WORD $0x4ea01d08 // orr v8.4S, v8.4S, v0.4S
-	WORD $0x4ea11d29 // orr v9.4S, v9.4S, v1.4S
-	FSTPQ (F8, F9), 0(R0)
+	FMOVQ (R20), F18
+	WORD $0x4e321c00 // and v0.4S, v0.4S, v18.4S
+	WORD $0x4e321c21 // and v1.4S, v1.4S, v18.4S
+	WORD $0x4ea01cc6 // orr v6.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce7 // orr v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -3740,13 +3698,13 @@ loop2:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c04 // and v4.4S, v0.4S, v28.4S
-	WORD $0x4e3c1c25 // and v5.4S, v1.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361c04 // and v4.4S, v0.4S, v22.4S
+	WORD $0x4e361c25 // and v5.4S, v1.4S, v22.4S
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c46 // and v6.4S, v2.4S, v28.4S
-	WORD $0x4e3c1c67 // and v7.4S, v3.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361c46 // and v6.4S, v2.4S, v22.4S
+	WORD $0x4e361c67 // and v7.4S, v3.4S, v22.4S
 	MOVD $erfMost<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
@@ -3762,276 +3720,236 @@ loop2:
 	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
 	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	MOVD $c40800000<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6e3cdc8a // fmul v10.4S, v4.4S, v28.4S
-	WORD $0x6e3cdcab // fmul v11.4S, v5.4S, v28.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc8a // fmul v10.4S, v4.4S, v22.4S
+	WORD $0x6e36dcab // fmul v11.4S, v5.4S, v22.4S
 	WORD $0x4ea1b94a // fcvtzs v10.4S, v10.4S
 	WORD $0x4ea1b96b // fcvtzs v11.4S, v11.4S
 	WORD $0x4e21d94c // scvtf v12.4S, v10.4S
 	WORD $0x4e21d96d // scvtf v13.4S, v11.4S
 	VMOV V4.B16, V8.B16
 	VMOV V5.B16, V9.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebccd88 // fmls v8.4S, v12.4S, v28.4S
-	WORD $0x4ebccda9 // fmls v9.4S, v13.4S, v28.4S
-	WORD $0x4f3c554c // shl v12, v10, #28
-	WORD $0x4f3c556d // shl v13, v11, #28
-	WORD $0x4f21058e // sshr v14, v12, #31
-	WORD $0x4f2105af // sshr v15, v13, #31
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd88 // fmls v8.4S, v12.4S, v22.4S
+	WORD $0x4eb6cda9 // fmls v9.4S, v13.4S, v22.4S
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1d4a // and v10.4S, v10.4S, v28.4S
-	WORD $0x4e3c1d6b // and v11.4S, v11.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361d4a // and v10.4S, v10.4S, v22.4S
+	WORD $0x4e361d6b // and v11.4S, v11.4S, v22.4S
 	WORD $0x4f22554a // shl v10, v10, #2
 	WORD $0x4f22556b // shl v11, v11, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc9d4a // mul v10.4S, v10.4S, v28.4S
-	WORD $0x4ebc9d6b // mul v11.4S, v11.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb69d4a // mul v10.4S, v10.4S, v22.4S
+	WORD $0x4eb69d6b // mul v11.4S, v11.4S, v22.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc854a // add v10.4S, v10.4S, v28.4S
-	WORD $0x4ebc856b // add v11.4S, v11.4S, v28.4S
-	MOVD $c40800000<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6e3cdcd0 // fmul v16.4S, v6.4S, v28.4S
-	WORD $0x6e3cdcf1 // fmul v17.4S, v7.4S, v28.4S
-	WORD $0x4ea1ba10 // fcvtzs v16.4S, v16.4S
-	WORD $0x4ea1ba31 // fcvtzs v17.4S, v17.4S
-	WORD $0x4e21da12 // scvtf v18.4S, v16.4S
-	WORD $0x4e21da33 // scvtf v19.4S, v17.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb6854a // add v10.4S, v10.4S, v22.4S
+	WORD $0x4eb6856b // add v11.4S, v11.4S, v22.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dcce // fmul v14.4S, v6.4S, v22.4S
+	WORD $0x6e36dcef // fmul v15.4S, v7.4S, v22.4S
+	WORD $0x4ea1b9ce // fcvtzs v14.4S, v14.4S
+	WORD $0x4ea1b9ef // fcvtzs v15.4S, v15.4S
+	WORD $0x4e21d9d0 // scvtf v16.4S, v14.4S
+	WORD $0x4e21d9f1 // scvtf v17.4S, v15.4S
 	VMOV V6.B16, V12.B16
 	VMOV V7.B16, V13.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebcce4c // fmls v12.4S, v18.4S, v28.4S
-	WORD $0x4ebcce6d // fmls v13.4S, v19.4S, v28.4S
-	WORD $0x4f3c5612 // shl v18, v16, #28
-	WORD $0x4f3c5633 // shl v19, v17, #28
-	WORD $0x4f210652 // sshr v18, v18, #31
-	WORD $0x4f210673 // sshr v19, v19, #31
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6ce0c // fmls v12.4S, v16.4S, v22.4S
+	WORD $0x4eb6ce2d // fmls v13.4S, v17.4S, v22.4S
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1e10 // and v16.4S, v16.4S, v28.4S
-	WORD $0x4e3c1e31 // and v17.4S, v17.4S, v28.4S
-	WORD $0x4f225610 // shl v16, v16, #2
-	WORD $0x4f225631 // shl v17, v17, #2
+	FMOVQ (R20), F22
+	WORD $0x4e361dce // and v14.4S, v14.4S, v22.4S
+	WORD $0x4e361def // and v15.4S, v15.4S, v22.4S
+	WORD $0x4f2255ce // shl v14, v14, #2
+	WORD $0x4f2255ef // shl v15, v15, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc9e10 // mul v16.4S, v16.4S, v28.4S
-	WORD $0x4ebc9e31 // mul v17.4S, v17.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb69dce // mul v14.4S, v14.4S, v22.4S
+	WORD $0x4eb69def // mul v15.4S, v15.4S, v22.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc8610 // add v16.4S, v16.4S, v28.4S
-	WORD $0x4ebc8631 // add v17.4S, v17.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb685ce // add v14.4S, v14.4S, v22.4S
+	WORD $0x4eb685ef // add v15.4S, v15.4S, v22.4S
 	MOVD $erfTable0<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V20.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V21.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V16.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V17.B16
 	MOVD $erfTable0<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V22.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V23.B16
-	VBIT V14.B16, V22.B16, V20.B16
-	VBIT V15.B16, V23.B16, V21.B16
-	MOVD $erfTable0<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V22.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V23.B16
-	MOVD $erfTable0<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V25.B16
-	VBIT V18.B16, V24.B16, V22.B16
-	VBIT V19.B16, V25.B16, V23.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V18.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V19.B16
 	MOVD $erfTable1<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V25.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
 	MOVD $erfTable1<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V14.B16, V26.B16, V24.B16
-	VBIT V15.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
-	MOVD $erfTable1<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V25.B16
-	MOVD $erfTable1<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V18.B16, V26.B16, V24.B16
-	VBIT V19.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36cd9f // fmla v31.4S, v12.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37cdbf // fmla v31.4S, v13.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
 	MOVD $erfTable2<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V25.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
 	MOVD $erfTable2<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V14.B16, V26.B16, V24.B16
-	VBIT V15.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
-	MOVD $erfTable2<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V25.B16
-	MOVD $erfTable2<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V18.B16, V26.B16, V24.B16
-	VBIT V19.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36cd9f // fmla v31.4S, v12.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37cdbf // fmla v31.4S, v13.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
 	MOVD $erfTable3<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V25.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
 	MOVD $erfTable3<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V14.B16, V26.B16, V24.B16
-	VBIT V15.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
-	MOVD $erfTable3<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V25.B16
-	MOVD $erfTable3<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V18.B16, V26.B16, V24.B16
-	VBIT V19.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36cd9f // fmla v31.4S, v12.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37cdbf // fmla v31.4S, v13.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
 	MOVD $erfTable4<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V25.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
 	MOVD $erfTable4<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V14.B16, V26.B16, V24.B16
-	VBIT V15.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
-	MOVD $erfTable4<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V25.B16
-	MOVD $erfTable4<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V26.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V27.B16
-	VBIT V18.B16, V26.B16, V24.B16
-	VBIT V19.B16, V27.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36cd9f // fmla v31.4S, v12.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37cdbf // fmla v31.4S, v13.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
 	MOVD $erfTable5<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V24.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V25.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
 	MOVD $erfTable5<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V10.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V11.B16, [V28.B16, V29.B16], V11.B16
-	VBIT V14.B16, V10.B16, V24.B16
-	VBIT V15.B16, V11.B16, V25.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6ea4e78a // fcmgt v10.4S, v28.4S, v4.4S
-	WORD $0x6ea5e78b // fcmgt v11.4S, v28.4S, v5.4S
-	VBIT V10.B16, V4.B16, V24.B16
-	VBIT V11.B16, V5.B16, V25.B16
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
-	MOVD $erfTable5<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V4.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V5.B16
-	MOVD $erfTable5<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V16.B16, [V28.B16, V29.B16], V8.B16
-	VTBL V17.B16, [V28.B16, V29.B16], V9.B16
-	VBIT V18.B16, V8.B16, V4.B16
-	VBIT V19.B16, V9.B16, V5.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6ea6e788 // fcmgt v8.4S, v28.4S, v6.4S
-	WORD $0x6ea7e789 // fcmgt v9.4S, v28.4S, v7.4S
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $erfTable6<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $erfTable6<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V20.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $erfTable7<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V10.B16, [V22.B16, V23.B16], V10.B16
+	VTBL V11.B16, [V22.B16, V23.B16], V11.B16
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6ea4e6d4 // fcmgt v20.4S, v22.4S, v4.4S
+	WORD $0x6ea5e6d5 // fcmgt v21.4S, v22.4S, v5.4S
+	VBIT V20.B16, V4.B16, V10.B16
+	VBIT V21.B16, V5.B16, V11.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e30cd1f // fmla v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e31cd3f // fmla v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $erfTable7<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V14.B16, [V22.B16, V23.B16], V4.B16
+	VTBL V15.B16, [V22.B16, V23.B16], V5.B16
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6ea6e6c8 // fcmgt v8.4S, v22.4S, v6.4S
+	WORD $0x6ea7e6c9 // fcmgt v9.4S, v22.4S, v7.4S
 	VBIT V8.B16, V6.B16, V4.B16
 	VBIT V9.B16, V7.B16, V5.B16
 	VMOV V4.B16, V31.B16
-	WORD $0x4e36cd9f // fmla v31.4S, v12.4S, v22.4S
-	VMOV V31.B16, V22.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4e37cdbf // fmla v31.4S, v13.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c00 // and v0.4S, v0.4S, v28.4S
-	WORD $0x4e3c1c21 // and v1.4S, v1.4S, v28.4S
-	WORD $0x4ea01e94 // orr v20.4S, v20.4S, v0.4S
-	WORD $0x4ea11eb5 // orr v21.4S, v21.4S, v1.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361c00 // and v0.4S, v0.4S, v22.4S
+	WORD $0x4e361c21 // and v1.4S, v1.4S, v22.4S
+	WORD $0x4ea01e10 // orr v16.4S, v16.4S, v0.4S
+	WORD $0x4ea11e31 // orr v17.4S, v17.4S, v1.4S
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c42 // and v2.4S, v2.4S, v28.4S
-	WORD $0x4e3c1c63 // and v3.4S, v3.4S, v28.4S
-	WORD $0x4ea21ed6 // orr v22.4S, v22.4S, v2.4S
-	WORD $0x4ea31ef7 // orr v23.4S, v23.4S, v3.4S
-	FSTPQ (F20, F21), 0(R0)
-	FSTPQ (F22, F23), 32(R0)
+	FMOVQ (R20), F22
+	WORD $0x4e361c42 // and v2.4S, v2.4S, v22.4S
+	WORD $0x4e361c63 // and v3.4S, v3.4S, v22.4S
+	WORD $0x4ea21e52 // orr v18.4S, v18.4S, v2.4S
+	WORD $0x4ea31e73 // orr v19.4S, v19.4S, v3.4S
+	FSTPQ (F16, F17), 0(R0)
+	FSTPQ (F18, F19), 32(R0)
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2
@@ -4042,9 +3960,9 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c02 // and v2.4S, v0.4S, v28.4S
-	WORD $0x4e3c1c23 // and v3.4S, v1.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361c02 // and v2.4S, v0.4S, v22.4S
+	WORD $0x4e361c23 // and v3.4S, v1.4S, v22.4S
 	MOVD $erfMost<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
@@ -4054,141 +3972,121 @@ loop1:
 	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	MOVD $c40800000<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6e3cdc46 // fmul v6.4S, v2.4S, v28.4S
-	WORD $0x6e3cdc67 // fmul v7.4S, v3.4S, v28.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc46 // fmul v6.4S, v2.4S, v22.4S
+	WORD $0x6e36dc67 // fmul v7.4S, v3.4S, v22.4S
 	WORD $0x4ea1b8c6 // fcvtzs v6.4S, v6.4S
 	WORD $0x4ea1b8e7 // fcvtzs v7.4S, v7.4S
 	WORD $0x4e21d8c8 // scvtf v8.4S, v6.4S
 	WORD $0x4e21d8e9 // scvtf v9.4S, v7.4S
 	VMOV V2.B16, V4.B16
 	VMOV V3.B16, V5.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebccd04 // fmls v4.4S, v8.4S, v28.4S
-	WORD $0x4ebccd25 // fmls v5.4S, v9.4S, v28.4S
-	WORD $0x4f3c54c8 // shl v8, v6, #28
-	WORD $0x4f3c54e9 // shl v9, v7, #28
-	WORD $0x4f210508 // sshr v8, v8, #31
-	WORD $0x4f210529 // sshr v9, v9, #31
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd04 // fmls v4.4S, v8.4S, v22.4S
+	WORD $0x4eb6cd25 // fmls v5.4S, v9.4S, v22.4S
 	MOVD $lookupBits<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1cc6 // and v6.4S, v6.4S, v28.4S
-	WORD $0x4e3c1ce7 // and v7.4S, v7.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4e361cc6 // and v6.4S, v6.4S, v22.4S
+	WORD $0x4e361ce7 // and v7.4S, v7.4S, v22.4S
 	WORD $0x4f2254c6 // shl v6, v6, #2
 	WORD $0x4f2254e7 // shl v7, v7, #2
 	MOVD $lookupBytes<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc9cc6 // mul v6.4S, v6.4S, v28.4S
-	WORD $0x4ebc9ce7 // mul v7.4S, v7.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb69cc6 // mul v6.4S, v6.4S, v22.4S
+	WORD $0x4eb69ce7 // mul v7.4S, v7.4S, v22.4S
 	MOVD $lookupOffsets<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4ebc84c6 // add v6.4S, v6.4S, v28.4S
-	WORD $0x4ebc84e7 // add v7.4S, v7.4S, v28.4S
+	FMOVQ (R20), F22
+	WORD $0x4eb684c6 // add v6.4S, v6.4S, v22.4S
+	WORD $0x4eb684e7 // add v7.4S, v7.4S, v22.4S
 	MOVD $erfTable0<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V12.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V13.B16
-	MOVD $erfTable0<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	VBIT V8.B16, V10.B16, V12.B16
-	VBIT V9.B16, V11.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V8.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V9.B16
 	MOVD $erfTable1<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	MOVD $erfTable1<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V14.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V15.B16
-	VBIT V8.B16, V14.B16, V10.B16
-	VBIT V9.B16, V15.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $erfTable2<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	MOVD $erfTable2<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V14.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V15.B16
-	VBIT V8.B16, V14.B16, V10.B16
-	VBIT V9.B16, V15.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $erfTable3<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	MOVD $erfTable3<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V14.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V15.B16
-	VBIT V8.B16, V14.B16, V10.B16
-	VBIT V9.B16, V15.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $erfTable4<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	MOVD $erfTable4<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V14.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V15.B16
-	VBIT V8.B16, V14.B16, V10.B16
-	VBIT V9.B16, V15.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $erfTable5<>(SB), R20
-	FLDPQ 0(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V10.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V11.B16
-	MOVD $erfTable5<>(SB), R20
-	FLDPQ 32(R20), (F28, F29)
-	VTBL V6.B16, [V28.B16, V29.B16], V6.B16
-	VTBL V7.B16, [V28.B16, V29.B16], V7.B16
-	VBIT V8.B16, V6.B16, V10.B16
-	VBIT V9.B16, V7.B16, V11.B16
-	MOVD $quarter<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x6ea2e786 // fcmgt v6.4S, v28.4S, v2.4S
-	WORD $0x6ea3e787 // fcmgt v7.4S, v28.4S, v3.4S
-	VBIT V6.B16, V2.B16, V10.B16
-	VBIT V7.B16, V3.B16, V11.B16
-	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
-	VMOV V31.B16, V12.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfTable6<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V12.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V13.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfTable7<>(SB), R20
+	FLDPQ 0(R20), (F22, F23)
+	VTBL V6.B16, [V22.B16, V23.B16], V6.B16
+	VTBL V7.B16, [V22.B16, V23.B16], V7.B16
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6ea2e6cc // fcmgt v12.4S, v22.4S, v2.4S
+	WORD $0x6ea3e6cd // fcmgt v13.4S, v22.4S, v3.4S
+	VBIT V12.B16, V2.B16, V6.B16
+	VBIT V13.B16, V3.B16, V7.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
 	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F28
-	WORD $0x4e3c1c00 // and v0.4S, v0.4S, v28.4S
-	WORD $0x4e3c1c21 // and v1.4S, v1.4S, v28.4S
-	WORD $0x4ea01d8c // orr v12.4S, v12.4S, v0.4S
-	WORD $0x4ea11dad // orr v13.4S, v13.4S, v1.4S
-	FSTPQ (F12, F13), 0(R0)
+	FMOVQ (R20), F22
+	WORD $0x4e361c00 // and v0.4S, v0.4S, v22.4S
+	WORD $0x4e361c21 // and v1.4S, v1.4S, v22.4S
+	WORD $0x4ea01d08 // orr v8.4S, v8.4S, v0.4S
+	WORD $0x4ea11d29 // orr v9.4S, v9.4S, v1.4S
+	FSTPQ (F8, F9), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -6603,24 +6501,30 @@ loop1:
 	VMOV V3.B16, V31.B16
 	WORD $0x4ea5cc3f // fmls v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	VMOV V4.B16, V2.B16
-	VMOV V5.B16, V3.B16
 	MOVD $smallestNormal<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x6ea2e5c6 // fcmgt v6.4S, v14.4S, v2.4S
-	WORD $0x6ea3e5c7 // fcmgt v7.4S, v14.4S, v3.4S
-	MOVD $two23<>(SB), R20
+	WORD $0x6ea4e5c6 // fcmgt v6.4S, v14.4S, v4.4S
+	WORD $0x6ea5e5c7 // fcmgt v7.4S, v14.4S, v5.4S
+	MOVD $c74800000<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x6e2edc48 // fmul v8.4S, v2.4S, v14.4S
-	WORD $0x6e2edc69 // fmul v9.4S, v3.4S, v14.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	VBIT V6.B16, V8.B16, V2.B16
-	VBIT V7.B16, V9.B16, V3.B16
+	WORD $0x4e2e1cc2 // and v2.4S, v6.4S, v14.4S
+	WORD $0x4e2e1ce3 // and v3.4S, v7.4S, v14.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2e1c42 // eor v2.4S, v2.4S, v14.4S
+	WORD $0x6e2e1c63 // eor v3.4S, v3.4S, v14.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
 	MOVD $minus23<>(SB), R20
 	FMOVQ (R20), F14
-	VBIT V6.B16, V14.B16, V10.B16
-	VBIT V7.B16, V14.B16, V11.B16
+	WORD $0x4e2e1cc6 // and v6.4S, v6.4S, v14.4S
+	WORD $0x4e2e1ce7 // and v7.4S, v7.4S, v14.4S
 	MOVD $c3f400000<>(SB), R20
 	FMOVQ (R20), F14
 	WORD $0x6eae8448 // sub v8.4S, v2.4S, v14.4S
@@ -6635,131 +6539,137 @@ loop1:
 	WORD $0x4f290529 // sshr v9, v9, #23
 	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
 	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	WORD $0x4e26d508 // fadd v8.4S, v8.4S, v6.4S
+	WORD $0x4e27d529 // fadd v9.4S, v9.4S, v7.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F14
 	WORD $0x4eaed442 // fsub v2.4S, v2.4S, v14.4S
 	WORD $0x4eaed463 // fsub v3.4S, v3.4S, v14.4S
 	MOVD $logP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
 	MOVD $logP1<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP2<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP3<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP4<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP5<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP6<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP7<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP8<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	MOVD $logP9<>(SB), R20
 	FMOVQ (R20), F14
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V14.B16, V31.B16
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e22dc46 // fmul v6.4S, v2.4S, v2.4S
-	WORD $0x6e23dc67 // fmul v7.4S, v3.4S, v3.4S
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e22dc4a // fmul v10.4S, v2.4S, v2.4S
+	WORD $0x6e23dc6b // fmul v11.4S, v3.4S, v3.4S
 	MOVD $ln2Low<>(SB), R20
 	FMOVQ (R20), F14
 	WORD $0x6e2edd0c // fmul v12.4S, v8.4S, v14.4S
 	WORD $0x6e2edd2d // fmul v13.4S, v9.4S, v14.4S
 	VMOV V12.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cd5f // fmla v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	VMOV V13.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
-	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	WORD $0x4e27cd7f // fmla v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
 	MOVD $ln2High<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x4e2ecd0a // fmla v10.4S, v8.4S, v14.4S
-	WORD $0x4e2ecd2b // fmla v11.4S, v9.4S, v14.4S
+	WORD $0x4e2ecd06 // fmla v6.4S, v8.4S, v14.4S
+	WORD $0x4e2ecd27 // fmla v7.4S, v9.4S, v14.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x4e22e488 // fcmeq v8.4S, v4.4S, v2.4S
+	WORD $0x4e23e4a9 // fcmeq v9.4S, v5.4S, v3.4S
 	MOVD $largest<>(SB), R20
 	FMOVQ (R20), F14
 	WORD $0x6e24e5df // fcmge v31.4S, v14.4S, v4.4S
-	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e205bea // not v10.16b, v31.16b
 	WORD $0x6e25e5df // fcmge v31.4S, v14.4S, v5.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	WORD $0x4ea81d48 // orr v8.4S, v10.4S, v8.4S
+	WORD $0x4ea91d69 // orr v9.4S, v11.4S, v9.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1d08 // and v8.4S, v8.4S, v14.4S
+	WORD $0x4e2e1d29 // and v9.4S, v9.4S, v14.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e26cd1f // fmla v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e27cd3f // fmla v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e22e49f // fcmge v31.4S, v4.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e23e4bf // fcmge v31.4S, v5.4S, v3.4S
 	WORD $0x6e205be3 // not v3.16b, v31.16b
-	VBIT V2.B16, V4.B16, V10.B16
-	VBIT V3.B16, V5.B16, V11.B16
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6ea4e448 // fcmgt v8.4S, v2.4S, v4.4S
-	WORD $0x6ea5e469 // fcmgt v9.4S, v3.4S, v5.4S
-	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F14
-	VBIT V8.B16, V14.B16, V10.B16
-	VBIT V9.B16, V14.B16, V11.B16
-	WORD $0x4e22e482 // fcmeq v2.4S, v4.4S, v2.4S
-	WORD $0x4e23e4a3 // fcmeq v3.4S, v5.4S, v3.4S
-	MOVD $minusInfinity<>(SB), R20
-	FMOVQ (R20), F14
-	VBIT V2.B16, V14.B16, V10.B16
-	VBIT V3.B16, V14.B16, V11.B16
+	WORD $0x4ea61c46 // orr v6.4S, v2.4S, v6.4S
+	WORD $0x4ea71c67 // orr v7.4S, v3.4S, v7.4S
 	MOVD $c41300000<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x4e2ed542 // fadd v2.4S, v10.4S, v14.4S
-	WORD $0x4e2ed563 // fadd v3.4S, v11.4S, v14.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2ed4e3 // fadd v3.4S, v7.4S, v14.4S
 	MOVD $c2ddb2ab3<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
@@ -6831,8 +6741,8 @@ loop1:
 	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	MOVD $c3fd98000<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x4e2ed544 // fadd v4.4S, v10.4S, v14.4S
-	WORD $0x4e2ed565 // fadd v5.4S, v11.4S, v14.4S
+	WORD $0x4e2ed4c4 // fadd v4.4S, v6.4S, v14.4S
+	WORD $0x4e2ed4e5 // fadd v5.4S, v7.4S, v14.4S
 	MOVD $c302ee202<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
@@ -6912,16 +6822,16 @@ loop1:
 	WORD $0x6e29dca5 // fmul v5.4S, v5.4S, v9.4S
 	MOVD $cff800000<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x4e2ee548 // fcmeq v8.4S, v10.4S, v14.4S
-	WORD $0x4e2ee569 // fcmeq v9.4S, v11.4S, v14.4S
+	WORD $0x4e2ee4c8 // fcmeq v8.4S, v6.4S, v14.4S
+	WORD $0x4e2ee4e9 // fcmeq v9.4S, v7.4S, v14.4S
 	MOVD $c7f800000<>(SB), R20
 	FMOVQ (R20), F14
 	VBIT V8.B16, V14.B16, V2.B16
 	VBIT V9.B16, V14.B16, V3.B16
 	MOVD $cc0c40000<>(SB), R20
 	FMOVQ (R20), F14
-	WORD $0x6eaae5c8 // fcmgt v8.4S, v14.4S, v10.4S
-	WORD $0x6eabe5c9 // fcmgt v9.4S, v14.4S, v11.4S
+	WORD $0x6ea6e5c8 // fcmgt v8.4S, v14.4S, v6.4S
+	WORD $0x6ea7e5c9 // fcmgt v9.4S, v14.4S, v7.4S
 	VBIT V8.B16, V2.B16, V4.B16
 	VBIT V9.B16, V3.B16, V5.B16
 	MOVD $c3fa6a69b<>(SB), R20
@@ -6933,20 +6843,20 @@ loop1:
 	VBIT V9.B16, V14.B16, V3.B16
 	WORD $0x6e22dc08 // fmul v8.4S, v0.4S, v2.4S
 	WORD $0x6e23dc29 // fmul v9.4S, v1.4S, v3.4S
-	VMOV V0.B16, V10.B16
-	VMOV V1.B16, V11.B16
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
 	WORD $0x6ea0f91f // fneg v31.4S, v8.4S
-	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
-	VMOV V31.B16, V10.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
 	WORD $0x6ea0f93f // fneg v31.4S, v9.4S
-	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
 	VMOV V0.B16, V2.B16
 	VMOV V1.B16, V3.B16
-	VMOV V10.B16, V31.B16
+	VMOV V6.B16, V31.B16
 	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
 	VMOV V31.B16, V2.B16
-	VMOV V11.B16, V31.B16
+	VMOV V7.B16, V31.B16
 	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
 	WORD $0x4e22d502 // fadd v2.4S, v8.4S, v2.4S
@@ -39064,9 +38974,9 @@ DATA smallestNormal<>+0(SB)/8, $0x0080000000800000
 DATA smallestNormal<>+8(SB)/8, $0x0080000000800000
 GLOBL smallestNormal<>(SB), RODATA|NOPTR, $16
 
-DATA two23<>+0(SB)/8, $0x4b0000004b000000
-DATA two23<>+8(SB)/8, $0x4b0000004b000000
-GLOBL two23<>(SB), RODATA|NOPTR, $16
+DATA c74800000<>+0(SB)/8, $0x7480000074800000
+DATA c74800000<>+8(SB)/8, $0x7480000074800000
+GLOBL c74800000<>(SB), RODATA|NOPTR, $16
 
 DATA minus23<>+0(SB)/8, $0xc1b80000c1b80000
 DATA minus23<>+8(SB)/8, $0xc1b80000c1b80000
@@ -39124,87 +39034,103 @@ DATA largest<>+0(SB)/8, $0x7f7fffff7f7fffff
 DATA largest<>+8(SB)/8, $0x7f7fffff7f7fffff
 GLOBL largest<>(SB), RODATA|NOPTR, $16
 
-DATA minusInfinity<>+0(SB)/8, $0xff800000ff800000
-DATA minusInfinity<>+8(SB)/8, $0xff800000ff800000
-GLOBL minusInfinity<>(SB), RODATA|NOPTR, $16
-
-DATA tanhTable0<>+0(SB)/8, $0x3b81be443c92af18
-DATA tanhTable0<>+8(SB)/8, $0xbb036fd5b984834f
-DATA tanhTable0<>+16(SB)/8, $0x3814eacdb8d839c2
-DATA tanhTable0<>+24(SB)/8, $0x37a22b70380a34b5
-DATA tanhTable0<>+32(SB)/8, $0x00000000b45f837b
-DATA tanhTable0<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable0<>+48(SB)/8, $0xbdd48f2abd177596
-DATA tanhTable0<>+56(SB)/8, $0xbda0981c3d61885d
+DATA tanhTable0<>+0(SB)/8, $0x3880f1273a6166ae
+DATA tanhTable0<>+8(SB)/8, $0x34422468b680a0a6
+DATA tanhTable0<>+16(SB)/8, $0x00000000b383c108
+DATA tanhTable0<>+24(SB)/8, $0x3b3cddd93ce47b6e
+DATA tanhTable0<>+32(SB)/8, $0x3880f1273a6166ae
+DATA tanhTable0<>+40(SB)/8, $0x34422468b680a0a6
+DATA tanhTable0<>+48(SB)/8, $0x00000000b383c108
+DATA tanhTable0<>+56(SB)/8, $0x3b3cddd93ce47b6e
 GLOBL tanhTable0<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable1<>+0(SB)/8, $0xbb22869ebd3ed311
-DATA tanhTable1<>+8(SB)/8, $0x3ba15e573b8eb33e
-DATA tanhTable1<>+16(SB)/8, $0xb81ec4e73a524d64
-DATA tanhTable1<>+24(SB)/8, $0xb86e044fb8bbca7e
-DATA tanhTable1<>+32(SB)/8, $0x0000000035b162d6
-DATA tanhTable1<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable1<>+48(SB)/8, $0x3dc5168f3e1284bc
-DATA tanhTable1<>+56(SB)/8, $0xb9551f3fbdc2077e
+DATA tanhTable1<>+0(SB)/8, $0xb945ba07bbee61ff
+DATA tanhTable1<>+8(SB)/8, $0xb5a4bd86384bd474
+DATA tanhTable1<>+16(SB)/8, $0x0000000035145fc5
+DATA tanhTable1<>+24(SB)/8, $0x3c6c5fccbd90ab6e
+DATA tanhTable1<>+32(SB)/8, $0xb945ba07bbee61ff
+DATA tanhTable1<>+40(SB)/8, $0xb5a4bd86384bd474
+DATA tanhTable1<>+48(SB)/8, $0x0000000035145fc5
+DATA tanhTable1<>+56(SB)/8, $0x3c6c5fccbd90ab6e
 GLOBL tanhTable1<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable2<>+0(SB)/8, $0xbcc727393cea4b26
-DATA tanhTable2<>+8(SB)/8, $0xbc175dc1bc8ff5bd
-DATA tanhTable2<>+16(SB)/8, $0xb96b444bbb39e6f9
-DATA tanhTable2<>+24(SB)/8, $0x38774bc338875e87
-DATA tanhTable2<>+32(SB)/8, $0x00000000b6613e14
-DATA tanhTable2<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable2<>+48(SB)/8, $0x3e084b97ba9b2852
-DATA tanhTable2<>+56(SB)/8, $0x3da6cbd43e3aba55
+DATA tanhTable2<>+0(SB)/8, $0xba029b903cd99044
+DATA tanhTable2<>+8(SB)/8, $0x3604a98db998dff4
+DATA tanhTable2<>+16(SB)/8, $0x00000000b60afc27
+DATA tanhTable2<>+24(SB)/8, $0xbd0652ff3bb78270
+DATA tanhTable2<>+32(SB)/8, $0xba029b903cd99044
+DATA tanhTable2<>+40(SB)/8, $0x3604a98db998dff4
+DATA tanhTable2<>+48(SB)/8, $0x00000000b60afc27
+DATA tanhTable2<>+56(SB)/8, $0xbd0652ff3bb78270
 GLOBL tanhTable2<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable3<>+0(SB)/8, $0x3db34f2c3dd37527
-DATA tanhTable3<>+8(SB)/8, $0x3c8dff673d2c1b5e
-DATA tanhTable3<>+16(SB)/8, $0x3a4d3cae3bcfa162
-DATA tanhTable3<>+24(SB)/8, $0xb79a00b1386e80bd
-DATA tanhTable3<>+32(SB)/8, $0x00000000369c8628
-DATA tanhTable3<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable3<>+48(SB)/8, $0xbe832267beaaa264
-DATA tanhTable3<>+56(SB)/8, $0x3d34fda0bdc56220
+DATA tanhTable3<>+0(SB)/8, $0x3ba11a0bbd4d8d01
+DATA tanhTable3<>+8(SB)/8, $0x36f2c4fe3a92be5f
+DATA tanhTable3<>+16(SB)/8, $0x00000000368de948
+DATA tanhTable3<>+24(SB)/8, $0xbd142a203e076b3c
+DATA tanhTable3<>+32(SB)/8, $0x3ba11a0bbd4d8d01
+DATA tanhTable3<>+40(SB)/8, $0x36f2c4fe3a92be5f
+DATA tanhTable3<>+48(SB)/8, $0x00000000368de948
+DATA tanhTable3<>+56(SB)/8, $0xbd142a203e076b3c
 GLOBL tanhTable3<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable4<>+0(SB)/8, $0xbe277418bea3bc97
-DATA tanhTable4<>+8(SB)/8, $0xbcd73af6bd8b7710
-DATA tanhTable4<>+16(SB)/8, $0xbaac6146bc205e76
-DATA tanhTable4<>+24(SB)/8, $0xb789e6c5b92eb59f
-DATA tanhTable4<>+32(SB)/8, $0x00000000b697245d
-DATA tanhTable4<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable4<>+48(SB)/8, $0xbe6bcceab5934706
-DATA tanhTable4<>+56(SB)/8, $0xbec2140dbeba03af
+DATA tanhTable4<>+0(SB)/8, $0xbc92bf3c3ced4a56
+DATA tanhTable4<>+8(SB)/8, $0xb83651d9bb4b3dfb
+DATA tanhTable4<>+16(SB)/8, $0x00000000b6b2f1f5
+DATA tanhTable4<>+24(SB)/8, $0x3e2b193238f5d31b
+DATA tanhTable4<>+32(SB)/8, $0xbc92bf3c3ced4a56
+DATA tanhTable4<>+40(SB)/8, $0xb83651d9bb4b3dfb
+DATA tanhTable4<>+48(SB)/8, $0x00000000b6b2f1f5
+DATA tanhTable4<>+56(SB)/8, $0x3e2b193238f5d31b
 GLOBL tanhTable4<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable5<>+0(SB)/8, $0x3e390aaf3ed7068a
-DATA tanhTable5<>+8(SB)/8, $0x3cd9db4a3d90b11f
-DATA tanhTable5<>+16(SB)/8, $0x3aaf7ca33c219bdf
-DATA tanhTable5<>+24(SB)/8, $0x37c84e68393d1054
-DATA tanhTable5<>+32(SB)/8, $0x00000000366d09d3
-DATA tanhTable5<>+40(SB)/8, $0x0000000000000000
-DATA tanhTable5<>+48(SB)/8, $0x3f70a4e03f800000
-DATA tanhTable5<>+56(SB)/8, $0x3f18ba0a3f49547a
+DATA tanhTable5<>+0(SB)/8, $0x3d2c78493dd3ad30
+DATA tanhTable5<>+8(SB)/8, $0x38e90e093bd342ef
+DATA tanhTable5<>+16(SB)/8, $0x0000000036a3f2c4
+DATA tanhTable5<>+24(SB)/8, $0xbdc1a6cabeaaab79
+DATA tanhTable5<>+32(SB)/8, $0x3d2c78493dd3ad30
+DATA tanhTable5<>+40(SB)/8, $0x38e90e093bd342ef
+DATA tanhTable5<>+48(SB)/8, $0x0000000036a3f2c4
+DATA tanhTable5<>+56(SB)/8, $0xbdc1a6cabeaaab79
 GLOBL tanhTable5<>(SB), RODATA|NOPTR, $64
 
-DATA tanhTable6<>+0(SB)/8, $0x3f67b7cc3f42f7d6
-DATA tanhTable6<>+8(SB)/8, $0x3f7c92c13f76ca83
-DATA tanhTable6<>+16(SB)/8, $0x3f7fd40c3f7ebbe9
-DATA tanhTable6<>+24(SB)/8, $0x3f7fff323f7ffa0d
-DATA tanhTable6<>+32(SB)/8, $0x3f8000003f7fffe4
-DATA tanhTable6<>+40(SB)/8, $0x3f8000003f800000
-DATA tanhTable6<>+48(SB)/8, $0x3e7acbf500000000
-DATA tanhTable6<>+56(SB)/8, $0x3f22991f3eec9a9f
+DATA tanhTable6<>+0(SB)/8, $0xbd8b7c41bea3bfda
+DATA tanhTable6<>+8(SB)/8, $0xb93b27c0bc20b76c
+DATA tanhTable6<>+16(SB)/8, $0x00000000b68d9339
+DATA tanhTable6<>+24(SB)/8, $0xbeba102033efc41e
+DATA tanhTable6<>+32(SB)/8, $0xbd8b7c41bea3bfda
+DATA tanhTable6<>+40(SB)/8, $0xb93b27c0bc20b76c
+DATA tanhTable6<>+48(SB)/8, $0x00000000b68d9339
+DATA tanhTable6<>+56(SB)/8, $0xbeba102033efc41e
 GLOBL tanhTable6<>(SB), RODATA|NOPTR, $64
 
-DATA tanhMost<>+0(SB)/8, $0x4120000041200000
-DATA tanhMost<>+8(SB)/8, $0x4120000041200000
+DATA tanhTable7<>+0(SB)/8, $0x3d90b14f3ed706b3
+DATA tanhTable7<>+8(SB)/8, $0x393df2fc3c21a189
+DATA tanhTable7<>+16(SB)/8, $0x00000000366836a5
+DATA tanhTable7<>+24(SB)/8, $0x3f4954953f800000
+DATA tanhTable7<>+32(SB)/8, $0x3d90b14f3ed706b3
+DATA tanhTable7<>+40(SB)/8, $0x393df2fc3c21a189
+DATA tanhTable7<>+48(SB)/8, $0x00000000366836a5
+DATA tanhTable7<>+56(SB)/8, $0x3f4954953f800000
+GLOBL tanhTable7<>(SB), RODATA|NOPTR, $64
+
+DATA tanhTable8<>+0(SB)/8, $0x3f76ca833f42f7d6
+DATA tanhTable8<>+8(SB)/8, $0x3f7ffa0d3f7ebbe9
+DATA tanhTable8<>+16(SB)/8, $0x3f8000003f7fffe4
+DATA tanhTable8<>+24(SB)/8, $0x3eec9a9f00000000
+DATA tanhTable8<>+32(SB)/8, $0x3f76ca833f42f7d6
+DATA tanhTable8<>+40(SB)/8, $0x3f7ffa0d3f7ebbe9
+DATA tanhTable8<>+48(SB)/8, $0x3f8000003f7fffe4
+DATA tanhTable8<>+56(SB)/8, $0x3eec9a9f00000000
+GLOBL tanhTable8<>(SB), RODATA|NOPTR, $64
+
+DATA tanhMost<>+0(SB)/8, $0x411051ec411051ec
+DATA tanhMost<>+8(SB)/8, $0x411051ec411051ec
 GLOBL tanhMost<>(SB), RODATA|NOPTR, $16
 
-DATA twoBits<>+0(SB)/8, $0xffe00000ffe00000
-DATA twoBits<>+8(SB)/8, $0xffe00000ffe00000
-GLOBL twoBits<>(SB), RODATA|NOPTR, $16
+DATA oneBit<>+0(SB)/8, $0xffc00000ffc00000
+DATA oneBit<>+8(SB)/8, $0xffc00000ffc00000
+GLOBL oneBit<>(SB), RODATA|NOPTR, $16
 
 DATA lookupBits<>+0(SB)/8, $0x0000000700000007
 DATA lookupBits<>+8(SB)/8, $0x0000000700000007
@@ -39226,77 +39152,93 @@ DATA reciprocalStart<>+0(SB)/8, $0x3f78adac3f78adac
 DATA reciprocalStart<>+8(SB)/8, $0x3f78adac3f78adac
 GLOBL reciprocalStart<>(SB), RODATA|NOPTR, $16
 
-DATA erfTable0<>+0(SB)/8, $0x3d4199a23dd85674
-DATA erfTable0<>+8(SB)/8, $0xbd9ef8d4bcf2cf8c
-DATA erfTable0<>+16(SB)/8, $0xbd168ed6bd5d0140
-DATA erfTable0<>+24(SB)/8, $0x3b6aa890bc3294c5
-DATA erfTable0<>+32(SB)/8, $0xbaa3281e3a87547c
-DATA erfTable0<>+40(SB)/8, $0xbb48c26c3c9b4323
-DATA erfTable0<>+48(SB)/8, $0xbbb8cc533c4aae4b
-DATA erfTable0<>+56(SB)/8, $0x3b3a0eebbc6ae090
+DATA erfTable0<>+0(SB)/8, $0x3c899ce8bc925906
+DATA erfTable0<>+8(SB)/8, $0xbc0772723bbba18d
+DATA erfTable0<>+16(SB)/8, $0x3b976b78bb7aabda
+DATA erfTable0<>+24(SB)/8, $0xbb7df94e3b5c9df7
+DATA erfTable0<>+32(SB)/8, $0x3c899ce8bc925906
+DATA erfTable0<>+40(SB)/8, $0xbc0772723bbba18d
+DATA erfTable0<>+48(SB)/8, $0x3b976b78bb7aabda
+DATA erfTable0<>+56(SB)/8, $0xbb7df94e3b5c9df7
 GLOBL erfTable0<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable1<>+0(SB)/8, $0x3e0b19cf3b0e5025
-DATA erfTable1<>+8(SB)/8, $0x3e246c4b3e4687ea
-DATA erfTable1<>+16(SB)/8, $0xbbe341ac3d7e7fb4
-DATA erfTable1<>+24(SB)/8, $0xbd35cd39bd2e26b2
-DATA erfTable1<>+32(SB)/8, $0xbc4bc91cbcdd9fa5
-DATA erfTable1<>+40(SB)/8, $0x363469b5bc8dec0b
-DATA erfTable1<>+48(SB)/8, $0x3b5d8596bc080ef3
-DATA erfTable1<>+56(SB)/8, $0xbae977d63c1252d9
+DATA erfTable1<>+0(SB)/8, $0xbd64bd9cbc062381
+DATA erfTable1<>+8(SB)/8, $0x3cc30a6f3c293c14
+DATA erfTable1<>+16(SB)/8, $0xbc27faf83b8cf678
+DATA erfTable1<>+24(SB)/8, $0x3bed7e1dbbd71686
+DATA erfTable1<>+32(SB)/8, $0xbd64bd9cbc062381
+DATA erfTable1<>+40(SB)/8, $0x3cc30a6f3c293c14
+DATA erfTable1<>+48(SB)/8, $0xbc27faf83b8cf678
+DATA erfTable1<>+56(SB)/8, $0x3bed7e1dbbd71686
 GLOBL erfTable1<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable2<>+0(SB)/8, $0xbe9ed4b1bec0b172
-DATA erfTable2<>+8(SB)/8, $0x3ccc9be4be177cb9
-DATA erfTable2<>+16(SB)/8, $0x3e2b48223e0f074c
-DATA erfTable2<>+24(SB)/8, $0x3db6bc523e0d484c
-DATA erfTable2<>+32(SB)/8, $0x3ca68e463d3efaed
-DATA erfTable2<>+40(SB)/8, $0x3b07df393c28d1b3
-DATA erfTable2<>+48(SB)/8, $0xba1e12f63b1c93c8
-DATA erfTable2<>+56(SB)/8, $0x39cf1f0abafc792d
+DATA erfTable2<>+0(SB)/8, $0x3c0cf97b3ded8c9c
+DATA erfTable2<>+8(SB)/8, $0xbc93a9bdbd902436
+DATA erfTable2<>+16(SB)/8, $0x3c3fa3a53c1bf37c
+DATA erfTable2<>+24(SB)/8, $0xbbb102a23bb25225
+DATA erfTable2<>+32(SB)/8, $0x3c0cf97b3ded8c9c
+DATA erfTable2<>+40(SB)/8, $0xbc93a9bdbd902436
+DATA erfTable2<>+48(SB)/8, $0x3c3fa3a53c1bf37c
+DATA erfTable2<>+56(SB)/8, $0xbbb102a23bb25225
 GLOBL erfTable2<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable3<>+0(SB)/8, $0xbe87a7ce37065a18
-DATA erfTable3<>+8(SB)/8, $0xbef6cf96bee0ebfc
-DATA erfTable3<>+16(SB)/8, $0xbe9759acbed49693
-DATA erfTable3<>+24(SB)/8, $0xbdbcf6fbbe369705
-DATA erfTable3<>+32(SB)/8, $0xbc82a6e8bd28b984
-DATA erfTable3<>+40(SB)/8, $0xbacb6f25bbb83e45
-DATA erfTable3<>+48(SB)/8, $0xb7c64aecba13225e
-DATA erfTable3<>+56(SB)/8, $0xb81f03d539249e5b
+DATA erfTable3<>+0(SB)/8, $0x3e3b78a8ba1ce21f
+DATA erfTable3<>+8(SB)/8, $0xbd31c05f3d8d69a7
+DATA erfTable3<>+16(SB)/8, $0xbc30353fbd06feda
+DATA erfTable3<>+24(SB)/8, $0x3b04b96fbb33df8b
+DATA erfTable3<>+32(SB)/8, $0x3e3b78a8ba1ce21f
+DATA erfTable3<>+40(SB)/8, $0xbd31c05f3d8d69a7
+DATA erfTable3<>+48(SB)/8, $0xbc30353fbd06feda
+DATA erfTable3<>+56(SB)/8, $0x3b04b96fbb33df8b
 GLOBL erfTable3<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable4<>+0(SB)/8, $0x3f87ae853e0375d1
-DATA erfTable4<>+8(SB)/8, $0x3f2496db3f60f7c3
-DATA erfTable4<>+16(SB)/8, $0x3e7232183ed4895b
-DATA erfTable4<>+24(SB)/8, $0x3d5827963df39028
-DATA erfTable4<>+32(SB)/8, $0x3be9eac13ca94497
-DATA erfTable4<>+40(SB)/8, $0x3a1933aa3b0f1f60
-DATA erfTable4<>+48(SB)/8, $0x37e22bb13916bdfb
-DATA erfTable4<>+56(SB)/8, $0x3603e8dcb3e9a9a5
+DATA erfTable4<>+0(SB)/8, $0xbe1607f0bec08c93
+DATA erfTable4<>+8(SB)/8, $0x3e0dd3f63e0dcae4
+DATA erfTable4<>+16(SB)/8, $0x3c0ff63b3d443761
+DATA erfTable4<>+24(SB)/8, $0xb9ca2cc23a952a9e
+DATA erfTable4<>+32(SB)/8, $0xbe1607f0bec08c93
+DATA erfTable4<>+40(SB)/8, $0x3e0dd3f63e0dcae4
+DATA erfTable4<>+48(SB)/8, $0x3c0ff63b3d443761
+DATA erfTable4<>+56(SB)/8, $0xb9ca2cc23a952a9e
 GLOBL erfTable4<>(SB), RODATA|NOPTR, $64
 
-DATA erfTable5<>+0(SB)/8, $0x3e8d7aa700000000
-DATA erfTable5<>+8(SB)/8, $0x3f360e4c3f053f7b
-DATA erfTable5<>+16(SB)/8, $0x3f6c432f3f57bb3d
-DATA erfTable5<>+24(SB)/8, $0x3f7c96843f7752ab
-DATA erfTable5<>+32(SB)/8, $0x3f7fa0243f7ecd71
-DATA erfTable5<>+40(SB)/8, $0x3f7ff9683f7fe554
-DATA erfTable5<>+48(SB)/8, $0x3f7fffb83f7ffe8d
-DATA erfTable5<>+56(SB)/8, $0x3f7ffffe3f7ffff4
+DATA erfTable5<>+0(SB)/8, $0xbee0f6c8b5fd614d
+DATA erfTable5<>+8(SB)/8, $0xbe36a664bed48b02
+DATA erfTable5<>+16(SB)/8, $0xbbb3f2e5bd2929b7
+DATA erfTable5<>+24(SB)/8, $0x37da472bb9ee46ff
+DATA erfTable5<>+32(SB)/8, $0xbee0f6c8b5fd614d
+DATA erfTable5<>+40(SB)/8, $0xbe36a664bed48b02
+DATA erfTable5<>+48(SB)/8, $0xbbb3f2e5bd2929b7
+DATA erfTable5<>+56(SB)/8, $0x37da472bb9ee46ff
 GLOBL erfTable5<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable6<>+0(SB)/8, $0x3f60f7dd3e0375d5
+DATA erfTable6<>+8(SB)/8, $0x3df391143ed48916
+DATA erfTable6<>+16(SB)/8, $0x3b0ee5383ca94a67
+DATA erfTable6<>+24(SB)/8, $0x365ed1373913cd77
+DATA erfTable6<>+32(SB)/8, $0x3f60f7dd3e0375d5
+DATA erfTable6<>+40(SB)/8, $0x3df391143ed48916
+DATA erfTable6<>+48(SB)/8, $0x3b0ee5383ca94a67
+DATA erfTable6<>+56(SB)/8, $0x365ed1373913cd77
+GLOBL erfTable6<>(SB), RODATA|NOPTR, $64
+
+DATA erfTable7<>+0(SB)/8, $0x3f053f7b00000000
+DATA erfTable7<>+8(SB)/8, $0x3f7752ab3f57bb3d
+DATA erfTable7<>+16(SB)/8, $0x3f7fe5543f7ecd71
+DATA erfTable7<>+24(SB)/8, $0x3f7ffff43f7ffe8d
+DATA erfTable7<>+32(SB)/8, $0x3f053f7b00000000
+DATA erfTable7<>+40(SB)/8, $0x3f7752ab3f57bb3d
+DATA erfTable7<>+48(SB)/8, $0x3f7fe5543f7ecd71
+DATA erfTable7<>+56(SB)/8, $0x3f7ffff43f7ffe8d
+GLOBL erfTable7<>(SB), RODATA|NOPTR, $64
 
 DATA erfMost<>+0(SB)/8, $0x407fffff407fffff
 DATA erfMost<>+8(SB)/8, $0x407fffff407fffff
 GLOBL erfMost<>(SB), RODATA|NOPTR, $16
 
-DATA c40800000<>+0(SB)/8, $0x4080000040800000
-DATA c40800000<>+8(SB)/8, $0x4080000040800000
-GLOBL c40800000<>(SB), RODATA|NOPTR, $16
-
-DATA quarter<>+0(SB)/8, $0x3e8000003e800000
-DATA quarter<>+8(SB)/8, $0x3e8000003e800000
-GLOBL quarter<>(SB), RODATA|NOPTR, $16
+DATA half<>+0(SB)/8, $0x3f0000003f000000
+DATA half<>+8(SB)/8, $0x3f0000003f000000
+GLOBL half<>(SB), RODATA|NOPTR, $16
 
 DATA cbf800000<>+0(SB)/8, $0xbf800000bf800000
 DATA cbf800000<>+8(SB)/8, $0xbf800000bf800000
@@ -39317,6 +39259,10 @@ GLOBL c0000007e<>(SB), RODATA|NOPTR, $16
 DATA c33000000<>+0(SB)/8, $0x3300000033000000
 DATA c33000000<>+8(SB)/8, $0x3300000033000000
 GLOBL c33000000<>(SB), RODATA|NOPTR, $16
+
+DATA c40800000<>+0(SB)/8, $0x4080000040800000
+DATA c40800000<>+8(SB)/8, $0x4080000040800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $16
 
 DATA c3e800000<>+0(SB)/8, $0x3e8000003e800000
 DATA c3e800000<>+8(SB)/8, $0x3e8000003e800000
@@ -39718,10 +39664,6 @@ DATA twoMinus64<>+0(SB)/8, $0x1f8000001f800000
 DATA twoMinus64<>+8(SB)/8, $0x1f8000001f800000
 GLOBL twoMinus64<>(SB), RODATA|NOPTR, $16
 
-DATA half<>+0(SB)/8, $0x3f0000003f000000
-DATA half<>+8(SB)/8, $0x3f0000003f000000
-GLOBL half<>(SB), RODATA|NOPTR, $16
-
 DATA density64<>+0(SB)/8, $0x5ecc422a5ecc422a
 DATA density64<>+8(SB)/8, $0x5ecc422a5ecc422a
 GLOBL density64<>(SB), RODATA|NOPTR, $16
@@ -39805,6 +39747,10 @@ GLOBL winogradNearCube<>(SB), RODATA|NOPTR, $16
 DATA winogradFarCube<>+0(SB)/8, $0x4058000040580000
 DATA winogradFarCube<>+8(SB)/8, $0x4058000040580000
 GLOBL winogradFarCube<>(SB), RODATA|NOPTR, $16
+
+DATA minusInfinity<>+0(SB)/8, $0xff800000ff800000
+DATA minusInfinity<>+8(SB)/8, $0xff800000ff800000
+GLOBL minusInfinity<>(SB), RODATA|NOPTR, $16
 
 DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
 DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff
