@@ -52,11 +52,11 @@ func (m *Model) fitsLast(r *batchRun, classWeight map[int]float64, train bool) b
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.compiled
-	fn := c.test
+	fn, fits := c.test, c.testFits(&r.parts)
 	if train {
-		fn = c.train
+		fn, fits = c.train, c.fits(&r.parts)
 	}
-	return r.binder != nil && r.binder.fn == fn && r.binder.fits(&r.parts, r.parts.rows()) && c.fits(&r.parts) && maps.Equal(c.classWeight, classWeight) && !(train && c.stale)
+	return r.binder != nil && r.binder.fn == fn && r.binder.fits(&r.parts, r.parts.rows()) && fits && maps.Equal(c.classWeight, classWeight) && !(train && c.stale)
 }
 
 // load puts the batch into the memory of the program.

@@ -70,6 +70,7 @@ type compiled struct {
 	filling                   filling // of batches for test
 	trainResults, testResults resultFunctions
 	inputs, targets           int // arrays in a batch that the functions were made for
+	testInputs, testTargets   int // and those of test, which differ only where the test step is the user's
 	classWeight               map[int]float64
 
 	batches [2]*batchRun // of TestOnBatch and TrainOnBatch

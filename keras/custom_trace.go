@@ -128,7 +128,7 @@ func (m *Model) stepBuilds() bool {
 // m.mu.
 func (m *Model) explore(steps []*customStep, p *parts) error {
 	for _, step := range steps {
-		if step.explored {
+		if step.explored || !step.training && !m.compiled.testFits(p) {
 			continue
 		}
 		types := make([]ir.Type, p.len())
@@ -169,8 +169,9 @@ func (m *Model) tryStep(step *customStep, types []ir.Type) (s *Step, err error) 
 	for i, t := range types {
 		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
 	}
-	x, y, w := in[:c.inputs], in[c.inputs:c.inputs+c.targets], in[c.inputs+c.targets:]
+	x, y, w := splitArrays(in, c.testInputs, c.testTargets)
 	if step.training {
+		x, y, w = splitArrays(in, c.inputs, c.targets)
 		w = c.applyClassWeights(m.policy.Float(), y, w)
 	}
 	return m.runStep(r, step, x, y, w), nil

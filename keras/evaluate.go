@@ -79,6 +79,17 @@ func (e *evaluator) close() {
 	}
 }
 
+// like reports whether the data may have as many arrays as a batch of the training. Where there is a test step of the
+// user's they need not, and the step is traced when their first batch comes.
+func (e *evaluator) like(p *parts) bool {
+	a, inMemory := e.source.(*loaderSource)
+	if e.m.compiled.testStep == nil || !inMemory {
+		return true
+	}
+	all := a.arrays.All()
+	return all.X.Len() == len(p.x) && all.Y.Len() == len(p.y)
+}
+
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	e.source.close() // always from the beginning
 	looksForNaN(e.source, !e.nan.told || e.nan.refuse)
@@ -139,7 +150,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 			return err
 		}
 	}
-	if err := e.m.compiled.check(&e.parts); err != nil {
+	if err := e.m.compiled.check(&e.parts, false); err != nil {
 		return err
 	}
 	if err := e.look(index); err != nil {
@@ -187,8 +198,13 @@ func (e *evaluator) prepare() error {
 	e.m.mu.Lock()
 	e.m.refresh()
 	e.m.mu.Unlock()
-	if !e.inFit && (!e.m.known(false) || c.test == nil || !c.fits(&e.parts)) {
+	if !e.inFit && (!e.m.known(false) || c.test == nil || !c.testFits(&e.parts)) {
 		if err := e.m.ready(&e.parts, nil, false, true); err != nil {
+			return err
+		}
+	}
+	if e.inFit && c.testStep != nil && e.m.onServers() == nil && !(c.testStep.explored && c.testFits(&e.parts)) {
+		if err := e.m.ready(&e.parts, c.classWeight, false, true); err != nil {
 			return err
 		}
 	}

@@ -258,7 +258,7 @@ func (t *trainer) peek(ctx context.Context) error {
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}
-	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil); err != nil {
+	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil && t.evaluate.like(&t.parts)); err != nil {
 		return err
 	}
 	if err := t.m.prepareTraining(); err != nil {
@@ -316,7 +316,7 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 	if m.refresh(); train && c.stale {
 		return m.errStale()
 	}
-	if c.train != nil && !c.fits(p) {
+	if c.train != nil && !c.fits(p) && (train || c.testStep == nil) {
 		c.ready = false // other data: their targets may belong to other outputs
 	}
 	if keras {
@@ -324,13 +324,16 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 			return err
 		}
 	}
-	if len(classWeight) > 0 && len(p.y) != 1 && !keras {
+	if train && len(classWeight) > 0 && len(p.y) != 1 && !keras {
 		return fmt.Errorf("ClassWeight needs data with one array of targets, the labels; received %d", len(p.y))
 	}
-	if len(classWeight) > 0 && (c.ready && len(c.outputs) != 1 || len(p.w) > 0) {
+	if (train || keras) && len(classWeight) > 0 && (c.ready && len(c.outputs) != 1 || len(p.w) > 0) {
 		return fmt.Errorf("ClassWeight needs a model with one output and data without sample weights; the model has %d outputs and the data %d weight arrays", len(c.outputs), len(p.w))
 	}
-	if c.train == nil || !c.fits(p) || !maps.Equal(c.classWeight, classWeight) {
+	switch other := !train && !c.testFits(p); {
+	case c.train != nil && other && c.testStep != nil:
+		m.otherTest(p)
+	case c.train == nil || other || train && !c.fits(p) || !maps.Equal(c.classWeight, classWeight):
 		c.close()
 		c.classWeight = maps.Clone(classWeight)
 		m.functions(len(p.x), len(p.y))
@@ -340,19 +343,28 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 			}
 		}
 	}
-	if err := c.check(p); err != nil {
+	if err := c.check(p, train); err != nil {
 		return err
 	}
 	return m.explore(own, p)
 }
 
-// fits reports whether a batch has the arrays that the functions were made for.
+// fits reports whether a batch has the arrays that the training function was made for.
 func (c *compiled) fits(p *parts) bool { return len(p.x) == c.inputs && len(p.y) == c.targets }
 
-// check compares a batch with the one that the functions were made for.
-func (c *compiled) check(p *parts) error {
-	if !c.fits(p) {
-		return fmt.Errorf("the batch has %d inputs and %d targets, where there were %d and %d before; all batches, also those for validation, need the same", len(p.x), len(p.y), c.inputs, c.targets)
+// testFits reports whether a batch has the arrays that the test function was made for.
+func (c *compiled) testFits(p *parts) bool {
+	return len(p.x) == c.testInputs && len(p.y) == c.testTargets
+}
+
+// check compares a batch with the one that a function was made for.
+func (c *compiled) check(p *parts, train bool) error {
+	fits, inputs, targets := c.testFits(p), c.testInputs, c.testTargets
+	if train {
+		fits, inputs, targets = c.fits(p), c.inputs, c.targets
+	}
+	if !fits {
+		return fmt.Errorf("the batch has %d inputs and %d targets, where there were %d and %d before; all batches, also those for validation unless there is a TestStep, need the same", len(p.x), len(p.y), inputs, targets)
 	}
 	if len(p.w) > 1 && len(p.w) != len(p.y) {
 		return fmt.Errorf("the data have %d arrays of sample weights; expected one, or one for each of the %d targets", len(p.w), len(p.y))

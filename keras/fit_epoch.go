@@ -232,7 +232,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}
-	if err := t.m.compiled.check(&t.parts); err != nil {
+	if err := t.m.compiled.check(&t.parts, true); err != nil {
 		return err
 	}
 	if len(t.parts.w) > 0 && len(t.c.classWeight) > 0 {

@@ -17,19 +17,28 @@ func (m *Model) functions(inputs, targets int) {
 	c := m.compiled
 	c.inputs, c.targets, c.filling = inputs, targets, filling{}
 	c.traced = m.frozenLayers()
-	split := func(in []*ops.Tensor) (x, y, w []*ops.Tensor) {
-		return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
-	}
 	c.train = distribute.NewFunction(m.strategy, "train_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		x, y, w := split(in)
+		x, y, w := splitArrays(in, inputs, targets)
 		w = c.applyClassWeights(m.policy.Float(), y, w)
 		if c.trainStep != nil {
 			return rowGradients(m.rowsOf(x), m.runStep(r, c.trainStep, x, y, w).rowGrads)
 		}
 		return m.trainStep(r, x, y, w)
 	})
+	m.testFunction(inputs, targets)
+	c.trainResults = m.resultsOf(func() []*namedMetric { return c.reported(true) })
+	c.testResults = c.trainResults
+	if c.trainStep != nil || c.testStep != nil {
+		c.testResults = m.resultsOf(func() []*namedMetric { return c.reported(false) })
+	}
+}
+
+// testFunction makes the function of the test step, for batches of so many arrays.
+func (m *Model) testFunction(inputs, targets int) {
+	c := m.compiled
+	c.testInputs, c.testTargets = inputs, targets
 	c.test = distribute.NewFunction(m.strategy, "test_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		x, y, w := split(in)
+		x, y, w := splitArrays(in, inputs, targets)
 		if c.testStep != nil {
 			m.runStep(r, c.testStep, x, y, w)
 		} else {
@@ -37,11 +46,20 @@ func (m *Model) functions(inputs, targets int) {
 		}
 		return nil
 	})
-	c.trainResults = m.resultsOf(func() []*namedMetric { return c.reported(true) })
-	c.testResults = c.trainResults
-	if c.trainStep != nil || c.testStep != nil {
-		c.testResults = m.resultsOf(func() []*namedMetric { return c.reported(false) })
-	}
+}
+
+// otherTest makes the function of a user-defined test step anew, for batches of other arrays than those of the training
+// step, which keeps its own.
+func (m *Model) otherTest(p *parts) {
+	c := m.compiled
+	c.closeBatches()
+	c.test.Close()
+	m.testFunction(len(p.x), len(p.y))
+	c.testStep.explored = false
+}
+
+func splitArrays(in []*ops.Tensor, inputs, targets int) (x, y, w []*ops.Tensor) {
+	return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
 }
 
 func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {

@@ -1,0 +1,75 @@
+package keras_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// semiSupervised is trained on two inputs and a target, and tested on the second input and the target, as
+// semi-supervised and contrastive models are.
+type semiSupervised struct {
+	Layer *layers.Dense
+}
+
+func (m *semiSupervised) TrainStep(s *keras.Step) keras.StepLogs {
+	unlabelled, labelled := layers.Invoke(m.Layer, s.Training(), s.X[0]), layers.Invoke(m.Layer, s.Training(), s.X[1])
+	loss := s.Mean(ops.Add(ops.Square(unlabelled), ops.Square(ops.Subtract(labelled, s.Y[0]))))
+	s.Minimize(s.Optimizer(), loss, s.Model().TrainableVariables())
+	return keras.StepLogs{"loss": loss}
+}
+
+func (m *semiSupervised) TestStep(s *keras.Step) keras.StepLogs {
+	x := s.X[len(s.X)-1]
+	if len(s.X) != 1 { // it must not see the batches of the training
+		ops.Failf(s.Graph(), "the test step received %d inputs", len(s.X))
+	}
+	return keras.StepLogs{"off": s.Mean(ops.Abs(ops.Subtract(layers.Invoke(m.Layer, s.Inference(), x), s.Y[0])))}
+}
+
+// A test step of the user's may be given other arrays than the training step, in Fit and in Evaluate, before and after
+// each other.
+func TestValidationOfOtherArrays(t *testing.T) {
+	ctx := context.Background()
+	x, y := [][]float32{{1}, {2}, {3}, {4}}, [][]float32{{0}, {0}, {0}, {0}}
+	train, test := data.Arrays([]any{x, x}, y), data.Arrays(x, y)
+	model := func() *keras.Model {
+		m, err := keras.NewModel(&semiSupervised{Layer: &layers.Dense{Units: 1, KernelInitializer: "ones"}})
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.0}}))
+		return m
+	}
+	m := model()
+	for range 2 {
+		h, err := m.Fit(ctx, train, keras.ValidationData(test), keras.BatchSize(2), keras.Epochs(2))
+		require.NoError(t, err)
+		off, _ := h.Last("val_off")
+		require.Equal(t, 2.5, off)
+		scores, err := m.Evaluate(ctx, test)
+		require.NoError(t, err)
+		require.Equal(t, 2.5, scores["off"])
+		scores, err = m.TestOnBatch(ctx, test)
+		require.NoError(t, err)
+		require.Equal(t, 2.5, scores["off"])
+		scores, err = m.TrainOnBatch(ctx, train)
+		require.NoError(t, err)
+		require.Equal(t, 15.0, scores["loss"])
+	}
+	first := model()
+	scores, err := first.Evaluate(ctx, test)
+	require.NoError(t, err)
+	require.Equal(t, 2.5, scores["off"])
+	h, err := first.Fit(ctx, train, keras.ValidationData(test))
+	require.NoError(t, err)
+	require.Equal(t, []string{"loss", "val_off"}, h.Names())
+
+	_, err = model().Fit(ctx, train, keras.ValidationData(train))
+	require.ErrorContains(t, err, "the test step received 2 inputs")
+}
