@@ -186,6 +186,9 @@ func (m *Model) nameItself() {
 // adopt takes the topology's layers in and names them.
 func (m *Model) adopt() error {
 	layers.SetSublayers(m, m.topology.members())
+	if _, own := m.topology.(*subclass); own {
+		layers.TellApart(m)
+	}
 	if err := layers.AssignNames(m); err != nil {
 		return fmt.Errorf("keras: model %q: %w", m.Name(), err)
 	}

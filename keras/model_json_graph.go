@@ -78,7 +78,7 @@ func (o layerObject) name() (string, error) {
 	return c.Name, err
 }
 
-// ignoredKeywords are arguments of calls in Keras that mean nothing here, as whoever calls the model decides.
+// ignoredKeywords are arguments of calls in Keras that are no settings of the layer; the calls keep training.
 var ignoredKeywords = []string{"training", "name"}
 
 // callArguments sets the fields of a layer that stand for arguments of its calls, which must agree.

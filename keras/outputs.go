@@ -1,19 +1,6 @@
 package keras
 
-import (
-	"fmt"
-
-	"github.com/gokeras/gokeras/layers"
-)
-
-// Outputs returns the symbolic outputs of a Functional model; nil for other models. From them and [Model.Inputs] the
-// graph of layer calls can be walked with [layers.KerasTensor.Node].
-func (m *Model) Outputs() []*layers.KerasTensor {
-	if f, ok := m.topology.(*functional); ok {
-		return f.out.list
-	}
-	return nil
-}
+import "fmt"
 
 // Iterations returns how often the optimizer has updated the weights: once per step, or once in
 // GradientAccumulationSteps steps.

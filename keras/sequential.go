@@ -20,6 +20,7 @@ type sequential struct {
 	first int          // layer of the program: those before it run on the host
 	inner *layers.Node // the call of that layer where it is a model that begins on the host; nil elsewhere
 	dtype string       // policy that the document names which the model was read from; layers have their own
+	graph stackGraph   // the symbolic results of the layers, once somebody asked for them
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape the weights are created when the first
@@ -206,6 +207,7 @@ func (m *Model) changed() error {
 	types := m.inputTypes
 	m.placed, m.inputTypes, m.compiled = false, nil, nil
 	m.topology.(*sequential).built = nil
+	m.topology.(*sequential).graph.forget()
 	m.forgetPredictions()
 	m.mu.Unlock()
 	if in := m.fed(); in != nil {

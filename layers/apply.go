@@ -37,6 +37,7 @@ type Node struct {
 	arguments *Arguments // nil where the inputs say everything
 	call      binding
 	compute   func(c *Context, in []*ops.Tensor) []*ops.Tensor // of a call that says what is computed; nil is the layer's Forward
+	training  *bool                                            // of a call that says whether it is training; nil: its caller does
 }
 
 // NewInput returns a symbolic tensor that no layer makes: an input of a model. shape includes the batch axis.

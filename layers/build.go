@@ -118,19 +118,33 @@ func (b *Builder) Adopt(members ...Layer) {
 	}
 }
 
-// tellApart names a member without a name whose class another member has: variables of equal path would begin with
-// equal values.
-func (b *Builder) tellApart(m Layer) {
-	if m.base().name != "" {
-		return
-	}
+// tellApart numbers a member whose name, or class, another member has: variables of equal path would begin with equal
+// values.
+func (b *Builder) tellApart(m Layer) { tellApart(b.base.sublayers, m) }
+
+func tellApart(members []Layer, m Layer) {
 	prefix := Name(m)
 	name := prefix
-	for n := 1; slices.ContainsFunc(b.base.sublayers, func(other Layer) bool { return Name(other) == name }); n++ {
+	for n := 1; slices.ContainsFunc(members, func(other Layer) bool { return other != m && Name(other) == name }); n++ {
 		name = fmt.Sprintf("%s_%d", prefix, n)
 	}
 	if name != prefix {
 		m.base().name = name
+	}
+}
+
+// TellApart numbers those layers inside root that have the name of one before them: name_1, name_2, ... Keras lets the
+// attributes of a user's own model have equal names, because its files know them by their attributes; here names are
+// part of the paths of variables too.
+func TellApart(root Layer) {
+	if IsNil(root) {
+		return
+	}
+	members := Sublayers(root)
+	for i, l := range members {
+		if l.base().name != "" {
+			tellApart(members[:i], l)
+		}
 	}
 }
 
@@ -187,6 +201,9 @@ func (b *Base) findSublayers() {
 		s := attach(found)
 		if !s.contains(b) {
 			s.parent = b
+		}
+		if s.name != "" {
+			tellApart(b.sublayers, found)
 		}
 		b.sublayers = append(b.sublayers, found)
 	}

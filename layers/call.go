@@ -86,6 +86,9 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 		if n.call, err = bind(l, a); err != nil {
 			return failedAll(err)
 		}
+		if n.training, err = trainingOf(l, a); err != nil {
+			return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+		}
 		if v, ok := l.(variedCaller); ok {
 			if n.compute, err = v.forwardWith(a); err != nil {
 				return failedAll(fmt.Errorf("layers: %s: %w", describe(l), err))
@@ -96,6 +99,42 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 		return failedAll(fmt.Errorf("layers: the call of a %s has no symbolic tensor among its arguments; pass the result of keras.Input or of another layer", describe(l)))
 	}
 	return record(n)
+}
+
+// ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
+// says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
+// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions.
+//
+//	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
+func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
+	values := make([]any, len(inputs))
+	for i, t := range inputs {
+		values[i] = t
+	}
+	if _, ok := l.(Container); ok && len(values) > 1 { // a model takes one list
+		values = []any{values}
+	}
+	return ApplyArguments(l, Arguments{Positional: values, Keywords: keywords})[0]
+}
+
+// trainingOf returns what the arguments of a call say about training; nil: nothing.
+func trainingOf(l Layer, a Arguments) (*bool, error) {
+	n, err := nameArguments(l, a)
+	if err != nil {
+		return nil, err
+	}
+	switch v := n.values["training"].(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		return &v, nil
+	case int64:
+		return new(v != 0), nil
+	case float64:
+		return new(v != 0), nil
+	default:
+		return nil, fmt.Errorf("its argument \"training\" must be true, false or nil, received %v", v)
+	}
 }
 
 // normal brings the values to the forms that Arguments names.
@@ -186,6 +225,11 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 	}
 	inputs, speaking := n.call.tensors(c, value)
 	h := how{masks: speaking}
+	if n.training != nil {
+		outer := c.Training
+		defer func() { c.Training = outer }()
+		c.Training = *n.training
+	}
 	if n.compute != nil {
 		h.compute = func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) }
 	}

@@ -56,7 +56,7 @@ func isMaskName(name string) bool {
 	return name == "mask" || strings.HasSuffix(name, "_mask") && name != "attention_mask" && name != "use_causal_mask"
 }
 
-// callerDecides are arguments of calls in Keras that mean nothing here, as whoever calls the model decides.
+// callerDecides are arguments of calls in Keras that are no setting of the layer here: of training see [ApplyWith].
 var callerDecides = []string{"training", "name"}
 
 // namedArguments are the arguments of a call by name, those of layers without a signature as "inputs".

@@ -42,10 +42,10 @@ type endpoint struct {
 func newDiagram(m *keras.Model, c *config) *diagram {
 	d := &diagram{name: m.Name()}
 	switch {
-	case m.Outputs() != nil:
-		d.functional(m, c)
 	case m.ClassName() == "Sequential" && len(m.Layers()) > 0:
 		d.sequential(m, c)
+	case m.Outputs() != nil:
+		d.functional(m, c)
 	default: // what a subclass does with its layers is not known before it runs: one box, as in Keras
 		b := d.add(m, &config{})
 		d.inputs, d.outputs = []*box{b}, []endpoint{{b, 0}}

@@ -1,0 +1,124 @@
+package keras_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// A call that says training=False keeps the moving statistics while the rest is trained, one that says training=True
+// drops in predictions; both also after a round trip through a document, and from one that Keras has written.
+func TestTrainingOfACall(t *testing.T) {
+	base := func() *keras.Model {
+		m, err := keras.NewSequential([]layers.Layer{&layers.BatchNormalization{Name: "norm"}}, keras.InputShape(2), keras.Name("base"))
+		require.NoError(t, err)
+		return m
+	}
+	in := keras.Input(keras.Shape(2))
+	for _, form := range []any{false, 0, 0.0} {
+		x := layers.ApplyWith(base(), layers.Keywords{"training": form}, in)
+		m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(&layers.Dense{Units: 1, KernelInitializer: "ones"}, x)))
+		require.NoError(t, err)
+		document, err := m.ToJSON()
+		require.NoError(t, err)
+		again, err := keras.ModelFromJSON(document)
+		require.NoError(t, err)
+		for _, m := range []*keras.Model{m, again} {
+			checkFrozenStatistics(t, m)
+		}
+	}
+	dropped := layers.ApplyWith(&layers.Dropout{Rate: 0.5}, layers.Keywords{"training": true}, in)
+	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(dropped))
+	require.NoError(t, err)
+	checkDrops(t, m)
+
+	_, err = keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.ApplyWith(base(), layers.Keywords{"training": "no"}, in)))
+	require.ErrorContains(t, err, `argument "training" must be true, false or nil, received no`)
+}
+
+// checkFrozenStatistics trains on x = (3, 4), whose mean is not 0: with moving statistics of mean 0 and variance 1 the
+// prediction is 7/√1.001.
+func checkFrozenStatistics(t *testing.T, m *keras.Model) {
+	t.Helper()
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+	logs, err := m.TrainOnBatch(context.Background(), data.Arrays([][]float32{{3, 4}, {3, 4}}, [][]float32{{0}, {0}}))
+	require.NoError(t, err)
+	require.InDelta(t, 49/1.001, logs["loss"], 1e-4)
+	for _, v := range m.NonTrainableVariables() {
+		a, err := v.Value()
+		require.NoError(t, err)
+		want := 0.0
+		if v.Name() == "moving_variance" {
+			want = 1
+		}
+		require.Equal(t, []float64{want, want}, a.Float64s(), v.Path())
+	}
+}
+
+// checkDrops predicts ones, of which dropout of a half makes zeros and twos.
+func checkDrops(t *testing.T, m *keras.Model) {
+	t.Helper()
+	ones := make([][]float32, 64)
+	for i := range ones {
+		ones[i] = []float32{1, 1}
+	}
+	y, err := m.Predict(context.Background(), data.Arrays(ones, nil))
+	require.NoError(t, err)
+	sum := 0.0
+	for _, v := range y.Float64s() {
+		require.True(t, v == 0 || v == 2, v)
+		sum += v
+	}
+	require.Less(t, math.Abs(sum-128), 64.0)
+}
+
+// The document of keras.Model(i, Dropout(0.5)(BatchNormalization()(i, training=False), training=True)), as Keras 3.15
+// writes the calls.
+func TestTrainingOfACallFromKeras(t *testing.T) {
+	tensor := func(name string) string {
+		return fmt.Sprintf(`{"class_name":"__keras_tensor__","config":{"shape":[null,2],"dtype":"float32","keras_history":[%q,0,0]}}`, name)
+	}
+	layer := func(class, name, config, from, training string) string {
+		return fmt.Sprintf(`{"module":"keras.layers","class_name":%q,"config":{"name":%q%s},"registered_name":null,"name":%q,"inbound_nodes":[{"args":[%s],"kwargs":{"training":%s}}]}`,
+			class, name, config, name, tensor(from), training)
+	}
+	document := fmt.Sprintf(`{"module":"keras.src.models.functional","class_name":"Functional","config":{"name":"f","trainable":true,"layers":[
+		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,2],"dtype":"float32","name":"i"},"registered_name":null,"name":"i","inbound_nodes":[]},
+		%s,%s],"input_layers":[["i",0,0]],"output_layers":[["drop",0,0]]},"registered_name":"Functional"}`,
+		layer("BatchNormalization", "norm", "", "i", "false"), layer("Dropout", "drop", `,"rate":0.5`, "norm", "true"))
+	m, err := keras.ModelFromJSON([]byte(document))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+	_, err = m.TrainOnBatch(context.Background(), data.Arrays([][]float32{{3, 4}}, [][]float32{{0, 0}}))
+	require.NoError(t, err)
+	for _, v := range m.NonTrainableVariables() {
+		a, err := v.Value()
+		require.NoError(t, err)
+		require.Contains(t, [][]float64{{0, 0}, {1, 1}}, a.Float64s(), v.Path())
+	}
+	written, err := m.ToJSON()
+	require.NoError(t, err)
+	require.Contains(t, string(written), `"training":false`)
+	require.Contains(t, string(written), `"training":true`)
+}
+
+// Fine-tuning: the base is trained, but its batch normalization keeps the statistics that it came with.
+func ExampleModel_fineTuning() {
+	base, err := keras.NewSequential([]layers.Layer{&layers.Conv2D{Filters: 4, KernelSize: []int{3}}, &layers.BatchNormalization{}}, keras.InputShape(8, 8, 3), keras.Name("base"))
+	check(err)
+	base.SetTrainable(false) // first the new head alone, later SetTrainable(true) and Compile again
+	in := keras.Input(keras.Shape(8, 8, 3))
+	x := layers.ApplyWith(base, layers.Keywords{"training": false}, in)
+	x = layers.Apply(&layers.GlobalAveragePooling2D{}, x)
+	model, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, x)))
+	check(err)
+	fmt.Println(len(model.TrainableVariables()), "of", len(model.Weights()))
+	// Output: 2 of 8
+}
