@@ -35,13 +35,12 @@ func sortsByNetwork(lines, n, k int, kth []int) bool {
 }
 
 // network sorts blocks of lines.
-type network[T uint8 | uint16 | uint32 | uint64] struct {
+type network struct {
 	sortKeys
-	n, k, inner, most int // elements of a line, how many are stored, the distance of neighbours, lines of a block
-	x, y              []T
-	at                []int32
-	columns, spare    []uint64
-	base, to          []uint64 // by line: the places of its first elements in x and y
+	n, k, inner    int // elements of a line, how many are stored, the distance of neighbours
+	at             []int32
+	columns, spare []uint64
+	base, to       []uint64 // by line: the places of its first elements in x and y
 }
 
 // sortByNetwork is sortLines for many short lines.
@@ -53,19 +52,29 @@ func sortByNetwork[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.Axis
 	b.rt().need(8 * words)
 	return b.rt().parallel((lines+most-1)/most, grain(20*n*most), func(w *worker, lo, hi int) {
 		scratch := scratchOf[uint64](w, words)
-		s := network[T]{sortKeys: keys, n: n, k: k, inner: g.Inner, most: most,
-			x: plan.Data[T](in), y: plan.Data[T](values), at: plan.Data[int32](positions), spare: scratch[(n+2)*most:]}
+		s := network{sortKeys: keys, n: n, k: k, inner: g.Inner, at: plan.Data[int32](positions), spare: scratch[(n+2)*most:]}
+		x, y := plan.Data[T](in), plan.Data[T](values)
+		s.x = unsafe.Pointer(unsafe.SliceData(x))
 		for block := lo; block < hi; block++ {
 			first := block * most
 			count := min(most, lines-first)
 			s.columns, s.base, s.to = scratch[:n*count], scratch[n*most:][:count], scratch[(n+1)*most:][:count]
-			s.sort(first)
+			s.place(first)
+			mask := uint64(math.MaxUint32)
+			if s.wide() {
+				mask = 1<<networkBits - 1
+				s.sortWide()
+			} else {
+				loadNetwork(&s, x)
+				s.compare()
+			}
+			storeNetwork(&s, y, x, mask)
 		}
 	})
 }
 
-// sort sorts as many lines as there are bases, from line first on.
-func (s *network[T]) sort(first int) {
+// place finds the places of as many lines as there are bases, from line first on.
+func (s *network) place(first int) {
 	o, c := first/s.inner, first%s.inner
 	for i := range s.base {
 		s.base[i], s.to[i] = uint64(o*s.n*s.inner+c), uint64(o*s.k*s.inner+c)
@@ -73,26 +82,23 @@ func (s *network[T]) sort(first int) {
 			o, c = o+1, 0
 		}
 	}
-	if s.wide() {
-		exact := s.loadWide()
-		s.compare()
-		if !exact {
-			s.order()
-		}
-		s.store(1<<networkBits - 1)
-		return
-	}
-	s.load()
-	s.compare()
-	s.store(math.MaxUint32)
 }
 
-// load makes columns of pairs.
-func (s *network[T]) load() {
+// sortWide sorts lines of keys of 64 bits.
+func (s *network) sortWide() {
+	exact := s.loadWide()
+	s.compare()
+	if !exact {
+		s.order()
+	}
+}
+
+// loadNetwork makes columns of pairs.
+func loadNetwork[T uint8 | uint16 | uint32 | uint64](s *network, all []T) {
 	flip, float := uint32(s.sign)^s.down, s.isFloat()
 	for j := range s.n {
 		c := s.column(j)
-		x := s.x[j*s.inner:]
+		x := all[j*s.inner:]
 		if float {
 			for i, at := range s.base {
 				c[i] = uint64(floatKey(uint32(x[at]))^s.down)<<32 | uint64(j)
@@ -105,12 +111,11 @@ func (s *network[T]) load() {
 	}
 }
 
-func (s *network[T]) column(j int) []uint64 { return s.columns[j*len(s.base):][:len(s.base)] }
+func (s *network) column(j int) []uint64 { return s.columns[j*len(s.base):][:len(s.base)] }
 
 // loadWide makes columns of keys of 64 bits with a position in the lowest bits, above the least key and, where that
 // takes too many bits, without the lowest ones; it reports whether it does not.
-func (s *network[T]) loadWide() (exact bool) {
-	s.sortKeys.x = unsafe.Pointer(unsafe.SliceData(s.x))
+func (s *network) loadWide() (exact bool) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for j := range s.n {
 		c := s.column(j)
@@ -133,7 +138,7 @@ func (s *network[T]) loadWide() (exact bool) {
 // compare orders the columns of each line by Batcher's merge exchange, which takes lines of any length (Knuth, The Art
 // of Computer Programming, volume 3, section 5.2.2, algorithm M). Neighbours that are compared with neighbours go
 // together.
-func (s *network[T]) compare() {
+func (s *network) compare() {
 	top := 1 << (bits.Len(uint(s.n-1)) - 1)
 	for p := top; p > 0; p /= 2 {
 		for q, r, d := top, 0, p; ; q, r, d = q/2, p, q-p {
@@ -148,7 +153,7 @@ func (s *network[T]) compare() {
 }
 
 // exchange orders count columns from a on and those from b on.
-func (s *network[T]) exchange(a, b, count int) {
+func (s *network) exchange(a, b, count int) {
 	lines := len(s.base)
 	x, y := s.columns[a*lines:][:count*lines], s.columns[b*lines:][:count*lines]
 	for len(x) > 0 {
@@ -162,7 +167,7 @@ func (s *network[T]) exchange(a, b, count int) {
 }
 
 // order sorts what agrees in all bits that were compared.
-func (s *network[T]) order() {
+func (s *network) order() {
 	lines := len(s.base)
 	for i, at := range s.base {
 		key := func(pair uint64) uint64 { return s.wideKey(int(at) + int(pair&(1<<networkBits-1))*s.inner) }
@@ -180,13 +185,13 @@ func (s *network[T]) order() {
 	}
 }
 
-// store stores the first elements and their positions, which are in the bits of the mask.
-func (s *network[T]) store(mask uint64) {
+// storeNetwork stores the first elements and their positions, which are in the bits of the mask.
+func storeNetwork[T uint8 | uint16 | uint32 | uint64](s *network, all, x []T, mask uint64) {
 	for j := range s.k {
-		y, at := s.y[j*s.inner:], s.at[j*s.inner:]
+		y, at := all[j*s.inner:], s.at[j*s.inner:]
 		for i, pair := range s.column(j) {
 			from, to := pair&mask, s.to[i]
-			y[to], at[to] = s.x[s.base[i]+from*uint64(s.inner)], int32(from)
+			y[to], at[to] = x[s.base[i]+from*uint64(s.inner)], int32(from)
 		}
 	}
 }
