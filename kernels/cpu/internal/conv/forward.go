@@ -32,11 +32,17 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(ForwardScratch[T](&most, workers), ForwardScratch[T](&last, workers))
 	}
-	if !packForward[T](&n) {
-		return spreadScratch[T](&n, workers)
+	return panelsScratch[T](&n, workers)
+}
+
+// panelsScratch is the scratch memory for a kernel in panels, if it goes into panels, and for the workers.
+func panelsScratch[T Float](s *Shape, workers int) int {
+	local := spreadScratch[T](s, workers)
+	if local == 0 && !packForward[T](s) {
+		return 0
 	}
 	width := micro.PanelWidth[T]()
-	return volume(n.Kernel)*n.InChannels*ceil(n.OutChannels/n.Groups, width)*width + spreadScratch[T](&n, workers)
+	return volume(s.Kernel)*s.InChannels*ceil(s.OutChannels/s.Groups, width)*width + local
 }
 
 // forwardWide returns the geometry of a convolution along the width.
@@ -138,6 +144,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.packed, c.slides, c.lanes = packForward[T](n), slidesForward[T](n), groupedLanes[T](n)
 	if c.spread = (spread{}); !isWideForward[T](n) {
 		c.setSpread()
+		c.packed = c.packed || c.spread.columns > 0
 	}
 }
 

@@ -1,7 +1,6 @@
 package conv
 
 import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -49,12 +48,10 @@ func (m *Moments[T]) Rows() []int { return m.rows }
 
 // Scratch returns the number of elements of scratch memory that Forward needs.
 func (m *Moments[T]) Scratch(workers int) int {
-	n := &m.shape
-	if !n.pointwise() {
-		return ForwardScratch[T](n, workers)
+	if isWideForward[T](&m.shape) {
+		return ForwardScratch[T](&m.shape, workers)
 	}
-	width := micro.PanelWidth[T]()
-	return n.InChannels * ceil(n.OutChannels, width) * width
+	return panelsScratch[T](&m.shape, workers)
 }
 
 // Forward is [Forward], which besides stores for each block the means of all channels, then the sums of squared
