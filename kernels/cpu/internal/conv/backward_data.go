@@ -71,7 +71,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 // backwardPhases computes the phases of an input gradient, whose kernels it packs into scratch memory.
 func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
 	out, wide := n.Out(), isWideForward[T](n)
-	together := n.together() && !wide
+	together, local := n.together() && !wide, spreadBackward[T](n)
 	list := getPhases[T]()
 	for d := range min(n.Strides[0], n.In[0]) {
 		list.list = list.list[:0]
@@ -84,6 +84,7 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 				}
 				if c.spread = (spread{}); !wide {
 					c.setSpread()
+					c.spread.local = local // of all phases: workers are in different ones at a time
 				}
 				k.arrange([3]int{c.axes[0].taps, c.axes[1].taps, c.axes[2].taps}, c.inGroup, c.outGroup, c.spread.columns)
 				k.dst = to

@@ -30,6 +30,7 @@ type spread struct {
 	outputs int // of a piece of a row
 	pixels  int // that such a piece sees, at most
 	lines   int // of outputs at a time
+	local   int // scratch memory of a worker
 }
 
 // setSpread decides whether the correlation goes so. Neither the batch nor the height has a say: they may not change
@@ -66,6 +67,9 @@ func setSpread(c *correlation[float32]) {
 	if s.pixels = min(s.outputs+reach, ax.in); s.outputs == ax.out {
 		s.lines = max(spreadSums/(s.columns*s.pixels), 1)
 	}
+	// Ones, the bias of a group, z, and outputs where they fill no vector.
+	narrow := micro.NarrowChannels[float32]()
+	s.local = 2*max(c.outGroup, narrow) + s.lines*(s.pixels*s.columns+s.outputs*narrow) + narrow
 	c.spread = s
 }
 
@@ -74,20 +78,10 @@ func (a *axis) seen(first, end int) (low, high int) {
 	return max(first*a.inStep+a.inOffset, 0), min((end-1)*a.inStep+a.inOffset+(a.taps-1)*a.tapStep+1, a.in)
 }
 
-// spreadLocal is the scratch memory of a worker: ones, the bias of a group, z, and outputs where they fill no vector.
-func spreadLocal(c *correlation[float32]) int {
-	s := &c.spread
-	if s.columns == 0 {
-		return 0
-	}
-	ones := max(c.outGroup, micro.NarrowChannels[float32]())
-	return 2*ones + s.lines*(s.pixels*s.columns+s.outputs*micro.NarrowChannels[float32]()) + micro.NarrowChannels[float32]()
-}
-
 // spreadRows computes the rows [first, end) at depth d of image n; td is the first tap along the depth.
 func spreadRows(c *correlation[float32], worker, n, d, first, end int) {
 	td, tdEnd := c.axes[0].inside(d)
-	size := spreadLocal(c)
+	size := c.spread.local
 	b := spreadBlock{local: c.local[worker*size : (worker+1)*size], n: n, d: d, td: td, tdEnd: tdEnd}
 	b.ones = b.local[:max(c.outGroup, micro.NarrowChannels[float32]())]
 	for i := range b.ones {
@@ -247,7 +241,7 @@ func spreadScratch[T Float](s *Shape, workers int) int {
 	}
 	c := getCorrelation[float32]()
 	c.forward(s)
-	size := spreadLocal(c)
+	size := c.spread.local
 	putCorrelation(c)
 	return size * max(workers, 1)
 }
@@ -287,7 +281,7 @@ func spreadBackward[T Float](s *Shape) int {
 					c.axes[i] = p.axis
 				}
 				c.setSpread()
-				size = max(size, spreadLocal(c))
+				size = max(size, c.spread.local)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,14 +27,20 @@ func drawSpread(rng *rand.Rand) Shape {
 	if rng.IntN(3) == 0 {
 		s.InChannels, s.OutChannels = s.OutChannels, s.InChannels
 	}
+	most := 5
+	if rng.IntN(4) == 0 { // more padding than most windows, and panels that are whole
+		most, s.OutChannels = 13, 32*(1+rng.IntN(2))*groups
+	}
 	for i := 1; i < 3; i++ {
-		s.PadLow[i], s.PadHigh[i] = rng.IntN(5)-1, rng.IntN(5)-1
+		if s.PadLow[i], s.PadHigh[i] = rng.IntN(most)-1, rng.IntN(most)-1; i == 1 && s.In[1] == 1 && s.Kernel[1] == 1 {
+			s.PadLow[i], s.PadHigh[i] = 0, 0
+		}
 	}
 	return s
 }
 
 // TestSpreads compares convolutions of few outputs, and input gradients of few inputs, with their definition: any
-// window, stride, dilation, padding and number of groups, on all instruction sets.
+// window, stride, dilation, padding and number of groups, on all instruction sets; and with moments.
 func TestSpreads(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds, forward, backward, weights := uint64(200), 0, 0, 0
@@ -45,6 +52,9 @@ func TestSpreads(t *testing.T) {
 			check[float32](t, p, &s, seed)
 			if seed%4 == 0 {
 				check[float64](t, p, &s, seed)
+			}
+			if seed%2 == 1 && s.sizeY() > 0 && NewMoments[float32](&s) != nil {
+				checkForwardMoments[float32](t, p, nil, &s)
 			}
 			if n := s.checked(); spreads[float32](&n) {
 				forward++
@@ -61,6 +71,24 @@ func TestSpreads(t *testing.T) {
 			require.Positive(t, weights)
 		}
 	})
+}
+
+// TestSpreadPhasesOfWorkers: workers are in different phases of an input gradient at a time, which need scratch memory
+// of different sizes.
+func TestSpreadPhasesOfWorkers(t *testing.T) {
+	s := &Shape{Batch: 16, In: [3]int{1, 80, 162}, InChannels: 1, OutChannels: 8, Kernel: [3]int{1, 8, 5}, Strides: [3]int{1, 1, 2}, PadLow: [3]int{0, 4, 2}, PadHigh: [3]int{0, 4, 2}}
+	rng := rand.New(rand.NewPCG(26, 11))
+	kernel, dy := random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
+	want, got := make([]float32, s.sizeX()), make([]float32, s.sizeX())
+	BackwardData(nil, s, dy, kernel, want, scratchFor[float32](BackwardDataScratch[float32](s, 1)))
+	for workers := 2; workers <= 4; workers++ {
+		p := pool.New(workers)
+		for range 8 {
+			BackwardData(p, s, dy, kernel, got, scratchFor[float32](BackwardDataScratch[float32](s, workers)))
+			require.True(t, slices.Equal(want, got), "%d workers", workers)
+		}
+		p.Close()
+	}
 }
 
 // TestSpreadsAllocateNothing: forward, both gradients, and the same with strides.
