@@ -91,3 +91,24 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingOutsideIsTouchedByRows is that test for the cells of recurrent layers and for sums of rows, whose last
+// vectors are parts of vectors or repeat elements.
+func TestNothingOutsideIsTouchedByRows(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for n := 1; n < 70; n++ {
+			one, other, next, up := guarded[float32](t, n), guarded[float32](t, n), guarded[float32](t, n), guarded[float32](t, n)
+			three, three2, three3 := guarded[float32](t, 3*n), guarded[float32](t, 3*n), guarded[float32](t, 3*n)
+			four, four2 := guarded[float32](t, 4*n), guarded[float32](t, 4*n)
+			LstmCell(one, next, four, four2, other)
+			LstmCellGrad(four2, next, four, other, one, up)
+			GruCell(next, three, three2, three3, one)
+			GruCellGrad(three2, three3, next, three, three3, one, up)
+			for _, taps := range []int{2, 4} {
+				if m := NewMix([]int{2, 0, 1, 2}, make([]float32, 4), taps, n, 3); m.Works() {
+					m.Run(four[(4-4/taps)*n:], three, 0, 4/taps)
+				}
+			}
+		}
+	})
+}
