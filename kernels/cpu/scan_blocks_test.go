@@ -259,7 +259,8 @@ func TestScansTakeProducts(t *testing.T) {
 	assert.Equal(t, 1, y, "the gradients of the gates lie where the gates were")
 }
 
-// TestScansLeaveProducts: products with a wide input whose results stay in the cache stay in front of the loop.
+// TestScansLeaveProducts: products with a wide input whose results stay in the cache stay in front of the loop, and so
+// do those whose matrix is too large to be copied.
 func TestScansLeaveProducts(t *testing.T) {
 	for _, c := range []struct {
 		layerSizes
@@ -268,6 +269,8 @@ func TestScansLeaveProducts(t *testing.T) {
 		{layerSizes{steps: 6, batch: 16, features: 70, units: 8}, 1},
 		{layerSizes{steps: 6, batch: 16, features: 63, units: 8}, 0}, // part of the product with the state
 		{layerSizes{steps: 20, batch: 64, features: 70, units: 60}, 0},
+		{layerSizes{steps: 4, batch: 16, features: 30, units: 128}, 1}, // the matrices are larger than the results of all steps
+		{layerSizes{steps: 6, batch: 16, features: 30, units: 128}, 0},
 	} {
 		q, err := pipelineFor(1).normal.Run(lstmLayer(t, c.layerSizes))
 		require.NoError(t, err)
