@@ -4,27 +4,63 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// laneBytes is what the 16 numbers of an element take, one of each of 16 problems that are worked on side by side.
-const laneBytes = 64
+// sideBySide is a machine that works on 16 problems at a time, in floats of size bytes. An element is 16 numbers, one of
+// each problem.
+type sideBySide struct {
+	machine
+	size int
+}
 
-// lanes emits what works on 16 problems at a time.
+// lanes emits what works on 16 problems at a time, for floats of 32 and of 64 bits.
 func (m machine) lanes() {
-	m.addOuter()
-	m.butterfly(2)
-	m.butterfly(3)
-	m.butterfly(4)
-	m.splitReal()
-	m.joinReal()
+	for _, size := range []int{4, 8} {
+		l := sideBySide{m, size}
+		l.addOuter()
+		l.butterfly(2)
+		l.butterfly(3)
+		l.butterfly(4)
+		l.splitReal()
+		l.joinReal()
+	}
+}
+
+// element is how many bytes an element takes.
+func (m sideBySide) element() int { return 16 * m.size }
+
+// start begins a function on floats of the size.
+func (m sideBySide) start(name, parameters string) {
+	if m.size == 8 {
+		name += "Doubles"
+	}
+	m.begin("", name, parameters, "")
+	if m.size == 8 {
+		Float64()
+	}
+}
+
+// constant is the place of a number.
+func (m sideBySide) constant(name string, v float64) Memory {
+	if m.size == 8 {
+		return double(v)
+	}
+	return Constant(name, float(v))
+}
+
+// factor repeats the number at a place of w over a vector.
+func (m sideBySide) factor(w Scalar, index int) Vector {
+	v := m.vector()
+	Broadcast(v, Memory{Base: w, Offset: m.size * index})
+	return v
 }
 
 // addOuter adds to every row of dst x times the factor of the row.
-func (m machine) addOuter() {
-	m.begin("", "addOuter", "dst, f, x *float32, rows, cols, dstStride, fStride uintptr", "")
+func (m sideBySide) addOuter() {
+	m.start("addOuter", "dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr")
 	dst, f, x, rows, cols := param("dst"), param("f"), param("x"), param("rows"), param("cols")
 	dstStride, fStride := param("dstStride"), param("fStride")
 	to, from, n := NewScalar(), NewScalar(), NewScalar()
 	eachRow("row", rows, dstStride, []Scalar{dst}, func() {
-		factor := m.columns(f, laneBytes/m.bytes())
+		factor := m.columns(f, m.element()/m.bytes())
 		Increase(f, fStride)
 		Assign(to, dst)
 		Assign(from, x)
@@ -35,8 +71,8 @@ func (m machine) addOuter() {
 			AddProduct(v, by, m.place(from, i))
 			Store(m.place(to, i), v)
 		}
-		Increase(to, Number(laneBytes))
-		Increase(from, Number(laneBytes))
+		Increase(to, Number(m.element()))
+		Increase(from, Number(m.element()))
 		Countdown(n, 1, "column")
 	})
 	End()
@@ -48,8 +84,8 @@ type complexes struct{ re, im vectors }
 // butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of
 // length radix of the runs that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow
 // each other.
-func (m machine) butterfly(radix int) {
-	m.begin("", "butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w *float32, count, run, in uintptr", "")
+func (m sideBySide) butterfly(radix int) {
+	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr")
 	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
 	count, run, in, n := param("count"), param("run"), param("in"), NewScalar() // run and in, count runs, are in bytes
 	in3, run3 := in, run
@@ -85,14 +121,14 @@ func (m machine) butterfly(radix int) {
 		Increase(yre, run)
 		Increase(yim, run)
 	}
-	Increase(w, Number(8*(radix-1)))
+	Increase(w, Number(2*m.size*(radix-1)))
 	Countdown(count, 1, "factor")
 	End()
 }
 
 // turn multiplies a number by the complex factor at a place of w.
-func (m machine) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
-	c, s := m.broadcast(w, at), m.broadcast(w, at+1)
+func (m sideBySide) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
+	c, s := m.factor(w, at), m.factor(w, at+1)
 	x, y := m.vector(), m.vector()
 	Multiply(x, re, c)
 	Multiply(y, re, s)
@@ -102,22 +138,22 @@ func (m machine) turn(re, im Vector, w Scalar, at int) (Vector, Vector) {
 }
 
 // sumAndDifference forms a + b and a − b in the place of a and b.
-func (m machine) sumAndDifference(a, b Vector) (Vector, Vector) {
+func (m sideBySide) sumAndDifference(a, b Vector) (Vector, Vector) {
 	sum := m.vector()
 	Add(sum, a, b)
 	Subtract(b, a, b)
 	return sum, b
 }
 
-func (m machine) fourier2(x complexes) complexes {
+func (m sideBySide) fourier2(x complexes) complexes {
 	x.re[0], x.re[1] = m.sumAndDifference(x.re[0], x.re[1])
 	x.im[0], x.im[1] = m.sumAndDifference(x.im[0], x.im[1])
 	return x
 }
 
 // fourier3: with t = b + c and s = √3/2·(b − c), the results are a + t and a − t/2 ∓ i·s.
-func (m machine) fourier3(x complexes) complexes {
-	half, root := Constant("half", float(0.5)), Constant("sin60", float(0.86602540378443864676))
+func (m sideBySide) fourier3(x complexes) complexes {
+	half, root := m.constant("half", 0.5), m.constant("sin60", 0.86602540378443864676)
 	for _, v := range []vectors{x.re, x.im} {
 		v[1], v[2] = m.sumAndDifference(v[1], v[2])
 		first := m.vector()
@@ -133,7 +169,7 @@ func (m machine) fourier3(x complexes) complexes {
 	return complexes{vectors{r[0], r[1], j[2]}, vectors{j[0], r[2], j[1]}}
 }
 
-func (m machine) fourier4(x complexes) complexes {
+func (m sideBySide) fourier4(x complexes) complexes {
 	for _, v := range []vectors{x.re, x.im} {
 		v[0], v[2] = m.sumAndDifference(v[0], v[2])
 		v[1], v[3] = m.sumAndDifference(v[1], v[3])
@@ -147,28 +183,28 @@ func (m machine) fourier4(x complexes) complexes {
 
 // eachPair emits a loop over elements of which some pointers go forward and some backward, and over their factors; body
 // handles vector i of an element.
-func (m machine) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func(i int)) {
+func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func(i int)) {
 	Label("pair")
-	for i := range laneBytes / m.bytes() {
+	for i := range m.element() / m.bytes() {
 		body(i)
 	}
 	for _, p := range forward {
-		Increase(p, Number(laneBytes))
+		Increase(p, Number(m.element()))
 	}
 	for _, p := range backward {
-		Decrease(p, Number(laneBytes))
+		Decrease(p, Number(m.element()))
 	}
-	Increase(factors, Number(8))
+	Increase(factors, Number(2*m.size))
 	Countdown(count, 1, "pair")
 }
 
 // splitReal: of the transform of numbers whose parts are neighbours of a real line, what is even belongs to the
 // elements with even places, the rest to those with odd ones; the line's transform is the former plus factors times the
 // latter.
-func (m machine) splitReal() {
-	m.begin("", "splitReal", "fre, fim, bre, bim, w *float32, count uintptr", "")
+func (m sideBySide) splitReal() {
+	m.start("splitReal", "fre, fim, bre, bim, w unsafe.Pointer, count uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
-	half := m.load(Constant("half", float(0.5)))
+	half := m.load(m.constant("half", 0.5))
 	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
 		evenRe, oddIm := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
 		oddRe, evenIm := m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
@@ -187,8 +223,8 @@ func (m machine) splitReal() {
 }
 
 // joinReal is the opposite, without the halves, with the factors' conjugates.
-func (m machine) joinReal() {
-	m.begin("", "joinReal", "fre, fim, bre, bim, w *float32, count uintptr", "")
+func (m sideBySide) joinReal() {
+	m.start("joinReal", "fre, fim, bre, bim, w unsafe.Pointer, count uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
 	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
 		evenRe, oddRe := m.sumAndDifference(m.load(m.place(fre, i)), m.load(m.place(bre, i)))

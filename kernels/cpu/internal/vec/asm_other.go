@@ -57,10 +57,10 @@ func softmaxLinesGrad32(_, _, _ []float32, _ int) bool                     { ret
 func within32([]float32, float32) bool                                     { return false }
 func quotients32(_, _ []float32, _ float32) bool                           { return false }
 func vectorized() bool                                                     { return false }
-func addOuter32(_, _, _ []float32, _, _, _, _ int) bool                    { return false }
-func butterfly32(_, _, _, _, _ []float32, _, _, _ int) bool                { return false }
-func splitReal32(_, _, _ []float32, _, _ int) bool                         { return false }
-func joinReal32(_, _, _ []float32, _, _ int) bool                          { return false }
+func outerVectors(_, _, _ unsafe.Pointer, _, _, _, _, _ int) bool          { return false }
+func butterflyVectors(_, _, _, _, _ unsafe.Pointer, _, _, _, _ int) bool   { return false }
+func splitRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool            { return false }
+func joinRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool             { return false }
 
 func compareWords[T any](compareOp, []uint8, []T, []T) bool        { return false }
 func test32(testOp, []uint8, []float32) bool                       { return false }

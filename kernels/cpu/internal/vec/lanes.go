@@ -1,14 +1,27 @@
 package vec
 
+import "unsafe"
+
 // Lanes is how many problems the functions of this file work on side by side: element i of problem l is at i·Lanes + l.
 const Lanes = 16
+
+// start is where a slice begins.
+func start[T Float](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
+
+// floatBytes is the size of a float.
+func floatBytes[T Float]() int {
+	if single[T]() {
+		return 4
+	}
+	return 8
+}
 
 // AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane, for rows whose first elements
 // are dstStride numbers apart and factors that are fStride apart. Rows and cols are at least 1, and x is not written
 // to.
 func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 	dst, f, x = dst[:(rows-1)*dstStride+cols*Lanes], f[:(rows-1)*fStride+Lanes], x[:cols*Lanes]
-	if single[T]() && addOuter32(as32(dst), as32(f), as32(x), rows, cols, dstStride, fStride) {
+	if outerVectors(start(dst), start(f), start(x), floatBytes[T](), rows, cols, dstStride, fStride) {
 		return
 	}
 	for r := range rows {
@@ -29,7 +42,7 @@ func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 func Butterfly[T Float](yre, yim, xre, xim, w, roots []T, radix, count, run int) {
 	n := radix * count * run
 	yre, yim, xre, xim, w = yre[:n], yim[:n], xre[:n], xim[:n], w[:2*(radix-1)*count]
-	if single[T]() && butterfly32(as32(yre), as32(yim), as32(xre), as32(xim), as32(w), radix, count, run) {
+	if butterflyVectors(start(yre), start(yim), start(xre), start(xim), start(w), floatBytes[T](), radix, count, run) {
 		return
 	}
 	in := count * run
@@ -93,7 +106,7 @@ func SplitReal[T Float](zre, zim, last, w []T, m, width int) {
 		r, i := zre[l], zim[l]
 		zre[l], zim[l], last[l] = r+i, 0, r-i
 	}
-	if m < 2 || single[T]() && splitReal32(as32(zre), as32(zim), as32(w), m, width) {
+	if m < 2 || splitRealVectors(start(zre), start(zim), start(w), floatBytes[T](), m, width) {
 		return
 	}
 	for k := 1; k <= m/2; k++ {
@@ -114,7 +127,7 @@ func JoinReal[T Float](zre, zim, last, w []T, m, width int) {
 		r, s := zre[l], last[l]
 		zre[l], zim[l] = r+s, r-s
 	}
-	if m < 2 || single[T]() && joinReal32(as32(zre), as32(zim), as32(w), m, width) {
+	if m < 2 || joinRealVectors(start(zre), start(zim), start(w), floatBytes[T](), m, width) {
 		return
 	}
 	for k := 1; k <= m/2; k++ {

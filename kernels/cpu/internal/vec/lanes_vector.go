@@ -2,28 +2,42 @@
 
 package vec
 
-func addOuter32(dst, f, x []float32, rows, cols, dstStride, fStride int) bool {
+import "unsafe"
+
+// The functions of this file take floats of size bytes, 4 or 8.
+
+func outerVectors(dst, f, x unsafe.Pointer, size, rows, cols, dstStride, fStride int) bool {
 	wide, ok := vectors()
 	if !ok {
 		return false
 	}
+	call := callAddOuter
+	if size == 8 {
+		call = callAddOuterDoubles
+	}
 	block := max(callElements/(cols*Lanes), 1)
 	for r := 0; r < rows; r += block {
-		callAddOuter(wide, at(dst, r*dstStride), at(f, r*fStride), &x[0], uintptr(min(block, rows-r)), uintptr(cols), uintptr(4*dstStride), uintptr(4*fStride))
+		call(wide, unsafe.Add(dst, size*r*dstStride), unsafe.Add(f, size*r*fStride), x, uintptr(min(block, rows-r)), uintptr(cols), uintptr(size*dstStride), uintptr(size*fStride))
 	}
 	return true
 }
 
-func butterfly32(yre, yim, xre, xim, w []float32, radix, count, run int) bool {
+// butterflies are the steps of lengths 2 to 4, of both sizes.
+var butterflies = [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr){
+	{callButterfly2, callButterfly3, callButterfly4}, {callButterfly2Doubles, callButterfly3Doubles, callButterfly4Doubles},
+}
+
+func butterflyVectors(yre, yim, xre, xim, w unsafe.Pointer, size, radix, count, run int) bool {
 	wide, ok := vectors()
 	if !ok || radix < 2 || radix > 4 || run%Lanes != 0 {
 		return false
 	}
-	call := [...]func(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr){callButterfly2, callButterfly3, callButterfly4}[radix-2]
+	call := butterflies[size/8][radix-2]
 	block := max(callElements/(radix*run), 1)
 	for p := 0; p < count; p += block {
-		x, y := p*run, p*radix*run
-		call(wide, at(yre, y), at(yim, y), at(xre, x), at(xim, x), at(w, 2*(radix-1)*p), uintptr(min(block, count-p)), uintptr(4*run), uintptr(4*count*run))
+		x, y := size*p*run, size*p*radix*run
+		call(wide, unsafe.Add(yre, y), unsafe.Add(yim, y), unsafe.Add(xre, x), unsafe.Add(xim, x), unsafe.Add(w, 2*size*(radix-1)*p),
+			uintptr(min(block, count-p)), uintptr(size*run), uintptr(size*count*run))
 	}
 	return true
 }
@@ -31,22 +45,30 @@ func butterfly32(yre, yim, xre, xim, w []float32, radix, count, run int) bool {
 // pairBlock bounds a call to as many elements as others.
 const pairBlock = callElements / Lanes
 
-func splitReal32(zre, zim, w []float32, m, width int) bool {
-	return eachPair32(callSplitReal, zre, zim, w, m, width)
+func splitRealVectors(zre, zim, w unsafe.Pointer, size, m, width int) bool {
+	call := callSplitReal
+	if size == 8 {
+		call = callSplitRealDoubles
+	}
+	return eachPair(call, zre, zim, w, size, m, width)
 }
 
-func joinReal32(zre, zim, w []float32, m, width int) bool {
-	return eachPair32(callJoinReal, zre, zim, w, m, width)
+func joinRealVectors(zre, zim, w unsafe.Pointer, size, m, width int) bool {
+	call := callJoinReal
+	if size == 8 {
+		call = callJoinRealDoubles
+	}
+	return eachPair(call, zre, zim, w, size, m, width)
 }
 
-func eachPair32(call func(wide bool, fre, fim, bre, bim, w *float32, count uintptr), zre, zim, w []float32, m, width int) bool {
+func eachPair(call func(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr), zre, zim, w unsafe.Pointer, size, m, width int) bool {
 	wide, ok := vectors()
 	if !ok || width != Lanes {
 		return false
 	}
 	for k := 1; k <= m/2; k += pairBlock {
-		f, b := k*width, (m-k)*width
-		call(wide, at(zre, f), at(zim, f), at(zre, b), at(zim, b), at(w, 2*k), uintptr(min(pairBlock, m/2+1-k)))
+		f, b := size*k*width, size*(m-k)*width
+		call(wide, unsafe.Add(zre, f), unsafe.Add(zim, f), unsafe.Add(zre, b), unsafe.Add(zim, b), unsafe.Add(w, 2*size*k), uintptr(min(pairBlock, m/2+1-k)))
 	}
 	return true
 }

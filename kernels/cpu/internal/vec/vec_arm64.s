@@ -28352,6 +28352,741 @@ pair:
 	BNE pair
 	RET
 
+// addOuterDoublesNEON is addOuterDoublesAVX2 with two registers for one.
+TEXT ·addOuterDoublesNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+row:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	ADD R6, R1
+	MOVD R0, R7
+	MOVD R2, R8
+	MOVD R4, R9
+column:
+	FLDPQ 0(R7), (F8, F9)
+	FLDPQ 0(R8), (F10, F11)
+	WORD $0x4e6acc08 // fmla v8.2D, v0.2D, v10.2D
+	WORD $0x4e6bcc29 // fmla v9.2D, v1.2D, v11.2D
+	FSTPQ (F8, F9), 0(R7)
+	FLDPQ 32(R7), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	WORD $0x4e6acc48 // fmla v8.2D, v2.2D, v10.2D
+	WORD $0x4e6bcc69 // fmla v9.2D, v3.2D, v11.2D
+	FSTPQ (F8, F9), 32(R7)
+	FLDPQ 64(R7), (F8, F9)
+	FLDPQ 64(R8), (F10, F11)
+	WORD $0x4e6acc88 // fmla v8.2D, v4.2D, v10.2D
+	WORD $0x4e6bcca9 // fmla v9.2D, v5.2D, v11.2D
+	FSTPQ (F8, F9), 64(R7)
+	FLDPQ 96(R7), (F8, F9)
+	FLDPQ 96(R8), (F10, F11)
+	WORD $0x4e6accc8 // fmla v8.2D, v6.2D, v10.2D
+	WORD $0x4e6bcce9 // fmla v9.2D, v7.2D, v11.2D
+	FSTPQ (F8, F9), 96(R7)
+	ADD $128, R7
+	ADD $128, R8
+	SUBS $1, R9
+	BNE column
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// butterfly2DoublesNEON is butterfly2DoublesAVX2 with two registers for one.
+TEXT ·butterfly2DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e64d408 // fadd v8.2D, v0.2D, v4.2D
+	WORD $0x4e65d429 // fadd v9.2D, v1.2D, v5.2D
+	WORD $0x4ee4d404 // fsub v4.2D, v0.2D, v4.2D
+	WORD $0x4ee5d425 // fsub v5.2D, v1.2D, v5.2D
+	WORD $0x4e66d440 // fadd v0.2D, v2.2D, v6.2D
+	WORD $0x4e67d461 // fadd v1.2D, v3.2D, v7.2D
+	WORD $0x4ee6d446 // fsub v6.2D, v2.2D, v6.2D
+	WORD $0x4ee7d467 // fsub v7.2D, v3.2D, v7.2D
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F0, F1), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e60dc88 // fmul v8.2D, v4.2D, v0.2D
+	WORD $0x6e61dca9 // fmul v9.2D, v5.2D, v1.2D
+	WORD $0x6e62dc84 // fmul v4.2D, v4.2D, v2.2D
+	WORD $0x6e63dca5 // fmul v5.2D, v5.2D, v3.2D
+	WORD $0x4ee2ccc8 // fmls v8.2D, v6.2D, v2.2D
+	WORD $0x4ee3cce9 // fmls v9.2D, v7.2D, v3.2D
+	WORD $0x4e60ccc4 // fmla v4.2D, v6.2D, v0.2D
+	WORD $0x4e61cce5 // fmla v5.2D, v7.2D, v1.2D
+	ADD R6<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD $16, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// butterfly3DoublesNEON is butterfly3DoublesAVX2 with two registers for one.
+TEXT ·butterfly3DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R7<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R7<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e68d48c // fadd v12.2D, v4.2D, v8.2D
+	WORD $0x4e69d4ad // fadd v13.2D, v5.2D, v9.2D
+	WORD $0x4ee8d488 // fsub v8.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a9 // fsub v9.2D, v5.2D, v9.2D
+	WORD $0x4e6cd404 // fadd v4.2D, v0.2D, v12.2D
+	WORD $0x4e6dd425 // fadd v5.2D, v1.2D, v13.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6eddad // fmul v13.2D, v13.2D, v14.2D
+	WORD $0x4eecd40c // fsub v12.2D, v0.2D, v12.2D
+	WORD $0x4eedd42d // fsub v13.2D, v1.2D, v13.2D
+	MOVD $d3febb67ae8584caa<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd08 // fmul v8.2D, v8.2D, v14.2D
+	WORD $0x6e6edd29 // fmul v9.2D, v9.2D, v14.2D
+	WORD $0x4e6ad4c0 // fadd v0.2D, v6.2D, v10.2D
+	WORD $0x4e6bd4e1 // fadd v1.2D, v7.2D, v11.2D
+	WORD $0x4eead4ca // fsub v10.2D, v6.2D, v10.2D
+	WORD $0x4eebd4eb // fsub v11.2D, v7.2D, v11.2D
+	WORD $0x4e60d446 // fadd v6.2D, v2.2D, v0.2D
+	WORD $0x4e61d467 // fadd v7.2D, v3.2D, v1.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc00 // fmul v0.2D, v0.2D, v14.2D
+	WORD $0x6e6edc21 // fmul v1.2D, v1.2D, v14.2D
+	WORD $0x4ee0d440 // fsub v0.2D, v2.2D, v0.2D
+	WORD $0x4ee1d461 // fsub v1.2D, v3.2D, v1.2D
+	MOVD $d3febb67ae8584caa<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd4a // fmul v10.2D, v10.2D, v14.2D
+	WORD $0x6e6edd6b // fmul v11.2D, v11.2D, v14.2D
+	WORD $0x4e6ad582 // fadd v2.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5a3 // fadd v3.2D, v13.2D, v11.2D
+	WORD $0x4eead58a // fsub v10.2D, v12.2D, v10.2D
+	WORD $0x4eebd5ab // fsub v11.2D, v13.2D, v11.2D
+	WORD $0x4e68d40c // fadd v12.2D, v0.2D, v8.2D
+	WORD $0x4e69d42d // fadd v13.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e60dc46 // fmul v6.2D, v2.2D, v0.2D
+	WORD $0x6e61dc67 // fmul v7.2D, v3.2D, v1.2D
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	WORD $0x4ee4cd06 // fmls v6.2D, v8.2D, v4.2D
+	WORD $0x4ee5cd27 // fmls v7.2D, v9.2D, v5.2D
+	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
+	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
+	ADD R6<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $16, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $24, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e60dd44 // fmul v4.2D, v10.2D, v0.2D
+	WORD $0x6e61dd65 // fmul v5.2D, v11.2D, v1.2D
+	WORD $0x6e62dd46 // fmul v6.2D, v10.2D, v2.2D
+	WORD $0x6e63dd67 // fmul v7.2D, v11.2D, v3.2D
+	WORD $0x4ee2cd84 // fmls v4.2D, v12.2D, v2.2D
+	WORD $0x4ee3cda5 // fmls v5.2D, v13.2D, v3.2D
+	WORD $0x4e60cd86 // fmla v6.2D, v12.2D, v0.2D
+	WORD $0x4e61cda7 // fmla v7.2D, v13.2D, v1.2D
+	ADD R6<<1, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R6<<1, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD $32, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// butterfly4DoublesNEON is butterfly4DoublesAVX2 with two registers for one.
+TEXT ·butterfly4DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R9
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R10
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R7<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R7<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64de0a // fmul v10.2D, v16.2D, v4.2D
+	WORD $0x6e65de2b // fmul v11.2D, v17.2D, v5.2D
+	WORD $0x6e66de10 // fmul v16.2D, v16.2D, v6.2D
+	WORD $0x6e67de31 // fmul v17.2D, v17.2D, v7.2D
+	WORD $0x4ee6cd8a // fmls v10.2D, v12.2D, v6.2D
+	WORD $0x4ee7cdab // fmls v11.2D, v13.2D, v7.2D
+	WORD $0x4e64cd90 // fmla v16.2D, v12.2D, v4.2D
+	WORD $0x4e65cdb1 // fmla v17.2D, v13.2D, v5.2D
+	ADD R6<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD $16, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $24, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64dc0a // fmul v10.2D, v0.2D, v4.2D
+	WORD $0x6e65dc2b // fmul v11.2D, v1.2D, v5.2D
+	WORD $0x6e66dc00 // fmul v0.2D, v0.2D, v6.2D
+	WORD $0x6e67dc21 // fmul v1.2D, v1.2D, v7.2D
+	WORD $0x4ee6cc4a // fmls v10.2D, v2.2D, v6.2D
+	WORD $0x4ee7cc6b // fmls v11.2D, v3.2D, v7.2D
+	WORD $0x4e64cc40 // fmla v0.2D, v2.2D, v4.2D
+	WORD $0x4e65cc61 // fmla v1.2D, v3.2D, v5.2D
+	ADD R6<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R6<<1, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $40, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e60ddc4 // fmul v4.2D, v14.2D, v0.2D
+	WORD $0x6e61dde5 // fmul v5.2D, v15.2D, v1.2D
+	WORD $0x6e62ddc6 // fmul v6.2D, v14.2D, v2.2D
+	WORD $0x6e63dde7 // fmul v7.2D, v15.2D, v3.2D
+	WORD $0x4ee2cd04 // fmls v4.2D, v8.2D, v2.2D
+	WORD $0x4ee3cd25 // fmls v5.2D, v9.2D, v3.2D
+	WORD $0x4e60cd06 // fmla v6.2D, v8.2D, v0.2D
+	WORD $0x4e61cd27 // fmla v7.2D, v9.2D, v1.2D
+	ADD R10<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD $48, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// splitRealDoublesNEON is splitRealDoublesAVX2 with two registers for one.
+TEXT ·splitRealDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD fre+0(FP), R0
+	MOVD fim+8(FP), R1
+	MOVD bre+16(FP), R2
+	MOVD bim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+pair:
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
+	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	FLDPQ 0(R1), (F2, F3)
+	FLDPQ 0(R3), (F8, F9)
+	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
+	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
+	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
+	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
+	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
+	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
+	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
+	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F14, F15), 0(R2)
+	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
+	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
+	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
+	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
+	FSTPQ (F2, F3), 0(R1)
+	FSTPQ (F8, F9), 0(R3)
+	FLDPQ 32(R2), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
+	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
+	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 32(R3), (F8, F9)
+	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
+	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
+	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
+	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
+	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
+	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
+	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
+	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F14, F15), 32(R2)
+	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
+	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
+	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
+	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
+	FSTPQ (F2, F3), 32(R1)
+	FSTPQ (F8, F9), 32(R3)
+	FLDPQ 64(R2), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
+	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	FLDPQ 64(R1), (F2, F3)
+	FLDPQ 64(R3), (F8, F9)
+	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
+	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
+	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
+	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
+	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
+	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
+	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
+	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	FSTPQ (F2, F3), 64(R0)
+	FSTPQ (F14, F15), 64(R2)
+	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
+	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
+	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
+	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
+	FSTPQ (F2, F3), 64(R1)
+	FSTPQ (F8, F9), 64(R3)
+	FLDPQ 96(R2), (F2, F3)
+	FLDPQ 96(R0), (F4, F5)
+	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
+	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	FLDPQ 96(R1), (F2, F3)
+	FLDPQ 96(R3), (F8, F9)
+	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
+	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
+	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
+	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
+	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
+	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
+	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
+	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	FSTPQ (F2, F3), 96(R0)
+	FSTPQ (F14, F15), 96(R2)
+	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
+	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
+	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
+	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
+	FSTPQ (F2, F3), 96(R1)
+	FSTPQ (F8, F9), 96(R3)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	SUBS $128, R3
+	ADD $16, R4
+	SUBS $1, R5
+	BNE pair
+	RET
+
+// joinRealDoublesNEON is joinRealDoublesAVX2 with two registers for one.
+TEXT ·joinRealDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD fre+0(FP), R0
+	MOVD fim+8(FP), R1
+	MOVD bre+16(FP), R2
+	MOVD bim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+pair:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
+	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
+	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
+	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
+	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
+	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
+	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
+	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
+	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
+	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
+	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
+	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
+	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
+	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
+	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	FSTPQ (F0, F1), 0(R2)
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
+	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
+	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
+	FSTPQ (F0, F1), 0(R1)
+	FSTPQ (F6, F7), 0(R3)
+	FLDPQ 32(R0), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
+	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
+	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
+	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R3), (F6, F7)
+	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
+	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
+	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
+	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
+	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
+	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
+	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
+	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
+	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
+	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
+	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
+	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	FSTPQ (F0, F1), 32(R2)
+	FSTPQ (F2, F3), 32(R0)
+	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
+	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
+	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
+	FSTPQ (F0, F1), 32(R1)
+	FSTPQ (F6, F7), 32(R3)
+	FLDPQ 64(R0), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
+	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
+	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
+	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R3), (F6, F7)
+	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
+	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
+	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
+	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
+	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
+	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
+	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
+	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
+	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
+	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
+	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
+	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	FSTPQ (F0, F1), 64(R2)
+	FSTPQ (F2, F3), 64(R0)
+	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
+	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
+	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
+	FSTPQ (F0, F1), 64(R1)
+	FSTPQ (F6, F7), 64(R3)
+	FLDPQ 96(R0), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
+	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
+	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
+	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R3), (F6, F7)
+	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
+	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
+	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
+	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
+	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
+	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
+	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
+	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
+	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
+	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
+	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
+	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	FSTPQ (F0, F1), 96(R2)
+	FSTPQ (F2, F3), 96(R0)
+	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
+	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
+	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
+	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
+	FSTPQ (F0, F1), 96(R1)
+	FSTPQ (F6, F7), 96(R3)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R2
+	SUBS $128, R3
+	ADD $16, R4
+	SUBS $1, R5
+	BNE pair
+	RET
+
 // addLanes64NEON is addLanes64AVX2 with two registers for one.
 TEXT ·addLanes64NEON(SB), NOSPLIT, $0-24
 	MOVD sums+0(FP), R0
@@ -39887,6 +40622,10 @@ GLOBL tanhQ3<>(SB), RODATA|NOPTR, $16
 DATA sin60<>+0(SB)/8, $0x3f5db3d73f5db3d7
 DATA sin60<>+8(SB)/8, $0x3f5db3d73f5db3d7
 GLOBL sin60<>(SB), RODATA|NOPTR, $16
+
+DATA d3febb67ae8584caa<>+0(SB)/8, $0x3febb67ae8584caa
+DATA d3febb67ae8584caa<>+8(SB)/8, $0x3febb67ae8584caa
+GLOBL d3febb67ae8584caa<>(SB), RODATA|NOPTR, $16
 
 DATA dfff0000000000000<>+0(SB)/8, $0xfff0000000000000
 DATA dfff0000000000000<>+8(SB)/8, $0xfff0000000000000

@@ -1432,7 +1432,7 @@ func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stri
 }
 
 //go:noinline
-func callAddOuter(wide bool, dst, f, x *float32, rows, cols, dstStride, fStride uintptr) {
+func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr) {
 	if wide {
 		addOuterAVX512(dst, f, x, rows, cols, dstStride, fStride)
 	} else {
@@ -1441,7 +1441,7 @@ func callAddOuter(wide bool, dst, f, x *float32, rows, cols, dstStride, fStride 
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	if wide {
 		butterfly2AVX512(yre, yim, xre, xim, w, count, run, in)
 	} else {
@@ -1450,7 +1450,7 @@ func callButterfly2(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	if wide {
 		butterfly3AVX512(yre, yim, xre, xim, w, count, run, in)
 	} else {
@@ -1459,7 +1459,7 @@ func callButterfly3(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	if wide {
 		butterfly4AVX512(yre, yim, xre, xim, w, count, run, in)
 	} else {
@@ -1468,7 +1468,7 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 }
 
 //go:noinline
-func callSplitReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	if wide {
 		splitRealAVX512(fre, fim, bre, bim, w, count)
 	} else {
@@ -1477,11 +1477,65 @@ func callSplitReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
 }
 
 //go:noinline
-func callJoinReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	if wide {
 		joinRealAVX512(fre, fim, bre, bim, w, count)
 	} else {
 		joinRealAVX2(fre, fim, bre, bim, w, count)
+	}
+}
+
+//go:noinline
+func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr) {
+	if wide {
+		addOuterDoublesAVX512(dst, f, x, rows, cols, dstStride, fStride)
+	} else {
+		addOuterDoublesAVX2(dst, f, x, rows, cols, dstStride, fStride)
+	}
+}
+
+//go:noinline
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	if wide {
+		butterfly2DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly2DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
+//go:noinline
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	if wide {
+		butterfly3DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly3DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
+//go:noinline
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	if wide {
+		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
+//go:noinline
+func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+	if wide {
+		splitRealDoublesAVX512(fre, fim, bre, bim, w, count)
+	} else {
+		splitRealDoublesAVX2(fre, fim, bre, bim, w, count)
+	}
+}
+
+//go:noinline
+func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+	if wide {
+		joinRealDoublesAVX512(fre, fim, bre, bim, w, count)
+	} else {
+		joinRealDoublesAVX2(fre, fim, bre, bim, w, count)
 	}
 }
 
@@ -3320,40 +3374,76 @@ func gruCellGradAVX2(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest ui
 func gruCellGradAVX512(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func addOuterAVX2(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+func addOuterAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func addOuterAVX512(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+func addOuterAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly2AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly2AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly3AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly3AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly3AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly3AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly4AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly4AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func splitRealAVX2(fre, fim, bre, bim, w *float32, count uintptr)
+func splitRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
-func splitRealAVX512(fre, fim, bre, bim, w *float32, count uintptr)
+func splitRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
-func joinRealAVX2(fre, fim, bre, bim, w *float32, count uintptr)
+func joinRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
-func joinRealAVX512(fre, fim, bre, bim, w *float32, count uintptr)
+func joinRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func addOuterDoublesAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func addOuterDoublesAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly2DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly3DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly3DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func splitRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func splitRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func joinRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func joinRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
 func strided2AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)

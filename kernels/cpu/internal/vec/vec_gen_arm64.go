@@ -702,33 +702,63 @@ func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stri
 }
 
 //go:noinline
-func callAddOuter(wide bool, dst, f, x *float32, rows, cols, dstStride, fStride uintptr) {
+func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr) {
 	addOuterNEON(dst, f, x, rows, cols, dstStride, fStride)
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	butterfly2NEON(yre, yim, xre, xim, w, count, run, in)
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	butterfly3NEON(yre, yim, xre, xim, w, count, run, in)
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
 	butterfly4NEON(yre, yim, xre, xim, w, count, run, in)
 }
 
 //go:noinline
-func callSplitReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	splitRealNEON(fre, fim, bre, bim, w, count)
 }
 
 //go:noinline
-func callJoinReal(wide bool, fre, fim, bre, bim, w *float32, count uintptr) {
+func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	joinRealNEON(fre, fim, bre, bim, w, count)
+}
+
+//go:noinline
+func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr) {
+	addOuterDoublesNEON(dst, f, x, rows, cols, dstStride, fStride)
+}
+
+//go:noinline
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	butterfly2DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+}
+
+//go:noinline
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	butterfly3DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+}
+
+//go:noinline
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+}
+
+//go:noinline
+func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+	splitRealDoublesNEON(fre, fim, bre, bim, w, count)
+}
+
+//go:noinline
+func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+	joinRealDoublesNEON(fre, fim, bre, bim, w, count)
 }
 
 //go:noinline
@@ -1516,22 +1546,40 @@ func gruCellNEON(next, gates, x, u, h *float32, n, stride, rest uintptr)
 func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest uintptr)
 
 //go:noescape
-func addOuterNEON(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+func addOuterNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly3NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func butterfly4NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
 
 //go:noescape
-func splitRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
+func splitRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
-func joinRealNEON(fre, fim, bre, bim, w *float32, count uintptr)
+func joinRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func addOuterDoublesNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+
+//go:noescape
+func splitRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+
+//go:noescape
+func joinRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
 func addLanes64NEON(sums, x unsafe.Pointer, n uintptr)
