@@ -363,7 +363,10 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		}
 		return
 	case c.size == 4 && dstRow > 0 && srcCol > 0:
-		transposeWords(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4)
+		transposeWords[float32](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4)
+		return
+	case c.size == 8 && dstRow > 0 && srcCol > 0:
+		transposeWords[float64](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*8), rows, cols, dstRow/8, srcCol/8)
 		return
 	case c.size <= 2 && !bigEndian:
 		transposeParts(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size), c.size, rows, cols, dstRow, srcCol)
@@ -385,11 +388,12 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	}
 }
 
-// transposeWords stores dst[r·to + q] = src[q·from + r] of 32-bit elements: a line of the destination's rows at a time,
-// over pieces of the source's that stay in the first-level cache's reach.
-func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
-	if to%conflict == 0 && cols > 2*tileSize {
-		transposeApart(dst, src, rows, cols, to, from)
+// transposeWords stores dst[r·to + q] = src[q·from + r] of elements of 32 or 64 bits: a line of the destination's rows at
+// a time, over pieces of the source's that stay in the first-level cache's reach.
+func transposeWords[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
+	size := int(unsafe.Sizeof(T(0)))
+	if to*size%conflict == 0 && cols > 2*tileSize {
+		transposeApart[T](dst, src, rows, cols, to, from)
 		return
 	}
 	const piece = 64
@@ -397,29 +401,30 @@ func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
 		m := min(piece, rows-r)
 		for q := 0; q < cols; q += tileSize {
 			n := min(tileSize, cols-q)
-			d := block.View[float32](unsafe.Add(dst, 4*(r*to+q)), (m-1)*to+n)
-			x := block.View[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
+			d := block.View[T](unsafe.Add(dst, size*(r*to+q)), (m-1)*to+n)
+			x := block.View[T](unsafe.Add(src, size*(q*from+r)), (n-1)*from+m)
 			micro.Transpose(d, x, n, m, to, from)
 		}
 	}
 }
 
-// conflict is the distance in elements at which lines of the destination drive each other out of the first-level cache.
-const conflict = 512
+// conflict is the distance in bytes at which lines of the destination drive each other out of the first-level cache.
+const conflict = 2048
 
 // transposeApart is transposeWords for rows of the destination whose lines share a few sets of the first-level cache:
 // blocks are transposed in a place of their own and leave it as long pieces of rows.
-func transposeApart(dst, src unsafe.Pointer, rows, cols, to, from int) {
+func transposeApart[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
 	const columns, stride = 16 * tileSize, 17 * tileSize
-	var buffer [tileSize * stride]float32
+	size := int(unsafe.Sizeof(T(0)))
+	var buffer [tileSize * stride]T
 	for r := 0; r < rows; r += tileSize {
 		m := min(tileSize, rows-r)
 		for q := 0; q < cols; q += columns {
 			n := min(columns, cols-q)
-			x := block.View[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
+			x := block.View[T](unsafe.Add(src, size*(q*from+r)), (n-1)*from+m)
 			micro.Transpose(buffer[:(m-1)*stride+n], x, n, m, stride, from)
 			for i := range m {
-				copy(block.View[float32](unsafe.Add(dst, 4*((r+i)*to+q)), n), buffer[i*stride:])
+				copy(block.View[T](unsafe.Add(dst, size*((r+i)*to+q)), n), buffer[i*stride:])
 			}
 		}
 	}

@@ -50,8 +50,8 @@ func (r *columnsOfRows[T]) transpose(dst, src []T, rows, columns, to, from int) 
 		return
 	}
 	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
-	if size == 4 && rows >= shortPlane && columns >= shortPlane {
-		transposeWords(d, s, rows, columns, to, from)
+	if rows >= shortPlane && columns >= shortPlane {
+		transposeWords[T](d, s, rows, columns, to, from)
 		return
 	}
 	if rows <= columns {

@@ -414,6 +414,7 @@ func writeAMD64(dir string) error {
 	}
 	calls.WriteString(functions.goText())
 	emitTranspose()
+	emitTranspose4()
 	emitCopyRows()
 	emitRowProducts()
 	slideCalls, slideStubs := emitSlides()

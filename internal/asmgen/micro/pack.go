@@ -21,7 +21,28 @@ func callTranspose8(dst, src unsafe.Pointer, to, from, blocks uintptr) {
 
 //go:noescape
 func transpose8(dst, src unsafe.Pointer, to, from, blocks uintptr)
+
+//go:noinline
+func callTranspose4(dst, src unsafe.Pointer, to, from, blocks uintptr) {
+	transpose4(dst, src, to, from, blocks)
+}
+
+//go:noescape
+func transpose4(dst, src unsafe.Pointer, to, from, blocks uintptr)
 `
+
+// rowOf is row i of four that are stride bytes apart.
+func rowOf(base, stride, stride3 Scalar, i int) Memory {
+	switch i {
+	case 1:
+		return Memory{Base: base}.Indexed(stride, 1)
+	case 2:
+		return Memory{Base: base}.Indexed(stride, 2)
+	case 3:
+		return Memory{Base: base}.Indexed(stride3, 1)
+	}
+	return Memory{Base: base}
+}
 
 // emitTranspose emits transpose8, which reads 8 rows of 8·blocks float32, from bytes apart, and stores their transpose
 // as 8·blocks rows of 8 numbers, to bytes apart.
@@ -34,17 +55,6 @@ func emitTranspose() {
 	Address(to3, Memory{Base: to}.Indexed(to, 2))
 	Address(from3, Memory{Base: from}.Indexed(from, 2))
 	Address(high, Memory{Base: src}.Indexed(from, 4))
-	row := func(base, stride, stride3 Scalar, i int) Memory {
-		switch i {
-		case 1:
-			return Memory{Base: base}.Indexed(stride, 1)
-		case 2:
-			return Memory{Base: base}.Indexed(stride, 2)
-		case 3:
-			return Memory{Base: base}.Indexed(stride3, 1)
-		}
-		return Memory{Base: base}
-	}
 	Label("block")
 	var in, pairs, quads [8]Vector
 	for i := range in {
@@ -53,7 +63,7 @@ func emitTranspose() {
 		if i >= 4 {
 			base = high
 		}
-		Load(in[i], row(base, from, from3, i%4))
+		Load(in[i], rowOf(base, from, from3, i%4))
 	}
 	for i := 0; i < 8; i += 2 { // a0 b0 a1 b1 | a4 b4 a5 b5 and a2 b2 a3 b3 | a6 b6 a7 b7
 		pairs[i], pairs[i+1] = NewVector(32), NewVector(32)
@@ -76,12 +86,44 @@ func emitTranspose() {
 		low, top := NewVector(32), NewVector(32)
 		Halves(low, quads[i], quads[4+i], 0x20)
 		Halves(top, quads[i], quads[4+i], 0x31)
-		Store(row(dst, to, to3, i), low)
-		Store(row(below, to, to3, i), top)
+		Store(rowOf(dst, to, to3, i), low)
+		Store(rowOf(below, to, to3, i), top)
 	}
 	Increase(src, Number(32))
 	Increase(high, Number(32))
 	Address(dst, Memory{Base: dst}.Indexed(to, 8))
+	Countdown(blocks, 1, "block")
+	End()
+}
+
+// emitTranspose4 emits transpose4, which does the same with 4 rows of 4·blocks float64.
+func emitTranspose4() {
+	begin(false, "transpose4", "dst, src uintptr, to, from, blocks uintptr")
+	dst, src := Parameter("dst"), Parameter("src")
+	to, from := Parameter("to"), Parameter("from")
+	blocks := Parameter("blocks")
+	to3, from3 := NewScalar(), NewScalar()
+	Address(to3, Memory{Base: to}.Indexed(to, 2))
+	Address(from3, Memory{Base: from}.Indexed(from, 2))
+	Label("block")
+	var in, pairs [4]Vector
+	for i := range in {
+		in[i], pairs[i] = NewVector(32), NewVector(32)
+		Load(in[i], rowOf(src, from, from3, i))
+	}
+	for i := range 2 { // a0 b0 | a2 b2, a1 b1 | a3 b3, and so c and d
+		Shuffle(pairs[2*i], in[2*i], in[2*i+1], 0x44)
+		Shuffle(pairs[2*i+1], in[2*i], in[2*i+1], 0xee)
+	}
+	for i := range 2 {
+		low, top := NewVector(32), NewVector(32)
+		Halves(low, pairs[i], pairs[2+i], 0x20)
+		Halves(top, pairs[i], pairs[2+i], 0x31)
+		Store(rowOf(dst, to, to3, i), low)
+		Store(rowOf(dst, to, to3, 2+i), top)
+	}
+	Increase(src, Number(32))
+	Address(dst, Memory{Base: dst}.Indexed(to, 4))
 	Countdown(blocks, 1, "block")
 	End()
 }

@@ -9,18 +9,24 @@ import (
 
 // transpose stores dst[k·to + c] = src[c·from + k] for k in [0, rows) and the first columns c; it returns how many.
 func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
-	if !isa.Active().Has(isa.Vectors256) || unsafe.Sizeof(dst[0]) != 4 || from < 0 || to < cols {
+	size := int(unsafe.Sizeof(dst[0]))
+	edge := 32 / size // of the square blocks
+	if !isa.Active().Has(isa.Vectors256) || from < 0 || to < cols {
 		return 0
 	}
-	blocks := rows / 8
-	if blocks == 0 || cols < 8 || (cols-1)*from+rows > len(src) || (rows-1)*to+cols > len(dst) {
+	blocks := rows / edge
+	if blocks == 0 || cols < edge || (cols-1)*from+rows > len(src) || (rows-1)*to+cols > len(dst) {
 		return 0
 	}
-	for c := 0; c < cols; c += 8 {
-		c = min(c, cols-8) // columns that are moved twice get the same numbers
-		callTranspose8(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to)*4, uintptr(from)*4, uintptr(blocks))
-		for i := range 8 {
-			for k := blocks * 8; k < rows; k++ {
+	call := callTranspose8
+	if size == 8 {
+		call = callTranspose4
+	}
+	for c := 0; c < cols; c += edge {
+		c = min(c, cols-edge) // columns that are moved twice get the same numbers
+		call(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
+		for i := range edge {
+			for k := blocks * edge; k < rows; k++ {
 				dst[k*to+c+i] = src[(c+i)*from+k]
 			}
 		}

@@ -1747,6 +1747,14 @@ func callTranspose8(dst, src unsafe.Pointer, to, from, blocks uintptr) {
 func transpose8(dst, src unsafe.Pointer, to, from, blocks uintptr)
 
 //go:noinline
+func callTranspose4(dst, src unsafe.Pointer, to, from, blocks uintptr) {
+	transpose4(dst, src, to, from, blocks)
+}
+
+//go:noescape
+func transpose4(dst, src unsafe.Pointer, to, from, blocks uintptr)
+
+//go:noinline
 func callRowProduct(wide, eight bool, dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer) {
 	switch {
 	case wide && eight:
