@@ -33,8 +33,8 @@ type pieceMove struct {
 	to, from    int // offsets in bytes
 }
 
-// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or one
-// after the other.
+// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or, where
+// that is 0 or they have no axis in common, one after the other.
 func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	if run := b.movePieces(moves, piece); run != nil {
 		return run, nil
@@ -80,7 +80,7 @@ func (b *build) concatMoves(axis int) (moves []pieceMove, err error) {
 // movePieces finishes what belongs to a piece of so many bytes of all results before the next one, where all copies
 // have the same outermost axis.
 func (b *build) movePieces(moves []pieceMove, piece int) func() {
-	if len(moves) < 2 {
+	if len(moves) < 2 || piece == 0 {
 		return nil
 	}
 	n, whole := moves[0].dims[0], 0

@@ -23,7 +23,8 @@ type fourierPlan[T block.Float] struct {
 	radices  []int
 	factors  [][]T // of each step; see vec.Butterfly
 	roots    [][]T
-	matrices [][]T // of steps of other lengths than 2, 3 and 4, in place of those
+	matrices [][]T            // of steps of other lengths than 2, 3 and 4, in place of those
+	long     *longLinePlan[T] // of single lines, in place of all steps
 }
 
 // newFourierPlan plans so many lines, of which those longer than longest go one by one.
@@ -37,6 +38,11 @@ func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 		p.radices, primes = append(p.radices, 4), primes[2:]
 	}
 	p.radices = append(p.radices, primes...)
+	if p.lanes == 1 {
+		if p.long = newLongLinePlan[T](n); p.long != nil {
+			return p
+		}
+	}
 	length := n
 	for _, r := range p.radices {
 		count := length / r
@@ -60,7 +66,8 @@ func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 }
 
 const (
-	largestMatrixRadix = 128     // sums of twice as many products do not go through memory
+	largestMatrixRadix = ir.LargestFourierPrime
+	matrixSum          = 256     // sums of so many products do not go through memory
 	largestMatrices    = 1 << 20 // elements
 	spareElements      = 64      // that products may read behind their operands
 )
@@ -92,10 +99,13 @@ func stepMatrices[T block.Float](r, count int) []T {
 func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, run int) {
 	for q := range count {
 		a := matrices[q*4*r*r : (q+1)*4*r*r]
-		t := product[T]{m: r, n: run, k: 2 * r, a: a, lda: 2 * r, b: b.xre[q*run : cap(b.xre)], ldb: count * run, c: b.yre[q*r*run:], ldc: run}
-		t.runSmall()
-		t.a, t.c = a[2*r*r:], b.yim[q*r*run:]
-		t.runSmall()
+		for k := 0; k < 2*r; k += matrixSum {
+			t := product[T]{m: r, n: run, k: min(matrixSum, 2*r-k), a: a[k:], lda: 2 * r, b: b.xre[(k*count+q)*run : cap(b.xre)], ldb: count * run,
+				c: b.yre[q*r*run:], ldc: run, accumulate: k > 0}
+			t.runSmall()
+			t.a, t.c = a[2*r*r+k:], b.yim[q*r*run:]
+			t.runSmall()
+		}
 	}
 }
 
@@ -108,6 +118,14 @@ func appendTurn[T block.Float](to []T, k, n int) []T {
 // size is the number of elements of each of four buffers.
 func (p *fourierPlan[T]) size() int { return p.n * p.lanes }
 
+// spare is how much scratch memory there is behind the buffers.
+func (p *fourierPlan[T]) spare() int {
+	if p.long != nil {
+		return spareElements + p.long.spare()
+	}
+	return spareElements
+}
+
 // groups returns how many times lines of the lanes there are.
 func (p *fourierPlan[T]) groups(lines int) int { return (lines + p.lanes - 1) / p.lanes }
 
@@ -117,13 +135,17 @@ func (p *fourierPlan[T]) work() int { return 2 * p.size() * (len(p.radices) + 1)
 // buffersOf cuts scratch memory into complex buffers x and y.
 func (p *fourierPlan[T]) buffersOf(scratch []T) (b fourierBuffers[T]) {
 	n := p.size()
-	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n]}
+	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n], scratch[4*n:]}
 }
 
-type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim []T }
+type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim, spare []T }
 
 // run transforms what is in x, and returns the buffers with the result in x.
 func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
+	if p.long != nil {
+		p.long.run(b)
+		return b
+	}
 	run, count := p.lanes, p.n
 	for i, r := range p.radices {
 		count /= r
@@ -147,14 +169,17 @@ func fourier[T block.Float](b *build) func() {
 	if re.N == 0 {
 		return func() {}
 	}
+	if g.Inner > 1 && g.Inner < vec.Lanes && g.Outer > 1 {
+		return fourierAcross[T](b, g)
+	}
 	if g.Inner == 1 {
 		p := newFourierPlan[T](a.Length, g.Outer, longLine)
-		b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
+		b.rt().need((4*p.size() + p.spare()) * re.Typ.DType.Size())
 		return b.rt().parallel(p.groups(g.Outer), grain(p.work()), func(w *worker, lo, hi int) {
 			for k := lo; k < hi; k++ {
 				first := k * p.lanes
 				count := min(p.lanes, g.Outer-first)
-				x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
+				x := p.buffersOf(scratchOf[T](w, 4*p.size()+p.spare()))
 				p.load(x.xre, plan.Data[T](re)[first*p.n:], count, p.n)
 				p.load(x.xim, plan.Data[T](im)[first*p.n:], count, p.n)
 				x = p.run(x)
@@ -165,13 +190,13 @@ func fourier[T block.Float](b *build) func() {
 	}
 	p := newFourierPlan[T](a.Length, g.Inner, laneColumns)
 	chunks := p.groups(g.Inner)
-	b.rt().need((4*p.size() + spareElements) * re.Typ.DType.Size())
+	b.rt().need((4*p.size() + p.spare()) * re.Typ.DType.Size())
 	return b.rt().parallel(g.Outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			first := k % chunks * p.lanes
 			at := k/chunks*p.n*g.Inner + first
 			count := min(p.lanes, g.Inner-first)
-			x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
+			x := p.buffersOf(scratchOf[T](w, 4*p.size()+p.spare()))
 			p.columns(x.xre, plan.Data[T](re)[at:], count, g.Inner)
 			p.columns(x.xim, plan.Data[T](im)[at:], count, g.Inner)
 			x = p.run(x)

@@ -43,13 +43,14 @@ func newRealPlan[T block.Float](n, lines, turn int) *realPlan[T] {
 
 // need is the scratch memory of a group of lines: four buffers of the transform, a line, and the last elements.
 func (p *realPlan[T]) need() int {
-	return 4*p.complex.size() + p.whole.size() + p.complex.lanes + spareElements
+	return 4*p.complex.size() + p.whole.size() + p.complex.lanes + p.complex.spare()
 }
 
 // buffersOf cuts scratch memory. Products may read behind the buffers of the transform.
 func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []T) {
-	line = scratch[4*p.complex.size()+spareElements:]
-	return p.complex.buffersOf(scratch[:4*p.complex.size()+spareElements]), line[:p.whole.size()], line[p.whole.size():]
+	own := 4*p.complex.size() + p.complex.spare()
+	line = scratch[own:]
+	return p.complex.buffersOf(scratch[:own]), line[:p.whole.size()], line[p.whole.size():]
 }
 
 // part moves lines between their own memory and a part of complex numbers: every other element from the first on.

@@ -64,8 +64,12 @@ func buildBroadcast(b *build) (func(), error) {
 }
 
 // slicedPiece is how many bytes are cut out of a value before those beside them: what the processor has fetched of a
-// row is used while it is in the cache.
-const slicedPiece = 64 << 10
+// row is used while it is in the cache. Rows of longPiece bytes and more, which a processor fetches ahead by themselves,
+// are cut out faster one slice after the other.
+const (
+	slicedPiece = 64 << 10
+	longPiece   = 4 << 10
+)
 
 func buildSlice(b *build) (func(), error) {
 	if len(b.u.Nodes) > 1 {
@@ -93,7 +97,13 @@ func (b *build) buildSlices() (func(), error) {
 			moves = append(moves, m)
 		}
 	}
-	return b.moveAll(moves, slicedPiece)
+	piece := slicedPiece
+	for _, m := range moves {
+		if last := len(m.dims) - 1; m.dims[last]*m.size >= longPiece && m.src[last] == m.size {
+			piece = 0
+		}
+	}
+	return b.moveAll(moves, piece)
 }
 
 // slicedStrides are the strides of a slice of a value, and the offset of its first element, in bytes.
