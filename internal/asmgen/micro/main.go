@@ -181,7 +181,7 @@ func (k kernel) emit() {
 	move(lineC, arg(argC))
 	move(linesLeft, arg(argLines))
 	runB := arg(argB)
-	if k.fetches() {
+	if k.movesB() {
 		runB = local.Plus(104)
 		move(runB, arg(argB))
 	}
@@ -312,12 +312,15 @@ func (k kernel) emit() {
 	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(argALine))
 	advance(lineC, arg(argCLine))
-	if k.fetches() {
+	if k.movesB() {
 		advance(runB, arg(argBLine))
 	}
 	Countdown(linesLeft, 1, "line")
 	End()
 }
+
+// movesB reports whether lines may have a B each.
+func (k kernel) movesB() bool { return !k.channels && k.windows == 0 }
 
 // fetches reports whether the kernel fetches ahead: those for products of large matrices do.
 func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 && k.windows == 0 }

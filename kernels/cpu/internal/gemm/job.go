@@ -16,6 +16,7 @@ type job[T Float] struct {
 	row        rowTask[T]
 	transposed transposedTask[T]
 	narrow     narrowTask[T]
+	lined      linedTask[T]
 	ahead      fetched // how much of args.Ahead has been fetched
 }
 
@@ -40,7 +41,9 @@ func getJob[T Float]() *job[T] {
 }
 
 // link lets the parts know the job.
-func (j *job[T]) link() { j.packing.job, j.row.job, j.transposed.job, j.narrow.job = j, j, j, j }
+func (j *job[T]) link() {
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job = j, j, j, j, j
+}
 
 func putJob[T Float](j *job[T]) {
 	j.args, j.plan, j.scratch, j.ahead = Args[T]{}, plan[T]{}, nil, fetched{} // let go of the caller's memory
@@ -60,6 +63,10 @@ func (j *job[T]) run(p *pool.Pool) {
 	}
 	if j.plan.narrow {
 		j.runNarrow(p)
+		return
+	}
+	if j.plan.lined {
+		j.runLined(p)
 		return
 	}
 	a := &j.args

@@ -70,6 +70,7 @@ type plan[T Float] struct {
 	batch      int
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
+	lined      bool // many small products are computed by one call; see lined.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
 	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
@@ -89,6 +90,9 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	}
 	if a.isNarrow() {
 		p.narrow, p.rows = true, a.narrowRows(workers)
+		return p
+	}
+	if p.lined = a.isLined(); p.lined {
 		return p
 	}
 	width := micro.PanelWidth[T]()
@@ -251,6 +255,9 @@ func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
 	}
 	if p.narrow { // the last panel of A
 		return micro.PanelWidth[T]()*a.K + p.narrowSize(a)*max(workers, 1)
+	}
+	if p.lined {
+		return a.linedSize() * max(workers, 1)
 	}
 	return p.sharedSize(a) + p.localSize(a)*max(workers, 1)
 }

@@ -26,7 +26,7 @@ type Tile[T Float] struct {
 
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
-	BLine        int // and B, for Run without Bias and Pairs, if it is a panel of several of the same A
+	BLine        int // and B, for Run without Pairs
 
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK

@@ -26,7 +26,7 @@ type call struct {
 	nextStep                   int     // the one that is so far from it, and so on,
 	nextEvery                  int     // after so many products each
 	pair                       int     // from the first line of a window to the second
-	bLine                      int     // functions of more than two rows of two vectors move b, others do not know it
+	bLine                      int     // functions of channels and of windows do not know it
 }
 
 const (
@@ -152,7 +152,7 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 	perCall := max(maxCallFlops/(2*height*n*t.K*t.Segments*t.Outer), 1) // tiles
 	c.tiles = min(tiles, perCall)
 	c.lines = 1
-	if c.tiles == tiles && (t.BLine == 0 || height > 2 && vectors == 2) {
+	if c.tiles == tiles && (t.BLine == 0 || !channels) {
 		c.lines = min(lines, perCall/tiles)
 	}
 	for line := 0; line < lines; line += c.lines {
