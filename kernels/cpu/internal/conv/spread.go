@@ -183,9 +183,7 @@ func addSpread(c *correlation[float32], b *spreadBlock, z []float32, h, w span, 
 	for i := range lines {
 		to := y[i*ax[1].outStep*rowY:]
 		for range rows {
-			for k, v := range full[:c.outGroup] {
-				to[k] = v
-			}
+			copy(to, full[:c.outGroup])
 			full, to = full[narrow:], to[min(ax[2].outStep*c.out, len(to)):]
 		}
 	}
