@@ -33,8 +33,8 @@ type pieceMove struct {
 	to, from    int // offsets in bytes
 }
 
-// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or, where
-// that is 0 or they have no axis in common, one after the other.
+// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or,
+// where that is 0 or they have no axis in common, one after the other.
 func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	if run := b.movePieces(moves, piece); run != nil {
 		return run, nil

@@ -15,8 +15,8 @@ type longLinePlan[T block.Float] struct {
 	cos, sin      []T             // the factors, of each group of columns one row behind the other
 }
 
-// leastLong is the number of elements from which on a line is a matrix, mostPadding how many times as many as it has its
-// groups of lanes may hold.
+// leastLong is the number of elements from which on a line is a matrix, mostPadding how many times as many as it has
+// its groups of lanes may hold.
 const (
 	leastLong   = 256
 	mostPadding = 3

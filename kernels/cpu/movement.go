@@ -64,8 +64,8 @@ func buildBroadcast(b *build) (func(), error) {
 }
 
 // slicedPiece is how many bytes are cut out of a value before those beside them: what the processor has fetched of a
-// row is used while it is in the cache. Rows of longPiece bytes and more, which a processor fetches ahead by themselves,
-// are cut out faster one slice after the other.
+// row is used while it is in the cache. Rows of longPiece bytes and more, which a processor fetches ahead by
+// themselves, are cut out faster one slice after the other.
 const (
 	slicedPiece = 64 << 10
 	longPiece   = 4 << 10

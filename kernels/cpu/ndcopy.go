@@ -388,8 +388,8 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	}
 }
 
-// transposeWords stores dst[r·to + q] = src[q·from + r] of elements of 32 or 64 bits: a line of the destination's rows at
-// a time, over pieces of the source's that stay in the first-level cache's reach.
+// transposeWords stores dst[r·to + q] = src[q·from + r] of elements of 32 or 64 bits: a line of the destination's rows
+// at a time, over pieces of the source's that stay in the first-level cache's reach.
 func transposeWords[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
 	size := int(unsafe.Sizeof(T(0)))
 	if to*size%conflict == 0 && cols > 2*tileSize {

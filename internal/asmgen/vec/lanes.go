@@ -4,8 +4,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// sideBySide is a machine that works on 16 problems at a time, in floats of size bytes. An element is 16 numbers, one of
-// each problem.
+// sideBySide is a machine that works on 16 problems at a time, in floats of size bytes. An element is 16 numbers, one
+// of each problem.
 type sideBySide struct {
 	machine
 	size int
