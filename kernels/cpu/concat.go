@@ -19,11 +19,7 @@ func buildConcat(b *build) (func(), error) {
 	if axis > 0 && b.out(0).N > 0 && !cuts {
 		return b.concatRows(axis), nil
 	}
-	moves, err := b.concatMoves(axis)
-	if err != nil {
-		return nil, err
-	}
-	return b.moveAll(moves, concatPiece)
+	return b.moveAll(b.concatMoves(axis), concatPiece)
 }
 
 // pieceMove is what a concatenation does with an operand, or how one of several slices of a value is cut out.
@@ -54,7 +50,7 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 }
 
 // concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here.
-func (b *build) concatMoves(axis int) (moves []pieceMove, err error) {
+func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
 	for i, v := range b.n.Inputs {
@@ -67,14 +63,11 @@ func (b *build) concatMoves(axis int) (moves []pieceMove, err error) {
 		}
 		if t.Shape.Size() > 0 {
 			m.ndCopy = newCopy(t.DType.Size(), t.Shape, slices.Clone(dst), src)
-			if len(m.dims) > maxAxes {
-				return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(m.dims), maxAxes)
-			}
 			moves = append(moves, m)
 		}
 		at += t.Shape[axis] * dst[axis]
 	}
-	return moves, nil
+	return moves
 }
 
 // movePieces finishes what belongs to a piece of so many bytes of all results before the next one, where all copies
@@ -85,7 +78,7 @@ func (b *build) movePieces(moves []pieceMove, piece int) func() {
 	}
 	n, whole := moves[0].dims[0], 0
 	for _, m := range moves {
-		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] && m.src[0] != moves[0].src[0] || m.tile >= 0 {
+		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] && m.src[0] != moves[0].src[0] || m.tile >= 0 || len(m.dims) > maxAxes { // of too many, move says so
 			return nil
 		}
 		whole += m.elements() * m.size

@@ -68,3 +68,25 @@ func TestSlicesTogether(t *testing.T) {
 	}
 	require.Greater(t, joined, 50, "many programs should cut out slices together")
 }
+
+// Several slices along more axes than copies have are an error, as one is.
+func TestSlicesAlongManyAxes(t *testing.T) {
+	for cuts := 1; cuts <= 2; cuts++ {
+		p := ir.New("slices")
+		shape, a := make(ir.Shape, maxAxes+1), ir.SliceAttrs{Start: make([]int, maxAxes+1)}
+		for i := range shape {
+			shape[i] = 3
+			a.Limit, a.Stride = append(a.Limit, 3), append(a.Stride, 2)
+		}
+		in := p.AddInput("x", ir.Type{DType: ir.Uint8, Shape: shape})
+		for k := range cuts {
+			a.Start = append([]int{k}, a.Start[1:]...)
+			a.Limit, a.Stride = append([]int{3}, a.Limit[1:]...), append([]int{2 - k}, a.Stride[1:]...)
+			out, err := p.Add("", ir.Slice, a, in)
+			require.NoError(t, err)
+			p.AddOutput("", out[0])
+		}
+		_, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
+		require.ErrorContains(t, err, "moves data along 13 axes; at most 12 are supported")
+	}
+}
