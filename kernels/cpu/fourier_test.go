@@ -58,3 +58,48 @@ func linesAreApart(t *testing.T, lines, n int, op ir.Op) {
 		require.Equal(t, before[i].F[2*row:], v.F[2*row:], "the lines after")
 	}
 }
+
+// TestLongColumns transforms long lines that lie side by side, each with two elements that are not zero, whose
+// transforms are known: more lines than lanes and fewer, of lengths with small and with other factors.
+func TestLongColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(47, 48))
+	for _, c := range []struct {
+		d        ir.DType
+		n, lines int
+	}{{ir.Float32, 9000, 9}, {ir.Float32, 1 << 14, 35}, {ir.Float32, 9009, 16}, {ir.Float64, 10_000, 19}} {
+		x := [2][]float64{make([]float64, c.n*c.lines), make([]float64, c.n*c.lines)}
+		want := [2][]float64{make([]float64, c.n*c.lines), make([]float64, c.n*c.lines)}
+		for line := range c.lines {
+			for range 2 {
+				at, re, im := rng.IntN(c.n), float64(rng.IntN(9)-4), float64(rng.IntN(9)-4)
+				x[0][at*c.lines+line] += re
+				x[1][at*c.lines+line] += im
+				for k := range c.n {
+					sin, cos := math.Sincos(-2 * math.Pi * float64(k*at%c.n) / float64(c.n))
+					want[0][k*c.lines+line] += re*cos - im*sin
+					want[1][k*c.lines+line] += re*sin + im*cos
+				}
+			}
+		}
+		g := graphBuilder{t, ir.New("columns")}
+		var in []ir.Value
+		var inputs []reference.Value
+		for _, elements := range x {
+			v, err := reference.New(c.d, ir.Shape{c.n, c.lines}, elements...)
+			require.NoError(t, err)
+			in, inputs = append(in, g.p.AddInput("x", v.Type)), append(inputs, v)
+		}
+		out, err := g.p.Add("", ir.Fourier, ir.FourierAttrs{Axis: 0, Length: c.n}, in...)
+		require.NoError(t, err)
+		for _, v := range out {
+			g.p.AddOutput("y", v)
+		}
+		for part, got := range runOnce(t, g.p, inputs, false) {
+			for i, w := range want[part] {
+				if !(math.Abs(got.F[i]-w) <= 3e-5) {
+					t.Fatalf("%v: part %d of element %d is %v, want %v", c, part, i, got.F[i], w)
+				}
+			}
+		}
+	}
+}
