@@ -39,6 +39,8 @@ func TestAttentionInBlocks(t *testing.T) {
 		{90, 80, 16, 16, true, ir.Shape{2, 1, 90, 80}, -0.3},
 		{20, 50, 16, 16, true, nil, 0}, // keys that no query sees
 		{33, 40, 300, 8, false, nil, 0.1},
+		{47, 200, 256, 20, true, ir.Shape{2, 1, 47, 200}, 0.1}, // rows of the heads that compete for places in the cache
+		{79, 210, 12, 256, false, nil, 0.3},
 	} {
 		checkAttention(t, r, c, 0.3)
 	}

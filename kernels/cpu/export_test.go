@@ -22,7 +22,13 @@ func (b Backend) load(p *ir.Program, o kernels.CompileOptions, plain bool) (*loa
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{s.(*session), e}, nil
+	l := &loaded{s.(*session), e}
+	for _, w := range l.rt.workers { // full of what is no number: what a step has not written there, it may not read
+		for i := range w.scratch {
+			w.scratch[i] = 0xff
+		}
+	}
+	return l, nil
 }
 
 func (l *loaded) Stats() kernels.Stats { return l.executable.Stats() }
