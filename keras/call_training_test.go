@@ -41,6 +41,27 @@ func TestTrainingOfACall(t *testing.T) {
 
 	_, err = keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.ApplyWith(base(), layers.Keywords{"training": "no"}, in)))
 	require.ErrorContains(t, err, `argument "training" must be true, false or nil, received no`)
+	for _, l := range []layers.Layer{base(), &layers.Dense{Units: 1}} { // the name is looked at whatever it says
+		require.ErrorContains(t, layers.ApplyWith(l, layers.Keywords{"trainig": false}, in).Err(), `it takes no argument "trainig", received false; did you mean "training"?`)
+	}
+	require.NoError(t, layers.ApplyWith(&layers.MultiHeadAttention{NumHeads: 1, KeyDim: 2}, layers.Keywords{"use_causal_mask": false, "query_mask": nil}, keras.Input(keras.Shape(3, 2)), keras.Input(keras.Shape(3, 2))).Err())
+}
+
+// What a call says about training holds for a model that begins on the host, too.
+func TestTrainingOfAStagedCall(t *testing.T) {
+	inner, err := keras.NewSequential([]layers.Layer{&layers.StringLookup{Vocabulary: []string{"a"}, OutputMode: layers.OneHotMode, NumOOVIndices: new(0)}, &layers.Dropout{Rate: 0.5}},
+		keras.InputShape(1), keras.InputDType("string"))
+	require.NoError(t, err)
+	in := keras.Input(keras.Shape(1), keras.DType("string"))
+	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.ApplyWith(inner, layers.Keywords{"training": true}, in)))
+	require.NoError(t, err)
+	words := make([][]string, 128)
+	for i := range words {
+		words[i] = []string{"a"}
+	}
+	y, err := m.Predict(context.Background(), data.Arrays(words, nil))
+	require.NoError(t, err)
+	checkDropped(t, y)
 }
 
 // checkFrozenStatistics trains on x = (3, 4), whose mean is not 0: with moving statistics of mean 0 and variance 1 the
@@ -71,6 +92,12 @@ func checkDrops(t *testing.T, m *keras.Model) {
 	}
 	y, err := m.Predict(context.Background(), data.Arrays(ones, nil))
 	require.NoError(t, err)
+	checkDropped(t, y)
+}
+
+// checkDropped looks at what dropout of a half has made of 128 ones.
+func checkDropped(t *testing.T, y data.Array) {
+	t.Helper()
 	sum := 0.0
 	for _, v := range y.Float64s() {
 		require.True(t, v == 0 || v == 2, v)

@@ -190,10 +190,7 @@ func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*la
 	for i, t := range h.nested[n] {
 		in[i] = value(t)
 	}
-	before := c.Staged
-	c.Staged = n.Layer
-	defer func() { c.Staged = before }()
-	return layers.InvokeAll(n.Layer, c, in...)
+	return n.InvokeStaged(c, in...)
 }
 
 // refuseUnstaged fails where a model that begins on the host is called within another layer or model that has not run

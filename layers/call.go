@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -103,10 +104,15 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 
 // ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
 // says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
-// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions.
+// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which
+// drops the same numbers until the next step of training. In Keras 3.15 fit, evaluate and predict put their own mode in
+// the place of the argument; in 3.16 it counts, as here. A name that the calls of the layer do not have is an error.
 //
 //	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
 func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
+	if err := keywords.known(l); err != nil {
+		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+	}
 	values := make([]any, len(inputs))
 	for i, t := range inputs {
 		values[i] = t
@@ -115,6 +121,27 @@ func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor 
 		values = []any{values}
 	}
 	return ApplyArguments(l, Arguments{Positional: values, Keywords: keywords})[0]
+}
+
+// known refuses names that the calls of a layer do not have. Of files those that say false or nil are not looked at.
+func (k Keywords) known(l Layer) error {
+	if _, isOperation := l.(*Operation); isOperation || IsNil(l) {
+		return nil
+	}
+	names := CallParameters(l)
+	if names == nil {
+		names = inputNames
+	}
+	names = append(slices.Clone(names), "training")
+	for _, f := range callFields(l) {
+		names = append(names, f.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		if !slices.Contains(names, name) && !isMaskName(name) && !IsCallArgument(l, name) {
+			return fmt.Errorf("it takes no argument %q, received %v; %sit takes \"training\", and what Keras's call does", name, k[name], config.Guess(name, names))
+		}
+	}
+	return nil
 }
 
 // trainingOf returns what the arguments of a call say about training; nil: nothing.
@@ -226,14 +253,31 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 	inputs, speaking := n.call.tensors(c, value)
 	h := how{masks: speaking}
 	if n.training != nil {
-		outer := c.Training
-		defer func() { c.Training = outer }()
-		c.Training = *n.training
+		defer n.setTraining(c)()
 	}
 	if n.compute != nil {
 		h.compute = func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) }
 	}
 	return invoke(n.Layer, c, inputs, h)
+}
+
+// InvokeStaged is Invoke for a model that begins on the host, with what its host stage has made.
+func (n *Node) InvokeStaged(c *Context, in ...*ops.Tensor) []*ops.Tensor {
+	needContext(c, "a staged model")
+	before := c.Staged
+	c.Staged = n.Layer
+	defer func() { c.Staged = before }()
+	if n.training != nil {
+		defer n.setTraining(c)()
+	}
+	return InvokeAll(n.Layer, c, in...)
+}
+
+// setTraining makes c what the call says about training, until the result is called.
+func (n *Node) setTraining(c *Context) (restore func()) {
+	outer := c.Training
+	c.Training = *n.training
+	return func() { c.Training = outer }
 }
 
 // invoke is Invoke for the values of Inputs in their order.
