@@ -2,10 +2,12 @@ package keras_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -70,6 +72,51 @@ func TestValidationOfOtherArrays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"loss", "val_off"}, h.Names())
 
+	// A dataset says with its first batch what it has.
+	set := data.FromTensorSlices(x, y).Batch(2, false)
+	h, err = model().Fit(ctx, train, keras.ValidationData(set))
+	require.NoError(t, err)
+	require.Equal(t, []string{"loss", "val_off"}, h.Names())
+
 	_, err = model().Fit(ctx, train, keras.ValidationData(train))
 	require.ErrorContains(t, err, "the test step received 2 inputs")
+}
+
+// A backup from the middle of an epoch after a validation has the metrics of both steps.
+func TestResumeAfterValidationOfOtherArrays(t *testing.T) {
+	x, y := [][]float32{{1}, {2}, {3}, {4}}, [][]float32{{0}, {0}, {0}, {0}}
+	folder := t.TempDir()
+	fit := func(stop bool) error {
+		m, err := keras.NewModel(&semiSupervised{Layer: &layers.Dense{Units: 1, KernelInitializer: "ones"}})
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd"}))
+		all := []callbacks.Callback{&callbacks.BackupAndRestore{BackupDir: folder, SaveFreq: 1}}
+		if stop {
+			all = append(all, &stopInEpoch{epoch: 1})
+		}
+		_, err = m.Fit(t.Context(), data.Arrays([]any{x, x}, y), keras.ValidationData(data.Arrays(x, y)), keras.BatchSize(1), keras.Epochs(3), keras.Callbacks(all...))
+		return err
+	}
+	require.ErrorIs(t, fit(true), errStopInEpoch)
+	require.NoError(t, fit(false))
+}
+
+var errStopInEpoch = errors.New("stopped")
+
+// stopInEpoch fails in the middle of an epoch.
+type stopInEpoch struct {
+	callbacks.Base
+	epoch, now int
+}
+
+func (s *stopInEpoch) OnEpochBegin(epoch int) error {
+	s.now = epoch
+	return nil
+}
+
+func (s *stopInEpoch) OnTrainBatchEnd(batch int, _ *callbacks.Logs) error {
+	if s.now == s.epoch && batch == 1 {
+		return errStopInEpoch
+	}
+	return nil
 }

@@ -79,15 +79,25 @@ func (e *evaluator) close() {
 	}
 }
 
-// like reports whether the data may have as many arrays as a batch of the training. Where there is a test step of the
-// user's they need not, and the step is traced when their first batch comes.
-func (e *evaluator) like(p *parts) bool {
-	a, inMemory := e.source.(*loaderSource)
-	if e.m.compiled.testStep == nil || !inMemory {
-		return true
+// trace traces the user's test step for the first batch, which may have other arrays than those of the training: before
+// the training, so that its mistakes are found now, and its metrics are there when a backup is restored.
+func (e *evaluator) trace(ctx context.Context) error {
+	defer e.source.close() // run begins from the beginning
+	if err := e.source.begin(ctx, 0); err != nil {
+		return err
 	}
-	all := a.arrays.All()
-	return all.X.Len() == len(p.x) && all.Y.Len() == len(p.y)
+	b, err := e.source.next()
+	if err == io.EOF {
+		return nil // run says so
+	}
+	if err != nil {
+		return err
+	}
+	e.parts.from(e.source, b)
+	if err := e.m.arrange(b, &e.parts); err != nil {
+		return err
+	}
+	return e.m.ready(&e.parts, e.m.compiled.classWeight, false, true)
 }
 
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
@@ -200,11 +210,6 @@ func (e *evaluator) prepare() error {
 	e.m.mu.Unlock()
 	if !e.inFit && (!e.m.known(false) || c.test == nil || !c.testFits(&e.parts)) {
 		if err := e.m.ready(&e.parts, nil, false, true); err != nil {
-			return err
-		}
-	}
-	if e.inFit && c.testStep != nil && e.m.onServers() == nil && !(c.testStep.explored && c.testFits(&e.parts)) {
-		if err := e.m.ready(&e.parts, c.classWeight, false, true); err != nil {
 			return err
 		}
 	}

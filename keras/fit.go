@@ -258,8 +258,14 @@ func (t *trainer) peek(ctx context.Context) error {
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}
-	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil && t.evaluate.like(&t.parts)); err != nil {
+	own := t.m.compiled.testStep != nil
+	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil && !own); err != nil {
 		return err
+	}
+	if t.evaluate != nil && own {
+		if err := t.evaluate.trace(ctx); err != nil {
+			return fmt.Errorf("validation: %w", err)
+		}
 	}
 	if err := t.m.prepareTraining(); err != nil {
 		return err
