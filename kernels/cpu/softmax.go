@@ -46,7 +46,7 @@ func buildSoftmax(b *build) (func(), error) { return byFloat(b, softmax[float64]
 func softmax[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	x, y := in[0].Operand, out.Operand
-	if n := out.n; isShort(n) {
+	if n := out.n; isShort[T](n, shortSoftmax, shortDoubles) {
 		return softmaxShort(b, in[0], out)
 	} else if moved {
 		return longColumns(b, in, out, func(y []T, x [2][]T, _ []T) { vec.SoftmaxLines(y, x[0], n) })
@@ -62,7 +62,7 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 func softmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
-	if n := out.n; isShort(n) {
+	if n := out.n; isShort[T](n, shortSoftmaxGrad, shortSoftmaxDouble) {
 		return softmaxGradShort(b, in, out)
 	} else if moved {
 		return longColumns(b, in, out, func(dx []T, x [2][]T, _ []T) { vec.SoftmaxLinesGrad(dx, x[0], x[1], n) })
@@ -92,7 +92,7 @@ func (b *build) needRow(o *plan.Operand) int {
 func logSoftmax[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
-	if isShort(n) {
+	if isShort[T](n, shortLogSoftmax, shortDoubles) {
 		return logSoftmaxShort(b, in[0], out)
 	}
 	if moved {
@@ -119,7 +119,7 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 func logSoftmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
-	if isShort(n) {
+	if isShort[T](n, shortLogSoftmax, shortDoubles) {
 		return logSoftmaxGradShort(b, in, out)
 	}
 	row := func(dx, y, g, e []T) {

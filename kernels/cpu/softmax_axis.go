@@ -97,12 +97,15 @@ func (x *softmaxOperand[T]) put(rows []T, first int) {
 	x.pieces(first, len(rows)/x.n, func(base, at, count int) { r.transpose(data[base:], rows[at*x.n:], x.n, count, x.inner, x.n) })
 }
 
+// longBlock is the number of elements of a block of long rows.
+const longBlock = 4096
+
 // longColumns returns a function that runs body, which computes rows one behind the other, for blocks of rows that are
 // transposed in scratch memory, no more than there are; body has scratch memory for one more row.
 func longColumns[T block.Float](b *build, in []softmaxOperand[T], out softmaxOperand[T], body func(y []T, x [2][]T, scratch []T)) func() {
 	n := out.n
 	rows := out.N / n
-	most := min(max(2*softmaxBlock/n, 16), rows)
+	most := min(max(longBlock/n, 16), rows)
 	b.rt().need((3*most + 1) * n * out.Typ.DType.Size())
 	return b.rt().parallel((rows+most-1)/most, grain(4*n*most), func(w *worker, lo, hi int) {
 		scratch := scratchOf[T](w, (3*most+1)*n)

@@ -13,17 +13,25 @@ import (
 // first-level cache are transposed, and kernels work on the first elements of all of them, on the second ones, and so
 // on. Sums go through a row from the left.
 
-// shortSoftmax is the length of rows up to which they are transposed, softmaxBlock the number of elements of a block.
+// The lengths of rows up to which they are transposed. A softmax of float32 and its gradient have assembly for
+// longer ones.
 const (
-	shortSoftmax = 32
-	softmaxBlock = 2048
+	shortSoftmax       = 32
+	shortSoftmaxGrad   = 15
+	shortLogSoftmax    = 96
+	shortDoubles       = 64 // of a softmax and a logarithm of float64
+	shortSoftmaxDouble = 32 // of a softmax's gradient
 )
+
+// softmaxBytes is how much memory a block of short rows takes.
+const softmaxBytes = 32 << 10
 
 // columnsOfRows are blocks of rows of n elements of which the columns lie one behind the other.
 type columnsOfRows[T block.Float] struct{ n, most int }
 
 func newColumnsOfRows[T block.Float](n int) columnsOfRows[T] {
-	return columnsOfRows[T]{n, max(softmaxBlock/n&^15, 16)} // whole vectors
+	var zero T
+	return columnsOfRows[T]{n, max(softmaxBytes/int(unsafe.Sizeof(zero))/n&^15, 16)} // whole vectors
 }
 
 func (r *columnsOfRows[T]) bytes() int {
@@ -109,10 +117,16 @@ func softmaxColumns[T block.Float](columns, sums, largest []T, n, rows int) {
 }
 
 // fewShort is the number of rows of a block from which on they are transposed; fewer give the same bits one by one.
-const fewShort = 12
+func fewShort(n int) int { return 12 + n/3 }
 
-// isShort reports whether rows of n elements are short.
-func isShort(n int) bool { return n > 0 && n <= shortSoftmax }
+// isShort reports whether rows of n elements are short: those of float32 up to single, those of float64 up to double.
+func isShort[T block.Float](n, single, double int) bool {
+	var zero T
+	if unsafe.Sizeof(zero) == 8 {
+		single = double
+	}
+	return n > 0 && n <= single
+}
 
 // together reports whether rows lie one behind the other in all operands.
 func together[T block.Float](operands ...softmaxOperand[T]) bool {
@@ -124,7 +138,7 @@ func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	r := newColumnsOfRows[T](n)
 	return r.loop(b, x.Operand, 1, func(scratch []T, first, rows int) {
 		columns, sums, largest := scratch[:n*rows], scratch[n*r.most:][:rows], scratch[n*r.most+r.most:][:rows]
-		if rows < fewShort && whole {
+		if rows < fewShort(n) && whole {
 			from, to := plan.Data[T](x.Operand)[first*n:], plan.Data[T](y.Operand)[first*n:]
 			for k := range rows {
 				softmaxRow(to[k*n:][:n], from[k*n:][:n])
@@ -173,7 +187,7 @@ func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softma
 	n, whole := y.n, together(y, dy, dx)
 	r := newColumnsOfRows[T](n)
 	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
-		if rows < fewShort && whole {
+		if rows < fewShort(n) && whole {
 			for k := first; k < first+rows; k++ {
 				softmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n])
 			}
@@ -199,12 +213,7 @@ func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softma
 
 // logSoftmaxRow is the logarithm of the softmax of one short row, with scratch for the exponentials.
 func logSoftmaxRow[T block.Float](y, x, scratch []T) {
-	largest := x[0]
-	for _, v := range x[1:] {
-		if v > largest || v != v {
-			largest = v
-		}
-	}
+	largest := vec.MaxOf(x)
 	vec.AddScalar(scratch, x, -largest)
 	vec.Exp(scratch, scratch)
 	total := [1]T{sumOne(scratch)}
@@ -219,7 +228,7 @@ func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	return r.loop(b, x.Operand, 2, func(scratch []T, first, rows int) {
 		columns, e, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		largest := scratch[2*n*r.most+r.most:][:rows]
-		if rows < fewShort && whole {
+		if rows < fewShort(n) && whole {
 			for k := first; k < first+rows; k++ {
 				logSoftmaxRow(plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](x.Operand)[k*n:][:n], e[:n])
 			}
@@ -256,7 +265,7 @@ func logSoftmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx sof
 	r := newColumnsOfRows[T](n)
 	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
 		e, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
-		if rows < fewShort && whole {
+		if rows < fewShort(n) && whole {
 			for k := first; k < first+rows; k++ {
 				logSoftmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n], e[:n])
 			}

@@ -15,7 +15,7 @@ import (
 // among others.
 func TestShortSoftmax(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 4))
-	for n := 1; n <= 40; n++ {
+	for n := 1; n <= 100; n += 1 + n/40*7 {
 		rows := 1 + r.IntN(300)
 		x, dy := make([]float32, rows*n), make([]float32, rows*n)
 		for i := range x {
@@ -60,7 +60,7 @@ func TestShortSoftmax(t *testing.T) {
 // the same rows among fewer.
 func TestShortLogSoftmax(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 5))
-	for n := 1; n <= 40; n++ {
+	for n := 1; n <= 100; n += 1 + n/40*7 {
 		rows := 1 + r.IntN(300)
 		x, dy := make([]float32, rows*n), make([]float32, rows*n)
 		for i := range x {
