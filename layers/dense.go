@@ -113,12 +113,26 @@ func (l *Dense) loraTarget() loraTarget {
 
 func (l *Dense) weightsInFiles() *weightsInFiles {
 	if l.whole.mode != "" {
-		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.whole.dequantizeMatrix, quantizeMatrix)
+		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.dequantize, quantizeMatrix)
 	}
 	if l.eight.enabled() {
 		return l.eight.inFiles(l.kernel, l.bias)
 	}
 	return l.lora.inFiles(&l.Base, l.kernel)
+}
+
+// dequantize is the way back from quantizeMatrix, which Keras rounds to the type of the computation where groups have
+// scales of their own, in this layer alone.
+func (l *Dense) dequantize(parts []kernels.Array) (kernels.Array, error) {
+	m, err := l.whole.dequantizeMatrix(parts)
+	if err != nil || !l.whole.grouped() {
+		return m, err
+	}
+	halves, err := kernels.FromFloat64s(l.resolved.Compute, m.Type.Shape, m.Float64s())
+	if err != nil {
+		return m, err
+	}
+	return kernels.FromFloat64s(m.Type.DType, m.Type.Shape, halves.Float64s())
 }
 
 func (l *Dense) hasFloat8() {}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/layers/quantizers"
 )
@@ -91,4 +92,48 @@ func TestGroupsAreNeighbours(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLoraIsMergedInTheTypeOfTheComputation: Dense in blocks of four bits under mixed precision rounds what its
+// integers stand for to 16 bits before a change by LoRA is added, for files. The numbers are of
+// Keras.
+func TestLoraIsMergedInTheTypeOfTheComputation(t *testing.T) {
+	l := &layers.Dense{Units: 4, NoBias: true, DType: "mixed_bfloat16"}
+	_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(6))
+	require.NoError(t, err)
+	set := func(name string, modulus, first int, divisor float64) {
+		for _, v := range layers.OwnWeights(l) {
+			if v.Name() != name {
+				continue
+			}
+			values := make([]float64, v.Type().Shape.Size())
+			for i := range values {
+				values[i] = float64((i+first)*37%modulus-modulus/2) / divisor
+			}
+			a, err := kernels.FromFloat64s(ir.Float32, v.Type().Shape, values)
+			require.NoError(t, err)
+			require.NoError(t, v.SetValue(a))
+			return
+		}
+		t.Fatalf("no weight %s", name)
+	}
+	set("kernel", 41, 0, 23)
+	require.NoError(t, l.Quantize(&quantizers.Int4QuantizationConfig{BlockSize: 2}))
+	require.NoError(t, l.EnableLora(1))
+	set("lora_kernel_a", 7, 0, 3)
+	set("lora_kernel_b", 5, 1, 7)
+	values, err := layers.FileValues(l)
+	require.NoError(t, err)
+	for v, a := range values {
+		switch v.Name() {
+		case "kernel":
+			require.Equal(t, []float64{120, 119, -121, -120, -120, 120, 119, -9, -123, -120, 120, 119}, a.Float64s())
+		case "kernel_scale":
+			require.InDeltaSlice(t, []float64{0.0725911557674408, 0.030563313513994217, 0.05257317051291466, 0.04000496864318848, 0.07239583879709244, 0.0852244645357132, 0.06604663282632828,
+				0.033820074051618576, 0.040169280022382736, 0.08509425073862076, 0.06617684662342072, 0.0787450447678566}, a.Float64s(), 1e-7)
+		case "kernel_zero":
+			require.Equal(t, []float64{4, -6, -6, 1, -1, -1, 5, -8, 7, -2, -3, 1}, a.Float64s())
+		}
+	}
+	require.Len(t, values, 3)
 }

@@ -164,7 +164,7 @@ def check(folder):
             x = np.array(m['x']['data'], model.input.dtype).reshape(m['x']['shape'])
             got = array(model(x))
             off = np.max(np.abs(got - want), initial=0) / max(1e-3, np.max(np.abs(want), initial=0))
-            if off > (1e-2 if m['kind'].endswith('of 16 bits') else 1e-5):  # LoRA is merged in 16 bits then
+            if off > 1e-5:
                 print(f"model of seed {m['seed']} ({m['kind']}): off by {off}")
         except Exception as e:
             print(f"model of seed {m['seed']} ({m['kind']}): {type(e).__name__}: {' '.join(str(e).split())}"[:400])
