@@ -19,8 +19,8 @@ func PackedMatmul(x, packed, scale, zero *Tensor, columns, block int) *Tensor {
 
 // PackedColumnsMatmul is [PackedMatmul] with a matrix as the modes gptq and awq keep it: packed is uint8
 // (⌈columns/2⌉, K), whose byte (j, k) has the numbers of columns 2j and 2j+1, from 0 to 15, in its lower and upper
-// bits. scale and zero, uint8 from 0 to 15 too, are (columns, ⌈K/block⌉): the integers q of row k stand for
-// (q - zero)·scale of block ⌊k/block⌋.
+// bits. scale and zero, any uint8, are (columns, ⌈K/block⌉): the integers q of row k stand for (q - zero)·scale of block
+// ⌊k/block⌋.
 func PackedColumnsMatmul(x, packed, scale, zero *Tensor, columns, block int) *Tensor {
 	x = float(x)
 	a := ir.PackedDotAttrs{Columns: columns, Block: block, ByColumns: true}
@@ -28,7 +28,7 @@ func PackedColumnsMatmul(x, packed, scale, zero *Tensor, columns, block int) *Te
 }
 
 // BytesMatmul is [PackedColumnsMatmul] with one number in each byte: matrix is uint8 (columns, K) of numbers below
-// 1<<bits, with bits from 1 to 8, and zero may be up to 255.
+// 1<<bits, with bits from 1 to 8.
 func BytesMatmul(x, matrix, scale, zero *Tensor, bits, block int) *Tensor {
 	x = float(x)
 	a := ir.PackedDotAttrs{Columns: matrix.Dim(0), Block: block, ByColumns: true, Bits: bits}

@@ -31,8 +31,8 @@ func buildPackedDot(b *build) (func(), error) {
 	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 	rt, packer := b.rt(), packerOf(a)
 	packed := b.scratch(ir.Uint8, packer.size(k, a.Columns, a.Block))
-	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes}, b.packedScales(a), (func())(nil)
-	if packer.bytes || k > 0 && quant.AsFloats(m, a.Columns, a.Block) {
+	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes, Unsigned: a.ByColumns}, b.packedScales(a), (func())(nil)
+	if packer.bytes || k > 0 && quant.AsFloats(m, a.Columns, k, a.Block) {
 		run = b.packedAsFloats(m, matrix)
 	} else {
 		run = b.packedInDigits(m, matrix)
@@ -55,7 +55,7 @@ func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
 	scratch := b.scratch(ir.Uint8, quant.NibbleScratch(m, p.K, p.Block, pool.Size()))
 	return func() {
-		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
+		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
 		quant.RunNibbles(pool, args)
 	}
 }
@@ -113,14 +113,10 @@ func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
 	scale := b.turned(b.in(2), a.Columns, func(to, from []byte, columns, blocks int) {
 		micro.Transpose(elementsOf[float32](to), elementsOf[float32](from), columns, blocks, columns, blocks)
 	})
-	excess := byte(unsigned)
-	if a.Bits > 4 {
-		excess = 128
-	}
 	zero := b.turned(b.in(3), a.Columns, func(to, from []byte, columns, blocks int) {
 		for i := range columns {
 			for j, z := range from[i*blocks:][:blocks] {
-				to[j*columns+i] = z - excess
+				to[j*columns+i] = z - 128
 			}
 		}
 	})
@@ -129,9 +125,6 @@ func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
 		return elementsOf[float32](scale()), unsafe.Slice((*int8)(plan.PointerTo(zeros)), len(zeros))
 	}
 }
-
-// unsigned is what numbers of four bits without a sign are more than those with one.
-const unsigned = 8
 
 // turned returns the function that gives an operand of so many columns transposed, which is kept with a constant.
 func (b *build) turned(o *plan.Operand, columns int, turn func(to, from []byte, columns, rows int)) func() []byte {

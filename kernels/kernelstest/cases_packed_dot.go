@@ -28,14 +28,14 @@ func packedDotCases(s *suite) {
 			}
 			d = s.new(ir.PackedDot, "%v%v by %d in blocks of %d, by columns", dtype, c.x, c.columns, c.block).withinWhole(loose(dtype))
 			scales := ir.Shape{c.columns, (rows + c.block - 1) / c.block}
-			packed := value(ir.Uint8, ir.Shape{(c.columns + 1) / 2, rows}, func(int) float64 { return float64(d.rng.IntN(256)) })
-			zeros := value(ir.Uint8, scales, func(int) float64 { return float64(d.rng.IntN(17)) })
-			d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true}, d.normal(dtype, c.x...), packed, d.positive(dtype, scales...), zeros)
+			anyByte := func(int) float64 { return float64(d.rng.IntN(256)) }
+			packed := value(ir.Uint8, ir.Shape{(c.columns + 1) / 2, rows}, anyByte)
+			d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true}, d.normal(dtype, c.x...), packed, d.positive(dtype, scales...), value(ir.Uint8, scales, anyByte))
 			for _, bits := range []int{2, 3, 4, 8} {
 				d = s.new(ir.PackedDot, "%v%v by %d in blocks of %d, by columns of %d bits", dtype, c.x, c.columns, c.block, bits).withinWhole(loose(dtype))
 				below := func(int) float64 { return float64(d.rng.IntN(1 << bits)) }
 				d.add(ir.PackedDotAttrs{Columns: c.columns, Block: c.block, ByColumns: true, Bits: bits}, d.normal(dtype, c.x...), value(ir.Uint8, ir.Shape{c.columns, rows}, below),
-					d.positive(dtype, scales...), value(ir.Uint8, scales, below))
+					d.positive(dtype, scales...), value(ir.Uint8, scales, anyByte))
 			}
 		}
 	}

@@ -14,12 +14,12 @@ var wide = Machine{Name: "VNNI", Bytes: 64}
 
 // bytesOfNibbles unpacks groups of rows, and sets sums to -128 times the sums of the columns.
 func bytesOfNibbles() {
-	Begin(wide, "unpackBytes", "dst, w, zero, sums, groups uintptr", "")
+	Begin(wide, "unpackBytes", "dst, w, zero, excess, sums, groups uintptr", "")
 	Doc("unpackBytesVNNI unpacks groups of rows to bytes, zero points subtracted, and sets sums to -128 times the sums of the columns.")
 	dst, w, zero, sums, groups := Parameter("dst"), Parameter("w"), Parameter("zero"), Parameter("sums"), Parameter("groups")
-	low, eight, byteMask, four, ones := NewVector(64), NewVector(64), NewVector(64), NewVector(64), NewVector(64)
+	low, excess, byteMask, four, ones := NewVector(64), NewVector(64), NewVector(64), NewVector(64), NewVector(64)
 	Load(low, Constant("lowNibbles", lowNibbles))
-	Load(eight, Constant("eight", 8))
+	BroadcastInt(excess, Memory{Base: Parameter("excess")})
 	Load(byteMask, Constant("lowByte", 0xff))
 	Load(four, Constant("fourTimes", 0x01010101))
 	Copy(ones, four)
@@ -27,7 +27,7 @@ func bytesOfNibbles() {
 	for v := range zeros {
 		zeros[v], totals[v], numbers[v] = NewVector(64), NewVector(64), NewVector(64)
 		WidenSignedBytes(zeros[v], Memory{Base: zero, Offset: 16 * v})
-		AddInt(zeros[v], zeros[v], eight)
+		AddInt(zeros[v], zeros[v], excess)
 		AndInt(zeros[v], zeros[v], byteMask)
 		MultiplyInt(zeros[v], zeros[v], four) // in each byte
 		Zero(totals[v])

@@ -73,22 +73,21 @@ func nibblesDots(t *arm64.Text, rows int) {
 // combineNEON is combine for arm64, eight columns at a time.
 func combineNEON(t *arm64.Text) {
 	const (
-		narrow, zero, total, sum, by         = arm64.V(0), arm64.V(1), arm64.V(3), arm64.V(4), arm64.V(5)
-		factor, base, eight, sumsOfX arm64.V = 16, 17, 18, 19
+		narrow, zero, total, sum, by          = arm64.V(0), arm64.V(1), arm64.V(3), arm64.V(4), arm64.V(5)
+		factor, base, excess, sumsOfX arm64.V = 16, 17, 18, 19
 	)
 	t.Raw("\n// combineNEON adds what the sums of a block stand for to y.\n" +
-		"// func combineNEON(y, sums, zero, scale, digits, factor unsafe.Pointer)\nTEXT ·combineNEON(SB), NOSPLIT, $0-48\n")
-	for i, name := range []string{"y", "sums", "zero", "scale", "digits", "factor"} {
+		"// func combineNEON(y, sums, zero, scale, digits, how unsafe.Pointer)\nTEXT ·combineNEON(SB), NOSPLIT, $0-48\n")
+	for i, name := range []string{"y", "sums", "zero", "scale", "digits", "how"} {
 		t.Asm("MOVD %s+%d(FP), R%d", name, 8*i, i)
 	}
-	t.Asm("VLD1R (R5), [%v.S4]", factor)
+	t.Asm("VLD1R.P 4(R5), [%v.S4]", factor)
+	t.Asm("VLD1R (R5), [%v.S4]", excess)
 	for d := range digits {
 		t.Asm("VLD1R.P 4(R4), [%v.S4]", sumsOfX+arm64.V(d))
 	}
 	t.Asm("MOVD $0x43800000, R9") // 256
 	t.Asm("VDUP R9, %v.S4", base)
-	t.Asm("MOVD $8, R9")
-	t.Asm("VDUP R9, %v.S4", eight)
 	t.Asm("MOVD $8, R12")
 	t.Label("eight")
 	t.Asm("VLD1.P 8(R2), [%v.B8]", narrow)
@@ -97,7 +96,7 @@ func combineNEON(t *arm64.Text) {
 	t.WidenSigned(zero+1, narrow, 2, true)
 	for half := range 2 {
 		z := zero + arm64.V(half)
-		t.Asm("VADD %v.S4, %v.S4, %v.S4", eight, z, z)
+		t.Asm("VADD %v.S4, %v.S4, %v.S4", excess, z, z)
 		for d := digits - 1; d >= 0; d-- {
 			t.Asm("ADD $%d, R1, R10", 256*d)
 			t.Asm("VLD1 (R10), [%v.S4]", sum)

@@ -120,16 +120,16 @@ func nibblesAVX2() {
 	End()
 }
 
-// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which 8 is added as it is to
-// the weights, times the sums of the digits are subtracted, the digits put together and scaled.
+// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which an excess is added as one
+// is to the weights, times the sums of the digits are subtracted, the digits put together and scaled.
 func combine(m Machine) {
-	Begin(m, "combine", "y, sums, zero, scale, digits, factor uintptr", "")
+	Begin(m, "combine", "y, sums, zero, scale, digits, how uintptr", "")
 	Doc("combine" + m.Name + " adds what the sums of a block stand for to y.")
-	y, sums, zero, scale, ofDigits, factor := Parameter("y"), Parameter("sums"), Parameter("zero"), Parameter("scale"), Parameter("digits"), Parameter("factor")
+	y, sums, zero, scale, ofDigits, how := Parameter("y"), Parameter("sums"), Parameter("zero"), Parameter("scale"), Parameter("digits"), Parameter("how")
 	by, z, s, t, total := NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes), NewVector(m.Bytes)
-	eight, base := NewVector(m.Bytes), NewVector(m.Bytes)
-	Broadcast(by, Memory{Base: factor})
-	BroadcastInt(eight, Constant("eight", 8))
+	excess, base := NewVector(m.Bytes), NewVector(m.Bytes)
+	Broadcast(by, Memory{Base: how})
+	BroadcastInt(excess, Memory{Base: how, Offset: 4})
 	Broadcast(base, Constant("base", 0x43800000)) // 256
 	var each [digits]Vector
 	for d := range each {
@@ -139,7 +139,7 @@ func combine(m Machine) {
 	for v := range 256 / m.Bytes {
 		at := v * m.Bytes
 		WidenSignedBytes(z, Memory{Base: zero, Offset: at / 4})
-		AddInt(z, z, eight)
+		AddInt(z, z, excess)
 		for d := digits - 1; d >= 0; d-- {
 			LoadInt(s, Memory{Base: sums, Offset: 256*d + at})
 			MultiplyInt(t, z, each[d])

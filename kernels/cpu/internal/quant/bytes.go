@@ -20,9 +20,9 @@ func unpackedRoom(m, k, block int) int {
 }
 
 // fitBytes reports whether bytes hold what the numbers are after zero points are subtracted.
-func fitBytes(zero []int8) bool {
+func fitBytes(zero []int8, excess int32) bool {
 	for _, z := range zero {
-		if z < -mostZero || z >= mostZero {
+		if z := int32(z) + excess - nibbleZero; z < -mostZero || z >= mostZero {
 			return false
 		}
 	}
@@ -45,7 +45,7 @@ func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 	for block := range blocks {
 		count := min(rows, a.K-block*rows)
 		s, z := a.scales(block, panel, &own)
-		unpackBytes(memory, b[block*groups(rows)*group*halfWidth:], z, start[:], count)
+		unpackBytes(memory, b[block*groups(rows)*group*halfWidth:], z, a.excess(), start[:], count)
 		for i := first; i < last; {
 			n, x := min(last-i, 2), a.x[i*digits*a.plane+block*groups(rows)*group:]
 			y, ld := a.C[i*a.N+panel*Width:], a.N

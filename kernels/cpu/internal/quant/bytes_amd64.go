@@ -16,13 +16,13 @@ func (f family) timeOfDigits() float64 {
 	return 0.86
 }
 
-// unpackBytes unpacks so many rows of 64 columns, minus their zero points, and sets start to -128 times the sums of the
+// unpackBytes unpacks so many rows of 64 columns, minus their zero points, which are so much more, and sets start to -128 times the sums of the
 // columns.
-func unpackBytes(dst, w []byte, zero []int8, start []int32, rows int) {
+func unpackBytes(dst, w []byte, zero []int8, excess int32, start []int32, rows int) {
 	whole := rows / group
 	_, _, _, _ = dst[groups(rows)*group*Width-1], w[groups(rows)*group*halfWidth-1], zero[Width-1], start[Width-1]
 	if clear(start); whole > 0 {
-		unpackBytesVNNI(unsafe.Pointer(&dst[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&start[0]), uintptr(whole))
+		unpackBytesVNNI(unsafe.Pointer(&dst[0]), unsafe.Pointer(&w[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&excess), unsafe.Pointer(&start[0]), uintptr(whole))
 	}
 	if rows%group == 0 {
 		return
@@ -31,7 +31,7 @@ func unpackBytes(dst, w []byte, zero []int8, start []int32, rows int) {
 	clear(last)
 	for j := range Width {
 		for k := whole * group; k < rows; k++ {
-			number := nibble(w, k, j) - nibbleZero - int32(zero[j])
+			number := nibble(w, k, j) - excess - int32(zero[j])
 			last[j*group+k%group] = byte(number)
 			start[j] -= 128 * number
 		}
@@ -58,7 +58,7 @@ func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []by
 }
 
 //go:noescape
-func unpackBytesVNNI(dst, w, zero, sums unsafe.Pointer, groups uintptr)
+func unpackBytesVNNI(dst, w, zero, excess, sums unsafe.Pointer, groups uintptr)
 
 //go:noescape
 func digits1x32VNNI(y, x, w unsafe.Pointer, groups, plane uintptr, start, scale, factor unsafe.Pointer, ldy uintptr)

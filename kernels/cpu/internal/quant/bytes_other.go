@@ -13,6 +13,6 @@ func (f family) timeOfDigits() float64 {
 	return 0 // and unpacking would take long
 }
 
-func unpackBytes([]byte, []byte, []int8, []int32, int) {}
+func unpackBytes([]byte, []byte, []int8, int32, []int32, int) {}
 
 func addDigits(int, int, []float32, int, []byte, int, []byte, []int32, []float32, []float32, int) {}

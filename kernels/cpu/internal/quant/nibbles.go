@@ -17,16 +17,19 @@ import (
 // exactly; B is never anything but four bits in memory. All families compute the same bits.
 //
 // B is packed into panels of [Width] columns with four rows side by side, as columns 0 to 31 in the low and columns 32
-// to 63 in the high half of each byte, and plus 8, which makes them numbers without a sign. Each block begins with a
-// new group of rows.
+// to 63 in the high half of each byte, and plus 8, which makes them numbers without a sign, where they have one. Each
+// block begins with a new group of rows.
 
 const (
 	digits     = 3
 	halfWidth  = Width / 2
-	nibbleZero = 8
+	nibbleZero = 8        // what numbers with a sign are less than those of panels
+	zeroByte   = 128      // and zero points of numbers without one less than they are, to be of int8
 	largest    = 0x7f7f7f // of three digits
 	mostRows   = 1 << 18  // whose sums 32 bits have room for
 	sumsSize   = 4 * digits
+
+	mostUnsigned = 1 << 16 // rows of a block with any zero points
 
 	itemsOfWorker = 4 // that panels are cut into for several workers, at least
 	leastRows     = 8 // of an item then
@@ -35,13 +38,15 @@ const (
 // NibbleArgs describes a product. One value serves one goroutine; it may be used again.
 type NibbleArgs struct {
 	M, N, K int
-	Block   int       // rows of B that share a scale; 0: there are none, and Scale and Zero are nil
-	A       []float32 // M rows of K
-	B       []byte    // in panels, as PackNibbles writes them
-	Scale   []float32 // a row of N for each block
-	Zero    []int8
-	C       []float32 // M rows of N
-	Scratch []byte    // NibbleScratch bytes, aligned to 4
+	Block   int // rows of B that share a scale; 0: there are none, and Scale and Zero are nil
+	// Unsigned: the numbers have no sign, as PackNibbleColumns packs them, and zero points are bytes minus 128.
+	Unsigned bool
+	A        []float32 // M rows of K
+	B        []byte    // in panels, as PackNibbles writes them
+	Scale    []float32 // a row of N for each block
+	Zero     []int8
+	C        []float32 // M rows of N
+	Scratch  []byte    // NibbleScratch bytes, aligned to 4
 
 	family  family
 	factors []float32   // of each row: what its integers are multiplied with; NaN: a number is infinite or NaN
@@ -113,7 +118,7 @@ func PackNibbles(p *pool.Pool, dst, b []byte, k, n, block int) {
 }
 
 // PackNibbleColumns writes B, transposed, into panels: (n+1)/2 rows of k bytes, each of the numbers of two neighbouring
-// columns of B plus 8, the first one in the low bits.
+// columns of B without a sign, the first one in the low bits.
 func PackNibbleColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true})
 }
@@ -203,7 +208,7 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	a.x = a.Scratch[a.M*(4+blocks*sumsSize):]
 	a.x, a.bytes = a.x[:a.M*digits*a.plane], a.x[a.M*digits*a.plane:]
 	a.room = unpackedRoom(a.M, a.K, a.Block)
-	a.unpacks = a.room > 0 && a.family.unpacksBytes() && fitBytes(a.Zero)
+	a.unpacks = a.room > 0 && a.family.unpacksBytes() && fitBytes(a.Zero, a.excess())
 	p.Parallel(a.M, max(1, 1<<16/a.K), (*nibbleRows)(a))
 	panels := (a.N + Width - 1) / Width
 	a.parts = 1
@@ -292,7 +297,7 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 			a.family.nibbles(n, sums[:], x, a.plane, b[block*each*group*halfWidth:], count)
 			for r := range n {
 				if f := a.factors[i+r]; f == f {
-					a.family.combine(y[r][:], sums[r*digits*Width:], z, s, &a.sums[(i+r)*blocks+block], f)
+					a.family.combine(y[r][:], sums[r*digits*Width:], z, s, &a.sums[(i+r)*blocks+block], joining{f, a.excess()})
 				} else {
 					a.infinite(y[r][:columns], i+r, block, panel, z, s)
 				}
@@ -303,6 +308,21 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 		}
 		i += n
 	}
+}
+
+// joining says how the sums of a block become a number: what they are multiplied with, and what zero points are less
+// than what is subtracted from the numbers of panels.
+type joining struct {
+	factor float32
+	excess int32
+}
+
+// excess is that of zero points.
+func (a *NibbleArgs) excess() int32 {
+	if a.Unsigned {
+		return zeroByte
+	}
+	return nibbleZero
 }
 
 // ownScales are scales and zero points of a panel with fewer columns than others.
@@ -334,12 +354,12 @@ func (a *NibbleArgs) infinite(y []float32, row, block, panel int, zero []int8, s
 	b := a.B[(panel*all+block*groups(rows))*group*halfWidth:]
 	for k, v := range a.A[row*a.K+first:][:min(rows, a.K-first)] {
 		for j := range y {
-			y[j] += v * (float32(nibble(b, k, j)-nibbleZero-int32(zero[j])) * scale[j])
+			y[j] += v * (float32(nibble(b, k, j)-a.excess()-int32(zero[j])) * scale[j])
 		}
 	}
 }
 
-// nibble is a number of a packed panel, plus 8.
+// nibble is a number of a packed panel, without a sign.
 func nibble(w []byte, k, column int) int32 {
 	two := w[k/group*group*halfWidth+column%halfWidth*group+k%group]
 	return int32(two >> (column / halfWidth * 4) & 15)
@@ -364,13 +384,13 @@ func nibblesGo(sums []int32, x []byte, plane int, w []byte, groups int) {
 }
 
 // combineGo adds what the sums of a block stand for to y.
-func combineGo(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
+func combineGo(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	const base = 256
 	for j := range y[:Width] {
-		z := int32(zero[j]) + nibbleZero
+		z := int32(zero[j]) + how.excess
 		total := float32(sums[2*Width+j] - z*x[2])
 		total = float32(total*base) + float32(sums[Width+j]-z*x[1])
 		total = float32(total*base) + float32(sums[j]-z*x[0])
-		y[j] += float32(total * float32(factor*scale[j]))
+		y[j] += float32(total * float32(how.factor*scale[j]))
 	}
 }

@@ -31,16 +31,16 @@ func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, grou
 }
 
 // combine adds what the sums of a block stand for to y.
-func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
+func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	_, _, _, _ = y[Width-1], sums[digits*Width-1], zero[Width-1], scale[Width-1]
 	ys, ss, zs, by := unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0])
 	switch {
 	case f == familyGo:
-		combineGo(y, sums, zero, scale, x, factor)
+		combineGo(y, sums, zero, scale, x, how)
 	case isa.Active().Has(isa.Vectors512):
-		combineAVX512(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&factor))
+		combineAVX512(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&how))
 	default:
-		combineAVX2(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&factor))
+		combineAVX2(ys, ss, zs, by, unsafe.Pointer(x), unsafe.Pointer(&how))
 	}
 }
 
@@ -81,7 +81,7 @@ func nibbles2VNNI(sums, x, w unsafe.Pointer, groups, plane uintptr)
 func nibbles1AVX2(sums, x, w unsafe.Pointer, groups, plane uintptr)
 
 //go:noescape
-func combineAVX512(y, sums, zero, scale, digits, factor unsafe.Pointer)
+func combineAVX512(y, sums, zero, scale, digits, how unsafe.Pointer)
 
 //go:noescape
-func combineAVX2(y, sums, zero, scale, digits, factor unsafe.Pointer)
+func combineAVX2(y, sums, zero, scale, digits, how unsafe.Pointer)

@@ -36,13 +36,13 @@ func callNibbles(n int, sums, x, w unsafe.Pointer, groups, plane uintptr) {
 }
 
 // combine adds what the sums of a block stand for to y.
-func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
+func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	if !isa.Active().Has(isa.NEON) {
-		combineGo(y, sums, zero, scale, x, factor)
+		combineGo(y, sums, zero, scale, x, how)
 		return
 	}
 	_, _, _, _ = y[Width-1], sums[digits*Width-1], zero[Width-1], scale[Width-1]
-	combineNEON(unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(x), unsafe.Pointer(&factor))
+	combineNEON(unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(x), unsafe.Pointer(&how))
 }
 
 // unpack writes groups of rows of a panel of float32.
@@ -65,4 +65,4 @@ func nibbles1Dots(sums, x, w unsafe.Pointer, groups, plane uintptr)
 func nibbles2Dots(sums, x, w unsafe.Pointer, groups, plane uintptr)
 
 //go:noescape
-func combineNEON(y, sums, zero, scale, digits, factor unsafe.Pointer)
+func combineNEON(y, sums, zero, scale, digits, how unsafe.Pointer)

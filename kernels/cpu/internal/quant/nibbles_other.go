@@ -27,6 +27,6 @@ func (f family) split(to []byte, plane int, x []float32, how *splitting, sums *d
 }
 
 // combine adds what the sums of a block stand for to y.
-func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, factor float32) {
-	combineGo(y, sums, zero, scale, x, factor)
+func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
+	combineGo(y, sums, zero, scale, x, how)
 }

@@ -390,22 +390,21 @@ group:
 	RET
 
 // combineNEON adds what the sums of a block stand for to y.
-// func combineNEON(y, sums, zero, scale, digits, factor unsafe.Pointer)
+// func combineNEON(y, sums, zero, scale, digits, how unsafe.Pointer)
 TEXT ·combineNEON(SB), NOSPLIT, $0-48
 	MOVD y+0(FP), R0
 	MOVD sums+8(FP), R1
 	MOVD zero+16(FP), R2
 	MOVD scale+24(FP), R3
 	MOVD digits+32(FP), R4
-	MOVD factor+40(FP), R5
-	VLD1R (R5), [V16.S4]
+	MOVD how+40(FP), R5
+	VLD1R.P 4(R5), [V16.S4]
+	VLD1R (R5), [V18.S4]
 	VLD1R.P 4(R4), [V19.S4]
 	VLD1R.P 4(R4), [V20.S4]
 	VLD1R.P 4(R4), [V21.S4]
 	MOVD $0x43800000, R9
 	VDUP R9, V17.S4
-	MOVD $8, R9
-	VDUP R9, V18.S4
 	MOVD $8, R12
 eight:
 	VLD1.P 8(R2), [V0.B8]

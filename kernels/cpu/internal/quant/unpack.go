@@ -5,16 +5,21 @@ package quant
 type NibblePanels struct {
 	N, K  int
 	Block int       // rows that share a scale; 0: there are none, and Scale and Zero are nil
-	Bytes bool      // numbers are from 0 to 255, and zero points are 128 less
+	Bytes bool      // numbers are of eight bits, and have no sign
 	B     []byte    // in panels, as PackNibbles writes them, or PackBytes
 	Scale []float32 // a row of N for each block
 	Zero  []int8
+	// Unsigned: the numbers have no sign, and zero points are bytes minus 128.
+	Unsigned bool
 }
 
 // AsFloats reports whether a product of m rows takes less time with panels of floats, in which each number is unpacked
 // once for a few hundred rows, than with digits: those take time for each row and for each block of it. Both are
-// measured in times of the product of float32.
-func AsFloats(m, n, block int) bool {
+// measured in times of the product of float32. Blocks whose sums of digits 32 bits have no room for are always unpacked.
+func AsFloats(m, n, k, block int) bool {
+	if block > 0 && min(block, k) > mostUnsigned {
+		return true
+	}
 	unpacked, digits := 1.02+6/float64(m), active().timeOfDigits()+35/float64(n)
 	if block > 0 {
 		digits += 16 / float64(block)
@@ -37,8 +42,14 @@ var ofNibbles = [2]unpacking{
 	{[group]uint32{4, 12, 20, 28}, 15, nibbleZero},
 }
 
+// ofUnsignedNibbles is for those whose zero points are bytes.
+var ofUnsignedNibbles = [2]unpacking{
+	{ofNibbles[0].shifts, 15, zeroByte},
+	{ofNibbles[1].shifts, 15, zeroByte},
+}
+
 // ofBytes is for numbers of eight bits.
-var ofBytes = unpacking{[group]uint32{0, 8, 16, 24}, 255, 128}
+var ofBytes = unpacking{[group]uint32{0, 8, 16, 24}, 255, zeroByte}
 
 // Panel writes so many rows from row k on of the panel that begins at a column.
 func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
@@ -51,8 +62,11 @@ func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 	}
 	b := p.B[column/Width*all*step:]
 	how, family, columns := &ofNibbles[column%Width/floatWidth], active(), min(floatWidth, p.N-column)
-	if p.Bytes {
+	switch {
+	case p.Bytes:
 		how, b = &ofBytes, b[column%Width*group:]
+	case p.Unsigned:
+		how = &ofUnsignedNibbles[column%Width/floatWidth]
 	}
 	first := k % share % group // rows of its group before the first one
 	to := first
