@@ -27,7 +27,7 @@ type functional struct {
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are
 // created when the layers are applied, so the model is built at once. Applying one layer several times shares its
-// weights.
+// weights. Two models of equal layers begin with equal weights unless each has its own [Seed].
 func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
 	f := &functional{in: inputs, out: outputs}

@@ -190,7 +190,10 @@ func (h *hostStage) callStaged(c *layers.Context, n *layers.Node, value func(*la
 	for i, t := range h.nested[n] {
 		in[i] = value(t)
 	}
-	return n.InvokeStaged(c, in...)
+	before := c.Staged
+	c.Staged = n.Layer
+	defer func() { c.Staged = before }()
+	return n.InvokeOn(c, in...)
 }
 
 // refuseUnstaged fails where a model that begins on the host is called within another layer or model that has not run

@@ -90,6 +90,14 @@ func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name
 
 // Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for
 // bit.
+//
+// Models of equal layers begin with equal weights where their seeds are equal, or none is given, also within one
+// program; in Keras each has its own. The members of an ensemble, twin critics or the two generators of a CycleGAN need
+// a seed each:
+//
+//	for i := range ensemble {
+//		ensemble[i], err = keras.NewSequential(stack(), keras.InputShape(8), keras.Seed(uint64(i)))
+//	}
 func Seed(seed uint64) SeedOption { return seedOption{func(c *modelConfig) { c.seed = seed }} }
 
 // SeedOption is an option for creating a model and for loading one.

@@ -41,6 +41,7 @@ type layerObject struct {
 type nodeObject struct {
 	Args   []json.RawMessage          `json:"args"`
 	Kwargs map[string]json.RawMessage `json:"kwargs"`
+	Holds  bool                       `json:"training_holds"` // see layers.Arguments.TrainingYields; Keras has no such key
 }
 
 // UnmarshalJSON keeps the whole object besides its parts.

@@ -106,7 +106,11 @@ func callObject(n *layers.Node, history func(*layers.KerasTensor) []any) (map[st
 		}
 	}
 	kwargs, err := encodeArgument(named, history)
-	return map[string]any{"args": args, "kwargs": kwargs}, err
+	o := map[string]any{"args": args, "kwargs": kwargs}
+	if a.Keywords["training"] != nil && !a.TrainingYields {
+		o["training_holds"] = true
+	}
+	return o, err
 }
 
 // keysOfCall puts the tensors of a call into the form in which Keras's layer takes them.

@@ -136,7 +136,8 @@ func (r *functionalReader) applyAll(objects []layerObject, names []string) error
 				continue
 			}
 			for len(r.tensors[name]) < len(l.Nodes) {
-				call, ok, err := r.arguments(l.Nodes[len(r.tensors[name])])
+				node := l.Nodes[len(r.tensors[name])]
+				call, ok, err := r.arguments(node)
 				if err != nil {
 					return fmt.Errorf("layer %q: %w", name, err)
 				}
@@ -144,6 +145,7 @@ func (r *functionalReader) applyAll(objects []layerObject, names []string) error
 					waiting = name
 					break
 				}
+				call.TrainingYields = !node.Holds
 				results := layers.ApplyArguments(made, call)
 				if err := results[0].Err(); err != nil {
 					return err

@@ -24,7 +24,7 @@ type sequential struct {
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape the weights are created when the first
-// batch (or Build) tells the shape.
+// batch (or Build) tells the shape. Two models of equal layers begin with equal weights unless each has its own [Seed].
 func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}

@@ -24,6 +24,7 @@ type KerasTensor struct {
 	name  string
 	node  *Node
 	index int
+	mask  ir.Type // of the mask that comes with it; the zero type: none does
 	err   error
 }
 
@@ -138,15 +139,21 @@ func record(n *Node) []*KerasTensor {
 	if fed, staged, err := n.stagedTypes(); err != nil {
 		return failedAll(err)
 	} else if staged {
-		specs, invoke = fed, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(n.Layer, c, in...) }
+		specs, invoke = fed, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return n.InvokeOn(c, in...) }
 	}
-	types, err := inferTypes(n.Layer, specs, invoke)
+	masks := make([]ir.Type, len(specs))
+	if len(specs) == len(n.Inputs) {
+		for i, in := range n.Inputs {
+			masks[i] = in.mask
+		}
+	}
+	types, made, err := inferTypes(n.Layer, specs, masks, invoke)
 	if err != nil && slices.ContainsFunc(constants, func(a kernels.Array) bool {
 		return len(a.Type.Shape) > 0 && a.Type.Shape[0] > 1 //dim:known a constant's
 	}) {
 		n.call.spread = true // their first axis may be the batch
-		if again, failed := inferTypes(n.Layer, specs, n.invoke); failed == nil {
-			types, err = again, nil
+		if again, with, failed := inferTypes(n.Layer, specs, masks, n.invoke); failed == nil {
+			types, made, err = again, with, nil
 		}
 	}
 	if err != nil {
@@ -155,6 +162,9 @@ func record(n *Node) []*KerasTensor {
 	n.Sequence = sequences.Add(1)
 	for i, t := range types {
 		n.Outputs = append(n.Outputs, &KerasTensor{shape: t.Shape, dtype: t.DType, node: n, index: i})
+		if i < len(made) {
+			n.Outputs[i].mask = made[i]
+		}
 	}
 	return n.Outputs
 }
@@ -189,30 +199,33 @@ func describe(l Layer) string {
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an
 // error the inner layers that it has begun to build are left unbuilt.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
-	return inferTypes(l, inputs, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
+	types, _, err := inferTypes(l, inputs, nil, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
+	return types, err
 }
 
-func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) ([]ir.Type, error) {
+// inferTypes also takes the types of the inputs' masks, if they have some, and returns those of the results'.
+func inferTypes(l Layer, inputs, masks []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (types, made []ir.Type, err error) {
 	if IsNil(l) {
-		return nil, errNilLayer
+		return nil, nil, errNilLayer
 	}
 	if h, ok := AsHostLayer(l); ok {
-		return inferHostTypes(h, inputs)
+		types, err = inferHostTypes(h, inputs)
+		return types, nil, err
 	}
 	if err := refuseText(l, inputs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	built := builtLayers(l)
-	types, err := traceTypes(inputs, invoke)
+	types, made, err = traceTypes(inputs, masks, invoke)
 	if err != nil {
 		unbuild(l, built)
 	}
-	return types, err
+	return types, made, err
 }
 
 // traceTypes traces a layer once. Open axes are sizes of names: the batch, which all inputs share, and one for each
 // other axis.
-func traceTypes(inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out []ir.Type, err error) {
+func traceTypes(inputs, masks []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out, made []ir.Type, err error) {
 	defer ops.Catch(&err)
 	types := SymbolicTypes(inputs)
 	defer catchOpenMemory(types)
@@ -224,9 +237,36 @@ func traceTypes(inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Te
 	in := make([]*ops.Tensor, len(types))
 	for i, t := range types {
 		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
+		if i < len(masks) && masks[i].DType != ir.Invalid {
+			in[i] = in[i].WithMask(r.Graph().Input(fmt.Sprint("mask", i), masks[i].DType, maskShape(masks[i].Shape, t.Shape, i)...))
+		}
 	}
 	r.Probing = true
-	return openTypes(outputTypes(invoke(r.Inference(), in))), nil
+	results := invoke(r.Inference(), in)
+	made = make([]ir.Type, len(results))
+	for i, y := range results {
+		if m := y.Mask(); m != nil {
+			made[i] = openTypes([]ir.Type{m.Type()})[0]
+		}
+	}
+	return openTypes(outputTypes(results)), made, nil
+}
+
+// maskShape is the shape of the mask of input i: its open axes have the lengths of those of the input.
+func maskShape(mask, of ir.Shape, i int) ir.Shape {
+	s := mask.Clone()
+	for j, d := range s {
+		switch {
+		case d != Unknown:
+		case j < len(of) && !dim.Known(of[j]):
+			s[j] = of[j]
+		case j == 0:
+			s[j] = dim.Symbol("batch")
+		default:
+			s[j] = dim.Symbol(fmt.Sprint("mask_", i, "_axis_", j))
+		}
+	}
+	return s
 }
 
 // catchOpenMemory reports memory of an open length that a layer asks for, which the runtime refuses.

@@ -19,6 +19,10 @@ type Keywords map[string]any
 type Arguments struct {
 	Positional []any
 	Keywords   Keywords
+
+	// TrainingYields says that the argument "training" gives way to what the model is doing, as in calls that Keras 3
+	// has written: its Fit and Predict overrule what they say.
+	TrainingYields bool
 }
 
 // ConstantTensor is a constant that Keras holds as a tensor of its backend, whereas a plain kernels.Array is a NumPy
@@ -90,6 +94,9 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 		if n.training, err = trainingOf(l, a); err != nil {
 			return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
 		}
+		if a.TrainingYields {
+			n.training = nil
+		}
 		if v, ok := l.(variedCaller); ok {
 			if n.compute, err = v.forwardWith(a); err != nil {
 				return failedAll(fmt.Errorf("layers: %s: %w", describe(l), err))
@@ -105,10 +112,12 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 // ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
 // says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
 // whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which
-// drops the same numbers until the next step of training. In Keras 3.15 fit, evaluate and predict put their own mode in
-// the place of the argument; in 3.16 it counts, as here. A name that the calls of the layer do not have is an error.
+// drops the same numbers until the next step of training. A name that the calls of the layer do not have is an error.
 //
 //	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
+//
+// That is what Keras documents, and Keras 2 did. In Keras 3 (3.15) fit and predict overrule it, so models in files that
+// it wrote do as they do there; those that this module wrote keep their word.
 func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
 	if err := keywords.known(l); err != nil {
 		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
@@ -166,7 +175,7 @@ func trainingOf(l Layer, a Arguments) (*bool, error) {
 
 // normal brings the values to the forms that Arguments names.
 func (a Arguments) normal() (Arguments, error) {
-	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: Keywords{}}
+	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: Keywords{}, TrainingYields: a.TrainingYields}
 	for i, v := range a.Positional {
 		var err error
 		if out.Positional[i], err = argument(v); err != nil {
@@ -184,7 +193,7 @@ func (a Arguments) normal() (Arguments, error) {
 
 // converted has tensors in the place of arrays.
 func (a Arguments) converted() Arguments {
-	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: make(Keywords, len(a.Keywords))}
+	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: make(Keywords, len(a.Keywords)), TrainingYields: a.TrainingYields}
 	for i, v := range a.Positional {
 		out.Positional[i] = convertArrays(v)
 	}
@@ -252,29 +261,25 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 	}
 	inputs, speaking := n.call.tensors(c, value)
 	h := how{masks: speaking}
-	if n.training != nil {
-		defer n.setTraining(c)()
-	}
+	defer n.setTraining(c)()
 	if n.compute != nil {
 		h.compute = func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) }
 	}
 	return invoke(n.Layer, c, inputs, h)
 }
 
-// InvokeStaged is Invoke for a model that begins on the host, with what its host stage has made.
-func (n *Node) InvokeStaged(c *Context, in ...*ops.Tensor) []*ops.Tensor {
-	needContext(c, "a staged model")
-	before := c.Staged
-	c.Staged = n.Layer
-	defer func() { c.Staged = before }()
-	if n.training != nil {
-		defer n.setTraining(c)()
-	}
-	return InvokeAll(n.Layer, c, in...)
+// InvokeOn calls the layer on the given tensors in place of the call's arguments: on what the host stage of a model has
+// made of them. What the call says about training holds.
+func (n *Node) InvokeOn(c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
+	defer n.setTraining(c)()
+	return InvokeAll(n.Layer, c, inputs...)
 }
 
-// setTraining makes c what the call says about training, until the result is called.
+// setTraining makes what the call says about training hold until the function that it returns is called.
 func (n *Node) setTraining(c *Context) (restore func()) {
+	if n.training == nil {
+		return func() {}
+	}
 	outer := c.Training
 	c.Training = *n.training
 	return func() { c.Training = outer }
