@@ -25,7 +25,7 @@ func (m *Model) checkReadable(document []byte, objects []saving.Object) error {
 	}
 	read, err := modelFromFile(document, &fileConfig{}, nil)
 	if err != nil {
-		return fmt.Errorf("LoadModel could not read the file: %w", err)
+		return fmt.Errorf("LoadModel could not read the file: %w%s", err, untaggedMembers(objects))
 	}
 	if err := sameObjects(objects, saving.Objects(read)); err != nil {
 		return err
@@ -47,6 +47,36 @@ func checkRegistered(objects []saving.Object) error {
 		}
 	}
 	return nil
+}
+
+// untaggedMembers says which layers of users hold layers in fields that are no part of the configuration: unless Build
+// makes these, a reader finds nil there.
+func untaggedMembers(objects []saving.Object) string {
+	for _, o := range objects {
+		v := reflect.Indirect(reflect.ValueOf(o.Layer))
+		if config.Module(o.Layer) != "" || v.Kind() != reflect.Struct {
+			continue
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if tag := f.Tag.Get("keras"); !f.Anonymous && (tag == "" || tag == "-") && holdsLayer(v.Field(i)) {
+				return fmt.Sprintf("; field %s of %s holds layers and is no part of the configuration, so that LoadModel finds nothing there: make them in Build, from fields with keras tags, or write the field with a tag such as `keras:\"inner_layer\"`", f.Name, title(o))
+			}
+		}
+	}
+	return ""
+}
+
+// holdsLayer reports whether a field, which need not be exported, is a layer or a list or map of some.
+func holdsLayer(v reflect.Value) bool {
+	t, layer := v.Type(), reflect.TypeFor[layers.Layer]()
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return t.Implements(layer) && !v.IsNil()
+	case reflect.Slice, reflect.Map, reflect.Array:
+		return t.Elem().Implements(layer) && v.Len() > 0
+	}
+	return false
 }
 
 // memberOfModel reports whether the layer of an object is listed by a model and so described in the document; layers

@@ -59,12 +59,37 @@ func (l *Hidden) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{x}
 }
 
+// Given is made with its layers, in fields without tags.
+type Given struct {
+	layers.Base
+	Inner  layers.Layer
+	hidden []*layers.Dense
+}
+
+func (l *Given) Build(b *layers.Builder, in []ir.Shape) {
+	for _, d := range l.hidden {
+		b.BuildMember(d, in[0])
+	}
+}
+
+func (l *Given) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	x := in[0]
+	if l.hidden == nil {
+		x = layers.Invoke(l.Inner, c, x)
+	}
+	for _, d := range l.hidden {
+		x = layers.Invoke(d, c, x)
+	}
+	return []*ops.Tensor{x}
+}
+
 // strange is a loss that nobody registers.
 type strange struct{ losses.MeanSquaredError }
 
 func init() {
 	layers.Register[Forgetful]()
 	layers.Register[Hidden]()
+	layers.Register[Given]()
 }
 
 // TestSaveChecks writes models that no reader could make again: the error comes from Save, and says what to do.
@@ -77,12 +102,14 @@ func TestSaveChecks(t *testing.T) {
 		after   func()
 		want    string
 	}{
-		"unregistered layer":  {layer: &unknown{}, want: "layers.Register[unknown]()"},
-		"field without a tag": {layer: &Forgetful{Factor: 2}, want: "field Factor is 2 and would be 0"},
-		"changed units":       {layer: changed, after: func() { changed.Units = 7 }, want: "was a field changed after the layer was built?"},
-		"function as loss":    {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: losses.Func("mine", plain)}, want: "WithoutCompile"},
-		"function as metric":  {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: "mse", Metrics: []metrics.Metric{metrics.Func("mine", plain)}}, want: "WithoutCompile"},
-		"unregistered loss":   {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: &strange{}}, want: "losses.Register"},
+		"unregistered layer":             {layer: &unknown{}, want: "layers.Register[unknown]()"},
+		"field without a tag":            {layer: &Forgetful{Factor: 2}, want: "field Factor is 2 and would be 0"},
+		"layer in a field without a tag": {layer: &Given{Inner: &layers.Dense{Units: 3}}, want: `a layer is nil; make it first, as in &layers.Dense{Units: 10}; field Inner of layer "given" (Given) holds layers`},
+		"layer in a hidden field":        {layer: &Given{hidden: []*layers.Dense{{Units: 3}}}, want: `field hidden of layer "given" (Given) holds layers`},
+		"changed units":                  {layer: changed, after: func() { changed.Units = 7 }, want: "was a field changed after the layer was built?"},
+		"function as loss":               {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: losses.Func("mine", plain)}, want: "WithoutCompile"},
+		"function as metric":             {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: "mse", Metrics: []metrics.Metric{metrics.Func("mine", plain)}}, want: "WithoutCompile"},
+		"unregistered loss":              {layer: &layers.Dense{Units: 1}, compile: keras.CompileConfig{Optimizer: "sgd", Loss: &strange{}}, want: "losses.Register"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := keras.NewSequential([]layers.Layer{c.layer}, keras.InputShape(3))
