@@ -17,10 +17,9 @@ func PackedMatmul(x, packed, scale, zero *Tensor, columns, block int) *Tensor {
 	return Cast(apply(ir.PackedDot, ir.PackedDotAttrs{Columns: columns, Block: block}, in...)[0], x.DType())
 }
 
-// PackedColumnsMatmul is [PackedMatmul] with a matrix as the modes gptq and awq keep it: packed is uint8
-// (⌈columns/2⌉, K), whose byte (j, k) has the numbers of columns 2j and 2j+1, from 0 to 15, in its lower and upper
-// bits. scale and zero, any uint8, are (columns, ⌈K/block⌉): the integers q of row k stand for (q - zero)·scale of block
-// ⌊k/block⌋.
+// PackedColumnsMatmul is [PackedMatmul] with a matrix as the modes gptq and awq keep it: packed is uint8 (⌈columns/2⌉,
+// K), whose byte (j, k) has the numbers of columns 2j and 2j+1, from 0 to 15, in its lower and upper bits. scale and
+// zero, any uint8, are (columns, ⌈K/block⌉): the integers q of row k stand for (q - zero)·scale of block ⌊k/block⌋.
 func PackedColumnsMatmul(x, packed, scale, zero *Tensor, columns, block int) *Tensor {
 	x = float(x)
 	a := ir.PackedDotAttrs{Columns: columns, Block: block, ByColumns: true}

@@ -120,8 +120,8 @@ func nibblesAVX2() {
 	End()
 }
 
-// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which an excess is added as one
-// is to the weights, times the sums of the digits are subtracted, the digits put together and scaled.
+// combine adds what the sums of a block stand for to 64 numbers of y: the zero points, to which an excess is added as
+// one is to the weights, times the sums of the digits are subtracted, the digits put together and scaled.
 func combine(m Machine) {
 	Begin(m, "combine", "y, sums, zero, scale, digits, how uintptr", "")
 	Doc("combine" + m.Name + " adds what the sums of a block stand for to y.")

@@ -16,8 +16,8 @@ func (f family) timeOfDigits() float64 {
 	return 0.86
 }
 
-// unpackBytes unpacks so many rows of 64 columns, minus their zero points, which are so much more, and sets start to -128 times the sums of the
-// columns.
+// unpackBytes unpacks so many rows of 64 columns, minus their zero points, which are so much more, and sets start to
+// -128 times the sums of the columns.
 func unpackBytes(dst, w []byte, zero []int8, excess int32, start []int32, rows int) {
 	whole := rows / group
 	_, _, _, _ = dst[groups(rows)*group*Width-1], w[groups(rows)*group*halfWidth-1], zero[Width-1], start[Width-1]

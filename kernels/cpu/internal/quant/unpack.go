@@ -15,7 +15,8 @@ type NibblePanels struct {
 
 // AsFloats reports whether a product of m rows takes less time with panels of floats, in which each number is unpacked
 // once for a few hundred rows, than with digits: those take time for each row and for each block of it. Both are
-// measured in times of the product of float32. Blocks whose sums of digits 32 bits have no room for are always unpacked.
+// measured in times of the product of float32. Blocks whose sums of digits 32 bits have no room for are always
+// unpacked.
 func AsFloats(m, n, k, block int) bool {
 	if block > 0 && min(block, k) > mostUnsigned {
 		return true
