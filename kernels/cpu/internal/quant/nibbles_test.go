@@ -19,6 +19,7 @@ type nibbleProduct struct {
 	x, scale       []float32
 	packed         []byte // two columns a byte
 	zero           []int8
+	unsigned       bool // the numbers are 8 more, and zero points 128
 }
 
 func randomNibbles(r *rand.Rand, m, n, k, block int) *nibbleProduct {
@@ -36,8 +37,12 @@ func randomNibbles(r *rand.Rand, m, n, k, block int) *nibbleProduct {
 		size := (k + block - 1) / block * n
 		p.scale, p.zero = make([]float32, size), make([]int8, size)
 		zeros := [...]int{16, 16, 128, 256}[r.IntN(4)] // the last ones do not leave bytes when they are subtracted
+		p.unsigned = r.IntN(2) == 0
 		for i := range p.scale {
 			p.scale[i], p.zero[i] = float32(r.NormFloat64()), int8(r.IntN(zeros)-zeros/2)
+			if p.unsigned && block%2 == 0 && zeros == 16 { // these do again
+				p.zero[i] -= 120
+			}
 		}
 	}
 	return p
@@ -51,8 +56,16 @@ func (p *nibbleProduct) run(pool *pool.Pool) []float32 {
 		c[i] = float32(math.NaN())
 	}
 	scratch := make([]byte, quant.NibbleScratch(p.m, p.k, p.block, pool.Size())+1)
-	quant.RunNibbles(pool, &quant.NibbleArgs{M: p.m, N: p.n, K: p.k, Block: p.block, A: p.x, B: b, Scale: p.scale, Zero: p.zero, C: c, Scratch: scratch})
+	quant.RunNibbles(pool, &quant.NibbleArgs{M: p.m, N: p.n, K: p.k, Block: p.block, Unsigned: p.unsigned, A: p.x, B: b, Scale: p.scale, Zero: p.zero, C: c, Scratch: scratch})
 	return c
+}
+
+// zeroPoint is what is subtracted from numbers with a sign.
+func (p *nibbleProduct) zeroPoint(at int) float64 {
+	if p.unsigned {
+		return float64(p.zero[at]) + 120
+	}
+	return float64(p.zero[at])
 }
 
 // sums returns an element in float64, and the sum of what is added up, without signs.
@@ -61,7 +74,7 @@ func (p *nibbleProduct) sums(i, j int) (sum, size float64) {
 		w := float64(int8(p.packed[k*((p.n+1)/2)+j/2]>>(j%2*4)<<4) >> 4)
 		if p.block > 0 {
 			at := k/p.block*p.n + j
-			w = (w - float64(p.zero[at])) * float64(p.scale[at])
+			w = (w - p.zeroPoint(at)) * float64(p.scale[at])
 		}
 		sum += float64(p.x[i*p.k+k]) * w
 		size += math.Abs(float64(p.x[i*p.k+k]) * w)
@@ -97,12 +110,15 @@ func TestNibbles(t *testing.T) {
 		for at, got := range first {
 			i, j := at/p.n, at%p.n
 			want, _ := p.sums(i, j)
-			largest, weights := 0.0, 0.0 // each x is off by a part of the largest
+			largest, weights, most := 0.0, 0.0, 143.0 // each x is off by a part of the largest
+			if p.unsigned {
+				most = 255
+			}
 			for k := range p.k {
 				largest = max(largest, math.Abs(float64(p.x[i*p.k+k])))
 			}
 			for at := j; at < len(p.scale); at += p.n {
-				weights += math.Abs(float64(p.scale[at])) * 143 * float64(p.block)
+				weights += math.Abs(float64(p.scale[at])) * most * float64(p.block)
 			}
 			if p.block == 0 {
 				weights = 8 * float64(p.k)

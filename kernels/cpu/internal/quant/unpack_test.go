@@ -22,7 +22,7 @@ func TestNibblePanels(t *testing.T) {
 		x := randomNibbles(r, 1, n, k, r.IntN(3)*(1+r.IntN(k+3)))
 		b := make([]byte, quant.NibbleSize(k, n, x.block))
 		quant.PackNibbles(p, b, x.packed, k, n, x.block)
-		panels := &quant.NibblePanels{N: n, K: k, Block: x.block, B: b, Scale: x.scale, Zero: x.zero}
+		panels := &quant.NibblePanels{N: n, K: k, Block: x.block, B: b, Scale: x.scale, Zero: x.zero, Unsigned: x.unsigned}
 		first := r.IntN(k)
 		rows, column := 1+r.IntN(k-first), r.IntN((n+31)/32)*32
 		for _, path := range isa.Paths() {
@@ -46,7 +46,7 @@ func (p *nibbleProduct) number(k, j int) float32 {
 	w := float32(int8(p.packed[k*((p.n+1)/2)+j/2]>>(j%2*4)<<4) >> 4)
 	if p.block > 0 {
 		at := k/p.block*p.n + j
-		w = (w - float32(p.zero[at])) * p.scale[at]
+		w = (w - float32(p.zeroPoint(at))) * p.scale[at]
 	}
 	return w
 }
@@ -77,7 +77,7 @@ func TestProductsOfNibblePanels(t *testing.T) {
 			gemm.Run(workers, a, make([]float32, gemm.ScratchSize(a, workers.Size())))
 			return a.C
 		}
-		got := product(&gemm.Args[float32]{Panels: &quant.NibblePanels{N: n, K: k, Block: x.block, B: b, Scale: x.scale, Zero: x.zero}})
+		got := product(&gemm.Args[float32]{Panels: &quant.NibblePanels{N: n, K: k, Block: x.block, B: b, Scale: x.scale, Zero: x.zero, Unsigned: x.unsigned}})
 		if want := product(&gemm.Args[float32]{B: whole, Packed: true}); m > 1 {
 			require.Equal(t, want, got, "%d x %d x %d in blocks of %d", m, k, n, x.block)
 		} else {
