@@ -173,8 +173,7 @@ func (m machine) softmaxRowsGrad() {
 	m.begin("", "softmaxRowsGrad", "p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
 	x, d, shifts, hide := param("p"), param("d"), param("shifts"), param("mask")
 	rows, n, stride, maskStep, pad := param("rows"), param("n"), param("stride"), param("maskStep"), param("pad")
-	scale, binary := m.broadcast(param("scalars"), 0), m.vector()
-	Multiply(binary, scale, Constant("log2e", float(log2e)))
+	scale, binary := m.broadcast(param("scalars"), 0), m.load(Constant("log2e", float(log2e)))
 	several := 4
 	if !m.wide {
 		several = 1
@@ -195,14 +194,16 @@ func (m machine) softmaxRowsGrad() {
 		Increase(hide, maskStep)
 
 		shift := m.broadcast(shifts, 0)
-		Multiply(shift, shift, Constant("log2e", float(log2e)))
 		s, sums := m.zeros(max(several, m.groupVectors())), m.zeros(max(several, m.groupVectors()))
 		Assign(p, x)
 		Assign(q, d)
 		Assign(k, n)
 		m.groups("exp", several, k, []Scalar{p, q}, func(n int) {
 			v := m.columns(p, n)
-			v.each(func(i int) { MultiplyAdd(v[i], binary, shift) })
+			v.each(func(i int) { // the difference is small, and exact: a rounded scale·log2e would show in large scores
+				MultiplyAdd(v[i], scale, shift)
+				Multiply(v[i], v[i], binary)
+			})
 			v = power(v)
 			v.each(func(i int) {
 				AddProduct(s[i], v[i], m.place(q, i))

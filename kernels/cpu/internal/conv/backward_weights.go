@@ -23,7 +23,7 @@ const mostPanels = 4
 // results.
 func (s *Shape) panelsTogether(panels int) int {
 	inGroup := s.InChannels / s.Groups
-	if volume(s.In)*inGroup*(panels-1) < 2*volume(s.Kernel)*inGroup*s.OutChannels/s.Groups {
+	if panels < 2 || volume(s.In)*inGroup*(panels-1) < 2*volume(s.Kernel)*inGroup*s.OutChannels/s.Groups {
 		return 1
 	}
 	return even(panels, mostPanels)

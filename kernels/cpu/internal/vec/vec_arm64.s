@@ -24592,9 +24592,8 @@ TEXT ·softmaxRowsGradNEON(SB), NOSPLIT, $0-80
 	VLD1R (R19), [V0.S4]
 	VMOV V0.B16, V1.B16
 	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x6e3adc02 // fmul v2.4S, v0.4S, v26.4S
-	WORD $0x6e3adc23 // fmul v3.4S, v1.4S, v26.4S
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
 power:
 	ADD R5<<2, R0, R19
 	ADD $-64, R19, R9
@@ -24632,10 +24631,6 @@ power:
 	ADD $0, R2, R19
 	VLD1R (R19), [V4.S4]
 	VMOV V4.B16, V5.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F26
-	WORD $0x6e3adc84 // fmul v4.4S, v4.4S, v26.4S
-	WORD $0x6e3adca5 // fmul v5.4S, v5.4S, v26.4S
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
@@ -24653,17 +24648,21 @@ exp1:
 	FLDPQ 0(R9), (F14, F15)
 	FLDPQ 32(R9), (F16, F17)
 	VMOV V4.B16, V31.B16
-	WORD $0x4e2ecc5f // fmla v31.4S, v2.4S, v14.4S
+	WORD $0x4e2ecc1f // fmla v31.4S, v0.4S, v14.4S
 	VMOV V31.B16, V14.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4e2fcc7f // fmla v31.4S, v3.4S, v15.4S
+	WORD $0x4e2fcc3f // fmla v31.4S, v1.4S, v15.4S
 	VMOV V31.B16, V15.B16
+	WORD $0x6e22ddce // fmul v14.4S, v14.4S, v2.4S
+	WORD $0x6e23ddef // fmul v15.4S, v15.4S, v3.4S
 	VMOV V4.B16, V31.B16
-	WORD $0x4e30cc5f // fmla v31.4S, v2.4S, v16.4S
+	WORD $0x4e30cc1f // fmla v31.4S, v0.4S, v16.4S
 	VMOV V31.B16, V16.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4e31cc7f // fmla v31.4S, v3.4S, v17.4S
+	WORD $0x4e31cc3f // fmla v31.4S, v1.4S, v17.4S
 	VMOV V31.B16, V17.B16
+	WORD $0x6e22de10 // fmul v16.4S, v16.4S, v2.4S
+	WORD $0x6e23de31 // fmul v17.4S, v17.4S, v3.4S
 	MOVD $columnLow<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V19.B16
