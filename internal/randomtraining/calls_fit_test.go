@@ -126,7 +126,7 @@ func (r *caller) file(a *callArguments) error {
 	if err := save(path); err != nil {
 		return err
 	}
-	if err := r.setWeights(a.Seed); err != nil {
+	if err := setWeights(r.m, a.Seed); err != nil {
 		return err
 	}
 	return r.m.LoadWeights(path)

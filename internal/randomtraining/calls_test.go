@@ -16,7 +16,6 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -121,7 +120,7 @@ func (c *sequence) check(t *testing.T) string {
 
 func (r *caller) all() string {
 	r.m = r.read(r.c.Model)
-	if err := r.setWeights(r.c.Seed); err != nil {
+	if err := setWeights(r.m, r.c.Seed); err != nil {
 		return err.Error()
 	}
 	for i, call := range r.c.Calls {
@@ -158,39 +157,12 @@ func (r *caller) read(document []byte) *keras.Model {
 	return m
 }
 
-// setWeights sets the weights as set_weights of runs.py does.
-func (r *caller) setWeights(seed uint64) error {
-	var arrays []kernels.Array
-	for k, w := range r.m.Weights() {
-		s := spec{Kind: "grid", Seed: seed + uint64(k), Shape: w.Type().Shape}
-		if strings.Contains(w.Name(), "variance") || w.Name() == "gamma" {
-			s.Kind = "positive"
-		}
-		values := s.values()
-		if s.Kind == "grid" {
-			for i := range values {
-				values[i] /= 4
-			}
-		}
-		a, err := kernels.FromFloat64s(w.Type().DType, s.Shape, values)
-		if err != nil {
-			return err
-		}
-		arrays = append(arrays, a)
-	}
-	return r.m.SetWeights(arrays)
-}
-
 func (r *caller) source(k int, weights bool) *data.ArraySource {
-	var inputs []string
-	for _, in := range r.m.Inputs() {
-		inputs = append(inputs, in.Name())
+	d := r.c.Data[k]
+	if !weights {
+		d.W = nil
 	}
-	var options []data.ArrayOption
-	if d := &r.c.Data[k]; weights {
-		options = append(options, data.SampleWeight(tensors(r.t, d.W, r.m.OutputNames())))
-	}
-	return data.Arrays(tensors(r.t, r.c.Data[k].X, inputs), tensors(r.t, r.c.Data[k].Y, r.m.OutputNames()), options...)
+	return source(r.t, r.m, d.X, d.Y, d.W)
 }
 
 func classes(weights map[string]float64) map[int]float64 {
@@ -273,7 +245,7 @@ func (r *caller) onBatch(name string, a *callArguments, want *callAnswer) (text 
 func (r *caller) change(name string, a *callArguments) error {
 	switch name {
 	case "set_weights":
-		return r.setWeights(a.Seed)
+		return setWeights(r.m, a.Seed)
 	case "set_rate":
 		return r.m.SetLearningRate(a.Rate)
 	case "trainable":

@@ -93,9 +93,15 @@ func (c *training) model(t *testing.T) *keras.Model {
 	t.Helper()
 	m, err := keras.ModelFromJSON(c.Model)
 	require.NoError(t, err)
+	require.NoError(t, setWeights(m, c.Seed))
+	return m
+}
+
+// setWeights sets the weights as set_weights of runs.py does.
+func setWeights(m *keras.Model, seed uint64) error {
 	var arrays []kernels.Array
 	for k, w := range m.Weights() {
-		s := spec{Kind: "grid", Seed: c.Seed + uint64(k), Shape: w.Type().Shape}
+		s := spec{Kind: "grid", Seed: seed + uint64(k), Shape: w.Type().Shape}
 		if strings.Contains(w.Name(), "variance") || w.Name() == "gamma" {
 			s.Kind = "positive"
 		}
@@ -106,26 +112,33 @@ func (c *training) model(t *testing.T) *keras.Model {
 			}
 		}
 		a, err := kernels.FromFloat64s(w.Type().DType, s.Shape, values)
-		require.NoError(t, err)
+		if err != nil {
+			return err
+		}
 		arrays = append(arrays, a)
 	}
-	require.NoError(t, m.SetWeights(arrays))
-	return m
+	return m.SetWeights(arrays)
 }
 
 func (c *training) source(t *testing.T, m *keras.Model) *data.ArraySource {
+	t.Helper()
+	s := source(t, m, c.X, c.Y, c.W)
+	require.NoError(t, s.Err())
+	return s
+}
+
+// source has the arrays under the names of the model's inputs and outputs; w may be nil.
+func source(t *testing.T, m *keras.Model, x, y, w []spec) *data.ArraySource {
 	t.Helper()
 	var inputs []string
 	for _, in := range m.Inputs() {
 		inputs = append(inputs, in.Name())
 	}
 	var options []data.ArrayOption
-	if c.W != nil {
-		options = append(options, data.SampleWeight(tensors(t, c.W, m.OutputNames())))
+	if w != nil {
+		options = append(options, data.SampleWeight(tensors(t, w, m.OutputNames())))
 	}
-	s := data.Arrays(tensors(t, c.X, inputs), tensors(t, c.Y, m.OutputNames()), options...)
-	require.NoError(t, s.Err())
-	return s
+	return data.Arrays(tensors(t, x, inputs), tensors(t, y, m.OutputNames()), options...)
 }
 
 func tensors(t *testing.T, specs []spec, names []string) any {

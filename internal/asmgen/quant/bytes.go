@@ -33,12 +33,7 @@ func bytesOfNibbles() {
 		Zero(totals[v])
 	}
 	Label("loop")
-	for v := range 2 {
-		LoadInt(numbers[2+v], Memory{Base: w, Offset: 64 * v})
-		AndInt(numbers[v], numbers[2+v], low)
-		ShiftRight(numbers[2+v], numbers[2+v], 4)
-		AndInt(numbers[2+v], numbers[2+v], low)
-	}
+	loadNibbles(&numbers, w, low)
 	for v := range numbers {
 		Compute(SubtractBytes, numbers[v], numbers[v], zeros[v])
 		AddDots(totals[v], ones, numbers[v])

@@ -33,12 +33,7 @@ func nibblesVNNI(rows int) {
 	weights, one, low := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64), NewVector(64)
 	BroadcastInt(low, Constant("lowNibbles", lowNibbles))
 	Label("loop")
-	for v := range 2 {
-		LoadInt(weights[2+v], Memory{Base: w, Offset: 64 * v})
-		AndInt(weights[v], weights[2+v], low)
-		ShiftRight(weights[2+v], weights[2+v], 4)
-		AndInt(weights[2+v], weights[2+v], low)
-	}
+	loadNibbles(&weights, w, low)
 	for r := range rows {
 		for d := range digits {
 			BroadcastInt(one, digitAt(ofRow[r], plane, d))
@@ -60,6 +55,16 @@ func nibblesVNNI(rows int) {
 		}
 	}
 	End()
+}
+
+// loadNibbles loads 128 bytes: their lower halves to the first two vectors, their upper halves to the others.
+func loadNibbles(to *[4]Vector, w Scalar, low Vector) {
+	for v := range 2 {
+		LoadInt(to[2+v], Memory{Base: w, Offset: 64 * v})
+		AndInt(to[v], to[2+v], low)
+		ShiftRight(to[2+v], to[2+v], 4)
+		AndInt(to[2+v], to[2+v], low)
+	}
 }
 
 // digitAt is where a group of a row has a digit.
