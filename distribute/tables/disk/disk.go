@@ -7,7 +7,8 @@
 // the store makes a program several megabytes larger.
 //
 // The store extends memory and does not outlive the process: tables are restored from model files, and from snapshots
-// and logs of parameter servers.
+// and logs of parameter servers. What a process that was killed left on disk is removed when the next store is opened
+// in the same directory.
 //
 // [layers.Embedding]: https://pkg.go.dev/github.com/gokeras/gokeras/layers#Embedding
 package disk
@@ -44,7 +45,8 @@ func open(directory string, memory int) (tables.Spill, error) {
 			return nil, fmt.Errorf("tables: rows on disk: %w", err)
 		}
 	}
-	folder, err := os.MkdirTemp(directory, "rows-*")
+	removeAbandoned(directory)
+	folder, err := os.MkdirTemp(directory, prefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("tables: rows on disk: %w", err)
 	}
@@ -67,7 +69,7 @@ func open(directory string, memory int) (tables.Spill, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("tables: rows on disk: %w", err), os.RemoveAll(folder))
 	}
-	return &rows{db: db, folder: folder}, nil
+	return own(&rows{db: db, folder: folder}), nil
 }
 
 type silent struct{}
@@ -135,6 +137,6 @@ func (r *rows) Disk() int64 { return int64(r.db.Metrics().DiskSpaceUsage()) }
 
 // Close implements [tables.Spill].
 func (r *rows) Close() error {
-	r.close.Do(func() { r.closed = errors.Join(r.db.Close(), os.RemoveAll(r.folder)) })
+	r.close.Do(func() { r.closed = errors.Join(r.db.Close(), os.RemoveAll(r.folder)); disown(r) })
 	return r.closed
 }
