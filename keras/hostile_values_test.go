@@ -62,10 +62,8 @@ func scaled(old any, by float64) any {
 	return x * by
 }
 
-// place is somewhere in a document: the keys and indices that lead there.
+// valuePlace is somewhere in a document: the keys and indices that lead there.
 type valuePlace []any
-
-func (p valuePlace) String() string { return fmt.Sprint([]any(p)...) }
 
 // placesIn lists all values of a document, containers too. Lists that repeat the same (the layers of a network are not)
 // stay as they are.

@@ -9,14 +9,10 @@
 // for zeros. On other processors nothing is switched: their kernels are plain Go, and denormals are kept.
 //
 // The mode belongs to the thread, and Go's scheduler neither saves nor restores it. Whoever leaves [Default] must
-// therefore keep its goroutine on its thread from before the change until the mode is back:
+// therefore keep its goroutine on its thread from before the change until the mode is back, as a [Section] does:
 //
-//	runtime.LockOSThread()
-//	mode := flush.Current()
-//	flush.ToZero()
-//	...
-//	mode.Set()
-//	runtime.UnlockOSThread()
+//	section := flush.EnterZero()
+//	defer section.Leave()
 //
 // A locked thread runs no other goroutine, and the runtime makes new threads from others than locked ones, which would
 // hand their mode down.

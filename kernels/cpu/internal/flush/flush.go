@@ -21,9 +21,6 @@ func (m Mode) Set() {
 	}
 }
 
-// ToZero makes the calling thread flush denormals. See the package's comment: its goroutine must be locked to it.
-func ToZero() { toZero.Set() }
-
 // Section is a stretch of code in another mode than its caller's.
 type Section struct{ before Mode }
 

@@ -53,9 +53,6 @@ func (k *Kernel) TensorMap() Operand {
 	return r
 }
 
-// Params is the number of parameters so far.
-func (k *Kernel) Params() int { return k.params }
-
 // Reg returns a new register.
 func (k *Kernel) Reg(c Class) Operand {
 	k.counts[c]++
@@ -135,9 +132,6 @@ func (k *Kernel) DynamicBase() Operand {
 	k.Line("mov.u32 %v, dynamic_memory", r)
 	return r
 }
-
-// SharedBytes is the shared memory taken so far.
-func (k *Kernel) SharedBytes() int { return k.shared }
 
 // Text is the kernel as an entry point with the given name.
 func (k *Kernel) Text(name string) string {
