@@ -83,11 +83,12 @@ type complexes struct{ re, im vectors }
 
 // butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of
 // length radix of the runs that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow
-// each other.
+// each other. Of a single run a call may compute a part.
 func (m sideBySide) butterfly(radix int) {
-	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr")
+	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr")
 	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
-	count, run, in, n := param("count"), param("run"), param("in"), NewScalar() // run and in, count runs, are in bytes
+	count, part, run, in := param("count"), param("part"), param("run"), param("in") // all but count in bytes
+	n := NewScalar()
 	in3, run3 := in, run
 	if radix == 4 {
 		in3, run3 = triple(in), triple(run)
@@ -97,7 +98,7 @@ func (m sideBySide) butterfly(radix int) {
 		return []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1)}[:radix]
 	}
 	Label("factor")
-	Assign(n, run)
+	Assign(n, part)
 	Label("run")
 	var x complexes
 	for i, at := range places(xre, in, in3) {

@@ -45,6 +45,8 @@ func TestButterfly(t *testing.T) {
 					checkButterfly[float64](t, rng, radix, count, run, 0x1p-52)
 				}
 			}
+			checkButterfly[float32](t, rng, radix, 2, 10000, 0x1p-23)
+			checkButterfly[float64](t, rng, radix, 1, 20000, 0x1p-52)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func outerVectors(dst, f, x unsafe.Pointer, size, rows, cols, dstStride, fStride
 }
 
 // butterflies are the steps of lengths 2 to 4, of both sizes.
-var butterflies = [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr){
+var butterflies = [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr){
 	{callButterfly2, callButterfly3, callButterfly4}, {callButterfly2Doubles, callButterfly3Doubles, callButterfly4Doubles},
 }
 
@@ -33,11 +33,13 @@ func butterflyVectors(yre, yim, xre, xim, w unsafe.Pointer, size, radix, count, 
 		return false
 	}
 	call := butterflies[size/8][radix-2]
-	block := max(callElements/(radix*run), 1)
+	block, part := max(callElements/(radix*run), 1), min(run, callElements/radix&^(Lanes-1))
 	for p := 0; p < count; p += block {
-		x, y := size*p*run, size*p*radix*run
-		call(wide, unsafe.Add(yre, y), unsafe.Add(yim, y), unsafe.Add(xre, x), unsafe.Add(xim, x), unsafe.Add(w, 2*size*(radix-1)*p),
-			uintptr(min(block, count-p)), uintptr(size*run), uintptr(size*count*run))
+		for q := 0; q < run; q += part {
+			x, y := size*(p*run+q), size*(p*radix*run+q)
+			call(wide, unsafe.Add(yre, y), unsafe.Add(yim, y), unsafe.Add(xre, x), unsafe.Add(xim, x), unsafe.Add(w, 2*size*(radix-1)*p),
+				uintptr(min(block, count-p)), uintptr(size*min(part, run-q)), uintptr(size*run), uintptr(size*count*run))
+		}
 	}
 	return true
 }

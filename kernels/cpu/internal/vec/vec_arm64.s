@@ -27833,23 +27833,24 @@ column:
 	RET
 
 // butterfly2NEON is butterfly2AVX2 with two registers for one.
-TEXT ·butterfly2NEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly2NEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e24d408 // fadd v8.4S, v0.4S, v4.4S
 	WORD $0x4e25d429 // fadd v9.4S, v1.4S, v5.4S
@@ -27875,45 +27876,46 @@ run:
 	WORD $0x4ea3cce9 // fmls v9.4S, v7.4S, v3.4S
 	WORD $0x4e20ccc4 // fmla v4.4S, v6.4S, v0.4S
 	WORD $0x4e21cce5 // fmla v5.4S, v7.4S, v1.4S
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F8, F9), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F4, F5), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $8, R4
 	SUBS $1, R5
 	BNE factor
 	RET
 
 // butterfly3NEON is butterfly3AVX2 with two registers for one.
-TEXT ·butterfly3NEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly3NEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R7<<1, R2, R19
+	ADD R8<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R7<<1, R3, R19
+	ADD R8<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
 	WORD $0x4e28d48c // fadd v12.4S, v4.4S, v8.4S
 	WORD $0x4e29d4ad // fadd v13.4S, v5.4S, v9.4S
@@ -27971,9 +27973,9 @@ run:
 	WORD $0x4ea5cd27 // fmls v7.4S, v9.4S, v5.4S
 	WORD $0x4e20cd02 // fmla v2.4S, v8.4S, v0.4S
 	WORD $0x4e21cd23 // fmla v3.4S, v9.4S, v1.4S
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F6, F7), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $8, R4, R19
 	VLD1R (R19), [V0.S4]
@@ -27989,55 +27991,56 @@ run:
 	WORD $0x4ea3cda5 // fmls v5.4S, v13.4S, v3.4S
 	WORD $0x4e20cd86 // fmla v6.4S, v12.4S, v0.4S
 	WORD $0x4e21cda7 // fmla v7.4S, v13.4S, v1.4S
-	ADD R6<<1, R0, R19
+	ADD R7<<1, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R6<<1, R1, R19
+	ADD R7<<1, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $16, R4
 	SUBS $1, R5
 	BNE factor
 	RET
 
 // butterfly4NEON is butterfly4AVX2 with two registers for one.
-TEXT ·butterfly4NEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly4NEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
-	ADD R7<<1, R7, R19
-	ADD $0, R19, R9
-	ADD R6<<1, R6, R19
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
+	ADD R8<<1, R8, R19
 	ADD $0, R19, R10
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R11
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R7<<1, R2, R19
+	ADD R8<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R7<<1, R3, R19
+	ADD R8<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R9<<0, R2, R19
+	ADD R10<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R9<<0, R3, R19
+	ADD R10<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
 	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
 	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
@@ -28087,9 +28090,9 @@ run:
 	WORD $0x4ea7cdab // fmls v11.4S, v13.4S, v7.4S
 	WORD $0x4e24cd90 // fmla v16.4S, v12.4S, v4.4S
 	WORD $0x4e25cdb1 // fmla v17.4S, v13.4S, v5.4S
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F10, F11), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F16, F17), 0(R19)
 	ADD $8, R4, R19
 	VLD1R (R19), [V4.S4]
@@ -28105,9 +28108,9 @@ run:
 	WORD $0x4ea7cc6b // fmls v11.4S, v3.4S, v7.4S
 	WORD $0x4e24cc40 // fmla v0.4S, v2.4S, v4.4S
 	WORD $0x4e25cc61 // fmla v1.4S, v3.4S, v5.4S
-	ADD R6<<1, R0, R19
+	ADD R7<<1, R0, R19
 	FSTPQ (F10, F11), 0(R19)
-	ADD R6<<1, R1, R19
+	ADD R7<<1, R1, R19
 	FSTPQ (F0, F1), 0(R19)
 	ADD $16, R4, R19
 	VLD1R (R19), [V0.S4]
@@ -28123,22 +28126,22 @@ run:
 	WORD $0x4ea3cd25 // fmls v5.4S, v9.4S, v3.4S
 	WORD $0x4e20cd06 // fmla v6.4S, v8.4S, v0.4S
 	WORD $0x4e21cd27 // fmla v7.4S, v9.4S, v1.4S
-	ADD R10<<0, R0, R19
+	ADD R11<<0, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R10<<0, R1, R19
+	ADD R11<<0, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $24, R4
 	SUBS $1, R5
 	BNE factor
@@ -28400,23 +28403,24 @@ column:
 	RET
 
 // butterfly2DoublesNEON is butterfly2DoublesAVX2 with two registers for one.
-TEXT ·butterfly2DoublesNEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly2DoublesNEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e64d408 // fadd v8.2D, v0.2D, v4.2D
 	WORD $0x4e65d429 // fadd v9.2D, v1.2D, v5.2D
@@ -28442,45 +28446,46 @@ run:
 	WORD $0x4ee3cce9 // fmls v9.2D, v7.2D, v3.2D
 	WORD $0x4e60ccc4 // fmla v4.2D, v6.2D, v0.2D
 	WORD $0x4e61cce5 // fmla v5.2D, v7.2D, v1.2D
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F8, F9), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F4, F5), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $16, R4
 	SUBS $1, R5
 	BNE factor
 	RET
 
 // butterfly3DoublesNEON is butterfly3DoublesAVX2 with two registers for one.
-TEXT ·butterfly3DoublesNEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly3DoublesNEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R7<<1, R2, R19
+	ADD R8<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R7<<1, R3, R19
+	ADD R8<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
 	WORD $0x4e68d48c // fadd v12.2D, v4.2D, v8.2D
 	WORD $0x4e69d4ad // fadd v13.2D, v5.2D, v9.2D
@@ -28538,9 +28543,9 @@ run:
 	WORD $0x4ee5cd27 // fmls v7.2D, v9.2D, v5.2D
 	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
 	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F6, F7), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $16, R4, R19
 	VLD1R (R19), [V0.D2]
@@ -28556,55 +28561,56 @@ run:
 	WORD $0x4ee3cda5 // fmls v5.2D, v13.2D, v3.2D
 	WORD $0x4e60cd86 // fmla v6.2D, v12.2D, v0.2D
 	WORD $0x4e61cda7 // fmla v7.2D, v13.2D, v1.2D
-	ADD R6<<1, R0, R19
+	ADD R7<<1, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R6<<1, R1, R19
+	ADD R7<<1, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $32, R4
 	SUBS $1, R5
 	BNE factor
 	RET
 
 // butterfly4DoublesNEON is butterfly4DoublesAVX2 with two registers for one.
-TEXT ·butterfly4DoublesNEON(SB), NOSPLIT, $0-64
+TEXT ·butterfly4DoublesNEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD run+48(FP), R6
-	MOVD in+56(FP), R7
-	ADD R7<<1, R7, R19
-	ADD $0, R19, R9
-	ADD R6<<1, R6, R19
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
+	ADD R8<<1, R8, R19
 	ADD $0, R19, R10
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R11
 factor:
-	MOVD R6, R8
+	MOVD R6, R9
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R7<<0, R2, R19
+	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R7<<1, R2, R19
+	ADD R8<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R7<<1, R3, R19
+	ADD R8<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R9<<0, R2, R19
+	ADD R10<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R9<<0, R3, R19
+	ADD R10<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
 	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
 	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
@@ -28654,9 +28660,9 @@ run:
 	WORD $0x4ee7cdab // fmls v11.2D, v13.2D, v7.2D
 	WORD $0x4e64cd90 // fmla v16.2D, v12.2D, v4.2D
 	WORD $0x4e65cdb1 // fmla v17.2D, v13.2D, v5.2D
-	ADD R6<<0, R0, R19
+	ADD R7<<0, R0, R19
 	FSTPQ (F10, F11), 0(R19)
-	ADD R6<<0, R1, R19
+	ADD R7<<0, R1, R19
 	FSTPQ (F16, F17), 0(R19)
 	ADD $16, R4, R19
 	VLD1R (R19), [V4.D2]
@@ -28672,9 +28678,9 @@ run:
 	WORD $0x4ee7cc6b // fmls v11.2D, v3.2D, v7.2D
 	WORD $0x4e64cc40 // fmla v0.2D, v2.2D, v4.2D
 	WORD $0x4e65cc61 // fmla v1.2D, v3.2D, v5.2D
-	ADD R6<<1, R0, R19
+	ADD R7<<1, R0, R19
 	FSTPQ (F10, F11), 0(R19)
-	ADD R6<<1, R1, R19
+	ADD R7<<1, R1, R19
 	FSTPQ (F0, F1), 0(R19)
 	ADD $32, R4, R19
 	VLD1R (R19), [V0.D2]
@@ -28690,22 +28696,22 @@ run:
 	WORD $0x4ee3cd25 // fmls v5.2D, v9.2D, v3.2D
 	WORD $0x4e60cd06 // fmla v6.2D, v8.2D, v0.2D
 	WORD $0x4e61cd27 // fmla v7.2D, v9.2D, v1.2D
-	ADD R10<<0, R0, R19
+	ADD R11<<0, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R10<<0, R1, R19
+	ADD R11<<0, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R8
+	SUBS $32, R9
 	BNE run
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
-	ADD R6, R0
-	ADD R6, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
 	ADD $48, R4
 	SUBS $1, R5
 	BNE factor

@@ -1441,29 +1441,29 @@ func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fS
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly2AVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly2AVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly2AVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly2AVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly3AVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly3AVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly3AVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly3AVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly4AVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly4AVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly4AVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly4AVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
@@ -1495,29 +1495,29 @@ func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStr
 }
 
 //go:noinline
-func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly2DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly2DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly2DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly2DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
 //go:noinline
-func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly3DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly3DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly3DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly3DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
 //go:noinline
-func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
-		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, run, in)
+		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
-		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, run, in)
+		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
@@ -3380,22 +3380,22 @@ func addOuterAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintp
 func addOuterAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly2AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
@@ -3416,22 +3416,22 @@ func addOuterDoublesAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStrid
 func addOuterDoublesAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly2DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)

@@ -707,18 +707,18 @@ func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fS
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly2NEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly2NEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly3NEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly3NEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly4NEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly4NEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
@@ -737,18 +737,18 @@ func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStr
 }
 
 //go:noinline
-func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly2DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly2DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
-func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly3DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly3DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
-func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr) {
-	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, run, in)
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
@@ -1549,13 +1549,13 @@ func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest ui
 func addOuterNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
@@ -1567,13 +1567,13 @@ func joinRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 func addOuterDoublesNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
-func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
-func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, run, in uintptr)
+func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
