@@ -15,8 +15,8 @@ const shortNorm = 7
 func layerNormShort[T block.Float](b *build, n int) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := T(b.n.Attrs.(ir.NormAttrs).Epsilon)
-	r := newColumnsOfRows[T](n)
-	return r.loop(b, x, 1, func(scratch []T, first, rows int) {
+	r := newColumnsOfRows[T](n, 1)
+	return r.loop(b, x, func(scratch []T, first, rows int) {
 		columns := scratch[:n*rows]
 		means, scales := plan.Data[T](mean)[first:first+rows], plan.Data[T](rstd)[first:first+rows]
 		gammas, betas := plan.Data[T](gamma), plan.Data[T](beta)
@@ -49,13 +49,13 @@ func layerNormShort[T block.Float](b *build, n int) func() {
 func layerNormGradShort[T block.Float](b *build, n int) func() {
 	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
-	r := newColumnsOfRows[T](n)
+	r := newColumnsOfRows[T](n, 2)
 	blocks := (x.N/n + r.most - 1) / r.most
 	sumGN, sumG := b.scratch(x.Typ.DType, blocks*n), b.scratch(x.Typ.DType, blocks*n)
-	each := r.loop(b, x, 3, func(scratch []T, first, rows int) {
+	each := r.loop(b, x, func(scratch []T, first, rows int) {
 		size := n * r.most
-		norms, ups, product := scratch[:n*rows], scratch[size:][:n*rows], scratch[2*size:][:rows]
-		a, c := scratch[3*size:][:rows], scratch[3*size+r.most:][:rows]
+		norms, ups := scratch[:n*rows], scratch[size:][:n*rows]
+		a, c := scratch[2*size:][:rows], scratch[2*size+r.most:][:rows]
 		means, scales := plan.Data[T](mean)[first:first+rows], plan.Data[T](rstd)[first:first+rows]
 		at := first / r.most * n
 		scale, shift, gammas := plan.Data[T](sumGN)[at:at+n], plan.Data[T](sumG)[at:at+n], plan.Data[T](gamma)
@@ -76,9 +76,9 @@ func layerNormGradShort[T block.Float](b *build, n int) func() {
 		vec.Scale(c, c, 1/T(n))
 		for k := range n {
 			norm, up := column(norms, k, rows), column(ups, k, rows)
-			vec.Mul(product, norm, c)
+			vec.Mul(norm, norm, c)
 			vec.Sub(up, up, a)
-			vec.Sub(up, up, product)
+			vec.Sub(up, up, norm)
 			vec.Mul(up, up, scales)
 		}
 		r.store(plan.Data[T](dx)[first*n:], ups, rows)

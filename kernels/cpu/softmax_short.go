@@ -23,15 +23,30 @@ const (
 	shortSoftmaxDouble = 32 // of a softmax's gradient
 )
 
-// softmaxBytes is how much memory a block of short rows takes.
-const softmaxBytes = 32 << 10
+// Together the blocks of rows and two numbers for each row take softmaxBytes, which stay in the first-level cache,
+// where that makes leastShort rows: each column of a block is a call of a kernel. Float64 in softmaxMany columns and
+// more gains more from calls for twice as many rows than from that cache.
+const (
+	softmaxBytes = 32 << 10
+	softmaxMany  = 8
+	leastShort   = 128
+)
 
-// columnsOfRows are blocks of rows of n elements of which the columns lie one behind the other.
-type columnsOfRows[T block.Float] struct{ n, most int }
+// columnsOfRows are so many blocks, of at most so many rows of n elements of which the columns lie one behind the
+// other.
+type columnsOfRows[T block.Float] struct{ n, blocks, most int }
 
-func newColumnsOfRows[T block.Float](n int) columnsOfRows[T] {
+func newColumnsOfRows[T block.Float](n, blocks int) columnsOfRows[T] {
 	var zero T
-	return columnsOfRows[T]{n, max(softmaxBytes/int(unsafe.Sizeof(zero))/n&^15, 16)} // whole vectors
+	size, bytes := int(unsafe.Sizeof(zero)), softmaxBytes
+	if size == 8 && blocks*n >= softmaxMany {
+		bytes *= 2
+	}
+	rows := max(bytes/size/(blocks*n+2), leastShort) &^ 15 // whole vectors
+	if n >= softmaxMany && rows*size%2048 == 0 {
+		rows -= 16 // columns so far apart push each other out of the cache
+	}
+	return columnsOfRows[T]{n, blocks, rows}
 }
 
 func (r *columnsOfRows[T]) bytes() int {
@@ -84,12 +99,12 @@ func (r *columnsOfRows[T]) transpose(dst, src []T, rows, columns, to, from int) 
 // column is column k of a block of rows.
 func column[T any](columns []T, k, rows int) []T { return columns[k*rows : (k+1)*rows] }
 
-// loop returns a function that runs body for blocks of rows of an operand; body gets scratch memory for several of
-// those and two numbers for each row.
-func (r *columnsOfRows[T]) loop(b *build, o *plan.Operand, blocks int, body func(scratch []T, first, rows int)) func() {
+// loop returns a function that runs body for rows of an operand, a block at a time; body gets scratch memory for the
+// blocks and two numbers for each row.
+func (r *columnsOfRows[T]) loop(b *build, o *plan.Operand, body func(scratch []T, first, rows int)) func() {
 	rows := o.N / r.n
-	length := blocks*r.n*r.most + 2*r.most
-	b.rt().need(blocks*r.bytes() + 2*r.bytes()/r.n)
+	length := r.blocks*r.n*r.most + 2*r.most
+	b.rt().need(r.blocks*r.bytes() + 2*r.bytes()/r.n)
 	return b.rt().parallel((rows+r.most-1)/r.most, grain(4*r.n*r.most), func(w *worker, lo, hi int) {
 		scratch := scratchOf[T](w, length)
 		for k := lo; k < hi; k++ {
@@ -135,8 +150,8 @@ func together[T block.Float](operands ...softmaxOperand[T]) bool {
 
 func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	n, whole := x.n, together(x, y)
-	r := newColumnsOfRows[T](n)
-	return r.loop(b, x.Operand, 1, func(scratch []T, first, rows int) {
+	r := newColumnsOfRows[T](n, 1)
+	return r.loop(b, x.Operand, func(scratch []T, first, rows int) {
 		columns, sums, largest := scratch[:n*rows], scratch[n*r.most:][:rows], scratch[n*r.most+r.most:][:rows]
 		if rows < fewShort(n) && whole {
 			from, to := plan.Data[T](x.Operand)[first*n:], plan.Data[T](y.Operand)[first*n:]
@@ -185,8 +200,8 @@ func softmaxGradRow[T block.Float](dx, y, dy []T) {
 func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
 	y, dy := in[0], in[1]
 	n, whole := y.n, together(y, dy, dx)
-	r := newColumnsOfRows[T](n)
-	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
+	r := newColumnsOfRows[T](n, 2)
+	return r.loop(b, y.Operand, func(scratch []T, first, rows int) {
 		if rows < fewShort(n) && whole {
 			for k := first; k < first+rows; k++ {
 				softmaxGradRow(plan.Data[T](dx.Operand)[k*n:][:n], plan.Data[T](y.Operand)[k*n:][:n], plan.Data[T](dy.Operand)[k*n:][:n])
@@ -224,8 +239,8 @@ func logSoftmaxRow[T block.Float](y, x, scratch []T) {
 // logSoftmaxShort is x - log Σ exp(x), computed around the largest element.
 func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	n, whole := x.n, together(x, y)
-	r := newColumnsOfRows[T](n)
-	return r.loop(b, x.Operand, 2, func(scratch []T, first, rows int) {
+	r := newColumnsOfRows[T](n, 2)
+	return r.loop(b, x.Operand, func(scratch []T, first, rows int) {
 		columns, e, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		largest := scratch[2*n*r.most+r.most:][:rows]
 		if rows < fewShort(n) && whole {
@@ -262,8 +277,8 @@ func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
 func logSoftmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
 	y, dy := in[0], in[1]
 	n, whole := y.n, together(y, dy, dx)
-	r := newColumnsOfRows[T](n)
-	return r.loop(b, y.Operand, 2, func(scratch []T, first, rows int) {
+	r := newColumnsOfRows[T](n, 2)
+	return r.loop(b, y.Operand, func(scratch []T, first, rows int) {
 		e, g, sums := scratch[:n*rows], scratch[n*r.most:][:n*rows], scratch[2*n*r.most:][:rows]
 		if rows < fewShort(n) && whole {
 			for k := first; k < first+rows; k++ {
