@@ -30,7 +30,7 @@ func layerNorm[T block.Float](b *build) func() {
 	if ch == 0 {
 		return func() {}
 	}
-	if ch <= shortNorm {
+	if isShort[T](ch, shortNorm, shortNormDouble) {
 		return layerNormShort[T](b, ch)
 	}
 	return b.rt().parallel(x.N/ch, grain(2*ch), func(_ *worker, lo, hi int) {
@@ -51,7 +51,7 @@ func layerNormGrad[T block.Float](b *build) func() {
 	if ch == 0 {
 		return func() {}
 	}
-	if ch <= shortNorm {
+	if isShort[T](ch, shortNormGrad, shortNormDouble) {
 		return layerNormGradShort[T](b, ch)
 	}
 	rows := x.N / ch

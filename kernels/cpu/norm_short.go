@@ -9,8 +9,12 @@ import (
 
 // Layer normalization of short rows goes by columns of many rows, as softmax of such rows does.
 
-// shortNorm is the length of rows up to which they are transposed: less than the shortest vector.
-const shortNorm = 7
+// The lengths of rows up to which they are transposed. Of float32 there is assembly for longer ones.
+const (
+	shortNorm       = 20
+	shortNormGrad   = 15
+	shortNormDouble = 48
+)
 
 func layerNormShort[T block.Float](b *build, n int) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
