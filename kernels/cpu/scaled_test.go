@@ -240,6 +240,16 @@ func TestFoldedExamplesAlone(t *testing.T) {
 	}
 }
 
+// TestOuterProductOfScaled: a product that sums over no axis of a matrix whose columns are scaled.
+func TestOuterProductOfScaled(t *testing.T) {
+	f := &folded{t: t, p: ir.New("")}
+	x, w, scale := f.input(3), f.input(4, 5), f.input(5)
+	y := f.add(ir.Dot, ir.DotAttrs{}, x, f.add(ir.Mul, nil, w, f.add(ir.Broadcast, ir.BroadcastAttrs{Shape: f.shape(w), Axes: []int{1}}, scale)))
+	f.p.AddOutput("y", y)
+	f.fill()
+	near(t, f.run(f.load(true)), f.run(f.load(false)))
+}
+
 // TestScaledTwice: two programs that scale one kernel differently at the same time do not disturb each other.
 func TestScaledTwice(t *testing.T) {
 	program := func() *folded {

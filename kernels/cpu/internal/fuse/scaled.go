@@ -11,7 +11,7 @@ func (g *Graph) scaledKernel(n *ir.Node, e *Epilogue) (node int, ok bool) {
 		return 0, false
 	}
 	kernel := g.Program.Type(n.Inputs[1])
-	if a, isDot := n.Attrs.(ir.DotAttrs); isDot && (len(a.LhsBatch) > 0 || len(kernel.Shape) != 2 || a.RhsContract[0] != 0 || len(a.RhsContract) != 1) {
+	if a, isDot := n.Attrs.(ir.DotAttrs); isDot && (len(a.LhsBatch) > 0 || len(kernel.Shape) != 2 || len(a.RhsContract) != 1 || a.RhsContract[0] != 0) {
 		return 0, false
 	}
 	if only, ok := g.onlyReader(n.Inputs[1]); !ok || g.Program.Nodes[only].Outputs[0] != n.Outputs[0] || !kernel.DType.IsWideFloat() || len(kernel.Shape) == 0 {
