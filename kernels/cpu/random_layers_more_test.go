@@ -412,7 +412,8 @@ func (c *composer) loop(v ir.Value) ir.Value {
 	body.AddOutput("h", next)
 	body.AddOutput("y", oneOf(c.rng, next, x, h))
 	scale := 1 / math.Sqrt(float64(max(s[last], 1)))
-	weights := c.fill(d, func(int) float64 { return c.rng.NormFloat64() * scale }, s[last], s[last])
+	// At most 1, so that a cell of one unit does not multiply what the steps before were off by.
+	weights := c.fill(d, func(int) float64 { return max(-1, min(c.rng.NormFloat64()*scale, 1)) }, s[last], s[last])
 	return c.ops(ir.Scan, ir.ScanAttrs{Body: body, Length: s[0], Carry: 1, Xs: 1, Reverse: c.rng.IntN(2) == 0}, c.input(s[1:]...), v, weights)[1-c.rng.IntN(2)]
 }
 
