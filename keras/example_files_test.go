@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -92,4 +93,38 @@ func ExampleModel_OnChief() {
 	// Output:
 	// written by Default(cpu:0)
 	// <nil>
+}
+
+// savedCoder is a model of a user's type that survives Save.
+type savedCoder struct {
+	Units   int          `keras:"units"`
+	Decoder *keras.Model `keras:"decoder"`
+	Encoder layers.Layer `keras:"-"`
+}
+
+func (a *savedCoder) Assemble() error {
+	a.Encoder = &layers.Dense{Units: a.Units, Activation: "relu"}
+	return nil
+}
+
+func (a *savedCoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+	return a.Decoder.Call(c, layers.Invoke(a.Encoder, c, x))
+}
+
+func init() { keras.RegisterModel[savedCoder]("examples") }
+
+func ExampleRegisterModel() {
+	dir, remove := folder()
+	defer remove()
+	decoder, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(2))
+	check(err)
+	m, err := keras.NewModel(&savedCoder{Units: 2, Decoder: decoder})
+	check(err)
+	check(m.Build([]int{layers.Unknown, 3}))
+	path := filepath.Join(dir, "model.keras")
+	check(m.Save(path))
+	read, err := keras.LoadModel(path)
+	check(err)
+	fmt.Println(read.Name(), read.CountParams())
+	// Output: saved_coder 17
 }

@@ -247,7 +247,7 @@ func (m *Model) compileAs(raw json.RawMessage) error {
 	if err == nil {
 		err = m.Compile(config)
 	}
-	if err == nil && m.isBuilt() {
+	if err == nil && m.isBuilt() && m.compiled.trainStep == nil { // the optimizers of a step are known once it was traced
 		err = m.prepareOptimizer()
 	}
 	if err != nil {

@@ -13,9 +13,11 @@ import (
 
 // modelDocument is the object that Keras's to_json writes for a model.
 type modelDocument struct {
-	ClassName string          `json:"class_name"`
-	Config    json.RawMessage `json:"config"`
-	Compile   json.RawMessage `json:"compile_config"`
+	ClassName      string          `json:"class_name"`
+	RegisteredName string          `json:"registered_name"`
+	Config         json.RawMessage `json:"config"`
+	Build          json.RawMessage `json:"build_config"`
+	Compile        json.RawMessage `json:"compile_config"`
 }
 
 // modelObject is the configuration of a Sequential or Functional model.
@@ -78,7 +80,10 @@ func modelFromJSON(document []byte, inner bool, options []Option) (*Model, error
 	if err := json.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
-	m, err := modelFromConfig(d.ClassName, d.Config, options)
+	m, registered, err := d.registered(options)
+	if !registered {
+		m, err = modelFromConfig(d.ClassName, d.Config, options)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ func (m *Model) object(policy string) (map[string]any, error) {
 		return t.object(m, policy)
 	case *functional:
 		return t.object(m, policy)
+	case *subclass:
+		return t.object(m, policy)
 	}
 	return nil, fmt.Errorf("model %q is a %s; only Sequential and Functional models can be written as a document", m.Name(), m.ClassName())
 }

@@ -51,6 +51,7 @@ func (m *Model) prepareOptimizer() error {
 func (m *Model) takeOptimizers(s *Step) error {
 	c := m.compiled
 	trained, taken := map[*distribute.Variable]bool{}, map[string]bool{"optimizer": true}
+	compiled := slices.ContainsFunc(s.applied, func(o optimized) bool { return o.optimizer == c.optimizer })
 	for i := range s.applied {
 		o := &s.applied[i]
 		for _, v := range o.updated {
@@ -62,7 +63,7 @@ func (m *Model) takeOptimizers(s *Step) error {
 		switch o.name = m.fieldOf(o.optimizer); {
 		case o.optimizer == c.optimizer:
 			o.name = "optimizer"
-		case o.name == "":
+		case o.name == "", o.name == "optimizer" && compiled: // a field of that name beside the one of Compile
 			o.name = uniqueName("optimizer", taken)
 		}
 	}

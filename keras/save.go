@@ -19,8 +19,8 @@ import (
 // be refused or different: a type that is not registered, a field without a keras tag, a layer whose fields were
 // changed after it was built.
 //
-// The file is written under a temporary name and renamed, so a crash leaves the previous file. A model created by
-// NewModel from a user-defined type has no configuration that could be read back: save its weights, with SaveWeights.
+// The file is written under a temporary name and renamed, so a crash leaves the previous file. The user-defined type of
+// a model created by NewModel must be registered; see [RegisterModel]. SaveWeights writes the weights of any model.
 // With several workers only the chief writes, and none waits for another: all or some of them may call it. All must
 // where the optimizer's state is sharded, and under a distribution over the hosts of a TPU.
 func (m *Model) Save(path string, options ...SaveOption) error {
@@ -45,9 +45,6 @@ func (m *Model) save(path string, c *fileConfig) error {
 		return fmt.Errorf("the path %q must end in .keras; other files hold weights alone, see SaveWeights", path)
 	case !m.isBuilt():
 		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
-	}
-	if _, ok := m.topology.(*subclass); ok {
-		return fmt.Errorf("%s %q is made of a Go type of yours, and no file could say how to make it again; write its weights with SaveWeights, or make it a Functional model", m.ClassName(), m.Name())
 	}
 	contents, err := m.contents(c)
 	if err != nil {

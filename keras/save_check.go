@@ -11,6 +11,9 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/metrics"
+	"github.com/gokeras/gokeras/optimizers"
 )
 
 // checkReadable reads a document in the way of LoadModel and compares what comes out with the model, so that no file is
@@ -53,14 +56,18 @@ func checkRegistered(objects []saving.Object) error {
 // makes these, a reader finds nil there.
 func untaggedMembers(objects []saving.Object) string {
 	for _, o := range objects {
-		v := reflect.Indirect(reflect.ValueOf(o.Layer))
-		if config.Module(o.Layer) != "" || v.Kind() != reflect.Struct {
+		value, made := any(o.Layer), "Build"
+		if m, ok := o.Layer.(*Model); ok && m.isSubclass() {
+			value, made = m.topology.(*subclass).value, "a method Assemble"
+		}
+		v := reflect.Indirect(reflect.ValueOf(value))
+		if config.Module(value) != "" || v.Kind() != reflect.Struct {
 			continue
 		}
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			if tag := f.Tag.Get("keras"); !f.Anonymous && (tag == "" || tag == "-") && holdsLayer(v.Field(i)) {
-				return fmt.Sprintf("; field %s of %s holds layers and is no part of the configuration, so that LoadModel finds nothing there: make them in Build, from fields with keras tags, or write the field with a tag such as `keras:\"inner_layer\"`", f.Name, title(o))
+				return fmt.Sprintf("; field %s of %s holds layers and is no part of the configuration, so that LoadModel finds nothing there: make them in %s, from fields with keras tags, or write the field with a tag such as `keras:%q`", f.Name, title(o), made, layers.SnakeCase(f.Name))
 			}
 		}
 	}
@@ -83,7 +90,7 @@ func holdsLayer(v reflect.Value) bool {
 // inside other layers are made by those.
 func memberOfModel(o saving.Object, objects []saving.Object) bool {
 	for _, other := range objects {
-		if m, ok := other.Layer.(*Model); ok {
+		if m, ok := other.Layer.(*Model); ok && !m.isSubclass() {
 			for _, l := range m.Layers() {
 				if l == o.Layer {
 					return true
@@ -132,8 +139,13 @@ func counted(o saving.Object, found bool) string {
 // sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are
 // none.
 func sameLayer(o, read saving.Object) error {
-	switch o.Layer.(type) {
-	case *Model, *layers.Operation:
+	switch l := o.Layer.(type) {
+	case *Model:
+		if other, ok := read.Layer.(*Model); ok && l.isSubclass() && other.isSubclass() {
+			return sameFields(title(o), l.topology.(*subclass).value, other.topology.(*subclass).value)
+		}
+		return nil
+	case *layers.Operation:
 		return nil
 	}
 	want, err := layerConfig(o.Layer)
@@ -150,7 +162,12 @@ func sameLayer(o, read saving.Object) error {
 	if config.Module(o.Layer) != "" {
 		return nil
 	}
-	a, b := reflect.Indirect(reflect.ValueOf(o.Layer)), reflect.Indirect(reflect.ValueOf(read.Layer))
+	return sameFields(title(o), o.Layer, read.Layer)
+}
+
+// sameFields compares the exported fields that are no configuration.
+func sameFields(title string, written, read any) error {
+	a, b := reflect.Indirect(reflect.ValueOf(written)), reflect.Indirect(reflect.ValueOf(read))
 	if a.Kind() != reflect.Struct || a.Type() != b.Type() {
 		return nil
 	}
@@ -161,7 +178,7 @@ func sameLayer(o, read saving.Object) error {
 		}
 		if !sameField(a.Field(i), b.Field(i)) {
 			return fmt.Errorf("%s: field %s is %v and would be %v in a model that LoadModel makes of the file, because it is no part of the configuration; give it a tag, as in %s %v `keras:%q`, or `keras:\"-\"` if it does not matter",
-				title(o), f.Name, a.Field(i), b.Field(i), f.Name, f.Type, layers.SnakeCase(f.Name))
+				title, f.Name, a.Field(i), b.Field(i), f.Name, f.Type, layers.SnakeCase(f.Name))
 		}
 	}
 	return nil
@@ -172,8 +189,19 @@ func sameField(a, b reflect.Value) bool {
 	if len(layers.LayersIn(a)) > 0 || a.Type().Implements(reflect.TypeFor[layers.Layer]()) {
 		return true
 	}
-	if a.Kind() == reflect.Func {
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() == b.IsNil()
+		}
+	case reflect.Func:
 		return a.IsNil() == b.IsNil()
+	}
+	switch a.Interface().(type) {
+	case optimizers.Optimizer, metrics.Metric, losses.Loss: // which have variables
+		x, err := config.EncodeObject(a.Interface())
+		y, other := config.EncodeObject(b.Interface())
+		return err == nil && other == nil && reflect.DeepEqual(x, y)
 	}
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }

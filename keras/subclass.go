@@ -25,6 +25,8 @@ type subclass struct {
 // Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be created
 // before, not inside Call.
 //
+// A type that is an [Assembler] makes its layers when NewModel asks for it; files of such types need [RegisterModel].
+//
 // If the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
 	v := reflect.ValueOf(value)
@@ -33,6 +35,11 @@ func NewModel(value any, options ...Option) (*Model, error) {
 	}
 	if err := checkSteps(value); err != nil {
 		return nil, err
+	}
+	if a, ok := value.(Assembler); ok {
+		if err := a.Assemble(); err != nil {
+			return nil, fmt.Errorf("keras: NewModel: %T: Assemble: %w", value, err)
+		}
 	}
 	call, err := callOf(value)
 	if err != nil {
@@ -170,6 +177,12 @@ func (m *Model) Attributes() ([]layers.Attribute, bool) {
 		return nil, false
 	}
 	return layers.FieldAttributes(s.value), true
+}
+
+// isSubclass reports whether the model is of a user's type.
+func (m *Model) isSubclass() bool {
+	_, ok := m.topology.(*subclass)
+	return ok
 }
 
 func (s *subclass) members() []layers.Layer       { return s.found }

@@ -41,6 +41,9 @@ func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 }
 
 func fromObject(o config.Object, ignore ...string) (Layer, error) {
+	if read, ok := modelReaders[o.RegisteredName]; ok {
+		return read(o.Config)
+	}
 	if read, ok := modelReaders[o.ClassName]; ok && !strings.Contains(o.RegisteredName, ">") {
 		return read(o.Config)
 	}
@@ -197,6 +200,7 @@ func describeLayer(v any) (any, error) {
 }
 
 func init() {
+	config.RegisterType(layerType, "layer")
 	config.RegisterKindWith("layer", resolveLayer, describeLayer)
 	config.RegisterKindWith("cell", resolveLayer, describeLayer)
 }

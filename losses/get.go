@@ -54,6 +54,7 @@ func init() {
 	register[Circle]("circle")
 	register[CTC]("ctc")
 
+	config.RegisterType(reflect.TypeFor[Loss](), "loss")
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
 }
 

@@ -79,6 +79,7 @@ func init() {
 	register[OneHotIoU]("one_hot_io_u")
 	register[OneHotMeanIoU]("one_hot_mean_io_u")
 
+	config.RegisterType(reflect.TypeFor[Metric](), "metric")
 	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
 }
 

@@ -40,6 +40,7 @@ func init() {
 	Register[LossScaleOptimizer]()
 	Register[MultiOptimizer]()
 
+	config.RegisterType(reflect.TypeFor[Optimizer](), "optimizer")
 	config.RegisterKind("optimizer", func(v any) (any, error) { return Get(v) })
 	config.RegisterKind("learning_rate", resolveRate)
 }

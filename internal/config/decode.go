@@ -101,11 +101,14 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		into.SetBool(!b)
 		return nil
 	}
-	if into.Kind() == reflect.Interface {
+	if into.Kind() == reflect.Interface || holdsKind(into.Type()) {
 		return decodeInterface(f.key, raw, into)
 	}
-	if into.Kind() == reflect.Slice && into.Type().Elem().Kind() == reflect.Interface && !isNull(raw) {
+	if into.Kind() == reflect.Slice && !isNull(raw) && (into.Type().Elem().Kind() == reflect.Interface || holdsKind(into.Type().Elem())) {
 		return f.decodeInterfaces(raw, into)
+	}
+	if into.Kind() == reflect.Map && into.Type().Key().Kind() == reflect.String && !isNull(raw) && holdsKind(into.Type().Elem()) {
+		return f.decodeMap(raw, into)
 	}
 	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' && into.Kind() != reflect.Map {
 		var err error
@@ -165,6 +168,24 @@ func (f field) decodeInterfaces(raw json.RawMessage, into reflect.Value) error {
 	return nil
 }
 
+// decodeMap reads a map of objects that have a kind.
+func (f field) decodeMap(raw json.RawMessage, into reflect.Value) error {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return fmt.Errorf("expected an object with an entry for each, received %s", shorten(raw))
+	}
+	out := reflect.MakeMapWithSize(into.Type(), len(parts))
+	for key, part := range parts {
+		v := reflect.New(into.Type().Elem()).Elem()
+		if err := decodeInterface(f.key, part, v); err != nil {
+			return fmt.Errorf("entry %q: %w", key, err)
+		}
+		out.SetMapIndex(reflect.ValueOf(key).Convert(into.Type().Key()), v)
+	}
+	into.Set(out)
+	return nil
+}
+
 func decodeInterface(key string, raw json.RawMessage, into reflect.Value) error {
 	if isNull(raw) {
 		into.SetZero()
@@ -174,7 +195,7 @@ func decodeInterface(key string, raw json.RawMessage, into reflect.Value) error 
 	if err != nil {
 		return err
 	}
-	if k, ok := kindOf(key); ok {
+	if k, ok := kindFor(key, into.Type()); ok {
 		if v, err = k.resolve(v); err != nil {
 			return err
 		}

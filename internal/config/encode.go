@@ -53,11 +53,14 @@ func (f field) encode(v reflect.Value) (any, error) {
 	if v.IsZero() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) {
 		return nil, nil
 	}
-	if v.Kind() == reflect.Interface {
-		return describe(f.key, v.Interface())
+	if v.Kind() == reflect.Interface || holdsKind(v.Type()) {
+		return describe(f.key, v.Type(), v.Interface())
 	}
-	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Interface {
+	if v.Kind() == reflect.Slice && (v.Type().Elem().Kind() == reflect.Interface || holdsKind(v.Type().Elem())) {
 		return f.encodeInterfaces(v)
+	}
+	if v.Kind() == reflect.Map && holdsKind(v.Type().Elem()) {
+		return f.encodeMap(v)
 	}
 	if f.key == "dtype" && !f.plain && v.Kind() == reflect.String {
 		return DTypePolicyObject(v.String()), nil
@@ -70,11 +73,24 @@ func (f field) encode(v reflect.Value) (any, error) {
 func (f field) encodeInterfaces(v reflect.Value) (any, error) {
 	out := make([]any, v.Len())
 	for i := range out {
-		x, err := describe(strings.TrimSuffix(f.key, "s"), v.Index(i).Interface())
+		x, err := describe(strings.TrimSuffix(f.key, "s"), v.Type().Elem(), v.Index(i).Interface())
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
 		}
 		out[i] = x
+	}
+	return out, nil
+}
+
+// encodeMap writes a map of values that have a kind.
+func (f field) encodeMap(v reflect.Value) (any, error) {
+	out := make(map[string]any, v.Len())
+	for _, key := range v.MapKeys() {
+		x, err := describe(f.key, v.Type().Elem(), v.MapIndex(key).Interface())
+		if err != nil {
+			return nil, fmt.Errorf("entry %v: %w", key, err)
+		}
+		out[fmt.Sprint(key)] = x
 	}
 	return out, nil
 }
@@ -89,11 +105,11 @@ func (f field) encodeDefault(t reflect.Type) (any, error) {
 	d := json.NewDecoder(strings.NewReader(f.def))
 	d.UseNumber()
 	if d.Decode(&x) != nil || d.More() {
-		return describe(f.key, f.def)
+		return describe(f.key, nil, f.def)
 	}
 	x = numbers(x, t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32)
 	if s, ok := x.(string); ok {
-		return describe(f.key, s)
+		return describe(f.key, nil, s)
 	}
 	switch x.(type) {
 	case float64, int64:
@@ -138,9 +154,12 @@ func (f field) list(x any) any {
 	return l
 }
 
-// describe writes a name or value of the kind that the key belongs to.
-func describe(key string, v any) (any, error) {
-	k, ok := kindOf(key)
+// describe writes a name or value of the kind that the key, or else the type of its field, belongs to.
+func describe(key string, t reflect.Type, v any) (any, error) {
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+		return nil, nil
+	}
+	k, ok := kindFor(key, t)
 	if !ok {
 		return describeValue(v)
 	}

@@ -77,6 +77,54 @@ func kindOf(key string) (kind, bool) {
 	return best, found
 }
 
+// types are the kinds of fields by their types.
+var types = struct {
+	sync.RWMutex
+	list []typed
+}{}
+
+type typed struct {
+	of     reflect.Type
+	suffix string
+}
+
+// RegisterType says that fields of an interface, or of pointers that implement it, are of the kind suffix also where
+// their key does not say so, and lists and maps of such too.
+func RegisterType(of reflect.Type, suffix string) {
+	types.Lock()
+	defer types.Unlock()
+	types.list = append(types.list, typed{of, suffix})
+}
+
+// kindOfType finds the kind of fields of a type.
+func kindOfType(t reflect.Type) (kind, bool) {
+	if t == nil || t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer {
+		return kind{}, false
+	}
+	types.RLock()
+	defer types.RUnlock()
+	for _, known := range types.list {
+		if t.Implements(known.of) {
+			return kindOf(known.suffix)
+		}
+	}
+	return kind{}, false
+}
+
+// holdsKind reports whether values of a type have a kind by their type.
+func holdsKind(t reflect.Type) bool {
+	_, ok := kindOfType(t)
+	return ok
+}
+
+// kindFor finds the kind of a key, or else of the type of its field.
+func kindFor(key string, t reflect.Type) (kind, bool) {
+	if k, ok := kindOf(key); ok {
+		return k, true
+	}
+	return kindOfType(t)
+}
+
 // Resolve turns a name or object of the given kind into a value.
 func Resolve(suffix string, v any) (any, error) {
 	k, ok := kindOf(suffix)
@@ -87,7 +135,7 @@ func Resolve(suffix string, v any) (any, error) {
 }
 
 // Describe returns what a configuration holds for a value of the given kind.
-func Describe(suffix string, v any) (any, error) { return describe(suffix, v) }
+func Describe(suffix string, v any) (any, error) { return describe(suffix, nil, v) }
 
 // parseAny reads JSON of unknown form: objects with a class name become an Object.
 func parseAny(raw json.RawMessage) (any, error) {

@@ -77,6 +77,7 @@ func init() {
 	Register[MinMaxNorm]()
 	Register[NonNeg]()
 	Register[UnitNorm]()
+	config.RegisterType(reflect.TypeFor[Constraint](), "constraint")
 	config.RegisterKind("constraint", func(v any) (any, error) {
 		r, err := Get(v)
 		if r == nil {

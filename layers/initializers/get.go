@@ -90,5 +90,6 @@ func init() {
 	Register[LecunNormal]()
 	Register[Orthogonal]()
 	Register[STFT]()
+	config.RegisterType(reflect.TypeFor[distribute.Initializer](), "initializer")
 	config.RegisterKind("initializer", func(v any) (any, error) { return Get(v) })
 }

@@ -77,6 +77,7 @@ func init() {
 	Register[L2]()
 	Register[L1L2]()
 	Register[OrthogonalRegularizer]()
+	config.RegisterType(reflect.TypeFor[Regularizer](), "regularizer")
 	config.RegisterKind("regularizer", func(v any) (any, error) {
 		r, err := Get(v)
 		if r == nil {

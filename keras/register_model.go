@@ -1,0 +1,198 @@
+package keras
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Assembler is implemented by types of [NewModel] that make their layers from their settings. NewModel calls Assemble
+// before it looks for the layers, and so does [LoadModel], once it has read the settings of a type that is registered;
+// see [RegisterModel].
+type Assembler interface {
+	// Assemble makes the layers and keeps them in exported fields.
+	Assemble() error
+}
+
+// models are the types of models that users have registered.
+var models = config.NewRegistry[any]("keras")
+
+// RegisterModel makes a type of [NewModel] known, so that [Model.Save] writes models of it and [LoadModel] makes them
+// again. It panics when the name is taken, and is called from init:
+//
+//	type Autoencoder struct {
+//		Units   int            `keras:"units"`
+//		Encoder layers.Layer   `keras:"-"`
+//		Decoder layers.Layer   `keras:"-"`
+//	}
+//
+//	func (a *Autoencoder) Assemble() error {
+//		a.Encoder, a.Decoder = &layers.Dense{Units: a.Units}, &layers.Dense{Units: 8}
+//		return nil
+//	}
+//
+//	func init() { keras.RegisterModel[Autoencoder]() }
+//
+// A file holds the fields with a tag, which are Keras's get_config; a reader makes a new value, sets these and calls
+// Assemble, if the type is an [Assembler]. Layers may be fields with a tag too, such as `keras:"inner_layer"`. The name
+// in files is "Custom>Autoencoder", or with another package in place of Custom where one is given, as in
+// @keras.saving.register_keras_serializable(package="my_package").
+func RegisterModel[T any](packageName ...string) {
+	t := reflect.TypeFor[T]()
+	models.Register(t, func() any { return new(T) }, packageName...)
+	layers.RegisterModel(config.RegisteredName(new(T)), func(configuration json.RawMessage) (layers.Layer, error) {
+		return registeredModel(new(T), configuration, asPart)
+	})
+}
+
+// registeredModel makes a model of a new value of a registered type.
+func registeredModel(value any, configuration json.RawMessage, options []Option) (*Model, error) {
+	var ignored []string
+	for _, key := range []string{"name", "trainable", "dtype"} { // of every model, and no business of the user's type
+		if !config.HasKey(value, key) {
+			ignored = append(ignored, key)
+		}
+	}
+	if err := config.Decode(configuration, value, ignored...); err != nil {
+		return nil, err
+	}
+	var o modelObject
+	if err := json.Unmarshal(configuration, &o); err != nil {
+		return nil, err
+	}
+	if policy, err := decodeArgument(o.DType, nil); err == nil {
+		if name, ok := policy.(string); ok && name != "float32" {
+			options = append([]Option{DTypePolicy(name)}, options...)
+		}
+	}
+	if o.Name != "" {
+		options = append([]Option{Name(o.Name)}, options...)
+	}
+	m, err := NewModel(value, options...)
+	if err == nil && o.Trainable != nil && !*o.Trainable {
+		layers.FreezeAlone(m)
+	}
+	return m, err
+}
+
+// builtFor are the inputs for which a document says that a model of a user's type was built.
+type builtFor struct {
+	Shape  json.RawMessage `json:"input_shape"`  // of the input, or a list of those of several
+	DTypes []string        `json:"input_dtypes"` // Keras has no such key
+	Named  json.RawMessage `json:"shapes_dict"`  // of the arguments of a Python method
+}
+
+// types are nil where the document does not say them.
+func (b builtFor) types() ([]ir.Type, error) {
+	if len(b.Shape) == 0 || string(b.Shape) == "null" {
+		if len(b.Named) > 0 {
+			return nil, fmt.Errorf("it was built for arguments by name, %s; expected a model whose call takes one tensor or a list of some", b.Named)
+		}
+		return nil, nil
+	}
+	var shapes [][]*int
+	var single []*int
+	if json.Unmarshal(b.Shape, &single) == nil {
+		shapes = [][]*int{single}
+	} else if err := json.Unmarshal(b.Shape, &shapes); err != nil {
+		return nil, fmt.Errorf("it was built for inputs of shape %s; expected one shape or a list of some", b.Shape)
+	}
+	if len(b.DTypes) != 0 && len(b.DTypes) != len(shapes) {
+		return nil, fmt.Errorf("it was built for %d inputs and has %d types of inputs", len(shapes), len(b.DTypes))
+	}
+	types := make([]ir.Type, len(shapes))
+	for i, s := range shapes {
+		types[i] = ir.Type{DType: ir.Float32, Shape: make(ir.Shape, len(s))}
+		for j, n := range s {
+			switch {
+			case n == nil || j == 0: // Keras writes the size of the first batch
+				types[i].Shape[j] = layers.Unknown
+			case *n < 0:
+				return nil, fmt.Errorf("it was built for inputs of shape %s; a length cannot be negative", b.Shape)
+			default:
+				types[i].Shape[j] = *n
+			}
+		}
+		if len(b.DTypes) > 0 {
+			var err error
+			if types[i].DType, err = layers.ParseInputDType(b.DTypes[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return types, nil
+}
+
+// registered makes the model of a document whose type a user has registered, with its weights where the document says
+// for which inputs; ok is false for others.
+func (d modelDocument) registered(options []Option) (m *Model, ok bool, err error) {
+	if !strings.Contains(d.RegisteredName, ">") {
+		return nil, false, nil
+	}
+	value, err := models.Object(config.Object{RegisteredName: d.RegisteredName, ClassName: d.ClassName}, nil)
+	if err != nil {
+		return nil, true, err
+	}
+	if m, err = registeredModel(value, d.Config, options); err == nil {
+		err = m.buildFor(d.Build)
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("%s: %w", d.RegisteredName, err)
+	}
+	return m, true, nil
+}
+
+// buildFor makes the weights of a model of a user's type for the inputs that a document names.
+func (m *Model) buildFor(raw json.RawMessage) error {
+	var built builtFor
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &built); err != nil {
+			return fmt.Errorf("build_config: %w", err)
+		}
+	}
+	types, err := built.types()
+	if err != nil {
+		return err
+	}
+	if types != nil {
+		return m.build(types)
+	}
+	if len(layers.Weights(m)) == 0 {
+		return nil
+	}
+	m.mu.Lock() // of models that were only ever trained, by a step of their own, the parts know their inputs
+	defer m.mu.Unlock()
+	return m.assignStorage(m.strategy)
+}
+
+// object describes a model of a type that is registered.
+func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
+	if config.RegisteredName(s.value) == "" {
+		return nil, fmt.Errorf("model %q is a %s, a Go type of yours, and no file could say how to make it again; register it, as in func init() { keras.RegisterModel[%s]() }, or write its weights with SaveWeights", m.Name(), s.name, s.name)
+	}
+	o, err := config.EncodeObject(s.value)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", m.Name(), err)
+	}
+	c := o["config"].(map[string]any)
+	fillPolicy(c, policy)
+	c["name"], c["trainable"], c["dtype"] = m.Name(), m.Trainable(), config.DTypePolicyObject(policy)
+	o["compile_config"] = map[string]any{}
+	if len(m.inputTypes) > 0 {
+		dtypes := make([]string, len(m.inputTypes))
+		for i, t := range m.inputTypes {
+			dtypes[i] = layers.NewInput("", t.DType, t.Shape...).DTypeName()
+		}
+		var shape any = typeLists(m.inputTypes)
+		if len(m.inputTypes) == 1 {
+			shape = typeLists(m.inputTypes)[0]
+		}
+		o["build_config"] = map[string]any{"input_shape": shape, "input_dtypes": dtypes}
+	}
+	return o, nil
+}
