@@ -32,9 +32,22 @@ func (m *Model) trace(s *Step) *Step {
 	for _, o := range s.applied {
 		state = append(state, o.optimizer.Variables()...)
 	}
-	m.checkOwn(r, state, "the "+step.name+" of model %q uses the variable %s, which is neither the model's nor that of an optimizer that the step applies; hold its layer in an exported "+
+	if s.servers == nil && distribute.WorkersOf(m.strategy) == nil { // which others would have to be told of
+		state = append(state, m.elsewhere(r)...)
+	}
+	m.checkOwn(r, state, "the "+step.name+" of model %q uses the variable %s, which is neither the model's, nor another model's that is built under the same strategy, nor that of an optimizer that the step applies; hold its layer in an exported "+
 		"field, made before the model is, and apply optimizers with Minimize or Apply of the Step")
 	return s
+}
+
+// elsewhere lists the weights in a trace that another model, which is built, has made under the same strategy.
+func (m *Model) elsewhere(r *distribute.Replica) (out distribute.Variables) {
+	for _, v := range r.Variables() {
+		if v.Strategy() == m.strategy {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // guard calls a function of the user's. A panic in it is the user's mistake, not ours, and becomes an error with the

@@ -121,13 +121,23 @@ func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] 
 func OpAll(name string, args ...any) []*KerasTensor {
 	k := operationNames[name]
 	if k == nil {
-		return failedAll(fmt.Errorf("layers: there is no operation %q; %sknown: %s", name, config.Guess(name, OperationNames()), strings.Join(OperationNames(), ", ")))
+		return failedAll(unknownOperation(name))
 	}
 	settings, call, err := k.arrange(args)
 	if err != nil {
 		return failedAll(fmt.Errorf("layers: operation %q: %w", name, err))
 	}
 	return ApplyArguments(&Operation{kind: k, settings: settings}, call)
+}
+
+// creating are the functions of keras.ops that make numbers of no tensor.
+var creating = []string{"arange", "bartlett", "blackman", "empty", "eye", "hamming", "hanning", "identity", "indices", "kaiser", "ones", "tri", "zeros"}
+
+func unknownOperation(name string) error {
+	if slices.Contains(creating, name) {
+		return fmt.Errorf("layers: %q makes numbers of no tensor, so there is nothing to call it on; compute them in Go and pass the array where they meet a tensor, as in layers.Op(\"add\", x, array) with an array of data.ArrayOf, or use ops in a layer's Forward", name)
+	}
+	return fmt.Errorf("layers: there is no operation %q; %sknown: %s", name, config.Guess(name, OperationNames()), strings.Join(OperationNames(), ", "))
 }
 
 // arrange sorts arguments into those of the operation and those of the call.

@@ -70,6 +70,7 @@ func TestOperationErrors(t *testing.T) {
 		got  *layers.KerasTensor
 		want string
 	}{
+		{layers.Op("arange", 0, 4, 1), `"arange" makes numbers of no tensor`},
 		{layers.Op("frobnicate", x), `there is no operation "frobnicate"; known: abs,`},
 		{layers.Op("clip", x), `needs the argument "x_min"`},
 		{layers.Op("add", x, x, x), "takes 2 arguments, received 1 more"},
