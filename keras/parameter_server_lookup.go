@@ -259,6 +259,7 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 type fetched struct {
 	tables  []fetchedRows
 	updates []rowUpdate // of dynamic embeddings
+	moved   [][]float32 // by how much the step moves what it assigns of the weights that are trained
 }
 
 // fetchedRows is those of one table.
@@ -370,9 +371,10 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.release(w.fn, inst, extras)) }()
-	var outputs [][]float32 // where gradients are sent from
+	f.moved = w.roomToMove()
+	outputs := slices.Clone(f.moved) // where changes are sent from
 	if !w.inPlace() {
-		outputs = slices.Clone(memory.grads)
+		outputs = append(outputs, memory.grads...)
 	}
 	for i := range f.tables {
 		t := &f.tables[i]

@@ -14,12 +14,13 @@ import (
 type serverUpdates struct {
 	gradients map[*distribute.Variable]*ops.Tensor
 	updated   distribute.Variables
+	current   map[*distribute.Variable]*ops.Tensor // the weights themselves, as they are updated
 	values    map[ir.Value]*distribute.Variable    // what reads of the updated weights give from then on
 	tables    map[*distribute.Variable]*ops.Tensor // the rows that are here of tables
 }
 
 func newServerUpdates() *serverUpdates {
-	return &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}, tables: map[*distribute.Variable]*ops.Tensor{}}
+	return &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, current: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}, tables: map[*distribute.Variable]*ops.Tensor{}}
 }
 
 // take is the update of some weights.
@@ -45,7 +46,8 @@ func (u *serverUpdates) take(s *Step, optimizer optimizers.Optimizer, variables 
 		if u.tables[v] != nil {
 			continue
 		}
-		s.AssignMirrored(v, s.Read(v)) // the same, by another name
+		u.current[v] = s.Read(v)
+		s.AssignMirrored(v, u.current[v]) // the same, by another name
 		u.values[s.Read(v).Value()] = v
 	}
 }
@@ -68,7 +70,7 @@ func (u *serverUpdates) refuse(g *ops.Graph, v *distribute.Variable) {
 
 // customGradients traces a user-defined TrainStep, and returns the gradients of the weights, of the rows of tables, and
 // of those of dynamic embeddings.
-func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights, tables []*ops.Tensor) []*ops.Tensor {
+func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights, tables, before []*ops.Tensor) []*ops.Tensor {
 	m, u := w.t.m, newServerUpdates()
 	for i, t := range w.lookup.order {
 		u.tables[t.weight.local] = tables[i]
@@ -91,5 +93,9 @@ func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights, tab
 	if rows := m.rowsOf(x); len(rows) > 0 {
 		grads = append(grads, rowGradients(rows, slices.Clone(s.rowGrads))...)
 	}
-	return grads
+	var now []*ops.Tensor
+	for _, one := range w.trained {
+		now = append(now, u.current[one.local])
+	}
+	return append(w.moved(before, now), grads...)
 }

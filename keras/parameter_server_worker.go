@@ -30,6 +30,7 @@ type serverWorker struct {
 	compute sync.Mutex // one step at a time: the model and the data are one
 	dense   []*serverWeight
 	trained []*serverWeight // among dense, with a gradient each
+	moving  []int           // of trained, those that the step also assigns
 	batch   int             // that comes next, of synchronous training; otherwise the pass over the data
 	reads   bool            // a batch has been read, of asynchronous training
 	left    bool            // Fit has ended here
@@ -159,10 +160,11 @@ func (w *serverWorker) prepare() error {
 	inputs, targets := m.compiled.inputs, m.compiled.targets
 	w.fn = distribute.NewFunction(m.strategy, "gradients", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		in, rows := w.lookup.begin(r, in)
+		before := w.read(r)
 		x, y, weights := in[:inputs], in[inputs:inputs+targets], in[inputs+targets:]
 		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
 		if m.compiled.trainStep != nil {
-			return w.customGradients(r, x, y, weights, rows)
+			return w.customGradients(r, x, y, weights, rows, before)
 		}
 		rows = append(rows, m.rowsOf(x)...)
 		total := m.measure(r, m.outputs(m.stepContext(r, true), x), y, weights)
@@ -181,10 +183,11 @@ func (w *serverWorker) prepare() error {
 			}
 		}
 		grads = optimizers.ServerGradients(w.optimizer(), grads)
+		moved := w.moved(before, w.read(r))
 		for i, one := range w.trained { // the weights are not needed any more
 			r.AssignMirrored(one.local, grads[i])
 		}
-		return grads[len(w.trained):]
+		return append(moved, grads[len(w.trained):]...)
 	})
 	return nil
 }
@@ -352,6 +355,9 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	rows, err := w.run(ctx, s, memory)
 	if err != nil {
 		return o, err
+	}
+	for i, k := range w.moving { // first, as the gradient is that of the value which was assigned
+		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: parameters.Add, Values: rows.moved[i]})
 	}
 	for i, one := range w.trained {
 		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Room: memory.gradients, Seen: memory.seen(w.dense, one)})

@@ -1,0 +1,38 @@
+package keras_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// TestParameterServerAssignedWeights: a layer that assigns the weight that is trained, as SpectralNormalization does in
+// each step, trains on parameter servers as on one device, with the model's own step and with one of the user's.
+func TestParameterServerAssignedWeights(t *testing.T) {
+	own := func(s *keras.Step) keras.StepLogs {
+		y := s.Model().Call(s.Training(), s.X[0])
+		s.Minimize(s.Optimizer(), s.ComputeLoss(y), s.Model().TrainableVariables())
+		return s.ComputeMetrics(y)
+	}
+	x, y := line(40)
+	for name, step := range map[string]keras.StepFunc{"own": own, "usual": nil} {
+		t.Run(name, func(t *testing.T) {
+			trainsAlike(t, func(ctx context.Context, s distribute.Strategy) (*keras.Model, *keras.History, error) {
+				m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(4), keras.InputShape(2)},
+					&layers.SpectralNormalization{Layer: &layers.Dense{Units: 5, Activation: "tanh"}}, &layers.BatchNormalization{Momentum: pointer(0.5)}, &layers.Dense{Units: 1})
+				require.NoError(t, m.Compile(keras.CompileConfig{
+					Optimizer: &optimizers.SGD{LearningRate: 0.05, Momentum: 0.5, Options: optimizers.Options{WeightDecay: pointer(0.1)}}, Loss: "mse", TrainStep: step,
+				}))
+				h, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(16), keras.StepsPerEpoch(3), keras.Epochs(2), keras.Shuffle(false)) // the last batch is shorter
+				return m, h, err
+			})
+		})
+	}
+}
