@@ -161,7 +161,7 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 		extra++
 	}
 	if t.Len() > len(vars)+extra {
-		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-extra, len(vars)))
+		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model%s", t.Len()-extra, len(vars), sameFrozen))
 	}
 	run := m.lastRun()
 	if found && run.fit != nil {
@@ -222,11 +222,17 @@ func backupValue(t data.Tensors, name string, v *distribute.Variable) (kernels.A
 	}
 	d := t.Get(name)
 	if d.IsZero() {
-		return kernels.Array{}, fmt.Errorf("the file has no %q; expected a backup of the same model and optimizer", name)
+		return kernels.Array{}, fmt.Errorf("the file has no %q; expected a backup of the same model%s", name, sameFrozen)
 	}
 	a, err := d, d.Check()
 	if err == nil && len(v.Type().Shape) == 0 && a.Type.Shape.Size() == 1 {
 		a.Type.Shape = nil // a scalar is stored as a list of one
 	}
+	if err == nil && !a.Type.Shape.Equal(v.Type().Shape) {
+		err = fmt.Errorf("%q has shape %v, %s here has shape %v; expected a backup of the same model%s", name, a.Type.Shape, v.Path(), v.Type().Shape, sameFrozen)
+	}
 	return a, err
 }
+
+// sameFrozen is what else must be the same: optimizers have variables for the weights that are trained.
+const sameFrozen = " and optimizer, made with the same layers frozen (SetTrainable before Compile)"

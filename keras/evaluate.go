@@ -13,6 +13,9 @@ import (
 
 // Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
 //
+// Layers that draw random numbers whether they are trained or not draw others for each batch of each call. They follow
+// from the seed, the steps of training so far and the number of batches evaluated since.
+//
 // Batches of many sizes share programs if losses and metrics can exclude the rows that pad a batch to one of a few
 // sizes. Values for single examples are bit for bit those of a program for the batch's own size; sums over examples may
 // be formed in another order and differ in the last digits. The first size that a model evaluates, sizes below 8, and
@@ -102,6 +105,9 @@ func (e *evaluator) trace(ctx context.Context) error {
 
 func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	e.source.close() // always from the beginning
+	if e.inFit {
+		e.m.tested = 0 // also where a validation is made again after workers were lost
+	}
 	looksForNaN(e.source, !e.nan.told || e.nan.refuse)
 	lendsMemory(e.source, distribute.WorkersOf(e.m.strategy) == nil)
 	if err := e.source.begin(ctx, 0); err != nil {

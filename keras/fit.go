@@ -421,18 +421,33 @@ func (m *Model) settle() error {
 	return errors.Join(m.undo(c.train.Wait()), c.test.Wait())
 }
 
-// inferOn runs an instance that does not train, and waits for its results.
-func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
-	return m.infer(ctx, inst, true)
+// What the random numbers of predictions and of evaluations are drawn from beside the seed, so that they are not those
+// of training.
+const (
+	predictionSeed = 0x9e3779b97f4a7c15
+	evaluationSeed = 0xd1342543de82ef95
+)
+
+// predictOn runs an instance of a prediction, and waits for its results. The random numbers of each batch follow from
+// the seed and from how many batches were predicted before.
+func (m *Model) predictOn(ctx context.Context, inst *distribute.Instance) error {
+	return m.infer(ctx, inst, true, m.seed^predictionSeed, m.predicted.Add(1)-1)
 }
 
-// testOn is inferOn for a step whose results stay in the state of metrics: nobody waits for it.
+// testOn runs an instance of an evaluation, whose results stay in the state of metrics: nobody waits for it. The random
+// numbers of each batch follow from the seed, the steps of training so far, and how many batches were evaluated since.
+// So a run that goes on after an interruption finds the same ones.
 func (m *Model) testOn(ctx context.Context, inst *distribute.Instance) error {
-	return m.infer(ctx, inst, false)
+	if m.testedAt != m.steps {
+		m.testedAt, m.tested = m.steps, 0
+	}
+	m.tested++
+	return m.infer(ctx, inst, false, m.seed^evaluationSeed*(uint64(m.steps)+1), m.tested-1)
 }
 
-// infer runs an instance. If it changes variables (metrics, the state of stateful layers), it runs alone.
-func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool) error {
+// infer runs an instance that does not train. If it changes variables (metrics, the state of stateful layers), it runs
+// alone.
+func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool, seed uint64, step uint32) error {
 	if inst.WritesVariables() {
 		m.values.Lock()
 		defer m.values.Unlock()
@@ -441,9 +456,9 @@ func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool)
 		defer m.values.RUnlock()
 	}
 	if wait {
-		return inst.Run(ctx, m.seed, m.steps)
+		return inst.Run(ctx, seed, step)
 	}
-	return inst.Launch(ctx, m.seed, m.steps)
+	return inst.Launch(ctx, seed, step)
 }
 
 // resetMetrics begins a new round of means.

@@ -21,7 +21,7 @@ func (m *Model) frozenLayers() map[any]bool {
 }
 
 // fixFrozen makes what is trained hold for all steps until the model is compiled again, whenever their programs are
-// made: a batch of another size must not be trained otherwise than the ones before.
+// made: a batch of another size must not be trained otherwise than the ones before. Model.mu is held.
 func (m *Model) fixFrozen() { m.compiled.frozen = m.frozenLayers() }
 
 // prepareTraining makes the optimizer's variables and fixes what is trained, at the first training step after Compile.
@@ -40,6 +40,8 @@ func (m *Model) prepareTraining() error {
 			return fmt.Errorf("the weight %s of model %q was frozen when the optimizer got its variables, from a file or from SetOptimizerArrays; call Compile again to train it", v.Path(), m.Name())
 		}
 	}
+	m.mu.Lock() // predictions ask meanwhile whether steps are to be forgotten
+	defer m.mu.Unlock()
 	c.trainable = now
 	for i := range c.optimized {
 		c.optimized[i].updated = now

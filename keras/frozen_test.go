@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
@@ -141,5 +142,29 @@ func TestFrozenDynamicEmbedding(t *testing.T) {
 			}
 			layers.SetTrainable(e, !freeze)
 		}
+	}
+}
+
+// A backup made with other frozen layers holds other variables of the optimizer: more, fewer, or of other shapes.
+func TestBackupWithOtherFrozenLayers(t *testing.T) {
+	compiled := func(frozen int) *keras.Model {
+		m := sequential(t, []keras.Option{keras.InputShape(3)}, &layers.Dense{Name: "a", Units: 2}, &layers.Dense{Name: "b", Units: 1})
+		if frozen >= 0 {
+			layers.SetTrainable(m.Layers()[frozen], false)
+		}
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
+		return m
+	}
+	for _, c := range []struct {
+		saved, restored int
+		want            string
+	}{{-1, 1, "variables, the model and its optimizer"}, {1, -1, `the file has no "optimizer/`}, {0, 1, "has shape"}} {
+		path := filepath.Join(t.TempDir(), "backup.npz")
+		require.NoError(t, compiled(c.saved).SaveBackup(path, callbacks.Progress{}))
+		_, err := compiled(c.restored).LoadBackup(path)
+		require.ErrorContains(t, err, c.want)
+		require.ErrorContains(t, err, "expected a backup of the same model and optimizer, made with the same layers frozen (SetTrainable before Compile)")
+		_, err = compiled(c.saved).LoadBackup(path)
+		require.NoError(t, err)
 	}
 }

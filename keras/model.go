@@ -43,11 +43,13 @@ type Model struct {
 	predict     *distribute.Function
 	predictions predictions
 
-	steps    uint32                 // training steps so far: the random numbers of each are different
-	run      atomic.Pointer[fitRun] // the run of Fit or Evaluate that is under way, or the last one
-	measured atomic.Uint64          // counts what changes metrics: logs that were not read before are lost
-	toldNaN  bool                   // by TrainOnBatch or TestOnBatch
-	toldCut  bool                   // by them, of sample weights that a metric cuts
+	steps            uint32                 // training steps so far: the random numbers of each are different, as are those of what follows
+	predicted        atomic.Uint32          // batches of predictions so far
+	tested, testedAt uint32                 // batches evaluated since step testedAt
+	run              atomic.Pointer[fitRun] // the run of Fit or Evaluate that is under way, or the last one
+	measured         atomic.Uint64          // counts what changes metrics: logs that were not read before are lost
+	toldNaN          bool                   // by TrainOnBatch or TestOnBatch
+	toldCut          bool                   // by them, of sample weights that a metric cuts
 }
 
 // topology is the way in which a model's layers are connected.

@@ -16,6 +16,12 @@ import (
 // Predict returns the model's output for each example, batches joined along axis 0. It may be called from many
 // goroutines at once. Half-precision outputs are returned as float32. For models with several outputs use PredictAll.
 //
+// A model that draws random numbers in predictions (Monte-Carlo dropout with [layers.ApplyWith], a layer that samples)
+// draws others for each batch of each call: those of the n-th batch that it predicts follow from its seed and n,
+// whatever it was trained meanwhile. So models of equal seeds agree if they get equal calls in equal order, and one
+// that was just made, cloned or loaded begins with the first numbers. Which goroutine's batch is the n-th is not
+// defined.
+//
 // Once a batch shape has been seen, examples in memory ([data.Arrays]) are predicted without heap allocations except
 // those of the result itself; [Model.PredictOnBatchInto] avoids these too.
 func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...PredictOption) (data.Array, error) {

@@ -218,7 +218,7 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 			return err
 		}
 	}
-	if err := p.m.inferOn(ctx, inst); err != nil {
+	if err := p.m.predictOn(ctx, inst); err != nil {
 		return err
 	}
 	return p.collect(inst, n)

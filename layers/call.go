@@ -112,7 +112,7 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 // ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
 // says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
 // whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which
-// drops the same numbers until the next step of training. A name that the calls of the layer do not have is an error.
+// drops other numbers in each batch. A name that the calls of the layer do not have is an error.
 //
 //	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
 //

@@ -45,6 +45,7 @@ type Session struct {
 	servers *serverTraining // that variables lie on, in TRAIN; nil: they are here
 
 	step    int64 // finished steps
+	runs    int64 // of an evaluation or prediction: each draws other random numbers
 	saved   int64 // step of the last checkpoint of this session, -1 for none
 	stop    bool
 	values  RunValues
@@ -336,11 +337,13 @@ func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f f
 			return err
 		}
 	}
-	if err := inst.Run(ctx, s.estimator.config.TFRandomSeed, uint32(s.step)); err != nil {
+	if err := inst.Run(ctx, s.estimator.config.TFRandomSeed, uint32(s.step+s.runs)); err != nil {
 		return err
 	}
 	if s.mode == TRAIN {
 		s.step++
+	} else {
+		s.runs++
 	}
 	if err := s.read(inst, sizes); err != nil {
 		return err
