@@ -242,10 +242,14 @@ func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T
 	m, n := last-first, f.visible(last)
 	q, v, y := atStep[T](f.heads, f.q, bn, f.queries, first, hd, f.depth), atStep[T](f.heads, f.v, bn, f.keys, 0, hd, f.width), atStep[T](f.heads, f.y, bn, f.queries, first, hd, f.width)
 	p := productsOf[T](f.heads, m, n)
-	p.scores.with(q, keys, scores).run(scratch)
+	product := p.scores.with(q, keys, scores)
+	product.run(scratch)
 	total := plan.Data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
 	block := f.scores(first, m, n)
-	vec.SoftmaxRows(scores, total, block, look(f.heads, scores, &block, bn, hd, first))
+	if vec.SoftmaxRows(scores, total, block, look(f.heads, scores, &block, bn, hd, first, false)) {
+		product.run(scratch)
+		vec.SoftmaxRows(scores, total, block, look(f.heads, scores, &block, bn, hd, first, true))
+	}
 	p.values.with(scores, v, y).run(scratch)
 }
 
@@ -259,10 +263,10 @@ func (h *heads) scores(first, m, n int) vec.Scores {
 }
 
 // look puts -inf where the mask hides a key from the queries from first on, and returns the positive number that the
-// scores are to be multiplied by.
-func look[T block.Float](h *heads, scores []T, s *vec.Scores, batch, head, first int) T {
+// scores are to be multiplied by; large ones by nothing any more, so that differences between them are exact.
+func look[T block.Float](h *heads, scores []T, s *vec.Scores, batch, head, first int, large bool) T {
 	scale := T(h.Scale)
-	if !(scale > 0) { // hidden scores must stay hidden
+	if large || !(scale > 0) { // hidden scores must stay hidden
 		for r := range s.Rows {
 			row := scores[r*s.Stride:][:s.Sees(r)]
 			vec.Scale(row, row, scale)

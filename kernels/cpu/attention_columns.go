@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
@@ -117,18 +118,33 @@ func copySteps(dst, src []float32, rows, size, to, from int) {
 // panel computes the results of the queries from first on.
 func (c *attentionColumns) panel(memory, k, v []float32, bn, hd, first int) {
 	queries := min(vec.Columns, c.queries-first)
-	y, q, scores := memory[:c.queryAt], memory[c.queryAt:c.scoreAt], memory[c.scoreAt:c.at]
-	micro.PackPanel(q, atStep[float32](c.heads, c.q, bn, c.queries, first, hd, c.depth), c.depth, queries, 1, c.heads.heads*c.depth)
+	micro.PackPanel(memory[c.queryAt:c.scoreAt], atStep[float32](c.heads, c.q, bn, c.queries, first, hd, c.depth), c.depth, queries, 1, c.heads.heads*c.depth)
 	powers := vec.ScoreColumns{Used: queries, Scale: float32(c.Scale)}
+	if c.addBlocks(&powers, memory, k, v, bn, hd, first); powers.Coarse() {
+		powers.Ready = true
+		c.addBlocks(&powers, memory, k, v, bn, hd, first)
+	}
+	y := memory[:c.queryAt]
+	powers.Finish(y)
+	micro.Transpose(atStep[float32](c.heads, c.y, bn, c.queries, first, hd, c.width), y, c.width, queries, c.heads.heads*c.width, vec.Columns)
+	powers.Totals(plan.Data[float32](c.total)[(bn*c.heads.heads+hd)*c.queries+first:][:queries])
+}
+
+// addBlocks adds up the values of all blocks of keys for the panel of queries from first on.
+func (c *attentionColumns) addBlocks(powers *vec.ScoreColumns, memory, k, v []float32, bn, hd, first int) {
+	y, q, scores := memory[:c.queryAt], memory[c.queryAt:c.scoreAt], memory[c.scoreAt:c.at]
 	powers.Begin()
-	seen := c.visible(first + queries)
-	lanes := min((queries+columnLanes-1)/columnLanes*columnLanes, vec.Columns)
+	seen := c.visible(first + powers.Used)
+	lanes := min((powers.Used+columnLanes-1)/columnLanes*columnLanes, vec.Columns)
 	for key := 0; key < seen; key += c.block {
 		n := min(c.block, seen-key)
 		s := scores[:n*vec.Columns]
 		micro.Run(&micro.Tile[float32]{A: k[key*c.rowK():], B: q, C: s, Rows: n, Cols: lanes, K: c.depth, Segments: 1, Outer: 1,
 			ARow: c.rowK(), AK: 1, BK: vec.Columns, CRow: vec.Columns})
-		c.hide(s, bn, hd, first, queries, key)
+		if powers.Ready {
+			vec.Scale(s, s, powers.Scale*math.Log2E)
+		}
+		c.hide(s, bn, hd, first, powers.Used, key)
 		powers.Softmax(s)
 		if key > 0 {
 			powers.Rescale(y)
@@ -136,9 +152,6 @@ func (c *attentionColumns) panel(memory, k, v []float32, bn, hd, first int) {
 		micro.Run(&micro.Tile[float32]{A: v[key*c.rowV():], B: s, C: y, Rows: c.width, Cols: lanes, K: n, Segments: 1, Outer: 1,
 			ARow: 1, AK: c.rowV(), BK: vec.Columns, CRow: vec.Columns, Accumulate: key > 0})
 	}
-	powers.Finish(y)
-	micro.Transpose(atStep[float32](c.heads, c.y, bn, c.queries, first, hd, c.width), y, c.width, queries, c.heads.heads*c.width, vec.Columns)
-	powers.Totals(plan.Data[float32](c.total)[(bn*c.heads.heads+hd)*c.queries+first:][:queries])
 }
 
 // hide hides from the queries from first on what they do not see of a block of keys.

@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"math"
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
@@ -80,7 +83,11 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	p := productsOf[T](h, m, n)
 	p.scores.with(q, g.packedK, g.p).run(g.scratch)
 	p.upstream.with(dy, g.packedV, g.ds).run(g.scratch)
-	scale := look(h, g.p, &block, bn, hd, first)
+	large := slices.ContainsFunc(total[:m], coarse)
+	scale := look(h, g.p, &block, bn, hd, first, large)
+	if large {
+		total = small(g.p, total[:m], block)
+	}
 	vec.SoftmaxRowsGrad(g.p, g.ds, total, block, scale)
 	if by := T(h.Scale); by != scale {
 		vec.Scale(g.ds[:m*block.Stride], g.ds[:m*block.Stride], by)
@@ -89,6 +96,28 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	p.dv.ofSteps(g.p, dy, dv, g.turnedV).run(g.scratch)
 	p.dk.ofSteps(g.ds, q, dk, g.turnedK).run(g.scratch)
 	p.dq.with(g.ds, k, dq).run(g.scratch)
+}
+
+// coarse reports whether the logarithm of a sum is too large to say anything; that of nothing is none.
+func coarse[T block.Float](total T) bool { return vec.Coarse(total) && !math.IsInf(float64(total), -1) }
+
+// small subtracts the largest of each row of scores too large for the logarithms of their sums to say anything, and
+// returns these logarithms for what they are then.
+func small[T block.Float](scores, total []T, s vec.Scores) []T {
+	total = slices.Clone(total)
+	for r, t := range total {
+		if !coarse(t) {
+			continue
+		}
+		row := scores[r*s.Stride:][:s.Sees(r)]
+		vec.AddScalar(row, row, -vec.MaxOf(row))
+		sum := 0.0
+		for _, x := range row {
+			sum += math.Exp(float64(x))
+		}
+		total[r] = T(math.Log(sum))
+	}
+	return total
 }
 
 // ofSteps returns a copy of a product of [stepsGradient] with its operands; turned is room for the transpose, or none.

@@ -45,10 +45,15 @@ func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
 // SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and
 // stores the logarithms of the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale
 // is positive.
-func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
+//
+// It reports whether scale·x was so large that rounding its largest number moved it by 1 or more: then rows may be
+// wrong, unless scale is 1.
+func SoftmaxRows[T Float](x, total []T, s Scores, scale T) (coarse bool) {
 	x, total = x[:s.Rows*s.Stride], total[:s.Rows]
-	if single[T]() && s.Cols > 0 && s.softmax32(as32(x), as32(total), float32(scale)) {
-		return
+	if single[T]() && s.Cols > 0 {
+		if coarse, ok := s.softmax32(as32(x), as32(total), float32(scale)); ok {
+			return coarse
+		}
 	}
 	for r := range total {
 		row := x[r*s.Stride:][:s.Cols]
@@ -63,7 +68,18 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
 		sum := ExpAffine(seen, seen, scale, -largest, 1)
 		Scale(seen, seen, 1/sum)
 		total[r] = largest + T(math.Log(float64(sum)))
+		coarse = coarse || Coarse(largest)
 	}
+	return coarse
+}
+
+// Coarse reports whether numbers as large as x are 1 and more apart, or infinite.
+func Coarse[T Float](x T) bool {
+	limit := T(1 << 53)
+	if single[T]() {
+		limit = 1 << 24
+	}
+	return x >= limit || x <= -limit
 }
 
 // SoftmaxRowsGrad is the gradient of [SoftmaxRows]: it replaces the scores p by the probabilities, which it computes

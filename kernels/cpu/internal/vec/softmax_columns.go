@@ -11,6 +11,7 @@ const Columns = 32
 type ScoreColumns struct {
 	Used  int
 	Scale float32 // positive: what the scores are to be multiplied by
+	Ready bool    // they are multiplied already, by Scale·log₂e
 	state [3][Columns]float32
 }
 
@@ -39,6 +40,9 @@ func (c *ScoreColumns) Softmax(x []float32) {
 		return
 	}
 	scale := c.Scale * math.Log2E
+	if c.Ready {
+		scale = 1
+	}
 	if c.softmax32(x, scale) {
 		return
 	}
@@ -56,6 +60,17 @@ func (c *ScoreColumns) Softmax(x []float32) {
 		}
 		c.state[columnSums][q], c.state[columnShifts][q], c.state[columnFactors][q] = sum, shift, factor
 	}
+}
+
+// Coarse reports whether the scores were so large that rounding them moved powers by a factor of 2 and more: then
+// columns may be wrong, unless they were Ready.
+func (c *ScoreColumns) Coarse() bool {
+	for _, shift := range c.state[columnShifts][:c.Used] {
+		if Coarse(shift) && shift != -math.MaxFloat32 { // which stands for nothing
+			return true
+		}
+	}
+	return false
 }
 
 // Rescale multiplies columns, made of the powers of the blocks before the last one, so that those of the last one may

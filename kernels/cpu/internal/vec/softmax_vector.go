@@ -2,7 +2,10 @@
 
 package vec
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // hiddenLanes holds, for each number of elements of the last group that a row sees, from 1 on, the lanes that it does
 // not.
@@ -51,19 +54,22 @@ func (s *Scores) hide32(x []float32, mask []uint8, rowStep int) bool {
 	return true
 }
 
-func (s *Scores) softmax32(x, total []float32, scale float32) bool {
+func (s *Scores) softmax32(x, total []float32, scale float32) (coarse, ok bool) {
 	wide, ok := vectors()
 	if !ok {
-		return false
+		return false, false
 	}
 	var sums [scoreRows]float32
 	s.pieces(1, func(first, rows, n int, mask *float32, step uintptr) {
 		callSoftmaxRows(wide, at(x, first*s.Stride), at(total, first), &sums[0], mask, uintptr(rows), uintptr(n), uintptr(4*s.Stride), step,
 			uintptr(s.Stride-n), unsafe.Pointer(&scale))
+		for _, t := range total[first : first+rows] {
+			coarse = coarse || Coarse(t) && t != -math.MaxFloat32 // which stands for nothing
+		}
 		Log(sums[:rows], sums[:rows])
 		Add(total[first:first+rows], total[first:first+rows], sums[:rows])
 	})
-	return true
+	return coarse, true
 }
 
 func (s *Scores) softmaxGrad32(p, d, total []float32, scale float32) bool {
