@@ -51,13 +51,14 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 	bias, relu := b.addedToProduct()
 	if c := conv.NewMoments[T](s); c != nil {
 		if m := b.gatherMoments(c.Rows(), s.OutChannels); m != nil {
-			scratch := b.scratch(x.Typ.DType, c.Scratch(rt.pool.Size()))
+			scratch, w := b.scratch(x.Typ.DType, c.Scratch(rt.pool.Size())), weightsOf[T](b, kernel, nil)
 			return func() {
+				weights, _ := w.read()
 				var vector []T
 				if bias != nil {
 					vector = plan.Data[T](bias)
 				}
-				c.Forward(rt.pool, plan.Data[T](x), plan.Data[T](kernel), vector, relu, plan.Data[T](y), plan.Data[T](scratch), plan.Data[float64](m.memory))
+				c.Forward(rt.pool, plan.Data[T](x), weights, vector, relu, plan.Data[T](y), plan.Data[T](scratch), plan.Data[float64](m.memory))
 			}
 		}
 	}

@@ -250,6 +250,17 @@ func TestOuterProductOfScaled(t *testing.T) {
 	near(t, f.run(f.load(true)), f.run(f.load(false)))
 }
 
+// TestMomentsOfScaled: the moments that a convolution gathers are those of its result by the scaled kernel.
+func TestMomentsOfScaled(t *testing.T) {
+	f := &folded{t: t, p: ir.New("")}
+	x, w, scale := f.input(2, 9, 9, 3), f.input(3, 3, 3, 16), f.input(16)
+	a := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}
+	y := f.add(ir.Conv, a, x, f.add(ir.Mul, nil, w, f.add(ir.Broadcast, ir.BroadcastAttrs{Shape: f.shape(w), Axes: []int{3}}, scale)))
+	f.p.AddOutput("y", f.add(ir.BatchNorm, ir.NormAttrs{Epsilon: 0.1}, y, f.input(16), f.input(16)))
+	f.fill()
+	near(t, f.run(f.load(true)), f.run(f.load(false)))
+}
+
 // TestScaledTwice: two programs that scale one kernel differently at the same time do not disturb each other.
 func TestScaledTwice(t *testing.T) {
 	program := func() *folded {
