@@ -36,6 +36,10 @@ type blockScan struct {
 	blocks int
 	bodies []scanBodies // by worker, or by block where there are fewer
 	share  timeShare
+
+	// alone is the same scan in the blocks of one worker, for runs in which a pool of several has no other to offer:
+	// small blocks would read the matrices several times for nothing. Nil if there was another when this was built.
+	alone *blockScan
 }
 
 // scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
@@ -82,7 +86,15 @@ func buildBlockScan(b *build) (func(), error) {
 		}
 	}
 	packed := s.pack(b, rows)
-	s.chooseBlocks()
+	if s.chooseBlocks(s.rt.pool.Size()); s.rt.pool.Workers() <= 1 {
+		one := *s
+		if one.chooseBlocks(1); one.blocks < s.blocks {
+			s.alone = &one
+			if err := one.compile(b, rows, dropped, packed); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if err := s.compile(b, rows, dropped, packed); err != nil {
 		return nil, err
 	}
@@ -157,8 +169,7 @@ func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Ope
 
 // chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so
 // that one that is late holds up the others less.
-func (s *blockScan) chooseBlocks() {
-	workers := s.rt.pool.Size()
+func (s *blockScan) chooseBlocks(workers int) {
 	rows := scanBlockRows
 	if width := s.widest(); width < scanWidth { // rows of a few elements make no vectors of their own
 		rows *= scanWidth / width
@@ -224,6 +235,10 @@ func (s *blockScan) compile(b *build, rows *scan.RowBody, dropped []bool, packed
 }
 
 func (s *blockScan) run() {
+	if s.alone != nil && s.rt.pool.Workers() <= 1 {
+		s.alone.run()
+		return
+	}
 	for _, p := range s.packed {
 		switch o := s.constants[p.constant]; {
 		case o.Typ.DType == ir.Float64:

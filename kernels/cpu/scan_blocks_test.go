@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	goruntime "runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -160,8 +161,17 @@ func randomInputs(t *testing.T, p *ir.Program) []reference.Value {
 // runWith runs a program on a pool of the given number of workers, twice, and returns the results of the second run.
 func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int) [][]byte {
 	t.Helper()
-	rt := &runtime{pool: pool.New(workers), workers: make([]worker, workers)}
-	defer rt.pool.Close()
+	q := pool.New(workers)
+	defer q.Close()
+	results, _ := runOn(t, p, inputs, q, func() {})
+	return results
+}
+
+// runOn is runWith on a pool; it calls a function between the runs, and returns also how many programs of loops there
+// are.
+func runOn(t *testing.T, p *ir.Program, inputs []reference.Value, q *pool.Pool, between func()) (results [][]byte, loops int) {
+	t.Helper()
+	rt := &runtime{pool: q, workers: make([]worker, q.Size())}
 	c := &compiler{rt: rt, device: testDevice, replicas: 1}
 	s, err := c.compile(p, true)
 	require.NoError(t, err)
@@ -181,12 +191,30 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	}
 	run := func() { require.NoError(t, e.Run(context.Background(), in, out)) }
 	run()
+	between()
 	assert.Zero(t, allocations(10, run), "a run allocates nothing")
-	var results [][]byte
 	for _, b := range out {
 		results = append(results, b.Bytes())
 	}
-	return results
+	return results, len(s.children)
+}
+
+// TestScanBlocksOfOneProcessor: a process that computes with one of several processors takes the blocks of one worker,
+// until it gets more of them. The bits are the same.
+func TestScanBlocksOfOneProcessor(t *testing.T) {
+	p := lstmLayer(t, layerSizes{steps: 5, batch: 8, features: 6, units: 20})
+	inputs, q := randomInputs(t, p), pool.Shared()
+	if q.Size() == 1 {
+		t.Skip("this machine has one processor, so blocks are always those of one worker")
+	}
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(2))
+	want, loops := runOn(t, p, inputs, q, func() {})
+	goruntime.GOMAXPROCS(1)
+	got, more := runOn(t, p, inputs, q, func() {})
+	assert.Equal(t, want, got)
+	assert.Greater(t, more, loops)
+	got, _ = runOn(t, p, inputs, q, func() { goruntime.GOMAXPROCS(2) })
+	assert.Equal(t, want, got)
 }
 
 // TestScanBlocks compares LSTM layers and their gradients, computed by blocks of rows, with a plain compilation and,

@@ -45,15 +45,19 @@ func multiplyPacked[T gemm.Float](b *build, packed *plan.Operand) func() {
 	} else {
 		left = x
 	}
-	args := &gemm.Args[T]{M: rows, K: k, LDA: stride, N: b.Program.Type(b.n.Outputs[0]).Shape[1], Packed: true,
-		Ahead: make([][]T, 0, cap(b.rt().ahead))}
+	args := &gemm.Args[T]{M: rows, K: k, LDA: stride, N: b.Program.Type(b.n.Outputs[0]).Shape[1], Packed: true}
 	bias, relu := b.addedToProduct()
 	args.ReLU = relu
+	if bias != nil {
+		args.Bias = []T{}
+	}
 	if out.N == 0 {
 		return func() {}
 	}
-	scratch := b.scratch(out.Typ.DType, gemm.ScratchSize(args, b.rt().pool.Size()))
 	rt := b.rt()
+	product := gemm.Prepare(args, rt.pool.Size())
+	scratch := b.scratch(out.Typ.DType, product.ScratchSize())
+	ahead := make([][]T, 0, cap(rt.ahead))
 	return func() {
 		if fill {
 			to, from := plan.Data[T](left), plan.Data[T](x)
@@ -61,14 +65,14 @@ func multiplyPacked[T gemm.Float](b *build, packed *plan.Operand) func() {
 				copy(to[r*stride:], from[r*k:(r+1)*k])
 			}
 		}
+		var added []T
 		if bias != nil {
-			args.Bias = plan.Data[T](bias)
+			added = plan.Data[T](bias)
 		}
-		args.Ahead = takeAhead(rt, args.Ahead)
-		args.A, args.B, args.C = plan.Data[T](left), plan.Data[T](packed), plan.Data[T](out)
-		gemm.Run(rt.pool, args, plan.Data[T](scratch))
-		clear(args.Ahead)
-		args.A, args.B, args.C, args.Bias, args.Ahead = nil, nil, nil, nil, args.Ahead[:0]
+		ahead = takeAhead(rt, ahead)
+		product.RunAhead(rt.pool, plan.Data[T](left), plan.Data[T](packed), plan.Data[T](out), added, plan.Data[T](scratch), ahead)
+		clear(ahead)
+		ahead = ahead[:0]
 	}
 }
 

@@ -162,6 +162,15 @@ func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) in
 	}
 	u.B = matrixB[n*a.K:]
 	u.BK, u.Cols, u.Lines, u.BLine, u.CLine = width, width, panels, width*a.K, width
+	if u.Next = j.fetch(t.K * width); len(u.Next) > 0 {
+		u.NextStep = ceil(len(u.Next), t.K)
+	}
+	if a.Bias != nil { // a tile would look for it at the same place for each panel; sums begin with it
+		u.Continue = true
+		for r := range t.Rows {
+			copy(matrixC[(m+r)*a.LDC+n:(m+r)*a.LDC+n+panels*width], a.Bias[n:])
+		}
+	}
 	for r := 0; r < t.Rows; r += sweepRows {
 		u.Rows = min(sweepRows, t.Rows-r)
 		u.A, u.C = t.A[r*t.ARow:], matrixC[(m+r)*a.LDC+n:]

@@ -43,8 +43,9 @@ const (
 
 	rowGap = 16 // elements between the rows of a copied A
 
-	sweepSums = 64 // up to which a call for each panel costs much beside the products
-	sweepRows = 14
+	sweepSums   = 64 // up to which a call for each panel costs much beside the products
+	sweepRows   = 14
+	sweepMatrix = 1 << 18 // numbers of B, which are in the second-level cache
 
 	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
 	fetchMinStride = 1024    // bytes
@@ -129,8 +130,16 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
-	p.sweeps = a.K <= sweepSums && a.Bias == nil && (p.source == shared || a.Packed) && len(a.Ahead) == 0
+	p.sweeps = a.K <= sweepSums && a.Bias == nil && (p.source == shared || a.Packed) && len(a.Ahead) == 0 || a.sweepsFew()
 	return p
+}
+
+// sweepsFew reports whether B is a small matrix in panels for a few rows, as in each step of a loop: a call for each
+// panel would take a good part of the time. Where tiles are vectors, sums begin with the bias, as they may begin with
+// C.
+func (a *Args[T]) sweepsFew() bool {
+	biased := a.Bias == nil || a.M >= 3 && !a.Accumulate && micro.PadColumns[T](1) > 1
+	return biased && a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
 }
 
 // isLargeA reports whether A is too large to be read by columns from the second-level cache.

@@ -38,6 +38,11 @@ func (p *Product[T]) ScratchSize() int { return p.scratch }
 
 // Run computes the product, as the function Run does. A nil bias is none.
 func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
+	p.RunAhead(workers, a, b, c, bias, scratch, nil)
+}
+
+// RunAhead is Run with what Args calls Ahead.
+func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ahead [][]T) {
 	j := &p.job
 	n := &j.args
 	if n.M <= 0 || n.N <= 0 {
@@ -47,6 +52,9 @@ func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
 		panic(fmt.Sprintf("gemm: the product was prepared for %d workers and bias %v, received %d and %v", p.workers, p.bias, workers.Size(), bias != nil))
 	}
 	n.A, n.B, n.C, n.Bias = a, b, c, bias
+	if workers.Size() <= 1 {
+		n.Ahead, j.ahead = ahead, fetched{}
+	}
 	n.check()
 	switch {
 	case n.K <= 0:
@@ -59,5 +67,5 @@ func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
 		j.plan, j.scratch = *p.plans.of(workers), scratch
 		j.run(workers)
 	}
-	n.A, n.B, n.C, n.Bias, j.scratch, j.plan.shared = nil, nil, nil, nil, nil, nil // let go of the caller's memory
+	n.A, n.B, n.C, n.Bias, n.Ahead, j.scratch, j.plan.shared = nil, nil, nil, nil, nil, nil, nil // let go of the caller's memory
 }

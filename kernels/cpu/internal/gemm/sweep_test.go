@@ -1,12 +1,14 @@
 package gemm
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -52,4 +54,64 @@ func testSweep[T Float](t *testing.T, p *pool.Pool) {
 		Run(p, &biased, make([]T, ScratchSize(&biased, p.Size())))
 		require.Equal(t, biased.C, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
 	}
+}
+
+// TestSweepFewRows draws products of a few rows by a matrix in panels, which go through all panels with one call, and
+// compares them, bit for bit, with the products by each of the panels.
+func TestSweepFewRows(t *testing.T) {
+	for _, path := range isa.Paths() {
+		for _, workers := range []int{1, 3} {
+			t.Run(path.String(), func(t *testing.T) {
+				defer isa.Override(path)()
+				p := pool.New(workers)
+				defer p.Close()
+				testSweepFewRows[float32](t, p)
+				testSweepFewRows[float64](t, p)
+			})
+		}
+	}
+}
+
+func testSweepFewRows[T Float](t *testing.T, p *pool.Pool) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	swept := 0
+	for range 60 {
+		a := &Args[T]{M: 2 + rng.IntN(sweepRows-1), N: 1 + rng.IntN(300), K: 1 + rng.IntN(200), ReLU: rng.IntN(3) == 0, Accumulate: rng.IntN(4) == 0}
+		if rng.IntN(6) == 0 { // enough for several workers
+			a.N, a.K = 600+rng.IntN(600), 100+rng.IntN(110)
+		}
+		a.LDA, a.LDC = a.K+rng.IntN(3), a.N+rng.IntN(3)
+		a.A, a.B, a.C = random[T](rng, a.M*a.LDA), random[T](rng, a.K*a.N), random[T](rng, a.M*a.LDC)
+		if rng.IntN(4) > 0 {
+			a.Bias = random[T](rng, a.N)
+		}
+		if rng.IntN(3) == 0 { // what is not a number stays so, in its row
+			a.A[rng.IntN(a.M*a.LDA)] = T(math.NaN())
+		}
+		packed := make([]T, PackedSize[T](a.N, a.K))
+		PackB(p, packed, a.B, a.K, a.N, 0, false)
+		a.B, a.Packed = packed, true
+		if rng.IntN(2) == 0 {
+			a.Ahead = [][]T{random[T](rng, rng.IntN(3000)), nil, random[T](rng, 5)}
+		}
+		product, want := Prepare(a, p.Size()), append([]T(nil), a.C...)
+		if product.plans.alone.sweeps {
+			swept++
+		}
+		product.RunAhead(p, a.A, a.B, a.C, a.Bias, make([]T, product.ScratchSize()), a.Ahead)
+		for c := 0; c < a.N; c += micro.PanelWidth[T]() {
+			panel := *a
+			panel.N, panel.B, panel.C = min(micro.PanelWidth[T](), a.N-c), packed[c*a.K:], want[c:]
+			if a.Bias != nil {
+				panel.Bias = a.Bias[c:]
+			}
+			Run(p, &panel, make([]T, ScratchSize(&panel, p.Size())))
+		}
+		for i, w := range want {
+			if got := a.C[i]; w != got && (w == w || got == got) {
+				t.Fatalf("M %d, N %d, K %d, bias %v, accumulates %v: element %d is %v, expected %v", a.M, a.N, a.K, a.Bias != nil, a.Accumulate, i, got, w)
+			}
+		}
+	}
+	require.Greater(t, swept, 8)
 }
