@@ -10,6 +10,9 @@ import (
 // manyParts is the number of neighbouring steps up to which windows are put together from whole steps.
 const manyParts = 32
 
+// fewWindows is the number of windows up to which each one is cut out by itself.
+const fewWindows = 8
+
 // ExtractSequences returns the windows of length elements, stride apart, of the last axis of x (..., n): (...,
 // 1+(n-length)/stride, length).
 func ExtractSequences(x *Tensor, length, stride int) *Tensor {
@@ -26,13 +29,39 @@ func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 	if parts > manyParts {
 		return Take(x, windowPlaces(x, count, length, stride), -1)
 	}
+	if dim.Known(count) && count > 0 && count <= max(min(fewWindows, parts/2), 1) {
+		var windows []*Tensor
+		for i := range count { //dim:known
+			windows = append(windows, ExpandDims(SliceAxis(x, -1, i*stride, i*stride+length), -2)) //dim:known
+		}
+		return Concatenate(-2, windows...)
+	}
 	steps := dim.Add(count, parts-1)
 	x = Reshape(fitLast(x, dim.Mul(steps, stride)), append(lead.Clone(), steps, stride)...)
-	shifted := make([]*Tensor, parts)
-	for i := range shifted {
-		shifted[i] = SliceAxis(x, -2, i, dim.Add(i, count))
+	return SliceAxis(stepWindows(x, count, parts), -1, 0, length)
+}
+
+// stepWindows makes windows of so many steps, each one after the other, of steps x (..., count+parts-1, stride): (...,
+// count, parts·stride). Windows of more than four steps are made of up to four shorter ones, but for those of a single
+// sequence, of which steps at all places lie together.
+func stepWindows(x *Tensor, count, parts int) *Tensor {
+	part := 1
+	if x.Shape()[:x.Rank()-2].Size() != 1 {
+		part = (parts + 3) / 4
 	}
-	return SliceAxis(Concatenate(-1, shifted...), -1, 0, length)
+	if part > 1 {
+		x = stepWindows(x, dim.Add(count, parts-part), part)
+	}
+	var shifted []*Tensor
+	for i := 0; i < parts; i += part {
+		at := min(i, parts-part)
+		y := SliceAxis(x, -2, at, dim.Add(at, count))
+		if i > at { // the end of a window that begins before
+			y = SliceAxis(y, -1, dim.Mul(i-at, dim.FloorDiv(x.Dim(-1), part)), x.Dim(-1))
+		}
+		shifted = append(shifted, y)
+	}
+	return Concatenate(-1, shifted...)
 }
 
 // windowPlaces holds the places of the elements of windows, (count, length).
