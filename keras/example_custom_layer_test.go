@@ -101,10 +101,14 @@ func ExampleModel_Save_customLayer() {
 }
 
 // TestCustomLayerPage checks that the code of the page about custom layers, and of the documentation of package layers,
-// is the code above, which compiles and survives.
+// is that of examples, which compiles and survives.
 func TestCustomLayerPage(t *testing.T) {
-	source, err := os.ReadFile("example_custom_layer_test.go")
-	require.NoError(t, err)
+	var source []byte
+	for _, example := range []string{"example_custom_layer_test.go", "example_files_test.go", "../metrics/example_base_test.go"} {
+		text, err := os.ReadFile(example)
+		require.NoError(t, err)
+		source = append(source, text...)
+	}
 	page, err := os.ReadFile("../docs/custom_layers.md")
 	require.NoError(t, err)
 	blocks := 0

@@ -95,30 +95,30 @@ func ExampleModel_OnChief() {
 	// <nil>
 }
 
-// savedCoder is a model of a user's type that survives Save.
-type savedCoder struct {
+// Autoencoder is a model of a user's type that survives Save.
+type Autoencoder struct {
 	Units   int          `keras:"units"`
-	Decoder *keras.Model `keras:"decoder"`
-	Encoder layers.Layer `keras:"-"`
+	Decoder *keras.Model `keras:"decoder"` // given
+	Encoder layers.Layer `keras:"-"`       // made
 }
 
-func (a *savedCoder) Assemble() error {
+func (a *Autoencoder) Assemble() error {
 	a.Encoder = &layers.Dense{Units: a.Units, Activation: "relu"}
 	return nil
 }
 
-func (a *savedCoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+func (a *Autoencoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	return a.Decoder.Call(c, layers.Invoke(a.Encoder, c, x))
 }
 
-func init() { keras.RegisterModel[savedCoder]("examples") }
+func init() { keras.RegisterModel[Autoencoder]("blocks") }
 
 func ExampleRegisterModel() {
 	dir, remove := folder()
 	defer remove()
 	decoder, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(2))
 	check(err)
-	m, err := keras.NewModel(&savedCoder{Units: 2, Decoder: decoder})
+	m, err := keras.NewModel(&Autoencoder{Units: 2, Decoder: decoder})
 	check(err)
 	check(m.Build([]int{layers.Unknown, 3}))
 	path := filepath.Join(dir, "model.keras")
@@ -126,5 +126,5 @@ func ExampleRegisterModel() {
 	read, err := keras.LoadModel(path)
 	check(err)
 	fmt.Println(read.Name(), read.CountParams())
-	// Output: saved_coder 17
+	// Output: autoencoder 17
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/gokeras/gokeras/metrics"
 )
 
-// truePositives counts the examples whose likeliest class is the right one.
-type truePositives struct {
+// TruePositives counts the examples whose likeliest class is the right one.
+type TruePositives struct {
 	metrics.Base
 	hits *distribute.Variable
 }
 
-func (m *truePositives) Build(dtype ir.DType, _, _ ir.Type) error {
+func (m *TruePositives) Build(dtype ir.DType, _, _ ir.Type) error {
 	fresh, err := m.Begin(m, "", dtype)
 	if fresh {
-		m.hits = m.Add("hits") // a scalar that begins at zero
+		m.hits = m.Add("hits") // begins at zero
 	}
 	return err
 }
 
-func (m *truePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
+func (m *TruePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 	class := ops.Cast(ops.Argmax(yPred, -1), ir.Int32)
 	hit := ops.Cast(ops.Equal(ops.Cast(yTrue, ir.Int32), class), m.DTypeOf())
 	if sampleWeight != nil {
@@ -33,12 +33,12 @@ func (m *truePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 	distribute.ReplicaOf(yPred.Graph()).AssignAdd(m.hits, ops.Sum(hit))
 }
 
-func (m *truePositives) Result(r *distribute.Replica) *ops.Tensor { return r.ReadSynchronized(m.hits) }
-func (m *truePositives) MetricName() string                       { return m.NameOr("true_positives") }
-func (m *truePositives) Direction() string                        { return "max" }
+func (m *TruePositives) Result(r *distribute.Replica) *ops.Tensor { return r.ReadSynchronized(m.hits) }
+func (m *TruePositives) MetricName() string                       { return m.NameOr("true_positives") }
+func (m *TruePositives) Direction() string                        { return "max" } // what callbacks take for better
 
 func ExampleBase() {
-	m := &truePositives{}
+	m := &TruePositives{}
 	labels := data.Must(data.ArrayOf([]int32{0, 1, 1}, 3))
 	predictions := data.Must(data.ArrayOf([]float32{.9, .1, .2, .8, .6, .4}, 3, 2))
 	for range 2 {
