@@ -149,7 +149,8 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 }
 
 // sweep computes the whole panels of the columns [n, end), whose sums are short: few rows at a time through all panels,
-// so that C is written in long runs, of few rows, by few calls. It returns the first column that is left.
+// so that C is written in long runs, of few rows, by few calls. Short rows of a large C are fetched ahead. It returns
+// the first column that is left.
 func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) int {
 	a, width := &j.args, micro.PanelWidth[T]()
 	panels := (end - n) / width
@@ -162,8 +163,12 @@ func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) in
 	}
 	u.B = matrixB[n*a.K:]
 	u.BK, u.Cols, u.Lines, u.BLine, u.CLine = width, width, panels, width*a.K, width
+	size := int(sizeOf[T]())
+	fetches := a.LDC*size < fetchRow && a.M*a.N*size >= fetchMinBytes
 	if u.Next = j.fetch(t.K * width); len(u.Next) > 0 {
-		u.NextStep = ceil(len(u.Next), t.K)
+		u.NextStep, fetches = ceil(len(u.Next), t.K), false
+	} else {
+		u.NextStep, u.NextEvery = width, max(t.K/sweepRows, 1)
 	}
 	if a.Bias != nil { // a tile would look for it at the same place for each panel; sums begin with it
 		u.Continue = true
@@ -174,6 +179,9 @@ func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) in
 	for r := 0; r < t.Rows; r += sweepRows {
 		u.Rows = min(sweepRows, t.Rows-r)
 		u.A, u.C = t.A[r*t.ARow:], matrixC[(m+r)*a.LDC+n:]
+		if next := u.C[min(sweepRows*a.LDC, len(u.C)):]; fetches {
+			u.Next = next
+		}
 		micro.Run(&u)
 	}
 	return n + panels*width

@@ -8,7 +8,7 @@ import (
 
 // A product with few columns, C[M, N] = A[K, M]ᵀ·B[K, N], is the gradient of weights with few outputs: A is the large
 // input of a layer. Tiles would read columns of it, each line from another page, for panels of B that are mostly
-// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, blocks of B are transposed, and chunks of Cᵀ are
+// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, B that of single numbers, and chunks of Cᵀ are
 // transposed into C. The sums are the same, number by number. An A that comes through memory is read a few rows at a
 // time, which the processor fetches ahead as it sees each of them being read; sums of so few products are begun and
 // continued in the second-level cache.
@@ -18,6 +18,9 @@ const (
 	narrowMaxCols = 128     // up to so many where sums are not short: else transposing A, or reading it as it is, costs less
 	narrowChunk   = 512     // rows of C, columns of Cᵀ, in a chunk, and more while
 	narrowBytes   = 1 << 18 // the chunk is smaller
+
+	narrowSmallRows = 64 // rows of C, and
+	narrowSmallSums = 32 // products, from which on an A that the cache holds is read so, for few columns
 
 	narrowSums  = 96      // products, rows of A, at a time where
 	narrowLarge = 3 << 19 // A has more bytes
@@ -29,10 +32,19 @@ const (
 )
 
 func (a *Args[T]) isNarrow() bool {
-	if !a.TransA || a.TransB || a.Packed || a.Accumulate || a.ReLU || a.Bias != nil || a.Batch != [2]int{1, 1} || !a.isLargeA() {
+	if !a.TransA || a.TransB || a.Packed || a.Accumulate || a.ReLU || a.Bias != nil || a.Batch != [2]int{1, 1} {
 		return false
 	}
+	if !a.isLargeA() {
+		return a.M >= narrowSmallRows && a.K >= narrowSmallSums && a.padsMuch()
+	}
 	return a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
+}
+
+// padsMuch reports whether vectors of a line of B would be filled little.
+func (a *Args[T]) padsMuch() bool {
+	half := micro.PanelWidth[T]() / 2
+	return a.N < half || a.N > half && a.N <= half+half/4
 }
 
 // packsNarrow reports whether blocks of A are copied into panels.
@@ -48,6 +60,9 @@ func (a *Args[T]) narrowPart() int {
 	return min(a.K, BlockK)
 }
 
+// turnsNarrow reports whether blocks of B are transposed, because its rows compete for places in the cache.
+func (a *Args[T]) turnsNarrow() bool { return a.conflictsB() }
+
 // narrowTask computes chunks of columns of Cᵀ.
 type narrowTask[T Float] struct{ job *job[T] }
 
@@ -55,7 +70,7 @@ type narrowTask[T Float] struct{ job *job[T] }
 func (a *Args[T]) narrowRows(workers int) int {
 	width := micro.PanelWidth[T]()
 	chunks := ceil(a.M, max(narrowChunk, narrowBytes/int(sizeOf[T]())/a.N))
-	if workers > 1 {
+	if workers > 1 && a.M*a.N*a.K >= chunkFlops {
 		chunks = ceil(chunks, workers) * workers
 	}
 	return ceil(ceil(a.M, chunks), width) * width
@@ -78,7 +93,7 @@ func (j *job[T]) runNarrow(p *pool.Pool) {
 	a, width := &j.args, micro.PanelWidth[T]()
 	if rest := a.M % width; rest != 0 {
 		j.plan.shared, j.scratch = j.scratch[:width*a.K], j.scratch[width*a.K:]
-		micro.PackPanel(j.plan.shared, a.A[a.M-rest:], a.K, rest, a.LDA, 1)
+		micro.PackColumns(j.plan.shared, a.A[a.M-rest:], a.K, rest, a.LDA)
 	}
 	p.Parallel(ceil(a.M, j.plan.rows), 1, &j.narrow)
 }
@@ -119,10 +134,18 @@ func (j *job[T]) narrowChunk(memory *narrowMemory[T], m, n int) {
 	a := &j.args
 	stride := min(a.K, BlockK) + rowGap
 	t := micro.Tile[T]{Rows: a.N, Segments: 1, Outer: 1, ARow: stride, AK: 1, CRow: j.plan.rows + rowGap}
+	turns := a.turnsNarrow()
+	if !turns {
+		t.ARow, t.AK = 1, a.LDB
+	}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k, end := i*a.K/blocks, (i+1)*a.K/blocks
-		micro.Transpose(memory.turned, a.B[k*a.LDB:], end-k, a.N, stride, a.LDB)
+		operand := a.B[k*a.LDB:]
+		if turns {
+			micro.Transpose(memory.turned, operand, end-k, a.N, stride, a.LDB)
+			operand = memory.turned
+		}
 		sums := memory.sums
 		if i > 0 {
 			sums = memory.block
@@ -130,11 +153,11 @@ func (j *job[T]) narrowChunk(memory *narrowMemory[T], m, n int) {
 		parts := ceil(end-k, a.narrowPart())
 		for p := range parts {
 			from, to := k+p*(end-k)/parts, k+(p+1)*(end-k)/parts
-			t.A, t.K, t.Continue = memory.turned[from-k:], to-from, p > 0
+			t.A, t.K, t.Continue = operand[(from-k)*t.AK:], to-from, p > 0
 			j.narrowPart(&t, sums, memory.panel, from, m, n)
 		}
 		if c := n / micro.PanelWidth[T]() * micro.PanelWidth[T](); c < n { // the last panel is packed, and added as a whole
-			t.A, t.K, t.Continue = memory.turned, end-k, false
+			t.A, t.K, t.Continue = operand, end-k, false
 			t.B, t.BK, t.C, t.Cols, t.Next = j.plan.shared[k*micro.PanelWidth[T]():], micro.PanelWidth[T](), sums[c:], n-c, nil
 			micro.Run(&t)
 		}

@@ -46,19 +46,24 @@ type packTask[T Float] struct{ job *job[T] }
 
 func (t *packTask[T]) Run(_, lo, hi int) {
 	a := &t.job.args
-	width := micro.PanelWidth[T]()
+	width, strict := micro.PanelWidth[T](), t.job.plan.source != shared
 	for panel := lo; panel < hi; panel++ {
 		n := panel * width
-		packPanel(t.job.plan.shared[n*a.K:], a.B, a, 0, a.K, n)
+		if dst := t.job.plan.shared[n*a.K:]; strict && !a.TransB {
+			micro.PackPanel(dst, a.B[n:], a.K, min(width, a.N-n), a.LDB, 1)
+		} else {
+			packPanel(dst, a.B, a, 0, a.K, n)
+		}
 	}
 }
 
-// packPanel packs the rows [k, k+rows) of the panel that starts at column n of B.
+// packPanel packs the rows [k, k+rows) of the panel that starts at column n of B, which has zeros past the last column,
+// or what follows it in memory.
 func packPanel[T Float](dst, b []T, a *Args[T], k, rows, n int) {
 	cols := min(micro.PanelWidth[T](), a.N-n)
 	if a.TransB {
 		micro.PackPanel(dst, b[n*a.LDB+k:], rows, cols, 1, a.LDB)
 	} else {
-		micro.PackPanel(dst, b[k*a.LDB+n:], rows, cols, a.LDB, 1)
+		micro.PackColumns(dst, b[k*a.LDB+n:], rows, cols, a.LDB)
 	}
 }

@@ -50,6 +50,7 @@ const (
 	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
 	fetchMinStride = 1024    // bytes
 	fetchMinBytes  = 1 << 20 // of C
+	fetchRow       = 1 << 12 // the processor fetches rows of C by itself that are longer than a page
 )
 
 // source says where the vector operand is read.
@@ -78,7 +79,7 @@ type plan[T Float] struct {
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
 	fetchC     bool // C is too large to be in the cache
 	streams    bool // inPlace: B comes through memory, a few rows after the other; see stream.go
-	sweeps     bool // sums are short, and rows go through all panels; nothing is fetched ahead
+	sweeps     bool // sums are short, and rows go through all panels; of B nothing is fetched ahead
 
 	shared []T // packed B or its last panel
 }

@@ -32,6 +32,21 @@ func PackPanel[T Float](dst, src []T, rows, cols, stepK, stepC int) {
 	}
 }
 
+// PackColumns is PackPanel for columns that lie side by side, which leaves in the place of the zeros whatever follows
+// them in memory: copying whole vectors takes a fraction of the time.
+func PackColumns[T Float](dst, src []T, rows, cols, stepK int) {
+	whole, width := 0, PanelWidth[T]()
+	if spare := len(src) - width; spare >= 0 {
+		whole = min(spare/max(stepK, 1)+1, rows)
+		if !copyPanel(dst, src, whole, stepK) {
+			whole = 0
+		}
+	}
+	if whole < rows {
+		PackPanel(dst[whole*width:], src[whole*stepK:], rows-whole, cols, stepK, 1)
+	}
+}
+
 // Transpose stores the transpose of a matrix of the given rows and columns: dst[c·to + r] = src[r·from + c].
 func Transpose[T Float](dst, src []T, rows, cols, to, from int) {
 	for r := transpose(dst, src, cols, rows, to, from); r < rows; r++ {

@@ -25,10 +25,8 @@ func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 	for c := 0; c < cols; c += edge {
 		c = min(c, cols-edge) // columns that are moved twice get the same numbers
 		call(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
-		for i := range edge {
-			for k := blocks * edge; k < rows; k++ {
-				dst[k*to+c+i] = src[(c+i)*from+k]
-			}
+		if last := rows - edge; last%edge != 0 { // rows, too
+			call(unsafe.Pointer(&dst[last*to+c]), unsafe.Pointer(&src[c*from+last]), uintptr(to*size), uintptr(from*size), 1)
 		}
 	}
 	runtime.KeepAlive(src)

@@ -43,6 +43,14 @@ func testPackPanel[T Float](t *testing.T) {
 						require.Equal(t, expected, dst[k*width+c])
 					}
 				}
+				if trans {
+					continue
+				}
+				clear(dst)
+				PackColumns(dst[:rows*width:rows*width], src[:len(src):len(src)], rows, cols, stepK)
+				for k := range rows {
+					require.Equal(t, src[k*stepK:][:cols], dst[k*width:][:cols])
+				}
 			}
 		}
 	}

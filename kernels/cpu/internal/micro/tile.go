@@ -31,6 +31,8 @@ type Tile[T Float] struct {
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK
 
+	NextEvery int // products of a row's tiles between two rows of Next; 0: its rows are spread over all products
+
 	FetchC bool // C is not expected in the cache
 
 	Accumulate bool // add to C instead of overwriting it

@@ -134,6 +134,9 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	c.nextEvery = math.MaxInt
 	if col < len(t.Next) { // as many rows as a tile has products, spread over all tiles
 		c.next, c.nextStep, c.nextEvery = uintptr(unsafe.Pointer(&t.Next[col])), c.bK, tiles*max(t.Lines, 1)
+		if t.NextEvery != 0 {
+			c.nextEvery = t.NextEvery * tiles
+		}
 		if t.NextStep != 0 {
 			c.nextStep = t.NextStep * size
 		}
