@@ -3,7 +3,7 @@
     KERAS_BACKEND=tensorflow python internal/randomtraining/calls.py 100 0 internal/randomtraining/testdata/calls.json.gz
 
 A sequence compiles (anew, and with the same optimizer), fits, evaluates, predicts, trains and tests on batches, sets weights and learning rates, freezes and thaws layers with and
-without compiling again, writes files and goes on from them, backs up, enables LoRA, and quantizes. After each call the weights and the optimizer's variables are recorded as three numbers
+without compiling again, writes files and goes on from them, backs up, resets states, enables LoRA, and quantizes. After each call the weights and the optimizer's variables are recorded as three numbers
 for each array, beside what the call returned. Most models compute in float64, which leaves little to rounding. CALLS_GRAPH=1 lets TensorFlow compile steps. With PyTorch, Keras changes sample weights and
 momentum in place, and some of float64 is float32.
 """
@@ -185,6 +185,11 @@ class Sequence:
                 self.m, self.fixed = keras.saving.load_model(path), False
                 self.m.run_eagerly = EAGER
 
+    def reset(self):
+        for l in self.m._flatten_layers():
+            if getattr(l, 'stateful', False) and hasattr(l, 'reset_state'):
+                l.reset_state()
+
     def lora(self, layer, rank, alpha=None, seed=0):
         l = self.layer(layer)
         l.enable_lora(rank, lora_alpha=alpha)
@@ -232,10 +237,14 @@ def draw_call(d, c, s, heads, n, batch):
     if c['calls'] and c['calls'][-1]['name'] in ('lora', 'quantize'):
         return 'compile', {'config': json.loads(json.dumps(serialized(draw_compile(d, heads, c['norm']))))}
     name = d.of('compile', 'compile', 'fit', 'fit', 'fit', 'fit', 'evaluate', 'evaluate', 'predict', 'predict_on_batch', 'train_on_batch', 'train_on_batch', 'test_on_batch', 'set_weights', 'set_rate',
-                'trainable', 'trainable', 'file', 'file', 'lora', 'quantize' if d.random() < 0.25 else 'fit')
+                'trainable', 'trainable', 'file', 'file', 'lora', 'quantize' if d.random() < 0.6 else 'fit', *(['reset'] * 3 if c['stateful'] else []))
     quantized = any(call['name'] == 'quantize' for call in c['calls'])
     if name in ('set_weights', 'file', 'lora', 'quantize') and quantized or name == 'lora' and not any(hasattr(l, 'enable_lora') for l in m._flatten_layers()):
         name = 'predict'
+    if name == 'quantize' and any(isinstance(l, L.TimeDistributed) for l in m._flatten_layers()):
+        name = 'predict'  # Keras multiplies with the integers of an inner Dense there, and leaves out their scales
+    if name == 'reset':
+        return name, {}
     a, k = {}, d.of(0, 1)
     lo = 0 if c['stateful'] else d.randint(0, n[k] - 2)
     hi = batch if c['stateful'] else d.randint(lo + 2, n[k])
@@ -273,7 +282,7 @@ def draw_call(d, c, s, heads, n, batch):
         return name, {'rate': d.of(0.05, 0.01, 0.002)}
     if name == 'trainable':
         # Of cells there are several of one name; a layer with LoRA that Keras thaws trains its kernel too.
-        names = [l.name for l in list(m.layers) + [s.layer('deep') for l in m.layers if l.name == 'inner'] if l.weights and not getattr(l, 'lora_enabled', False)]
+        names = [l.name for l in list(m.layers) + [s.layer('deep') for l in m.layers if l.name == 'inner'] if l.weights and not any(getattr(x, 'lora_enabled', False) for x in l._flatten_layers())]
         return name, {'layer': d.choice(names or ['first']), 'on': d.random() < 0.4}
     if name == 'file':
         kind = d.of('keras', 'weights.h5', 'weights.json') if not c['stateful'] else 'weights.h5'

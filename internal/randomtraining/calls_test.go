@@ -253,6 +253,14 @@ func (r *caller) change(name string, a *callArguments) error {
 		return nil
 	case "file":
 		return r.file(a)
+	case "reset":
+		var failed error
+		layers.Walk(r.m, func(l layers.Layer) {
+			if l, ok := l.(layers.StateResetter); ok {
+				failed = errors.Join(failed, l.ResetState())
+			}
+		})
+		return failed
 	case "quantize":
 		return r.m.Quantize(a.Mode)
 	case "lora":
