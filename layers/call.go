@@ -104,7 +104,7 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 		}
 	}
 	if len(n.Inputs) == 0 {
-		return failedAll(fmt.Errorf("layers: the call of a %s has no symbolic tensor among its arguments; pass the result of keras.Input or of another layer", describe(l)))
+		return failedAll(fmt.Errorf("layers: the call of a %s has no symbolic tensor among its arguments, so that its result would be a constant; pass the result of keras.Input or of another layer, or compute it in Go and pass the array where it is needed", describe(l)))
 	}
 	return record(n)
 }
@@ -122,14 +122,58 @@ func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor 
 	if err := keywords.known(l); err != nil {
 		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
 	}
-	values := make([]any, len(inputs))
-	for i, t := range inputs {
-		values[i] = t
+	a, err := asApplied(l, keywords, inputs)
+	if err != nil {
+		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
 	}
-	if _, ok := l.(Container); ok && len(values) > 1 { // a model takes one list
-		values = []any{values}
+	return ApplyArguments(l, a)[0]
+}
+
+// asApplied brings the inputs of [Apply], which come in the order in which the layer takes them, to the arguments of
+// Keras's call: the states of a recurrent layer are one list there, the inputs of a model or of attention too, and
+// masks, which Apply does not take, come in between.
+func asApplied(l Layer, keywords Keywords, inputs []*KerasTensor) (Arguments, error) {
+	var values []any
+	for _, t := range inputs {
+		values = append(values, t)
 	}
-	return ApplyArguments(l, Arguments{Positional: values, Keywords: keywords})[0]
+	a := Arguments{Positional: values, Keywords: keywords}
+	params := CallParameters(l)
+	tensors := slices.DeleteFunc(slices.Clone(params), func(name string) bool { return !slices.Contains(inputNames, name) })
+	if len(tensors) == 0 || len(values) < 2 {
+		return a, nil
+	}
+	switch n := len(tensors); {
+	case takesLists(l, tensors[n-1]) && len(values) > n:
+		values = append(slices.Clone(values[:n-1]), values[n-1:])
+	case len(values) > n:
+		return a, nil
+	}
+	a.Positional, a.Keywords = nil, maps.Clone(keywords)
+	for i, v := range values {
+		name := tensors[i]
+		if name == params[i] {
+			a.Positional = append(a.Positional, v)
+			continue
+		}
+		if _, twice := keywords[name]; twice {
+			return a, fmt.Errorf("its argument %q is given by position and by name", name)
+		}
+		if a.Keywords == nil {
+			a.Keywords = Keywords{}
+		}
+		a.Keywords[name] = v
+	}
+	return a, nil
+}
+
+// takesLists reports whether an argument of a layer's call is a list of tensors.
+func takesLists(l Layer, name string) bool {
+	switch l.(type) {
+	case *Attention, *AdditiveAttention, Container:
+		return true
+	}
+	return name == "initial_state" || name == "states"
 }
 
 // known refuses names that the calls of a layer do not have. Of files those that say false or nil are not looked at.
