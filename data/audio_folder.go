@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"os"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 type audioFolder struct {
@@ -73,7 +75,7 @@ func (f *audioFolder) read(paths []string) (Array, error) {
 	for i, path := range paths {
 		sound, err := f.readSound(path)
 		if err != nil {
-			return Array{}, fmt.Errorf("%s: %w", path, err)
+			return Array{}, atomicfile.Named(path, err)
 		}
 		if i > 0 && sound.channels != sounds[0].channels {
 			return Array{}, fmt.Errorf("%s has %d channels and %s has %d; expected the same number in a batch", paths[0], sounds[0].channels, path, sound.channels)

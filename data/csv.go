@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // CSVOption is an option of LoadCSV and ReadCSV.
@@ -84,7 +86,7 @@ func LoadCSV(path string, options ...CSVOption) (*CSV, error) {
 	defer f.Close()
 	c, err := readCSV(f, options)
 	if err != nil {
-		return nil, fmt.Errorf("data: LoadCSV: %s: %w", path, err)
+		return nil, fmt.Errorf("data: LoadCSV: %w", atomicfile.Named(path, err))
 	}
 	return c, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -33,7 +34,7 @@ func ReadIDX(r io.Reader) (Array, error) {
 func LoadIDX(path string) (Array, error) {
 	d, err := loadIDX(path)
 	if err != nil {
-		return Array{}, fmt.Errorf("data: LoadIDX: %s: %w", path, err)
+		return Array{}, fmt.Errorf("data: LoadIDX: %w", atomicfile.Named(path, err))
 	}
 	return d, nil
 }

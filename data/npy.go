@@ -46,7 +46,7 @@ func ReadNPY(r io.Reader) (Array, error) {
 func LoadNPY(path string) (Array, error) {
 	d, err := loadNPY(path)
 	if err != nil {
-		return Array{}, fmt.Errorf("data: LoadNPY: %s: %w", path, err)
+		return Array{}, fmt.Errorf("data: LoadNPY: %w", atomicfile.Named(path, err))
 	}
 	return d, nil
 }
@@ -210,7 +210,7 @@ func WriteNPY(w io.Writer, d Array) error {
 // SaveNPY writes a .npy file, replacing an existing one only when everything was written.
 func SaveNPY(path string, d Array) error {
 	if err := atomicfile.Write(path, func(w io.Writer) error { return writeNPY(w, d) }); err != nil {
-		return fmt.Errorf("data: SaveNPY: %s: %w", path, err)
+		return fmt.Errorf("data: SaveNPY: %w", atomicfile.Named(path, err))
 	}
 	return nil
 }

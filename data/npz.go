@@ -18,7 +18,7 @@ import (
 func LoadNPZ(path string) (Tensors, error) {
 	t, err := loadNPZ(path)
 	if err != nil {
-		return Tensors{}, fmt.Errorf("data: LoadNPZ: %s: %w", path, err)
+		return Tensors{}, fmt.Errorf("data: LoadNPZ: %w", atomicfile.Named(path, err))
 	}
 	return t, nil
 }
@@ -97,7 +97,7 @@ func SaveNPZ(path string, arrays Tensors) error {
 		err = atomicfile.Write(path, func(w io.Writer) error { return writeNPZ(w, arrays) })
 	}
 	if err != nil {
-		return fmt.Errorf("data: SaveNPZ: %s: %w", path, err)
+		return fmt.Errorf("data: SaveNPZ: %w", atomicfile.Named(path, err))
 	}
 	return nil
 }

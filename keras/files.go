@@ -1,8 +1,6 @@
 package keras
 
 import (
-	"io/fs"
-
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
 )
@@ -104,12 +102,4 @@ func (c *fileConfig) done(report *LoadReport) {
 	if c.report != nil && report != nil {
 		*c.report = *report
 	}
-}
-
-// withoutPath returns an error of the system without the path, which the message around it names already.
-func withoutPath(path string, err error) error {
-	if p, ok := err.(*fs.PathError); ok && p.Path == path {
-		return p.Err
-	}
-	return err
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
@@ -28,7 +29,7 @@ func LoadModel(path string, options ...LoadModelOption) (*Model, error) {
 	}
 	m, err := loadModel(path, &c, making)
 	if err != nil {
-		return nil, fmt.Errorf("keras: LoadModel: %s: %w", path, withoutPath(path, err))
+		return nil, fmt.Errorf("keras: LoadModel: %w", atomicfile.Named(path, err))
 	}
 	return m, nil
 }

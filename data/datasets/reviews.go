@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/internal/randomstate"
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // Texts are texts as lists of word numbers, in a part to train with and a part to test with.
@@ -81,7 +82,7 @@ func readTexts(name string, s *collection, c *config) (*Texts, error) {
 		err = d.fromParts(file, c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, atomicfile.Named(file, err)
 	}
 	return d, nil
 }

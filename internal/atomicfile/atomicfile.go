@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
@@ -52,6 +53,17 @@ func create(path string) (*os.File, error) {
 			_ = os.Remove(f.Name())
 		}
 	}
+}
+
+// Named is an error about a file with the file's path in front of it, unless the error names it already, as those of
+// the system and of [Write] do.
+func Named(path string, err error) error {
+	if p, ok := err.(*fs.PathError); ok && p.Path == path {
+		err = p.Err
+	} else if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is

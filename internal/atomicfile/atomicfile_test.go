@@ -2,6 +2,7 @@ package atomicfile_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -50,4 +51,14 @@ func TestWriteSaysWhatIsMissing(t *testing.T) {
 	err := atomicfile.Write(path, func(io.Writer) error { return nil })
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.ErrorContains(t, err, "cannot write "+path+": the folder "+folder+" does not exist")
+}
+
+func TestNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing")
+	_, missing := os.Open(path)
+	require.EqualError(t, atomicfile.Named(path, missing), path+": no such file or directory")
+	require.ErrorIs(t, atomicfile.Named(path, missing), fs.ErrNotExist)
+	require.EqualError(t, atomicfile.Named(path, errors.New("damaged")), path+": damaged")
+	named := fmt.Errorf("cannot write %s: the disk is full", path)
+	require.Equal(t, named, atomicfile.Named(path, named))
 }

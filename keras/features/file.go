@@ -50,7 +50,7 @@ type crossConfig struct {
 func Load(path string) (*Space, error) {
 	s, err := load(path)
 	if err != nil {
-		return nil, fmt.Errorf("features: Load: %s: %w", path, err)
+		return nil, fmt.Errorf("features: Load: %w", atomicfile.Named(path, err))
 	}
 	return s, nil
 }
@@ -212,7 +212,7 @@ func (s *Space) Save(path string) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("features: Save: %s: %w", path, err)
+		return fmt.Errorf("features: Save: %w", atomicfile.Named(path, err))
 	}
 	return nil
 }
