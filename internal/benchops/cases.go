@@ -34,6 +34,7 @@ type benchmark struct {
 	Arguments []argument     `json:"arguments"`
 	Layer     string         `json:"layer,omitempty"` // of keras.layers, in place of a function
 	Config    map[string]any `json:"config,omitempty"`
+	Training  bool           `json:"training,omitempty"` // of layers: as in training
 }
 
 func floats(shape ...int) tensor { return tensor{"float32", shape, -0.95, 0.95} }

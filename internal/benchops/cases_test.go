@@ -136,3 +136,19 @@ func TestRandomLayers(t *testing.T) {
 	}
 	require.Greater(t, run, 80)
 }
+
+// The further configurations of layers can be traced and run.
+func TestVariants(t *testing.T) {
+	cases, err := variantCases()
+	require.NoError(t, err)
+	require.NotEmpty(t, cases)
+	for i, c := range cases {
+		b, err := c.at(1 << 10)
+		require.NoError(t, err)
+		timer, err := newTimer(b, i%4 == 0)
+		if err != errNoGradient {
+			require.NoError(t, err, c.name)
+			timer.close()
+		}
+	}
+}

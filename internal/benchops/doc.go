@@ -12,6 +12,8 @@
 //	go run ./internal/benchops -dtype float64     # in another element type
 //	go run ./internal/benchops -copies            # ours alone, against a copy of the same bytes; fails where an operation is too slow
 //	go run ./internal/benchops -steps             # ours alone: the steps that each call runs, with their times
+//	go run ./internal/benchops -variants          # layers in the configurations of variants.txt: pools, axes, formats, nested layers, preprocessing
+//	go run ./internal/benchops -threads 2         # two threads for each process, by the time of day
 //	go run ./internal/benchops -random 500        # random calls, of types, shapes and axes without a row, against copies; the slowest first
 //
 // A run with peers takes an hour; what -rows names can be written to by several, one after the other, with other -only,

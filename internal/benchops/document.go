@@ -29,18 +29,35 @@ floating-point operands and weights, with the forward pass as far as it is neede
 	})
 	drawn := rows
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Size == drawnSize })
+	others := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !r.isVariant() })
+	rows = slices.DeleteFunc(rows, row.isVariant)
 	b.WriteString(summaries(rows))
+	writeRows(&b, rows)
+	if len(others) > 0 {
+		b.WriteString("\n## Layers in other configurations\n\nWhat `internal/benchops/variants.txt` lists: the class, the operands that it names, and the configuration.\n\n")
+		b.WriteString(summaries(others))
+		writeRows(&b, others)
+	}
+	b.WriteString(randomText(drawn))
+	return b.String()
+}
+
+// isVariant reports whether a row is of a layer in another configuration.
+func (r row) isVariant() bool {
+	return strings.HasPrefix(r.Name, "layers.") && strings.Contains(r.Name, "{")
+}
+
+// writeRows writes a table with a line for each operation and size.
+func writeRows(b *strings.Builder, rows []row) {
 	b.WriteString("\n| operation | size | forward | gradient | forward, µs | gradient, µs |\n|---|---|---|---|---|---|\n")
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].Name == rows[0].Name && rows[n].Size == rows[0].Size {
 			n++
 		}
-		writeRow(&b, rows[:n])
+		writeRow(b, rows[:n])
 		rows = rows[n:]
 	}
-	b.WriteString(randomText(drawn))
-	return b.String()
 }
 
 // kind orders functions before layers, and both before those of other element types.
@@ -56,12 +73,7 @@ func kind(name string) int {
 }
 
 func sizeIndex(name string) int {
-	return slices.IndexFunc(sizes, func(s struct {
-		name string
-		n    int
-	}) bool {
-		return s.name == name
-	})
+	return slices.IndexFunc(sizes, func(s sizeClass) bool { return s.name == name })
 }
 
 // writeRow writes a line of what was measured of one operation at one size.

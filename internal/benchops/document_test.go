@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,5 +23,11 @@ func TestDocument(t *testing.T) {
 	assert.Contains(t, text, "| `abs` | L3 |  |  | 10 |  |\n")
 	assert.Contains(t, text, "`exp` L2 gradient 0.40 of JAX.")
 	assert.Contains(t, text, "| L2 | gradient | 1 | 1 | 1 | 0.40 | 0.40 |\n")
+	assert.NotContains(t, text, "other configurations")
+	require.NoError(t, s.add(row{Name: "layers.Dense rows {units:1}", Size: "L3", Ours: 2e-6, Peers: map[string]float64{"jax": 1e-6}}))
+	_, others, ok := strings.Cut(s.text(), "## Layers in other configurations")
+	require.True(t, ok)
+	assert.Contains(t, others, "| L3 | forward | 1 | 1 | 0 | 0.50 | 0.50 |\n")
+	assert.Contains(t, others, "| `layers.Dense rows {units:1}` | L3 | **0.50** |  | 2 |  |\n")
 	assert.Less(t, len(text), 4000)
 }

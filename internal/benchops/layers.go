@@ -132,15 +132,19 @@ func layerCase(class string, n int) benchmark {
 	case strings.Contains(class, "2D"):
 		inputs = single(images)
 	}
-	list := inputs(n)
-	if oneByOne.MatchString(class) || len(list) == 1 {
-		for _, t := range list {
-			b.Arguments = append(b.Arguments, one(t))
-		}
-		return b
-	}
-	b.Arguments = []argument{{Tensors: list, List: true}}
+	b.Arguments = layerArguments(class, inputs(n))
 	return b
+}
+
+// layerArguments are the operands as arguments: one by one, or as a list.
+func layerArguments(class string, list []tensor) (arguments []argument) {
+	if !oneByOne.MatchString(class) && len(list) > 1 {
+		return []argument{{Tensors: list, List: true}}
+	}
+	for _, t := range list {
+		arguments = append(arguments, one(t))
+	}
+	return arguments
 }
 
 // layerProgram traces the layer, and with gradients also those of its first result, for inputs and weights. The weights
@@ -175,7 +179,11 @@ func (b *benchmark) layerProgram(gradients bool) (p *ir.Program, err error) {
 		for _, v := range layers.TrainableWeights(l) {
 			sources = append(sources, replica.Read(v))
 		}
-		results := layers.InvokeAll(l, replica.Inference(), in...)
+		c := replica.Inference()
+		if b.Training {
+			c = replica.Training()
+		}
+		results := layers.InvokeAll(l, c, in...)
 		if !built {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -16,11 +17,20 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// sizes are the elements of an operand: 128 KB, 2 MB and 64 MB in float32.
-var sizes = []struct {
+// sizeClass is a number of elements with the name of the cache that holds them.
+type sizeClass struct {
 	name string
 	n    int
-}{{"L2", 1 << 15}, {"L3", 1 << 19}, {"beyond", 1 << 24}}
+}
+
+// sizes are the elements of an operand: 128 KB, 2 MB and 64 MB in float32.
+var sizes = []sizeClass{{"L2", 1 << 15}, {"L3", 1 << 19}, {"beyond", 1 << 24}}
+
+// threads is how many each process may use. variants says which layers are timed: see variantCases.
+var (
+	threads  int
+	variants bool
+)
 
 var device = kernels.Device{Kind: cpu.Kind}
 
@@ -39,13 +49,16 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the random calls")
 	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone")
 	gradients := flag.Bool("gradients", false, "with -random, time gradients")
+	flag.IntVar(&threads, "threads", 1, "how many threads each process may use; with more than one the time of day is measured, not the processor's")
+	flag.BoolVar(&variants, "variants", false, "time layers in the configurations of variants.txt, instead of what has rows in the document")
 	flag.Parse()
-	runtime.GOMAXPROCS(1)
+	runtime.GOMAXPROCS(threads)
+	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
 	var err error
 	if *random > 0 && *python != "" {
-		err = randomTable(*python, *seed, *random, *rounds, regexp.MustCompile(*only), *list, *out)
+		err = randomTable(*python, *seed, *random, elements, *rounds, regexp.MustCompile(*only), *list, *out)
 	} else if *random > 0 {
-		err = compareRandomCalls(*seed, *random, sizes[0].n, *rounds, *gradients, regexp.MustCompile(*only))
+		err = compareRandomCalls(*seed, *random, elements, *rounds, *gradients, regexp.MustCompile(*only))
 	} else if *steps {
 		err = printSteps(regexp.MustCompile(*only), regexp.MustCompile(*some))
 	} else if *copies {
@@ -63,6 +76,14 @@ func main() {
 type callCase struct {
 	name string
 	at   func(n int) (benchmark, error)
+}
+
+// timedCases lists what the flags ask for.
+func timedCases() ([]callCase, error) {
+	if variants {
+		return variantCases()
+	}
+	return allCases(), nil
 }
 
 // allCases lists all that has rows: the functions, then the layers.
@@ -177,7 +198,7 @@ func (t *timer) close() {
 }
 
 // randomTable times random calls beside PyTorch.
-func randomTable(python string, seed uint64, count, rounds int, only *regexp.Regexp, list, out string) error {
+func randomTable(python string, seed uint64, count, elements, rounds int, only *regexp.Regexp, list, out string) error {
 	peers, err := startPeers(python, true, "torch")
 	if err != nil {
 		return err
@@ -187,7 +208,7 @@ func randomTable(python string, seed uint64, count, rounds int, only *regexp.Reg
 	if err != nil {
 		return err
 	}
-	if err := measureRandomCalls(seed, count, sizes[0].n, rounds, only, peers, results); err != nil {
+	if err := measureRandomCalls(seed, count, elements, rounds, only, peers, results); err != nil {
 		return err
 	}
 	return write(out, results.text())
@@ -212,9 +233,13 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 	if err != nil {
 		return err
 	}
+	cases, err := timedCases()
+	if err != nil {
+		return err
+	}
 	var failed []error
 	for _, size := range sizes {
-		for _, c := range allCases() {
+		for _, c := range cases {
 			if !only.MatchString(c.name) || !some.MatchString(size.name) {
 				continue
 			}

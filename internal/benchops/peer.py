@@ -1,8 +1,10 @@
 """Answers lines of JSON: runs one function of keras.ops on the backend that KERAS_BACKEND names, and times it."""
 import json, os, sys, time
 
+THREADS = int(os.environ.get("BENCH_THREADS", "1"))
 if hasattr(os, "sched_setaffinity"):  # one thread means one processor: XLA has no other way to say it
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-THREADS:])
+clock = time.process_time_ns if THREADS == 1 else time.perf_counter_ns
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what libraries print must not mix with the answers
 import ml_dtypes
@@ -14,7 +16,7 @@ BACKEND = os.environ["KERAS_BACKEND"]
 if BACKEND == "torch":
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
 else:
     import jax
 
@@ -69,13 +71,24 @@ def materialize(y):
     return y.clone() if y.is_contiguous() and y.untyped_storage().data_ptr() in operands else y.contiguous()
 
 
+def nested(v):
+    """Layers that are configured with layers get them made of their configuration."""
+    if isinstance(v, list):
+        return [nested(x) for x in v]
+    if isinstance(v, dict) and "class_name" in v:
+        return getattr(keras.layers, v["class_name"])(**{k: nested(x) for k, x in v["config"].items()})
+    return v
+
+
 def prepare_layer(case, gradients):
     dtype = case["arguments"][0]["tensors"][0]["dtype"]
-    layer = getattr(keras.layers, case["layer"])(**(case.get("config") or {}), **({"dtype": dtype} if dtype == "float64" else {}))
+    config = {k: nested(v) for k, v in (case.get("config") or {}).items()}
+    layer = getattr(keras.layers, case["layer"])(**config, **({"dtype": dtype} if dtype == "float64" else {}))
+    mode = {"training": True} if case.get("training") else {}
     values = [[array(t) for t in a["tensors"]] for a in case["arguments"]]
     args = [v if a.get("list") else v[0] for v, a in zip(values, case["arguments"])]
     flat = [v for some in values for v in some]
-    layer(*args)  # makes the weights
+    layer(*args, **mode)  # makes the weights
     if BACKEND == "torch":
         tensors = [from_numpy(v) for v in flat]
         operands.clear()
@@ -88,16 +101,16 @@ def prepare_layer(case, gradients):
         if not gradients:
             def run():
                 with torch.no_grad():
-                    materialize(layer(*args))
+                    materialize(layer(*args, **mode))
             return run
         floats = [t for t in tensors if t.is_floating_point()]
         for t in floats:
             t.requires_grad_(True)
         sources = floats + [w.value for w in layer.trainable_weights]
-        dy = weights(first(layer(*args)))
+        dy = weights(first(layer(*args, **mode)))
 
         def run():
-            materialize(torch.autograd.grad(first(layer(*args)), sources, dy, allow_unused=True))
+            materialize(torch.autograd.grad(first(layer(*args, **mode)), sources, dy, allow_unused=True))
         return run
     trainable, fixed = [w.value for w in layer.trainable_variables], [w.value for w in layer.non_trainable_variables]
     tensors = [jax.numpy.asarray(v) for v in flat]
@@ -109,7 +122,7 @@ def prepare_layer(case, gradients):
             n = len(a["tensors"])
             args.append(list(tensors[at : at + n]) if a.get("list") else tensors[at])
             at += n
-        return layer.stateless_call(trainable, fixed, *args)[0]
+        return layer.stateless_call(trainable, fixed, *args, **mode)[0]
 
     if not gradients:
         compiled = jax.jit(forward)
@@ -194,12 +207,12 @@ for line in sys.stdin:
             run = prepare(question["case"], question["gradients"])
             run()
         elif "measure" in question:
-            best, calls, begin = float("inf"), 1, time.process_time_ns()
+            best, calls, begin = float("inf"), 1, clock()
             while True:
-                t = time.process_time_ns()
+                t = clock()
                 for _ in range(calls):
                     run()
-                now = time.process_time_ns()
+                now = clock()
                 best = min(best, (now - t) / calls * 1e-9)
                 if now - t < 50_000:
                     calls *= 2

@@ -30,8 +30,12 @@ func startPeers(python string, wide bool, names ...string) (*peers, error) {
 	}
 	for _, name := range names {
 		c := exec.Command(python, "-c", peerSource)
-		c.Env = append(os.Environ(), "KERAS_BACKEND="+name, "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "TF_CPP_MIN_LOG_LEVEL=3", "JAX_PLATFORMS=cpu", fmt.Sprintf("JAX_ENABLE_X64=%v", wide),
-			"XLA_FLAGS=--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1 "+os.Getenv("XLA_FLAGS"))
+		xla := ""
+		if threads == 1 {
+			xla = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1 "
+		}
+		c.Env = append(os.Environ(), "KERAS_BACKEND="+name, fmt.Sprintf("BENCH_THREADS=%d", threads), fmt.Sprintf("OMP_NUM_THREADS=%d", threads), fmt.Sprintf("MKL_NUM_THREADS=%d", threads),
+			"TF_CPP_MIN_LOG_LEVEL=3", "JAX_PLATFORMS=cpu", fmt.Sprintf("JAX_ENABLE_X64=%v", wide), "XLA_FLAGS="+xla+os.Getenv("XLA_FLAGS"))
 		c.Stderr = io.Discard
 		in, err := c.StdinPipe()
 		if err != nil {

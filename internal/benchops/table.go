@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"time"
 )
 
 // row is one call at one size.
@@ -77,12 +78,14 @@ func measureRow(b benchmark, size string, gradients bool, peers *peers, rounds i
 	r.Bytes = t.bytes
 	ready := peers.prepare(b, gradients)
 	for range rounds {
+		rest()
 		d, err := t.measure()
 		if err != nil {
 			return r, err
 		}
 		r.Ours = min(r.Ours, d)
 		for _, name := range ready {
+			rest()
 			if d, ok := peers.measure(name); ok {
 				if best, has := r.Peers[name]; !has || d < best {
 					r.Peers[name] = d
@@ -91,6 +94,14 @@ func measureRow(b benchmark, size string, gradients bool, peers *peers, rounds i
 		}
 	}
 	return r, nil
+}
+
+// rest waits until no other process's threads wait actively for work any more, which takes them processors: those of
+// OpenMP do so for 200 ms.
+func rest() {
+	if threads > 1 {
+		time.Sleep(250 * time.Millisecond)
+	}
 }
 
 // ratio is the best peer's time by ours: above 1 we are faster.
