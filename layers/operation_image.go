@@ -10,8 +10,8 @@ import (
 func init() {
 	define("nn", "MaxPool", `max_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.MaxPool))
 	define("nn", "AveragePool", `average_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.AveragePool))
-	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(extreme(ops.Max)))
-	define("nn", "AdaptiveAveragePool", "adaptive_average_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.Mean))
+	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(extreme(ops.AdaptiveMaxPool)))
+	define("nn", "AdaptiveAveragePool", "adaptive_average_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.AdaptiveAveragePool))
 	define("nn", "Conv", `conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
 		x, kernel := a.tensor("inputs"), a.tensor("kernel")
 		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {

@@ -63,33 +63,20 @@ func poolAll(x *ops.Tensor, axes []int, keepDims bool, reduce func(*ops.Tensor, 
 	return []*ops.Tensor{y}
 }
 
-// adaptiveBins returns the bounds of bin i of n over an axis of the given length: from floor(i·length/n) to
-// ceil((i+1)·length/n).
-func adaptiveBins(i, n, length int) (from, until int) {
-	return dim.FloorDiv(dim.Mul(i, length), n), dim.CeilDiv(dim.Mul(i+1, length), n)
-}
-
 // maxBins is the largest number of bins: each is reduced for itself.
 const maxBins = 1 << 16
 
-// poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other.
-func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
-	axes := spatialAxes(x, n, format)
+// poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other: bin i of m covers the
+// elements from floor(i·n/m) to below ceil((i+1)·n/m).
+func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat, pool func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
+	first := isChannelsFirst(x.Graph(), format)
+	spatialAxes(x, n, format)
 	if len(outputSize) == 0 {
 		ops.Failf(x.Graph(), "OutputSize is missing; set it to the lengths of the result's spatial axes, for example []int{4}")
 	}
 	size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)
-	for i, axis := range axes {
-		if size[i] > maxBins {
-			ops.Failf(x.Graph(), "OutputSize is %v; at most %d along an axis are possible", outputSize, maxBins)
-		}
-		var bins []*ops.Tensor
-		for j := range size[i] {
-			from, until := adaptiveBins(j, size[i], x.Dim(axis))
-			part := ops.SliceAxis(x, axis, from, until)
-			bins = append(bins, ops.KeepDims(reduce(part, axis), part, axis))
-		}
-		x = ops.Concatenate(axis, bins...)
+	if slices.Max(size) > maxBins {
+		ops.Failf(x.Graph(), "OutputSize is %v; at most %d along an axis are possible", outputSize, maxBins)
 	}
-	return []*ops.Tensor{x}
+	return []*ops.Tensor{fromLast(pool(toLast(x, first), size...), first)}
 }

@@ -27,34 +27,6 @@ func SeparableConv(x, depthwise, pointwise *Tensor, o ConvOptions) *Tensor {
 	return Conv(DepthwiseConv(x, depthwise, o), pointwise, ConvOptions{})
 }
 
-// adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the
-// elements from floor(i·n/m) to below ceil((i+1)·n/m).
-func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tensor) *Tensor {
-	if len(sizes) != x.Rank()-2 {
-		Failf(x.g, "adaptive pooling: x %v has %d spatial axes, received the sizes %v", x.Shape(), x.Rank()-2, sizes)
-	}
-	for i, m := range sizes {
-		axis, n := i+1, x.Dim(i+1)
-		if m < 1 || n == 0 || m > ir.MaxNodes {
-			Failf(x.g, "adaptive pooling: cannot make %d cells of the %d elements of axis %d", m, n, axis)
-		}
-		cells := make([]*Tensor, m)
-		for k := range cells {
-			cells[k] = reduce(SliceAxis(x, axis, dim.FloorDiv(dim.Mul(k, n), m), dim.CeilDiv(dim.Mul(k+1, n), m)), axis)
-		}
-		x = Stack(axis, cells...)
-	}
-	return x
-}
-
-// AdaptiveAveragePool averages x (batch, spatial..., channels) over windows chosen so that the spatial axes get the
-// given lengths.
-func AdaptiveAveragePool(x *Tensor, sizes ...int) *Tensor { return adaptive(float(x), sizes, Mean) }
-
-// AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get
-// the given lengths.
-func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor { return adaptive(x, sizes, Max) }
-
 // DepthToSpace moves blocks of channels of x (batch, height, width, block²·channels) into space: (batch, height·block,
 // width·block, channels).
 func DepthToSpace(x *Tensor, block int) *Tensor {

@@ -114,6 +114,14 @@ func wordOf(src unsafe.Pointer, size int) uint64 {
 
 // fillShort fills n rows of 8 bytes or more with an element each.
 func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
+	if size == 4 && to == bytes && from >= 0 && bytes >= leastFill {
+		vec.FillRows(block.View[uint32](dst, n*(bytes/4)), src, bytes/4, from)
+		return
+	}
+	if bytes >= 32 {
+		fillPieces(dst, src, size, n, bytes, to, from)
+		return
+	}
 	last := bytes - 8 // the last word may overlap the one before
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		row, word := unsafe.Add(dst, d), wordOf(unsafe.Add(src, s), size)
@@ -121,6 +129,22 @@ func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 			*(*uint64)(unsafe.Add(row, at)) = word
 		}
 		*(*uint64)(unsafe.Add(row, last)) = word
+	}
+}
+
+// leastFill is the number of bytes of a row from which on there is a kernel that fills rows.
+const leastFill = 64
+
+// fillPieces is fillShort for rows of 32 bytes or more.
+func fillPieces(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
+	last := bytes - 32 // the last piece may overlap the one before
+	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+		row, word := unsafe.Add(dst, d), wordOf(unsafe.Add(src, s), size)
+		v := words4{word, word, word, word}
+		for at := 0; at < last; at += 32 {
+			*(*words4)(unsafe.Add(row, at)) = v
+		}
+		*(*words4)(unsafe.Add(row, last)) = v
 	}
 }
 

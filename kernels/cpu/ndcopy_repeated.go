@@ -12,16 +12,25 @@ import (
 // mostRepeated is how many bytes are copied from what was just written, as long as that is in the second-level cache.
 const mostRepeated = 256 << 10
 
-// findRepeated looks for the outermost axis along which a block in one piece is repeated, that consists of several.
+// shortRun and manyRuns say which blocks in one piece on both sides are put together from copies too: short ones that
+// are repeated often, which otherwise are copied one by one.
+const (
+	shortRun = 64 // bytes
+	manyRuns = 8
+)
+
+// findRepeated looks for the outermost axis along which a block in one piece is repeated, that consists of several, or
+// is short.
 func (c *ndCopy) findRepeated() {
 	last := len(c.dims) - 1
 	bytes := c.size
 	for k := last; k > 0 && c.dst[k] == bytes; k-- {
 		bytes *= c.dims[k]
-		if bytes > mostRepeated {
+		if bytes == 0 || bytes > mostRepeated {
 			return
 		}
-		if a := k - 1; c.src[a] == 0 && c.dst[a] == bytes && !(k == last && c.src[k] == c.size) {
+		run := k == last && c.src[k] == c.size && !(bytes < shortRun && c.dims[k-1] >= manyRuns)
+		if a := k - 1; c.src[a] == 0 && c.dst[a] == bytes && !run {
 			c.repeated = a
 			c.block = &ndCopy{size: c.size, dims: c.dims[k:], dst: c.dst[k:], src: c.src[k:]}
 		}
@@ -35,10 +44,13 @@ func (c *ndCopy) findRepeated() {
 // runRepeated is run where there is a block.
 func (c *ndCopy) runRepeated(dst, src unsafe.Pointer, lo, hi int) {
 	bytes := c.dst[c.repeated]
+	most := max(fillPiece/bytes, 1) * bytes
 	write := func(dst, src unsafe.Pointer, n int) {
 		c.block.run(dst, src, 0, c.block.dims[0])
-		for i := 1; i < n; i++ {
-			copy(plan.BytesAt(unsafe.Add(dst, i*bytes), bytes), plan.BytesAt(dst, bytes))
+		for have := bytes; have < n*bytes; { // copies of all that is there, up to some
+			piece := min(have, most, n*bytes-have)
+			copy(plan.BytesAt(unsafe.Add(dst, have), piece), plan.BytesAt(dst, piece))
+			have += piece
 		}
 	}
 	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])

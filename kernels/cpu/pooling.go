@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
@@ -210,6 +211,9 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 
 // avgPoolGrad adds up, for each element of the input, the shares of the windows that hold it.
 func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
+	if p.Tiles() {
+		return avgPoolGradTiles[T](b, p)
+	}
 	grad, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
 	g := p.Backward()
@@ -238,6 +242,34 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		}
 		for line := range g.Lines() {
 			gather(dx, share, line, 1)
+		}
+	})
+}
+
+// avgPoolGradTiles is avgPoolGrad where each element belongs to one window: a line of shares is repeated across the
+// windows, and then down them.
+func avgPoolGradTiles[T block.Float](b *build, p *geometry.Pooling) func() {
+	grad, out := b.in(0), b.out(0)
+	if out.N == 0 {
+		return func() {}
+	}
+	size := grad.Typ.DType.Size()
+	n, pixel := p.Out[2]*p.Channels, p.Channels*size
+	across := newCopy(size, []int{p.Out[2], p.Window[2], p.Channels}, []int{p.Window[2] * pixel, pixel, size}, []int{pixel, 0, size})
+	line, scale := p.In[2]*p.Channels, 1/T(p.Window[0]*p.Window[1]*p.Window[2])
+	b.rt().need(n * size)
+	return b.rt().parallel(p.Batch*p.Out[0]*p.Out[1], grain(line*p.Window[0]*p.Window[1]), func(w *worker, lo, hi int) {
+		shares := scratchOf[T](w, n)
+		for row := lo; row < hi; row++ {
+			vec.Scale(shares, plan.Data[T](grad)[row*n:(row+1)*n], scale)
+			d, h := row/p.Out[1]*p.Window[0], row%p.Out[1]*p.Window[1] // of all examples
+			dx := plan.Data[T](out)[(d*p.In[1]+h)*line:]
+			across.run(unsafe.Pointer(unsafe.SliceData(dx)), unsafe.Pointer(unsafe.SliceData(shares)), 0, across.dims[0])
+			for i := range p.Window[0] * p.Window[1] {
+				if i > 0 {
+					copy(dx[(i/p.Window[1]*p.In[1]+i%p.Window[1])*line:][:line], dx[:line])
+				}
+			}
 		}
 	})
 }

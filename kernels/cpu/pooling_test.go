@@ -41,6 +41,15 @@ func TestPoolingOfAnything(t *testing.T) {
 			shape := ir.Shape{r.IntN(4), 2 + r.IntN(9), 2 + r.IntN(9), 1 + r.IntN(40)}
 			comparePooling(t, r, fmt.Sprint("try ", try, ": ", shape), shape, two, two, none, none)
 		}
+		if try%3 == 0 { // every element belongs to one window
+			shape, window, none := ir.Shape{r.IntN(3)}, []int{}, make([]int, axes)
+			for range axes {
+				window = append(window, 1+r.IntN(9/axes))
+				shape = append(shape, window[len(window)-1]*(1+r.IntN(9/axes)))
+			}
+			shape = append(shape, r.IntN(20))
+			comparePooling(t, r, fmt.Sprint("try ", try, ": ", shape, window), shape, window, window, none, none)
+		}
 		shape, list := ir.Shape{r.IntN(3)}, [4][]int{}
 		for range axes {
 			window := 1 + r.IntN(5)

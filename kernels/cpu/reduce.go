@@ -140,6 +140,9 @@ func addRows[T block.Float](acc, x []T) {
 		}
 		return
 	}
+	if n < rowBlock {
+		x = addManyRows(acc, x)
+	}
 	var sums [rowBlock]T
 	for c := 0; c < n; c += len(sums) {
 		part := acc[c:min(c+len(sums), n)]

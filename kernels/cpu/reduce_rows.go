@@ -112,6 +112,39 @@ func vectorProd[T block.Float](x []T) T {
 	return prodRow(wide[:]) * prodRow(rest)
 }
 
+// addManyRows adds short rows to acc, several side by side as one long row, and returns those that are left.
+func addManyRows[T block.Float](acc, x []T) []T {
+	n := len(acc)
+	together := wideRow / n
+	if even := geometry.ShortRow / commonDivisor(n, geometry.ShortRow); together > even {
+		together -= together % even // whole vectors
+	}
+	width := together * n
+	rows := len(x) / width
+	if together < 2 || rows < 4 {
+		return x
+	}
+	var wide, sums [wideRow]T
+	for r := 0; r < rows; r += rowBlock {
+		m := min(rowBlock, rows-r)
+		vec.SumRows(sums[:width], x[r*width:], m, width, width)
+		vec.Add(wide[:width], wide[:width], sums[:width])
+	}
+	for at := 0; at < width; at += n {
+		for i, v := range wide[at : at+n] {
+			acc[i] += v
+		}
+	}
+	return x[rows*width:]
+}
+
+func commonDivisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 func prodRows[T block.Number](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {

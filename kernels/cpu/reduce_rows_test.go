@@ -91,3 +91,45 @@ func TestReduceSpecialValues(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfManyShortRows: columns of up to 70, that are no whole vectors, too, over few and thousands of rows.
+func TestSumsOfManyShortRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(26, 11))
+	for try := range 120 {
+		shape := ir.Shape{1 + r.IntN(3), 1 + r.IntN([]int{8, 80, 800, 8000}[r.IntN(4)]), 1 + r.IntN(70)}
+		if shape.Size() > 1<<17 {
+			shape[2] = 1 + r.IntN(4)
+		}
+		d := []ir.DType{ir.Float32, ir.Float64}[try%2]
+		values := make([]float64, shape.Size())
+		for i := range values {
+			values[i] = r.NormFloat64()
+		}
+		bad := r.IntN(len(values))
+		if try%4 == 0 {
+			values[bad] = math.NaN()
+		}
+		x, err := reference.New(d, shape, values...)
+		require.NoError(t, err)
+		p := ir.New("reduce")
+		out, err := p.Add("", ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{1}}, p.AddInput("x", x.Type))
+		require.NoError(t, err)
+		p.AddOutput("y", out[0])
+		got := runOnce(t, p, []reference.Value{x}, false)
+		for o := range shape[0] {
+			for c := range shape[2] {
+				want, size := 0.0, 0.0
+				for k := range shape[1] {
+					v := x.At((o*shape[1]+k)*shape[2] + c)
+					want, size = want+v, size+math.Abs(v)
+				}
+				g := got[0].At(o*shape[2] + c)
+				if want != want {
+					require.True(t, g != g, "%v %v: sum %d of example %d is %v, want NaN", d, shape, c, o, g)
+					continue
+				}
+				require.InDelta(t, want, g, size*map[ir.DType]float64{ir.Float32: 1e-6, ir.Float64: 1e-14}[d], "%v %v: sum %d of example %d", d, shape, c, o)
+			}
+		}
+	}
+}

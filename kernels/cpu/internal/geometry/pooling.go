@@ -38,6 +38,16 @@ func (p *Pooling) Halves2x2() bool {
 		p.Out == [3]int{1, p.In[1] / 2, p.In[2] / 2} && p.Out[1]*p.Out[2]*p.Channels > 0
 }
 
+// Tiles reports whether every element of the input belongs to one window.
+func (p *Pooling) Tiles() bool {
+	for i, n := range p.Out {
+		if p.Stride[i] != p.Window[i] || p.pad[i] != 0 || n*p.Window[i] != p.In[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // Interval is the part of a window that lies inside the input along one axis.
 func (p *Pooling) Interval(axis, at int) (lo, hi int) {
 	lo = at*p.Stride[axis] - p.pad[axis]

@@ -1,0 +1,60 @@
+package ops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// cellOf returns the elements of cell k of m over n: from floor(k·n/m) to below ceil((k+1)·n/m).
+func cellOf(k, n, m int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m }
+
+// TestAdaptivePoolingDraws compares the averages and maxima of random lengths, and the gradient of the averages, with
+// loops over the cells.
+func TestAdaptivePoolingDraws(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 120 {
+		n, m := 1+r.IntN(40), 1+r.IntN(45)
+		if r.IntN(2) == 0 { // with a common divisor
+			f := 1 + r.IntN(6)
+			n, m = f*(1+r.IntN(9)), f*(1+r.IntN(9))
+		}
+		t.Run(fmt.Sprint(n, " to ", m), func(t *testing.T) {
+			x, dy := make([]float64, n), make([]float64, m)
+			for i := range x {
+				x[i] = r.NormFloat64()
+			}
+			means, most, dx := make([]float64, m), make([]float64, m), make([]float64, n)
+			for k := range m {
+				from, to := cellOf(k, n, m)
+				dy[k], most[k] = r.NormFloat64(), x[from]
+				for i := from; i < to; i++ {
+					means[k] += x[i] / float64(to-from)
+					most[k] = max(most[k], x[i])
+					dx[i] += dy[k] / float64(to-from)
+				}
+			}
+			g := ops.NewGraph("adaptive")
+			in, weights := g.Input("x", ir.Float64, 1, n, 1), g.Input("dy", ir.Float64, 1, m, 1)
+			y := ops.AdaptiveAveragePool(in, m)
+			for _, out := range []*ops.Tensor{y, ops.AdaptiveMaxPool(in, m), ops.VJP([]*ops.Tensor{y}, []*ops.Tensor{weights}, in)[0]} {
+				g.Program().AddOutput("y", out.Value())
+			}
+			a, err := reference.New(ir.Float64, ir.Shape{1, n, 1}, x...)
+			require.NoError(t, err)
+			b, err := reference.New(ir.Float64, ir.Shape{1, m, 1}, dy...)
+			require.NoError(t, err)
+			out, err := reference.Run(g.Program(), []reference.Value{a, b})
+			require.NoError(t, err)
+			require.InDeltaSlice(t, means, out[0].F, 1e-12)
+			require.Equal(t, most, out[1].F)
+			require.InDeltaSlice(t, dx, out[2].F, 1e-12)
+		})
+	}
+}
