@@ -28,7 +28,8 @@ type fleet struct {
 	plan []fleetFault
 	dir  string // of the backup; "": none
 
-	execution int // steps of one
+	execution int                  // steps of one
+	between   func(m *Model) error // what is done between two Fits
 
 	lossy bool // faults may take the last one that has the state
 

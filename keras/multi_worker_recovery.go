@@ -108,8 +108,7 @@ func (r *recoverer) perform(ctx context.Context, kind recovery.Kind, attempt fun
 	case recovery.Adopt:
 		err = r.adopt()
 	case recovery.Rewrite:
-		r.t.m.steps = r.got.Steps
-		err = r.t.m.writeAll(r.vars, r.values)
+		err = r.rewrite()
 	}
 	switch {
 	case err == nil:

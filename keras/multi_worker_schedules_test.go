@@ -87,6 +87,11 @@ func fleetLife(w *fleetWorker) error {
 			return err
 		}
 		w.result.history = h.Logs
+		if w.f.between != nil {
+			if err := w.f.between(m); err != nil {
+				return err
+			}
+		}
 		for range 2 {
 			if err := m.OnChief(context.Background(), func() error { return nil }); err != nil {
 				return err
@@ -228,6 +233,44 @@ func TestSchedulesOfExecutions(t *testing.T) {
 			f.plan[i].workers = slices.DeleteFunc(f.plan[i].workers, func(w int) bool { return w >= f.n })
 		}
 		f.requireTogether(t, want)
+	}
+}
+
+// Between the two Fits a layer is frozen, or thawed, without Compile or with it, and weights are changed. Workers that
+// were started again meanwhile train what the others do, though they have not made a step before.
+func TestSchedulesOfFrozenLayers(t *testing.T) {
+	for name, between := range map[string]func(m *Model) error{
+		"without Compile": func(m *Model) error {
+			layers.SetTrainable(m.Layers()[0], false)
+			layers.SetTrainable(m.Layers()[1], false)
+			return nil
+		},
+		"with the same Compile": func(m *Model) error {
+			return m.Compile(CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.02, Options: optimizers.Options{ClipNorm: new(0.7), UseEMA: true}}, Loss: "mse", Metrics: []string{"mae"}})
+		},
+		"with Compile": func(m *Model) error {
+			layers.SetTrainable(m.Layers()[0], false)
+			return m.Compile(CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.02, Options: optimizers.Options{ClipNorm: new(0.7), UseEMA: true}}, Loss: "mse", Metrics: []string{"mae"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean := newFleet(3, 1, 0)
+			clean.between = between
+			want := clean.run()
+			require.NoError(t, clean.failed)
+			random := min(*schedules, 12)
+			if testing.Short() {
+				random = min(random, 4)
+			}
+			for seed := range uint64(random) {
+				f := randomSchedule(seed+*scheduleSeed+100, func(int) int { return clean.calls })
+				f.n, f.min, f.between = 3, 1, between
+				for i := range f.plan {
+					f.plan[i].workers = slices.DeleteFunc(f.plan[i].workers, func(w int) bool { return w >= f.n })
+				}
+				f.requireTogether(t, want)
+			}
+		})
 	}
 }
 

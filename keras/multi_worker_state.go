@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +26,7 @@ type runState struct {
 	Last      *epochLogs
 	Share     shared
 	Callbacks []callbackState
+	Variables []stateVariable // that are sent after it
 }
 
 // callbackState is what a callback remembers.
@@ -74,10 +74,10 @@ func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 	return nil
 }
 
-// state describes where this worker is.
-func (r *recoverer) state() ([]byte, error) {
+// state describes where this worker is, and its variables.
+func (r *recoverer) state(variables []stateVariable) ([]byte, error) {
 	m, now := r.t.m, r.t.now
-	s := runState{At: r.machine.State(), Progress: now.at, Steps: m.steps, Trained: r.trained, Stopped: now.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
+	s := runState{At: r.machine.State(), Progress: now.at, Steps: m.steps, Trained: r.trained, Stopped: now.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share, Variables: variables}
 	s.At.Place = recovery.Place{Epoch: now.at.Epoch, Done: now.at.Done}
 	var err error
 	if s.Callbacks, err = r.t.callbackStates(); err != nil {
@@ -86,55 +86,6 @@ func (r *recoverer) state() ([]byte, error) {
 	var b bytes.Buffer
 	err = gob.NewEncoder(&b).Encode(s)
 	return b.Bytes(), err
-}
-
-// transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group
-// call it. It reports whether this worker got it; the state is in r.got then, and where the transfer fails nothing has
-// changed.
-func (r *recoverer) transfer(ctx context.Context) (bool, error) {
-	m := r.t.m
-	_, vars, err := m.backupVariables()
-	if err != nil {
-		return false, err
-	}
-	if err := r.group.Agree(ctx, distribute.WorkerCall{Name: "state of " + m.describe(vars)}); err != nil {
-		return false, err
-	}
-	roster := r.group.Roster()
-	switch {
-	case roster.Source < 0:
-		return false, errors.New("no worker of the new group has the state of the training; start the job again from its backup")
-	case len(roster.Behind) == 0:
-		return false, nil
-	}
-	var data []byte
-	if r.group.Rank() == roster.Source {
-		if data, err = r.state(); err != nil {
-			return false, err
-		}
-	}
-	if data, err = broadcastBytes(ctx, r.group, roster.Source, data); err != nil {
-		return false, err
-	}
-	mirrored, values, err := distribute.ReceiveVariables(ctx, m.strategy, vars, roster.Source)
-	if err != nil || !slices.Contains(roster.Behind, r.group.Rank()) {
-		return false, err
-	}
-	s := new(runState)
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil {
-		return false, fmt.Errorf("the state from worker %d cannot be read: %w", roster.Source, err)
-	}
-	if r.before, err = readAll(mirrored); err != nil {
-		return false, err
-	}
-	if err := m.writeAll(mirrored, values); err != nil {
-		return false, err
-	}
-	m.steps = s.Steps
-	r.got, r.vars, r.values = s, mirrored, values
-	r.share.Replicas, r.share.Size, r.share.Metrics, r.share.Data = s.Share.Replicas, s.Share.Size, s.Share.Metrics, s.Share.Data
-	r.reset, r.last, r.trained = s.Reset, s.Last, s.Trained
-	return true, nil
 }
 
 // broadcastBytes sends bytes whose number only the root knows.

@@ -160,9 +160,7 @@ func (d *drawnRun) drawActions(r *rand.Rand) {
 			on, which := k == 7, r.Uint64()
 			add(fmt.Sprint("trainable ", on), func(_ context.Context, d *drawnRun, _ *notes) error {
 				list := d.m.Layers()
-				if l, ok := list[which%uint64(len(list))].(interface{ SetTrainable(bool) }); ok {
-					l.SetTrainable(on)
-				}
+				layers.SetTrainable(list[which%uint64(len(list))], on)
 				return nil
 			})
 			if r.IntN(2) == 0 {
