@@ -34,6 +34,9 @@ func (a *ownCoder) Assemble() (err error) {
 	if a.Units < 1 {
 		return errors.New("a code of no units")
 	}
+	if a.Units > 1000 {
+		panic("too many")
+	}
 	a.Encoder = &layers.Dense{Units: a.Units, Activation: "tanh"}
 	a.Head, err = keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2}, &layers.BatchNormalization{}})
 	return err
@@ -120,6 +123,8 @@ func TestRegisteredModelRefused(t *testing.T) {
 	decoder := &layers.Dense{Units: 2}
 	_, err := keras.NewModel(&ownCoder{Decoder: decoder})
 	require.ErrorContains(t, err, "Assemble: a code of no units")
+	_, err = keras.NewModel(&ownCoder{Units: 1001, Decoder: decoder})
+	require.ErrorContains(t, err, "Assemble panicked: too many")
 	m, err := keras.NewModel(&unknownModel{ownCoder{Units: 1, Decoder: decoder}})
 	require.NoError(t, err)
 	require.NoError(t, m.Build([]int{layers.Unknown, 2}))

@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"reflect"
+	"runtime/debug"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
@@ -37,7 +38,7 @@ func NewModel(value any, options ...Option) (*Model, error) {
 		return nil, err
 	}
 	if a, ok := value.(Assembler); ok {
-		if err := a.Assemble(); err != nil {
+		if err := assemble(a); err != nil {
 			return nil, fmt.Errorf("keras: NewModel: %T: Assemble: %w", value, err)
 		}
 	}
@@ -54,6 +55,16 @@ func NewModel(value any, options ...Option) (*Model, error) {
 		s.name = "Model"
 	}
 	return newModel(s, configure(options))
+}
+
+// assemble makes the layers of a user's type. A panic in it is an error, as one in Call is.
+func assemble(a Assembler) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &PanicError{Method: "Assemble", Value: r, Stack: debug.Stack()}
+		}
+	}()
+	return a.Assemble()
 }
 
 // callOf returns the method Call. A layer is called as layers are, and a type with a TrainStep can do without the
@@ -140,7 +151,7 @@ func adapt(method reflect.Value) (func(*layers.Context, []*ops.Tensor) []*ops.Te
 	}, nil
 }
 
-// PanicError is the error for a panic in a user's Call, TrainStep or TestStep.
+// PanicError is the error for a panic in a user's Call, TrainStep, TestStep or Assemble.
 type PanicError struct {
 	Method string // "Call"
 	Value  any

@@ -161,7 +161,9 @@ func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 	}
 	if w, ok := l.(WeightBuilder); ok {
 		b.context.EnterLayer(Name(l), m.dtypePolicy(b.context).Compute)
-		w.Build(&Builder{base: m, context: b.context, policy: m.dtypePolicy(b.context)}, inputs)
+		builder := &Builder{base: m, context: b.context, policy: m.dtypePolicy(b.context)}
+		guard(l, b.context, "Build", func() { w.Build(builder, inputs) })
+		builder.findMade()
 		b.context.LeaveLayer()
 	}
 	m.resolved = m.dtypePolicy(b.context)

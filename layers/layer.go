@@ -290,7 +290,10 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	}
 	b.build(c, cast, policy)
 	if compute == nil {
-		compute = func(in []*ops.Tensor) []*ops.Tensor { return l.Forward(c, in) }
+		compute = func(in []*ops.Tensor) (out []*ops.Tensor) {
+			guard(l, c, "Forward", func() { out = l.Forward(c, in) })
+			return out
+		}
 	}
 	outputs := segment(l, c, compute, cast)
 	if o, ok := l.(*Operation); ok && len(outputs) == 0 {
@@ -374,7 +377,12 @@ func OutputTypes(l Layer) []ir.Type {
 
 func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
 	if m, ok := l.(MaskComputer); ok {
-		for i, mask := range m.ComputeMask(c, inputs, outputs) {
+		var masks []*ops.Tensor
+		guard(l, c, "ComputeMask", func() { masks = m.ComputeMask(c, inputs, outputs) })
+		if len(masks) > len(outputs) {
+			ops.Failf(c.Graph(), "ComputeMask returned %d masks for %d results; expected one for each, or none", len(masks), len(outputs))
+		}
+		for i, mask := range masks {
 			outputs[i] = outputs[i].WithMask(mask)
 		}
 		return
@@ -436,7 +444,9 @@ func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
 	}
 	if w, ok := b.self.(WeightBuilder); ok {
 		b.weights = nil // of an attempt that failed
-		w.Build(&Builder{base: b, context: c, policy: policy}, shapes)
+		builder := &Builder{base: b, context: c, policy: policy}
+		guard(b.self, c, "Build", func() { w.Build(builder, shapes) })
+		builder.findMade()
 	}
 	b.built, b.shapes, b.resolved, b.within = true, shapes, policy, c.Within
 }

@@ -94,6 +94,11 @@ func OperationSignature(name string) (signature, class string, ok bool) {
 	if !ok {
 		return "", "", false
 	}
+	return k.signature(name), k.class, true
+}
+
+// signature is that of keras.ops.
+func (k *operationKind) signature(name string) string {
 	parts := make([]string, len(k.params))
 	for i, p := range k.params {
 		parts[i] = p.name
@@ -106,7 +111,7 @@ func OperationSignature(name string) (signature, class string, ok bool) {
 			parts[i] += "=" + pythonText(p.def)
 		}
 	}
-	return name + "(" + strings.Join(parts, ", ") + ")", k.class, true
+	return name + "(" + strings.Join(parts, ", ") + ")"
 }
 
 // Op calls a function of keras.ops on symbolic tensors and returns its (first) result. The arguments are those of Keras
@@ -203,7 +208,7 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 	if used < len(named) {
 		for name := range named {
 			if !k.has(name) {
-				return nil, call, fmt.Errorf("has no argument %q", name)
+				return nil, call, fmt.Errorf("has no argument %q; it is %s", name, k.signature(k.name))
 			}
 		}
 	}

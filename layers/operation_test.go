@@ -74,7 +74,7 @@ func TestOperationErrors(t *testing.T) {
 		{layers.Op("frobnicate", x), `there is no operation "frobnicate"; known: abs,`},
 		{layers.Op("clip", x), `needs the argument "x_min"`},
 		{layers.Op("add", x, x, x), "takes 2 arguments, received 1 more"},
-		{layers.Op("mean", x, layers.Keywords{"axes": 1}), `has no argument "axes"`},
+		{layers.Op("mean", x, layers.Keywords{"axes": 1}), `has no argument "axes"; it is mean(x, axis=None, keepdims=False)`},
 		{layers.Op("mean", x, struct{}{}), "received a struct {}"},
 		{layers.Op("mean", x, "all"), `argument "axis" must be a number, received all`},
 		{layers.Op("add", x, (*layers.KerasTensor)(nil)), "received a nil tensor"},

@@ -1,0 +1,56 @@
+package layers
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// panicked is the error for a panic in a method of a user's layer.
+type panicked struct {
+	method string
+	*distribute.PanicError
+}
+
+// Error says what the panic was about.
+func (p *panicked) Error() string {
+	return fmt.Sprintf("%s panicked: %v; see Stack of the wrapped *distribute.PanicError for the place", p.method, p.Value)
+}
+
+// Unwrap returns the error that has the place.
+func (p *panicked) Unwrap() error { return p.PanicError }
+
+// guard calls a method of a layer. A panic in one from outside of this module is its author's mistake, not ours, and
+// becomes an error with the place where it happened.
+func guard(l Layer, t ops.Traced, method string, f func()) {
+	if config.Module(l) != "" {
+		f()
+		return
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *ops.Error:
+			panic(r)
+		default:
+			ops.Fail(t.Graph(), &panicked{method, &distribute.PanicError{Value: r, Stack: debug.Stack()}})
+		}
+	}()
+	f()
+}
+
+// findMade adopts what the Build of a user's layer has put into exported fields.
+func (b *Builder) findMade() {
+	if config.Module(b.base.self) != "" {
+		return
+	}
+	for _, l := range LayersIn(reflect.Indirect(reflect.ValueOf(b.base.self))) {
+		if m := attach(l); !m.contains(b.base) && !m.insideOf(b.base) {
+			b.Adopt(l)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package layers_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// clumsy is a user's layer with a mistake in one of its methods.
+type clumsy struct {
+	layers.Base
+	how   string
+	Parts []*layers.Dense
+}
+
+func (l *clumsy) Build(b *layers.Builder, in []ir.Shape) {
+	if l.how == "Build" {
+		_ = in[1]
+	}
+	for range 2 {
+		l.Parts = append(l.Parts, &layers.Dense{Units: 3})
+	}
+}
+
+func (l *clumsy) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	if l.how == "Forward" {
+		var m map[string]int
+		m["x"] = 1
+	}
+	return []*ops.Tensor{layers.Invoke(l.Parts[1], c, layers.Invoke(l.Parts[0], c, in[0]))}
+}
+
+func (l *clumsy) ComputeMask(_ *layers.Context, in, _ []*ops.Tensor) []*ops.Tensor {
+	switch l.how {
+	case "ComputeMask":
+		_ = in[2]
+	case "masks":
+		return make([]*ops.Tensor, 2)
+	}
+	return nil
+}
+
+// TestUsersLayersPanic: a mistake in a user's layer is an error that names it and tells the place.
+func TestUsersLayersPanic(t *testing.T) {
+	for how, want := range map[string]string{
+		"Build":       "clumsy: Build panicked: runtime error: index out of range [1] with length 1",
+		"Forward":     "clumsy: Forward panicked: assignment to entry in nil map",
+		"ComputeMask": "clumsy: ComputeMask panicked: runtime error: index out of range [2] with length 1",
+		"masks":       "ComputeMask returned 2 masks for 1 results",
+	} {
+		y := layers.Apply(&clumsy{how: how}, layers.NewInput("x", ir.Float32, layers.Unknown, 2))
+		require.ErrorContains(t, y.Err(), want)
+		var p *distribute.PanicError
+		require.Equal(t, how != "masks", errors.As(y.Err(), &p))
+		if p != nil {
+			require.Contains(t, string(p.Stack), "outsider_test.go")
+		}
+	}
+}
+
+// TestLayersThatBuildMakes: those in exported fields belong to the layer, with the names of the fields in files.
+func TestLayersThatBuildMakes(t *testing.T) {
+	l := &clumsy{}
+	require.NoError(t, layers.Apply(l, layers.NewInput("x", ir.Float32, layers.Unknown, 2)).Err())
+	require.Len(t, layers.Weights(l), 4)
+	a := layers.AttributesOf(l)
+	require.Len(t, a, 1)
+	require.Equal(t, "parts", a[0].Name)
+	require.Len(t, a[0].List, 2)
+}
