@@ -30,8 +30,7 @@ func (l *clumsy) Build(b *layers.Builder, in []ir.Shape) {
 
 func (l *clumsy) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 	if l.how == "Forward" {
-		var m map[string]int
-		m["x"] = 1
+		panic("a mistake")
 	}
 	return []*ops.Tensor{layers.Invoke(l.Parts[1], c, layers.Invoke(l.Parts[0], c, in[0]))}
 }
@@ -50,7 +49,7 @@ func (l *clumsy) ComputeMask(_ *layers.Context, in, _ []*ops.Tensor) []*ops.Tens
 func TestUsersLayersPanic(t *testing.T) {
 	for how, want := range map[string]string{
 		"Build":       "clumsy: Build panicked: runtime error: index out of range [1] with length 1",
-		"Forward":     "clumsy: Forward panicked: assignment to entry in nil map",
+		"Forward":     "clumsy: Forward panicked: a mistake",
 		"ComputeMask": "clumsy: ComputeMask panicked: runtime error: index out of range [2] with length 1",
 		"masks":       "ComputeMask returned 2 masks for 1 results",
 	} {
