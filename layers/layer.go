@@ -290,10 +290,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	}
 	b.build(c, cast, policy)
 	if compute == nil {
-		compute = func(in []*ops.Tensor) (out []*ops.Tensor) {
-			guard(l, c, "Forward", func() { out = l.Forward(c, in) })
-			return out
-		}
+		compute = guardedForward(l, c)
 	}
 	outputs := segment(l, c, compute, cast)
 	if o, ok := l.(*Operation); ok && len(outputs) == 0 {

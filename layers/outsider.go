@@ -43,6 +43,14 @@ func guard(l Layer, t ops.Traced, method string, f func()) {
 	f()
 }
 
+// guardedForward is Forward, guarded.
+func guardedForward(l Layer, c *Context) func(in []*ops.Tensor) []*ops.Tensor {
+	return func(in []*ops.Tensor) (out []*ops.Tensor) {
+		guard(l, c, "Forward", func() { out = l.Forward(c, in) })
+		return out
+	}
+}
+
 // findMade adopts what the Build of a user's layer has put into exported fields.
 func (b *Builder) findMade() {
 	if config.Module(b.base.self) != "" {
