@@ -15,7 +15,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
-	"github.com/gokeras/gokeras/metrics"
 )
 
 type Scale struct {
@@ -72,46 +71,6 @@ func (l *Weighted) ReductionKind() losses.Reduction { return losses.SumOverBatch
 func (l *Weighted) LossName() string { return "weighted" }
 
 func init() { losses.Register[Weighted]() }
-
-type Autoencoder struct {
-	Units   int          `keras:"units"`
-	Decoder *keras.Model `keras:"decoder"` // given
-	Encoder layers.Layer `keras:"-"`       // made
-}
-
-func (a *Autoencoder) Assemble() error {
-	a.Encoder = &layers.Dense{Units: a.Units, Activation: "relu"}
-	return nil
-}
-
-func (a *Autoencoder) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	return a.Decoder.Call(c, layers.Invoke(a.Encoder, c, x))
-}
-
-func init() { keras.RegisterModel[Autoencoder]("blocks") }
-
-type TruePositives struct {
-	metrics.Base
-	hits *distribute.Variable
-}
-
-func (m *TruePositives) Build(dtype ir.DType, _, _ ir.Type) error {
-	fresh, err := m.Begin(m, "", dtype)
-	if fresh {
-		m.hits = m.Add("hits")
-	}
-	return err
-}
-
-func (m *TruePositives) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
-	class := ops.Cast(ops.Argmax(yPred, -1), ir.Int32)
-	hit := ops.Cast(ops.Equal(ops.Cast(yTrue, ir.Int32), class), m.DTypeOf())
-	distribute.ReplicaOf(yPred.Graph()).AssignAdd(m.hits, ops.Sum(hit))
-}
-
-func (m *TruePositives) Result(r *distribute.Replica) *ops.Tensor { return r.ReadSynchronized(m.hits) }
-func (m *TruePositives) MetricName() string                       { return m.NameOr("true_positives") }
-func (m *TruePositives) Direction() string                        { return "max" } // what callbacks take for better
 
 // A custom layer that survives Save.
 func ExampleModel_Save_customLayer() {
