@@ -44,16 +44,17 @@ func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axis, n, m int) *Te
 			continue
 		}
 		cut, whole := slices.Clone(x.Shape()), slices.Clone(x.Shape())
-		cut[axis], whole[axis] = n/pieces, m //dim:known
-		y := reduce(Reshape(x, slices.Insert(cut, axis, pieces)...), axis+1, n/pieces, m/pieces)
+		cut[axis], whole[axis] = n/pieces, m                                                     //dim:known
+		y := reduce(Reshape(x, slices.Insert(cut, axis, pieces)...), axis+1, n/pieces, m/pieces) //dim:known
 		x = Reshape(y, whole...)
 	}
 	return x
 }
 
+// commonDivisor is the greatest number that divides both.
 func commonDivisor(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
+	for b != 0 { //dim:known
+		a, b = b, a%b //dim:known
 	}
 	return a
 }
