@@ -78,9 +78,6 @@ func define(module, class, signature string, compute func(a *operands) []*ops.Te
 	}
 }
 
-// makers are functions of keras.ops whose results depend on no tensor.
-var makers = []string{"arange", "empty", "eye", "full", "identity", "logspace", "ones", "tri", "zeros"}
-
 // OperationNames lists the functions of keras.ops that [Op] knows, in alphabetical order.
 func OperationNames() []string { return slices.Sorted(maps.Keys(operationNames)) }
 
@@ -128,9 +125,6 @@ func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] 
 // OpAll is Op for functions with several results, such as "split" and "top_k".
 func OpAll(name string, args ...any) []*KerasTensor {
 	k := operationNames[name]
-	if k == nil && slices.Contains(makers, name) {
-		return failedAll(fmt.Errorf("layers: operation %q makes a constant; compute it in Go and pass the array in its place, as in layers.Op(\"add\", x, array) with one of kernels.FromFloat64s", name))
-	}
 	if k == nil {
 		return failedAll(unknownOperation(name))
 	}
@@ -142,7 +136,7 @@ func OpAll(name string, args ...any) []*KerasTensor {
 }
 
 // creating are the functions of keras.ops that make numbers of no tensor.
-var creating = []string{"arange", "bartlett", "blackman", "empty", "eye", "hamming", "hanning", "identity", "indices", "kaiser", "ones", "tri", "zeros"}
+var creating = []string{"arange", "bartlett", "blackman", "empty", "eye", "full", "hamming", "hanning", "identity", "indices", "kaiser", "logspace", "ones", "tri", "zeros"}
 
 func unknownOperation(name string) error {
 	if slices.Contains(creating, name) {
