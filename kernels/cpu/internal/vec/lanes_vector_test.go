@@ -9,25 +9,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However long a run is, no call is longer than others: the garbage collector cannot interrupt it.
+// However many runs there are, and however long, up to 2^24 numbers, no call is longer than others, as the garbage
+// collector cannot interrupt it, and together the calls make all elements. (None of them is made: they get no memory.)
 func TestCallsOfButterfliesAreShort(t *testing.T) {
 	defer func(old [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)) {
 		butterflies = old
 	}(butterflies)
+	most, bytes := uintptr(0), uintptr(0)
 	for size, bySize := range butterflies {
-		for i, call := range bySize {
-			butterflies[size][i] = func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-				require.LessOrEqual(t, int(count*part)*(i+2)/(4*(size+1)), callElements)
-				call(wide, yre, yim, xre, xim, w, count, part, run, in)
+		for i := range bySize {
+			butterflies[size][i] = func(_ bool, _, _, _, _, _ unsafe.Pointer, count, part, run, _ uintptr) {
+				most, bytes = max(most, count*part), bytes+count*part
+				if part == 0 || part > run || count > 1 && part < run {
+					t.Fatalf("a call for %d runs of %d bytes of %d", count, part, run)
+				}
 			}
 		}
 	}
-	for radix := 2; radix <= 4; radix++ {
-		for _, count := range []int{1, 2, 1000} {
-			run := max(20000/count, 1) &^ (Lanes - 1)
-			n := radix * count * run
-			Butterfly(make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, 2*radix*count), nil, radix, count, run)
-			Butterfly(make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, 2*radix*count), nil, radix, count, run)
+	for _, size := range []int{4, 8} {
+		for radix := 2; radix <= 4; radix++ {
+			for count := 1; radix*count*Lanes <= 1<<24; count = count*7/4 + 1 {
+				for run := Lanes; radix*count*run <= 1<<24; run = (run*7/4 + Lanes) &^ (Lanes - 1) {
+					most, bytes = 0, 0
+					if !butterflyVectors(nil, nil, nil, nil, nil, size, radix, count, run) {
+						return // without vectors there are no calls
+					}
+					require.LessOrEqual(t, int(most)*radix/size, callElements, "%d runs of %d, radix %d", count, run, radix)
+					require.Equal(t, size*count*run, int(bytes), "%d runs of %d, radix %d", count, run, radix)
+				}
+			}
 		}
 	}
 }
