@@ -38,7 +38,7 @@ func weightsOf[T block.Float](b *build, o *plan.Operand, kept *form) *weights[T]
 	w := &weights[T]{b: b, o: o, kept: kept}
 	if e := b.u.Fused; e != nil && e.Scale >= 0 {
 		w.scale, w.own = &b.Operands[e.Scale], b.scratch(o.Typ.DType, o.N)
-		columns := o.Typ.Shape[len(o.Typ.Shape)-1]
+		columns := max(o.Typ.Shape[len(o.Typ.Shape)-1], 1) // none: nothing to scale
 		w.fill = b.rt().parallel(o.N/columns, grain(columns/4), func(_ *worker, lo, hi int) {
 			by := plan.Data[T](w.scale)[:columns]
 			for i := lo; i < hi; i++ {

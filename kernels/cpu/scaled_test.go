@@ -170,7 +170,7 @@ func (f *folded) fill() {
 		r := rand.New(rand.NewPCG(uint64(i), 9))
 		spread := float32(1)
 		if s := t.Shape; i > 0 && len(s) > 1 {
-			spread = 1 / float32(s.Size()/s[len(s)-1])
+			spread = 1 / float32(max(s.Size()/max(s[len(s)-1], 1), 1))
 		}
 		for j := range len(b.data) / 4 {
 			*(*float32)(unsafe.Pointer(&b.data[4*j])) = (2*r.Float32() - 0.8) * spread * 2
@@ -259,6 +259,32 @@ func TestMomentsOfScaled(t *testing.T) {
 	f.p.AddOutput("y", f.add(ir.BatchNorm, ir.NormAttrs{Epsilon: 0.1}, y, f.input(16), f.input(16)))
 	f.fill()
 	near(t, f.run(f.load(true)), f.run(f.load(false)))
+}
+
+// TestNothingScaled: convolutions and products of no filters, of no rows and of no inputs, by scaled kernels.
+func TestNothingScaled(t *testing.T) {
+	a := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}
+	pool := ir.PoolAttrs{Window: []int{2, 2}, Strides: []int{2, 2}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}}
+	for _, c := range []struct{ batch, channels, filters int }{{2, 3, 0}, {0, 3, 4}, {0, 3, 0}, {2, 0, 4}, {2, 0, 0}} {
+		for _, kind := range []string{"convolution", "maxima", "product"} {
+			f := &folded{t: t, p: ir.New("")}
+			x, w := f.input(c.batch, 6, 6, c.channels), f.input(3, 3, c.channels, c.filters)
+			if kind == "product" {
+				x, w = f.input(c.batch, c.channels), f.input(c.channels, c.filters)
+			}
+			scale, last := f.input(c.filters), len(f.shape(w))-1
+			w = f.add(ir.Mul, nil, w, f.add(ir.Broadcast, ir.BroadcastAttrs{Shape: f.shape(w), Axes: []int{last}}, scale))
+			var y ir.Value
+			if kind == "product" {
+				y = f.add(ir.Relu, nil, f.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, x, w))
+			} else if y = f.add(ir.Relu, nil, f.add(ir.Conv, a, x, w)); kind == "maxima" {
+				y = f.add(ir.MaxPool, pool, y)
+			}
+			f.p.AddOutput("y", y)
+			f.fill()
+			near(t, f.run(f.load(true)), f.run(f.load(false)))
+		}
+	}
 }
 
 // TestScaledTwice: two programs that scale one kernel differently at the same time do not disturb each other.

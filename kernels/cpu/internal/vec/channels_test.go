@@ -128,3 +128,59 @@ func checkChannels[T Float](t *testing.T, rng *rand.Rand, rows, cols int, unit f
 		}
 	}
 }
+
+// TestMaskOfChannels: the gradient of relu(x·scale + shift) is let through exactly where the result is positive, also
+// where that is next to 0: all compute it in the same way, whatever is left over of vectors and lines.
+func TestMaskOfChannels(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(23, 24))
+		for _, rows := range []int{1, 2, 5, 17, 70, 331} {
+			for cols := 1; cols <= 70; cols++ {
+				checkMask[float32](t, rng, rows, cols)
+				checkMask[float64](t, rng, rows, cols)
+			}
+			checkMask[float32](t, rng, rows, 130+rng.IntN(1000))
+		}
+	})
+}
+
+func checkMask[T Float](t *testing.T, rng *rand.Rand, rows, cols int) {
+	t.Helper()
+	period := Period(cols)
+	scale, shift, one, zero := make([]T, period), make([]T, period), make([]T, period), make([]T, period)
+	x, dy := make([]T, rows*cols), make([]T, rows*cols)
+	means := random[T](rng, cols)
+	for i := range period {
+		if i < cols {
+			scale[i] = 1 + T(rng.Float64())
+		}
+		scale[i] = scale[i%cols]
+		shift[i] = -means[i%cols] * scale[i] // rounded: at the mean is 0, or what was rounded off
+		one[i] = 1
+	}
+	for i := range x {
+		dy[i] = 1
+		if x[i] = means[i%cols]; rng.IntN(3) == 0 {
+			x[i] += T(rng.IntN(3) - 1)
+		}
+	}
+	y, kept := make([]T, len(x)), make([]T, len(x))
+	AffineRows(y, x, nil, scale, shift, true)
+	CombineRows(kept, x, dy, zero, one, zero, scale, shift)
+	sum, product := make([]float64, cols), make([]float64, cols)
+	SumProducts(sum, product, dy, x, rows, cols, zero, scale, shift)
+	want := make([]float64, cols)
+	for i, v := range y {
+		positive := T(0)
+		if v > 0 {
+			positive = 1
+		}
+		if kept[i] != positive {
+			t.Fatalf("%d rows, %d columns: of element %d, %v, the gradient is %v", rows, cols, i, v, kept[i])
+		}
+		want[i%cols] += float64(positive)
+	}
+	if !slices.Equal(want, sum) {
+		t.Fatalf("%d rows, %d columns: %v gradients of the channels count, want %v", rows, cols, sum, want)
+	}
+}
