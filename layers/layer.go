@@ -64,6 +64,7 @@ type Base struct {
 	bounds    error           // of a field with a size that nothing can have
 	weights   distribute.Variables
 	sublayers []Layer
+	made      []Layer    // of them, those that Build put into exported fields
 	shapes    []ir.Shape // inputs at build time
 	results   []ir.Type  // of the last trace that worked out shapes, with Unknown for open axes
 	shapesIn  *ops.Graph // that trace

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
@@ -51,14 +52,19 @@ func guardedForward(l Layer, c *Context) func(in []*ops.Tensor) []*ops.Tensor {
 	}
 }
 
-// findMade adopts what the Build of a user's layer has put into exported fields.
+// findMade adopts what the Build of a user's layer has put into exported fields, in place of what that of a call that
+// failed has.
 func (b *Builder) findMade() {
 	if config.Module(b.base.self) != "" {
 		return
 	}
-	for _, l := range LayersIn(reflect.Indirect(reflect.ValueOf(b.base.self))) {
+	found := LayersIn(reflect.Indirect(reflect.ValueOf(b.base.self)))
+	gone := func(l Layer) bool { return !slices.Contains(found, l) && slices.Contains(b.base.made, l) }
+	b.base.sublayers = slices.DeleteFunc(slices.Clone(b.base.sublayers), gone)
+	for _, l := range found {
 		if m := attach(l); !m.contains(b.base) && !m.insideOf(b.base) {
 			b.Adopt(l)
+			b.base.made = append(b.base.made, l)
 		}
 	}
 }

@@ -73,3 +73,31 @@ func TestLayersThatBuildMakes(t *testing.T) {
 	require.Equal(t, "parts", a[0].Name)
 	require.Len(t, a[0].List, 2)
 }
+
+// remade makes its layer in Build, and takes inputs of two numbers alone.
+type remade struct {
+	layers.Base
+	Inner layers.Layer
+}
+
+func (l *remade) Build(*layers.Builder, []ir.Shape) { l.Inner = &layers.Dense{Units: 3} }
+
+func (l *remade) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	y := layers.Invoke(l.Inner, c, in[0])
+	if in[0].Dim(-1) != 2 {
+		panic("not two")
+	}
+	return []*ops.Tensor{y}
+}
+
+// TestLayersOfAFailedBuild: what the Build of a call that failed has made is forgotten, and takes no name.
+func TestLayersOfAFailedBuild(t *testing.T) {
+	l := &remade{}
+	for range 2 {
+		require.ErrorContains(t, layers.Apply(l, layers.NewInput("x", ir.Float32, layers.Unknown, 5)).Err(), "not two")
+	}
+	require.NoError(t, layers.Apply(l, layers.NewInput("x", ir.Float32, layers.Unknown, 2)).Err())
+	require.Len(t, layers.Sublayers(l), 1)
+	require.Equal(t, "dense", layers.Name(l.Inner))
+	require.Len(t, layers.Weights(l), 2)
+}
