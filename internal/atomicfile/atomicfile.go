@@ -60,7 +60,7 @@ func create(path string) (*os.File, error) {
 func Named(path string, err error) error {
 	if p, ok := err.(*fs.PathError); ok && p.Path == path {
 		err = p.Err
-	} else if strings.Contains(err.Error(), path) {
+	} else if strings.Contains(" "+err.Error()+":", " "+path+":") { // as a word: "a" stands in nearly all errors
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)

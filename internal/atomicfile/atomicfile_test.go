@@ -61,4 +61,5 @@ func TestNamed(t *testing.T) {
 	require.EqualError(t, atomicfile.Named(path, errors.New("damaged")), path+": damaged")
 	named := fmt.Errorf("cannot write %s: the disk is full", path)
 	require.Equal(t, named, atomicfile.Named(path, named))
+	require.EqualError(t, atomicfile.Named("a", errors.New("damaged data")), "a: damaged data")
 }
