@@ -190,18 +190,14 @@ func (o layerObject) input() (*layers.KerasTensor, error) {
 
 // layer makes the layer, or the model inside the model, that the object describes.
 func (o layerObject) layer() (layers.Layer, error) {
-	switch o.ClassName {
-	case "Sequential", "Functional", "Model":
-		m, err := modelFromConfig(o.ClassName, o.Config, asPart)
-		if err == nil && isCompiled(o.Compile) {
-			m.document = o.Compile
-		}
-		return m, err
-	}
 	if o.isOperation() {
 		return operationFromObject(o)
 	}
-	return layers.FromObject(o.raw)
+	l, err := layers.FromObject(o.raw)
+	if m, ok := l.(*Model); ok && err == nil && isCompiled(o.Compile) {
+		m.document = o.Compile
+	}
+	return l, err
 }
 
 func sequentialFromConfig(o modelObject, options []Option) (*Model, error) {

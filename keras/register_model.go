@@ -23,12 +23,12 @@ type Assembler interface {
 var models = config.NewRegistry[any]("keras")
 
 // RegisterModel makes a type of [NewModel] known, so that [Model.Save] writes models of it and [LoadModel] makes them
-// again. It panics when the name is taken, and is called from init:
+// again. It is called from init, and panics where T is no struct, has no method Call, or the name is taken:
 //
 //	type Autoencoder struct {
-//		Units   int            `keras:"units"`
-//		Encoder layers.Layer   `keras:"-"`
-//		Decoder layers.Layer   `keras:"-"`
+//		Units   int          `keras:"units"`
+//		Encoder layers.Layer `keras:"-"`
+//		Decoder layers.Layer `keras:"-"`
 //	}
 //
 //	func (a *Autoencoder) Assemble() error {
@@ -44,16 +44,25 @@ var models = config.NewRegistry[any]("keras")
 // @keras.saving.register_keras_serializable(package="my_package").
 func RegisterModel[T any](packageName ...string) {
 	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct || t.Name() == "" {
+		panic(fmt.Sprintf("keras: RegisterModel: %v is no struct type with a name; expected the type whose pointers are passed to NewModel, as in RegisterModel[Autoencoder]()", t))
+	}
+	if _, err := callOf(new(T)); err != nil {
+		panic(fmt.Sprintf("keras: RegisterModel: %v", err))
+	}
 	models.Register(t, func() any { return new(T) }, packageName...)
 	layers.RegisterModel(config.RegisteredName(new(T)), func(configuration json.RawMessage) (layers.Layer, error) {
 		return registeredModel(new(T), configuration, asPart)
 	})
 }
 
+// everyModel are the keys of what files say of every model.
+var everyModel = []string{"name", "trainable", "dtype"}
+
 // registeredModel makes a model of a new value of a registered type.
 func registeredModel(value any, configuration json.RawMessage, options []Option) (*Model, error) {
 	var ignored []string
-	for _, key := range []string{"name", "trainable", "dtype"} { // of every model, and no business of the user's type
+	for _, key := range everyModel { // which are no business of the user's type
 		if !config.HasKey(value, key) {
 			ignored = append(ignored, key)
 		}
@@ -181,7 +190,13 @@ func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
 	}
 	c := o["config"].(map[string]any)
 	fillPolicy(c, policy)
-	c["name"], c["trainable"], c["dtype"] = m.Name(), m.Trainable(), config.DTypePolicyObject(policy)
+	own := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "dtype": config.DTypePolicyObject(policy)}
+	for _, key := range everyModel {
+		if config.HasKey(s.value, key) && !reflect.DeepEqual(c[key], own[key]) {
+			return nil, fmt.Errorf("model %q: the field of %s with the tag `keras:%q` holds another value than the model has, which files hold under that key; give the field another one", m.Name(), s.name, key)
+		}
+		c[key] = own[key]
+	}
 	o["compile_config"] = map[string]any{}
 	if len(m.inputTypes) > 0 {
 		dtypes := make([]string, len(m.inputTypes))

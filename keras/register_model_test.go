@@ -136,6 +136,15 @@ func TestRegisteredModelRefused(t *testing.T) {
 	require.NoFileExists(t, path)
 	_, err = keras.ModelFromJSON([]byte(`{"class_name":"Other","config":{},"registered_name":"tests>Other"}`))
 	require.ErrorContains(t, err, `unknown class "tests>Other"`)
+	head := `{"class_name":"Dense","config":{"units":2}}`
+	for _, keys := range []string{"ab", "ba"} {
+		_, err = keras.ModelFromJSON(fmt.Appendf(nil, `{"class_name":"ownCoder","config":{"units":1,"decoder_layer":%s,"heads":{"%c":%s,"%c":%s}},"registered_name":"tests>ownCoder"}`, head, keys[0], head, keys[1], head))
+		if keys == "ab" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, `key "heads": "b" stands before "a"; expected layers of one class in alphabetical order`)
+		}
+	}
 	for built, want := range map[string]string{
 		`{"input_shape":[[2]],"input_dtypes":["int32","int32"]}`: "1 inputs and has 2 types",
 		`{"input_shape":[null,2],"input_dtypes":["what"]}`:       "what",
@@ -267,5 +276,61 @@ func TestRegisteredModelWithSteps(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want["loss"], got["loss"])
 		require.Equal(t, want["critic"], got["critic"])
+	}
+}
+
+// Types that RegisterModel and Save refuse.
+type (
+	wordless struct{ Units int }
+	nameless struct {
+		ownCoder
+		Name string `keras:"name"`
+	}
+)
+
+func init() { keras.RegisterModel[nameless]("tests") }
+
+// TestRegisterModelRefuses: what could be no model of a file is refused where it is registered, and a field under a key
+// of the model's own where the two differ.
+func TestRegisterModelRefuses(t *testing.T) {
+	require.PanicsWithValue(t, "keras: RegisterModel: *keras_test.ownCoder is no struct type with a name; expected the type whose pointers are passed to NewModel, as in RegisterModel[Autoencoder]()",
+		func() { keras.RegisterModel[*ownCoder]("tests") })
+	require.PanicsWithValue(t, "keras: RegisterModel: keras: NewModel: *keras_test.wordless has no method Call; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor (and pass a pointer, if its receiver is one)",
+		func() { keras.RegisterModel[wordless]("tests") })
+	require.Panics(t, func() { keras.RegisterModel[ownCoder]("tests") })
+	path := filepath.Join(t.TempDir(), "m.keras")
+	for name, want := range map[string]string{"mine": "", "yours": "the field of nameless with the tag `keras:\"name\"` holds another value than the model has"} {
+		m, err := keras.NewModel(&nameless{ownCoder{Units: 1, Decoder: &layers.Dense{Units: 2}}, "mine"}, keras.Name(name))
+		require.NoError(t, err)
+		require.NoError(t, m.Build([]int{layers.Unknown, 2}))
+		if err = m.Save(path); want != "" {
+			require.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+	}
+}
+
+// TestRegisteredModelCompiledInside: a model inside keeps what it is compiled with, as those of other kinds do.
+func TestRegisteredModelCompiledInside(t *testing.T) {
+	inner := coder(t)
+	in := keras.Input(keras.Shape(2))
+	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(inner, in)))
+	require.NoError(t, err)
+	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
+	batch := data.Arrays([][]float32{{1, 2}, {-1, 3}}, [][]float32{{1, 0}, {0, 1}})
+	_, err = inner.TrainOnBatch(t.Context(), batch)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "m.keras")
+	require.NoError(t, m.Save(path))
+	read, err := keras.LoadModel(path)
+	require.NoError(t, err)
+	other := read.Layers()[len(read.Layers())-1].(*keras.Model)
+	for range 2 {
+		want, err := inner.TrainOnBatch(t.Context(), batch)
+		require.NoError(t, err)
+		got, err := other.TrainOnBatch(t.Context(), batch)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -174,8 +175,14 @@ func (f field) decodeMap(raw json.RawMessage, into reflect.Value) error {
 	if err := json.Unmarshal(raw, &parts); err != nil {
 		return fmt.Errorf("expected an object with an entry for each, received %s", shorten(raw))
 	}
+	if k, ok := kindFor(f.key, into.Type().Elem()); ok && k.suffix == "layer" {
+		if err := inOrder(raw, parts); err != nil {
+			return err
+		}
+	}
 	out := reflect.MakeMapWithSize(into.Type(), len(parts))
-	for key, part := range parts {
+	for _, key := range slices.Sorted(maps.Keys(parts)) { // layers are numbered as they are made
+		part := parts[key]
 		v := reflect.New(into.Type().Elem()).Elem()
 		if err := decodeInterface(f.key, part, v); err != nil {
 			return fmt.Errorf("entry %q: %w", key, err)
@@ -184,6 +191,29 @@ func (f field) decodeMap(raw json.RawMessage, into reflect.Value) error {
 	}
 	into.Set(out)
 	return nil
+}
+
+// inOrder refuses layers of one class whose keys are not in alphabetical order: files tell their weights apart by the
+// order, which maps of Go do not have.
+func inOrder(raw json.RawMessage, parts map[string]json.RawMessage) error {
+	last := map[string]string{} // keys, by class
+	d := json.NewDecoder(bytes.NewReader(raw))
+	_, err := d.Token()
+	for err == nil && d.More() {
+		var token json.Token
+		if token, err = d.Token(); err != nil {
+			break
+		}
+		key, _ := token.(string)
+		if o, wrong := ParseObject(parts[key]); wrong == nil {
+			if before, has := last[o.ClassName]; has && before > key {
+				return fmt.Errorf("%q stands before %q; expected layers of one class in alphabetical order of their keys, as files tell weights apart by it: in Python sort the dict, or use a list", before, key)
+			}
+			last[o.ClassName] = key
+		}
+		err = d.Decode(new(json.RawMessage))
+	}
+	return err
 }
 
 func decodeInterface(key string, raw json.RawMessage, into reflect.Value) error {
