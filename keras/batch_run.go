@@ -30,7 +30,7 @@ func mode(train bool) int {
 func (m *Model) takeBatchRun(train bool) *batchRun {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refresh() // which lets go of it, where layers have changed
+	m.refreshSteps() // which lets go of it, where layers have changed
 	last := &m.compiled.batches[mode(train)]
 	r := *last
 	if *last = nil; r == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -76,6 +77,9 @@ type compiled struct {
 	batches [2]*batchRun // of TestOnBatch and TrainOnBatch
 
 	stale bool // the optimizer was made before layers changed
+
+	elsewhere atomic.Bool // a step uses weights of other models
+	revision  uint64      // layers.Revision when steps were last looked at
 
 	serverCall int  // number of the first call of Fit, which names the weights on parameter servers; 0: none
 	onServers  bool // the weights have been put there

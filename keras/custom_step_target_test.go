@@ -55,3 +55,37 @@ func TestStepReadsAnotherModel(t *testing.T) {
 	_, err = model.TrainOnBatch(t.Context(), data.Arrays(column(1), nil))
 	require.ErrorContains(t, err, "neither the model's")
 }
+
+// TestStepSeesThatAnotherModelChanges: the program of a step is made again where layers of a model that is no part of
+// its own get other weights.
+func TestStepSeesThatAnotherModelChanges(t *testing.T) {
+	one := func() *keras.Model {
+		return sequential(t, []keras.Option{keras.InputShape(1)}, &layers.Dense{Units: 1, NoBias: true, KernelInitializer: initializers.Constant{Value: 2}})
+	}
+	model, target := one(), one()
+	require.NoError(t, model.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 1e-9}, TrainStep: func(s *keras.Step) keras.StepLogs {
+		loss := s.Mean(ops.Square(ops.Subtract(model.Call(s.Training(), s.X[0]), target.Call(s.Inference(), s.X[0]))))
+		s.Minimize(s.Optimizer(), loss, model.TrainableVariables())
+		return keras.StepLogs{"loss": loss}
+	}}))
+	trains := func(want float64) {
+		t.Helper()
+		logs, err := model.TrainOnBatch(t.Context(), data.Arrays([][]float32{{1}}, nil))
+		require.NoError(t, err)
+		require.InDelta(t, want, logs["loss"], 1e-5)
+	}
+	trains(0)
+	require.NoError(t, target.Layers()[0].(layers.LoraEnabler).EnableLora(1))
+	trains(0)
+	weights, err := target.GetWeights()
+	require.NoError(t, err)
+	require.Len(t, weights, 3)
+	for i := range weights {
+		weights[i].Elements().([]float32)[0] = 1
+	}
+	require.NoError(t, target.SetWeights(weights)) // 1 + 1·1
+	trains(0)
+	weights[0].Elements().([]float32)[0] = 3
+	require.NoError(t, target.SetWeights(weights))
+	trains(4)
+}

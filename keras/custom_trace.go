@@ -32,20 +32,27 @@ func (m *Model) trace(s *Step) *Step {
 	for _, o := range s.applied {
 		state = append(state, o.optimizer.Variables()...)
 	}
-	if s.servers == nil && distribute.WorkersOf(m.strategy) == nil { // which others would have to be told of
-		state = append(state, m.elsewhere(r)...)
+	other := "nor another model's that is built under the same strategy, "
+	if s.servers == nil && distribute.WorkersOf(m.strategy) == nil {
+		state = append(state, m.elsewhere(r, state)...)
+	} else { // other processes would have to be told of them
+		other = ""
 	}
-	m.checkOwn(r, state, "the "+step.name+" of model %q uses the variable %s, which is neither the model's, nor another model's that is built under the same strategy, nor that of an optimizer that the step applies; hold its layer in an exported "+
+	m.checkOwn(r, state, "the "+step.name+" of model %q uses the variable %s, which is neither the model's, "+other+"nor that of an optimizer that the step applies; hold its layer in an exported "+
 		"field, made before the model is, and apply optimizers with Minimize or Apply of the Step")
 	return s
 }
 
 // elsewhere lists the weights in a trace that another model, which is built, has made under the same strategy.
-func (m *Model) elsewhere(r *distribute.Replica) (out distribute.Variables) {
+func (m *Model) elsewhere(r *distribute.Replica, own distribute.Variables) (out distribute.Variables) {
+	own = slices.Concat(m.Weights(), own)
 	for _, v := range r.Variables() {
-		if v.Strategy() == m.strategy {
+		if v.Strategy() == m.strategy && v.Spec().Synchronization != distribute.OnRead && !slices.Contains(own, v) {
 			out = append(out, v)
 		}
+	}
+	if len(out) > 0 {
+		m.compiled.elsewhere.Store(true)
 	}
 	return out
 }

@@ -319,7 +319,7 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.compiled
-	if m.refresh(); train && c.stale {
+	if m.refreshSteps(); train && c.stale {
 		return m.errStale()
 	}
 	if c.train != nil && !c.fits(p) && (train || c.testStep == nil) {

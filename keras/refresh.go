@@ -22,11 +22,29 @@ func (m *Model) refresh() {
 	m.changes = changes
 	m.forgetPredictions()
 	if c := m.compiled; c != nil {
-		c.close()
-		c.train, c.test, c.ready = nil, nil, false
-		c.trainResults, c.testResults = resultFunctions{}, resultFunctions{}
+		c.forget()
 		c.stale = c.trainable != nil
 	}
+}
+
+// refreshSteps is refresh before training begins. Where a step uses the weights of another model, the layers that have
+// changed may be those. Model.mu is held.
+func (m *Model) refreshSteps() {
+	m.refresh()
+	now := layers.Revision()
+	if c := m.compiled; c != nil && c.revision != now {
+		if c.elsewhere.Load() {
+			c.forget()
+		}
+		c.revision = now
+	}
+}
+
+// forget lets go of the programs.
+func (c *compiled) forget() {
+	c.close()
+	c.train, c.test, c.ready = nil, nil, false
+	c.trainResults, c.testResults = resultFunctions{}, resultFunctions{}
 }
 
 // errStale is the mistake of training with an optimizer that was made for other weights.
