@@ -274,6 +274,35 @@ func TestSchedulesOfFrozenLayers(t *testing.T) {
 	}
 }
 
+// A worker that comes back with other layers ends the job with an error that says which, though all are of the same
+// sizes.
+func TestNewcomerWithOtherLayers(t *testing.T) {
+	f := newFleet(2, 1, 1, fleetFault{call: 20, workers: []int{1}, dies: true, for_: 3})
+	f.life = func(w *fleetWorker) error {
+		s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
+			MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Group: w, Elastic: &distribute.Elastic{Min: 1},
+		})
+		if err != nil {
+			return err
+		}
+		w.strategy = s
+		names := []string{"one", "two"}
+		if w.newcomer {
+			slices.Reverse(names)
+		}
+		m, err := NewSequential([]layers.Layer{&layers.Dense{Name: names[0], Units: 3}, &layers.Dense{Name: names[1], Units: 3}, &layers.Dense{Units: 2}}, distribute.Scope(s), Seed(7), InputShape(3))
+		if err == nil {
+			err = m.Compile(CompileConfig{Optimizer: "sgd", Loss: "mse"})
+		}
+		if err == nil {
+			_, err = m.Fit(context.Background(), fleetData(20), BatchSize(5), Epochs(6), ProgressOutput(io.Discard))
+		}
+		return err
+	}
+	f.run()
+	require.ErrorContains(t, f.failed, "number 0 is two/kernel of float32[3 3] where worker 0 has one/kernel of float32[3 3]; run the same program on all")
+}
+
 // randomSchedule draws one.
 func randomSchedule(seed uint64, calls func(n int) int) *fleet {
 	r := rand.New(rand.NewPCG(seed, 9))

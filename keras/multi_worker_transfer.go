@@ -60,7 +60,7 @@ func (r *recoverer) transfer(ctx context.Context) (bool, error) {
 	text := s.describe(m)
 	if !same && !(behind && s.beyond(r.machine.Calls())) {
 		mine := runState{Variables: own}
-		text = mine.describe(m)
+		text = fmt.Sprintf("%s, %s", mine.describe(m), unlike(own, s.Variables, roster.Source))
 	}
 	if err := r.group.Agree(ctx, distribute.WorkerCall{Name: text}); err != nil {
 		return false, err
@@ -115,6 +115,16 @@ func (s *runState) describe(m *Model) string {
 		bytes += v.Type.Bytes()
 	}
 	return fmt.Sprintf("state of %q with %d weights and optimizer variables of %d bytes, seed %d", m.Name(), len(s.Variables), bytes, m.seed)
+}
+
+// unlike says in what variables differ from those of another worker.
+func unlike(own, theirs []stateVariable, rank int) string {
+	for i, v := range own {
+		if i < len(theirs) && !v.equal(theirs[i]) {
+			return fmt.Sprintf("of which number %d is %s of %v where worker %d has %s of %v; run the same program on all", i, v.Name, v.Type, rank, theirs[i].Name, theirs[i].Type)
+		}
+	}
+	return fmt.Sprintf("where worker %d has %d; run the same program on all", rank, len(theirs))
 }
 
 // beyond reports whether the worker whose state this is has come to the end of this many Fits: it may have compiled the
