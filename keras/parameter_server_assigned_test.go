@@ -2,8 +2,10 @@ package keras_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
@@ -35,4 +37,28 @@ func TestParameterServerAssignedWeights(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestParameterServerAssignedByMany: where several workers go their own ways, what layers assign stays what one of them
+// has assigned: moving statistics that are those of a batch, a kernel whose largest singular value is about one.
+func TestParameterServerAssignedByMany(t *testing.T) {
+	x, y := line(40)
+	require.NoError(t, onParameterServers(t, 8, 1, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(4), keras.InputShape(2)},
+			&layers.Dense{Units: 200, Activation: "tanh"}, &layers.SpectralNormalization{Layer: &layers.Dense{Units: 200, Activation: "tanh"}}, &layers.BatchNormalization{Momentum: pointer(0)}, &layers.Dense{Units: 1})
+		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 1e-3}, Loss: "mse"}); err != nil {
+			return err
+		}
+		if _, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(8), keras.StepsPerEpoch(120)); err != nil || !s.IsCoordinator() {
+			return err
+		}
+		for i, values := range valuesOfAll(t, m.Weights()) {
+			largest := 0.0
+			for _, v := range values {
+				largest = max(largest, math.Abs(v))
+			}
+			assert.LessOrEqual(t, largest, 2.5, m.Weights()[i].Path())
+		}
+		return nil
+	}))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -41,10 +42,10 @@ func trainsAlike(t *testing.T, fit func(ctx context.Context, s distribute.Strate
 				return err
 			}
 			for i, w := range weights {
-				require.InDeltaSlice(t, w, valuesOfAll(t, m.Weights())[i], 2e-5, "%s: weight %d of worker %d", name, i, s.Worker())
+				assert.InDeltaSlice(t, w, valuesOfAll(t, m.Weights())[i], 2e-5, "%s: weight %d of worker %d", name, i, s.Worker())
 			}
 			for log := range want.Logs {
-				require.InDeltaSlice(t, want.Logs[log], h.Logs[log], 1e-5, "%s: %s", name, log)
+				assert.InDeltaSlice(t, want.Logs[log], h.Logs[log], 1e-5, "%s: %s", name, log)
 			}
 			return nil
 		}), name)

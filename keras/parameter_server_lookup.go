@@ -259,7 +259,6 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 type fetched struct {
 	tables  []fetchedRows
 	updates []rowUpdate // of dynamic embeddings
-	moved   [][]float32 // by how much the step moves what it assigns of the weights that are trained
 }
 
 // fetchedRows is those of one table.
@@ -371,8 +370,7 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.release(w.fn, inst, extras)) }()
-	f.moved = w.roomToMove()
-	outputs := slices.Clone(f.moved) // where changes are sent from
+	outputs := slices.Clone(w.roomToMove(memory)) // where changes are sent from
 	if !w.inPlace() {
 		outputs = append(outputs, memory.grads...)
 	}

@@ -14,6 +14,7 @@ import (
 type stepMemory struct {
 	reads []*parameters.Read // of dense
 	grads [][]float32        // of trained, perhaps where their values were
+	moved [][]float32        // of those of trained that the step assigns
 	rows  []*rowMemory       // of the tables that are looked up in
 
 	values, gradients *parameters.Room

@@ -357,7 +357,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		return o, err
 	}
 	for i, k := range w.moving { // first, as the gradient is that of the value which was assigned
-		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: parameters.Add, Values: rows.moved[i]})
+		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: w.assignment(), Values: memory.moved[i]})
 	}
 	for i, one := range w.trained {
 		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Room: memory.gradients, Seen: memory.seen(w.dense, one)})
@@ -379,7 +379,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 	return o, err
 }
 
-// drift adds how far a step has moved what it assigns: moving statistics.
+// drift adds what a step assigns of the weights that are not trained: moving statistics.
 func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([]parameters.Change, error) {
 	for i, one := range w.dense {
 		if one.trained {
@@ -389,13 +389,15 @@ func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([
 		if err != nil {
 			return nil, err
 		}
-		values, moved := floats(now), false
+		values, moved, op := floats(now), false, w.assignment()
 		for j, v := range memory.reads[i].Values {
-			values[j] -= v
-			moved = moved || values[j] != 0
+			moved = moved || values[j] != v
+			if op == parameters.Add {
+				values[j] -= v
+			}
 		}
 		if moved {
-			changes = append(changes, parameters.Change{Variable: one.remote, Op: parameters.Add, Values: values})
+			changes = append(changes, parameters.Change{Variable: one.remote, Op: op, Values: values})
 		}
 	}
 	return changes, nil
