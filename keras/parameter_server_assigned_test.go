@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
 )
@@ -61,4 +62,26 @@ func TestParameterServerAssignedByMany(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// TestParameterServerAssignedAtTimes: a step that assigns a trained weight for batches of one shape alone is an error.
+func TestParameterServerAssignedAtTimes(t *testing.T) {
+	x, y := line(40)
+	err := onParameterServers(t, 1, 1, oneAtATime, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(4), keras.InputShape(2)}, &layers.Dense{Units: 1})
+		step := func(s *keras.Step) keras.StepLogs {
+			if w := s.Model().TrainableVariables()[0]; s.X[0].Dim(0) < 16 { // the last batch
+				s.AssignMirrored(w, ops.MultiplyScalar(s.Read(w), 0.5))
+			}
+			y := s.Model().Call(s.Training(), s.X[0])
+			s.Minimize(s.Optimizer(), s.ComputeLoss(y), s.Model().TrainableVariables())
+			return s.ComputeMetrics(y)
+		}
+		if err := m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse", TrainStep: step}); err != nil {
+			return err
+		}
+		_, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(16), keras.StepsPerEpoch(3), keras.Shuffle(false))
+		return err
+	})
+	require.ErrorContains(t, err, "dense/kernel for batches of some shapes alone")
 }
