@@ -2,6 +2,7 @@ package keras_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,4 +87,43 @@ func TestApplyWithTakesWhatApplyDoes(t *testing.T) {
 	require.ErrorContains(t, err, `its argument "initial_state" is given by position and by name`)
 	mask := keras.Input(keras.Shape(3, 4), keras.DType("bool")) // Apply takes no masks, so that this is Keras's second argument
 	require.NoError(t, layers.ApplyWith(&layers.Softmax{}, nil, in[0], mask).Err())
+}
+
+// TestApplyWithSettlesArgumentsOfCalls: what Keras gives in the call and a layer has as a field may be given either
+// way. With a causal mask a position does not depend on later ones.
+func TestApplyWithSettlesArgumentsOfCalls(t *testing.T) {
+	for _, attend := range []layers.Layer{
+		&layers.MultiHeadAttention{NumHeads: 2, KeyDim: 3},
+		&layers.GroupQueryAttention{HeadDim: 3, NumQueryHeads: 2, NumKeyValueHeads: 1},
+		&layers.Attention{UseScale: true}, &layers.AdditiveAttention{},
+	} {
+		in := keras.Input(keras.Shape(3, 2))
+		causal := layers.Keywords{"use_causal_mask": true}
+		y := layers.ApplyWith(attend, causal, in, in)
+		require.NoError(t, y.Err())
+		require.Equal(t, map[string]any{"use_causal_mask": true}, layers.CallArguments(attend))
+		require.Equal(t, layers.Keywords{"use_causal_mask": true}, causal, "the caller's")
+		require.NoError(t, layers.ApplyWith(attend, causal, in, in).Err())
+		require.ErrorContains(t, layers.ApplyWith(attend, layers.Keywords{"use_causal_mask": false}, in, in).Err(),
+			"use_causal_mask=false, but a call before had true, which holds for all calls of a layer; use another layer for this one")
+		m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(y))
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "causal.keras")
+		require.NoError(t, m.Save(path))
+		m, err = keras.LoadModel(path)
+		require.NoError(t, err)
+		a, err := m.Predict(context.Background(), data.Arrays([][][]float32{{{1, 2}, {3, 5}, {4, 1}}, {{1, 2}, {3, 5}, {-7, 9}}}, nil))
+		require.NoError(t, err)
+		p := a.Float64s()
+		n := len(p) / 6 // features of a position
+		require.Equal(t, p[:2*n], p[3*n:5*n])
+		require.NotEqual(t, p[2*n:3*n], p[5*n:])
+	}
+	in := keras.Input(keras.Shape(3, 2))
+	require.ErrorContains(t, layers.ApplyWith(&layers.Attention{}, layers.Keywords{"use_causal_mask": "yes"}, in, in).Err(), "must be a bool, received yes")
+	require.ErrorContains(t, layers.ApplyWith(&layers.Attention{}, layers.Keywords{"use_casual_mask": true}, in, in).Err(),
+		`takes no argument "use_casual_mask", received true; did you mean "use_causal_mask"?`)
+	open := &layers.Attention{UseCausalMask: true}
+	require.NoError(t, layers.ApplyWith(open, layers.Keywords{"use_causal_mask": false}, in, in).Err())
+	require.False(t, open.UseCausalMask)
 }

@@ -131,7 +131,7 @@ func checkSteps(value any) error {
 			return fmt.Errorf("keras: NewModel: %T: method %s has the form %v; expected func(*keras.Step) keras.StepLogs", value, step.name, step.method.Type())
 		}
 	}
-	return nil
+	return checkAssembly(value)
 }
 
 // Model returns the model that is being trained or tested.

@@ -1,6 +1,7 @@
 package keras_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/regularizers"
 	"github.com/gokeras/gokeras/losses"
 )
 
@@ -98,6 +101,37 @@ func ExampleModel_Save_customLayer() {
 	// scale/gain float32[3]
 	// residual/dense/kernel float32[3 3]
 	// residual/dense/bias float32[3]
+}
+
+type Pull struct {
+	To     float64 `keras:"to"`
+	Factor float64 `keras:"factor"`
+}
+
+func (p *Pull) Penalty(w *ops.Tensor) *ops.Tensor {
+	return ops.MultiplyScalar(ops.Sum(ops.Square(ops.AddScalar(w, -p.To))), p.Factor)
+}
+
+func init() { regularizers.Register[Pull]("blocks") }
+
+// A regularizer of one's own: two weights of 1 are each 0.5 away from 0.5.
+func ExampleModel_Save_regularizer() {
+	dir, remove := folder()
+	defer remove()
+	pull := &Pull{To: 0.5, Factor: 0.25}
+	m, err := keras.NewSequential([]layers.Layer{
+		&layers.Dense{Units: 1, NoBias: true, KernelInitializer: "ones", KernelRegularizer: pull},
+	}, keras.InputShape(2))
+	check(err)
+	path := filepath.Join(dir, "model.keras")
+	check(m.Save(path))
+	read, err := keras.LoadModel(path)
+	check(err)
+	check(read.Compile(keras.CompileConfig{Loss: "mse"}))
+	logs, err := read.TestOnBatch(context.Background(), data.Arrays([][]float32{{0, 0}}, [][]float32{{0}}))
+	check(err)
+	fmt.Printf("%+v %g\n", *read.Layers()[0].(*layers.Dense).KernelRegularizer.(*Pull), logs["loss"])
+	// Output: {To:0.5 Factor:0.25} 0.125
 }
 
 // TestCustomLayerPage checks that the code of the page about custom layers, and of the documentation of package layers,

@@ -67,6 +67,23 @@ func assemble(a Assembler) (err error) {
 	return a.Assemble()
 }
 
+// checkAssembly refuses methods that look as if they made layers or weights and that nothing would call.
+func checkAssembly(value any) error {
+	v := reflect.ValueOf(value)
+	if m := v.MethodByName("Assemble"); m.IsValid() {
+		if _, ok := value.(Assembler); !ok {
+			return fmt.Errorf("keras: NewModel: %T: method Assemble has the form %v; expected func() error", value, m.Type())
+		}
+	}
+	if _, builds := value.(layers.WeightBuilder); !builds {
+		return nil
+	}
+	if _, ok := value.(layers.Layer); ok {
+		return nil
+	}
+	return fmt.Errorf("keras: NewModel: %T has a method Build, which is that of layers: a model's own weights belong to a layer in one of its exported fields; make a type that embeds layers.Base and has this Build", value)
+}
+
 // callOf returns the method Call. A layer is called as layers are, and a type with a TrainStep can do without the
 // method, as long as it is not called.
 func callOf(value any) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, error) {

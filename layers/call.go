@@ -111,8 +111,9 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 
 // ApplyWith is [Apply] with arguments by name that Keras gives in the call. What all layers know is "training", which
 // says for this call, whatever the model is doing, whether the layer and those inside it are training: a base model
-// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which
-// drops other numbers in each batch. A name that the calls of the layer do not have is an error.
+// whose batch normalization keeps its statistics while it is fine-tuned, or dropout in predictions, which drops other
+// numbers in each batch. What is a field of the layer here (use_causal_mask of attention) is set in it before its first
+// call and holds for all its calls. A name that the calls of the layer do not have is an error.
 //
 //	features := layers.ApplyWith(base, layers.Keywords{"training": false}, x) // base(x, training=False)
 //
@@ -120,6 +121,10 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 // it wrote do as they do there; those that this module wrote keep their word.
 func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
 	if err := keywords.known(l); err != nil {
+		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+	}
+	keywords, err := keywords.settle(l)
+	if err != nil {
 		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
 	}
 	a, err := asApplied(l, keywords, inputs)
@@ -190,7 +195,8 @@ func (k Keywords) known(l Layer) error {
 		names = append(names, f.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(k)) {
-		if !slices.Contains(names, name) && !isMaskName(name) && !IsCallArgument(l, name) {
+		mask := isMaskName(name) && (k[name] == nil || !isLiteral(k[name])) // true or a number is none: a name misspelt
+		if !slices.Contains(names, name) && !mask && !IsCallArgument(l, name) {
 			return fmt.Errorf("it takes no argument %q, received %v; %sit takes \"training\", and what Keras's call does", name, k[name], config.Guess(name, names))
 		}
 	}

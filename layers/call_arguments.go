@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -64,4 +65,26 @@ func callFields(l Layer) []callField {
 		}
 	}
 	return out
+}
+
+// settle sets the fields of a layer that stand for arguments of its call and returns the other arguments. A layer that
+// was called before, with another value, would change what was described then.
+func (k Keywords) settle(l Layer) (Keywords, error) {
+	rest := maps.Clone(k)
+	for _, f := range callFields(l) {
+		v, given := k[f.name]
+		if !given || v == nil {
+			continue
+		}
+		delete(rest, f.name)
+		if was := f.value.Interface(); reflect.DeepEqual(was, v) {
+			continue
+		} else if attach(l).built {
+			return nil, fmt.Errorf("%s=%v, but a call before had %v, which holds for all calls of a layer; use another layer for this one", f.name, v, was)
+		}
+		if err := SetCallArgument(l, f.name, v); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
 }

@@ -1,0 +1,40 @@
+package keras_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+type identity struct{}
+
+func (identity) Call(_ *layers.Context, x *ops.Tensor) *ops.Tensor { return x }
+
+type assemblesAlone struct{ identity }
+
+func (*assemblesAlone) Assemble() {}
+
+type buildsItself struct {
+	identity
+	queue *distribute.Variable
+}
+
+func (m *buildsItself) Build(b *layers.Builder, _ []ir.Shape) {
+	m.queue = b.AddWeight("queue", ir.Shape{4, 2}, layers.WeightOptions{Frozen: true})
+}
+
+// TestMethodsThatNewModelDoesNotCall: one that would make layers or weights is not passed over in silence.
+func TestMethodsThatNewModelDoesNotCall(t *testing.T) {
+	_, err := keras.NewModel(&assemblesAlone{})
+	require.EqualError(t, err, "keras: NewModel: *keras_test.assemblesAlone: method Assemble has the form func(); expected func() error")
+	_, err = keras.NewModel(&buildsItself{})
+	require.ErrorContains(t, err, "*keras_test.buildsItself has a method Build, which is that of layers: a model's own weights belong to a layer in one of its exported fields")
+	_, err = keras.NewModel(&identity{})
+	require.NoError(t, err)
+}
