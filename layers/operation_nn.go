@@ -130,21 +130,52 @@ func layerNormalization(a *operands) *ops.Tensor {
 	x := floating(a.tensor("x"))
 	scaling := a.boolean("rms_scaling")
 	axes, spread := rowsOf(a, x)
-	wide := atLeastFloat32(x)
+	wide, epsilon := atLeastFloat32(x), a.epsilonOr(objectives.Epsilon)
+	weight := func(key string) *ops.Tensor {
+		if w := a.optional(key); w != nil {
+			return ops.Cast(spread(w), wide.DType())
+		}
+		return nil
+	}
+	gamma := weight("gamma")
+	if !scaling && normalizesRows(wide, axes) {
+		return ops.Cast(normalizeAxes(wide, gamma, weight("beta"), axes, epsilon), a.tensor("x").DType()) // of integers, too
+	}
 	mean, variance := ops.Moments(wide, axes...)
 	mean, variance = ops.KeepDims(mean, x, axes...), ops.KeepDims(variance, x, axes...)
 	centered := wide
 	if !scaling {
 		centered = ops.Subtract(wide, mean)
 	}
-	y := ops.Multiply(centered, ops.Rsqrt(ops.AddScalar(variance, a.epsilonOr(objectives.Epsilon))))
-	if g := a.optional("gamma"); g != nil {
-		y = ops.Multiply(y, ops.Cast(spread(g), wide.DType()))
+	y := ops.Multiply(centered, ops.Rsqrt(ops.AddScalar(variance, epsilon)))
+	if gamma != nil {
+		y = ops.Multiply(y, gamma)
 	}
-	if b := a.optional("beta"); b != nil && !scaling {
-		y = ops.Add(y, ops.Cast(spread(b), wide.DType()))
+	if !scaling {
+		if beta := weight("beta"); beta != nil {
+			y = ops.Add(y, beta)
+		}
 	}
-	return ops.Cast(y, a.tensor("x").DType()) // of integers, too
+	return ops.Cast(y, a.tensor("x").DType())
+}
+
+// The lengths of rows up to which the op for layer normalization is measured to be faster than others, in float32 and
+// in float64. It also makes the gradients of weights, for which a few long rows, or rows of one number, are no match.
+const (
+	longestNormalized       = 8192
+	longestNormalizedDouble = 31
+)
+
+// normalizesRows reports whether to normalize x over sorted axes with the op for its last ones.
+func normalizesRows(x *ops.Tensor, axes []int) bool {
+	if len(axes) == 0 || axes[0]+len(axes) < x.Rank() {
+		return false
+	}
+	size, longest := x.Shape()[axes[0]:].Size(), longestNormalized
+	if x.DType() == ir.Float64 {
+		longest = longestNormalizedDouble
+	}
+	return dim.Known(size) && size > 1 && size <= longest
 }
 
 func rmsNormalization(a *operands) *ops.Tensor {
