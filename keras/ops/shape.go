@@ -86,7 +86,8 @@ func Squeeze(x *Tensor, axes ...int) *Tensor {
 	return Reshape(x, x.Shape().Without(drop...)...)
 }
 
-// Slice cuts elements start[i] to limit[i]-1 along each axis.
+// Slice cuts elements start[i] to limit[i]-1 along each axis, as Go's slices do; keras.ops.slice takes the lengths in
+// place of the limits.
 func Slice(x *Tensor, start, limit []int) *Tensor {
 	return StridedSlice(x, start, limit, slices.Repeat([]int{1}, x.Rank()))
 }

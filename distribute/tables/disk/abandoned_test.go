@@ -36,6 +36,7 @@ func TestAbandonedStoresAreRemoved(t *testing.T) {
 	out, err := process.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, process.Start())
+	t.Cleanup(func() { _ = process.Process.Kill() }) // where the test ends before it does
 	_, err = bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	count := func() int {
