@@ -59,8 +59,10 @@ func create(path string) (*os.File, error) {
 // the system and of [Write] do.
 func Named(path string, err error) error {
 	if p, ok := err.(*fs.PathError); ok && p.Path == path {
-		err = p.Err
-	} else if strings.Contains(" "+err.Error()+":", " "+path+":") { // as a word: "a" stands in nearly all errors
+		return fmt.Errorf("%s: %w", path, p.Err)
+	}
+	text := " " + err.Error() + ":" // the path as a word, since "a" stands in nearly all errors, or a file in that folder
+	if strings.Contains(text, " "+path+":") || strings.Contains(text, " "+path+string(filepath.Separator)) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -61,5 +61,7 @@ func TestNamed(t *testing.T) {
 	require.EqualError(t, atomicfile.Named(path, errors.New("damaged")), path+": damaged")
 	named := fmt.Errorf("cannot write %s: the disk is full", path)
 	require.Equal(t, named, atomicfile.Named(path, named))
+	within := fmt.Errorf("open %s: no such file", filepath.Join(path, "config.json"))
+	require.Equal(t, within, atomicfile.Named(path, within))
 	require.EqualError(t, atomicfile.Named("a", errors.New("damaged data")), "a: damaged data")
 }
