@@ -21,7 +21,7 @@ func convolvesPairs(b *build) bool {
 	if g, gradient := b.n.Attrs.(ir.ConvGradAttrs); gradient {
 		a, ok = g.Conv, b.n.Op == ir.ConvInputGrad
 	}
-	if x := b.in(0).Typ; !ok || x.DType != ir.BFloat16 || !micro.Pairs() || a.Groups > 1 || x.Shape[len(x.Shape)-1]%2 != 0 {
+	if !ok || !pairsOfChannels(b.in(0).Typ, a) {
 		return false
 	}
 	return b.u.Fused == nil || !b.u.Fused.Pool

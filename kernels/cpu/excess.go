@@ -8,14 +8,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// Where the processor multiplies no 16-bit floats, programs of mixed precision compute in float32 as long as that takes
-// little memory (pass.ExcessPrecision): to round each result and to widen it again is work that float32 does not have.
-// Large programs, whose memory is what 16 bits are for, do so all the same, and so do programs without products, whose
-// operations round in registers.
+// Where the processor multiplies no 16-bit floats, or a program has too few products to gain by that, programs of mixed
+// precision compute in float32 as long as that takes little memory (pass.ExcessPrecision): to round each result and to
+// widen it again is work that float32 does not have. Large programs, whose memory is what 16 bits are for, do so all
+// the same, and so do programs without products, whose operations round in registers.
 
 const (
 	mostExcess = 64 << 20 // bytes that the results of a program may take up more than in 16 bits
 	keptRows   = 8        // of products that take as long as reading their weights does
+
+	// mostInCache is how large, in float32, weights are at most that stay in the caches whatever else a program reads.
+	mostInCache = 64 << 10
 )
 
 // withExcess is false in tests of the kernels for 16 bits.
@@ -23,24 +26,28 @@ var withExcess = true
 
 // excessPrecision returns the pass for a program.
 func excessPrecision(p *ir.Program) pass.Pass {
-	o := pass.ExcessOptions{Type: lacksArithmetic, Most: mostExcess}
+	o := pass.ExcessOptions{Type: widens(p), Most: mostExcess}
 	if onlyPredicts(p) {
 		o.Keep = readsMemory(p)
 	}
 	return pass.ExcessPrecision(o)
 }
 
-// multiplies reports whether the program has products of a type that lacks arithmetic.
-func multiplies(p *ir.Program) bool {
+// multiplies reports whether the program has products of a type that is computed in float32.
+func multiplies(p *ir.Program) bool { return multipliesAny(p, widens(p)) }
+
+func multipliesAny(p *ir.Program, wide func(ir.DType) bool) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		product := n.Op == ir.RnnScan || n.Op.Multiplies()
-		return product && lacksArithmetic(p.Type(n.Inputs[0]).DType) || slices.ContainsFunc(ir.SubPrograms(n.Attrs), multiplies)
+		return product && wide(p.Type(n.Inputs[0]).DType) ||
+			slices.ContainsFunc(ir.SubPrograms(n.Attrs), func(body *ir.Program) bool { return multipliesAny(body, wide) })
 	})
 }
 
-// lacksArithmetic reports whether numbers of a type are rounded and widened, but not multiplied.
-func lacksArithmetic(d ir.DType) bool {
-	return d == ir.Float16 || d == ir.BFloat16 && !micro.Pairs()
+// widens returns the function that reports whether numbers of a type are rounded and widened, but not multiplied.
+func widens(p *ir.Program) func(d ir.DType) bool {
+	pairs := micro.Pairs() && gainInPairs(p) > 0
+	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 
 // readsMemory returns the function that reports whether a node multiplies a few rows by weights that predictions keep
@@ -58,7 +65,7 @@ func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 		}
 		return seen
 	}
-	return func(p *ir.Program, n *ir.Node) bool {
+	few := func(p *ir.Program, n *ir.Node) bool {
 		a, ok := n.Attrs.(ir.DotAttrs)
 		if !ok || len(a.LhsBatch) > 0 {
 			return false
@@ -68,6 +75,22 @@ func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 		for _, axis := range a.RhsContract {
 			sums *= w[axis]
 		}
-		return 4*w.Size() > widePanels && p.Type(n.Outputs[0]).Shape.Size()*sums <= keptRows*w.Size() && converted(n.Inputs[1])
+		return p.Type(n.Outputs[0]).Shape.Size()*sums <= keptRows*w.Size() && converted(n.Inputs[1])
 	}
+	least := widePanels
+	if micro.Pairs() && 4*sizeOfWeights(p, few) > widePanels { // the caches do not hold all of them, and pairs need no widening
+		least = mostInCache
+	}
+	return func(p *ir.Program, n *ir.Node) bool { return few(p, n) && 4*p.Type(n.Inputs[1]).Shape.Size() > least }
+}
+
+// sizeOfWeights returns how many elements the weights of the nodes have that the function picks.
+func sizeOfWeights(p *ir.Program, pick func(p *ir.Program, n *ir.Node) bool) int {
+	size := 0
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; pick(p, n) {
+			size += p.Type(n.Inputs[1]).Shape.Size()
+		}
+	}
+	return size
 }

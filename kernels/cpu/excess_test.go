@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
@@ -23,7 +24,7 @@ func twoProducts(t *testing.T, d ir.DType, rows, units int) *ir.Program {
 }
 
 // TestExcessPrecision: on every path the result is that of float32, rounded once, unless the processor multiplies pairs
-// of bfloat16.
+// of bfloat16 and the program gains by that.
 func TestExcessPrecision(t *testing.T) {
 	var in []reference.Value
 	for _, data := range [][]byte{float32s(9 * 70), float32s(70 * 70)} {
@@ -36,8 +37,10 @@ func TestExcessPrecision(t *testing.T) {
 			defer isa.Override(path)()
 			want := runOnce(t, twoProducts(t, ir.Float32, 9, 70), in, false)[0]
 			for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
-				got := runOnce(t, twoProducts(t, d, 9, 70), in, false)[0]
-				if !lacksArithmetic(d) {
+				p := twoProducts(t, d, 9, 70)
+				got := runOnce(t, p, in, false)[0]
+				if !widens(p)(d) {
+					require.True(t, d == ir.BFloat16 && micro.Pairs())
 					continue
 				}
 				rounded, err := reference.New(d, want.Type.Shape, want.F...)
@@ -61,5 +64,30 @@ func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.narrow, narrow, "%+v\n%v", c, q)
+	}
+}
+
+// TestWeightsThatCachesDoNotHoldTogether: where the processor multiplies pairs of bfloat16, predictions of a few rows
+// keep weights in 16 bits if no cache holds all of them in float32; elsewhere only those that are too large by
+// themselves.
+func TestWeightsThatCachesDoNotHoldTogether(t *testing.T) {
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			for units, narrow := range map[int]int{300: 0, 400: 2} {
+				q, err := pipelineFor(1).improve(twoProducts(t, ir.BFloat16, 2, units), false, true)
+				require.NoError(t, err)
+				halves := 0
+				for _, n := range q.Nodes {
+					if n.Op == ir.Dot && q.Type(n.Inputs[1]).DType == ir.BFloat16 {
+						halves++
+					}
+				}
+				if !micro.Pairs() {
+					narrow = 0
+				}
+				require.Equal(t, narrow, halves, "%d units\n%v", units, q)
+			}
+		})
 	}
 }

@@ -1,0 +1,132 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// What 16 bits cost where the processor multiplies pairs of bfloat16, in units of what a floating-point operation of a
+// product of matrices saves there. Measured on Zen 4 with small networks of all kinds (internal/benchpeers/worker
+// --halves --drawn). In the mean they take 1.04 of float32's time if all that is bfloat16 is multiplied in pairs, at
+// worst 3.7; the better of both is 0.88 for each, and what these numbers choose 0.90, at worst 1.15.
+const (
+	storedCost      = 20  // of a result that is stored, and rounded before that
+	operandCost     = 20  // of an element of an operand of a product, which is brought into panels
+	productCost     = 10  // of a result of a product, besides
+	convolutionGain = 0.5 // what an operation of a convolution saves
+	convolvedCost   = 40  // of an element of the input or the result of a convolution, besides
+	attendedCost    = 80  // of a result of attention, whose operations save nothing
+	widenedCost     = 10  // of a weight that a few rows are multiplied by in each step of a loop
+)
+
+// gainInPairs returns what a program gains by products of pairs of bfloat16 over the same in float32, in those units.
+// Below 0 it loses.
+func gainInPairs(p *ir.Program) float64 { return gainInside(p, false) }
+
+func gainInside(p *ir.Program, loop bool) float64 {
+	gain, chained := 0.0, inChains(p)
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		times := 1.0
+		if a, ok := n.Attrs.(ir.ScanAttrs); ok {
+			times = float64(a.Length)
+		}
+		for _, body := range ir.SubPrograms(n.Attrs) {
+			gain += times * gainInside(body, loop || n.Op != ir.Cond)
+		}
+		if roundsResults(n.Op) {
+			gain += gainOfProduct(p, n, loop) - storedCost*float64(halfResults(p, n, chained))
+		}
+	}
+	return gain
+}
+
+// roundsResults is false of operations that move numbers, which are part of those that read them, and of the loops and
+// branches around others.
+func roundsResults(op ir.Op) bool {
+	switch op {
+	case ir.Convert, ir.Broadcast, ir.Reshape, ir.Constant, ir.Iota, ir.Reduce, ir.Scan, ir.While, ir.Cond:
+		return false
+	}
+	return true
+}
+
+// inChains marks the values that only an elementwise operation reads, in whose vector registers they stay.
+func inChains(p *ir.Program) []bool {
+	uses, _ := pass.Uses(p)
+	chained := make([]bool, p.NumValues())
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !n.Op.IsElementwise() && n.Op != ir.Convert {
+			continue
+		}
+		for _, v := range n.Inputs {
+			chained[v] = chained[v] || uses[v] == 1 && p.Type(v).Shape.Equal(p.Type(n.Outputs[0]).Shape)
+		}
+	}
+	for _, o := range p.Outputs {
+		chained[o.Value] = false
+	}
+	return chained
+}
+
+// halfResults returns how many results of a node are bfloat16, without the values that are marked.
+func halfResults(p *ir.Program, n *ir.Node, without []bool) int {
+	count := 0
+	for _, v := range n.Outputs {
+		if t := p.Type(v); t.DType == ir.BFloat16 && (without == nil || !without[v]) {
+			count += t.Shape.Size()
+		}
+	}
+	return count
+}
+
+// gainOfProduct returns what a node gains that multiplies, apart from storing its results. Products of a few rows gain
+// nothing: they take as long as reading the weights does, which loops widen again at each step.
+func gainOfProduct(p *ir.Program, n *ir.Node, loop bool) float64 {
+	if !n.Op.Multiplies() || p.Type(n.Inputs[0]).DType != ir.BFloat16 {
+		return 0
+	}
+	flops, results := float64(p.FLOPs(n)), float64(halfResults(p, n, nil))
+	switch n.Op {
+	case ir.Dot:
+		x, w := p.Type(n.Inputs[0]).Shape.Size(), p.Type(n.Inputs[1]).Shape.Size()
+		switch few := flops < 2*keptRows*float64(w); {
+		case few && loop:
+			return -widenedCost * float64(w)
+		case few:
+			return 0
+		}
+		return flops - operandCost*float64(x+w) - productCost*results
+	case ir.Attention, ir.AttentionGrad:
+		return -attendedCost * results
+	case ir.Conv, ir.ConvInputGrad:
+		if !convolvedInPairs(p, n) {
+			return 0
+		}
+		return convolutionGain*flops - convolvedCost*(float64(p.Type(n.Inputs[0]).Shape.Size())+results)
+	case ir.ConvKernelGrad:
+		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(p.Type(n.Inputs[0]), p.Type(n.Inputs[1]), a.Conv) {
+			return convolutionGain * flops
+		}
+	}
+	return 0
+}
+
+// convolvedInPairs reports whether a convolution, or the gradient of its input, can be computed in pairs of channels.
+func convolvedInPairs(p *ir.Program, n *ir.Node) bool {
+	switch a := n.Attrs.(type) {
+	case ir.ConvAttrs:
+		return pairsOfChannels(p.Type(n.Inputs[0]), a)
+	case ir.ConvGradAttrs:
+		return pairsOfChannels(p.Type(n.Inputs[0]), a.Conv)
+	}
+	return false
+}
+
+// pairsOfChannels reports whether the processor can convolve numbers of that type, or compute the gradient of the input
+// of such a convolution, in pairs of channels.
+func pairsOfChannels(x ir.Type, a ir.ConvAttrs) bool {
+	return x.DType == ir.BFloat16 && micro.Pairs() && a.Groups <= 1 && x.Shape[len(x.Shape)-1]%2 == 0
+}
