@@ -4,23 +4,15 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Steps assign moving statistics, and some layers weights that are trained, as SpectralNormalization divides its kernel
-// in each step. Such a weight goes to the servers before its gradient, which takes its place here.
-
-// assignment is how servers take what a step has assigned: in a round the mean of how far its steps have moved it,
-// otherwise the value itself, of which the last counts. There distances would add up that several workers have gone
-// from the same value, beyond where each of them went, and farther each time.
-func (w *serverWorker) assignment() parameters.Op {
-	if replicas, _ := w.job.Rounds(); replicas > 0 {
-		return parameters.Add
-	}
-	return parameters.Assign
-}
+// in each step. Such a weight goes to the servers before its gradient, which takes its place here. They get the value
+// and not how far it has moved: several workers have gone from the same value, so that distances would add up beyond
+// where each of them went, and a distance from an infinite or a large value does not lead back to where it was
+// measured. In a round servers take the mean over its steps, otherwise the last counts.
 
 // read returns the values that the weights have at this place of the step.
 func (w *serverWorker) read(r *distribute.Replica) (values []*ops.Tensor) {
@@ -35,11 +27,7 @@ func (w *serverWorker) moved(before, now []*ops.Tensor) (moved []*ops.Tensor) {
 	moving := []int{}
 	for i := range before {
 		if before[i].Value() != now[i].Value() {
-			sent := now[i]
-			if w.assignment() == parameters.Add {
-				sent = ops.Subtract(sent, before[i])
-			}
-			moving, moved = append(moving, i), append(moved, ops.Cast(sent, ir.Float32))
+			moving, moved = append(moving, i), append(moved, ops.Cast(now[i], ir.Float32))
 		}
 	}
 	if w.moving == nil {

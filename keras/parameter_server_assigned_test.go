@@ -10,9 +10,13 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/distribute/partitioners"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/initializers"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
@@ -84,4 +88,61 @@ func TestParameterServerAssignedAtTimes(t *testing.T) {
 		return err
 	})
 	require.ErrorContains(t, err, "dense/kernel for batches of some shapes alone")
+}
+
+// assigning is a layer of the user's whose steps assign, each replica what its examples give: a weight that is trained
+// too, and the largest number so far, which begins with -∞.
+type assigning struct {
+	layers.Base
+	scale, most *distribute.Variable
+}
+
+func (l *assigning) Build(b *layers.Builder, in []ir.Shape) {
+	l.scale = b.AddWeight("scale", ir.Shape{in[0][1]}, layers.WeightOptions{Initializer: "ones", Aggregation: distribute.Mean})
+	l.most = b.AddWeight("most", ir.Shape{}, layers.WeightOptions{Initializer: &initializers.Constant{Value: math.Inf(-1)}, Frozen: true, Aggregation: distribute.Mean})
+}
+
+func (l *assigning) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	y := ops.Multiply(in[0], c.Read(l.scale)) // before replicas agree on the next one, which parts of a round do later
+	if c.Training {
+		x := ops.StopGradient(in[0])
+		c.Assign(l.scale, ops.Add(ops.MultiplyScalar(c.Read(l.scale), 0.9), ops.MultiplyScalar(ops.Mean(x, 0), 0.2)))
+		c.Assign(l.most, ops.Maximum(c.Read(l.most), ops.Max(x)))
+	}
+	return []*ops.Tensor{y}
+}
+
+// TestParameterServerAssignedRounds: rounds of three closures come to what three replicas do, on any number of workers:
+// what all parts assign is averaged before the weight decays, takes the gradient and is constrained.
+func TestParameterServerAssignedRounds(t *testing.T) {
+	const parts, batch = 3, 4
+	x, y := line(3 * parts * batch)
+	fit := func(ctx context.Context, s distribute.Strategy, batch int) (*keras.Model, *keras.History, error) {
+		m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(4), keras.InputShape(2)}, &assigning{},
+			&layers.SpectralNormalization{Layer: &layers.Dense{Units: 5, Activation: "tanh", KernelConstraint: "non_neg"}}, &layers.BatchNormalization{Momentum: pointer(0.5)}, &assigning{}, &layers.Dense{Units: 1})
+		require.NoError(t, m.Compile(keras.CompileConfig{
+			Optimizer: &optimizers.Adam{LearningRate: 0.05, Epsilon: pointer(1e-2), Options: optimizers.Options{WeightDecay: pointer(0.5)}}, Loss: "mse",
+		}))
+		h, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(batch), keras.StepsPerEpoch(3), keras.Epochs(2), keras.Shuffle(false))
+		return m, h, err
+	}
+	mirrored, history, err := fit(t.Context(), tfStrategy(t, "Mirrored", parts), parts*batch)
+	require.NoError(t, err)
+	want := valuesOfAll(t, mirrored.Weights())
+	for workers := 1; workers <= 3; workers++ {
+		rounds := func(o *parameterserver.Options) {
+			o.VariablePartitioner, o.Consistency = partitioners.FixedShards{Shards: 2}, parameterserver.Consistency{Synchronous: true, Replicas: parts}
+		}
+		require.NoError(t, onParameterServers(t, workers, 2, rounds, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+			m, h, err := fit(ctx, s, batch)
+			if err != nil || !s.IsCoordinator() {
+				return err
+			}
+			for i, w := range want {
+				assert.InDeltaSlice(t, w, valuesOfAll(t, m.Weights())[i], 2e-5, "%d workers: %s", workers, m.Weights()[i].Path())
+			}
+			assert.InDeltaSlice(t, history.Logs["loss"], h.Logs["loss"], 1e-5)
+			return nil
+		}))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -357,7 +358,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		return o, err
 	}
 	for i, k := range w.moving { // first, as the gradient is that of the value which was assigned
-		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: w.assignment(), Values: memory.moved[i]})
+		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: parameters.Assign, Values: memory.moved[i]})
 	}
 	for i, one := range w.trained {
 		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Room: memory.gradients, Seen: memory.seen(w.dense, one)})
@@ -389,15 +390,8 @@ func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([
 		if err != nil {
 			return nil, err
 		}
-		values, moved, op := floats(now), false, w.assignment()
-		for j, v := range memory.reads[i].Values {
-			moved = moved || values[j] != v
-			if op == parameters.Add {
-				values[j] -= v
-			}
-		}
-		if moved {
-			changes = append(changes, parameters.Change{Variable: one.remote, Op: op, Values: values})
+		if values := floats(now); !slices.Equal(values, memory.reads[i].Values) {
+			changes = append(changes, parameters.Change{Variable: one.remote, Op: parameters.Assign, Values: values})
 		}
 	}
 	return changes, nil

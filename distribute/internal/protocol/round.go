@@ -25,7 +25,8 @@ type Settled struct {
 	Parts []int
 }
 
-// Settle applies a round: the mean of the parts with these numbers, summed in their order. Other parts are dropped.
+// Settle applies a round: the mean of the parts with these numbers, in their order, as merge says. Other parts are
+// dropped.
 type Settle struct {
 	Term uint64
 	Settled
@@ -87,7 +88,7 @@ func (c *Settle) execute(s *State) Reply {
 	if c.Round == s.round.settled {
 		return Reply{Repeated: true}
 	}
-	for _, u := range s.round.merge(c.Parts) {
+	for _, u := range s.round.merge(c.Parts, s.tables) {
 		s.apply(&u)
 	}
 	s.round = round{settled: c.Round, counted: slices.Clone(c.Parts)}
@@ -134,86 +135,6 @@ func (r *round) add(c *Push) {
 		own[i] = u
 	}
 	r.parts[c.Part] = own
-}
-
-// merge returns the mean of what the parts add, gradients and others, in the order of the parts.
-func (r *round) merge(parts []int) []Update {
-	var out []Update
-	place := map[uint32]int{}
-	scale := 1 / float32(len(parts))
-	for _, part := range parts {
-		for _, u := range r.parts[part] {
-			if u.Op == Assign || u.Op == Naming {
-				out = append(out, u)
-				continue
-			}
-			for i := range u.Values {
-				u.Values[i] *= scale
-			}
-			at, known := place[u.Table]
-			if u.Op != Gradient || !known {
-				if u.Op == Gradient {
-					place[u.Table] = len(out)
-				}
-				out = append(out, u)
-				continue
-			}
-			switch o := &out[at]; {
-			case o.Sparse && u.Sparse:
-				o.IDs, o.Values = mergeRows(*o, u)
-			case o.Sparse:
-				addRows(u.Values, *o)
-				*o = u
-			case u.Sparse:
-				addRows(o.Values, u)
-			default:
-				combine(Add, o.Values, u.Values)
-			}
-		}
-	}
-	return out
-}
-
-// addRows adds a sparse gradient to a dense one.
-func addRows(all []float32, rows Update) {
-	if len(rows.IDs) == 0 {
-		return
-	}
-	width := len(rows.Values) / len(rows.IDs)
-	for i, id := range rows.IDs {
-		combine(Add, all[int(id)*width:(int(id)+1)*width], rows.Values[i*width:(i+1)*width])
-	}
-}
-
-// mergeRows adds two sparse gradients.
-func mergeRows(a, b Update) (ids []int64, values []float32) {
-	width := 0
-	switch {
-	case len(a.IDs) > 0:
-		width = len(a.Values) / len(a.IDs)
-	case len(b.IDs) > 0:
-		width = len(b.Values) / len(b.IDs)
-	}
-	i, j := 0, 0
-	for i < len(a.IDs) || j < len(b.IDs) {
-		first := j == len(b.IDs) || i < len(a.IDs) && a.IDs[i] <= b.IDs[j]
-		second := i == len(a.IDs) || j < len(b.IDs) && b.IDs[j] <= a.IDs[i]
-		n := len(values)
-		if first {
-			ids, values = append(ids, a.IDs[i]), append(values, a.Values[i*width:(i+1)*width]...)
-			i++
-		}
-		if second {
-			row := b.Values[j*width : (j+1)*width]
-			if first {
-				combine(Add, values[n:], row)
-			} else {
-				ids, values = append(ids, b.IDs[j]), append(values, row...)
-			}
-			j++
-		}
-	}
-	return ids, values
 }
 
 func (r *round) encode(w *Writer) {

@@ -66,6 +66,45 @@ func gradient(round uint64, part, server int, values []float32) float32 {
 	return g / 16
 }
 
+// changes are what a closure pushes: a gradient of each server's value, and most closures also assign the value, before
+// or after it in the message.
+func changes(round uint64, part, server int, values []float32) []Update {
+	g := gradient(round, part, server, values)
+	out := []Update{{Op: Gradient, Rate: 0.5, Values: []float32{g}}}
+	if kind := (int(round) + part + server) % 4; kind > 0 {
+		out = slices.Insert(out, kind%2, Update{Op: Assign, Values: []float32{values[server]*0.9 + g}})
+	}
+	return out
+}
+
+// undisturbed is what rounds of all parts come to.
+func undisturbed(t *testing.T, rounds uint64, servers, replicas int) []float32 {
+	states, want := make([]*State, servers), make([]float32, servers)
+	for i := range states {
+		states[i] = started(t, simulated)
+	}
+	for round := uint64(1); round <= rounds; round++ {
+		before := slices.Clone(want)
+		for server, s := range states {
+			assigned, sum := 0.0, float32(0)
+			for part := range replicas {
+				value := before[server] // of a part that assigns nothing
+				for _, u := range changes(round, part, server, before) {
+					if u.Op == Assign {
+						value = u.Values[0]
+					} else {
+						sum += u.Values[0] * (1 / float32(replicas))
+					}
+				}
+				assigned += float64(value)
+			}
+			execute(t, s, push(round, Update{Op: Assign, Values: []float32{float32(assigned / float64(replicas))}}, Update{Op: Gradient, Rate: 0.5, Values: []float32{sum}}))
+			want[server] = s.tables[0].values[0]
+		}
+	}
+	return want
+}
+
 // another is a coordinator that takes over, as the shell does it.
 func (s *roundSimulation) another() {
 	s.takeOver()
@@ -174,9 +213,8 @@ func (s *roundSimulation) work(i int) {
 		for server := range s.servers {
 			if !run.acked[server] {
 				round, part := run.call.Round, run.call.Parts[0]
-				g := []float32{gradient(round, part, server, run.values)}
 				s.post(roundMessage{from: s.worker(i), closure: id, server: server, command: &Push{Closure: id, Low: run.low, Round: round, Part: part,
-					Updates: []Update{{Op: Add, Values: g}}}})
+					Updates: changes(round, part, server, run.values)}})
 			}
 		}
 		return
@@ -239,15 +277,7 @@ func TestRoundSchedules(t *testing.T) {
 					s.recoverServer(i)
 				}
 			}
-			want := make([]float32, servers)
-			for round := uint64(1); round < s.round; round++ {
-				before := slices.Clone(want)
-				for server := range want {
-					for part := range replicas {
-						want[server] += gradient(round, part, server, before) * (1 / float32(replicas))
-					}
-				}
-			}
+			want := undisturbed(t, s.round-1, servers, replicas)
 			for i, state := range s.servers {
 				require.Equal(t, want[i], state.tables[0].values[0], "server %d after %d rounds", i, s.round-1)
 			}

@@ -42,6 +42,9 @@ type simulation struct {
 	unknown int            // closures of coordinators that died before they ended
 }
 
+// simulated is the table of each server. Weight decay lets the order matter in which it is assigned and trained.
+var simulated = Definition{Name: "v", Rows: 1, Width: 1, Rule: Rule{Kind: SGD, Momentum: 0.5, WeightLoss: 0.1}}
+
 func newSimulation(t *testing.T, seed uint64, workers, servers int) *simulation {
 	s := &simulation{t: t, r: rand.New(rand.NewPCG(seed, 1)), down: make([]bool, servers), logs: make([][][]byte, servers), workers: make([]map[ClosureID]*run, workers), numbers: make([]uint64, workers)}
 	for range servers {
@@ -49,7 +52,7 @@ func newSimulation(t *testing.T, seed uint64, workers, servers int) *simulation 
 	}
 	s.takeOver()
 	for i := range servers {
-		s.execute(i, &Create{Term: s.term, Definition: Definition{Name: "v", Rows: 1, Width: 1}})
+		s.execute(i, &Create{Term: s.term, Definition: simulated})
 	}
 	return s
 }

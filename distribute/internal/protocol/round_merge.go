@@ -1,0 +1,200 @@
+package protocol
+
+import "slices"
+
+// merge returns what a round comes to, in the order in which a step makes its changes: first what the parts have
+// assigned and added, then the gradients, which are of values that were assigned. So no part that comes later takes
+// back what gradients of others have changed, and a rule that depends on the values (with weight decay, a constraint)
+// sees those that all parts have agreed on. Each is the mean over the parts:
+//
+//   - what is added, of the sum, whichever parts add;
+//   - of a table that a part assigns rows of, the mean of what each part makes of the row. A part that leaves it alone
+//     counts with the value that the row had, as a replica does that keeps its copy. Parts that assign the same value
+//     come to that value exactly, and one part to what it has assigned;
+//   - gradients, summed in the order of the parts.
+func (r *round) merge(parts []int, tables []*Table) []Update {
+	var out, gradients []Update
+	place := map[uint32]int{} // of a table, in gradients
+	scale := 1 / float32(len(parts))
+	assigned := r.assigned(parts)
+	for _, number := range assigned {
+		out = append(out, r.agree(parts, number, tables[number]))
+	}
+	for _, part := range parts {
+		for _, u := range r.parts[part] {
+			switch {
+			case u.Op == Naming:
+				out = append(out, u)
+				continue
+			case u.Op != Gradient && slices.Contains(assigned, u.Table):
+				continue // it is in what they agree on
+			}
+			for i := range u.Values {
+				u.Values[i] *= scale
+			}
+			if u.Op != Gradient {
+				out = append(out, u)
+				continue
+			}
+			at, known := place[u.Table]
+			if !known {
+				place[u.Table] = len(gradients)
+				gradients = append(gradients, u)
+				continue
+			}
+			addGradient(&gradients[at], u)
+		}
+	}
+	return append(out, gradients...)
+}
+
+// addGradient adds the gradient of another part, whose memory may be used.
+func addGradient(to *Update, u Update) {
+	switch {
+	case to.Sparse && u.Sparse:
+		to.IDs, to.Values = mergeRows(*to, u)
+	case to.Sparse:
+		addRows(u.Values, *to)
+		*to = u
+	case u.Sparse:
+		addRows(to.Values, u)
+	default:
+		combine(Add, to.Values, u.Values)
+	}
+}
+
+// assigned lists the tables that parts assign, in the order in which the parts do.
+func (r *round) assigned(parts []int) (tables []uint32) {
+	for _, part := range parts {
+		for _, u := range r.parts[part] {
+			if u.Op == Assign && !slices.Contains(tables, u.Table) {
+				tables = append(tables, u.Table)
+			}
+		}
+	}
+	return tables
+}
+
+// agree is the assignment of the rows of a table that parts assign or add to: the mean of what each makes of them. It
+// is worked out in float64, in which the sum of equal numbers is exact.
+func (r *round) agree(parts []int, number uint32, t *Table) Update {
+	out := Update{Table: number, Op: Assign, Sparse: true, IDs: []int64{}}
+	changes := make([][]Update, len(parts)) // of the table, by part
+	for i, part := range parts {
+		for _, u := range r.parts[part] {
+			if u.Table != number || u.Op != Assign && u.Op != Add {
+				continue
+			}
+			changes[i] = append(changes[i], u)
+			if !u.Sparse {
+				out.Sparse, out.IDs = false, nil
+			}
+			if out.Sparse {
+				out.IDs = append(out.IDs, u.IDs...)
+			}
+		}
+	}
+	rows := t.Rows
+	if out.Sparse {
+		slices.Sort(out.IDs)
+		out.IDs = slices.Compact(out.IDs)
+		rows = len(out.IDs)
+	}
+	out.Values = make([]float32, rows*t.Width)
+	sum, one := make([]float64, t.Width), make([]float64, t.Width)
+	for k := range rows {
+		id := int64(k)
+		if out.Sparse {
+			id = out.IDs[k]
+		}
+		before := t.current(id)
+		clear(sum)
+		for i := range parts {
+			for j, v := range before {
+				one[j] = float64(v)
+			}
+			for _, u := range changes[i] {
+				u.changeRow(id, one)
+			}
+			for j, v := range one {
+				sum[j] += v
+			}
+		}
+		for j, v := range sum {
+			out.Values[k*t.Width+j] = float32(v / float64(len(parts)))
+		}
+	}
+	return out
+}
+
+// changeRow makes the change of one row, if there is one.
+func (u *Update) changeRow(id int64, row []float64) {
+	at, known := int(id), true
+	if u.Sparse {
+		at, known = slices.BinarySearch(u.IDs, id)
+	}
+	if !known {
+		return
+	}
+	values := u.Values[at*len(row) : (at+1)*len(row)]
+	if u.Op == Assign {
+		for j, v := range values {
+			row[j] = float64(v)
+		}
+		return
+	}
+	for j, v := range values {
+		row[j] += float64(v)
+	}
+}
+
+// current returns the values of a row, which must not be changed, until the table is. A dynamic table makes the row,
+// which is about to be assigned.
+func (t *Table) current(id int64) []float32 {
+	if t.Dynamic {
+		return t.rows.row(t.rows.take(id, t.Step))[:t.Width]
+	}
+	return t.row(int(id))
+}
+
+// addRows adds a sparse gradient to a dense one.
+func addRows(all []float32, rows Update) {
+	if len(rows.IDs) == 0 {
+		return
+	}
+	width := len(rows.Values) / len(rows.IDs)
+	for i, id := range rows.IDs {
+		combine(Add, all[int(id)*width:(int(id)+1)*width], rows.Values[i*width:(i+1)*width])
+	}
+}
+
+// mergeRows adds two sparse gradients.
+func mergeRows(a, b Update) (ids []int64, values []float32) {
+	width := 0
+	switch {
+	case len(a.IDs) > 0:
+		width = len(a.Values) / len(a.IDs)
+	case len(b.IDs) > 0:
+		width = len(b.Values) / len(b.IDs)
+	}
+	i, j := 0, 0
+	for i < len(a.IDs) || j < len(b.IDs) {
+		first := j == len(b.IDs) || i < len(a.IDs) && a.IDs[i] <= b.IDs[j]
+		second := i == len(a.IDs) || j < len(b.IDs) && b.IDs[j] <= a.IDs[i]
+		n := len(values)
+		if first {
+			ids, values = append(ids, a.IDs[i]), append(values, a.Values[i*width:(i+1)*width]...)
+			i++
+		}
+		if second {
+			row := b.Values[j*width : (j+1)*width]
+			if first {
+				combine(Add, values[n:], row)
+			} else {
+				ids, values = append(ids, b.IDs[j]), append(values, row...)
+			}
+			j++
+		}
+	}
+	return ids, values
+}
