@@ -48,6 +48,7 @@ type serverFit struct {
 type serverWeight struct {
 	local      *distribute.Variable
 	trained    bool
+	replaced   bool // by a step, otherwise than by adding to it
 	rule       parameters.Rule
 	constraint parameters.Constraint
 	remote     *parameters.Variable

@@ -91,15 +91,19 @@ func TestParameterServerAssignedAtTimes(t *testing.T) {
 }
 
 // assigning is a layer of the user's whose steps assign, each replica what its examples give: a weight that is trained
-// too, and the largest number so far, which begins with -∞.
+// too, the largest number so far, which begins with -∞, and that of the first replica; and that count steps and
+// examples.
 type assigning struct {
 	layers.Base
-	scale, most *distribute.Variable
+	scale, most, first, steps, examples *distribute.Variable
 }
 
 func (l *assigning) Build(b *layers.Builder, in []ir.Shape) {
 	l.scale = b.AddWeight("scale", ir.Shape{in[0][1]}, layers.WeightOptions{Initializer: "ones", Aggregation: distribute.Mean})
 	l.most = b.AddWeight("most", ir.Shape{}, layers.WeightOptions{Initializer: &initializers.Constant{Value: math.Inf(-1)}, Frozen: true, Aggregation: distribute.Mean})
+	l.first = b.AddWeight("first", ir.Shape{}, layers.WeightOptions{Initializer: "zeros", Frozen: true, Aggregation: distribute.OnlyFirstReplica})
+	l.steps = b.AddWeight("steps", ir.Shape{}, layers.WeightOptions{Initializer: "zeros", Frozen: true})
+	l.examples = b.AddWeight("examples", ir.Shape{}, layers.WeightOptions{Initializer: "zeros", Frozen: true, Aggregation: distribute.Sum})
 }
 
 func (l *assigning) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
@@ -108,6 +112,9 @@ func (l *assigning) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
 		x := ops.StopGradient(in[0])
 		c.Assign(l.scale, ops.Add(ops.MultiplyScalar(c.Read(l.scale), 0.9), ops.MultiplyScalar(ops.Mean(x, 0), 0.2)))
 		c.Assign(l.most, ops.Maximum(c.Read(l.most), ops.Max(x)))
+		c.Assign(l.first, ops.Add(c.Read(l.first), ops.Mean(x)))
+		c.AssignAdd(l.steps, ops.Scalar(x, 1))
+		c.AssignAdd(l.examples, ops.Scalar(x, float64(x.Dim(0))))
 	}
 	return []*ops.Tensor{y}
 }
@@ -145,4 +152,22 @@ func TestParameterServerAssignedRounds(t *testing.T) {
 			return nil
 		}))
 	}
+}
+
+// TestParameterServerCounts: what asynchronous workers count, in a layer's weights that steps add to, is all there.
+func TestParameterServerCounts(t *testing.T) {
+	x, y := line(40)
+	require.NoError(t, onParameterServers(t, 3, 2, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		counting := &assigning{}
+		m := sequential(t, []keras.Option{distribute.Scope(s), keras.Seed(4), keras.InputShape(2)}, counting, &layers.Dense{Units: 1})
+		if err := m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}); err != nil {
+			return err
+		}
+		if _, err := m.Fit(ctx, data.Arrays(x, y), keras.BatchSize(8), keras.StepsPerEpoch(60)); err != nil || !s.IsCoordinator() {
+			return err
+		}
+		got := valuesOfAll(t, distribute.Variables{counting.steps, counting.examples})
+		assert.Equal(t, [][]float64{{60}, {60 * 8}}, got)
+		return nil
+	}))
 }

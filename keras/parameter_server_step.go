@@ -93,6 +93,7 @@ func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights, tab
 	if rows := m.rowsOf(x); len(rows) > 0 {
 		grads = append(grads, rowGradients(rows, slices.Clone(s.rowGrads))...)
 	}
+	w.noteAssignments(r)
 	var now []*ops.Tensor
 	for _, one := range w.trained {
 		now = append(now, u.current[one.local])

@@ -184,6 +184,7 @@ func (w *serverWorker) prepare() error {
 			}
 		}
 		grads = optimizers.ServerGradients(w.optimizer(), grads)
+		w.noteAssignments(r)
 		moved := w.moved(before, w.read(r))
 		for i, one := range w.trained { // the weights are not needed any more
 			r.AssignMirrored(one.local, grads[i])
@@ -358,7 +359,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		return o, err
 	}
 	for i, k := range w.moving { // first, as the gradient is that of the value which was assigned
-		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: parameters.Assign, Values: memory.moved[i]})
+		o.Changes = append(o.Changes, parameters.Change{Variable: w.trained[k].remote, Op: w.assignment(w.trained[k]), Values: memory.moved[i]})
 	}
 	for i, one := range w.trained {
 		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Room: memory.gradients, Seen: memory.seen(w.dense, one)})
@@ -390,9 +391,17 @@ func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([
 		if err != nil {
 			return nil, err
 		}
-		if values := floats(now); !slices.Equal(values, memory.reads[i].Values) {
-			changes = append(changes, parameters.Change{Variable: one.remote, Op: parameters.Assign, Values: values})
+		values := floats(now)
+		if slices.Equal(values, memory.reads[i].Values) {
+			continue
 		}
+		op := w.assignment(one)
+		if op == parameters.Add {
+			for j, v := range memory.reads[i].Values {
+				values[j] -= v
+			}
+		}
+		changes = append(changes, parameters.Change{Variable: one.remote, Op: op, Values: values})
 	}
 	return changes, nil
 }

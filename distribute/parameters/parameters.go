@@ -73,11 +73,13 @@ func TextKey(seed uint64, text string) int64 { return protocol.TextKey(seed, tex
 // Op is what a change does.
 type Op = protocol.Op
 
-// The changes.
+// The changes. In a round of synchronous training assigned values are averaged over its closures (with AssignFirst
+// those of the first one count), what is added is added, and then the mean of the gradients is applied.
 const (
-	Assign   = protocol.Assign
-	Add      = protocol.Add
-	Gradient = protocol.Gradient
+	Assign      = protocol.Assign
+	AssignFirst = protocol.AssignFirst
+	Add         = protocol.Add
+	Gradient    = protocol.Gradient
 )
 
 // Staleness counts how many other updates came between reading a variable and its gradient.

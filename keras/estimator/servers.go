@@ -36,7 +36,8 @@ type serverTraining struct {
 
 	optimizers []optimizers.Optimizer
 	trained    []*serverVariable
-	moved      []*serverVariable // by what the step assigns: moving statistics
+	moved      []*serverVariable             // by what the step assigns: moving statistics
+	replaced   map[*distribute.Variable]bool // by the step, before gradients are applied, otherwise than by adding to those that are not trained
 
 	gradients map[*distribute.Variable]*ops.Tensor // of the trace under way
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -24,10 +25,15 @@ import (
 	"github.com/gokeras/gokeras/optimizers"
 )
 
-// lineModel is a line with two variables and a counter that the step moves.
+// lineModel is a line with two variables, of which the step assigns one before it is trained, a counter that the step
+// moves, and a mean that follows the predictions.
 func lineModel(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
-	w := c.Read(c.GetVariable(distribute.VariableSpec{Name: "line/w", Shape: ir.Shape{3, 1}, DType: ir.Float32, Initializer: &initializers.Constant{Value: 0.5},
-		Constraint: func(w *ops.Tensor) *ops.Tensor { return ops.Clip(w, -0.3, 0.7) }}))
+	kernel := c.GetVariable(distribute.VariableSpec{Name: "line/w", Shape: ir.Shape{3, 1}, DType: ir.Float32, Initializer: &initializers.Constant{Value: 0.5},
+		Constraint: func(w *ops.Tensor) *ops.Tensor { return ops.Clip(w, -0.3, 0.7) }})
+	if mode == estimator.TRAIN {
+		c.AssignMirrored(kernel, ops.MultiplyScalar(c.Read(kernel), 0.9))
+	}
+	w := c.Read(kernel)
 	b := c.Read(c.GetVariable(distribute.VariableSpec{Name: "line/b", Shape: ir.Shape{1}, DType: ir.Float32}))
 	x := features.First()
 	y := ops.Add(ops.Matmul(x, w), ops.BroadcastTo(b, x.Dim(0), 1))
@@ -39,6 +45,8 @@ func lineModel(c *estimator.Context, features estimator.Features, labels *ops.Te
 	if mode == estimator.TRAIN {
 		moving := c.GetVariable(distribute.VariableSpec{Name: "line/moving", Shape: ir.Shape{}, DType: ir.Float32, Frozen: true, Aggregation: distribute.OnlyFirstReplica})
 		c.AssignAdd(moving, ops.Scalar(y, 1))
+		mean := c.GetVariable(distribute.VariableSpec{Name: "line/mean", Shape: ir.Shape{}, DType: ir.Float32, Frozen: true, Aggregation: distribute.Mean, Initializer: &initializers.Constant{Value: math.Inf(1)}})
+		c.Assign(mean, ops.Minimum(c.Read(mean), ops.Mean(y)))
 		spec.TrainOp = c.Minimize(&optimizers.Adam{LearningRate: 0.05}, spec.Loss)
 	}
 	return spec, nil

@@ -67,6 +67,7 @@ func (t *serverTraining) take(c *Context, o optimizers.Optimizer, loss *ops.Tens
 // results are the gradients, in the order of the variables. The trace is over.
 func (t *serverTraining) results(r *distribute.Replica) []*ops.Tensor {
 	var out []*ops.Tensor
+	t.noteAssignments(r)
 	for _, v := range t.trained {
 		g := t.gradients[v.local]
 		if g == nil {
@@ -76,6 +77,28 @@ func (t *serverTraining) results(r *distribute.Replica) []*ops.Tensor {
 	}
 	t.gradients = nil
 	return out
+}
+
+// noteAssignments notes the variables that the step has given other values: that are trained, or otherwise than by
+// adding to them.
+func (t *serverTraining) noteAssignments(r *distribute.Replica) {
+	if t.replaced == nil {
+		t.replaced = map[*distribute.Variable]bool{}
+	}
+	came := map[ir.Value]bool{}
+	for _, in := range r.Graph().Program().Inputs {
+		came[in.Value] = true
+	}
+	for _, v := range r.Variables() {
+		if !r.OnlyAdds(v) {
+			t.replaced[v] = true
+		}
+	}
+	for _, v := range t.trained {
+		if !came[r.Read(v.local).Value()] {
+			t.replaced[v.local] = true
+		}
+	}
 }
 
 // look traces the model for a batch, and finds out which variables it has.

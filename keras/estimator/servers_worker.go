@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -125,6 +126,13 @@ func (t *serverTraining) compute(ctx context.Context, batch distribute.PerReplic
 		if v.optimizer >= len(order.Rates) {
 			return result, errors.New("the coordinator trains by other optimizers; run the same program everywhere")
 		}
+		if t.replaced[v.local] { // first, as the gradient is that of the value which was assigned
+			now, err := floatsOf(v.local)
+			if err != nil {
+				return result, err
+			}
+			out.Changes = append(out.Changes, parameters.Change{Variable: v.remote, Op: parameters.Assign, Values: now})
+		}
 		a, err := output(inst, len(s.outputs)+i)
 		if err != nil {
 			return result, err
@@ -136,14 +144,18 @@ func (t *serverTraining) compute(ctx context.Context, batch distribute.PerReplic
 		if err != nil {
 			return result, err
 		}
-		moved := false
-		for j, old := range reads[len(t.trained)+i].Values {
-			now[j] -= old
-			moved = moved || now[j] != 0
+		before := reads[len(t.trained)+i].Values
+		if slices.Equal(now, before) {
+			continue
 		}
-		if moved {
-			out.Changes = append(out.Changes, parameters.Change{Variable: v.remote, Op: parameters.Add, Values: now})
+		op := parameters.Assign // of which the last counts; what steps count, all of them do
+		if !t.replaced[v.local] {
+			op = parameters.Add
+			for j, old := range before {
+				now[j] -= old
+			}
 		}
+		out.Changes = append(out.Changes, parameters.Change{Variable: v.remote, Op: op, Values: now})
 	}
 	return result, nil
 }

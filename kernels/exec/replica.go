@@ -42,13 +42,14 @@ type tracedVariable struct {
 	input    int
 	current  *ops.Tensor // of a sharded variable this replica's piece
 	assigned bool
+	replaced bool // assigned otherwise than by adding to it
 	sharded  bool
 	whole    *ops.Tensor   // of a sharded variable, where it was gathered or assigned
 	earlier  []*ops.Tensor // what was read before assignments
 }
 
-// replaced notes that the value gives way to another one, of which gradients know nothing.
-func (e *tracedVariable) replaced() {
+// giveWay notes that the value gives way to another one, of which gradients know nothing.
+func (e *tracedVariable) giveWay() {
 	if x := e.read(); x != nil {
 		e.earlier = append(e.earlier, x)
 	}
@@ -212,6 +213,13 @@ func (r *Replica) AssignsVariables() bool {
 		}
 	}
 	return false
+}
+
+// OnlyAdds reports whether the trace has changed the variable by AssignAdd, AssignSub and their like alone, if at all:
+// then changes that several make from the same value add up.
+func (r *Replica) OnlyAdds(v *Variable) bool {
+	e := r.entries[v]
+	return e == nil || !e.replaced
 }
 
 // DropAssignments lets the program that is being traced leave all variables as they are, whatever was assigned so far.

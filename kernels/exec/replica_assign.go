@@ -23,14 +23,12 @@ func (r *Replica) Assign(v *Variable, value *ops.Tensor) {
 
 // AssignAdd adds delta to the variable; see [Replica.Assign]. If values are combined, the combined delta is added.
 func (r *Replica) AssignAdd(v *Variable, delta *ops.Tensor) {
-	old := r.Read(v)
-	r.set(v, ops.Add(old, ops.Cast(r.combined(v, delta), v.spec.DType)))
+	r.move(v, ops.Add(r.Read(v), ops.Cast(r.combined(v, delta), v.spec.DType)))
 }
 
 // AssignSub subtracts delta; see [Replica.AssignAdd].
 func (r *Replica) AssignSub(v *Variable, delta *ops.Tensor) {
-	old := r.Read(v)
-	r.set(v, ops.Subtract(old, ops.Cast(r.combined(v, delta), v.spec.DType)))
+	r.move(v, ops.Subtract(r.Read(v), ops.Cast(r.combined(v, delta), v.spec.DType)))
 }
 
 // AssignMirrored gives the variable a value that all replicas share already, such as one worked out from sums over the
@@ -102,13 +100,21 @@ func (r *Replica) needsAggregation(v *Variable) {
 // set makes value the variable's from here on; to gradients it is a number.
 func (r *Replica) set(v *Variable, value *ops.Tensor) {
 	value = ops.StopGradient(r.fitting(v, value))
-	r.entry(v).replaced()
+	r.entry(v).giveWay()
 	r.bind(v, value)
+}
+
+// move is set of the value with something added.
+func (r *Replica) move(v *Variable, value *ops.Tensor) {
+	e := r.entry(v)
+	replaced := e.replaced
+	r.set(v, value)
+	e.replaced = replaced
 }
 
 func (r *Replica) bind(v *Variable, value *ops.Tensor) {
 	e := r.entry(v)
-	e.assigned = true
+	e.assigned, e.replaced = true, true
 	if e.current = value; e.sharded {
 		e.current, e.whole = r.Shard(value), value
 	}
@@ -135,12 +141,12 @@ func (c *Component) Assign(value *ops.Tensor) { c.r.set(c.v, value) }
 
 // AssignAdd adds to the copy.
 func (c *Component) AssignAdd(delta *ops.Tensor) {
-	c.r.set(c.v, ops.Add(c.Read(), ops.Cast(delta, c.v.spec.DType)))
+	c.r.move(c.v, ops.Add(c.Read(), ops.Cast(delta, c.v.spec.DType)))
 }
 
 // AssignSub subtracts from the copy.
 func (c *Component) AssignSub(delta *ops.Tensor) {
-	c.r.set(c.v, ops.Subtract(c.Read(), ops.Cast(delta, c.v.spec.DType)))
+	c.r.move(c.v, ops.Subtract(c.Read(), ops.Cast(delta, c.v.spec.DType)))
 }
 
 // Replica returns the trace that the copy belongs to, for making constants.

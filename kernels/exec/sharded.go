@@ -218,6 +218,7 @@ func (r *Replica) AssignShard(v *Variable, piece *ops.Tensor) {
 	if want := placementOf(r.strategy).storedType(v); !e.sharded || !piece.Shape().Equal(want.Shape) {
 		ops.Failf(r.graph, "variable %s cannot be assigned a piece of shape %v; expected a sharded variable with pieces of %v", v.Path(), piece.Shape(), want)
 	}
-	e.replaced()
+	e.giveWay()
+	e.replaced = true
 	e.current, e.whole, e.assigned = ops.StopGradient(ops.Cast(piece, v.spec.DType)), nil, true
 }

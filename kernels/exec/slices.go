@@ -58,13 +58,13 @@ func (r *Replica) joined(s IndexedSlices) IndexedSlices {
 // that are synchronized on read refuse all scatter updates.
 func (r *Replica) ScatterAdd(v *Variable, s IndexedSlices) {
 	s = r.slicesFor("ScatterAdd", v, s, true)
-	r.set(v, ops.ScatterAdd(r.Read(v), s.Indices, s.Values, 0))
+	r.move(v, ops.ScatterAdd(r.Read(v), s.Indices, s.Values, 0))
 }
 
 // ScatterSub subtracts slices; see [Replica.ScatterAdd].
 func (r *Replica) ScatterSub(v *Variable, s IndexedSlices) {
 	s = r.slicesFor("ScatterSub", v, s, true)
-	r.set(v, ops.ScatterAdd(r.Read(v), s.Indices, ops.Negative(s.Values), 0))
+	r.move(v, ops.ScatterAdd(r.Read(v), s.Indices, ops.Negative(s.Values), 0))
 }
 
 // ScatterMul multiplies rows by slices; see [Replica.ScatterAdd].

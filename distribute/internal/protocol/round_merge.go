@@ -5,13 +5,14 @@ import "slices"
 // merge returns what a round comes to, in the order in which a step makes its changes: first what the parts have
 // assigned and added, then the gradients, which are of values that were assigned. So no part that comes later takes
 // back what gradients of others have changed, and a rule that depends on the values (with weight decay, a constraint)
-// sees those that all parts have agreed on. Each is the mean over the parts:
+// sees those that all parts have agreed on:
 //
-//   - what is added, of the sum, whichever parts add;
-//   - of a table that a part assigns rows of, the mean of what each part makes of the row. A part that leaves it alone
-//     counts with the value that the row had, as a replica does that keeps its copy. Parts that assign the same value
-//     come to that value exactly, and one part to what it has assigned;
-//   - gradients, summed in the order of the parts.
+//   - of a table that a part assigns rows of, the mean of what the parts assign to a row, or what the first part does
+//     if that is how they assign. A part that leaves a row alone counts with the value that it had, as a replica does
+//     that keeps its copy. Parts that assign the same value come to that value exactly, and one part to what it has
+//     assigned;
+//   - what parts add, all of it;
+//   - the mean of the gradients, summed in the order of the parts.
 func (r *round) merge(parts []int, tables []*Table) []Update {
 	var out, gradients []Update
 	place := map[uint32]int{} // of a table, in gradients
@@ -23,18 +24,14 @@ func (r *round) merge(parts []int, tables []*Table) []Update {
 	for _, part := range parts {
 		for _, u := range r.parts[part] {
 			switch {
-			case u.Op == Naming:
+			case u.Op != Gradient && u.Op != Naming && slices.Contains(assigned, u.Table):
+				continue // it is in what they agree on
+			case u.Op != Gradient:
 				out = append(out, u)
 				continue
-			case u.Op != Gradient && slices.Contains(assigned, u.Table):
-				continue // it is in what they agree on
 			}
 			for i := range u.Values {
 				u.Values[i] *= scale
-			}
-			if u.Op != Gradient {
-				out = append(out, u)
-				continue
 			}
 			at, known := place[u.Table]
 			if !known {
@@ -67,7 +64,7 @@ func addGradient(to *Update, u Update) {
 func (r *round) assigned(parts []int) (tables []uint32) {
 	for _, part := range parts {
 		for _, u := range r.parts[part] {
-			if u.Op == Assign && !slices.Contains(tables, u.Table) {
+			if u.Op.assigns() && !slices.Contains(tables, u.Table) {
 				tables = append(tables, u.Table)
 			}
 		}
@@ -75,17 +72,20 @@ func (r *round) assigned(parts []int) (tables []uint32) {
 	return tables
 }
 
-// agree is the assignment of the rows of a table that parts assign or add to: the mean of what each makes of them. It
-// is worked out in float64, in which the sum of equal numbers is exact.
+// agree is the assignment of the rows of a table that parts assign or add to. It is worked out in float64, in which the
+// sum of equal numbers is exact.
 func (r *round) agree(parts []int, number uint32, t *Table) Update {
 	out := Update{Table: number, Op: Assign, Sparse: true, IDs: []int64{}}
 	changes := make([][]Update, len(parts)) // of the table, by part
+	voices := len(parts)                    // whose values count
 	for i, part := range parts {
 		for _, u := range r.parts[part] {
-			if u.Table != number || u.Op != Assign && u.Op != Add {
+			if u.Table != number || u.Op == Gradient || u.Op == Naming {
 				continue
 			}
-			changes[i] = append(changes[i], u)
+			if changes[i] = append(changes[i], u); u.Op == AssignFirst {
+				voices = 1
+			}
 			if !u.Sparse {
 				out.Sparse, out.IDs = false, nil
 			}
@@ -101,7 +101,7 @@ func (r *round) agree(parts []int, number uint32, t *Table) Update {
 		rows = len(out.IDs)
 	}
 	out.Values = make([]float32, rows*t.Width)
-	sum, one := make([]float64, t.Width), make([]float64, t.Width)
+	sum, more, own := make([]float64, t.Width), make([]float64, t.Width), make([]float64, t.Width)
 	for k := range rows {
 		id := int64(k)
 		if out.Sparse {
@@ -109,43 +109,45 @@ func (r *round) agree(parts []int, number uint32, t *Table) Update {
 		}
 		before := t.current(id)
 		clear(sum)
+		clear(more)
 		for i := range parts {
-			for j, v := range before {
-				one[j] = float64(v)
+			value := before
+			clear(own)
+			for j := range changes[i] {
+				value = changes[i][j].ofRow(id, value, own)
 			}
-			for _, u := range changes[i] {
-				u.changeRow(id, one)
-			}
-			for j, v := range one {
-				sum[j] += v
+			for j, v := range own {
+				if more[j] += v; i < voices {
+					sum[j] += float64(value[j])
+				}
 			}
 		}
 		for j, v := range sum {
-			out.Values[k*t.Width+j] = float32(v / float64(len(parts)))
+			out.Values[k*t.Width+j] = float32(v/float64(voices) + more[j])
 		}
 	}
 	return out
 }
 
-// changeRow makes the change of one row, if there is one.
-func (u *Update) changeRow(id int64, row []float64) {
+// ofRow returns what the update assigns to a row, or else the value that it is given, and collects what is added to it
+// since.
+func (u *Update) ofRow(id int64, value []float32, added []float64) []float32 {
 	at, known := int(id), true
 	if u.Sparse {
 		at, known = slices.BinarySearch(u.IDs, id)
 	}
 	if !known {
-		return
+		return value
 	}
-	values := u.Values[at*len(row) : (at+1)*len(row)]
-	if u.Op == Assign {
-		for j, v := range values {
-			row[j] = float64(v)
-		}
-		return
+	values := u.Values[at*len(added) : (at+1)*len(added)]
+	if u.Op.assigns() {
+		clear(added)
+		return values
 	}
 	for j, v := range values {
-		row[j] += float64(v)
+		added[j] += float64(v)
 	}
+	return value
 }
 
 // current returns the values of a row, which must not be changed, until the table is. A dynamic table makes the row,

@@ -25,6 +25,7 @@ func drawnKeys(d *Definition) []int64 {
 // drawnChange is what one part does to one table: before its gradient it may assign the table or some rows, add to it,
 // or both.
 func drawnChange(r *rand.Rand, d *Definition, number uint32, same []float32) (all []Update) {
+	assign := []Op{Assign, AssignFirst}[number%2]
 	rows := func(op Op) Update {
 		ids := drawnKeys(d)
 		u := Update{Table: number, Op: op, Rate: 0.3}
@@ -37,14 +38,14 @@ func drawnChange(r *rand.Rand, d *Definition, number uint32, same []float32) (al
 	}
 	switch r.IntN(6) {
 	case 0, 1:
-		all = append(all, rows(Assign))
+		all = append(all, rows(assign))
 	case 2:
-		all = append(all, rows(Add), rows(Assign), rows(Add))
+		all = append(all, rows(Add), rows(assign), rows(Add))
 	case 3:
 		all = append(all, rows(Add))
 	case 4:
 		if !d.Dynamic {
-			all = append(all, Update{Table: number, Op: Assign, Values: same})
+			all = append(all, Update{Table: number, Op: assign, Values: same})
 		}
 	}
 	if d.Rule.Kind != NoRule {
@@ -54,16 +55,20 @@ func drawnChange(r *rand.Rand, d *Definition, number uint32, same []float32) (al
 }
 
 // replicas is the dumb version of a round: each part changes a copy of the table, the mean of the copies is assigned,
-// and then comes the mean of the gradients, written out.
+// or the first one, what all have added comes to it, and then the mean of the gradients, written out.
 func replicas(t *testing.T, s *State, number uint32, parts [][]Update) {
 	table := s.tables[number]
 	ids := drawnKeys(&table.Definition)
 	before, err := table.Read(nil, ids)
 	require.NoError(t, err)
-	sums, touched := make([]float64, len(before)), map[int64]bool{}
+	sums, added, touched := make([]float64, len(before)), make([]float64, len(before)), map[int64]bool{}
 	gradient, reached, trained := make([]float32, len(before)), map[int64]bool{}, false
-	for _, part := range parts {
-		own := make([]float64, len(before))
+	voices := len(parts)
+	if slices.ContainsFunc(slices.Concat(parts...), func(u Update) bool { return u.Op == AssignFirst }) {
+		voices = 1
+	}
+	for n, part := range parts {
+		own, more := make([]float64, len(before)), make([]float64, len(before))
 		for i, v := range before {
 			own[i] = float64(v)
 		}
@@ -76,10 +81,11 @@ func replicas(t *testing.T, s *State, number uint32, parts [][]Update) {
 				at := int(id) * table.Width
 				for j, v := range u.Values[k*table.Width : (k+1)*table.Width] {
 					switch u.Op {
-					case Assign:
-						own[at+j], touched[id] = float64(v), true
+					case Assign, AssignFirst:
+						own[at+j], more[at+j], touched[id] = float64(v), 0, true
 					case Add:
-						own[at+j], touched[id] = own[at+j]+float64(v), true
+						more[at+j] += float64(v)
+						touched[id] = true
 					default:
 						gradient[at+j] += v / float32(len(parts))
 						reached[id] = true
@@ -89,7 +95,9 @@ func replicas(t *testing.T, s *State, number uint32, parts [][]Update) {
 			trained = trained || u.Op == Gradient
 		}
 		for i, v := range own {
-			sums[i] += v
+			if added[i] += more[i]; n < voices {
+				sums[i] += v
+			}
 		}
 	}
 	of := func(op Op, rows map[int64]bool, value func(i int) float32) Update {
@@ -104,7 +112,7 @@ func replicas(t *testing.T, s *State, number uint32, parts [][]Update) {
 		}
 		return u
 	}
-	updates := []Update{of(Assign, touched, func(i int) float32 { return float32(sums[i] / float64(len(parts))) })}
+	updates := []Update{of(Assign, touched, func(i int) float32 { return float32(sums[i]/float64(voices) + added[i]) })}
 	if trained {
 		updates = append(updates, of(Gradient, reached, func(i int) float32 { return gradient[i] }))
 	}
@@ -116,7 +124,7 @@ func replicas(t *testing.T, s *State, number uint32, parts [][]Update) {
 
 // TestRoundAssigns draws rounds in which parts assign tables, add to them and train them, with rules and constraints
 // that depend on the values, and lets the parts come in every order, twice, and over restarts from a snapshot: all end
-// with the same bits, which are those of replicas whose values are averaged before one update.
+// with the same bits, which are those of replicas whose values are combined before one update.
 func TestRoundAssigns(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for try := range 60 {

@@ -78,8 +78,8 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestRoundCounts: of a round the parts count that it is settled with; what they add is their mean like the gradients,
-// dense and sparse ones together.
+// TestRoundCounts: of a round the parts count that it is settled with; what they add is added, and gradients are their
+// mean, dense and sparse ones together.
 func TestRoundCounts(t *testing.T) {
 	s := started(t, Definition{Name: "v", Rows: 3, Width: 1}, Definition{Name: "w", Rows: 3, Width: 1, Rule: Rule{Kind: SGD}})
 	for part := range 4 {
@@ -91,7 +91,7 @@ func TestRoundCounts(t *testing.T) {
 		execute(t, s, p)
 	}
 	execute(t, s, &Settle{Term: 1, Settled: Settled{Round: 1, Parts: []int{1, 3}}})
-	require.Equal(t, []float32{2, 2, 0}, s.tables[0].values)
+	require.Equal(t, []float32{4, 4, 0}, s.tables[0].values)
 	require.Equal(t, []float32{6, 2, 5}, s.tables[1].values)
 	require.Equal(t, uint64(1), s.tables[1].Step)
 	for part, p := range []*Push{push(5, Update{Table: 1, Op: Gradient, Rate: 1, Values: []float32{-2, -2, -2}}),

@@ -13,12 +13,16 @@ type Op uint8
 
 // The operations.
 const (
-	Assign   Op = iota // values replace rows
-	Add                // values are added to rows
-	Gradient           // values are gradients of rows, for the table's rule
-	Naming             // tells the texts that keys stand for; it has no values
+	Assign      Op = iota // values replace rows
+	Add                   // values are added to rows
+	Gradient              // values are gradients of rows, for the table's rule
+	Naming                // tells the texts that keys stand for; it has no values
+	AssignFirst           // Assign of which in a round the first part's counts, and not the mean
 	ops
 )
+
+// assigns reports whether values replace rows.
+func (o Op) assigns() bool { return o == Assign || o == AssignFirst }
 
 // Update changes rows of a table, or all where IDs is nil. It holds a row of values for each.
 type Update struct {
@@ -179,7 +183,7 @@ func (t *Table) apply(u *Update) {
 }
 
 func combine(op Op, to, from []float32) {
-	if op == Assign {
+	if op.assigns() {
 		copy(to, from)
 		return
 	}
