@@ -229,11 +229,14 @@ func modelFromFile(config []byte, c *fileConfig, options []Option) (*Model, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := modelFromJSON(text, !c.withoutCompile, options)
+	m, err := modelFromJSON(text, options)
 	if err = prefixed("ModelFromJSON", err); err != nil {
 		return nil, fmt.Errorf("%s: %w", saving.ConfigFile, err)
 	}
 	if err := m.buildAs(o); err != nil {
+		return nil, err
+	}
+	if err := m.finishInside(!c.withoutCompile); err != nil {
 		return nil, err
 	}
 	if c.withoutCompile || !isCompiled(o.Compile) {
@@ -257,20 +260,25 @@ func (m *Model) compileAs(raw json.RawMessage) error {
 	return nil
 }
 
-// compileInner compiles the models inside as the document says. Keras keeps what they are compiled with, and the state
-// of their optimizers, although training the whole uses neither.
-func (m *Model) compileInner() error {
-	for _, o := range saving.Objects(m) {
-		inner, ok := o.Layer.(*Model)
-		if !ok || inner == m || inner.document == nil {
-			continue
+// finishInside builds the models inside as the document says, where the whole has not, and compiles them. Keras keeps
+// what they are compiled with, and the state of their optimizers, although training the whole uses neither.
+func (m *Model) finishInside(compile bool) error {
+	var err error
+	layers.Walk(m, func(l layers.Layer) {
+		inner, ok := l.(*Model)
+		if !ok || inner.document == nil || err != nil {
+			return
 		}
-		err := inner.compileAs(inner.document)
-		if inner.document = nil; err != nil {
-			return fmt.Errorf("the model %q inside: %w", inner.Name(), err)
+		d := inner.document
+		inner.document = nil
+		if err = inner.buildInside(d.build); err == nil && compile && isCompiled(d.compile) {
+			err = inner.compileAs(d.compile)
 		}
-	}
-	return nil
+		if err != nil {
+			err = fmt.Errorf("the model %q inside: %w", inner.Name(), err)
+		}
+	})
+	return err
 }
 
 // buildAs makes the weights of a model that does not know its inputs, from the shapes that it was built with.

@@ -1,7 +1,6 @@
 package keras
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -39,7 +38,7 @@ type Model struct {
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
 	compiled    *compiled
-	document    json.RawMessage // what the file compiles a model inside another with
+	document    *insideDocument // of a model inside another that was read and is not finished
 	predict     *distribute.Function
 	predictions predictions
 
@@ -62,6 +61,8 @@ type topology interface {
 	inputNames() []string
 	outputNames() []string
 	className() string
+	// object describes the model in the way of Keras's files; policy is that of layers which name none.
+	object(m *Model, policy string) (map[string]any, error)
 }
 
 // Option is an option of NewSequential, NewFunctional and NewModel: one of this package, or distribute.Scope.

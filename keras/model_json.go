@@ -36,7 +36,6 @@ type layerObject struct {
 	Name      string          `json:"name"`
 	Config    json.RawMessage `json:"config"`
 	Nodes     []nodeObject    `json:"inbound_nodes"`
-	Compile   json.RawMessage `json:"compile_config"` // of a model
 	raw       json.RawMessage
 }
 
@@ -60,12 +59,18 @@ func (o *layerObject) UnmarshalJSON(text []byte) error {
 // also nested, with shared layers and with operations of keras.ops between layers. A compile configuration in it is
 // applied. Weights are initialized. The format of Keras 2 is understood too.
 func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
-	m, err := modelFromJSON(document, true, options)
-	return m, prefixed("ModelFromJSON", err)
+	m, err := modelFromJSON(document, options)
+	if err == nil {
+		err = m.finishInside(true)
+	}
+	if err != nil {
+		return nil, prefixed("ModelFromJSON", err)
+	}
+	return m, nil
 }
 
-// modelFromJSON is ModelFromJSON; the models inside are compiled where inner says so.
-func modelFromJSON(document []byte, inner bool, options []Option) (*Model, error) {
+// modelFromJSON is ModelFromJSON without what finishes the models inside.
+func modelFromJSON(document []byte, options []Option) (*Model, error) {
 	if err := saving.CheckDepth(document); err != nil {
 		return nil, err
 	}
@@ -86,11 +91,6 @@ func modelFromJSON(document []byte, inner bool, options []Option) (*Model, error
 	}
 	if err != nil {
 		return nil, err
-	}
-	if inner {
-		if err := m.compileInner(); err != nil {
-			return nil, err
-		}
 	}
 	if len(d.Compile) == 0 || string(d.Compile) == "null" || string(d.Compile) == "{}" {
 		return m, nil
@@ -148,10 +148,23 @@ var asPart = []Option{modelOption(func(c *modelConfig) { c.part = true })}
 // Models may stand inside layers, as in TimeDistributed.
 func init() {
 	for _, class := range []string{"Sequential", "Functional", "Model"} {
-		layers.RegisterModel(class, func(configuration json.RawMessage) (layers.Layer, error) {
-			return modelFromConfig(class, configuration, asPart)
+		layers.RegisterModel(class, func(configuration, build, compile json.RawMessage) (layers.Layer, error) {
+			m, err := modelFromConfig(class, configuration, asPart)
+			return inside(m, err, build, compile)
 		})
 	}
+}
+
+// insideDocument is what the object of a model inside another says besides its configuration.
+type insideDocument struct{ build, compile json.RawMessage }
+
+// inside is what a reader makes of a model inside another. It is built and compiled once the whole is there.
+func inside(m *Model, err error, build, compile json.RawMessage) (layers.Layer, error) {
+	if err != nil {
+		return nil, err
+	}
+	m.document = &insideDocument{build, compile}
+	return m, nil
 }
 
 // inputObject is the configuration of an InputLayer.
@@ -193,11 +206,7 @@ func (o layerObject) layer() (layers.Layer, error) {
 	if o.isOperation() {
 		return operationFromObject(o)
 	}
-	l, err := layers.FromObject(o.raw)
-	if m, ok := l.(*Model); ok && err == nil && isCompiled(o.Compile) {
-		m.document = o.Compile
-	}
-	return l, err
+	return layers.FromObject(o.raw)
 }
 
 func sequentialFromConfig(o modelObject, options []Option) (*Model, error) {

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,12 +12,15 @@ import (
 )
 
 // ToJSON returns the document that Keras's model.to_json writes: what the model is created of and what it is compiled
-// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of user-defined
-// types have no such form.
+// with, without weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. User-defined types of
+// models have such a form if they are registered; see [RegisterModel].
 //
 // Masks that accompany tensors are not written, because Keras recomputes them when it reads the document.
 func (m *Model) ToJSON() ([]byte, error) {
 	o, err := m.object(m.policy.Text())
+	if err == nil {
+		err = finishDocument(o, true)
+	}
 	if err != nil {
 		return nil, prefixed("ToJSON", err)
 	}
@@ -36,15 +40,7 @@ func (m *Model) object(policy string) (map[string]any, error) {
 	if m.ownPolicy {
 		policy = m.policy.Text()
 	}
-	switch t := m.topology.(type) {
-	case *sequential:
-		return t.object(m, policy)
-	case *functional:
-		return t.object(m, policy)
-	case *subclass:
-		return t.object(m, policy)
-	}
-	return nil, fmt.Errorf("model %q is a %s; only Sequential and Functional models can be written as a document", m.Name(), m.ClassName())
+	return m.topology.object(m, policy)
 }
 
 // memberObject describes a model inside another, with what it is compiled with.
@@ -53,14 +49,47 @@ func (m *Model) memberObject(policy string) (map[string]any, error) {
 	if err != nil || m.compiled == nil {
 		return o, err
 	}
-	if o["compile_config"], err = m.compileObject(); err != nil {
-		err = fmt.Errorf("what the model %q inside is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", m.Name(), err)
+	compile, err := m.compileObject()
+	if o["compile_config"] = compile; err != nil {
+		o["compile_config"] = unwritable{fmt.Errorf("what the model %q inside is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", m.Name(), err)}
 	}
-	return o, err
+	return o, nil
 }
 
-// LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter].
-func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Text()) }
+// unwritable stands in a document where there is an error if that part is to be written.
+type unwritable struct{ error }
+
+// MarshalJSON returns the error.
+func (u unwritable) MarshalJSON() ([]byte, error) { return nil, u.error }
+
+// finishDocument empties what models inside are compiled with, where that is not asked for, and otherwise returns the
+// error for one that has no place in a file.
+func finishDocument(v any, compiled bool) error {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if err := finishDocument(e, compiled); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if _, has := v["compile_config"]; has && !compiled {
+			v["compile_config"] = map[string]any{}
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if err := finishDocument(v[key], compiled); err != nil {
+				return err
+			}
+		}
+	case unwritable:
+		return v.error
+	}
+	return nil
+}
+
+// LayerObject describes a model inside a layer, as in Keras files; see [layers.ObjectWriter]. Layers without a policy
+// have none in it, unless the model has one of its own: what holds the model fills it in.
+func (m *Model) LayerObject() (map[string]any, error) { return m.memberObject("") }
 
 // layerMember describes a layer inside a model.
 func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any, error) {
@@ -93,6 +122,9 @@ var plainDTypes = map[string]bool{"SpatialDropout1D": true, "SpatialDropout2D": 
 
 // fillPolicy writes the model's policy into the layers that name none.
 func fillPolicy(v any, policy string) {
+	if policy == "" {
+		return
+	}
 	switch v := v.(type) {
 	case []any:
 		for _, e := range v {
@@ -100,7 +132,7 @@ func fillPolicy(v any, policy string) {
 		}
 	case map[string]any:
 		c, isObject := v["config"].(map[string]any)
-		if _, has := c["dtype"]; isObject && !has && isLayerModule(v["module"]) && v["class_name"] != "Pipeline" { // which takes none
+		if _, has := c["dtype"]; isObject && !has && takesPolicy(v, c) {
 			c["dtype"] = config.DTypePolicyObject(policy)
 			if class, _ := v["class_name"].(string); plainDTypes[class] {
 				c["dtype"] = policy
@@ -110,6 +142,17 @@ func fillPolicy(v any, policy string) {
 			fillPolicy(e, policy)
 		}
 	}
+}
+
+// takesPolicy reports whether an object is a layer or model with a policy: one of Keras, but for pipelines, or of a
+// user's type, which files tell from losses and the like by a key that only layers have.
+func takesPolicy(o, c map[string]any) bool {
+	class, _ := o["class_name"].(string)
+	if registered, _ := o["registered_name"].(string); strings.Contains(registered, ">") {
+		_, is := c["trainable"].(bool)
+		return is
+	}
+	return class != "Pipeline" && isLayerModule(o["module"]) || class == "Sequential" && o["module"] == "keras"
 }
 
 // isLayerModule reports whether the classes of a Python module are layers: those of keras.layers, and some that belong
@@ -163,7 +206,10 @@ func (s *sequential) object(m *Model, policy string) (map[string]any, error) {
 			}
 		}
 	}
-	c := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "dtype": config.DTypePolicyObject(policy), "layers": list}
+	c := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "layers": list}
+	if policy != "" {
+		c["dtype"] = config.DTypePolicyObject(policy)
+	}
 	o := map[string]any{"module": "keras", "class_name": "Sequential", "config": c, "registered_name": nil, "compile_config": map[string]any{}}
 	if input != nil {
 		c["build_input_shape"] = shapeList(input.Shape())

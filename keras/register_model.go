@@ -51,8 +51,9 @@ func RegisterModel[T any](packageName ...string) {
 		panic(fmt.Sprintf("keras: RegisterModel: %v", err))
 	}
 	models.Register(t, func() any { return new(T) }, packageName...)
-	layers.RegisterModel(config.RegisteredName(new(T)), func(configuration json.RawMessage) (layers.Layer, error) {
-		return registeredModel(new(T), configuration, asPart)
+	layers.RegisterModel(config.RegisteredName(new(T)), func(configuration, build, compile json.RawMessage) (layers.Layer, error) {
+		m, err := registeredModel(new(T), configuration, asPart)
+		return inside(m, err, build, compile)
 	})
 }
 
@@ -158,11 +159,9 @@ func (d modelDocument) registered(options []Option) (m *Model, ok bool, err erro
 
 // buildFor makes the weights of a model of a user's type for the inputs that a document names.
 func (m *Model) buildFor(raw json.RawMessage) error {
-	var built builtFor
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &built); err != nil {
-			return fmt.Errorf("build_config: %w", err)
-		}
+	built, err := parseBuilt(raw)
+	if err != nil {
+		return err
 	}
 	types, err := built.types()
 	if err != nil {
@@ -179,6 +178,31 @@ func (m *Model) buildFor(raw json.RawMessage) error {
 	return m.assignStorage(m.strategy)
 }
 
+func parseBuilt(raw json.RawMessage) (built builtFor, err error) {
+	if len(raw) > 0 {
+		if err = json.Unmarshal(raw, &built); err != nil {
+			err = fmt.Errorf("build_config: %w", err)
+		}
+	}
+	return built, err
+}
+
+// buildInside is buildFor for a model inside another, which has its weights where the whole calls it.
+func (m *Model) buildInside(raw json.RawMessage) error {
+	if m.inputTypes != nil {
+		return nil
+	}
+	built, err := parseBuilt(raw)
+	if err != nil || len(layers.Weights(m)) > 0 && len(built.DTypes) == 0 { // Keras says no types, with which it could fail
+		return err
+	}
+	types, err := built.types()
+	if err == nil && types != nil {
+		err = m.build(types)
+	}
+	return err
+}
+
 // object describes a model of a type that is registered.
 func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
 	if config.RegisteredName(s.value) == "" {
@@ -190,8 +214,11 @@ func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
 	}
 	c := o["config"].(map[string]any)
 	fillPolicy(c, policy)
-	own := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "dtype": config.DTypePolicyObject(policy)}
-	for _, key := range everyModel {
+	own := map[string]any{"name": m.Name(), "trainable": m.Trainable()}
+	if policy != "" {
+		own["dtype"] = config.DTypePolicyObject(policy)
+	}
+	for key := range own {
 		if config.HasKey(s.value, key) && !reflect.DeepEqual(c[key], own[key]) {
 			return nil, fmt.Errorf("model %q: the field of %s with the tag `keras:%q` holds another value than the model has, which files hold under that key; give the field another one", m.Name(), s.name, key)
 		}

@@ -99,31 +99,14 @@ func (m *Model) contents(c *fileConfig) (*saving.Contents, error) {
 	return &saving.Contents{Config: document, Weights: weights, Assets: assets, Saved: time.Now()}, nil
 }
 
-// leaveOutCompile empties what models inside are compiled with.
-func leaveOutCompile(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			leaveOutCompile(e)
-		}
-	case map[string]any:
-		if _, has := v["compile_config"]; has {
-			v["compile_config"] = map[string]any{}
-		}
-		for _, e := range v {
-			leaveOutCompile(e)
-		}
-	}
-}
-
 // fileDocument returns the text of config.json.
 func (m *Model) fileDocument(compiled bool) ([]byte, error) {
 	document, err := m.object(m.policy.Name)
+	if err == nil {
+		err = finishDocument(document, compiled)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !compiled {
-		leaveOutCompile(document)
 	}
 	if compiled {
 		o, err := m.compileObject()

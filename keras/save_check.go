@@ -212,6 +212,9 @@ func layerConfig(l layers.Layer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := finishDocument(o, false); err != nil { // a reader makes them of what is written of the model
+		return nil, err
+	}
 	text, err := config.Marshal(o)
 	if err != nil {
 		return nil, err

@@ -42,10 +42,10 @@ func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 
 func fromObject(o config.Object, ignore ...string) (Layer, error) {
 	if read, ok := modelReaders[o.RegisteredName]; ok {
-		return read(o.Config)
+		return read(o.Config, o.Build, o.Compile)
 	}
 	if read, ok := modelReaders[o.ClassName]; ok && !strings.Contains(o.RegisteredName, ">") {
-		return read(o.Config)
+		return read(o.Config, o.Build, o.Compile)
 	}
 	l, err := registry.Object(o, New)
 	if err != nil {

@@ -38,11 +38,12 @@ func RegisteredName(l Layer) string {
 
 // modelReaders read the objects of models, which may stand inside a layer such as TimeDistributed. Package keras, which
 // has the models, registers them.
-var modelReaders = map[string]func(configuration json.RawMessage) (Layer, error){}
+var modelReaders = map[string]func(configuration, build, compile json.RawMessage) (Layer, error){}
 
-// RegisterModel says how the configuration of a model of the given class is read, for models inside layers. Such a
-// model is an [ObjectWriter]. It panics when the class is taken, and is called from init.
-func RegisterModel(className string, read func(configuration json.RawMessage) (Layer, error)) {
+// RegisterModel says how the object of a model of the given class is read, for models inside layers: read receives what
+// it has under config, build_config and compile_config. Such a model is an [ObjectWriter]. It panics when the class is
+// taken, and is called from init.
+func RegisterModel(className string, read func(configuration, build, compile json.RawMessage) (Layer, error)) {
 	if _, taken := modelReaders[className]; taken {
 		panic("layers: RegisterModel called twice for " + className)
 	}

@@ -14,6 +14,10 @@ type Object struct {
 	ClassName      string          `json:"class_name"`
 	Config         json.RawMessage `json:"config"`
 	RegisteredName string          `json:"registered_name"`
+
+	// What models say besides.
+	Build   json.RawMessage `json:"build_config,omitempty"`
+	Compile json.RawMessage `json:"compile_config,omitempty"`
 }
 
 // FunctionName returns the name in an object that stands for a Python function, and whether it is one.
@@ -158,6 +162,8 @@ func ParseObject(raw json.RawMessage) (Object, error) {
 		ClassName      string          `json:"class_name"`
 		Config         json.RawMessage `json:"config"`
 		RegisteredName *string         `json:"registered_name"`
+		Build          json.RawMessage `json:"build_config"`
+		Compile        json.RawMessage `json:"compile_config"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return Object{}, fmt.Errorf("expected an object with class_name and config: %w", err)
@@ -165,7 +171,7 @@ func ParseObject(raw json.RawMessage) (Object, error) {
 	if o.ClassName == "" {
 		return Object{}, fmt.Errorf("expected an object with class_name and config, received %s", shorten(raw))
 	}
-	out := Object{ClassName: o.ClassName, Config: o.Config}
+	out := Object{ClassName: o.ClassName, Config: o.Config, Build: o.Build, Compile: o.Compile}
 	if o.Module != nil {
 		out.Module = *o.Module
 	}
