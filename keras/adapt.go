@@ -26,7 +26,7 @@ import (
 // own where each word is an example. An error, or a context that ends, leaves the layer as it was.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
 	if err := learn(ctx, l, ds); err != nil {
-		return fmt.Errorf("keras: Adapt: %w", err)
+		return prefixed("Adapt", err)
 	}
 	return nil
 }

@@ -28,11 +28,11 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		err = m.settle() // the count of steps is then that of the weights
 	}
 	if err != nil {
-		return fmt.Errorf("keras: SaveBackup: %w", err)
+		return prefixed("SaveBackup", err)
 	}
 	values, err := readAll(vars)
 	if err != nil {
-		return fmt.Errorf("keras: SaveBackup: %w", err)
+		return prefixed("SaveBackup", err)
 	}
 	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps), int64(at.Done)}
 	run := m.lastRun()
@@ -57,7 +57,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	if known && at.Done > 0 {
 		measured, err := m.measuresSoFar()
 		if err != nil {
-			return fmt.Errorf("keras: SaveBackup: %w", err)
+			return prefixed("SaveBackup", err)
 		}
 		if len(measured.data) > 0 {
 			d := data.Must(data.ArrayOf(measured.data, measured.replicas, len(measured.data)/measured.replicas))
@@ -66,7 +66,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	}
 	if run.fit != nil {
 		if err := run.fit.addRun(&t); err != nil {
-			return fmt.Errorf("keras: SaveBackup: %w", err)
+			return prefixed("SaveBackup", err)
 		}
 	}
 	return data.SaveNPZ(path, t)
@@ -88,7 +88,7 @@ func (m *Model) TakePartInBackup() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("keras: TakePartInBackup: %w", err)
+		return prefixed("TakePartInBackup", err)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ func checkMistakes(t *testing.T, list []mistake) {
 				assert.Contains(t, err.Error(), part)
 			}
 			assert.Equal(t, 1, strings.Count(err.Error(), "keras: "), "one prefix: %v", err)
+			assert.Empty(t, repeatedPrefix(err.Error()), err.Error())
 			assert.NotContains(t, err.Error(), "7919", "a length that stands for an open axis")
 		})
 	}

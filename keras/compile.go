@@ -112,7 +112,7 @@ func (m *Model) Compile(config CompileConfig) error {
 		return fmt.Errorf("keras: Compile: StepsPerExecution is %d; expected 1 or more", config.StepsPerExecution)
 	}
 	if err := m.checkRemat(config.Remat); err != nil {
-		return fmt.Errorf("keras: Compile: %w", err)
+		return prefixed("Compile", err)
 	}
 	config.StepsPerExecution = max(config.StepsPerExecution, 1)
 	if config.Optimizer == nil {
@@ -120,7 +120,7 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	optimizer, err := optimizers.Get(config.Optimizer)
 	if err != nil {
-		return fmt.Errorf("keras: Compile: %w", pointerHint[optimizers.Optimizer](config.Optimizer, err))
+		return prefixed("Compile", pointerHint[optimizers.Optimizer](config.Optimizer, err))
 	}
 	if m.policy.Name == "mixed_float16" {
 		optimizer = optimizers.WithLossScale(optimizer)
@@ -128,7 +128,7 @@ func (m *Model) Compile(config CompileConfig) error {
 	c := &compiled{config: config, optimizer: optimizer}
 	c.trainStep, c.testStep = m.customSteps(config)
 	if err := c.checkNames(); err != nil {
-		return fmt.Errorf("keras: Compile: %w", err)
+		return prefixed("Compile", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

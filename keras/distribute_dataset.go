@@ -3,7 +3,6 @@ package keras
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"reflect"
 
@@ -98,7 +97,7 @@ func hostBatch(b data.Batch, float ir.DType) (distribute.HostBatch, error) {
 		for _, d := range part.from {
 			a, err := d, d.Check()
 			if err != nil {
-				return out, fmt.Errorf("keras: DistributeDataset: %w", err)
+				return out, prefixed("DistributeDataset", err)
 			}
 			if a.Type.DType.IsFloat() && a.Type.DType != float {
 				if a, err = kernels.FromFloat64s(float, a.Type.Shape, a.Float64s()); err != nil {

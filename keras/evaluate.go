@@ -58,7 +58,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Ev
 	logs, err := e.run(e.list.Context(ctx))
 	if err != nil {
 		m.failTogether(err)
-		return nil, fmt.Errorf("keras: Evaluate: %w", interrupted(ctx, err))
+		return nil, prefixed("Evaluate", interrupted(ctx, err))
 	}
 	return logs, nil
 }

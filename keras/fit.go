@@ -149,7 +149,7 @@ func splitValidation(ds data.Dataset, c *fitConfig) (data.Dataset, error) {
 		return nil, fmt.Errorf("keras: Fit: ValidationSplit needs data in memory (data.Arrays), received %T; split the dataset with Take and Skip and use ValidationData", ds)
 	}
 	if a.Err() != nil {
-		return nil, fmt.Errorf("keras: Fit: %w", a.Err())
+		return nil, prefixed("Fit", a.Err())
 	}
 	cut := int(float64(a.N()) * (1 - c.validationSplit))
 	if cut == 0 || cut == a.N() {
@@ -181,7 +181,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 		ctx = late
 	}
 	if err := t.peek(ctx); err != nil {
-		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
+		return t.history, prefixed("Fit", interrupted(outer, err))
 	}
 	all := append(append([]callbacks.Callback{}, c.callbacks...), t.history)
 	if c.verbose > 0 {
@@ -228,7 +228,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	}
 	err = errors.Join(err, t.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTrainEnd(logs) }))
 	if err != nil {
-		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
+		return t.history, prefixed("Fit", interrupted(outer, err))
 	}
 	if t.recovery != nil {
 		t.recovery.leave(ctx)

@@ -32,7 +32,7 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
 	f := &functional{in: inputs, out: outputs}
 	if err := f.trace(); err != nil {
-		return nil, fmt.Errorf("keras: Functional model: %w", err)
+		return nil, prefixed("Functional model", err)
 	}
 	f.nameInputs()
 	m, err := newModel(f, c)
@@ -51,7 +51,7 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 		return nil, fmt.Errorf("keras: %w", err)
 	}
 	if err := f.checkNames(); err != nil {
-		return nil, fmt.Errorf("keras: Functional model: %w", err)
+		return nil, prefixed("Functional model", err)
 	}
 	return m, nil
 }

@@ -273,6 +273,9 @@ func runDocument(ctx context.Context, text []byte, stage *string) {
 		if errors.As(err, &p) {
 			panic(fmt.Sprintf("%v\n%s", p.Value, p.Stack))
 		}
+		if again := repeatedPrefix(fmt.Sprint(err)); again != "" {
+			panic(fmt.Sprintf("a message with %s twice: %v", again, err))
+		}
 		return err == nil
 	}
 	m, err := keras.ModelFromJSON(text)

@@ -29,7 +29,7 @@ func LoadModel(path string, options ...LoadModelOption) (*Model, error) {
 	}
 	m, err := loadModel(path, &c, making)
 	if err != nil {
-		return nil, fmt.Errorf("keras: LoadModel: %w", atomicfile.Named(path, err))
+		return nil, prefixed("LoadModel", atomicfile.Named(path, err))
 	}
 	return m, nil
 }
@@ -42,7 +42,7 @@ func ReadModel(r io.ReaderAt, size int64, options ...LoadModelOption) (*Model, e
 	}
 	m, err := readModel(r, size, &c, making)
 	if err != nil {
-		return nil, fmt.Errorf("keras: ReadModel: %w", err)
+		return nil, prefixed("ReadModel", err)
 	}
 	return m, nil
 }

@@ -358,10 +358,7 @@ func (m *Model) isBuilt() bool {
 
 // prefixed is err as a public function returns it.
 func prefixed(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("keras: %s: %w", what, err)
+	return config.Prefixed("keras: "+what+": ", err)
 }
 
 // Weights returns all variables of the model in Keras's order.

@@ -167,7 +167,7 @@ func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	case own != nil:
 		return own
 	case err != nil:
-		return fmt.Errorf("keras: OnChief: %w", err)
+		return prefixed("OnChief", err)
 	}
 	return nil
 }

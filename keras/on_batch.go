@@ -38,7 +38,7 @@ func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ..
 // place, so a call takes little more time than the computation. It may be called from many goroutines at once.
 func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.Array, error) {
 	if a == nil || a.Err() != nil {
-		return data.Array{}, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
+		return data.Array{}, prefixed("PredictOnBatch", sourceErr(a))
 	}
 	if ctx == nil {
 		return m.Predict(ctx, a) // which knows what is wrong
@@ -62,7 +62,7 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (data.A
 // both.
 func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...data.Array) error {
 	if a == nil || a.Err() != nil {
-		return fmt.Errorf("keras: PredictOnBatchInto: %w", sourceErr(a))
+		return prefixed("PredictOnBatchInto", sourceErr(a))
 	}
 	if ctx == nil {
 		return fmt.Errorf("keras: PredictOnBatchInto: the context is nil; pass context.Background()")
@@ -98,7 +98,7 @@ func (m *Model) onBatch(ctx context.Context, what string, c *fitConfig, a *data.
 	scores, err := m.runBatch(ctx, r, c, a, train)
 	if err != nil {
 		r.close()
-		return nil, fmt.Errorf("keras: %s: %w", what, err)
+		return nil, prefixed(what, err)
 	}
 	m.putBatchRun(r, train)
 	return scores, nil

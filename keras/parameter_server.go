@@ -109,10 +109,10 @@ func encoded(v any) ([]byte, error) {
 // takeOver prepares the model and takes the values that the servers have.
 func (f *serverFit) takeOver(ctx context.Context) error {
 	if err := f.t.peek(ctx); err != nil {
-		return fmt.Errorf("keras: Fit: %w", err)
+		return prefixed("Fit", err)
 	}
 	if err := f.layout(); err != nil {
-		return fmt.Errorf("keras: Fit: %w", err)
+		return prefixed("Fit", err)
 	}
 	for _, w := range f.weights {
 		var err error

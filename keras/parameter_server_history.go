@@ -121,7 +121,7 @@ func (f *serverFit) tell(ctx context.Context, failed error) error {
 	}
 	text, err := encoded(o)
 	if err != nil {
-		return fmt.Errorf("keras: Fit: %w", err)
+		return prefixed("Fit", err)
 	}
 	return set(f.name("end"), text)
 }

@@ -70,14 +70,14 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 		return h, f.takeOver(ctx)
 	}
 	if err := t.peek(ctx); err != nil {
-		return nil, fmt.Errorf("keras: Fit: %w", err)
+		return nil, prefixed("Fit", err)
 	}
 	if err := f.layout(); err != nil {
-		return nil, fmt.Errorf("keras: Fit: %w", err)
+		return nil, prefixed("Fit", err)
 	}
 	w := &serverWorker{serverFit: f, ctx: ctx, turn: make(chan struct{}, 1)}
 	if err := w.prepare(); err != nil {
-		return nil, fmt.Errorf("keras: Fit: %w", err)
+		return nil, prefixed("Fit", err)
 	}
 	defer w.fn.Close()
 	f.job.Register(f.name("step"), parameters.Function(w.step).Until(ctx)) // the data end with it too
@@ -110,12 +110,12 @@ func (f *serverFit) wait(ctx context.Context) (*History, error) {
 				return nil, ctx.Err()
 			}
 			if err != nil {
-				return nil, fmt.Errorf("keras: Fit: %w", err)
+				return nil, prefixed("Fit", err)
 			}
 			if h, over, err := f.ended(ctx); over || err != nil {
 				return h, err
 			}
-			return nil, fmt.Errorf("keras: Fit: %w", parameters.ErrOver)
+			return nil, prefixed("Fit", parameters.ErrOver)
 		case <-tick.C:
 			h, over, err := f.ended(ctx)
 			if over || err != nil {

@@ -110,7 +110,7 @@ func (m *Model) finish(p *prediction) {
 
 // failed is err as a public function returns it.
 func (p *prediction) failed(ctx context.Context, what string, err error) error {
-	return fmt.Errorf("keras: %s: %w", what, interrupted(ctx, err))
+	return prefixed(what, interrupted(ctx, err))
 }
 
 // direct returns the prediction of examples in memory, which are read where they are; nil for everything that needs
@@ -310,7 +310,7 @@ func (p *prediction) single(what string) (data.Array, error) {
 	}
 	out, err := p.results[0].dense()
 	if err != nil {
-		return data.Array{}, fmt.Errorf("keras: %s: %w", what, err)
+		return data.Array{}, prefixed(what, err)
 	}
 	return out, nil
 }

@@ -26,7 +26,7 @@ func (m *Model) InferenceProgram(batch int) (*ir.Program, error) {
 	names := m.exportedInputs(inputs)
 	p := &onnx.Program{Inputs: names}
 	if _, err := m.traceInference(p, inputs, batch); err != nil {
-		return nil, fmt.Errorf("keras: InferenceProgram: %w", err)
+		return nil, prefixed("InferenceProgram", err)
 	}
 	program := p.Trace
 	program.Name = m.Name()

@@ -42,7 +42,7 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 		return nil, err
 	}
 	if err := s.placeHostLayers(); err != nil {
-		return nil, fmt.Errorf("keras: Sequential model: %w", err)
+		return nil, prefixed("Sequential model", err)
 	}
 	m, err := newModel(s, c)
 	if err != nil {
@@ -76,12 +76,12 @@ func (s *sequential) declareInput(c modelConfig) error {
 	if c.inputDType != "" {
 		var err error
 		if dtype, err = layers.ParseInputDType(c.inputDType); err != nil {
-			return fmt.Errorf("keras: InputDType: %w", err)
+			return prefixed("InputDType", err)
 		}
 	}
 	s.input = layers.NewInput("input_layer", dtype, append([]int{layers.Unknown}, c.inputShape...)...)
 	if err := s.input.Err(); err != nil {
-		return fmt.Errorf("keras: InputShape: %w", err)
+		return prefixed("InputShape", err)
 	}
 	return nil
 }

@@ -49,10 +49,10 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 		return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
 	}
 	if err := arrays.Err(); err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+		return nil, prefixed(c.what, err)
 	}
 	if err := m.checkText(arrays); err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+		return nil, prefixed(c.what, err)
 	}
 	if batchSize == 0 {
 		batchSize = data.DefaultBatchSize
@@ -68,7 +68,7 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 	options = append(options, data.Place(src.ahead.place), data.Prepare(src.ahead.prepare))
 	loader := arrays.Loader(min(batchSize, arrays.N()), c.shuffle, seed, options...)
 	if err := loader.Err(); err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+		return nil, prefixed(c.what, err)
 	}
 	src.loader = loader
 	src.known, _ = loader.Cardinality()

@@ -2,7 +2,6 @@ package keras
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -22,16 +21,16 @@ func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.P
 	defer m.training.Unlock()
 	p, err := m.partsOf(ctx, &batchRun{}, c, a, true)
 	if err != nil {
-		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+		return nil, prefixed("TrainingProgram", err)
 	}
 	b := newBinder(m.compiled.train, m.policy.Float())
 	l, err := b.layout(p, p.rows())
 	if err != nil {
-		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+		return nil, prefixed("TrainingProgram", err)
 	}
 	program, err := m.compiled.train.Program(l.types, l.all)
 	if err != nil {
-		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+		return nil, prefixed("TrainingProgram", err)
 	}
 	return program, nil
 }

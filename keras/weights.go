@@ -111,7 +111,7 @@ func (m *Model) LoadWeights(path string, options ...LoadWeightsOption) error {
 		}
 	}
 	if err := m.loadWeights(path, &c); err != nil {
-		return fmt.Errorf("keras: LoadWeights: %w", atomicfile.Named(path, err))
+		return prefixed("LoadWeights", atomicfile.Named(path, err))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (b *Base) IgnoredConfig() []string {
 func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 	o, err := config.ParseObject(raw)
 	if err != nil {
-		return nil, fmt.Errorf("layers: %w", err)
+		return nil, config.Prefixed("layers: ", err)
 	}
 	return fromObject(o, ignore...)
 }
@@ -55,7 +55,7 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 		return l, decodeCustom(o.Config, l, ignore)
 	}
 	if err := config.Decode(o.Config, l, ignore...); err != nil {
-		return nil, fmt.Errorf("layers: %w", err)
+		return nil, config.Prefixed("layers: ", err)
 	}
 	return l, nil
 }
@@ -73,7 +73,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 		}
 	}
 	if err := config.Decode(raw, l, append(slices.Clone(ignore), missing...)...); err != nil {
-		return fmt.Errorf("layers: %w", err)
+		return config.Prefixed("layers: ", err)
 	}
 	var common struct {
 		Name      *string `keras:"name"`
@@ -83,7 +83,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	var keys map[string]json.RawMessage
 	if len(raw) > 0 && string(raw) != "null" {
 		if err := json.Unmarshal(raw, &keys); err != nil {
-			return fmt.Errorf("layers: %w", err)
+			return config.Prefixed("layers: ", err)
 		}
 	}
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return !slices.Contains(missing, key) })
@@ -92,7 +92,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 		err = config.Decode(text, &common)
 	}
 	if err != nil {
-		return fmt.Errorf("layers: %w", err)
+		return config.Prefixed("layers: ", err)
 	}
 	v := reflect.ValueOf(l)
 	for v.Kind() == reflect.Pointer {
@@ -152,7 +152,7 @@ func ToObject(l Layer) (map[string]any, error) {
 	}
 	o, err := config.EncodeObject(l)
 	if err != nil {
-		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
+		return nil, named(l, err)
 	}
 	c := o["config"].(map[string]any)
 	if config.Module(l) == "" || RegisteredName(l) != "" {
@@ -166,7 +166,7 @@ func ToObject(l Layer) (map[string]any, error) {
 	}
 	if a, ok := l.(configAdjuster); ok {
 		if err := a.adjustConfig(c); err != nil {
-			return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
+			return nil, named(l, err)
 		}
 	}
 	return o, nil
@@ -204,3 +204,6 @@ func init() {
 	config.RegisterKindWith("layer", resolveLayer, describeLayer)
 	config.RegisterKindWith("cell", resolveLayer, describeLayer)
 }
+
+// named is an error about a layer.
+func named(l Layer, err error) error { return config.Prefixed("layers: "+Name(l)+": ", err) }

@@ -100,7 +100,7 @@ func TestSequenceConfigMistakes(t *testing.T) {
 	for _, row := range []struct{ object, want string }{
 		{`{"class_name":"StackedRNNCells","config":{"cells":{}}}`, "expected a list of cells"},
 		{`{"class_name":"StackedRNNCells","config":{"cells":[{"class_name":"Dense","config":{"units":2}}]}}`, "cell 0 is a Dense, which is not a cell"},
-		{`{"class_name":"StackedRNNCells","config":{"cells":[{"class_name":"LSTMCel","config":{}}]}}`, `cell 0: layers: unknown class "LSTMCel"`},
+		{`{"class_name":"StackedRNNCells","config":{"cells":[{"class_name":"LSTMCel","config":{}}]}}`, `cell 0: unknown class "LSTMCel"`},
 		{`{"class_name":"RNN","config":{"cell":{"class_name":"Dense","config":{"units":2}}}}`, "cell"},
 		{`{"class_name":"LSTM","config":{"units":2,"time_major":true}}`, "time_major"},
 		{`{"class_name":"Bidirectional","config":{"layer":{"class_name":"LSTM","config":{"unit":2}}}}`, `unknown key "unit"`},
