@@ -47,6 +47,7 @@ const (
 	argNextEvery
 	argPair
 	argBLine
+	argBiasLine
 )
 
 const (
@@ -167,9 +168,9 @@ func (k kernel) emit() {
 	Doc(fmt.Sprintf("%s computes tiles of %d rows and %d vectors.", k.name(), k.rows, k.vectors))
 	args := Parameter("c")
 	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
-	local := Local(14*8 + k.waitingBytes())
+	local := Local(15*8 + k.waitingBytes())
 	lineA, lineC, linesLeft := local.Plus(56), local.Plus(64), local.Plus(72)
-	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(112) // rest: products with which C is fetched
+	second, rest, waiting := local.Plus(80), local.Plus(88), local.Plus(120) // rest: products with which C is fetched
 	runA, runC, tilesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
 	outerA, outerB, outerLeft, segmentsLeft := local.Plus(24), local.Plus(32), local.Plus(40), local.Plus(48)
 	move := func(dst, src Memory) {
@@ -180,10 +181,11 @@ func (k kernel) emit() {
 	move(lineA, arg(argA))
 	move(lineC, arg(argC))
 	move(linesLeft, arg(argLines))
-	runB := arg(argB)
+	runB, bias := arg(argB), arg(argBias)
 	if k.movesB() {
-		runB = local.Plus(104)
+		runB, bias = local.Plus(104), local.Plus(112)
 		move(runB, arg(argB))
+		move(bias, arg(argBias))
 	}
 	var mask Mask
 	if k.wide {
@@ -216,7 +218,7 @@ func (k kernel) emit() {
 		Assign(second, Number(0))
 		Label("half")
 	}
-	sums := k.start(arg, runC, mask)
+	sums := k.start(arg, bias, runC, mask)
 	move(outerA, runA)
 	move(outerB, runB)
 	move(outerLeft, arg(argOuter))
@@ -314,6 +316,7 @@ func (k kernel) emit() {
 	advance(lineC, arg(argCLine))
 	if k.movesB() {
 		advance(runB, arg(argBLine))
+		advance(bias, arg(argBiasLine))
 	}
 	Countdown(linesLeft, 1, "line")
 	End()

@@ -5,7 +5,7 @@ import (
 )
 
 // start returns the sums, which begin with the bias, with C or with 0.
-func (k kernel) start(arg func(int) Memory, runC Memory, mask Mask) [][]Vector {
+func (k kernel) start(arg func(int) Memory, firstBias, runC Memory, mask Mask) [][]Vector {
 	sums := make([][]Vector, k.rows)
 	for r := range sums {
 		for range k.vectors {
@@ -13,7 +13,7 @@ func (k kernel) start(arg func(int) Memory, runC Memory, mask Mask) [][]Vector {
 		}
 	}
 	bias := NewScalar()
-	Assign(bias, arg(argBias))
+	Assign(bias, firstBias)
 	JumpZero(bias, "noBias")
 	load := k.loader(arg, mask)
 	for i, v := range sums[0] {

@@ -150,31 +150,32 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 
 // sweep computes the whole panels of the columns [n, end), whose sums are short: few rows at a time through all panels,
 // so that C is written in long runs, of few rows, by few calls. Short rows of a large C are fetched ahead. It returns
-// the first column that is left.
+// the first column that is left: n, where a call for each panel are fewer.
 func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) int {
 	a, width := &j.args, micro.PanelWidth[T]()
 	panels := (end - n) / width
-	if panels < 2 {
+	if panels < 2 || panels < sweepPanels && t.Rows > sweepRows {
 		return n
 	}
 	u := *t
-	if !a.Packed {
-		matrixB = j.plan.shared
+	u.Cols, u.Lines, u.CLine = width, panels, width
+	switch {
+	case a.Packed:
+		u.B, u.BK, u.BLine = matrixB[n*a.K:], width, width*a.K
+	case j.plan.source == shared:
+		u.B, u.BK, u.BLine = j.plan.shared[n*a.K:], width, width*a.K
+	default:
+		u.B, u.BK, u.BLine = matrixB[n:], a.LDB, width
 	}
-	u.B = matrixB[n*a.K:]
-	u.BK, u.Cols, u.Lines, u.BLine, u.CLine = width, width, panels, width*a.K, width
+	if a.Bias != nil {
+		u.Bias, u.BiasLine = a.Bias[n:], width
+	}
 	size := int(sizeOf[T]())
 	fetches := a.LDC*size < fetchRow && a.M*a.N*size >= fetchMinBytes
 	if u.Next = j.fetch(t.K * width); len(u.Next) > 0 {
 		u.NextStep, fetches = ceil(len(u.Next), t.K), false
 	} else {
 		u.NextStep, u.NextEvery = width, max(t.K/sweepRows, 1)
-	}
-	if a.Bias != nil { // a tile would look for it at the same place for each panel; sums begin with it
-		u.Continue = true
-		for r := range t.Rows {
-			copy(matrixC[(m+r)*a.LDC+n:(m+r)*a.LDC+n+panels*width], a.Bias[n:])
-		}
 	}
 	for r := 0; r < t.Rows; r += sweepRows {
 		u.Rows = min(sweepRows, t.Rows-r)

@@ -27,7 +27,7 @@ const (
 	wantMore     = 8       // unless several workers share short sums
 	longSum      = 1024
 	maxRows      = 224 // rows of A that stay in the second-level cache, BlockK numbers each
-	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time
+	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time, as many as these rows may begin in
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
 	packMinRows  = 64  // B is reused often enough for packing to pay,
@@ -41,10 +41,13 @@ const (
 	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
 	turnMinSums  = 112     // of more lines than stay in the first-level cache until the next columns are read
 
+	page = 1 << 12 // bytes of memory that a processor finds together
+
 	rowGap = 16 // elements between the rows of a copied A
 
 	sweepSums   = 64 // up to which a call for each panel costs much beside the products
 	sweepRows   = 14
+	sweepPanels = 4       // from which on rows beyond those go through all of them
 	sweepMatrix = 1 << 18 // numbers of B, which are in the second-level cache
 
 	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
@@ -131,16 +134,14 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
-	p.sweeps = a.K <= sweepSums && a.Bias == nil && (p.source == shared || a.Packed) && len(a.Ahead) == 0 || a.sweepsFew()
+	p.sweeps = a.K <= sweepSums && (p.source == shared || p.source == inPlace) && len(a.Ahead) == 0 || a.sweepsFew()
 	return p
 }
 
 // sweepsFew reports whether B is a small matrix in panels for a few rows, as in each step of a loop: a call for each
-// panel would take a good part of the time. Where tiles are vectors, sums begin with the bias, as they may begin with
-// C.
+// panel would take a good part of the time.
 func (a *Args[T]) sweepsFew() bool {
-	biased := a.Bias == nil || a.M >= 3 && !a.Accumulate && micro.PadColumns[T](1) > 1
-	return biased && a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
+	return a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
 }
 
 // isLargeA reports whether A is too large to be read by columns from the second-level cache.
@@ -188,7 +189,7 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
 	rows := maxRows
 	if a.K <= BlockK && p.source != made {
-		rows = shortRows
+		rows = min(max(shortRows, shortRows*page/(max(a.LDC, 1)*int(sizeOf[T]()))), maxRows)
 	}
 	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)
 	if p.streams {

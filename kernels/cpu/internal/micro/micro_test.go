@@ -178,9 +178,13 @@ func TestLines(t *testing.T) {
 			panel := rng.IntN(2) * 32 * 20
 			tile.A, tile.B = random[float32](rng, lines*3+rows*7+64, 0), random[float32](rng, 32*32+lines*panel, 0)
 			tile.C = random[float32](rng, lines*tile.CLine, 0)
+			if rng.IntN(3) > 0 {
+				tile.BiasLine = rng.IntN(2) * 40
+				tile.Bias = random[float32](rng, (lines-1)*tile.BiasLine+cols, 0)
+			}
 			for i, run := range []func(*Tile[float32]){Run[float32], RunChannels[float32]} {
 				if tile.BLine = panel; i > 0 {
-					tile.BLine = 0
+					tile.BLine, tile.BiasLine = 0, 0
 				}
 				want, got := append([]float32(nil), tile.C...), append([]float32(nil), tile.C...)
 				u := tile
@@ -189,6 +193,9 @@ func TestLines(t *testing.T) {
 				for line := range lines {
 					u := tile
 					u.Lines, u.A, u.B, u.C = 0, tile.A[3*line:], tile.B[line*tile.BLine:], want[line*tile.CLine:]
+					if u.Bias != nil {
+						u.Bias = tile.Bias[line*tile.BiasLine:]
+					}
 					run(&u)
 				}
 				require.Equal(t, want, got, "rows %d lines %d of panels %d apart, cols %d k %d", rows, lines, tile.BLine, cols, k)
@@ -204,11 +211,12 @@ func TestLongCalls(t *testing.T) {
 		rng := rand.New(rand.NewPCG(15, 16))
 		tile := Tile[float32]{Rows: rows, Cols: 32, K: k, Segments: 1, Outer: 1, ARow: k, AK: 1, BK: 32, CRow: 32, Lines: 2, ALine: 1, CLine: rows * 32}
 		tile.A, tile.B, tile.C = random[float32](rng, rows*k+1, 0), random[float32](rng, 32*k, 0), make([]float32, 2*rows*32)
+		tile.Bias, tile.BiasLine = random[float32](rng, 33, 0), 1
 		Run(&tile)
 		for _, r := range []int{0, 1, 13, 14, 99, 198, 199} {
 			for line := range 2 {
 				u := tile
-				u.A = tile.A[line:]
+				u.A, u.Bias = tile.A[line:], tile.Bias[line:]
 				sum, size := want(&u, r, 31)
 				require.InDelta(t, sum, float64(tile.C[(line*rows+r)*32+31]), 1e-5*size)
 			}

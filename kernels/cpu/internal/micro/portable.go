@@ -7,6 +7,9 @@ func portable[T Float](t *Tile[T], from int) {
 	for line := 1; line < t.Lines; line++ {
 		u := *t
 		u.C = t.C[line*t.CLine:]
+		if t.Bias != nil {
+			u.Bias = t.Bias[line*t.BiasLine:]
+		}
 		if t.K > 0 {
 			u.A, u.B = t.A[line*t.ALine:], t.B[line*t.BLine:]
 		}

@@ -26,7 +26,8 @@ type Tile[T Float] struct {
 
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
-	BLine        int // and B, for Run without Pairs
+	BLine        int // and B, and
+	BiasLine     int // Bias; both for Run without Pairs
 
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK
@@ -159,15 +160,15 @@ func (t *Tile[T]) checkChannels() { t.checkExtents(t.Cols) }
 
 // checkExtents checks the operands' lengths; A is read in runs of the given number of columns.
 func (t *Tile[T]) checkExtents(colsA int) {
-	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.CLine < 0 {
+	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.BiasLine|t.CLine < 0 {
 		panic("micro: negative stride")
 	}
 	lines := max(t.Lines, 1) - 1
 	if need := lines*t.CLine + (t.Rows-1)*t.CRow + t.Cols; need > len(t.C) {
 		panic(fmt.Sprintf("micro: C has %d elements, the tile needs %d", len(t.C), need))
 	}
-	if t.Bias != nil && len(t.Bias) < t.Cols {
-		panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(t.Bias), t.Cols))
+	if need := lines*t.BiasLine + t.Cols; t.Bias != nil && len(t.Bias) < need {
+		panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(t.Bias), need))
 	}
 	if t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
 		return

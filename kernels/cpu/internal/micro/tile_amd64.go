@@ -26,7 +26,7 @@ type call struct {
 	nextStep                   int     // the one that is so far from it, and so on,
 	nextEvery                  int     // after so many products each
 	pair                       int     // from the first line of a window to the second
-	bLine                      int     // functions of channels and of windows do not know it
+	bLine, biasLine            int     // functions of channels and of windows do not know them
 }
 
 const (
@@ -122,7 +122,7 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	}
 	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last*size/4, 8)])
 	if t.Bias != nil {
-		c.bias = unsafe.Pointer(&t.Bias[col])
+		c.biasLine = t.BiasLine * size
 	}
 	colA := 0
 	if channels {
@@ -165,6 +165,9 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
 			c.b = unsafe.Pointer(&t.B[line*t.BLine+col])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
+			if t.Bias != nil {
+				c.bias = unsafe.Pointer(&t.Bias[line*t.BiasLine+col])
+			}
 			dispatch(k.Family, vectors, channels, height, c)
 			c.next += uintptr(c.tiles * c.lines * t.K * t.Segments * t.Outer / c.nextEvery * c.nextStep)
 		}

@@ -51,6 +51,9 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 			dispatch(k.Family, 1, false, rows, &c)
 			u := *t
 			u.C = t.C[line*t.CLine:]
+			if t.Bias != nil {
+				u.Bias = t.Bias[line*t.BiasLine:]
+			}
 			for r := range rows {
 				for i := whole; i < cols; i++ {
 					u.put(row+r, i, sums[r*l+i-whole])
@@ -97,15 +100,15 @@ func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) 
 		for vectors*l > cols-col {
 			vectors /= 2
 		}
-		if t.Bias != nil {
-			c.bias = unsafe.Pointer(&t.Bias[col])
-		}
 		colA := 0
 		if channels {
 			colA = col
 		}
 		tiles := (t.Rows-1)/maxRows(k.Family, vectors, channels) + 1
 		for line := range max(t.Lines, 1) {
+			if t.Bias != nil {
+				c.bias = unsafe.Pointer(&t.Bias[line*t.BiasLine+col])
+			}
 			for tile := range tiles {
 				row, end := tile*t.Rows/tiles, (tile+1)*t.Rows/tiles
 				c.a = unsafe.Pointer(&t.A[line*t.ALine+row*t.ARow+colA])
