@@ -24,7 +24,7 @@ func (b *vmBuilder) compileSegments() {
 	for first := 0; first < len(ops); {
 		s := b.segment(first, len(ops), (*chainForm).isCode)
 		last := first + len(s.ops)
-		if ops[first].chain.isCode() && worthCode(s.ops) {
+		if ops[first].chain.isCode() && (worthCode(s.ops) || b.prog.line > 0) {
 			steps := make([]jit.Step, len(s.ops))
 			for i := range steps {
 				steps[i] = b.jitStep(first+i, last)

@@ -35,7 +35,10 @@ type vmMemory struct {
 // vmProgram is a compiled elementwise unit.
 type vmProgram struct {
 	n, block  int
+	line      int // the elements of a line where blocks are lines, else 0
+	parts     int // the blocks of a line
 	memory    []vmMemory
+	lines     []vmLine
 	scalars   []vmMemory // operands that do not follow the index space
 	once      []vmLoad   // the same for every block: scalars and periodic rows
 	onceOps   []vmOp     // conversions of those
@@ -85,7 +88,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	}
 	// A first round reports how much memory the operands of a block take.
 	trial := newVMBuilder(p, u)
-	trial.prog.block = 64
+	trial.prog.block, trial.prog.parts = 64, 1
 	trial.compileNodes()
 	b := newVMBuilder(p, u)
 	b.chooseBlock(trial.elementBytes())
@@ -106,6 +109,7 @@ func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
 		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}}
 	b.prog.n = u.Size
+	b.findLine()
 	b.findReluGradients()
 	b.findShares()
 	for _, i := range u.Nodes {
@@ -144,6 +148,9 @@ func (b *vmBuilder) elementBytes() int {
 	for _, m := range b.prog.memory {
 		bytes += m.size
 	}
+	for i := range b.prog.lines {
+		bytes += b.prog.lines[i].size
+	}
 	return bytes
 }
 
@@ -151,6 +158,10 @@ func (b *vmBuilder) elementBytes() int {
 // of row operands and of the elements of a vector if that is possible.
 func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
+	if b.prog.line > 0 {
+		b.prog.cutLine(block, len(b.u.Sinks) > 0)
+		return
+	}
 	unit := max(b.u.Columns, 1)
 	for _, a := range b.u.Accesses {
 		if d, _ := a.Repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
@@ -328,17 +339,24 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 		ptr = b.load(o, &fuse.Access{Source: a.Source})
 	case contiguous:
 		o.Off += a.Offset * d.Size()
-		ptr = b.memory(o)
-		if d.IsHalf() {
-			r := b.register(4)
-			b.prog.ops = append(b.prog.ops, widenOp(d, r.ptr, ptr))
-			ptr = r.ptr
-		}
+		ptr = b.widened(d, b.memory(o))
+	case b.prog.line > 0 && isLines(&a):
+		ptr = b.lines(o, &a)
 	default:
 		ptr = b.load(o, &a)
 	}
 	b.source[key] = ptr
 	return ptr
+}
+
+// widened returns the pointer to the elements that memory holds in 16 bits, in a register, or else to the memory.
+func (b *vmBuilder) widened(d ir.DType, memory uint8) uint8 {
+	if !d.IsHalf() {
+		return memory
+	}
+	r := b.register(4)
+	b.prog.ops = append(b.prog.ops, widenOp(d, r.ptr, memory))
+	return r.ptr
 }
 
 func accessKey(a *fuse.Access) string {
@@ -407,8 +425,7 @@ func (b *vmBuilder) finish(rt *runtime) func() {
 	b.compileSegments()
 	prog := b.prog
 	rt.need(prog.scratch)
-	blocks := (prog.n + prog.block - 1) / prog.block
-	loop := rt.parallel(blocks, prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
+	loop := rt.parallel(prog.blocks(), prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
 	if len(prog.sinks) == 0 {
 		return loop
 	}
@@ -440,14 +457,17 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		op.fn(ptrs[op.dst], ptrs[op.a], nil, nil, p.block)
 	}
 	for k := lo; k < hi; k++ {
-		first := k * p.block
-		n := min(p.block, p.n-first)
+		first, n := p.bounds(k)
 		for i := range p.memory {
 			m := &p.memory[i]
 			ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), first*m.size)
 		}
+		for i := range p.lines {
+			l := &p.lines[i]
+			ptrs[l.ptr] = l.at(k, first)
+		}
 		for i := range p.each {
-			if l := &p.each[i]; k == lo || !l.holds(first, n, p.block) {
+			if l := &p.each[i]; k == lo || p.parts > 1 || !l.holds(first, n, p.block) {
 				l.fill(ptrs[l.ptr], first, n)
 			}
 		}

@@ -56,7 +56,7 @@ func newSink[T block.Number](b *vmBuilder, n *ir.Node, rt *runtime, highest T) v
 	r := reductionOf(n.Attrs.(ir.ReduceAttrs).Kind, highest)
 	out := &b.Operands[n.Outputs[0]]
 	shape, _ := b.SinkOf(n)
-	blocks := (b.prog.n + b.prog.block - 1) / b.prog.block
+	blocks := b.prog.blocks()
 	chunk := b.prog.grain
 	switch {
 	case shape.Columns > 0 && !shape.Leading:
