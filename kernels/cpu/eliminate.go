@@ -165,13 +165,20 @@ func (e *elimination[T]) forward(lo, hi int, y []T, stride, columns int) {
 func (e *elimination[T]) unit() {
 	for r := range e.n {
 		d := e.diagonal[r]
-		for i, v := range e.x[r*e.m : (r+1)*e.m] {
-			e.x[r*e.m+i] = v / d
-		}
-		row := e.a[r*e.n+r+1 : (r+1)*e.n]
-		for i, v := range row {
-			row[i] = -v / d
-		}
+		divideRow(e.x[r*e.m:(r+1)*e.m], d)
+		divideRow(e.a[r*e.n+r+1:(r+1)*e.n], -d)
+	}
+}
+
+// divideRow divides all elements by d.
+func divideRow[T block.Float](row []T, d T) {
+	var by [64]T
+	for i := range by[:min(len(row), len(by))] {
+		by[i] = d
+	}
+	for ; len(row) > 0; row = row[min(len(row), len(by)):] {
+		part := row[:min(len(row), len(by))]
+		vec.Div(part, part, by[:len(part)])
 	}
 }
 

@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"math/bits"
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -103,28 +106,38 @@ func (e *laneElimination[T]) solve() {
 // swap brings the largest element of column k to the diagonal.
 func (e *laneElimination[T]) swap(k int) {
 	n := e.n
-	var best [vec.Lanes]T
 	var from [vec.Lanes]int
-	for r := k; r < n; r++ {
-		column := e.a[(r*n+k)*vec.Lanes:][:vec.Lanes]
-		for l, v := range column {
-			if v < 0 {
-				v = -v
-			}
-			if v > best[l] || v != v && best[l] == best[l] {
-				best[l], from[l] = v, r
-			}
-		}
+	below := e.a[k*n*vec.Lanes:]
+	if unsafe.Sizeof(T(0)) == 4 {
+		largestRows(&from, block.View[uint32](unsafe.Pointer(unsafe.SliceData(below)), len(below)), n, k)
+	} else {
+		largestRows(&from, block.View[uint64](unsafe.Pointer(unsafe.SliceData(below)), len(below)), n, k)
 	}
 	for l, p := range from {
-		if p <= k || best[l] == 0 {
+		if p == 0 {
 			continue
 		}
+		p += k
 		e.sign[l] = -e.sign[l]
 		swapLane(e.row(p)[l:], e.row(k)[l:])
 		swapLane(e.right(p)[min(l, e.m*l):], e.right(k)[min(l, e.m*l):])
 	}
 	copy(e.diagonal[k*vec.Lanes:(k+1)*vec.Lanes], e.row(k)[k*vec.Lanes:])
+}
+
+// largestRows finds the row with the element of the largest absolute value in column k, for each lane: the first of
+// several, and row 0 where all are zero. It compares the bits of floats, those of NaN being the largest, without
+// branches, which could not be foreseen.
+func largestRows[U uint32 | uint64](from *[vec.Lanes]int, rows []U, n, k int) {
+	var best [vec.Lanes]U
+	for r := range n - k {
+		for l, v := range rows[(r*n+k)*vec.Lanes:][:vec.Lanes] {
+			v &= ^U(0) >> 1
+			_, larger := bits.Sub64(uint64(best[l]), uint64(v), 0)
+			best[l] ^= (best[l] ^ v) & -U(larger)
+			from[l] ^= (from[l] ^ r) & -int(larger)
+		}
+	}
 }
 
 func swapLane[T block.Float](x, y []T) {
