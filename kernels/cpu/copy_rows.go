@@ -22,6 +22,9 @@ const (
 // all loops over rows it counts bytes: a pointer that goes on from row to row would end beyond the memory, where the
 // garbage collector must not see one.
 func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
+	if bytes >= vec.LeastCopied && n > 1 && vec.CopyRows(dst, src, n, bytes, to, from) {
+		return
+	}
 	if bytes == 64 {
 		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
@@ -88,6 +91,10 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 		return
 	}
 	word := wordOf(src, size)
+	if word == 0 && bytes <= fillPiece {
+		clear(plan.BytesAt(dst, bytes))
+		return
+	}
 	v := words4{word, word, word, word}
 	first := min(bytes, fillPiece)
 	for at := 0; at < first-32; at += 32 {

@@ -185,6 +185,7 @@ func (m machine) record() {
 	m.softmaxLinesGrad()
 	m.hideRows()
 	m.fillRows()
+	m.copyRows()
 	m.within()
 	m.fetchRows()
 	m.lstm()

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
@@ -31,6 +33,44 @@ func (m machine) rowsAt() {
 		Subtract(a, a, step)
 		Store(to, a)
 	})
+}
+
+// copyRows emits the loop that copies rows which lie to bytes apart from rows that lie from bytes apart. A row has at
+// least a group; the last group of a row may repeat a part of the one before it.
+func (m machine) copyRows() {
+	m.begin("", "copyRows", "dst, src unsafe.Pointer, rows, n, to, from uintptr", "")
+	dst, src, rows, n := param("dst"), param("src"), param("rows"), param("n")
+	p, q, left := NewScalar(), NewScalar(), NewScalar()
+	bytes := 4 * group
+	several := func(groups, before int) {
+		v := m.vectors(groups * m.groupVectors())
+		v.each(func(i int) { Load(v[i], Memory{Base: q, Offset: i*m.bytes() - before}) })
+		v.each(func(i int) { Store(Memory{Base: p, Offset: i*m.bytes() - before}, v[i]) })
+	}
+	Label("row")
+	Assign(p, dst)
+	Assign(q, src)
+	Assign(left, n)
+	for _, groups := range []int{2, 1} {
+		top, bottom := fmt.Sprint("groups", groups), fmt.Sprint("bottom", groups)
+		Label(top)
+		JumpBelow(left, Number(groups*bytes), bottom)
+		several(groups, 0)
+		Increase(p, Number(groups*bytes))
+		Increase(q, Number(groups*bytes))
+		Decrease(left, Number(groups*bytes))
+		Jump(top)
+		Label(bottom)
+	}
+	JumpBelow(left, Number(1), "rowEnd")
+	Increase(p, left)
+	Increase(q, left)
+	several(1, bytes)
+	Label("rowEnd")
+	Increase(dst, param("to"))
+	Increase(src, param("from"))
+	Countdown(rows, 1, "row")
+	End()
 }
 
 // fetchRowsAt asks for rows that lie anywhere, for the second-level cache: places are their offsets in bytes, 16 bytes

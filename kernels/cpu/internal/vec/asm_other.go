@@ -70,3 +70,4 @@ func integers32(_ integerOp, _, _, _ []int32) bool                 { return fals
 func convert32[T, F any](_ integerConversionOp, _ []T, _ []F) bool { return false }
 
 func fillRows32(_ []uint32, _ unsafe.Pointer, _, _, _ int) bool { return false }
+func copyRows(_, _ unsafe.Pointer, _, _, _, _ int) bool         { return false }

@@ -29,6 +29,7 @@
 //	TanhGrad, SigmoidGrad             (dst, dy, y []T)             dy·(1 − y²);  dy·y·(1 − y)
 //	GeluGrad                          (dst, dy, x []T)             dy·(Φ(x) + x·φ(x))
 //	FillRows                          (dst []uint32, src, n, step)  rows of one number each
+//	CopyRows                          (dst, src, n, bytes, to, from)  rows that lie to and from bytes apart
 //	Sum, MaxOf                        (x []T) T                    MaxOf of nothing is −Inf
 //	Dot                               (a, b []T) T
 //	SumRows                           (dst, x []T, rows, cols, stride int)   dst[c] = Σ_r x[r·stride + c]

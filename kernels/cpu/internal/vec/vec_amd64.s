@@ -8488,6 +8488,33 @@ bottom1:
 rowEnd:
 	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
+// func copyRowsAVX2(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
+// Requires: AVX
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+row:
+	MOVQ AX, SI; MOVQ CX, DI; MOVQ BX, R8
+
+groups2:
+	CMPQ R8, $0x00000080; JB bottom2; VMOVUPS (DI), Y0; VMOVUPS 32(DI), Y1; VMOVUPS 64(DI), Y2; VMOVUPS 96(DI), Y3; VMOVUPS Y0, (SI); VMOVUPS Y1, 32(SI); VMOVUPS Y2, 64(SI); VMOVUPS Y3, 96(SI); ADDQ $0x00000080, SI; ADDQ $0x00000080, DI; SUBQ $0x00000080, R8; JMP groups2
+
+bottom2:
+groups1:
+	CMPQ R8, $0x00000040; JB bottom1; VMOVUPS (DI), Y0; VMOVUPS 32(DI), Y1; VMOVUPS Y0, (SI); VMOVUPS Y1, 32(SI); ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000040, R8; JMP groups1
+
+bottom1:
+	CMPQ R8, $0x00000001; JB rowEnd; ADDQ R8, SI; ADDQ R8, DI; VMOVUPS -64(DI), Y0; VMOVUPS -32(DI), Y1; VMOVUPS Y0, -64(SI); VMOVUPS Y1, -32(SI)
+
+rowEnd:
+	MOVQ to+32(FP), SI
+	ADDQ SI, AX
+	MOVQ from+40(FP), SI
+	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
 // func withinAVX2(x uintptr, last uintptr, found uintptr, n uintptr)
 // Requires: AVX, AVX2
 TEXT ·withinAVX2(SB), NOSPLIT, $0-32
@@ -17831,6 +17858,33 @@ bottom1:
 	CMPQ DI, $0x00000001; JB rowEnd; ADDQ DI, AX; VMOVUPS Z0, -64(AX)
 
 rowEnd:
+	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+// func copyRowsAVX512(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
+// Requires: AVX, AVX512F
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), BX
+
+row:
+	MOVQ AX, SI; MOVQ CX, DI; MOVQ BX, R8
+
+groups2:
+	CMPQ R8, $0x00000080; JB bottom2; VMOVUPS (DI), Z0; VMOVUPS 64(DI), Z1; VMOVUPS Z0, (SI); VMOVUPS Z1, 64(SI); ADDQ $0x00000080, SI; ADDQ $0x00000080, DI; SUBQ $0x00000080, R8; JMP groups2
+
+bottom2:
+groups1:
+	CMPQ R8, $0x00000040; JB bottom1; VMOVUPS (DI), Z0; VMOVUPS Z0, (SI); ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000040, R8; JMP groups1
+
+bottom1:
+	CMPQ R8, $0x00000001; JB rowEnd; ADDQ R8, SI; ADDQ R8, DI; VMOVUPS -64(DI), Z0; VMOVUPS Z0, -64(SI)
+
+rowEnd:
+	MOVQ to+32(FP), SI
+	ADDQ SI, AX
+	MOVQ from+40(FP), SI
 	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 // func withinAVX512(x uintptr, last uintptr, found uintptr, n uintptr)

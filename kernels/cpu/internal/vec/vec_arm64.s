@@ -26493,6 +26493,61 @@ rowEnd:
 	BNE row
 	RET
 
+// copyRowsNEON is copyRowsAVX2 with two registers for one.
+TEXT ·copyRowsNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD n+24(FP), R3
+row:
+	MOVD R0, R4
+	MOVD R1, R5
+	MOVD R3, R6
+groups2:
+	CMP $128, R6
+	BLO bottom2
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 64(R5), (F4, F5)
+	FLDPQ 96(R5), (F6, F7)
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	FSTPQ (F4, F5), 64(R4)
+	FSTPQ (F6, F7), 96(R4)
+	ADD $128, R4
+	ADD $128, R5
+	SUBS $128, R6
+	B groups2
+bottom2:
+groups1:
+	CMP $64, R6
+	BLO bottom1
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FSTPQ (F0, F1), 0(R4)
+	FSTPQ (F2, F3), 32(R4)
+	ADD $64, R4
+	ADD $64, R5
+	SUBS $64, R6
+	B groups1
+bottom1:
+	CMP $1, R6
+	BLO rowEnd
+	ADD R6, R4
+	ADD R6, R5
+	FLDPQ -64(R5), (F0, F1)
+	FLDPQ -32(R5), (F2, F3)
+	FSTPQ (F0, F1), -64(R4)
+	FSTPQ (F2, F3), -32(R4)
+rowEnd:
+	MOVD to+32(FP), R4
+	ADD R4, R0
+	MOVD from+40(FP), R4
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // withinNEON is withinAVX2 with two registers for one.
 TEXT ·withinNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0

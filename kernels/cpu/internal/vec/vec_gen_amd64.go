@@ -1378,6 +1378,15 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
+	if wide {
+		copyRowsAVX512(dst, src, rows, n, to, from)
+	} else {
+		copyRowsAVX2(dst, src, rows, n, to, from)
+	}
+}
+
+//go:noinline
 func callWithin(wide bool, x, last, found unsafe.Pointer, n uintptr) {
 	if wide {
 		withinAVX512(x, last, found, n)
@@ -3336,6 +3345,12 @@ func fillRowsAVX2(dst, src unsafe.Pointer, rows, n, step uintptr)
 
 //go:noescape
 func fillRowsAVX512(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func copyRowsAVX2(dst, src unsafe.Pointer, rows, n, to, from uintptr)
+
+//go:noescape
+func copyRowsAVX512(dst, src unsafe.Pointer, rows, n, to, from uintptr)
 
 //go:noescape
 func withinAVX2(x, last, found unsafe.Pointer, n uintptr)

@@ -672,6 +672,11 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
+	copyRowsNEON(dst, src, rows, n, to, from)
+}
+
+//go:noinline
 func callWithin(wide bool, x, last, found unsafe.Pointer, n uintptr) {
 	withinNEON(x, last, found, n)
 }
@@ -1526,6 +1531,9 @@ func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func fillRowsNEON(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func copyRowsNEON(dst, src unsafe.Pointer, rows, n, to, from uintptr)
 
 //go:noescape
 func withinNEON(x, last, found unsafe.Pointer, n uintptr)
