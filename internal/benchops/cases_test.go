@@ -122,7 +122,7 @@ func TestRandomCalls(t *testing.T) {
 func TestRandomLayers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 17))
 	run := 0
-	for range 60 {
+	for range 120 {
 		b := drawLayer(r, 1<<9)
 		for _, gradients := range []bool{false, true} {
 			timer, err := newTimer(b, gradients)
@@ -134,7 +134,7 @@ func TestRandomLayers(t *testing.T) {
 			timer.close()
 		}
 	}
-	require.Greater(t, run, 80)
+	require.Greater(t, run, 160)
 }
 
 // The further configurations of layers can be traced and run.

@@ -49,6 +49,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the random calls")
 	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone")
 	gradients := flag.Bool("gradients", false, "with -random, time gradients")
+	jax := flag.Bool("jax", false, "with -random and -python, time JAX too, which takes seconds to compile some calls")
 	flag.IntVar(&threads, "threads", 1, "how many threads each process may use; with more than one the time of day is measured, not the processor's")
 	flag.BoolVar(&variants, "variants", false, "time layers in the configurations of variants.txt, instead of what has rows in the document")
 	flag.Parse()
@@ -56,7 +57,7 @@ func main() {
 	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
 	var err error
 	if *random > 0 && *python != "" {
-		err = randomTable(*python, *seed, *random, elements, *rounds, regexp.MustCompile(*only), *list, *out)
+		err = randomTable(*python, *jax, *seed, *random, elements, *rounds, regexp.MustCompile(*only), *list, *out)
 	} else if *random > 0 {
 		err = compareRandomCalls(*seed, *random, elements, *rounds, *gradients, regexp.MustCompile(*only))
 	} else if *steps {
@@ -197,9 +198,13 @@ func (t *timer) close() {
 	}
 }
 
-// randomTable times random calls beside PyTorch.
-func randomTable(python string, seed uint64, count, elements, rounds int, only *regexp.Regexp, list, out string) error {
-	peers, err := startPeers(python, true, "torch")
+// randomTable times random calls beside PyTorch, and JAX where that is asked for.
+func randomTable(python string, jax bool, seed uint64, count, elements, rounds int, only *regexp.Regexp, list, out string) error {
+	names := []string{"torch"}
+	if jax {
+		names = append(names, "jax")
+	}
+	peers, err := startPeers(python, true, names...)
 	if err != nil {
 		return err
 	}

@@ -169,14 +169,10 @@ func divisor(r *rand.Rand, n int) int {
 
 // drawLayer returns the call of a random layer on about n elements, and its name.
 func drawLayer(r *rand.Rand, n int) benchmark {
-	f := drawnLayers[r.IntN(len(drawnLayers))]
+	f := drawFamily(r)
 	class := pick(r, strings.Fields(f.classes)...)
-	rank := f.rank
-	if rank < 0 {
-		rank = 2 + r.IntN(4)
-	}
-	s := drawLayerShape(r, n, rank)
-	b := benchmark{Layer: class, Config: f.config(r, s)}
+	s := f.shape(r, n)
+	b := benchmark{Layer: class, Config: f.config(r, s), Training: inTraining.MatchString(class)}
 	x := floats(s...)
 	switch class {
 	case "Embedding":
@@ -193,6 +189,21 @@ func drawLayer(r *rand.Rand, n int) benchmark {
 	config, _ := json.Marshal(b.Config)
 	b.Name = "layers." + class + " " + nameOf(b.Arguments) + " " + strings.ReplaceAll(string(config), `"`, "")
 	return b
+}
+
+// drawFamily returns a family, with the shape of its operands.
+func drawFamily(r *rand.Rand) shapedLayer {
+	i := r.IntN(len(drawnLayers) + len(shapedLayers))
+	if i >= len(drawnLayers) {
+		return shapedLayers[i-len(drawnLayers)]
+	}
+	f := drawnLayers[i]
+	return shapedLayer{f, func(r *rand.Rand, n int) []int {
+		if f.rank < 0 {
+			return drawLayerShape(r, n, 2+r.IntN(4))
+		}
+		return drawLayerShape(r, n, f.rank)
+	}}
 }
 
 // drawLayerShape returns about n elements in a batch of one or more, with axes of middling lengths.

@@ -27,6 +27,9 @@ var variantOperands = map[string]func(n int) tensor{
 	"many":    func(n int) tensor { return tensor{"int32", []int{n / (64 * 64), 64}, 0, 100000} },
 	"labels":  func(n int) tensor { return tensor{"int32", []int{n / 128, 1}, 0, 100} },
 	"column":  func(n int) tensor { return floats(n/8, 1) },
+	"narrow":  func(n int) tensor { return floats(n/10, 10) },
+	"small":   func(n int) tensor { return floats(max(n/(3*3*64), 1), 3, 3, 64) },
+	"thumbs":  func(n int) tensor { return floats(max(n/(16*16*3), 1), 16, 16, 3) },
 	"waves":   func(n int) tensor { return floats(max(n/8192, 1), 8192) },
 	"waves1":  func(n int) tensor { return floats(max(n/8192, 1), 8192, 1) },
 }

@@ -38,8 +38,48 @@ func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
 // Normalization", ECCV 2018.
 func GroupNormalization(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
 	x = float(x)
+	if normalizesRows(x, gamma, beta, groups) {
+		return groupRows(x, gamma, beta, groups, epsilon)
+	}
 	out := apply(ir.GroupNorm, ir.GroupNormAttrs{Groups: groups, Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
 	return out[0].WithMask(x.mask)
+}
+
+// normalizesRows reports whether the groups of x are best made rows: examples are so small that what the op for groups
+// does for each of them counts, up to sizes that were measured.
+func normalizesRows(x, gamma, beta *Tensor, groups int) bool {
+	if x.Rank() < 2 || groups < 1 {
+		return false
+	}
+	channels, positions, size := x.Dim(-1), x.Shape()[1:x.Rank()-1].Size(), x.Shape()[1:].Size()
+	if !dim.Known(size) || size == 0 || channels%groups != 0 { //dim:known
+		return false
+	}
+	most := 512
+	switch {
+	case positions == 1:
+		most = 8192
+	case positions <= 4 || groups == 1: //dim:known
+		most = 1024
+	}
+	perChannel := ir.Shape{channels}
+	return size <= most && //dim:known
+		gamma.Shape().Equal(perChannel) && beta.Shape().Equal(perChannel)
+}
+
+// groupRows is GroupNormalization by the op for rows, which has kernels for short ones.
+func groupRows(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
+	wide := x
+	if x.DType().IsHalf() {
+		wide = Cast(x, ir.Float32)
+	}
+	d, batch, positions, members := wide.DType(), x.Dim(0), x.Shape()[1:x.Rank()-1].Size(), x.Dim(-1)/groups //dim:known
+	byGroup := Transpose(Reshape(wide, batch, positions, groups, members), 0, 2, 1, 3)
+	size := positions * members //dim:known
+	rows := LayerNormalization(Reshape(byGroup, batch, groups, size), Ones(wide, d, size), Zeros(wide, d, size), epsilon)
+	byPosition := Transpose(Reshape(rows, batch, groups, positions, members), 0, 2, 1, 3)
+	y := Add(Multiply(Reshape(byPosition, x.Shape()...), Cast(gamma, d)), Cast(beta, d))
+	return Cast(y, x.DType()).WithMask(x.mask)
 }
 
 // RmsNormalization divides each row of x by its root mean square over the last axis and multiplies by scale (nil for

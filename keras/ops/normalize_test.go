@@ -3,7 +3,10 @@ package ops_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
@@ -44,10 +47,50 @@ func init() {
 			return ops.Square(ops.GroupNormalization(x, gamma, beta, groups, 0.1))
 		}), n(1, 2, 3, 4), n(2, 4), n(3, 4))
 	}
+	addCase("group norm, larger examples", true, ternary(func(x, gamma, beta *ops.Tensor) *ops.Tensor {
+		return ops.Square(ops.GroupNormalization(x, gamma, beta, 2, 0.1))
+	}), n(1, 1, 129, 4), n(2, 4), n(3, 4))
 	addCase("batch norm of no examples", false, batch(0), n(1, 0, 2), n(2, 2), n(3, 2))
 	addCase("layer norm of no examples", true, ternary(func(x, gamma, beta *ops.Tensor) *ops.Tensor {
 		return ops.LayerNormalization(x, gamma, beta, 0.1)
 	}), n(1, 0, 2), n(2, 2), n(3, 2))
+}
+
+// TestGroupNormalization compares examples of many sizes, which go by rows of the groups or by the op for groups, with
+// the formula.
+func TestGroupNormalization(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 11))
+	for range 40 {
+		members, groups, positions := 1+r.IntN(9), 1+r.IntN(6), []int{1, 1, 2, 3, 4, 5, 20, 70}[r.IntN(8)]
+		batch, channels := r.IntN(4), members*groups
+		seed := r.IntN(1000)
+		x, gamma, beta := opstest.Random(seed, 2, 4, batch, positions, channels), opstest.Random(seed+1, -1, 1, channels), opstest.Random(seed+2, -1, 1, channels)
+		if positions == 1 && r.IntN(2) == 0 {
+			x.Shape = []int{batch, channels}
+		}
+		got := opstest.Eval(t, func(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{ops.GroupNormalization(in[0], in[1], in[2], groups, 0.1)}
+		}, x, gamma, beta)[0]
+		want := make([]float64, len(x.F))
+		for i := range x.F {
+			group := func(k int) [2]int { return [2]int{k / (positions * channels), k % channels / members} }
+			mean, variance, count := 0.0, 0.0, float64(positions*members)
+			for k, v := range x.F {
+				if group(k) == group(i) {
+					mean += v / count
+				}
+			}
+			for k, v := range x.F {
+				if group(k) == group(i) {
+					variance += (v - mean) * (v - mean) / count
+				}
+			}
+			c := i % channels
+			want[i] = gamma.F[c]*(x.F[i]-mean)/math.Sqrt(variance+0.1) + beta.F[c]
+		}
+		assert.Equal(t, x.Shape, got.Shape)
+		opstest.Near(t, fmt.Sprintf("%v in %d groups", x.Shape, groups), got, opstest.Array{Shape: x.Shape, F: want}, 1e-5, 1e-5)
+	}
 }
 
 // The numbers are Keras's.
