@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -65,7 +66,8 @@ func TestPoolingOfAnything(t *testing.T) {
 	}
 }
 
-// comparePooling compares both kinds of pooling and their gradients with the reference, with many equal elements.
+// comparePooling compares both kinds of pooling and their gradients with the reference, with many equal elements, and
+// the gradient of the maximum with NaN, too, of which the first of a window takes it.
 func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, window, stride, low, high []int) {
 	t.Helper()
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16} {
@@ -73,6 +75,12 @@ func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, win
 		input := func(shape ir.Shape) ir.Value {
 			return p.input(d, shape, func() float64 { return float64(r.IntN(5)) - 2 })
 		}
+		broken := p.input(d, shape, func() float64 {
+			if r.IntN(12) == 0 {
+				return math.NaN()
+			}
+			return float64(r.IntN(5)) - 2
+		})
 		add := p.add
 		a := ir.PoolAttrs{Window: window, Strides: stride, PadLow: low, PadHigh: high}
 		x := input(shape)
@@ -81,6 +89,9 @@ func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, win
 		p.AddOutput("maximum", top)
 		p.AddOutput("mean", mean)
 		p.AddOutput("gradient of the maximum", add(ir.MaxPoolGrad, a, x, top, dy))
+		tops := add(ir.MaxPool, a, broken)
+		p.AddOutput("maximum with NaN", tops)
+		p.AddOutput("gradient of the maximum with NaN", add(ir.MaxPoolGrad, a, broken, tops, dy))
 		p.AddOutput("gradient of the mean", add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: shape}, dy))
 		want, err := reference.Run(p.Program, p.inputs)
 		require.NoError(t, err)

@@ -75,11 +75,19 @@ func (m machine) pooling() {
 			Zero(zero)
 			Keep(g, Compare(GreaterThan, top, zero), g)
 		}
-		// The first of the four that equals the maximum takes the gradient, and what is left of it is 0 from there on.
+		// The first of the four that equals the maximum, or is NaN, takes the gradient, and what is left of it is 0
+		// from there on. The relu leaves windows with NaN no gradient.
 		places := []Memory{{Base: d0}, Memory{Base: d0}.Indexed(size, 1), {Base: d1}, Memory{Base: d1}.Indexed(size, 1)}
 		for i, x := range []Memory{{Base: x0}, Memory{Base: x0}.Indexed(size, 1), {Base: x1}} {
-			hit := Compare(Equal, top, x)
+			var hit Mask
 			part := m.vector()
+			if relu {
+				hit = Compare(Equal, top, x)
+			} else {
+				v := m.vector()
+				Load(v, x)
+				hit = Either(Compare(Equal, top, v), Compare(Unordered, v, v))
+			}
 			Keep(part, hit, g)
 			Store(places[i], part)
 			zero := m.vector()

@@ -35,7 +35,7 @@ func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 
 // MaxPool2x2Backward is the gradient of [MaxPool2x2]: from the pooling's input x and output y and the gradient dy with
 // respect to y it computes dx, all of it. The gradient of a window goes to its largest element, the first in row order
-// among equals; where y is NaN, to the last. With relu set, x must be the output of a relu, and dx is the gradient with
+// among equals, or to the first NaN. With relu set, x must be the output of a relu, and dx is the gradient with
 // respect to the relu's input: windows with maximum 0 get none.
 func MaxPool2x2Backward[T Float](dx, dy, x, y []T, images, h, w, c int, relu bool) {
 	oh, ow := h/2, w/2
@@ -71,12 +71,12 @@ func maxPoolRowBackward[T Float](d0, d1, dy, x0, x1, y []T, c int, relu bool) {
 				v = 0
 			}
 			var a, b, e, f T
-			switch top {
-			case x0[left+k]:
+			switch p, q, r := x0[left+k], x0[right+k], x1[left+k]; {
+			case p == top || p != p:
 				a = v
-			case x0[right+k]:
+			case q == top || q != q:
 				b = v
-			case x1[left+k]:
+			case r == top || r != r:
 				e = v
 			default:
 				f = v

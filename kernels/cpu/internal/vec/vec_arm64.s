@@ -21970,31 +21970,61 @@ window:
 channel:
 	FLDPQ 0(R5), (F0, F1)
 	FLDPQ 0(R2), (F2, F3)
-	FLDPQ 0(R3), (F8, F9)
-	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
-	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
-	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
-	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
-	FSTPQ (F6, F7), 0(R0)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	VBIT V4.B16, V6.B16, V2.B16
-	VBIT V5.B16, V7.B16, V3.B16
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
+	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
 	ADD R8<<0, R3, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
-	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
-	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
-	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
+	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
 	ADD R8<<0, R0, R19
-	FSTPQ (F6, F7), 0(R19)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	VBIT V4.B16, V6.B16, V2.B16
-	VBIT V5.B16, V7.B16, V3.B16
-	FLDPQ 0(R4), (F8, F9)
-	WORD $0x4e28e400 // fcmeq v0.4S, v0.4S, v8.4S
-	WORD $0x4e29e421 // fcmeq v1.4S, v1.4S, v9.4S
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x4e24e400 // fcmeq v0.4S, v0.4S, v4.4S
+	WORD $0x4e25e421 // fcmeq v1.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
 	WORD $0x4e221c04 // and v4.4S, v0.4S, v2.4S
 	WORD $0x4e231c25 // and v5.4S, v1.4S, v3.4S
 	FSTPQ (F4, F5), 0(R1)
@@ -22051,37 +22081,37 @@ channel:
 	WORD $0x4e221c82 // and v2.4S, v4.4S, v2.4S
 	WORD $0x4e231ca3 // and v3.4S, v5.4S, v3.4S
 	FLDPQ 0(R3), (F8, F9)
-	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
-	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
-	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
-	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
-	FSTPQ (F6, F7), 0(R0)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	VBIT V4.B16, V6.B16, V2.B16
-	VBIT V5.B16, V7.B16, V3.B16
-	ADD R8<<0, R3, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
-	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
-	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
-	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
-	ADD R8<<0, R0, R19
-	FSTPQ (F6, F7), 0(R19)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	VBIT V4.B16, V6.B16, V2.B16
-	VBIT V5.B16, V7.B16, V3.B16
-	FLDPQ 0(R4), (F8, F9)
-	WORD $0x4e28e400 // fcmeq v0.4S, v0.4S, v8.4S
-	WORD $0x4e29e421 // fcmeq v1.4S, v1.4S, v9.4S
-	WORD $0x4e221c04 // and v4.4S, v0.4S, v2.4S
-	WORD $0x4e231c25 // and v5.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 0(R1)
+	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
+	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
 	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V0.B16, V4.B16, V2.B16
-	VBIT V1.B16, V5.B16, V3.B16
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
+	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
+	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
+	WORD $0x4e221c80 // and v0.4S, v4.4S, v2.4S
+	WORD $0x4e231ca1 // and v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R1)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
 	ADD R8<<0, R1, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $32, R0
