@@ -20,8 +20,7 @@ import (
 // where the largest value is that of all examples of the batch, on all replicas.
 //
 // Input shape: (batch, samples) or (samples). Output shape: (batch, NumMelBins, time) or (NumMelBins, time), where time
-// is 1 + samples / SequenceStride for an even FFTLength. A mask does not pass through. The transform is a product with
-// a matrix of FFTLength by FFTLength + 2.
+// is 1 + samples / SequenceStride for an even FFTLength. A mask does not pass through.
 type MelSpectrogram struct {
 	Base
 
@@ -88,10 +87,11 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if dim.Less(x.Dim(1), half+1) {
 		ops.Failf(g, "sound of %d samples is too short to be mirrored by half of FFTLength %d; expected more than %d", x.Dim(1), fft, half)
 	}
-	x = ops.PadMode(x, []int{0, half}, []int{0, half}, "reflect")
-	waves := ops.Constant(x, x.DType(), []int{fft, 1, 2 * (half + 1)}, l.waves(g, fft, length))
-	spectrum := ops.Conv(ops.ExpandDims(x, -1), waves, ops.ConvOptions{Strides: []int{stride}}) // (batch, time, 2·(half+1))
-	power := ops.Add(ops.Square(ops.SliceAxis(spectrum, -1, 0, half+1)), ops.Square(ops.SliceAxis(spectrum, -1, half+1, 2*(half+1))))
+	if l.Window != "" && l.Window != "hann" && l.Window != "hamming" {
+		ops.Failf(g, "unknown Window %q; use \"hann\" or \"hamming\"", l.Window)
+	}
+	re, im := ops.STFT(x, ops.STFTOptions{SequenceLength: length, SequenceStride: stride, FFTLength: fft, Window: l.Window}) // (batch, time, half+1)
+	power := ops.Add(ops.Square(re), ops.Square(im))
 	if e := orFloat(l.MagExp, 2); e != 2 {
 		power = ops.PowerScalar(power, e/2)
 	}
@@ -104,31 +104,6 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		y = ops.Squeeze(y, 0)
 	}
 	return []*ops.Tensor{y}
-}
-
-// waves are the cosines and then the sines of all frequencies under the window.
-func (l *MelSpectrogram) waves(g *ops.Graph, fft, length int) []float64 {
-	a := 0.5
-	switch l.Window {
-	case "", "hann":
-	case "hamming":
-		a = 0.54
-	default:
-		ops.Failf(g, "unknown Window %q; use \"hann\" or \"hamming\"", l.Window)
-	}
-	bins := fft/2 + 1
-	ops.CheckTable(g, "FFTLength", fft, 2, bins)
-	out := make([]float64, fft*2*bins)
-	begin := (fft - length) / 2
-	for k := range length {
-		window := a - (1-a)*math.Cos(2*math.Pi*float64(k)/float64(length))
-		at := begin + k
-		for f := range bins {
-			sin, cos := math.Sincos(2 * math.Pi * float64(at*f%fft) / float64(fft))
-			out[at*2*bins+f], out[at*2*bins+bins+f] = window*cos, -window*sin
-		}
-	}
-	return out
 }
 
 func mel(hertz float64) float64 { return 1127 * math.Log1p(hertz/700) }
