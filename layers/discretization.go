@@ -62,14 +62,24 @@ func (l *Discretization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{encodeCategories(bins, nil, mode, len(boundaries)+1, c.ComputeDType())}
 }
 
+// fewBoundaries is up to how many numbers each element is compared with all of them.
+const fewBoundaries = 32
+
 // countBelow returns for each element of x how many of the sorted numbers are not above it, as int32. NaN is above all.
 func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
 	n := len(sorted)
 	if n == 0 {
 		return ops.Zeros(x, ir.Int32, x.Shape()...)
 	}
-	above := ops.Less(ops.ExpandDims(x, -1), ops.Constant(x, x.DType(), ir.Shape{n}, sorted))
-	return ops.Subtract(ops.Full(x, ir.Int32, float64(n)), ops.Sum(ops.Cast(above, ir.Int32), -1))
+	if n <= fewBoundaries {
+		count := ops.Full(x, ir.Int32, float64(n), x.Shape()...)
+		for _, b := range sorted {
+			count = ops.Subtract(count, ops.Cast(ops.CompareScalar(ir.Lt, x, b), ir.Int32))
+		}
+		return count
+	}
+	above := ops.Where(ops.Isnan(x), ops.FullLike(x, math.Inf(1)), x)
+	return ops.Digitize(above, ops.Constant(x, x.DType(), ir.Shape{n}, sorted))
 }
 
 // Adapt finds the boundaries of NumBins bins with equal shares of the data, given as one array or as several batches,
