@@ -79,3 +79,8 @@ func Writing(s kernels.Session) int { return len(s.(*session).written) }
 
 // RaceDetector reports whether the tests run under the race detector.
 func RaceDetector() bool { return mostInTurns == 0 }
+
+// Load compiles a program, fused or not, and opens a session of it.
+func Load(p *ir.Program, o kernels.CompileOptions, plain bool) (*loaded, error) {
+	return Backend{}.load(p, o, plain)
+}

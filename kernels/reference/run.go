@@ -2,6 +2,8 @@ package reference
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -10,6 +12,10 @@ import (
 type Interpreter struct {
 	// Round rounds the results of every op to their element type, as a device does that stores each result in memory.
 	Round bool
+	// Noise, if it is not nil, moves results of arithmetic by about a unit in the last place of their type, up or down,
+	// before they are rounded. Results that move data, or choose, stay. The results of programs differ as they may
+	// where the same is computed in another order.
+	Noise *rand.Rand
 }
 
 // Run runs a program without peers: collectives must be over one replica. The inputs are not changed.
@@ -114,6 +120,14 @@ func (c *call) evaluate() error {
 	if err := f(c); err != nil {
 		return fmt.Errorf("%s: %v: %w", c.where(), c.node.Op, err)
 	}
+	if c.Noise != nil && !c.exact() {
+		for _, v := range c.out {
+			unit := math.Ldexp(1, -v.Type.DType.Digits())
+			for i, x := range v.F {
+				v.F[i] = x * (1 + float64(c.Noise.IntN(3)-1)*1.5*unit)
+			}
+		}
+	}
 	if c.Round {
 		for _, v := range c.out {
 			for i, x := range v.F {
@@ -122,6 +136,21 @@ func (c *call) evaluate() error {
 		}
 	}
 	return nil
+}
+
+// exact reports whether the results are the same in whatever way they are computed.
+func (c *call) exact() bool {
+	switch a := c.node.Attrs.(type) {
+	case ir.ReduceAttrs:
+		return a.Kind == ir.Max || a.Kind == ir.Min
+	case ir.CumulativeAttrs:
+		return a.Kind == ir.Max || a.Kind == ir.Min
+	}
+	switch c.node.Op {
+	case ir.Neg, ir.Abs, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Relu, ir.Maximum, ir.Minimum, ir.Rem, ir.Select, ir.Identity, ir.Convert, ir.Embedding, ir.MaxPool:
+		return true
+	}
+	return c.node.Op.Traits().Moves
 }
 
 func (c *call) where() string {

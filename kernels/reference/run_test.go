@@ -2,6 +2,8 @@ package reference
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -290,4 +292,35 @@ func TestInputsAreNotChanged(t *testing.T) {
 	require.NoError(t, err)
 	got[0].F[0] = 9
 	assert.Equal(t, []float64{1, 2}, x.F)
+}
+
+// Noise moves what is computed by about a unit in the last place, the same in each run of one generator, and nothing
+// that is only moved.
+func TestNoise(t *testing.T) {
+	p := ir.New("noise")
+	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{64}})
+	sum, err := p.Add("", ir.Add, nil, x, x)
+	require.NoError(t, err)
+	back, err := p.Add("", ir.Reverse, ir.AxesAttrs{Axes: []int{0}}, x)
+	require.NoError(t, err)
+	p.AddOutput("sum", sum[0])
+	p.AddOutput("back", back[0])
+	in, err := New(ir.Float32, ir.Shape{64}, slices.Repeat([]float64{1.5}, 64)...)
+	require.NoError(t, err)
+	run := func() []Value {
+		out, err := Interpreter{Round: true, Noise: rand.New(rand.NewPCG(1, 2))}.Run(p, []Value{in})
+		require.NoError(t, err)
+		return out
+	}
+	out := run()
+	require.Equal(t, out, run())
+	require.Equal(t, in.F, out[1].F)
+	moved := 0
+	for _, y := range out[0].F {
+		require.InDelta(t, 3, y, 3e-7)
+		if y != 3 {
+			moved++
+		}
+	}
+	require.Greater(t, moved, 20)
 }

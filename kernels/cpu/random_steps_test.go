@@ -1,0 +1,176 @@
+package cpu_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	goruntime "runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+var (
+	firstStep = flag.Uint64("steps-first", 0, "the first seed of TestRandomSteps")
+	manySteps = flag.Uint64("steps", 0, "how many networks TestRandomSteps draws; 0: the usual number")
+	showSteps = flag.Bool("steps-show", false, "TestRandomSteps prints what it draws")
+)
+
+// shortSteps are the seeds of -short, which together reach most kernels that the first hundreds reach.
+var shortSteps = []uint64{27113625, 27113652, 27113646, 27113623, 27113635, 27113647, 27113620, 27113648, 27113681, 27113650, 27113680, 27113641}
+
+const (
+	// mostWork is how many multiplications of a program the reference is given.
+	mostWork = 3e7
+	// mostOff is how often the spread of computations that round each result once a result may be off: kernels round
+	// each term of a sum.
+	mostOff = 24
+)
+
+// TestRandomSteps draws networks with losses and optimizers and compares their training steps and predictions, compiled
+// for each set of instructions, with the same programs in float64. How far float32 may be from it is measured, by the
+// same programs with rounding, of inputs that differ in the last place.
+func TestRandomSteps(t *testing.T) {
+	seeds := shortSteps
+	if count := *manySteps; count > 0 || !testing.Short() {
+		if seeds = nil; count == 0 {
+			count = 60
+		}
+		for i := range count {
+			seeds = append(seeds, *firstStep+i)
+		}
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			began := time.Now()
+			d, steps, err := drawStep(t.Context(), seed)
+			if *showSteps {
+				t.Logf("%s%v", d.text, err)
+			}
+			if err != nil {
+				t.Logf("refused: %v\n%s", err, d.text)
+				return
+			}
+			for _, s := range steps {
+				s.check(t, d, seed)
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Logf("%v", took)
+			}
+		})
+	}
+}
+
+func (s *step) check(t *testing.T, d *stepDraw, seed uint64) {
+	if n := work(s.program); n > mostWork {
+		t.Logf("too large for the reference: %.3g", n)
+		return
+	}
+	if err := s.expect(3); err != nil {
+		t.Logf("the reference refuses: %v", err)
+		return
+	}
+	defer func() {
+		if problem := recover(); problem != nil {
+			t.Errorf("panic: %v\n%s\n%v\n%s", problem, d.text, s.program, debug.Stack())
+		}
+	}()
+	paths := isa.Paths()
+	for i, path := range paths {
+		func() {
+			defer isa.Override(path)()
+			s.compare(t, d, path, i == int(seed)%len(paths))
+		}()
+	}
+}
+
+func (s *step) compare(t *testing.T, d *stepDraw, path isa.Features, plain bool) {
+	one := s.run(t, 1, false)
+	s.judge(t, d, one, path.String())
+	two := s.run(t, 2, false)
+	for i := range one {
+		if !bytes.Equal(one[i].Bytes(), two[i].Bytes()) {
+			t.Errorf("%v: output %q has other bits with two workers\n%s\n%v", path, s.program.Outputs[i].Name, d.text, s.program)
+		}
+	}
+	if plain {
+		s.judge(t, d, s.run(t, 2, true), path.String()+", not fused")
+	}
+}
+
+// judge fails where results are farther off than rounding explains. Where they seem to be, more draws say whether the
+// step is only ill-conditioned there.
+func (s *step) judge(t *testing.T, d *stepDraw, got []reference.Value, how string) {
+	ratio, where := s.worst(got)
+	for ratio > mostOff && s.draws < 40 {
+		require.NoError(t, s.draw(s.draws))
+		ratio, where = s.worst(got)
+	}
+	if *showSteps {
+		t.Logf("%s: training %v: %.3g times, %s", how, s.training, ratio, where)
+	}
+	if ratio > mostOff {
+		t.Errorf("%s: off by %.3g times what rounding explains: %s\n%s\n%v", how, ratio, where, d.text, s.program)
+	}
+}
+
+// run runs the step twice on the same values, in buffers where outputs that replace inputs have their memory.
+func (s *step) run(t *testing.T, workers int, plain bool) []reference.Value {
+	t.Helper()
+	before := goruntime.GOMAXPROCS(workers)
+	defer goruntime.GOMAXPROCS(before)
+	device := kernels.Device{Kind: cpu.Kind}
+	e, err := cpu.Load(s.program, kernels.CompileOptions{Device: device}, plain)
+	require.NoError(t, err, "%v", s.program)
+	defer e.Close()
+	buffer := func(typ ir.Type, content []byte) kernels.Buffer {
+		b, err := cpu.Backend{}.NewBuffer(device, typ)
+		require.NoError(t, err)
+		require.NoError(t, b.Write(content))
+		return b
+	}
+	var results []reference.Value
+	var in []kernels.Buffer
+	for _, v := range s.inputs {
+		in = append(in, buffer(v.Type, v.Bytes()))
+	}
+	for range 3 { // constant weights are packed for the second run on, and read so by the third
+		for _, o := range s.program.Outputs {
+			if o.Alias >= 0 {
+				require.NoError(t, in[o.Alias].Write(s.inputs[o.Alias].Bytes()))
+			}
+		}
+		var out []kernels.Buffer
+		for _, o := range s.program.Outputs {
+			if o.Alias >= 0 {
+				out = append(out, in[o.Alias])
+				continue
+			}
+			typ := s.program.Type(o.Value)
+			out = append(out, buffer(typ, bytes.Repeat([]byte{0xff}, typ.Bytes())))
+		}
+		require.NoError(t, e.Run(context.Background(), in, out), "%v", s.program)
+		var again []reference.Value
+		for i, b := range out {
+			content := make([]byte, b.Type().Bytes())
+			require.NoError(t, b.Read(content))
+			v, err := reference.FromBytes(b.Type(), content)
+			require.NoError(t, err)
+			again = append(again, v)
+			if results != nil && !bytes.Equal(results[i].Bytes(), v.Bytes()) {
+				t.Errorf("output %q has other bits when the step is run again\n%v", s.program.Outputs[i].Name, s.program)
+			}
+		}
+		results = again
+	}
+	return results
+}
