@@ -121,9 +121,14 @@ func (l *MultiHeadAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	return l.heads.attend(c, &l.inner, in, 1)
 }
 
-// ComputeMask passes on the mask of the query.
+// ComputeMask passes on the mask of the query. As in Keras, query, key and value themselves have none from then on:
+// what else is computed from them, such as the sum of a residual connection, comes without.
 func (l *MultiHeadAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	return queryMask(in, out)
+	masks := queryMask(in, out)
+	for _, x := range in {
+		x.DropMask()
+	}
+	return masks
 }
 
 // MemberAttributes names the projections as Keras files do.

@@ -68,6 +68,9 @@ func (t *Tensor) WithMask(mask *Tensor) *Tensor {
 	return &Tensor{g: t.g, v: t.v, mask: mask}
 }
 
+// DropMask takes the mask off this tensor, for all who hold it.
+func (t *Tensor) DropMask() { t.mask = nil }
+
 // Tensors returns t alone, so that a tensor serves as a source of gradients.
 func (t *Tensor) Tensors(*Graph) []*Tensor { return []*Tensor{t} }
 
