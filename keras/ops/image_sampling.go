@@ -47,19 +47,24 @@ func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
 	flat := Reshape(x, dim.Mul(n, h, w), channels)
 	index := ir.Int32
-	if cells := dim.Mul(n, h, w); dim.Known(cells) && cells > math.MaxInt32 {
+	if cells := dim.Mul(n, h, w); dim.Known(cells) && cells >= math.MaxInt32 {
 		index = ir.Int64
 	}
 	base := MultiplyByLength(Iota(x, index, 0, n, 1, 1), dim.Mul(h, w))
+	var outside *Tensor // the place of a cell behind the others that has the value to fill with
+	if s.FillMode == "" || s.FillMode == "constant" {
+		outside = MultiplyByLength(Ones(x, index), dim.Mul(n, h, w))
+		flat = Concatenate(0, flat, Full(x, x.DType(), s.FillValue, 1, channels))
+	}
 	var sum *Tensor
 	for _, r := range s.taps(rows, h) {
 		line := Add(MultiplyByLength(Cast(r.cell, index), w), base)
 		for _, c := range s.taps(columns, w) {
-			part := takeCells(flat, Add(line, Cast(c.cell, index)))
-			if r.inside != nil {
-				both := ExpandDims(LogicalAnd(r.inside, c.inside), -1)
-				part = Where(both, part, Scalar(part, s.FillValue))
+			place := Add(line, Cast(c.cell, index))
+			if outside != nil {
+				place = Where(LogicalAnd(r.inside, c.inside), place, outside)
 			}
+			part := takeCells(flat, place)
 			if r.weight != nil {
 				part = Multiply(part, Cast(ExpandDims(Multiply(r.weight, c.weight), -1), x.DType()))
 			}
