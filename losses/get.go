@@ -110,6 +110,15 @@ func Get(v any) (Loss, error) {
 	return nil, fmt.Errorf("losses: cannot make a loss of %T (%v); expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", v, v)
 }
 
+// classesAlone lists the classes that have no other name: those of users.
+func classesAlone() []string {
+	others := map[string]bool{}
+	for _, class := range functions {
+		others[class] = true
+	}
+	return slices.DeleteFunc(ClassNames(), func(class string) bool { return others[class] })
+}
+
 // builtIn makes a value of a class of this package.
 func builtIn(class string) Loss {
 	create, _ := classes.Find(class)
@@ -127,8 +136,8 @@ func byName(name string) (Loss, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; %s", name, config.Guess(name, sortedKeys(functions), ClassNames()),
-		strings.Join(sortedKeys(functions), ", "), strings.Join(ClassNames(), ", "))
+	known := sortedKeys(functions)
+	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, classesAlone()...), ", "))
 }
 
 func fromObject(o config.Object) (Loss, error) {

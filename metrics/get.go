@@ -143,6 +143,15 @@ func Get(v any) (Metric, error) {
 	return nil, fmt.Errorf("metrics: cannot make a metric of %T (%v); expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", v, v)
 }
 
+// classesAlone lists the classes that have no other name: those of users.
+func classesAlone() []string {
+	others := map[string]bool{}
+	for _, class := range names {
+		others[class] = true
+	}
+	return slices.DeleteFunc(ClassNames(), func(class string) bool { return others[class] })
+}
+
 // builtIn makes a value of a class of this package.
 func builtIn(class string) Metric {
 	create, _ := classes.Find(class)
@@ -160,8 +169,8 @@ func byName(name string) (Metric, error) {
 		m.SetName(name)
 		return m, nil
 	}
-	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; %s", name, config.Guess(name, sortedKeys(names), ClassNames()),
-		strings.Join(sortedKeys(names), ", "), strings.Join(ClassNames(), ", "))
+	known := sortedKeys(names)
+	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, classesAlone()...), ", "))
 }
 
 func fromObject(o config.Object) (Metric, error) {
