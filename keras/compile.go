@@ -48,7 +48,8 @@ type CompileConfig struct {
 	// given.
 	TestStep StepFunc
 
-	jitCompile any // of the file that the configuration was read from, for the one that is written; nil is "auto"
+	fromFile   bool // which may say of a model that only predicts what training would refuse
+	jitCompile any  // of the file that the configuration was read from, for the one that is written; nil is "auto"
 }
 
 // compiled is what Compile makes of a CompileConfig.
@@ -127,7 +128,11 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	c := &compiled{config: config, optimizer: optimizer}
 	c.trainStep, c.testStep = m.customSteps(config)
-	if err := c.checkNames(); err != nil {
+	err = c.checkNames()
+	if err == nil {
+		err = m.checkOutputNames(c)
+	}
+	if err != nil {
 		return prefixed("Compile", err)
 	}
 	m.mu.Lock()
@@ -161,6 +166,30 @@ func (c *compiled) checkNames() error {
 	for _, check := range []error{walkLoss(c.config.Loss), walkMetric(c.config.Metrics), walkMetric(c.config.WeightedMetrics)} {
 		if check != nil {
 			return check
+		}
+	}
+	return nil
+}
+
+// checkOutputNames spreads what is given for each output, where the outputs are known before the model runs.
+func (m *Model) checkOutputNames(c *compiled) error {
+	f, known := m.topology.(*functional)
+	if !known || f.out.nested != nil || c.config.fromFile || c.trainStep != nil {
+		return nil
+	}
+	if _, err := c.lossSpecs(f.names, len(f.names), m.hasDictOutputs()); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		what string
+		spec any
+	}{
+		{"LossWeights", c.config.LossWeights},
+		{"Metrics", c.metricLists(c.config.Metrics, len(f.names))},
+		{"WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names))},
+	} {
+		if _, err := perOutput(part.what, part.spec, f.names, len(f.names), true); err != nil {
+			return err
 		}
 	}
 	return nil

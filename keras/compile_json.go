@@ -27,7 +27,7 @@ func parseCompile(raw json.RawMessage) (CompileConfig, error) {
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return CompileConfig{}, fmt.Errorf("compile_config: %w", err)
 	}
-	c := CompileConfig{jitCompile: o.JIT}
+	c := CompileConfig{fromFile: true, jitCompile: o.JIT}
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into *any

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/losses"
@@ -59,7 +60,7 @@ func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outp
 func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
 	if m, ok := asMap(c.config.Loss); ok && !dict {
 		for _, name := range names {
-			if _, given := m[name]; !given && n > 1 {
+			if _, given := m[name]; !given && n > 1 && !hasOther(m, names) {
 				return nil, fmt.Errorf("Loss: the map has no entry for output %q; give every output of %q a loss, or nil to leave it out", name, names)
 			}
 		}
@@ -77,6 +78,16 @@ func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
 		}
 	}
 	return specs, nil
+}
+
+// hasOther reports whether a map has a key that is none of the names.
+func hasOther(m map[string]any, names []string) bool {
+	for key := range m {
+		if !slices.Contains(names, key) {
+			return true
+		}
+	}
+	return false
 }
 
 // placeTargets finds the position of each output's targets in a batch, -1 for none: there are targets for every output,

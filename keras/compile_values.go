@@ -98,7 +98,7 @@ func perOutput(what string, v any, names []string, n int, shared bool) ([]any, e
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			i := slices.Index(names, k)
 			if i < 0 {
-				return nil, fmt.Errorf("%s: there is no output %q; the outputs are %q", what, k, names)
+				return nil, fmt.Errorf("%s: there is no output %q; %sthe outputs are %q", what, k, config.Guess(k, names), names)
 			}
 			out[i] = m[k]
 		}
