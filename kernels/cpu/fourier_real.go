@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -55,17 +57,15 @@ func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []
 
 // part moves lines between their own memory and a part of complex numbers: every other element from the first on.
 func (p *realPlan[T]) part(part, line []T, first int, back bool) {
-	lanes := p.complex.lanes
-	for i := range p.complex.n {
-		to, from := part[i*lanes:(i+1)*lanes], line[(2*i+first)*lanes:(2*i+first+1)*lanes]
-		if back {
-			to, from = from, to
-		}
-		if lanes == 1 {
-			to[0] = from[0]
-			continue
-		}
-		copy(to, from)
+	if p.complex.n == 0 {
+		return
+	}
+	bytes := p.complex.lanes * int(unsafe.Sizeof(T(0)))
+	of, all := unsafe.Pointer(&part[0]), unsafe.Pointer(&line[first*p.complex.lanes])
+	if back {
+		moveRows(all, of, p.complex.n, bytes, 2*bytes, bytes)
+	} else {
+		moveRows(of, all, p.complex.n, bytes, bytes, 2*bytes)
 	}
 }
 
