@@ -112,7 +112,7 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 	matrixB := a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
 	matrixC := a.C[e0*a.StrideC[0]+e1*a.StrideC[1]:]
 	rows, endN := min(p.rows, a.M-m), min(n+p.cols, a.N)
-	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, CRow: a.LDC}
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, CRow: a.LDC, FarA: isFar[T](a.M, a.K)}
 	var packedA, packed []T
 	if size := p.localSize(a); size > 0 {
 		packed = j.scratch[worker*size : (worker+1)*size]
@@ -220,9 +220,8 @@ func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 	more := c+width < end
 	switch {
 	case p.source == local:
-		panel := packed[(c-n)/width*width*t.K:]
-		packPanel(panel, matrix, a, k, t.K, c)
-		t.B, t.BK = panel, width
+		packPanel(packed, matrix, a, k, t.K, c)
+		t.B, t.BK = packed, width
 	case p.source == made:
 		t.B, t.BK = a.Panels.Panel(packed, k, t.K, c), width
 	case a.Packed:

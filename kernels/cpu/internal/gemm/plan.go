@@ -34,12 +34,15 @@ const (
 	packFlatRows = 96  // and for copies of weights to take the room of the weights in several workers' caches,
 	packNextRows = 144 // a B that comes through memory as a stream,
 	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
-	packMoreRows = 256 // or not:
+	packMoreRows = 256 // or not,
+	packFewRows  = 4   // up to which panels of a transposed B are made in the cache:
 	packBytes    = 1 << 24
 	packMinCols  = 96      // A is
 	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
 	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
 	turnMinSums  = 112     // of more lines than stay in the first-level cache until the next columns are read
+
+	farBytes = 1 << 23 // of a matrix that comes through memory
 
 	page = 1 << 12 // bytes of memory that a processor finds together
 
@@ -114,7 +117,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 			p.source, p.tail = local, false
 		}
 		p.streams = one && a.streams(workers) && a.M <= streamMaxRows
-	case one:
+	case one && !a.packsFew():
 		p.source = shared
 	default:
 		p.source = local
@@ -143,6 +146,16 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 func (a *Args[T]) sweepsFew() bool {
 	return a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
 }
+
+// packsFew reports whether a large transposed B for so few rows is packed panel by panel in the cache: where the
+// processor computes whole vectors by halves, that takes less time than products with the numbers of B as they lie.
+func (a *Args[T]) packsFew() bool {
+	return a.M <= packFewRows && a.K > sweepSums && a.TransB && !a.Packed && a.Panels == nil && a.Batch == [2]int{1, 1} &&
+		a.K*a.N*int(sizeOf[T]()) >= turnMinBytes && !isFar[T](a.N, a.K) && isa.HalfUnits() && isa.Active().Has(isa.Vectors512)
+}
+
+// isFar reports whether a matrix comes through memory.
+func isFar[T Float](rows, cols int) bool { return rows*cols*int(sizeOf[T]()) > farBytes }
 
 // isLargeA reports whether A is too large to be read by columns from the second-level cache.
 func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBytes }
@@ -253,7 +266,7 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 func (p *plan[T]) localSizeB(a *Args[T]) int {
 	switch p.source {
 	case local:
-		return p.cols * min(a.K, BlockK)
+		return micro.PanelWidth[T]() * min(a.K, BlockK)
 	case made:
 		return micro.PanelWidth[T]() * (min(a.K, BlockK) + PanelSlack)
 	}

@@ -19,7 +19,7 @@ const (
 // isTransposed reports whether computing the transpose costs less than packing B would: transposing a number of A or C
 // into a cache costs a little less than packing one of B, which goes through memory.
 func (a *Args[T]) isTransposed() bool {
-	if !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < transposedMinRows {
+	if a.packsFew() || !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < transposedMinRows {
 		return false
 	}
 	padded := ceil(a.M, transposedLanes) * transposedLanes
@@ -66,7 +66,7 @@ func (t *transposedTask[T]) Run(worker, lo, hi int) {
 func (j *job[T]) transposedRows(block []T, n, rows int) {
 	a := &j.args
 	width := micro.PanelWidth[T]()
-	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDB, AK: 1, BK: width, CRow: a.M}
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDB, AK: 1, BK: width, CRow: a.M, FarA: isFar[T](a.N, a.K)}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k := i * a.K / blocks

@@ -33,6 +33,7 @@ func TestTransposed(t *testing.T) {
 	if testing.Short() { // under the race detector the plain loops that it is compared with take minutes
 		counts, pads = []int{3}, []int{3}
 	}
+	defer isa.OverrideHalfUnits(false)()
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
@@ -57,6 +58,7 @@ func TestTransposed(t *testing.T) {
 
 // TestTransposedSameBits compares with the product of a B that is stored the other way round, which is not transposed.
 func TestTransposedSameBits(t *testing.T) {
+	defer isa.OverrideHalfUnits(false)()
 	rng := rand.New(rand.NewPCG(23, 24))
 	p := pool.New(2)
 	defer p.Close()
@@ -77,6 +79,46 @@ func TestTransposedSameBits(t *testing.T) {
 		}
 		require.Equal(t, b.C, a.C)
 	}
+}
+
+// TestFewRows draws products of few rows with a large transposed B, whose panels are made in the cache on processors
+// that compute whole vectors by halves, and compares them, bit for bit, with what others compute.
+func TestFewRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 28))
+	for _, path := range isa.Paths() {
+		for _, workers := range []int{1, 3} {
+			t.Run(path.String(), func(t *testing.T) {
+				defer isa.Override(path)()
+				p := pool.New(workers)
+				defer p.Close()
+				testFewRows[float32](t, rng, p)
+				testFewRows[float64](t, rng, p)
+			})
+		}
+	}
+}
+
+func testFewRows[T Float](t *testing.T, rng *rand.Rand, p *pool.Pool) {
+	packed := 0
+	for range 6 {
+		a := Args[T]{M: 1 + rng.IntN(packFewRows+2), K: sweepSums + 1 + rng.IntN(1200), TransA: rng.IntN(3) == 0, TransB: true, ReLU: rng.IntN(3) == 0, Accumulate: rng.IntN(4) == 0}
+		a.N = turnMinBytes/int(sizeOf[T]())/a.K + rng.IntN(60)
+		fill(rng, &a, rng.IntN(2)*3, rng.IntN(4) == 0)
+		var results [2][]T
+		for i, on := range []bool{false, true} {
+			restore := isa.OverrideHalfUnits(on)
+			b := a
+			b.C = append([]T(nil), a.C...)
+			if n := b.normal(); n.packsFew() {
+				packed++
+			}
+			Run(p, &b, make([]T, ScratchSize(&b, p.Size())))
+			restore()
+			results[i] = b.C
+		}
+		require.Equal(t, results[0], results[1], "M %d, N %d, K %d", a.M, a.N, a.K)
+	}
+	require.Equal(t, isa.Active().Has(isa.Vectors512), packed > 0)
 }
 
 // TestNotTransposed lists products for which the transpose would be wrong or slower.

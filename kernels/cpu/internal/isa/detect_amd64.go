@@ -26,6 +26,17 @@ func detectSlow(have Features) Features {
 	return slowOf(vendor == genu, have)
 }
 
+// detectHalfUnits reads that 256 bits are optimal and 512 are not: bits 2 and 3 of leaf 8000001A, which others than AMD
+// do not have.
+func detectHalfUnits() bool {
+	const leaf = 0x8000001A
+	if most, _, _, _ := cpuid(0x80000000, 0); most < leaf || most>>16 != leaf>>16 {
+		return false
+	}
+	a, _, _, _ := cpuid(leaf, 0)
+	return a>>2&3 == 1
+}
+
 // hasFP16 reads the bit of AVX512_FP16, which the cpu package leaves out: leaf 7, bit 23 of EDX.
 func hasFP16() bool {
 	if most, _, _, _ := cpuid(0, 0); most < 7 {

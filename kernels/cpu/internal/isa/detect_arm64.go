@@ -19,3 +19,6 @@ func detect() Features {
 
 // detectSlow finds nothing here.
 func detectSlow(Features) Features { return 0 }
+
+// detectHalfUnits finds nothing here.
+func detectHalfUnits() bool { return false }

@@ -7,3 +7,6 @@ func detect() Features { return Portable }
 
 // detectSlow finds nothing here.
 func detectSlow(Features) Features { return 0 }
+
+// detectHalfUnits finds nothing here.
+func detectHalfUnits() bool { return false }

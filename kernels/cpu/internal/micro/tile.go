@@ -35,6 +35,7 @@ type Tile[T Float] struct {
 	NextEvery int // products of a row's tiles between two rows of Next; 0: its rows are spread over all products
 
 	FetchC bool // C is not expected in the cache
+	FarA   bool // nor A: vectors of 512 bits then read more of it ahead, also where those of 256 would do
 
 	Accumulate bool // add to C instead of overwriting it
 

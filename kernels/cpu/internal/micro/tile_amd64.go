@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
@@ -51,16 +52,33 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	var c call
 	fill(&c, t)
 	l := k.Lanes
+	var half *tile.Tile
+	if k.Needs.Has(isa.Vectors512) && isa.HalfUnits() && !t.FarA && (cols-1)%l < l/2 {
+		half = narrower(k)
+	}
 	for col := 0; col < cols; {
-		vectors := 1
-		if cols-col > l {
+		use, vectors := k, 1
+		switch rest := cols - col; {
+		case half != nil && rest <= l/2 && t.fillsHalf(rest, l):
+			use = half
+		case half != nil && rest <= l+l/2 && rest > l && t.fillsHalf(rest-l, l): // one, and half of one
+		case rest > l:
 			vectors = 2
 		}
-		n := min(vectors*l, cols-col)
-		runColumns(k, t, &c, col, n, vectors, false)
+		n := min(vectors*use.Lanes, cols-col)
+		runColumns(use, t, &c, col, n, vectors, false)
 		col += n
 	}
 	runtime.KeepAlive(t)
+}
+
+// maskedSums is the length of sums from which on storing a part of a vector with AVX2, which takes long, costs little.
+const maskedSums = 48
+
+// fillsHalf reports whether so many columns, half of a vector of lanes at most, take less time in a vector of half the
+// length where that is multiplied in half the time.
+func (t *Tile[T]) fillsHalf(cols, lanes int) bool {
+	return 2*cols == lanes || t.K*t.Segments*t.Outer >= maskedSums
 }
 
 // vectorChannels computes whole vectors of columns in assembly and returns how many columns it computed.
