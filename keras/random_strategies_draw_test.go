@@ -19,6 +19,7 @@ type drawnRun struct {
 	seed     uint64
 	dtype    string
 	server   bool // trained on parameter servers, too
+	parts    int  // closures of a round there; 0: one
 	own      bool // replicas have random numbers or statistics of their own: N of them equal N of another strategy
 	kinds    []string
 	examples int
@@ -163,7 +164,7 @@ func (d *drawnRun) branch(r *rand.Rand, i int, kind string) (end, steps *layers.
 	case "masked":
 		x = d.apply(&layers.Masking{}, in(d.inType(), 4, 3))
 	case "ids":
-		x = d.apply(&layers.Embedding{InputDim: 6, OutputDim: 3, MaskZero: r.IntN(2) == 0, EmbeddingsRegularizer: one[any](r, nil, "l2"), LoraRank: 0}, in("int32", 4))
+		x = d.apply(&layers.Embedding{InputDim: 6, OutputDim: 3, MaskZero: r.IntN(2) == 0 && d.parts == 0, EmbeddingsRegularizer: one[any](r, nil, "l2"), LoraRank: 0}, in("int32", 4))
 	case "keys":
 		x = in("int64", 4)
 		if d.dtype == "float32" {
@@ -203,7 +204,7 @@ func (d *drawnRun) norm(r *rand.Rand) layers.Layer {
 	case 1:
 		return &layers.RMSNormalization{}
 	default:
-		return &layers.BatchNormalization{Synchronized: !d.own, Momentum: new(0.7), NoScale: r.IntN(4) == 0}
+		return &layers.BatchNormalization{Synchronized: !d.own && d.parts == 0, Momentum: new(0.7), NoScale: r.IntN(4) == 0}
 	}
 }
 
@@ -215,6 +216,9 @@ func (d *drawnRun) noise(r *rand.Rand) layers.Layer {
 }
 
 func (d *drawnRun) vector(r *rand.Rand, x *layers.KerasTensor) *layers.KerasTensor {
+	if d.parts > 0 && r.IntN(3) == 0 {
+		x = d.apply(&assigning{}, x)
+	}
 	switch r.IntN(8) {
 	case 0:
 		return d.apply(d.norm(r), x)
@@ -314,6 +318,9 @@ func (d *drawnRun) rule(r *rand.Rand) optimizers.Optimizer {
 	}
 	if d.server {
 		o = optimizers.Options{ClipNorm: o.ClipNorm, GlobalClipNorm: o.GlobalClipNorm, ClipValue: o.ClipValue, WeightDecay: o.WeightDecay}
+		if d.parts > 0 { // each part clips its own
+			o = optimizers.Options{WeightDecay: o.WeightDecay}
+		}
 		return one[optimizers.Optimizer](r, &optimizers.SGD{LearningRate: rate, Momentum: 0.8, Nesterov: true, Options: o}, &optimizers.Adam{LearningRate: rate, Epsilon: epsilon, Options: o},
 			&optimizers.RMSprop{LearningRate: rate, Epsilon: epsilon, Momentum: 0.3, Options: o}, &optimizers.Adagrad{LearningRate: rate, Options: o}, &optimizers.Ftrl{LearningRate: rate, Options: o})
 	}
@@ -339,6 +346,9 @@ func (d *drawnRun) compile(m *keras.Model, r *rand.Rand) error {
 		switch o.kind {
 		case "numbers":
 			kind = one[any](r, "mse", "huber", "mae", &losses.MeanSquaredError{Reduction: "sum"})
+			if l, sums := kind.(*losses.MeanSquaredError); sums && d.parts > 0 { // parts are averaged
+				l.Reduction = ""
+			}
 		case "bits":
 			kind, known = one[any](r, "binary_crossentropy", "binary_focal_crossentropy", "mse"), []any{"binary_accuracy", "auc", "precision"}
 		case "classes":

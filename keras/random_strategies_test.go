@@ -119,15 +119,18 @@ func (d *drawnRun) drawActions(r *rand.Rand) {
 			classes := r.IntN(3) == 0
 			add(fmt.Sprintf("fit batch %d weights %v validation %v split %v", batch, weights, validate, part), func(ctx context.Context, d *drawnRun, n *notes) error {
 				list, weights := options, weights
+				if d.parts > 0 {
+					list = d.roundOptions(options, batch)
+				}
 				if classes && len(d.out) == 1 && d.out[0].kind == "classes" {
-					list, weights = append(slices.Clone(options), keras.ClassWeight(map[int]float64{0: 0.5, 1: 2})), false
+					list, weights = append(slices.Clone(list), keras.ClassWeight(map[int]float64{0: 0.5, 1: 2})), false
 				}
 				if validate {
 					list = append(slices.Clone(list), keras.ValidationData(d.data(50+stream, 1+int(stream)*3, true, weights)))
 				} else if part && !steps {
 					list = append(slices.Clone(list), keras.ValidationSplit(0.3))
 				}
-				h, err := d.m.Fit(ctx, d.data(stream, d.examples, true, weights), list...)
+				h, err := d.m.Fit(ctx, d.data(stream, d.fitted(batch), true, weights), list...)
 				if err != nil {
 					return err
 				}
