@@ -30,7 +30,7 @@ const (
 	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time, as many as these rows may begin in
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
-	packMinRows  = 64  // B is reused often enough for packing to pay,
+	packMinRows  = 64  // B is reused often enough for packing to pay, where the processor computes whole vectors at once
 	packFlatRows = 96  // and for copies of weights to take the room of the weights in several workers' caches,
 	packNextRows = 144 // a B that comes through memory as a stream,
 	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
@@ -151,7 +151,7 @@ func (a *Args[T]) sweepsFew() bool {
 // processor computes whole vectors by halves, that takes less time than products with the numbers of B as they lie.
 func (a *Args[T]) packsFew() bool {
 	return a.M <= packFewRows && a.K > sweepSums && a.TransB && !a.Packed && a.Panels == nil && a.Batch == [2]int{1, 1} &&
-		a.K*a.N*int(sizeOf[T]()) >= turnMinBytes && !isFar[T](a.N, a.K) && isa.HalfUnits() && isa.Active().Has(isa.Vectors512)
+		a.K*a.N*int(sizeOf[T]()) >= turnMinBytes && !isFar[T](a.N, a.K) && computesHalves()
 }
 
 // isFar reports whether a matrix comes through memory.
@@ -171,9 +171,14 @@ func (a *Args[T]) packRows(workers int) int {
 		return packNextRows
 	case workers > 1 && a.isFlat() && a.K > sweepSums:
 		return packFlatRows
+	case computesHalves(): // the loads of a tile take half the time of its products, wherever they find B
+		return packMoreRows
 	}
 	return packMinRows
 }
+
+// computesHalves reports whether the vectors in use are of 512 bits and computed by halves.
+func computesHalves() bool { return isa.HalfUnits() && isa.Active().Has(isa.Vectors512) }
 
 // conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the
 // first-level cache, because they lie a multiple of a large power of two apart.
