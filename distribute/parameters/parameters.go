@@ -279,9 +279,9 @@ type Job interface {
 	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has
 	// failed, Schedule and Join return its error, once; closures that waited are cancelled.
 	Schedule(ctx context.Context, function string, argument []byte, worker int) (Pending, error)
-	// Settle ends the round under way: all servers apply the mean of the gradients and additions of the parts with
-	// these numbers, summed in their order, and drop the others. The closures of these parts must have ended. Until
-	// then no value changes, so that a part whose worker was lost is computed again of the same ones.
+	// Settle ends the round under way: all servers apply what the parts assign and add, and the mean of the gradients,
+	// of the parts with these numbers, summed in their order, and drop the others. The closures of these parts must
+	// have ended. Until then no value changes, so that a part whose worker was lost is computed again of the same ones.
 	Settle(ctx context.Context, parts []int) error
 	// Join waits until all closures have ended. Done reports whether they have.
 	Join(ctx context.Context) error

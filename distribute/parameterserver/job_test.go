@@ -302,13 +302,13 @@ func TestRoundOnTwoServers(t *testing.T) {
 	}
 	require.ErrorContains(t, j.Settle(t.Context(), []int{0, 2}), "part 2 is not on this server")
 	require.NoError(t, j.Settle(t.Context(), []int{1, 0}))
-	require.Equal(t, []float32{5, 6}, value(t, j, v))
+	require.Equal(t, []float32{9, 10}, value(t, j, v))
 	require.Equal(t, round+1, j.Round())
 	p, err := j.Schedule(t.Context(), "part", []byte{0}, -1)
 	require.NoError(t, err)
 	_, err = p.Fetch(t.Context())
 	require.NoError(t, err, "it comes too late")
-	require.Equal(t, []float32{5, 6}, value(t, j, v))
+	require.Equal(t, []float32{9, 10}, value(t, j, v))
 	require.Equal(t, round+1, c.coordinate().Round(), "also for a coordinator that takes over")
 	require.ErrorContains(t, c.workers[0].Settle(t.Context(), []int{0}), "only the coordinator")
 }
