@@ -58,6 +58,9 @@ func init() {
 			{New: func() layers.Layer {
 				return &layers.MelSpectrogram{FFTLength: 9, SequenceStride: 4, SequenceLength: 6, Window: "hamming", NumMelBins: 3, SamplingRate: 100, NoPowerToDB: true}
 			}, Inputs: normal(2, 20), Output: []int{2, 3, 5}},
+			{New: func() layers.Layer { // by transforms, which shorter pieces are not
+				return &layers.MelSpectrogram{FFTLength: 32, SequenceStride: 16, NumMelBins: 2, SamplingRate: 100, NoPowerToDB: true}
+			}, Inputs: normal(1, 40), Output: []int{1, 2, 3}},
 		},
 		"CenterCrop": {{New: func() layers.Layer { return &layers.CenterCrop{Height: 2, Width: 3} }, Inputs: normal(2, 4, 5, 2), Output: []int{2, 2, 3, 2}}},
 	}

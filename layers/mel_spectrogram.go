@@ -90,8 +90,7 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if l.Window != "" && l.Window != "hann" && l.Window != "hamming" {
 		ops.Failf(g, "unknown Window %q; use \"hann\" or \"hamming\"", l.Window)
 	}
-	re, im := ops.STFT(x, ops.STFTOptions{SequenceLength: length, SequenceStride: stride, FFTLength: fft, Window: l.Window}) // (batch, time, half+1)
-	power := ops.Add(ops.Square(re), ops.Square(im))
+	power := l.powers(x, fft, stride, length)
 	if e := orFloat(l.MagExp, 2); e != 2 {
 		power = ops.PowerScalar(power, e/2)
 	}
