@@ -188,8 +188,17 @@ func (m *Model) checkOutputNames(c *compiled) error {
 		{"Metrics", c.metricLists(c.config.Metrics, len(f.names))},
 		{"WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names))},
 	} {
-		if _, err := perOutput(part.what, part.spec, f.names, len(f.names), true); err != nil {
+		specs, err := perOutput(part.what, part.spec, f.names, len(f.names), true)
+		if err != nil {
 			return err
+		}
+		for i, spec := range specs {
+			if part.what != "LossWeights" {
+				break
+			}
+			if _, err := lossWeight(spec); err != nil {
+				return fmt.Errorf("LossWeights: output %q: %w", f.names[i], err)
+			}
 		}
 	}
 	return nil

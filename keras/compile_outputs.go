@@ -195,9 +195,12 @@ func metricName(prefix, name string, taken map[string]bool, weighted bool) strin
 	return uniqueName(prefix+name, taken)
 }
 
-// metricLists makes a flat list for a model with one output a list for that output.
+// metricLists makes a flat list for a model with one output a list for that output. An empty list is none for any.
 func (c *compiled) metricLists(spec any, outputs int) any {
 	list, ok := asList(spec)
+	if ok && len(list) == 0 {
+		return nil
+	}
 	if !ok || outputs > 1 {
 		return spec
 	}

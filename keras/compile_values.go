@@ -72,6 +72,10 @@ func asMap(v any) (map[string]any, bool) {
 		return convertMap(v), true
 	case map[string]losses.Loss:
 		return convertMap(v), true
+	case map[string]metrics.Metric:
+		return convertMap(v), true
+	case map[string][]any:
+		return convertMap(v), true
 	case map[string][]metrics.Metric:
 		return convertMap(v), true
 	case map[string][]string:
