@@ -97,19 +97,13 @@ func TestNamesThatDoNotFit(t *testing.T) {
 		}, []string{"ClassWeight needs a model with one output", "has 2 outputs"}},
 		{"Predict of several outputs", func(t *testing.T) error { return predict(twoByTwo(t), data.Arrays(x, nil)) }, []string{"has 2 outputs; use PredictAll"}},
 		{"loss for one output", func(t *testing.T) error {
-			m := twoByTwo(t)
-			compile(t, m, keras.CompileConfig{Loss: map[string]any{"sum": "mae"}})
-			return fit(m, data.Arrays(x, y))
+			return twoByTwo(t).Compile(keras.CompileConfig{Loss: map[string]any{"sum": "mae"}})
 		}, []string{`no entry for output "double"`, "or nil to leave it out"}},
 		{"losses in a list", func(t *testing.T) error {
-			m := twoByTwo(t)
-			compile(t, m, keras.CompileConfig{Loss: []any{"mae", "mae", "mae"}})
-			return fit(m, data.Arrays(x, y))
+			return twoByTwo(t).Compile(keras.CompileConfig{Loss: []any{"mae", "mae", "mae"}})
 		}, []string{"Loss: the model has 2 outputs, received a list of 3"}},
 		{"metrics in a list", func(t *testing.T) error {
-			m := twoByTwo(t)
-			compile(t, m, keras.CompileConfig{Loss: "mae", Metrics: []string{"mae"}})
-			return fit(m, data.Arrays(x, y))
+			return twoByTwo(t).Compile(keras.CompileConfig{Loss: "mae", Metrics: []string{"mae"}})
 		}, []string{"Metrics: the model has 2 outputs, received a list of 1"}},
 	})
 }

@@ -219,7 +219,7 @@ func TestMisfit(t *testing.T) {
 		{"another layer", "order", "order", "train_step"},
 		{"another batch size", "order", "order", "batch size 9"},
 		{"another number of epochs", "order", "order", "7 epochs"},
-		{"a callback fails", "other", "order", ") failed: keras: Fit: epoch 1: boom"},
+		{"a callback fails", "other", "order", ") failed: Fit: epoch 1: boom"},
 		{"a context ends", "canceled", "stopped", "another worker"},
 		{"training is stopped", "", "", ""},
 	} {

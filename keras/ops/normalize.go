@@ -45,22 +45,16 @@ func GroupNormalization(x, gamma, beta *Tensor, groups int, epsilon float64) *Te
 	return out[0].WithMask(x.mask)
 }
 
-// normalizesRows reports whether the groups of x are best made rows: examples are so small that what the op for groups
-// does for each of them counts, up to sizes that were measured.
+// normalizesRows reports whether the groups of x are rows as they lie, of one position, in examples so small that what
+// the op for groups does for each of them counts, up to a size that was measured.
 func normalizesRows(x, gamma, beta *Tensor, groups int) bool {
+	const most = 8192
 	if x.Rank() < 2 || groups < 1 {
 		return false
 	}
-	channels, positions, size := x.Dim(-1), x.Shape()[1:x.Rank()-1].Size(), x.Shape()[1:].Size()
-	if !dim.Known(size) || size == 0 || channels%groups != 0 { //dim:known
+	channels, size := x.Dim(-1), x.Shape()[1:].Size()
+	if !dim.Known(size) || size == 0 || size != channels || channels%groups != 0 { //dim:known
 		return false
-	}
-	most := 512
-	switch {
-	case positions == 1:
-		most = 8192
-	case positions <= 4 || groups == 1: //dim:known
-		most = 1024
 	}
 	perChannel := ir.Shape{channels}
 	return size <= most && //dim:known
@@ -73,12 +67,9 @@ func groupRows(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
 	if x.DType().IsHalf() {
 		wide = Cast(x, ir.Float32)
 	}
-	d, batch, positions, members := wide.DType(), x.Dim(0), x.Shape()[1:x.Rank()-1].Size(), x.Dim(-1)/groups //dim:known
-	byGroup := Transpose(Reshape(wide, batch, positions, groups, members), 0, 2, 1, 3)
-	size := positions * members //dim:known
-	rows := LayerNormalization(Reshape(byGroup, batch, groups, size), Ones(wide, d, size), Zeros(wide, d, size), epsilon)
-	byPosition := Transpose(Reshape(rows, batch, groups, positions, members), 0, 2, 1, 3)
-	y := Add(Multiply(Reshape(byPosition, x.Shape()...), Cast(gamma, d)), Cast(beta, d))
+	d, members := wide.DType(), x.Dim(-1)/groups //dim:known
+	rows := LayerNormalization(Reshape(wide, x.Dim(0), groups, members), Ones(wide, d, members), Zeros(wide, d, members), epsilon)
+	y := Add(Multiply(Reshape(rows, x.Shape()...), Cast(gamma, d)), Cast(beta, d))
 	return Cast(y, x.DType()).WithMask(x.mask)
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -97,7 +98,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 		r.local, r.id = i, inst.first+i
 		if err := r.build(c.programs[i], programs[i], d, f.strategy); err != nil {
 			inst.close()
-			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
+			return nil, config.Prefixed("distribute: ", fmt.Errorf("compiling %s for %v: %w", f.name, d, err))
 		}
 		if i > 0 && inst.lane.inline() {
 			inst.run = append(inst.run, func() {

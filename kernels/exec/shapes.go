@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -189,7 +190,7 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 				for _, p := range made {
 					p.executable.Close()
 				}
-				return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
+				return nil, config.Prefixed("distribute: ", fmt.Errorf("compiling %s for %v: %w", f.name, d, err))
 			}
 			made[key] = p
 		}
