@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
@@ -46,7 +47,7 @@ func multipliesAny(p *ir.Program, wide func(ir.DType) bool) bool {
 
 // widens returns the function that reports whether numbers of a type are rounded and widened, but not multiplied.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && gainInPairs(p) > 0
+	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > 0) // the costs were measured without matrix registers
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 
