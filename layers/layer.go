@@ -293,6 +293,10 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if compute == nil {
 		compute = guardedForward(l, c)
 	}
+	before := make([]*ops.Tensor, len(cast))
+	for i, x := range cast {
+		before[i] = x.Mask()
+	}
 	outputs := segment(l, c, compute, cast)
 	if o, ok := l.(*Operation); ok && len(outputs) == 0 {
 		ops.Failf(c.Graph(), "%s gives no results for a tensor of shape %v; in a model an operation must give at least one", o.kind.name, inputs[0].Shape())
@@ -315,12 +319,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 			b.addActivityLoss(c, y)
 		}
 	}
-	if h.masks != nil {
-		cast = cast[:len(h.masks)]
-		for i, x := range h.masks {
-			cast[i] = cast[i].WithMask(x.Mask())
-		}
-	}
+	cast = withMasks(cast, before, h.masks)
 	setMasks(l, c, cast, outputs)
 	c.LeaveLayer()
 	if c.Watch != nil {
@@ -371,28 +370,6 @@ func outputTypes(ts []*ops.Tensor) []ir.Type {
 // nil before that.
 func OutputTypes(l Layer) []ir.Type {
 	return attach(l).results
-}
-
-func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
-	if m, ok := l.(MaskComputer); ok {
-		var masks []*ops.Tensor
-		guard(l, c, "ComputeMask", func() { masks = m.ComputeMask(c, inputs, outputs) })
-		if len(masks) > len(outputs) {
-			ops.Failf(c.Graph(), "ComputeMask returned %d masks for %d results; expected one for each, or none", len(masks), len(outputs))
-		}
-		for i, mask := range masks {
-			outputs[i] = outputs[i].WithMask(mask)
-		}
-		return
-	}
-	s, ok := l.(MaskSupporter)
-	for i := range outputs {
-		if ok && s.SupportsMasking() {
-			outputs[i] = outputs[i].WithMask(inputs[0].Mask())
-		} else {
-			outputs[i] = outputs[i].WithMask(nil)
-		}
-	}
 }
 
 // addActivityLoss adds the penalty of an activity regularizer, which Keras divides by the batch size.
