@@ -225,6 +225,10 @@ def draw_fit(d, c, n, batch, ema, scheduled, pending, at_once):
         for k in a['callbacks']:
             if k['settings'].get('monitor', 'loss') not in ('loss', 'val_loss'):
                 k['settings']['monitor'] = 'loss'
+        if any(k['class'] == 'EarlyStopping' for k in a['callbacks']):  # Keras leaves the weights among the averages where a run stops early
+            for k in a['callbacks']:
+                if k['class'] == 'SwapEMAWeights':
+                    k['settings']['swap_on_epoch'] = False
     if d.random() < 0.15 and not c['stateful'] and not pending:  # another program would freeze its model before it compiles it
         a['backup'], a['interrupt'] = d.maybe(0.5, save_freq=d.of(1, 2)), d.randint(0, 5)
     return a
