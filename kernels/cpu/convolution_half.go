@@ -17,14 +17,7 @@ import (
 
 // convolvesPairs reports whether the unit is a convolution or an input gradient that is computed in pairs.
 func convolvesPairs(b *build) bool {
-	a, ok := b.n.Attrs.(ir.ConvAttrs)
-	if g, gradient := b.n.Attrs.(ir.ConvGradAttrs); gradient {
-		a, ok = g.Conv, b.n.Op == ir.ConvInputGrad
-	}
-	if !ok || !pairsOfChannels(b.in(0).Typ, a) {
-		return false
-	}
-	return b.u.Fused == nil || !b.u.Fused.Pool
+	return convolvedInPairs(b.Program, b.n) && (b.u.Fused == nil || !b.u.Fused.Pool)
 }
 
 // floatsAt views memory as numbers of 32 bits.

@@ -25,9 +25,9 @@ const (
 // withExcess is false in tests of the kernels for 16 bits.
 var withExcess = true
 
-// excessPrecision returns the pass for a program.
-func excessPrecision(p *ir.Program) pass.Pass {
-	o := pass.ExcessOptions{Type: widens(p), Most: mostExcess}
+// excessPrecision returns the pass for a program, of which numbers of some types are computed in float32.
+func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
+	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
 	if onlyPredicts(p) {
 		o.Keep = readsMemory(p)
 	}
@@ -35,19 +35,18 @@ func excessPrecision(p *ir.Program) pass.Pass {
 }
 
 // multiplies reports whether the program has products of a type that is computed in float32.
-func multiplies(p *ir.Program) bool { return multipliesAny(p, widens(p)) }
-
-func multipliesAny(p *ir.Program, wide func(ir.DType) bool) bool {
+func multiplies(p *ir.Program, wide func(ir.DType) bool) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		product := n.Op == ir.RnnScan || n.Op.Multiplies()
 		return product && wide(p.Type(n.Inputs[0]).DType) ||
-			slices.ContainsFunc(ir.SubPrograms(n.Attrs), func(body *ir.Program) bool { return multipliesAny(body, wide) })
+			slices.ContainsFunc(ir.SubPrograms(n.Attrs), func(body *ir.Program) bool { return multiplies(body, wide) })
 	})
 }
 
-// widens returns the function that reports whether numbers of a type are rounded and widened, but not multiplied.
+// widens returns the function that reports whether a program had better compute numbers of a type in float32. With
+// matrix registers, without which the costs were measured, pairs of bfloat16 are multiplied whatever they cost.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > 0) // the costs were measured without matrix registers
+	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > 0)
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 

@@ -9,7 +9,8 @@ import (
 // What 16 bits cost where the processor multiplies pairs of bfloat16, in units of what a floating-point operation of a
 // product of matrices saves there. Measured on Zen 4 with small networks of all kinds (internal/benchpeers/worker
 // --halves --drawn). In the mean they take 1.04 of float32's time if all that is bfloat16 is multiplied in pairs, at
-// worst 3.7; the better of both is 0.88 for each, and what these numbers choose 0.90, at worst 1.15.
+// worst 3.7; the better of both is 0.88 for each, and what these numbers choose 0.90. The worst of others, which they
+// were not chosen for, was 1.07, and 1.42 for convolutions.
 const (
 	storedCost      = 20  // of a result that is stored, and rounded before that
 	operandCost     = 20  // of an element of an operand of a product, which is brought into panels
@@ -114,19 +115,16 @@ func gainOfProduct(p *ir.Program, n *ir.Node, loop bool) float64 {
 	return 0
 }
 
-// convolvedInPairs reports whether a convolution, or the gradient of its input, can be computed in pairs of channels.
+// convolvedInPairs reports whether a node is a convolution, or the gradient of the input of one, that the processor can
+// compute in pairs of channels.
 func convolvedInPairs(p *ir.Program, n *ir.Node) bool {
-	switch a := n.Attrs.(type) {
-	case ir.ConvAttrs:
-		return pairsOfChannels(p.Type(n.Inputs[0]), a)
-	case ir.ConvGradAttrs:
-		return pairsOfChannels(p.Type(n.Inputs[0]), a.Conv)
+	a, ok := n.Attrs.(ir.ConvAttrs)
+	if g, gradient := n.Attrs.(ir.ConvGradAttrs); gradient {
+		a, ok = g.Conv, n.Op == ir.ConvInputGrad
 	}
-	return false
-}
-
-// pairsOfChannels reports whether the processor can convolve numbers of that type, or compute the gradient of the input
-// of such a convolution, in pairs of channels.
-func pairsOfChannels(x ir.Type, a ir.ConvAttrs) bool {
-	return x.DType == ir.BFloat16 && micro.Pairs() && a.Groups <= 1 && x.Shape[len(x.Shape)-1]%2 == 0
+	if !ok || a.Groups > 1 || !micro.Pairs() {
+		return false
+	}
+	x := p.Type(n.Inputs[0])
+	return x.DType == ir.BFloat16 && x.Shape[len(x.Shape)-1]%2 == 0
 }

@@ -33,10 +33,12 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	if plain {
 		better = l.normal
 	}
-	if !plain && whole && withExcess && multiplies(p) {
-		var err error
-		if p, err = excessPrecision(p).Run(p); err != nil {
-			return nil, err
+	if !plain && whole && withExcess {
+		if wide := widens(p); multiplies(p, wide) {
+			var err error
+			if p, err = excessPrecision(p, wide).Run(p); err != nil {
+				return nil, err
+			}
 		}
 	}
 	q, err := better.Run(p)
