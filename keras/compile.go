@@ -180,28 +180,19 @@ func (m *Model) checkOutputNames(c *compiled) error {
 	if _, err := c.lossSpecs(f.names, len(f.names), m.hasDictOutputs()); err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		what string
-		spec any
-	}{
-		{"LossWeights", c.config.LossWeights},
-		{"Metrics", c.metricLists(c.config.Metrics, len(f.names))},
-		{"WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names))},
-	} {
-		specs, err := perOutput(part.what, part.spec, f.names, len(f.names), true)
-		if err != nil {
-			return err
-		}
-		for i, spec := range specs {
-			if part.what != "LossWeights" {
-				break
-			}
-			if _, err := lossWeight(spec); err != nil {
-				return fmt.Errorf("LossWeights: output %q: %w", f.names[i], err)
-			}
+	weights, err := perOutput("LossWeights", c.config.LossWeights, f.names, len(f.names), true)
+	for i := 0; err == nil && i < len(weights); i++ {
+		if _, wrong := lossWeight(weights[i]); wrong != nil {
+			err = fmt.Errorf("LossWeights: output %q: %w", f.names[i], wrong)
 		}
 	}
-	return nil
+	if err == nil {
+		_, err = perOutput("Metrics", c.metricLists(c.config.Metrics, len(f.names)), f.names, len(f.names), true)
+	}
+	if err == nil {
+		_, err = perOutput("WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names)), f.names, len(f.names), true)
+	}
+	return err
 }
 
 // pointerHint replaces the error for a struct of which a pointer would have served.

@@ -110,15 +110,6 @@ func Get(v any) (Loss, error) {
 	return nil, fmt.Errorf("losses: cannot make a loss of %T (%v); expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", v, v)
 }
 
-// classesAlone lists the classes that have no other name: those of users.
-func classesAlone() []string {
-	others := map[string]bool{}
-	for _, class := range functions {
-		others[class] = true
-	}
-	return slices.DeleteFunc(ClassNames(), func(class string) bool { return others[class] })
-}
-
 // builtIn makes a value of a class of this package.
 func builtIn(class string) Loss {
 	create, _ := classes.Find(class)
@@ -137,7 +128,7 @@ func byName(name string) (Loss, error) {
 		return l, nil
 	}
 	known := sortedKeys(functions)
-	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, classesAlone()...), ", "))
+	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), functions)...), ", "))
 }
 
 func fromObject(o config.Object) (Loss, error) {

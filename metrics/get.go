@@ -143,15 +143,6 @@ func Get(v any) (Metric, error) {
 	return nil, fmt.Errorf("metrics: cannot make a metric of %T (%v); expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", v, v)
 }
 
-// classesAlone lists the classes that have no other name: those of users.
-func classesAlone() []string {
-	others := map[string]bool{}
-	for _, class := range names {
-		others[class] = true
-	}
-	return slices.DeleteFunc(ClassNames(), func(class string) bool { return others[class] })
-}
-
 // builtIn makes a value of a class of this package.
 func builtIn(class string) Metric {
 	create, _ := classes.Find(class)
@@ -170,7 +161,7 @@ func byName(name string) (Metric, error) {
 		return m, nil
 	}
 	known := sortedKeys(names)
-	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, classesAlone()...), ", "))
+	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), names)...), ", "))
 }
 
 func fromObject(o config.Object) (Metric, error) {

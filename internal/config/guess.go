@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,15 @@ func Guess(name string, known ...[]string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %q? ", best)
+}
+
+// WithoutNames returns the classes that none of the names stands for.
+func WithoutNames(classes []string, names map[string]string) []string {
+	named := map[string]bool{}
+	for _, class := range names {
+		named[class] = true
+	}
+	return slices.DeleteFunc(slices.Clone(classes), func(class string) bool { return named[class] })
 }
 
 func bare(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
