@@ -112,3 +112,36 @@ func TestNothingOutsideIsTouchedByRows(t *testing.T) {
 		}
 	})
 }
+
+// TestCopyRowsTouchesNothingOutside copies rows of which the first or the last lie against unreadable memory.
+func TestCopyRowsTouchesNothingOutside(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		if _, ok := vectors(); !ok {
+			return
+		}
+		const size = 1 << 14
+		src, dst := guarded[uint8](t, size), guarded[uint8](t, size)
+		rng := rand.New(rand.NewPCG(25, 26))
+		for i := range src {
+			src[i] = uint8(rng.Uint32())
+		}
+		for bytes := LeastCopied; bytes < 300; bytes++ {
+			n, to, from := 1+rng.IntN(5), bytes+rng.IntN(2)*rng.IntN(70), bytes+rng.IntN(2)*rng.IntN(70)
+			switch rng.IntN(4) {
+			case 0:
+				from = 0
+			case 1:
+				from = -from
+			}
+			far := (n - 1) * from
+			x, y := size-max(far, 0)-bytes, size-(n-1)*to-bytes // of the first row
+			clear(dst)
+			require.True(t, CopyRows(unsafe.Pointer(&dst[y]), unsafe.Pointer(&src[x]), n, bytes, to, from))
+			want := make([]uint8, size)
+			for r := range n {
+				copy(want[y+r*to:y+r*to+bytes], src[x+r*from:])
+			}
+			require.Equal(t, want, dst, "%d rows of %d bytes, %d and %d apart", n, bytes, to, from)
+		}
+	})
+}
