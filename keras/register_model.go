@@ -11,14 +11,6 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Assembler is implemented by types of [NewModel] that make their layers from their settings. NewModel calls Assemble
-// before it looks for the layers, and so does [LoadModel], once it has read the settings of a type that is registered;
-// see [RegisterModel].
-type Assembler interface {
-	// Assemble makes the layers and keeps them in exported fields.
-	Assemble() error
-}
-
 // models are the types of models that users have registered.
 var models = config.NewRegistry[any]("keras")
 

@@ -3,7 +3,6 @@ package keras
 import (
 	"fmt"
 	"reflect"
-	"runtime/debug"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
@@ -26,7 +25,8 @@ type subclass struct {
 // Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be created
 // before, not inside Call.
 //
-// A type that is an [Assembler] makes its layers when NewModel asks for it; files of such types need [RegisterModel].
+// A type that is an [Assembler] makes its layers when NewModel asks for it, which it does once for a value: a second
+// model of it is an error. Files of such types need [RegisterModel].
 //
 // If the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
@@ -37,15 +37,26 @@ func NewModel(value any, options ...Option) (*Model, error) {
 	if err := checkSteps(value); err != nil {
 		return nil, err
 	}
-	if a, ok := value.(Assembler); ok {
-		if err := assemble(a); err != nil {
-			return nil, fmt.Errorf("keras: NewModel: %T: Assemble: %w", value, err)
-		}
+	a, ok := value.(Assembler)
+	if !ok {
+		return modelOf(value, options)
 	}
+	done, err := assemble(a)
+	if err != nil {
+		return nil, fmt.Errorf("keras: NewModel: %T: %w", value, err)
+	}
+	m, err := modelOf(value, options)
+	done(err == nil)
+	return m, err
+}
+
+// modelOf makes the model of a value that has its layers.
+func modelOf(value any, options []Option) (*Model, error) {
 	call, err := callOf(value)
 	if err != nil {
 		return nil, err
 	}
+	v := reflect.ValueOf(value)
 	t := v.Type()
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -55,16 +66,6 @@ func NewModel(value any, options ...Option) (*Model, error) {
 		s.name = "Model"
 	}
 	return newModel(s, configure(options))
-}
-
-// assemble makes the layers of a user's type. A panic in it is an error, as one in Call is.
-func assemble(a Assembler) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &PanicError{Method: "Assemble", Value: r, Stack: debug.Stack()}
-		}
-	}()
-	return a.Assemble()
 }
 
 // checkAssembly refuses methods that look as if they made layers or weights and that nothing would call.
