@@ -24,7 +24,7 @@ func parseCompile(raw json.RawMessage) (CompileConfig, error) {
 		Steps           *int            `json:"steps_per_execution"`
 		JIT             any             `json:"jit_compile"`
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
+	if err := config.Unmarshal(raw, &o); err != nil {
 		return CompileConfig{}, fmt.Errorf("compile_config: %w", err)
 	}
 	c := CompileConfig{fromFile: true, jitCompile: o.JIT}
@@ -51,7 +51,7 @@ func parseValue(raw json.RawMessage) (any, error) {
 	}
 	var list []json.RawMessage
 	if raw[0] == '[' {
-		if err := json.Unmarshal(raw, &list); err != nil {
+		if err := config.Unmarshal(raw, &list); err != nil {
 			return nil, err
 		}
 		out := make([]any, len(list))
@@ -65,11 +65,11 @@ func parseValue(raw json.RawMessage) (any, error) {
 	}
 	if raw[0] != '{' {
 		var v any
-		err := json.Unmarshal(raw, &v)
+		err := config.Unmarshal(raw, &v)
 		return v, err
 	}
 	var dict map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &dict); err != nil {
+	if err := config.Unmarshal(raw, &dict); err != nil {
 		return nil, err
 	}
 	if _, ok := dict["class_name"]; ok {

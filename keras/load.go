@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
@@ -205,23 +206,23 @@ type fileModel struct {
 }
 
 // modelFromFile makes the model that config.json describes, built and compiled.
-func modelFromFile(config []byte, c *fileConfig, options []Option) (*Model, error) {
-	if err := saving.CheckDepth(config); err != nil {
+func modelFromFile(written []byte, c *fileConfig, options []Option) (*Model, error) {
+	if err := saving.CheckDepth(written); err != nil {
 		return nil, fmt.Errorf("%s: %w", saving.ConfigFile, err)
 	}
-	config = quoteNonFinite(config)
-	if saving.IsLegacyConfig(config) {
+	written = quoteNonFinite(written)
+	if saving.IsLegacyConfig(written) {
 		var err error
-		if config, err = saving.ModernConfig(config); err != nil {
+		if written, err = saving.ModernConfig(written); err != nil {
 			return nil, fmt.Errorf("%s: %w", saving.ConfigFile, err)
 		}
 	}
 	var o fileModel
-	if err := json.Unmarshal(config, &o); err != nil {
+	if err := config.Unmarshal(written, &o); err != nil {
 		return nil, fmt.Errorf("%s is not a JSON object with a model: %w", saving.ConfigFile, err)
 	}
 	var document map[string]json.RawMessage
-	if err := json.Unmarshal(config, &document); err != nil {
+	if err := config.Unmarshal(written, &document); err != nil {
 		return nil, fmt.Errorf("%s is not a JSON object: %w", saving.ConfigFile, err)
 	}
 	delete(document, "compile_config")

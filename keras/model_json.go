@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -82,7 +83,7 @@ func modelFromJSON(document []byte, options []Option) (*Model, error) {
 		}
 	}
 	var d modelDocument
-	if err := json.Unmarshal(document, &d); err != nil {
+	if err := config.Unmarshal(document, &d); err != nil {
 		return nil, err
 	}
 	m, registered, err := d.registered(options)
@@ -120,7 +121,7 @@ func quoteNonFinite(document []byte) []byte {
 
 func modelFromConfig(class string, raw json.RawMessage, options []Option) (*Model, error) {
 	var o modelObject
-	if err := json.Unmarshal(raw, &o); err != nil {
+	if err := config.Unmarshal(raw, &o); err != nil {
 		return nil, fmt.Errorf("%s: %w", class, err)
 	}
 	if o.Name != "" {
@@ -177,7 +178,7 @@ type inputObject struct {
 
 func (o layerObject) input() (*layers.KerasTensor, error) {
 	var in inputObject
-	if err := json.Unmarshal(o.Config, &in); err != nil {
+	if err := config.Unmarshal(o.Config, &in); err != nil {
 		return nil, fmt.Errorf("InputLayer: %w", err)
 	}
 	if in.BatchShape == nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -46,7 +47,7 @@ func decodeArgument(raw json.RawMessage, find func(tensorReference) (*layers.Ker
 	switch raw[0] {
 	case '[':
 		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
+		if err := config.Unmarshal(raw, &list); err != nil {
 			return nil, err
 		}
 		out := make([]any, len(list))
@@ -61,13 +62,13 @@ func decodeArgument(raw json.RawMessage, find func(tensorReference) (*layers.Ker
 		return decodeObject(raw, find)
 	case '"':
 		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
+		if err := config.Unmarshal(raw, &text); err != nil {
 			return nil, err
 		}
 		return nonFiniteNumber(text), nil
 	case 't', 'f', 'n':
 		var v any
-		err := json.Unmarshal(raw, &v)
+		err := config.Unmarshal(raw, &v)
 		return v, err
 	}
 	if !bytes.ContainsAny(raw, ".eE") {
@@ -97,7 +98,7 @@ func nonFiniteNumber(text string) any {
 
 func decodeObject(raw json.RawMessage, find func(tensorReference) (*layers.KerasTensor, error)) (any, error) {
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
+	if err := config.Unmarshal(raw, &members); err != nil {
 		return nil, err
 	}
 	if members["class_name"] == nil {
@@ -112,7 +113,7 @@ func decodeObject(raw json.RawMessage, find func(tensorReference) (*layers.Keras
 		return out, nil
 	}
 	var o argumentObject
-	if err := json.Unmarshal(raw, &o); err != nil {
+	if err := config.Unmarshal(raw, &o); err != nil {
 		return nil, err
 	}
 	switch o.ClassName {

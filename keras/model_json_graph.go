@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -74,7 +75,7 @@ func (o layerObject) name() (string, error) {
 	var c struct {
 		Name string `json:"name"`
 	}
-	err := json.Unmarshal(o.Config, &c)
+	err := config.Unmarshal(o.Config, &c)
 	return c.Name, err
 }
 

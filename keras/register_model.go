@@ -64,7 +64,7 @@ func registeredModel(value any, configuration json.RawMessage, options []Option)
 		return nil, err
 	}
 	var o modelObject
-	if err := json.Unmarshal(configuration, &o); err != nil {
+	if err := config.Unmarshal(configuration, &o); err != nil {
 		return nil, err
 	}
 	if policy, err := decodeArgument(o.DType, nil); err == nil {
@@ -101,7 +101,7 @@ func (b builtFor) types() ([]ir.Type, error) {
 	var single []*int
 	if json.Unmarshal(b.Shape, &single) == nil {
 		shapes = [][]*int{single}
-	} else if err := json.Unmarshal(b.Shape, &shapes); err != nil {
+	} else if err := config.Unmarshal(b.Shape, &shapes); err != nil {
 		return nil, fmt.Errorf("it was built for inputs of shape %s; expected one shape or a list of some", b.Shape)
 	}
 	if len(b.DTypes) != 0 && len(b.DTypes) != len(shapes) {
@@ -172,7 +172,7 @@ func (m *Model) buildFor(raw json.RawMessage) error {
 
 func parseBuilt(raw json.RawMessage) (built builtFor, err error) {
 	if len(raw) > 0 {
-		if err = json.Unmarshal(raw, &built); err != nil {
+		if err = config.Unmarshal(raw, &built); err != nil {
 			err = fmt.Errorf("build_config: %w", err)
 		}
 	}

@@ -82,7 +82,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	}
 	var keys map[string]json.RawMessage
 	if len(raw) > 0 && string(raw) != "null" {
-		if err := json.Unmarshal(raw, &keys); err != nil {
+		if err := config.Unmarshal(raw, &keys); err != nil {
 			return config.Prefixed("layers: ", err)
 		}
 	}
@@ -188,7 +188,7 @@ func resolveLayer(v any) (any, error) {
 		}
 		return v, nil
 	}
-	return nil, fmt.Errorf("layers: received a %T; expected a layer", v)
+	return nil, fmt.Errorf("layers: received %s; expected a layer", config.Received(v))
 }
 
 func describeLayer(v any) (any, error) {

@@ -155,7 +155,7 @@ func TestUnreadableConfigs(t *testing.T) {
 		`{"class_name":"Dens","config":{}}`:          "unknown class",
 		`{"config":{}}`:                              "class_name",
 		`{"class_name":"Dense","config":{"unit":3}}`: `unknown key "unit"`,
-		`{"class_name":"Dense","config":{"units":2,"quantization_config":{"a":1}}}`:                  "received a map",
+		`{"class_name":"Dense","config":{"units":2,"quantization_config":{"a":1}}}`:                  "received an object without a class_name; expected the name of a mode",
 		`{"class_name":"Dense","config":{"units":2.5}}`:                                              "whole number",
 		`{"class_name":"Dense","config":{"kernel_initializer":{"class_name":"X","config":{}}}}`:      "unknown initializer",
 		`{"class_name":"Lambda","config":{"function":{"class_name":"__lambda__","config":{}}}}`:      "Python code",

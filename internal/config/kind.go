@@ -165,7 +165,7 @@ func ParseObject(raw json.RawMessage) (Object, error) {
 		Build          json.RawMessage `json:"build_config"`
 		Compile        json.RawMessage `json:"compile_config"`
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
+	if err := Unmarshal(raw, &o); err != nil {
 		return Object{}, fmt.Errorf("expected an object with class_name and config: %w", err)
 	}
 	if o.ClassName == "" {

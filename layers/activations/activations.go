@@ -145,7 +145,7 @@ func Get(activation any) (Func, error) {
 		}
 		return nil, fmt.Errorf("activations: an object of class %q is no activation function; use a function's name, or a layer of its own", v.ClassName)
 	}
-	return nil, fmt.Errorf("activations: received a %T; expected a name (string) or a func(*ops.Tensor) *ops.Tensor", activation)
+	return nil, fmt.Errorf("activations: received %s; expected a name (string) or a func(*ops.Tensor) *ops.Tensor", config.Received(activation))
 }
 
 func byName(name string) (Func, error) {

@@ -57,7 +57,7 @@ func Get(initializer any) (distribute.Initializer, error) {
 		}
 		return i, config.Decode(v.Config, i)
 	}
-	return nil, fmt.Errorf("initializers: received a %T; expected a name (string) or a value with an Initialize method", initializer)
+	return nil, fmt.Errorf("initializers: received %s; expected a name (string) or a value with an Initialize method", config.Received(initializer))
 }
 
 func byName(name string) (distribute.Initializer, error) {

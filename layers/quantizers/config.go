@@ -163,7 +163,7 @@ func Resolve(how any) (Config, error) {
 		}
 		return how, how.Check()
 	}
-	return nil, fmt.Errorf("quantizers: received a %T; expected the name of a mode (%s) or a configuration such as &quantizers.Int8QuantizationConfig{}", how, strings.Join(modes, ", "))
+	return nil, fmt.Errorf("quantizers: received %s; expected the name of a mode (%s) or a configuration such as &quantizers.Int8QuantizationConfig{}", config.Received(how), strings.Join(modes, ", "))
 }
 
 // Get returns the quantizer that is meant: a value, or an AbsMaxQuantizer by its name. nil gives nil.
@@ -189,7 +189,7 @@ func Get(quantizer any) (Quantizer, error) {
 		_, _, _, _, err := a.settings()
 		return a, err
 	}
-	return nil, fmt.Errorf("quantizers: received a %T; expected a name (string) or a value with the methods of quantizers.Quantizer", quantizer)
+	return nil, fmt.Errorf("quantizers: received %s; expected a name (string) or a value with the methods of quantizers.Quantizer", config.Received(quantizer))
 }
 
 func resolveConfig(v any) (any, error) {

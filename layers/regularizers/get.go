@@ -57,7 +57,7 @@ func Get(regularizer any) (Regularizer, error) {
 		}
 		return r, config.Decode(v.Config, r)
 	}
-	return nil, fmt.Errorf("regularizers: received a %T; expected a name (string), a value with a Penalty method, or a function", regularizer)
+	return nil, fmt.Errorf("regularizers: received %s; expected a name (string), a value with a Penalty method, or a function", config.Received(regularizer))
 }
 
 func byName(name string) (Regularizer, error) {
