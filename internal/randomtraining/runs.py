@@ -34,7 +34,7 @@ def draw_rate(d):
 
 def draw_optimizer(d):
     name = d.of('SGD', 'SGD', 'RMSprop', 'Adam', 'Adam', 'AdamW', 'Adadelta', 'Adagrad', 'Adamax', 'Adafactor', 'Nadam', 'Ftrl', 'Lion', 'Lamb', 'Muon', 'ScheduleFreeAdamW')
-    if not hasattr(keras.optimizers, name):
+    if not hasattr(keras.optimizers, name) or name == 'ScheduleFreeAdamW' and keras.backend.backend() in ('jax', 'numpy'):  # which take the average from the old momentum, TensorFlow and PyTorch from the new one
         name = 'SGD'
     s = {'learning_rate': draw_rate(d)}
     s.update(d.maybe(0.2, weight_decay=d.of(0.01, 0.1)))
