@@ -399,6 +399,7 @@ func TestHostileValues(t *testing.T) {
 		"many buckets":          {layer("IntegerLookup", `{"num_oov_indices":2147483647,"vocabulary":[1,2]}`, 1), "NumOOVIndices must be at most 16777216"},
 		"buckets beyond int":    {layer("StringLookup", `{"num_oov_indices":9223372036854775807,"vocabulary":["a"]}`, 1), "expected a number between"},
 		"dilation":              {layer("Conv1D", `{"filters":2,"kernel_size":3,"dilation_rate":9223372036854775807}`, 8, 1), "expected a number between"},
+		"stride":                {layer("Conv1DTranspose", `{"filters":3,"kernel_size":3,"strides":2147483647,"padding":"same"}`, 4, 2), ""},
 		"no batch":              {noBatch, ""},
 		"no metric":             {compiled(`{"loss":"mse","optimizer":"sgd","metrics":[null]}`), "is nil; give a name or a metric"},
 		"thresholds":            {compiled(`{"loss":"mse","optimizer":"sgd","metrics":[{"class_name":"PrecisionAtRecall","config":{"recall":0.5,"num_thresholds":9223372036854775807}}]}`), "expected a number between"},

@@ -92,6 +92,30 @@ func (s *Shape) backwardPhase(i, residue int, out [3]int) phase {
 	return p
 }
 
+// phases is the number of phases of axis i.
+func (s *Shape) phases(i int) int { return min(s.Strides[i], s.In[i]) }
+
+// nextPhase returns the first phase of axis i from the given one on that needs other memory than those before it may:
+// one that a tap of the kernel meets, or the first one without, which is the longest of its kind; else the number of
+// phases. There are few of them, however far apart the taps are.
+func (s *Shape) nextPhase(i, from int) int {
+	stride, next := s.Strides[i], s.phases(i)
+	without := 0
+	for r := range s.Kernel[i] {
+		residue := ((r*s.Dilation[i]-s.PadLow[i])%stride + stride) % stride
+		if residue >= from {
+			next = min(next, residue)
+		}
+	}
+	for without < next && s.backwardPhase(i, without, s.In).axis.taps > 0 {
+		without++
+	}
+	if without >= from {
+		next = min(next, without)
+	}
+	return next
+}
+
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

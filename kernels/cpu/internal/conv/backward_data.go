@@ -25,7 +25,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	}
 	if isWideForward[T](&n) {
 		size, out := 0, n.Out()
-		for h := range min(n.Strides[1], n.In[1]) {
+		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {
 			height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, 0, out)
 			w := backwardWide[T](&n, &height.axis, &width.axis)
 			size = max(size, w.size(volume(n.Kernel), workers))
@@ -73,11 +73,11 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 	out, wide := n.Out(), isWideForward[T](n)
 	together, local := n.together() && !wide, spreadBackward[T](n)
 	list := getPhases[T]()
-	for d := range min(n.Strides[0], n.In[0]) {
+	for d := range n.phases(0) {
 		list.list = list.list[:0]
 		to := scratch
-		for h := range min(n.Strides[1], n.In[1]) {
-			for w := range min(n.Strides[2], n.In[2]) {
+		for h := range n.phases(1) {
+			for w := range n.phases(2) {
 				k.phases = [3]phase{n.backwardPhase(0, d, out), n.backwardPhase(1, h, out), n.backwardPhase(2, w, out)}
 				for i := range c.axes {
 					c.axes[i] = k.phases[i].axis

@@ -271,9 +271,9 @@ func spreadBackward[T Float](s *Shape) int {
 	}
 	c, out, size := getCorrelation[float32](), s.Out(), 0
 	c.backward(s)
-	for d := range min(s.Strides[0], s.In[0]) {
-		for h := range min(s.Strides[1], s.In[1]) {
-			for w := range min(s.Strides[2], s.In[2]) {
+	for d := s.nextPhase(0, 0); d < s.phases(0); d = s.nextPhase(0, d+1) {
+		for h := s.nextPhase(1, 0); h < s.phases(1); h = s.nextPhase(1, h+1) {
+			for w := s.nextPhase(2, 0); w < s.phases(2); w = s.nextPhase(2, w+1) {
 				for i, at := range [3]int{d, h, w} {
 					p := s.backwardPhase(i, at, out)
 					c.axes[i] = p.axis
