@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
@@ -19,20 +19,8 @@ import (
 // lent is a buffer of the given contents that ends, or begins, beside unreadable memory.
 func lent(t *testing.T, typ ir.Type, contents []byte, atStart bool) kernels.Buffer {
 	t.Helper()
-	page := syscall.Getpagesize()
-	body := (len(contents) + page - 1) / page * page
-	m, err := syscall.Mmap(-1, 0, body+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
-	require.NoError(t, syscall.Mprotect(m[:page], syscall.PROT_NONE))
-	require.NoError(t, syscall.Mprotect(m[page+body:], syscall.PROT_NONE))
-	from := page
-	if !atStart {
-		from = page + body - len(contents)
-	}
 	b := newBuffer(testDevice, typ)
-	require.NoError(t, b.Borrow(m[from:from+len(contents)]))
-	copy(m[from:], contents)
+	require.NoError(t, b.Borrow(guard.Copy(t, contents, atStart)))
 	return b
 }
 

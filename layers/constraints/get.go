@@ -57,7 +57,7 @@ func Get(constraint any) (Constraint, error) {
 		}
 		return r, config.Decode(v.Config, r)
 	}
-	return nil, fmt.Errorf("constraints: received %s; expected a name (string), a value with a Apply method, or a function", config.Received(constraint))
+	return nil, fmt.Errorf("constraints: received %s; expected a name (string), a value with an Apply method, or a function", config.Received(constraint))
 }
 
 func byName(name string) (Constraint, error) {

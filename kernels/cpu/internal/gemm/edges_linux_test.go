@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -61,13 +62,13 @@ func guardOperands[T Float](t *testing.T, rng *rand.Rand, a *Args[T], atStart bo
 				copy(x[at:at+cols], random[T](rng, cols))
 			}
 		}
-		return guarded(t, x, atStart), ld, strides
+		return guard.Copy(t, x, atStart), ld, strides
 	}
 	a.A, a.LDA, a.StrideA = spread(a.M, a.K, a.TransA, rng.IntN(4) == 0)
 	a.B, a.LDB, a.StrideB = spread(a.K, a.N, a.TransB, a.Packed || rng.IntN(4) == 0)
 	a.C, a.LDC, a.StrideC = spread(a.M, a.N, false, false)
 	if rng.IntN(3) > 0 {
-		a.Bias = guarded(t, random[T](rng, a.N), atStart)
+		a.Bias = guard.Copy(t, random[T](rng, a.N), atStart)
 	}
 	if a.Packed {
 		a.Batch = [2]int{}
@@ -105,7 +106,7 @@ func checkEdges[T Float](t *testing.T, pools []*pool.Pool, rng *rand.Rand, a *Ar
 	guardOperands(t, rng, a, atStart)
 	want, bound := product64(a)
 	if b := a.B; a.Packed {
-		a.B = guarded(t, make([]T, PackedSize[T](a.N, a.K)), atStart)
+		a.B = guard.Copy(t, make([]T, PackedSize[T](a.N, a.K)), atStart)
 		PackB(nil, a.B, b, a.K, a.N, a.LDB, a.TransB)
 		a.TransB, a.LDB = false, 0
 	}
@@ -119,7 +120,7 @@ func checkEdges[T Float](t *testing.T, pools []*pool.Pool, rng *rand.Rand, a *Ar
 		for i := range scratch {
 			scratch[i] = T(math.NaN())
 		}
-		Run(p, a, guarded(t, scratch, atStart))
+		Run(p, a, guard.Copy(t, scratch, atStart))
 		restore()
 		for e, c := range a.C {
 			if off := math.Abs(float64(c) - want[e]); !(off <= bound[e]) && !(bound[e] == 0 && math.IsNaN(float64(c)) && math.IsNaN(want[e])) {

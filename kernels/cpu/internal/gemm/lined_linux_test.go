@@ -3,36 +3,12 @@ package gemm
 import (
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"unsafe"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
-
-// guarded copies x to the end of memory behind which nothing is readable or, with atStart, to the start of memory in
-// front of which nothing is: an access outside kills the test.
-func guarded[T Float](t *testing.T, x []T, atStart bool) []T {
-	t.Helper()
-	page := syscall.Getpagesize()
-	size := int(unsafe.Sizeof(x[0])) * len(x)
-	body := (size + page - 1) / page * page
-	m, err := syscall.Mmap(-1, 0, body+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
-	require.NoError(t, syscall.Mprotect(m[:page], syscall.PROT_NONE))
-	require.NoError(t, syscall.Mprotect(m[page+body:], syscall.PROT_NONE))
-	from := page
-	if !atStart {
-		from = page + body - size
-	}
-	g := unsafe.Slice((*T)(unsafe.Pointer(&m[from])), len(x))
-	copy(g, x)
-	return g
-}
 
 // TestLinedTouchesNothingOutside puts the operands of batches of small products against unreadable memory, with NaN in
 // all that their columns leave out.
@@ -73,14 +49,14 @@ func guardLined[T Float](t *testing.T, p *pool.Pool, a *Args[T], atStart bool) {
 				}
 			}
 		}
-		return guarded(t, y, atStart)
+		return guard.Copy(t, y, atStart)
 	}
 	g := *a
 	a.C = append([]T(nil), a.C...)
 	g.A, g.B = keep(a.A, a.M, a.K, a.TransA, a.LDA, a.StrideA), keep(a.B, a.K, a.N, a.TransB, a.LDB, a.StrideB)
-	g.C = guarded(t, a.C, atStart)
+	g.C = guard.Copy(t, a.C, atStart)
 	if a.Bias != nil {
-		g.Bias = guarded(t, a.Bias, atStart)
+		g.Bias = guard.Copy(t, a.Bias, atStart)
 	}
 	size := ScratchSize(a, p.Size())
 	Run(p, a, make([]T, size))
@@ -88,7 +64,7 @@ func guardLined[T Float](t *testing.T, p *pool.Pool, a *Args[T], atStart bool) {
 	for i := range scratch {
 		scratch[i] = T(math.NaN())
 	}
-	Run(p, &g, guarded(t, scratch, atStart))
+	Run(p, &g, guard.Copy(t, scratch, atStart))
 	for i, x := range a.C {
 		if y := g.C[i]; x != y && (x == x || y == y) {
 			t.Fatalf("element %d is %v, expected %v: M %d, N %d, K %d, %v", i, y, x, a.M, a.N, a.K, a.Batch)

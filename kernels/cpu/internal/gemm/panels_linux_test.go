@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -59,7 +60,7 @@ func checkIncomplete[T Float](t *testing.T, p *pool.Pool, rng *rand.Rand, atStar
 				x[i] = T(math.NaN())
 			}
 		}
-		return guarded(t, x, atStart), cols + gap
+		return guard.Copy(t, x, atStart), cols + gap
 	}
 	if a.TransA {
 		a.A, a.LDA = spread(a.K, a.M)
@@ -85,7 +86,7 @@ func checkIncomplete[T Float](t *testing.T, p *pool.Pool, rng *rand.Rand, atStar
 	for i := range scratch {
 		scratch[i] = T(math.NaN())
 	}
-	Run(p, &a, guarded(t, scratch, atStart))
+	Run(p, &a, guard.Copy(t, scratch, atStart))
 	for i, x := range packed.C {
 		if y := a.C[i]; x != y && (x == x || y == y) {
 			t.Fatalf("element %d is %v, expected %v: M %d, N %d, K %d, strides %d, %d, %d, A transposed %v, B %v",

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
@@ -47,11 +48,11 @@ func TestGroupedAgainstFloat64(t *testing.T) {
 			g.BSegment, g.BOuter, g.BVector = rng.IntN(300), rng.IntN(300), rng.IntN(500)
 			g.CRow = channels + rng.IntN(7)
 			g.CLine = g.Rows*g.CRow + rng.IntN(7)
-			g.A = guarded(t, random[float32](rng, (g.Lines-1)*g.ALine+(g.Outer-1)*g.AOuter+(g.Segments-1)*g.ASegment+(g.Rows+g.Taps-2)*g.ARow+channels, 0), i%4 < 2)
-			g.B = guarded(t, random[float32](rng, (g.Vectors-1)*g.BVector+(g.Outer-1)*g.BOuter+(g.Segments-1)*g.BSegment+(size-1)*g.BK+g.Taps*lanes, 0), i%4 < 2)
-			g.C = guarded(t, random[float32](rng, (g.Lines-1)*g.CLine+(g.Rows-1)*g.CRow+channels, 0), i%4 < 2)
+			g.A = guard.Copy(t, random[float32](rng, (g.Lines-1)*g.ALine+(g.Outer-1)*g.AOuter+(g.Segments-1)*g.ASegment+(g.Rows+g.Taps-2)*g.ARow+channels, 0), i%4 < 2)
+			g.B = guard.Copy(t, random[float32](rng, (g.Vectors-1)*g.BVector+(g.Outer-1)*g.BOuter+(g.Segments-1)*g.BSegment+(size-1)*g.BK+g.Taps*lanes, 0), i%4 < 2)
+			g.C = guard.Copy(t, random[float32](rng, (g.Lines-1)*g.CLine+(g.Rows-1)*g.CRow+channels, 0), i%4 < 2)
 			if rng.IntN(2) == 0 {
-				g.Bias = guarded(t, random[float32](rng, channels, 0), i%4 < 2)
+				g.Bias = guard.Copy(t, random[float32](rng, channels, 0), i%4 < 2)
 			}
 			checkGrouped(t, &g)
 		}
@@ -132,9 +133,9 @@ func TestGroupedSumsAgainstFloat64(t *testing.T) {
 			g.CTap = size*g.CInput + rng.IntN(9)
 			pixels := inputs(g.Pixels, g.Taps, g.Left, g.Right)
 			g.ALine, g.BLine = rng.IntN(2*pixels*g.APixel), g.Pixels*g.BPixel+rng.IntN(9)
-			g.A = guarded(t, random[float32](rng, (g.Lines-1)*g.ALine+(pixels-1)*g.APixel+channels, 0), i%4 < 2)
-			g.B = guarded(t, random[float32](rng, (g.Lines-1)*g.BLine+(g.Pixels-1)*g.BPixel+channels, 0), i%4 < 2)
-			g.C = guarded(t, random[float32](rng, (g.Taps-1)*g.CTap+(size-1)*g.CInput+channels, 0), i%4 < 2)
+			g.A = guard.Copy(t, random[float32](rng, (g.Lines-1)*g.ALine+(pixels-1)*g.APixel+channels, 0), i%4 < 2)
+			g.B = guard.Copy(t, random[float32](rng, (g.Lines-1)*g.BLine+(g.Pixels-1)*g.BPixel+channels, 0), i%4 < 2)
+			g.C = guard.Copy(t, random[float32](rng, (g.Taps-1)*g.CTap+(size-1)*g.CInput+channels, 0), i%4 < 2)
 			checkGroupedSums(t, &g)
 		}
 	})

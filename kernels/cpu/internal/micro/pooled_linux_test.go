@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
@@ -20,11 +21,11 @@ func pooledTile(t *testing.T, rng *rand.Rand, rows, cols int) *Tile[float32] {
 	}
 	tile.CLine = rows*tile.CRow + rng.IntN(5)
 	reach := (tile.Outer-1)*tile.AOuter + (tile.Segments-1)*tile.ASegment + (tile.K-1)*tile.AK
-	tile.A = guarded(t, random[float32](rng, reach+(2*tile.Lines-1)*tile.ALine+(2*rows-1)*tile.ARow+1, 0), rng.IntN(2) == 0)
-	tile.B = guarded(t, random[float32](rng, tile.lastB()+PadColumns[float32](cols), 0), rng.IntN(2) == 0)
-	tile.C = guarded(t, random[float32](rng, (tile.Lines-1)*tile.CLine+(rows-1)*tile.CRow+cols, 0), rng.IntN(2) == 0)
+	tile.A = guard.Copy(t, random[float32](rng, reach+(2*tile.Lines-1)*tile.ALine+(2*rows-1)*tile.ARow+1, 0), rng.IntN(2) == 0)
+	tile.B = guard.Copy(t, random[float32](rng, tile.lastB()+PadColumns[float32](cols), 0), rng.IntN(2) == 0)
+	tile.C = guard.Copy(t, random[float32](rng, (tile.Lines-1)*tile.CLine+(rows-1)*tile.CRow+cols, 0), rng.IntN(2) == 0)
 	if rng.IntN(2) == 0 {
-		tile.Bias = guarded(t, random[float32](rng, cols, 0), rng.IntN(2) == 0)
+		tile.Bias = guard.Copy(t, random[float32](rng, cols, 0), rng.IntN(2) == 0)
 	}
 	return tile
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
@@ -71,11 +72,11 @@ func TestSlideAgainstFloat64(t *testing.T) {
 			row := (s.inputs()-1)*s.Step + channels
 			s.ASegment, s.BSegment = row+rng.IntN(5), taps*s.Step+rng.IntN(5)
 			s.ALine, s.CLine = rng.IntN(2*s.ASegment), s.Pixels*s.Step+rng.IntN(5)
-			s.A = guarded(t, random[float32](rng, (s.Lines-1)*s.ALine+(s.Segments-1)*s.ASegment+row, 0), i%4 < 2)
-			s.B = guarded(t, random[float32](rng, (s.Segments-1)*s.BSegment+(taps-1)*s.Step+channels, 0), i%4 < 2)
-			s.C = guarded(t, random[float32](rng, (s.Lines-1)*s.CLine+(s.Pixels-1)*s.Step+channels, 0), i%4 < 2)
+			s.A = guard.Copy(t, random[float32](rng, (s.Lines-1)*s.ALine+(s.Segments-1)*s.ASegment+row, 0), i%4 < 2)
+			s.B = guard.Copy(t, random[float32](rng, (s.Segments-1)*s.BSegment+(taps-1)*s.Step+channels, 0), i%4 < 2)
+			s.C = guard.Copy(t, random[float32](rng, (s.Lines-1)*s.CLine+(s.Pixels-1)*s.Step+channels, 0), i%4 < 2)
 			if rng.IntN(2) == 0 {
-				s.Bias = guarded(t, random[float32](rng, channels, 0), i%4 < 2)
+				s.Bias = guard.Copy(t, random[float32](rng, channels, 0), i%4 < 2)
 			}
 			want, size, written := make([]float64, len(s.C)), make([]float64, len(s.C)), make([]bool, len(s.C))
 			for l := range s.Lines {
@@ -126,9 +127,9 @@ func TestSlideSumsAgainstFloat64(t *testing.T) {
 			row := (inputs(s.Pixels, 3, s.Left, s.Right)-1)*s.Step + channels
 			s.ASegment, s.CSegment = row+rng.IntN(5), 3*s.Step+rng.IntN(5)
 			s.ALine, s.BLine = rng.IntN(2*s.ASegment), s.Pixels*s.Step+rng.IntN(5)
-			s.A = guarded(t, random[float32](rng, (s.Lines-1)*s.ALine+(s.Segments-1)*s.ASegment+row, 0), i%4 < 2)
-			s.B = guarded(t, random[float32](rng, (s.Lines-1)*s.BLine+(s.Pixels-1)*s.Step+channels, 0), i%4 < 2)
-			s.C = guarded(t, random[float32](rng, (s.Segments-1)*s.CSegment+2*s.Step+channels, 0), i%4 < 2)
+			s.A = guard.Copy(t, random[float32](rng, (s.Lines-1)*s.ALine+(s.Segments-1)*s.ASegment+row, 0), i%4 < 2)
+			s.B = guard.Copy(t, random[float32](rng, (s.Lines-1)*s.BLine+(s.Pixels-1)*s.Step+channels, 0), i%4 < 2)
+			s.C = guard.Copy(t, random[float32](rng, (s.Segments-1)*s.CSegment+2*s.Step+channels, 0), i%4 < 2)
 			want, size := make([]float64, len(s.C)), make([]float64, len(s.C))
 			for at, v := range s.C {
 				want[at], size[at] = float64(v), math.Abs(float64(v))

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 // TestIntegerChains compares random chains of steps on integers with plain Go.
@@ -111,7 +113,7 @@ func TestMaskChains(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 3))
 		for range 500 {
 			n := 1 + r.IntN(300)
-			x, y, got := guarded[uint8](t, n), guarded[uint8](t, n), guarded[uint8](t, n)
+			x, y, got := guard.Copy(t, make([]uint8, n), false), guard.Copy(t, make([]uint8, n), false), guard.Copy(t, make([]uint8, n), false)
 			for i := range x {
 				x[i], y[i] = uint8(r.IntN(2)), uint8(r.IntN(2))
 			}

@@ -2,27 +2,13 @@ package vec
 
 import (
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
-)
 
-// guarded returns n numbers at the end of memory behind which nothing is readable: an access past the end kills the
-// test.
-func guarded[T float32 | float64 | int32 | int64 | uint16 | uint8](t *testing.T, n int) []T {
-	t.Helper()
-	page := syscall.Getpagesize()
-	var zero T
-	size := int(unsafe.Sizeof(zero)) * n
-	body := (size + page - 1) / page * page
-	m, err := syscall.Mmap(-1, 0, body+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
-	require.NoError(t, syscall.Mprotect(m[body:], syscall.PROT_NONE))
-	return unsafe.Slice((*T)(unsafe.Pointer(&m[body-size])), n)
-}
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
+)
 
 // TestNothingOutsideIsTouched puts all operands against unreadable memory.
 func TestNothingOutsideIsTouched(t *testing.T) {
@@ -30,7 +16,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
 		for n := 1; n < 150; n += 1 + n/40 {
 			operand := func(n int) []float32 {
-				x := guarded[float32](t, n)
+				x := guard.Copy(t, make([]float32, n), false)
 				for i := range x {
 					x[i] = rng.Float32()
 				}
@@ -58,11 +44,11 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Momentum(x, y, z, 1, 1, 1, true)
 			scores := Scores{Rows: 3, Cols: n, Stride: ScoreStride(n), Seen: 1 + n/2, Step: 1}
 			block, gradient := operand(3*scores.Stride), operand(3*scores.Stride)
-			HideRows(block, scores, guarded[uint8](t, 3*n), n, 1)
+			HideRows(block, scores, guard.Copy(t, make([]uint8, 3*n), false), n, 1)
 			Fetch(block, 3, n, scores.Stride)
 			SoftmaxRows(block, operand(3), scores, 1)
 			SoftmaxRowsGrad(block, gradient, operand(3), scores, 1)
-			h := guarded[uint16](t, n)
+			h := guard.Copy(t, make([]uint16, n), false)
 			Float32ToF16(h, x)
 			F16ToFloat32(y, h)
 			Float32ToBF16(h, x)
@@ -97,9 +83,9 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 func TestNothingOutsideIsTouchedByRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for n := 1; n < 70; n++ {
-			one, other, next, up := guarded[float32](t, n), guarded[float32](t, n), guarded[float32](t, n), guarded[float32](t, n)
-			three, three2, three3 := guarded[float32](t, 3*n), guarded[float32](t, 3*n), guarded[float32](t, 3*n)
-			four, four2 := guarded[float32](t, 4*n), guarded[float32](t, 4*n)
+			one, other, next, up := guard.Copy(t, make([]float32, n), false), guard.Copy(t, make([]float32, n), false), guard.Copy(t, make([]float32, n), false), guard.Copy(t, make([]float32, n), false)
+			three, three2, three3 := guard.Copy(t, make([]float32, 3*n), false), guard.Copy(t, make([]float32, 3*n), false), guard.Copy(t, make([]float32, 3*n), false)
+			four, four2 := guard.Copy(t, make([]float32, 4*n), false), guard.Copy(t, make([]float32, 4*n), false)
 			LstmCell(one, next, four, four2, other)
 			LstmCellGrad(four2, next, four, other, one, up)
 			GruCell(next, three, three2, three3, one)
@@ -120,7 +106,7 @@ func TestCopyRowsTouchesNothingOutside(t *testing.T) {
 			return
 		}
 		const size = 1 << 14
-		src, dst := guarded[uint8](t, size), guarded[uint8](t, size)
+		src, dst := guard.Copy(t, make([]uint8, size), false), guard.Copy(t, make([]uint8, size), false)
 		rng := rand.New(rand.NewPCG(25, 26))
 		for i := range src {
 			src[i] = uint8(rng.Uint32())

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 // drawLongs draws integers of any size, with the ends of their range and pairs of equal ones among them.
@@ -38,14 +40,14 @@ func TestLongs(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 8))
 		for _, n := range []int{1, 3, 7, 8, 9, 16, 31, 100, 4099} {
-			a, b := guarded[int64](t, n), guarded[int64](t, n)
+			a, b := guard.Copy(t, make([]int64, n), false), guard.Copy(t, make([]int64, n), false)
 			copy(a, drawLongs(r, n))
 			copy(b, drawLongs(r, n))
 			for i := range n / 4 {
 				b[4*i] = a[4*i]
 			}
 			check := func(name string, f func(dst, a, b []int64), want func(a, b int64) int64) {
-				dst, own := guarded[int64](t, n), append([]int64(nil), a...)
+				dst, own := guard.Copy(t, make([]int64, n), false), append([]int64(nil), a...)
 				f(dst, a, b)
 				f(own, own, b)
 				for i := range a {
@@ -86,7 +88,7 @@ func TestLongs(t *testing.T) {
 				return 0
 			})
 			for k, name := range []string{"=", "≠", "<", "≤"} {
-				dst, without := guarded[uint8](t, n), guarded[uint8](t, n)
+				dst, without := guard.Copy(t, make([]uint8, n), false), guard.Copy(t, make([]uint8, n), false)
 				CompareLongs(Relation(k), dst, a, b)
 				CompareLongs(Relation(k), without, ulongs(a), ulongs(b))
 				for i, v := range a {
@@ -105,7 +107,7 @@ func TestDoublesAndFloats(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 8))
 		for _, n := range []int{1, 7, 8, 15, 16, 100, 4099} {
-			x, y := guarded[float64](t, n), guarded[float32](t, n)
+			x, y := guard.Copy(t, make([]float64, n), false), guard.Copy(t, make([]float32, n), false)
 			for i := range x {
 				x[i] = math.Ldexp(r.NormFloat64(), r.IntN(240)-110)
 				if i%11 == 3 {
@@ -113,7 +115,7 @@ func TestDoublesAndFloats(t *testing.T) {
 				}
 			}
 			DoublesToFloats(y, x)
-			back := guarded[float64](t, n)
+			back := guard.Copy(t, make([]float64, n), false)
 			FloatsToDoubles(back, y)
 			for i, v := range x {
 				require.Equal(t, math.Float32bits(float32(v)), math.Float32bits(y[i]), v)

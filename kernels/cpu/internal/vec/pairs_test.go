@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 // TestPairRows compares with the formula, at every number of columns and with rows apart.
@@ -59,7 +61,7 @@ func TestNarrowRows(t *testing.T) {
 				rows := map[bool]int{true: 70, false: 5}[columns < 16]
 				gap := columns % 3 // none: rows that follow each other
 				from, to := columns+gap, columns+2*gap
-				x, y := guarded[float32](t, (rows-1)*from+columns), make([]float32, columns)
+				x, y := guard.Copy(t, make([]float32, (rows-1)*from+columns), false), make([]float32, columns)
 				for i := range x {
 					x[i] = float32(math.Sin(float64(i))) * float32(math.Exp(float64(i%40-20)))
 				}
@@ -79,7 +81,7 @@ func TestNarrowRows(t *testing.T) {
 					for r := range rows {
 						h.RoundAdd(want[r*to:][:columns], slices.Clone(x[r*from:][:columns]), y, relu)
 					}
-					sums := guarded[float32](t, len(x))
+					sums := guard.Copy(t, make([]float32, len(x)), false)
 					copy(sums, x)
 					h.RoundAddRows(dst, sums, y, columns, rows, to, from, relu)
 					require.Equal(t, want, dst, "%d columns, with a bias, relu %v", columns, relu)

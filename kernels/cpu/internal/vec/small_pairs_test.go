@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 func intTypeOf[T Small | int32 | uint32]() IntType {
@@ -123,7 +125,7 @@ func TestSmallPairs(t *testing.T) {
 // requireEdges compares powers of which one exponent in any place is larger than the others, at the end of memory.
 func requireEdges[T uint8 | uint16 | int32](t *testing.T) {
 	for n := 1; n <= 40; n++ {
-		a, b := guarded[T](t, n), guarded[T](t, n)
+		a, b := guard.Copy(t, make([]T, n), false), guard.Copy(t, make([]T, n), false)
 		for i := range n {
 			a[i], b[i] = T(i+2), 1
 		}

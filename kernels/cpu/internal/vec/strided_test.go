@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 // TestStrided copies elements with every distance, and reads nothing behind the last one.
@@ -14,11 +16,11 @@ func TestStrided(t *testing.T) {
 		for _, size := range []int{4, 8} {
 			for stride := 2; stride <= 8; stride++ {
 				for n := 1; n < 140; n += 1 + n/20 {
-					src := guarded[uint8](t, ((n-1)*stride+1)*size)
+					src := guard.Copy(t, make([]uint8, ((n-1)*stride+1)*size), false)
 					for i := range src {
 						src[i] = uint8(rand.Uint32())
 					}
-					got := guarded[uint8](t, n*size)
+					got := guard.Copy(t, make([]uint8, n*size), false)
 					m := Strided(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), size, stride, n)
 					require.LessOrEqual(t, m, n)
 					if Chains() && n >= 32 {
@@ -42,13 +44,13 @@ func TestTurns(t *testing.T) {
 					first := rand.IntN(5)
 					sources, pointers := make([][]uint8, count), make([]unsafe.Pointer, count)
 					for i := range sources {
-						sources[i] = guarded[uint8](t, (first+n)*size)
+						sources[i] = guard.Copy(t, make([]uint8, (first+n)*size), false)
 						for j := range sources[i] {
 							sources[i][j] = uint8(rand.Uint32())
 						}
 						pointers[i] = unsafe.Pointer(&sources[i][0])
 					}
-					got := guarded[uint8](t, count*n*size)
+					got := guard.Copy(t, make([]uint8, count*n*size), false)
 					m := Turns(unsafe.Pointer(&got[0]), pointers, size, first, n)
 					require.LessOrEqual(t, m, n)
 					if Chains() && n >= 16 && (size == 4 || count != 3) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
 // TestWithin finds the one number that is outside, wherever it is.
@@ -13,7 +15,7 @@ func TestWithin(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, n := range []int{0, 1, 15, 16, 17, 31, 64, 100, 1003} {
 			for _, last := range []int32{0, 1, 1000, math.MaxInt32} {
-				x := guarded[int32](t, n)
+				x := guard.Copy(t, make([]int32, n), false)
 				for i := range x {
 					x[i] = int32(rand.Int64N(int64(last) + 1))
 				}
