@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +35,8 @@ func (m *Model) SaveWeights(path string) error {
 
 // SaveShardedWeights writes the weights in Keras's form as a set of files of at most maxShardSize bytes each, and their
 // index at path, which ends in .weights.json: model.weights.json has model_00000.weights.h5, model_00001.weights.h5,
-// ... beside it.
+// ... beside it. One that takes the place of another is complete before anything of that is removed, so that a crash
+// leaves a whole set.
 func (m *Model) SaveShardedWeights(path string, maxShardSize int64) error {
 	if !strings.HasSuffix(path, ".weights.json") {
 		return fmt.Errorf("keras: SaveShardedWeights: the path %q must end in .weights.json", path)
@@ -74,6 +76,9 @@ func discard(_ string, contents func(io.Writer) error) error { return contents(i
 func (m *Model) writeWeights(path string, maxShardSize int64, write func(path string, contents func(io.Writer) error) error) error {
 	switch {
 	case strings.HasSuffix(path, ".weights.json"):
+		if !m.WritesFiles() {
+			path = filepath.Join(os.DevNull, filepath.Base(path)) // what is there is none of this process's business
+		}
 		return saving.WriteShards(path, m.fileObjects(), maxShardSize, write)
 	case strings.HasSuffix(path, ".weights.h5"):
 		w, err := saving.Weights(m.fileObjects())

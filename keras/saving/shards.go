@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,8 +53,13 @@ type shard struct {
 	size   int64
 }
 
+// secondSet is the first number of the files that are written while a set with their own numbers is there.
+const secondSet = 50_000
+
 // WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most
-// limit bytes of values beside it, in Keras's form. The index is written last. write makes each file.
+// limit bytes of values beside it, in Keras's form. write makes each file; the index is written last. No file of a set
+// that is there is written over: the new ones are numbered from 50,000 until the index lists them, and then take the
+// places of the old, since Keras opens no set without the number 0. So a crash at any moment leaves one whole set.
 func WriteShards(path string, objects []Object, limit int64, write func(path string, contents func(io.Writer) error) error) error {
 	if limit <= 0 {
 		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)
@@ -60,20 +67,52 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 	if write == nil {
 		return fmt.Errorf("WriteShards: the function that makes each file is nil")
 	}
+	base := strings.TrimSuffix(filepath.Base(path), ".weights.json")
+	old, first := filesOf(path), 0
+	if slices.ContainsFunc(old, func(name string) bool { return name < shardName(base, secondSet) }) {
+		first = secondSet
+	}
 	index := shardIndex{Map: map[string]shardNames{}}
-	shards, err := split(strings.TrimSuffix(filepath.Base(path), ".weights.json"), objects, limit, &index)
+	shards, err := split(base, first, objects, limit, &index)
 	if err != nil {
 		return err
 	}
+	at := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
 	for _, s := range shards {
-		err := write(filepath.Join(filepath.Dir(path), s.name), func(w io.Writer) error {
-			_, err := s.writer.WriteTo(w)
-			return err
-		})
-		if err != nil {
+		if err := write(at(s.name), s.contents); err != nil {
 			return err
 		}
 	}
+	if err := writeIndex(path, &index, write); err != nil {
+		return err
+	}
+	if first > 0 && len(filesOf(path)) > 0 { // else nothing was written
+		for i, s := range shards {
+			own := at(shardName(base, i))
+			err := link(at(s.name), own)
+			if err != nil { // by a file system without links
+				err = write(own, s.contents)
+			}
+			if err != nil {
+				return err
+			}
+			s.name = shardName(base, i)
+		}
+		index.renumber(base, first)
+		if err := writeIndex(path, &index, write); err != nil {
+			return err
+		}
+	}
+	removeReplaced(path, base, old)
+	return nil
+}
+
+func (s *shard) contents(w io.Writer) error {
+	_, err := s.writer.WriteTo(w)
+	return err
+}
+
+func writeIndex(path string, index *shardIndex, write func(path string, contents func(io.Writer) error) error) error {
 	text, err := json.MarshalIndent(index, "", "    ")
 	if err != nil {
 		return err
@@ -84,11 +123,76 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 	})
 }
 
-// split distributes variables over files, in order.
-func split(base string, objects []Object, limit int64, index *shardIndex) ([]*shard, error) {
+// renumber gives files that are numbered from first the numbers from 0.
+func (x *shardIndex) renumber(base string, first int) {
+	for _, names := range x.Map {
+		for i, name := range names {
+			var n int
+			if _, err := fmt.Sscanf(name[len(base):], "_%05d.weights.h5", &n); err == nil {
+				names[i] = shardName(base, n-first)
+			}
+		}
+	}
+}
+
+// link lets a file have another name too, in place of what has that name.
+func link(from, to string) error {
+	temporary := fmt.Sprintf("%s.%08x.tmp", to, rand.Uint32()) // as atomicfile has it, which removes what a killed process leaves
+	if err := os.Link(from, temporary); err != nil {
+		return err
+	}
+	err := os.Rename(temporary, to)
+	if err != nil {
+		_ = os.Remove(temporary) // the first error is the one to report
+	}
+	return err
+}
+
+func shardName(base string, number int) string {
+	return fmt.Sprintf("%s_%05d.weights.h5", base, number)
+}
+
+// filesOf lists the files of the set at path that have the names of its shards; none where there is no set.
+func filesOf(path string) (names []string) {
+	s, err := OpenShards(path)
+	if err != nil {
+		return nil
+	}
+	shard := regexp.MustCompile("^" + regexp.QuoteMeta(strings.TrimSuffix(filepath.Base(path), ".weights.json")) + `_[0-9]{5}\.weights\.h5$`)
+	for _, list := range s.index.Map {
+		for _, name := range list {
+			if shard.MatchString(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// removeReplaced removes the files of the set that was there before, and those of sets that were never completed.
+func removeReplaced(path, base string, old []string) {
+	now := filesOf(path)
+	if len(now) == 0 {
+		return // nothing was written
+	}
+	remove := func(name string) error { return os.Remove(filepath.Join(filepath.Dir(path), name)) }
+	for _, name := range old {
+		if !slices.Contains(now, name) {
+			_ = remove(name) // only room is lost
+		}
+	}
+	for i := secondSet; ; i++ {
+		if name := shardName(base, i); !slices.Contains(now, name) && remove(name) != nil && i-secondSet >= len(now) {
+			return
+		}
+	}
+}
+
+// split distributes variables over files whose numbers begin with first, in order.
+func split(base string, first int, objects []Object, limit int64, index *shardIndex) ([]*shard, error) {
 	var shards []*shard
 	next := func() *shard {
-		s := &shard{name: fmt.Sprintf("%s_%05d.weights.h5", base, len(shards)), writer: hdf5.NewWriter()}
+		s := &shard{name: shardName(base, first+len(shards)), writer: hdf5.NewWriter()}
 		shards = append(shards, s)
 		return s
 	}
