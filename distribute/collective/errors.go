@@ -170,6 +170,7 @@ type JoinError struct {
 const (
 	didNotCome = "did not come"
 	gaveUp     = "gave up"
+	foreign    = "belongs to something else"
 )
 
 // Error names who is missing, with addresses.
@@ -179,6 +180,9 @@ func (e *JoinError) Error() string {
 		lines[i] = l.String()
 	}
 	text := fmt.Sprintf("collective: no group of at least %d workers within %v: present %v; missing %s%s", e.Min, e.After, e.Present, strings.Join(lines, "; "), whereabouts(e.Missing))
+	if slices.ContainsFunc(e.Missing, func(l Lost) bool { return l.Reason == foreign }) {
+		text += "; give all workers the same cluster, Options.Job, Options.Security and version of the program"
+	}
 	for _, l := range e.Missing {
 		if e.tells && l.About == "" && l.Reason == didNotCome {
 			text += fmt.Sprintf("; %v has never joined, so what it runs on is not known", l.Task)

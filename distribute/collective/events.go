@@ -206,6 +206,9 @@ func (g *Group) joinError(e *membership.JoinError) *JoinError {
 	for _, task := range e.Missing {
 		m := g.settings.members[task]
 		l := Lost{m.Task, m.Address, didNotCome, g.lastSeen[task], g.told[task]}
+		if r, refuses := g.refusals[task]; refuses { // though it may be gone by now
+			l.Reason, l.Detail = foreign, r.why
+		}
 		switch s := g.machine.Peer(task); {
 		case s != nil && s.Why != "":
 			l.Reason, l.Detail = gaveUp, s.Why
@@ -243,12 +246,44 @@ func (g *Group) received(s *membership.State) {
 		return
 	}
 	delete(g.lastSeen, s.Task)
+	delete(g.refusals, s.Task)
 	if s.Phase == membership.Gathering && s.Task < len(g.settings.members) {
 		g.told[s.Task] = s.About
 	}
 	g.machine.Receive(g.now(), s)
 	g.update()
 	g.hear()
+}
+
+// refusal is when a worker has first and last refused this one, of which nothing was heard meanwhile.
+type refusal struct {
+	first, last time.Time
+	why         string
+}
+
+// refused implements handler.
+func (g *Group) refused(task int, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.refusals[task]
+	r.why = why
+	if r.last = time.Now(); r.first.IsZero() {
+		r.first = r.last
+	}
+	g.refusals[task] = r
+}
+
+// excluded reports whether too few workers are left for the first group because the others have refused this one for
+// the deadline: they have another cluster, secret or protocol, and waiting does not help. What a job before has left
+// running at an address is gone by then. g.mu is held.
+func (g *Group) excluded(least int) bool {
+	n := 0
+	for _, r := range g.refusals {
+		if r.last.Sub(r.first) >= g.settings.Deadline && time.Since(r.first) >= 2*g.settings.Deadline {
+			n++
+		}
+	}
+	return g.session == nil && len(g.settings.members)-n < least
 }
 
 // disconnected implements handler.

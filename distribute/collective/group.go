@@ -30,6 +30,7 @@ type Group struct {
 	tried    map[int]string   // notes that were tried, by task
 	lastSeen map[int]string   // why a task cannot be reached
 	told     map[int]string   // what a task said of itself
+	refusals map[int]refusal  // by task
 	closed   bool
 	closing  bool
 	stats    Stats
@@ -44,8 +45,9 @@ type Group struct {
 }
 
 // Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing
-// when that takes longer than Options.JoinTimeout, and with an ErrLeft when so many others have left a group that they
-// were in that no group can come about, and none of them has come back for two deadlines: the job is over.
+// when that takes longer than Options.JoinTimeout, or when others refuse this worker for two deadlines, because their
+// cluster, secret or version of the protocol is another; and with an ErrLeft when so many others have left a group that
+// they were in that no group can come about, and none of them has come back for two deadlines: the job is over.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -54,7 +56,7 @@ func Join(ctx context.Context, o Options) (*Group, error) {
 		}
 		return nil, err
 	}
-	g := &Group{settings: s, start: time.Now(), changed: make(chan struct{}), heard: make(chan struct{}), stop: make(chan struct{}), lastSeen: map[int]string{}, told: map[int]string{},
+	g := &Group{settings: s, start: time.Now(), changed: make(chan struct{}), heard: make(chan struct{}), stop: make(chan struct{}), lastSeen: map[int]string{}, told: map[int]string{}, refusals: map[int]refusal{},
 		hasState: o.HasState, step: o.Step}
 	g.machine = membership.New(membership.Config{Task: s.self, Size: len(s.members), Incarnation: uint64(g.start.UnixNano()), About: s.About, Heartbeat: s.Heartbeat,
 		Deadline: s.Deadline, Describe: g.describe}, 0)
@@ -148,6 +150,10 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 				g.hasState, g.step = g.hasState && g.step == step, step
 			}
 			return nil
+		}
+		if g.excluded(least) {
+			g.machine.GiveUp(g.now())
+			g.update()
 		}
 		if e := g.machine.JoinError(); e != nil {
 			return g.joinError(e)

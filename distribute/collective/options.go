@@ -130,6 +130,18 @@ func (o Options) resolve() (*settings, error) {
 	return s, nil
 }
 
+// jobText is what workers of other jobs are told of this one.
+func (s *settings) jobText() string {
+	text := fmt.Sprintf(": %v", s.Cluster)
+	if s.Job != "" {
+		text = fmt.Sprintf(": %q, %v", s.Job, s.Cluster)
+	}
+	if len(text) > maxAbout {
+		text = strings.ToValidUTF8(text[:maxAbout], "") + "..."
+	}
+	return text
+}
+
 func defaults[T int | time.Duration](field *T, value T) {
 	if *field == 0 {
 		*field = value

@@ -30,20 +30,27 @@ const (
 	otherSecret = "8ceba8f94074ef5d5d1e07dba1690f608820ce05203f1bde18d86fea51084fb0"
 )
 
-// Workers of another job, without the secret, with another secret or with certificates of another authority are
-// refused, whoever calls whom.
-func TestStrangers(t *testing.T) {
+// stranger is a job in which two workers do not belong together.
+type stranger struct {
+	workers [2]Options
+	want    [2]string // what each says of the other
+}
+
+func strangers() map[string]stranger {
 	secret := &Security{Secret: []byte(testSecret)}
-	cases := map[string]struct {
-		workers [2]Options
-		want    [2]string // what each says of the other
-	}{
+	return map[string]stranger{
 		"another job":         {[2]Options{{Job: "a"}, {Job: "b"}}, [2]string{"another job or cluster", "another job or cluster"}},
 		"no secret":           {[2]Options{{Security: secret}, {}}, [2]string{"authentication handshake failed", "connection error"}},
 		"another secret":      {[2]Options{{Security: secret}, {Security: &Security{Secret: []byte(otherSecret)}}}, [2]string{"failed to verify certificate", "failed to verify certificate"}},
 		"another name":        {[2]Options{{Security: secret}, {Security: &Security{Secret: secret.Secret, ServerName: "other"}}}, [2]string{"certificate is valid for other", "certificate is valid for gokeras"}},
 		"an earlier protocol": {[2]Options{{version: 2}, {version: 1}}, [2]string{`protocol version "2"; this worker speaks 1`, `protocol version "1"; this worker speaks 2`}},
 	}
+}
+
+// Workers of another job, without the secret, with another secret or with certificates of another authority are
+// refused, whoever calls whom.
+func TestStrangers(t *testing.T) {
+	cases := strangers()
 	for name, c := range cases {
 		for rank, want := range c.want {
 			t.Run(fmt.Sprintf("%s: worker %d", name, rank), func(t *testing.T) {
@@ -66,6 +73,47 @@ func TestStrangers(t *testing.T) {
 				require.ErrorContains(t, err, want)
 			})
 		}
+	}
+}
+
+// TestStrangersGiveUp: workers that do not belong together end within deadlines, long before the time that they would
+// wait for others, and whichever of them ends first.
+func TestStrangersGiveUp(t *testing.T) {
+	cases := strangers()
+	cases["another cluster"] = stranger{[2]Options{{}, {Cluster: &cluster.Spec{}}}, [2]string{"another job or cluster", "another job or cluster"}}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, list := listeners(t, 2)
+			errs := make(chan error, 2)
+			for rank, o := range c.workers {
+				other := o.Cluster != nil
+				if o.Cluster = spec; other {
+					addresses, err := spec.JobTasks("worker")
+					require.NoError(t, err)
+					o.Cluster, err = cluster.NewSpec(map[string][]string{"worker": append(addresses, "127.0.0.1:9")})
+					require.NoError(t, err)
+				}
+				o.Task, o.Listener, o.JoinTimeout, o.Deadline = cluster.Task{Type: "worker", Index: rank}, list[rank], time.Hour, 300*time.Millisecond
+				go func() {
+					_, err := Join(background(), o)
+					if t.Log(err); err == nil || !strings.Contains(err.Error(), c.want[rank]) || !strings.Contains(err.Error(), "give all workers the same cluster") {
+						err = fmt.Errorf("worker %d: expected %q, received %w", rank, c.want[rank], err)
+					} else {
+						err = nil
+					}
+					errs <- err
+				}()
+			}
+			for range c.workers {
+				select {
+				case err := <-errs:
+					require.NoError(t, err)
+				case <-time.After(30 * time.Second):
+					t.Fatal("a worker waits on")
+				}
+			}
+		})
 	}
 }
 

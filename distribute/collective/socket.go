@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/gokeras/gokeras/distribute/internal/proof"
 )
 
 // socket is a connection that counts what is written, and that moves HTTP/2 frames between gRPC and the kernel without
@@ -22,6 +24,7 @@ type socket struct {
 	veiled bool       // by TLS: there are no frames to be seen, and nothing but the counting is done
 	closed func()
 	once   sync.Once
+	shut   *atomic.Bool // is set where the other end closes the connection without a word, as one that expects TLS; nil: it has said something
 
 	frame   int                 // bytes of the current DATA frame that are still to be written
 	current *message            // to which they belong
@@ -212,7 +215,14 @@ func (s *socket) update() error {
 // Read implements net.Conn.
 func (s *socket) Read(b []byte) (int, error) {
 	if !s.veiled {
-		return s.in.read(b)
+		n, err := s.in.read(b)
+		if s.shut != nil && (n > 0 || err != nil) {
+			if proof.Closed(err) {
+				s.shut.Store(true)
+			}
+			s.shut = nil
+		}
+		return n, err
 	}
 	n, err := s.Conn.Read(b)
 	s.t.received.Add(int64(n))

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+	"github.com/gokeras/gokeras/distribute/internal/proof"
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
 	"github.com/gokeras/gokeras/internal/ports"
 )
@@ -42,6 +43,7 @@ const (
 type handler interface {
 	received(s *membership.State)
 	disconnected(task int, since time.Time, detail string) // since: when the attempt began that failed; now if a connection broke
+	refused(task int, why string)                          // the other side says, or shows, that it belongs elsewhere
 	frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error
 }
 
@@ -75,6 +77,7 @@ type peerLink struct {
 	socket atomic.Pointer[socket]    // the connection in use
 	lapsed atomic.Pointer[time.Time] // when the newest attempt to connect began that is over
 	stream atomic.Int64              // number of the newest control stream from that worker
+	alien  atomic.Bool               // the newest attempt to connect met somebody who cannot prove to belong to the job
 }
 
 func newTransport(ctx context.Context, s *settings, h handler) (*transport, error) {
@@ -138,7 +141,7 @@ func (t *transport) buffer() int {
 }
 
 func (t *transport) dial(address string, creds credentials.TransportCredentials, p *peerLink) (*grpc.ClientConn, error) {
-	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(proof.Watch(creds, &p.alien)), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0), grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
 		grpc.WithReadBufferSize(t.buffer()), grpc.WithWriteBufferSize(t.buffer()), experimental.WithBufferPool(recycle.Buffers),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(1<<20)),
@@ -153,6 +156,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 				return nil, err
 			}
 			c := newSocket(conn, t, 0, func() { p.lapsed.Store(&began) })
+			c.shut = &p.alien
 			p.socket.Store(c)
 			return c, nil
 		}))
@@ -225,6 +229,9 @@ func (t *transport) control(task int, p *peerLink) {
 		since, err := t.converse(p)
 		if t.ctx.Err() != nil || t.left() {
 			return
+		}
+		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.PermissionDenied || p.alien.Swap(false) {
+			t.handler.refused(task, describe(err))
 		}
 		t.handler.disconnected(task, since, describe(err))
 		if time.Since(began) > time.Second {
@@ -331,7 +338,7 @@ func (t *transport) identify(ctx context.Context) (task int, view uint64, err er
 			t.settings.version)
 	}
 	if value(keyJob) != strconv.FormatUint(t.settings.job, 16) {
-		return 0, 0, status.Error(codes.PermissionDenied, "refused: this worker belongs to another job or cluster")
+		return 0, 0, status.Errorf(codes.PermissionDenied, "refused: %v belongs to another job or cluster%s", t.settings.Task, t.settings.jobText())
 	}
 	task, err = strconv.Atoi(value(keyTask))
 	if err != nil || task < 0 || task >= len(t.peers) || task == t.settings.self {

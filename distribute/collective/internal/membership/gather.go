@@ -292,6 +292,14 @@ func (m *Machine) install(now time.Duration, v *View) {
 	}
 }
 
+// GiveUp ends gathering before its time, where no view can come about.
+func (m *Machine) GiveUp(now time.Duration) {
+	if m.phase == Gathering {
+		m.giveUp(now)
+		m.joinError.After = (now - m.began).Round(time.Millisecond)
+	}
+}
+
 func (m *Machine) giveUp(now time.Duration) {
 	present, busy := m.gathered(now)
 	e := &JoinError{Present: present, Busy: busy, Apart: m.apart(present), Min: m.terms.Min, After: m.terms.Timeout}

@@ -1,0 +1,67 @@
+// Package proof notes where somebody at the address of a task cannot prove to belong to the job, so that waiting for
+// that task does not help.
+package proof
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// Watch returns credentials that set alien when the other end of a connection has another secret or authority, or
+// speaks without one. Connections without a secret have no such moment: see [Shut].
+func Watch(c credentials.TransportCredentials, alien *atomic.Bool) credentials.TransportCredentials {
+	return &watched{c, alien}
+}
+
+// Shut is a connection without a secret that sets alien when the other end closes it without a word, as one that
+// expects a secret does.
+func Shut(conn net.Conn, alien *atomic.Bool) net.Conn { return &shut{Conn: conn, alien: alien} }
+
+type shut struct {
+	net.Conn
+	alien *atomic.Bool // nil: something came
+}
+
+// Read implements net.Conn.
+func (s *shut) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	if s.alien != nil && (n > 0 || err != nil) {
+		if Closed(err) {
+			s.alien.Store(true)
+		}
+		s.alien = nil
+	}
+	return n, err
+}
+
+// Closed reports whether the other end has closed a connection.
+func Closed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) }
+
+type watched struct {
+	credentials.TransportCredentials
+	alien *atomic.Bool
+}
+
+// ClientHandshake implements [credentials.TransportCredentials].
+func (w *watched) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	out, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, conn)
+	var verification *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	var alert tls.AlertError
+	if errors.As(err, &verification) || errors.As(err, &header) || errors.As(err, &alert) {
+		w.alien.Store(true)
+	}
+	return out, info, err
+}
+
+// Clone implements [credentials.TransportCredentials].
+func (w *watched) Clone() credentials.TransportCredentials {
+	return &watched{w.TransportCredentials.Clone(), w.alien}
+}
