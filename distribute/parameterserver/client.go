@@ -35,11 +35,11 @@ func newClient(s *settings) (*client, error) {
 		return nil, err
 	}
 	for _, m := range s.servers {
-		conn, err := s.dial(m.Address)
+		l, err := s.newLink(m)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("parameterserver: address of %v: %w", m.Task, err), c.close())
+			return nil, errors.Join(err, c.close())
 		}
-		l := &link{s: s, member: m, conn: conn, group: len(c.links)}
+		l.group = len(c.links)
 		if s.noSharing {
 			l.lanes.refused = true
 			l.roomless.Store(true)

@@ -39,12 +39,13 @@ type coordinator struct {
 	devices  map[int]int  // of each worker
 	told     map[int]bool // workers that know that the job is over
 	fatal    error
-	workless time.Time // since when there is no worker; zero: there is one
+	broken   chan struct{} // closed when there is a fatal error
+	workless time.Time     // since when there is no worker; zero: there is one
 }
 
 func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, error) {
 	life, end := context.WithCancel(context.Background())
-	co := &coordinator{s: s, client: c, over: make(chan struct{}), pending: map[uint64]*pending{}, devices: map[int]int{}, told: map[int]bool{}, ctx: life, cancel: end}
+	co := &coordinator{s: s, client: c, over: make(chan struct{}), pending: map[uint64]*pending{}, broken: make(chan struct{}), devices: map[int]int{}, told: map[int]bool{}, ctx: life, cancel: end}
 	if err := co.begin(ctx); err != nil {
 		end()
 		co.wait.Wait()
@@ -224,9 +225,10 @@ func (c *coordinator) done() (bool, error) {
 func (c *coordinator) attend(i int) {
 	defer c.wait.Done()
 	pause := 10 * time.Millisecond
+	var other stranger
 	for c.ctx.Err() == nil {
 		began := time.Now()
-		err := c.visit(i)
+		alien, err := c.visit(i)
 		if c.ctx.Err() != nil {
 			return
 		}
@@ -237,6 +239,15 @@ func (c *coordinator) attend(i int) {
 		}
 		if code := status.Code(err); code == codes.FailedPrecondition {
 			c.fail(fmt.Errorf("parameterserver: %v at %s: %s", c.s.workers[i].Task, c.s.workers[i].Address, status.Convert(err).Message()))
+			return
+		}
+		if alien {
+			other.seen(err)
+		} else if time.Since(began) > c.s.Deadline {
+			other = stranger{}
+		}
+		if !other.first.IsZero() && time.Since(other.first) >= 2*c.s.Deadline && c.deserts() {
+			c.fail(other.error(c.s.workers[i]))
 			return
 		}
 		if time.Since(began) > time.Second {
@@ -251,23 +262,21 @@ func (c *coordinator) attend(i int) {
 	}
 }
 
-func (c *coordinator) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.fatal == nil {
-		c.fatal = err
-	}
-	c.changed()
-}
-
-// visit is one connection to a worker.
-func (c *coordinator) visit(i int) error {
-	m := c.s.workers[i]
-	conn, err := c.s.dial(m.Address)
+// visit is one connection to a worker; alien says that somebody without the job's secret is in its place.
+func (c *coordinator) visit(i int) (alien bool, err error) {
+	var strange atomic.Bool
+	conn, err := c.s.dial(c.s.workers[i].Address, &strange)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer conn.Close()
+	err = c.meet(i, conn)
+	return strange.Load(), err
+}
+
+// meet goes on as long as a connection.
+func (c *coordinator) meet(i int, conn *grpc.ClientConn) error {
+	m := c.s.workers[i]
 	ctx, cancel := context.WithCancel(c.s.introduce(c.ctx))
 	defer cancel()
 	silent := c.pulse.silence(c.s.Deadline, cancel) // until something comes
@@ -295,8 +304,8 @@ func (c *coordinator) visit(i int) error {
 	}
 	c.mu.Lock()
 	c.devices[i] = devices
-	if err := checkAccelerators(c.devices); err != nil && c.fatal == nil {
-		c.fatal = err
+	if err := checkAccelerators(c.devices); err != nil {
+		c.failed(err)
 	}
 	c.d.Joined(w)
 	c.changed()

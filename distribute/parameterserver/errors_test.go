@@ -3,6 +3,7 @@ package parameterserver_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
 	"net"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -234,6 +236,62 @@ func TestStrangers(t *testing.T) {
 	schedule(t, j, "increment", 3)
 	require.NoError(t, j.Join(t.Context()))
 	require.Equal(t, []float32{3}, value(t, j, v))
+}
+
+// TestOtherSecret: where a process has another secret, or none, or belongs to another job, it ends within deadlines,
+// and so do those that cannot go on without it; not when the time is over for which they wait for each other. A worker
+// hears of no coordinator then.
+func TestOtherSecret(t *testing.T) {
+	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
+	for name, other := range map[string]*collective.Security{"another": {Secret: []byte(collective.NewSecret())}, "none": nil, "job": nil} {
+		for _, odd := range []string{"ps", "worker", "chief"} {
+			t.Run(name+" "+odd, func(t *testing.T) {
+				secret := &collective.Security{Secret: []byte(collective.NewSecret())}
+				waiting, stop := context.WithCancel(t.Context())
+				defer stop()
+				ends := make(chan error, 3)
+				run := func(ctx context.Context, task *cluster.Task, of string) {
+					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: 200 * time.Millisecond, Security: secret}
+					switch {
+					case of == odd && name == "job":
+						o.Job = "other"
+					case of == odd:
+						o.Security = other
+					}
+					ends <- parameterserver.Run(ctx, o, func(ctx context.Context, job parameters.Job) error {
+						if !job.Coordinates() {
+							if _, err := job.Note(ctx, "n"); err != nil {
+								return err
+							}
+							return job.Over(ctx)
+						}
+						p, err := job.Schedule(ctx, "f", nil, 0)
+						if err != nil {
+							return err
+						}
+						_, err = p.Fetch(ctx)
+						return errors.Join(err, job.Join(ctx))
+					})
+				}
+				go run(waiting, &cluster.Task{Type: "ps"}, "ps")
+				go run(waiting, &cluster.Task{Type: "worker"}, "worker")
+				go run(waiting, nil, "chief")
+				clock := fairclock.Start()
+				defer clock.Stop()
+				alone := 1
+				if odd == "chief" {
+					alone = 2
+				}
+				for range 3 - alone {
+					require.ErrorContains(t, fairclock.Receive(t, clock, 20*time.Second, ends, "the end of a process"), "give all processes the same")
+				}
+				stop()
+				for range alone {
+					_ = fairclock.Receive(t, clock, 20*time.Second, ends, "the end of the rest")
+				}
+			})
+		}
+	}
 }
 
 // killed is how often a worker dies in TestThousandKills: make chaos-ps lets it be a thousand times.

@@ -29,9 +29,41 @@ type link struct {
 	lost     atomic.Bool
 	lanes    lanes
 	roomless atomic.Bool // the server cannot see rooms
+	alien    atomic.Bool // who is there has another secret
 
 	group  int     // of tables that calls are about
 	routes *routes // who answers for it; nil: this server
+}
+
+func (s *settings) newLink(m cluster.Member) (*link, error) {
+	l := &link{s: s, member: m}
+	var err error
+	if l.conn, err = s.dial(m.Address, &l.alien); err != nil {
+		return nil, fmt.Errorf("parameterserver: address of %v: %w", m.Task, err)
+	}
+	return l, nil
+}
+
+// stranger is somebody at the address of a task who does not belong to the job.
+type stranger struct {
+	first, last time.Time
+	why         string
+}
+
+func (x *stranger) seen(err error) {
+	x.last, x.why = time.Now(), status.Convert(err).Message()
+	if x.first.IsZero() {
+		x.first = x.last
+	}
+}
+
+// stays reports whether it is not a process that was about to end; it may be gone by now, as it sees strangers, too.
+func (x *stranger) stays(deadline time.Duration) bool {
+	return x.last.Sub(x.first) >= deadline && time.Since(x.first) >= 2*deadline
+}
+
+func (x *stranger) error(m cluster.Member) error {
+	return fmt.Errorf("parameterserver: %v at %s: %s; give all processes the same Options.Security", m.Task, m.Address, x.why)
 }
 
 // target is the server that answers now, by which view, until a context ends.
@@ -182,6 +214,7 @@ func laneAnswer(place, note []byte) ([]byte, error) {
 // repeat makes attempts until the server answers or has been silent for too long.
 func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try func(ctx context.Context, to *link) ([]byte, error)) (*protocol.Reader, error) {
 	began, pause := time.Now(), 5*time.Millisecond
+	var other stranger
 	for {
 		limit := l.s.Deadline + time.Duration(size)*time.Second/slowestBytes
 		attempt, cancel := context.WithTimeout(l.s.introduce(ctx), limit)
@@ -216,6 +249,12 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			return nil, parameters.ErrOver
 		}
 		silent := time.Since(began)
+		if to.alien.Swap(false) {
+			other.seen(err)
+		}
+		if other.stays(l.s.Deadline) && to.identity.Load() == 0 { // no server of the job has answered before
+			return nil, other.error(to.member)
+		}
 		if silent > patience {
 			late := ""
 			if l.s.task.Type == cluster.Worker {

@@ -28,6 +28,10 @@ func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
 		select {
 		case <-p.done:
 			return p.value, p.err
+		case <-p.of.broken:
+			p.of.mu.Lock()
+			defer p.of.mu.Unlock()
+			return nil, p.of.fatal
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-patience.C:
@@ -61,4 +65,26 @@ func (c *coordinator) deserted() error {
 		list = append(list, fmt.Sprintf("%v at %s", m.Task, m.Address))
 	}
 	return fmt.Errorf("parameterserver: closures wait, and there was no worker for %v; start at least one of %s", c.s.JoinTimeout, strings.Join(list, ", "))
+}
+
+// deserts reports whether there is no worker: others would do the work of one that cannot come.
+func (c *coordinator) deserts() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.workless.IsZero()
+}
+
+func (c *coordinator) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed(err)
+	c.changed()
+}
+
+// failed is fail where the lock is held.
+func (c *coordinator) failed(err error) {
+	if c.fatal == nil {
+		c.fatal = err
+		close(c.broken)
+	}
 }

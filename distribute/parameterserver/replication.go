@@ -56,11 +56,11 @@ func (s *Server) replicate(limits protocol.Limits) error {
 		one.copied, one.state, s.copies[group] = c, c.machine.State(), one
 	}
 	for _, m := range s.settings.servers {
-		conn, err := s.settings.dial(m.Address)
+		l, err := s.settings.newLink(m)
 		if err != nil {
-			return fmt.Errorf("parameterserver: address of %v: %w", m.Task, err)
+			return err
 		}
-		s.others = append(s.others, &link{s: s.settings, member: m, conn: conn})
+		s.others = append(s.others, l)
 	}
 	return nil
 }

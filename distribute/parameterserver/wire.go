@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/gokeras/gokeras/distribute/internal/proof"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
 	"github.com/gokeras/gokeras/internal/ports"
@@ -106,12 +108,21 @@ func (s *settings) listen(ctx context.Context, address string) (net.Listener, er
 	return l, nil
 }
 
-func (s *settings) dial(address string) (*grpc.ClientConn, error) {
+// dial makes a connection; alien is set where somebody without the job's secret is there.
+func (s *settings) dial(address string, alien *atomic.Bool) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()
 	if err != nil {
 		return nil, err
 	}
-	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "tcp", address)
+		if err != nil || s.Security != nil {
+			return conn, err
+		}
+		return proof.Shut(conn, alien), nil
+	}
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(proof.Watch(creds, alien)), grpc.WithContextDialer(dial), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window), grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycle.Buffers),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
