@@ -70,7 +70,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		t.recovery.endEpoch(epoch, logs)
 	}
 	if err == nil && t.workers != nil {
-		err = t.boundary(ctx)
+		err = t.epochBoundary(ctx)
 	}
 	if errors.Is(err, distribute.ErrLeft) && (epoch+1 == t.c.epochs || t.now.stopped.Load()) {
 		err = nil // the others have finished, so all have come to the end

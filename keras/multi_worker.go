@@ -79,7 +79,11 @@ func (t *trainer) backsUp() bool {
 
 // describe is what must be equal on all workers for a Fit.
 func (t *trainer) describe() string {
-	return fmt.Sprintf("batch size %d, %d steps, %d epochs", t.c.batchSize, t.source.steps(), t.c.epochs)
+	text := fmt.Sprintf("batch size %d, %d steps, %d epochs", t.c.batchSize, t.source.steps(), t.c.epochs)
+	if _, inMemory := t.source.(*loaderSource); inMemory {
+		text += ", " + t.c.order()
+	}
+	return text
 }
 
 // describe is what must be equal on all workers for a model.
@@ -206,6 +210,17 @@ func (t *trainer) boundary(ctx context.Context) error {
 	return t.agreeToGoOn(ctx)
 }
 
+// epochBoundary is boundary at the end of an epoch. The workers also make sure that their callbacks have left them the
+// same learning rate, which each multiplies its gradients by itself.
+func (t *trainer) epochBoundary(ctx context.Context) error {
+	w := t.workers
+	if rate, err := t.m.LearningRate(); err == nil && t.recovery == nil {
+		w.ridden = false
+		return t.joinFlags(ctx, fmt.Sprintf("end of epoch with learning rate %v", rate))
+	}
+	return t.boundary(ctx)
+}
+
 // attach sends the flags of this worker along with the step that follows. A callback may ask to stop when it is told of
 // the batch, which must not wait for the next one, nor may the end of a context wait for long steps, of which stopGrace
 // has room for few: then, and where a step is not one of Fit, all agree afterwards.
@@ -254,11 +269,17 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 		copy(w.flags[:], w.rides[:])
 		return t.goOnAs(w.own)
 	}
+	return t.joinFlags(ctx, "end of step")
+}
+
+// joinFlags is a call for the flags alone.
+func (t *trainer) joinFlags(ctx context.Context, name string) error {
+	w := t.workers
 	own := t.ownFlags()
 	if t.recovery != nil && t.recovery.group.Pending() {
 		w.flags[2] = 1
 	}
-	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
+	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: name}, ir.Max, w.values); err != nil {
 		return err
 	}
 	return t.goOnAs(own)

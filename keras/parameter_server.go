@@ -215,7 +215,16 @@ func (f *serverFit) place(ctx context.Context) error {
 		return err
 	}
 	f.t.m.compiled.onServers = true
+	if err := f.tellFacts(ctx); err != nil {
+		return err
+	}
 	return f.resume(ctx)
+}
+
+// tellFacts notes what the workers' programs must have in common with this one.
+func (f *serverFit) tellFacts(ctx context.Context) error {
+	replicas, _ := f.job.Rounds()
+	return f.job.SetNote(ctx, f.name("program"), []byte(f.t.facts(replicas > 0)))
 }
 
 // resume finds out how far an earlier coordinator has come in this call.

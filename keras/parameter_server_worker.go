@@ -36,6 +36,9 @@ type serverWorker struct {
 	reads   bool            // a batch has been read, of asynchronous training
 	left    bool            // Fit has ended here
 
+	own      string // facts about this program
+	compared bool   // with those of the coordinator
+
 	memories stepMemories
 	near     atomic.Bool   // the servers are on this host
 	turn     chan struct{} // has room for one step, which takes it then
@@ -75,7 +78,7 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 	if err := f.layout(); err != nil {
 		return nil, prefixed("Fit", err)
 	}
-	w := &serverWorker{serverFit: f, ctx: ctx, turn: make(chan struct{}, 1)}
+	w := &serverWorker{serverFit: f, ctx: ctx, turn: make(chan struct{}, 1), own: t.facts(replicas > 0)}
 	if err := w.prepare(); err != nil {
 		return nil, prefixed("Fit", err)
 	}
@@ -309,12 +312,29 @@ func (w *serverWorker) leave() error {
 	return failed
 }
 
+// compare makes sure, once, that this worker runs the program of the coordinator. It is told as the error of a step, so
+// that all processes learn of it.
+func (w *serverWorker) compare(ctx context.Context) error {
+	if w.compared || w.own == "" {
+		return nil
+	}
+	other, err := w.job.Note(ctx, w.name("program"))
+	if err == nil && other != nil {
+		err = factsDiffer(w.own, string(other), "the coordinator")
+	}
+	w.compared = err == nil
+	return err
+}
+
 // find looks the variables up, which the coordinator makes before the first step.
 func (w *serverWorker) find(ctx context.Context) error {
 	w.compute.Lock()
 	defer w.compute.Unlock()
 	if w.left {
 		return parameters.ErrElsewhere
+	}
+	if err := w.compare(ctx); err != nil {
+		return err
 	}
 	for _, one := range w.weights {
 		if one.remote != nil {
