@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
@@ -63,6 +64,7 @@ type compiled struct {
 
 	trainStep, testStep *customStep // nil: Keras's own
 
+	layerNames  []string      // of the layers that the outputs are results of, where some are of the same
 	outputs     []*outputLoss // one for each output, once the outputs are known
 	lossTracker *metrics.Mean
 	metrics     []*namedMetric
@@ -128,6 +130,9 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	c := &compiled{config: config, optimizer: optimizer}
 	c.trainStep, c.testStep = m.customSteps(config)
+	if f, ok := m.topology.(*functional); ok {
+		c.layerNames = f.layerNames
+	}
 	err = c.checkNames()
 	if err == nil {
 		err = m.checkOutputNames(c)
@@ -180,17 +185,17 @@ func (m *Model) checkOutputNames(c *compiled) error {
 	if _, err := c.lossSpecs(f.names, len(f.names), m.hasDictOutputs()); err != nil {
 		return err
 	}
-	weights, err := perOutput("LossWeights", c.config.LossWeights, f.names, len(f.names), true)
+	weights, err := c.perOutput("LossWeights", c.config.LossWeights, f.names, len(f.names), true)
 	for i := 0; err == nil && i < len(weights); i++ {
 		if _, wrong := lossWeight(weights[i]); wrong != nil {
 			err = fmt.Errorf("LossWeights: output %q: %w", f.names[i], wrong)
 		}
 	}
 	if err == nil {
-		_, err = perOutput("Metrics", c.metricLists(c.config.Metrics, len(f.names)), f.names, len(f.names), true)
+		_, err = c.perOutput("Metrics", c.metricLists(c.config.Metrics, len(f.names)), f.names, len(f.names), true)
 	}
 	if err == nil {
-		_, err = perOutput("WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names)), f.names, len(f.names), true)
+		_, err = c.perOutput("WeightedMetrics", c.metricLists(c.config.WeightedMetrics, len(f.names)), f.names, len(f.names), true)
 	}
 	return err
 }
@@ -198,7 +203,7 @@ func (m *Model) checkOutputNames(c *compiled) error {
 // pointerHint replaces the error for a struct of which a pointer would have served.
 func pointerHint[T any](v any, err error) error {
 	if t := reflect.TypeOf(v); err != nil && t != nil && t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[T]()) {
-		return fmt.Errorf("received a %v; pass a pointer, as in &%v{}", t, t)
+		return fmt.Errorf("received %s; pass a pointer, as in &%v{}", config.A(t.String()), t)
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outp
 	if err != nil {
 		return err
 	}
-	weights, err := perOutput("LossWeights", c.config.LossWeights, names, len(outputs), true)
+	weights, err := c.perOutput("LossWeights", c.config.LossWeights, names, len(outputs), true)
 	if err != nil {
 		return err
 	}
@@ -58,14 +58,14 @@ func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outp
 
 // lossSpecs spreads Loss over the outputs.
 func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
-	if m, ok := asMap(c.config.Loss); ok && !dict {
+	if m, ok := c.byOutput(c.config.Loss, names); ok && !dict {
 		for _, name := range names {
 			if _, given := m[name]; !given && n > 1 && !hasOther(m, names) {
 				return nil, fmt.Errorf("Loss: the map has no entry for output %q; give every output of %q a loss, or nil to leave it out", name, names)
 			}
 		}
 	}
-	specs, err := perOutput("Loss", c.config.Loss, names, n, true)
+	specs, err := c.perOutput("Loss", c.config.Loss, names, n, true)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs [
 		spec     any
 		weighted bool
 	}{{"Metrics", c.config.Metrics, false}, {"WeightedMetrics", c.config.WeightedMetrics, true}} {
-		specs, err := perOutput(group.what, c.metricLists(group.spec, len(outputs)), names, len(outputs), true)
+		specs, err := c.perOutput(group.what, c.metricLists(group.spec, len(outputs)), names, len(outputs), true)
 		if err != nil {
 			return err
 		}

@@ -92,13 +92,30 @@ func convertMap[T any](in map[string]T) map[string]any {
 	return out
 }
 
+// byOutput is a value of the config that is a map. An entry for a layer counts for each output that is a result of it.
+func (c *compiled) byOutput(v any, names []string) (map[string]any, bool) {
+	m, ok := asMap(v)
+	if !ok || len(names) != len(c.layerNames) {
+		return m, ok
+	}
+	m = maps.Clone(m)
+	for i, name := range names {
+		if e, has := m[c.layerNames[i]]; has {
+			if _, own := m[name]; !own {
+				m[name] = e
+			}
+		}
+	}
+	return m, true
+}
+
 // perOutput spreads a value of the config over the outputs. A single value goes to all outputs where shared is set.
-func perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
+func (c *compiled) perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
 	out := make([]any, n)
 	if v == nil {
 		return out, nil
 	}
-	if m, ok := asMap(v); ok {
+	if m, ok := c.byOutput(v, names); ok {
 		for _, k := range slices.Sorted(maps.Keys(m)) {
 			i := slices.Index(names, k)
 			if i < 0 {

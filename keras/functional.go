@@ -12,17 +12,18 @@ import (
 
 // functional is a graph of layer calls.
 type functional struct {
-	in, out Tensors
-	nodes   []*layers.Node // in the order of their recording
-	run     []*layers.Node // in the order of computation
-	layers  []layers.Layer
-	byDepth []layers.Layer
-	order   []listed // byDepth with the inputs among the layers
-	names   []string // of the outputs
-	inNames []string // of the inputs
-	host    *hostStage
-	built   map[layers.Layer]*builtObject // of a model from a document, what that says
-	fed     []*layers.KerasTensor         // what the program takes: the inputs, or what the host stage makes of them
+	in, out    Tensors
+	nodes      []*layers.Node // in the order of their recording
+	run        []*layers.Node // in the order of computation
+	layers     []layers.Layer
+	byDepth    []layers.Layer
+	order      []listed // byDepth with the inputs among the layers
+	names      []string // of the outputs
+	layerNames []string // of the layers that they are results of, nil where these are the names
+	inNames    []string // of the inputs
+	host       *hostStage
+	built      map[layers.Layer]*builtObject // of a model from a document, what that says
+	fed        []*layers.KerasTensor         // what the program takes: the inputs, or what the host stage makes of them
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are

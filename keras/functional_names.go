@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/layers"
 )
@@ -62,10 +63,14 @@ func (f *functional) nameOutputs() {
 		}
 		f.names = append(f.names, name)
 	}
-	counts := map[string]int{}
-	for i, name := range f.names {
-		if counts[name]++; counts[name] > 1 {
-			f.names[i] = fmt.Sprintf("%s_%d", name, counts[name]-1)
+	of, counts := slices.Clone(f.names), map[string]int{}
+	for i, name := range of {
+		if !slices.Contains(of[:i], name) {
+			continue
+		}
+		for f.layerNames = of; slices.Contains(f.names[:i], f.names[i]) || slices.Contains(of, f.names[i]); {
+			counts[name]++
+			f.names[i] = fmt.Sprintf("%s_%d", name, counts[name])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -273,7 +274,7 @@ func (s *sequential) placeHostLayers() error {
 			break
 		}
 		if at == nil {
-			return fmt.Errorf("it begins with a %s, which works on the host and needs to know the input; give it in InputShape and InputDType (\"string\" for text)", layers.ClassName(l))
+			return fmt.Errorf("it begins with %s, which works on the host and needs to know the input; give it in InputShape and InputDType (\"string\" for text)", config.A(layers.ClassName(l)))
 		}
 		if at = layers.Apply(l, at); at.Err() != nil {
 			return at.Err()

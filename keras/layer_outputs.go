@@ -71,7 +71,7 @@ func (m *Model) callOf(name string) (*layers.Node, error) {
 		}
 		calls = t.calls()
 	default:
-		return nil, fmt.Errorf("model %q is a %s, whose graph is not known; only Functional and Sequential models have one", m.Name(), m.ClassName())
+		return nil, fmt.Errorf("model %q is %s, whose graph is not known; only Functional and Sequential models have one", m.Name(), config.A(m.ClassName()))
 	}
 	var names []string
 	for _, n := range calls {

@@ -138,7 +138,7 @@ func decodeObject(raw json.RawMessage, find func(tensorReference) (*layers.Keras
 	if strings.HasSuffix(o.ClassName, "DTypePolicy") {
 		return o.Config.Name, nil
 	}
-	return nil, fmt.Errorf("an argument is a %s, which cannot be read", o.ClassName)
+	return nil, fmt.Errorf("an argument is %s, which cannot be read", config.A(o.ClassName))
 }
 
 // reference reads [layer, call, result].

@@ -198,7 +198,7 @@ func (m *Model) buildInside(raw json.RawMessage) error {
 // object describes a model of a type that is registered.
 func (s *subclass) object(m *Model, policy string) (map[string]any, error) {
 	if config.RegisteredName(s.value) == "" {
-		return nil, fmt.Errorf("model %q is a %s, a Go type of yours, and no file could say how to make it again; register it, as in func init() { keras.RegisterModel[%s]() }, or write its weights with SaveWeights", m.Name(), s.name, s.name)
+		return nil, fmt.Errorf("model %q is %s, a Go type of yours, and no file could say how to make it again; register it, as in func init() { keras.RegisterModel[%s]() }, or write its weights with SaveWeights", m.Name(), config.A(s.name), s.name)
 	}
 	o, err := config.EncodeObject(s.value)
 	if err != nil {

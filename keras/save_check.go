@@ -133,7 +133,7 @@ func counted(o saving.Object, found bool) string {
 	if !found {
 		return "nothing"
 	}
-	return fmt.Sprintf("a %s with %d", layers.ClassName(o.Layer), len(o.Variables))
+	return fmt.Sprintf("%s with %d", config.A(layers.ClassName(o.Layer)), len(o.Variables))
 }
 
 // sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are

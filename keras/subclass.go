@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -76,7 +77,8 @@ func checkAssembly(value any) error {
 			return fmt.Errorf("keras: NewModel: %T: method Assemble has the form %v; expected func() error", value, m.Type())
 		}
 	}
-	if _, builds := value.(layers.WeightBuilder); !builds {
+	build := v.MethodByName("Build") // of whatever form: another method of that name may be the user's own
+	if !build.IsValid() || build.Type().NumIn() == 0 || build.Type().In(0) != reflect.TypeFor[*layers.Builder]() {
 		return nil
 	}
 	if _, ok := value.(layers.Layer); ok {
@@ -182,7 +184,7 @@ func (e *PanicError) Error() string {
 }
 
 func formError(t reflect.Type) error {
-	return fmt.Errorf("method Call has the form %v; expected func(*layers.Context, *ops.Tensor) *ops.Tensor, with any number of tensors", t)
+	return fmt.Errorf("method Call has the form %s; expected func(*layers.Context, *ops.Tensor) *ops.Tensor, with any number of tensors", config.Form(t))
 }
 
 func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -118,7 +119,7 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 func record(n *Node) []*KerasTensor {
 	for i, in := range n.Inputs {
 		if in == nil {
-			return failedAll(fmt.Errorf("layers: input %d of a %s is nil; pass the result of keras.Input or of another Apply", i, describe(n.Layer)))
+			return failedAll(fmt.Errorf("layers: input %d of %s is nil; pass the result of keras.Input or of another Apply", i, describe(n.Layer)))
 		}
 		if in.err != nil {
 			return failedAll(in.err)
@@ -133,7 +134,7 @@ func record(n *Node) []*KerasTensor {
 	}
 	constants := n.constants()
 	if _, host := AsHostLayer(n.Layer); host && len(constants) > 0 {
-		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", describe(n.Layer)))
+		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", ClassName(n.Layer)))
 	}
 	invoke := n.invoke
 	if fed, staged, err := n.stagedTypes(); err != nil {
@@ -191,9 +192,9 @@ func failedAll(err error) []*KerasTensor { return slices.Repeat([]*KerasTensor{F
 // describe names the kind of a layer, which may be nil.
 func describe(l Layer) string {
 	if IsNil(l) {
-		return "nil layer"
+		return "a nil layer"
 	}
-	return ClassName(l)
+	return config.A(ClassName(l))
 }
 
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an

@@ -159,6 +159,9 @@ func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 	if m.built {
 		return
 	}
+	if m.bounds != nil {
+		ops.Fail(b.context.Graph(), m.bounds)
+	}
 	if w, ok := l.(WeightBuilder); ok {
 		b.context.EnterLayer(Name(l), m.dtypePolicy(b.context).Compute)
 		builder := &Builder{base: m, context: b.context, policy: m.dtypePolicy(b.context)}
@@ -405,7 +408,7 @@ func uniqueNames(root Layer) error {
 			return fmt.Errorf("layers: name %q contains \"/\", which separates the parts of a path; choose a name without it", name)
 		}
 		if other := seen[name]; other != nil && other != l {
-			return fmt.Errorf("layers: two layers are named %q (a %s and a %s); names must be unique within a model", name, ClassName(other), ClassName(l))
+			return fmt.Errorf("layers: two layers are named %q (%s and %s); names must be unique within a model", name, describe(other), describe(l))
 		}
 		seen[name] = l
 	}

@@ -80,7 +80,7 @@ func IsCallArgument(l Layer, name string) bool {
 func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 	a, err := a.normal()
 	if err != nil {
-		return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+		return failedAll(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
 	}
 	_, isOperation := l.(*Operation)
 	if !isOperation && !IsNil(l) && ClassName(l) == "Functional" {
@@ -92,19 +92,19 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 			return failedAll(err)
 		}
 		if n.training, err = trainingOf(l, a); err != nil {
-			return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+			return failedAll(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
 		}
 		if a.TrainingYields {
 			n.training = nil
 		}
 		if v, ok := l.(variedCaller); ok {
 			if n.compute, err = v.forwardWith(a); err != nil {
-				return failedAll(fmt.Errorf("layers: %s: %w", describe(l), err))
+				return failedAll(fmt.Errorf("layers: %s: %w", ClassName(l), err))
 			}
 		}
 	}
 	if len(n.Inputs) == 0 {
-		return failedAll(fmt.Errorf("layers: the call of a %s has no symbolic tensor among its arguments, so that its result would be a constant; pass the result of keras.Input or of another layer, or compute it in Go and pass the array where it is needed", describe(l)))
+		return failedAll(fmt.Errorf("layers: the call of %s has no symbolic tensor among its arguments, so that its result would be a constant; pass the result of keras.Input or of another layer, or compute it in Go and pass the array where it is needed", describe(l)))
 	}
 	return record(n)
 }
@@ -121,15 +121,15 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 // it wrote do as they do there; those that this module wrote keep their word.
 func ApplyWith(l Layer, keywords Keywords, inputs ...*KerasTensor) *KerasTensor {
 	if err := keywords.known(l); err != nil {
-		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+		return Failed(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
 	}
 	keywords, err := keywords.settle(l)
 	if err != nil {
-		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+		return Failed(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
 	}
 	a, err := asApplied(l, keywords, inputs)
 	if err != nil {
-		return Failed(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+		return Failed(fmt.Errorf("layers: the call of %s: %w", describe(l), err))
 	}
 	return ApplyArguments(l, a)[0]
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
 )
 
 // CallArguments returns the arguments that Keras passes to each call of the layer and that this package keeps in fields
@@ -38,7 +40,7 @@ func SetCallArgument(l Layer, name string, value any) error {
 			v = reflect.ValueOf(n != 0) // in Python any number says whether
 		}
 		if !v.IsValid() || !v.Type().AssignableTo(f.value.Type()) {
-			return fmt.Errorf("layers: %s: call argument %q must be a %v, received %v", ClassName(l), name, f.value.Type(), value)
+			return fmt.Errorf("layers: %s: call argument %q must be %s, received %v", ClassName(l), name, config.A(f.value.Type().String()), value)
 		}
 		f.value.Set(v)
 		return nil

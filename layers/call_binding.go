@@ -72,7 +72,7 @@ func bind(l Layer, a Arguments) (binding, error) {
 		err = b.takeMasks(l, n)
 	}
 	if err != nil {
-		return b, fmt.Errorf("layers: %s: %w", describe(l), err)
+		return b, fmt.Errorf("layers: %s: %w", ClassName(l), err)
 	}
 	return b, nil
 }

@@ -29,7 +29,7 @@ func TestMistakes(t *testing.T) {
 		{&layers.Dense{Units: 2, Activation: "rely"}, []opstest.Array{vector}, "unknown activation"},
 		{&layers.Dense{Units: 2, KernelInitializer: "nought"}, []opstest.Array{vector}, "unknown initializer"},
 		{&layers.Dense{Units: 2, KernelRegularizer: "l3"}, []opstest.Array{vector}, "unknown regularizer"},
-		{&layers.Dense{Units: 2, BiasConstraint: 5}, []opstest.Array{vector}, "constraints: received a int"},
+		{&layers.Dense{Units: 2, BiasConstraint: 5}, []opstest.Array{vector}, "constraints: received the number 5"},
 		{&layers.Dense{Units: 2, DType: "float12"}, []opstest.Array{vector}, "unknown dtype policy"},
 		{&layers.Dense{Units: 2, ActivityRegularizer: "no"}, []opstest.Array{vector}, "activity_regularizer"},
 		{&layers.EinsumDense{Equation: "ab->a"}, []opstest.Array{vector}, "must have the form"},

@@ -131,7 +131,7 @@ func inferHostTypes(l HostLayer, inputs []ir.Type) ([]ir.Type, error) {
 // refuseText reports text as an input of a layer of the program.
 func refuseText(l Layer, inputs []ir.Type) error {
 	if slices.ContainsFunc(inputs, func(t ir.Type) bool { return t.DType == ir.Invalid }) {
-		return fmt.Errorf("layers: %s takes numbers and received text; put a layer such as StringLookup, TextVectorization or Hashing between the input and it", describe(l))
+		return fmt.Errorf("layers: %s takes numbers and received text; put a layer such as StringLookup, TextVectorization or Hashing between the input and it", ClassName(l))
 	}
 	return nil
 }

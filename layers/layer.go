@@ -61,7 +61,7 @@ type Base struct {
 	policy    string
 	resolved  ops.DTypePolicy // policy with that of the model for "", as it was when the layer was built
 	within    string          // the Sequential model then; see Context.Within
-	bounds    error           // of a field with a size that nothing can have
+	bounds    error           // of a field with a size that nothing can have, or of a method that nothing calls
 	weights   distribute.Variables
 	sublayers []Layer
 	made      []Layer    // of them, those that Build put into exported fields
@@ -89,7 +89,9 @@ func attach(l Layer) *Base {
 	b.self, b.sequence = l, sequences.Add(1)
 	b.readCommonFields()
 	b.findSublayers()
-	b.bounds = config.CheckBounds(l)
+	if b.bounds = config.CheckBounds(l); b.bounds == nil {
+		b.bounds = wrongMethod(l)
+	}
 	return b
 }
 

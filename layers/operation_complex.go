@@ -51,7 +51,7 @@ func refusesComplex(n *Node) error {
 		if ok && o.kind != nil && ofComplex[o.kind.class] != nil {
 			continue
 		}
-		name := describe(n.Layer)
+		name := ClassName(n.Layer)
 		if ok && o.kind != nil {
 			name = o.kind.class
 		}

@@ -46,7 +46,7 @@ func (l *SpectralNormalization) Build(b *Builder, in []ir.Shape) {
 		}
 	}
 	if l.kernel == nil {
-		b.Fail("the layer, a %s, has no weight named kernel or embeddings to normalise", ClassName(l.Layer))
+		b.Fail("the layer, %s, has no weight named kernel or embeddings to normalise", describe(l.Layer))
 	}
 	b.base.weights = append(b.base.weights, l.kernel) // counts as the wrapper's own, too, as in Keras's files
 	shape := l.kernel.Spec().Shape

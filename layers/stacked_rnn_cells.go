@@ -108,7 +108,7 @@ func (l *StackedRNNCells) MigrateConfig(keys map[string]json.RawMessage) error {
 		}
 		cell, ok := member.(RNNCell)
 		if !ok {
-			return fmt.Errorf("cell %d is a %s, which is not a cell of a recurrent layer", i, ClassName(member))
+			return fmt.Errorf("cell %d is %s, which is not a cell of a recurrent layer", i, describe(member))
 		}
 		l.Cells = append(l.Cells, cell)
 	}

@@ -120,7 +120,7 @@ func TestGet(t *testing.T) {
 	_, err = losses.Get("mes")
 	require.ErrorContains(t, err, `unknown loss "mes"; did you mean "mse"? known: BCE, KLD, MAE, MAPE, MSE, MSLE, bce, `)
 	_, err = losses.Get(3)
-	require.ErrorContains(t, err, "cannot make a loss of int (3)")
+	require.ErrorContains(t, err, "losses: received the number 3; expected a losses.Loss")
 	_, err = losses.New("Mse")
 	require.ErrorContains(t, err, `unknown class "Mse"; known: BinaryCrossentropy, `)
 }

@@ -95,7 +95,7 @@ func sortedKeys[V any](m map[string]V) []string {
 //
 // The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
 func Get(v any) (Loss, error) {
-	switch v := v.(type) {
+	switch v := config.Given(v).(type) {
 	case nil:
 		return nil, nil
 	case Loss:
@@ -107,7 +107,7 @@ func Get(v any) (Loss, error) {
 	case config.Object:
 		return fromObject(v)
 	}
-	return nil, fmt.Errorf("losses: cannot make a loss of %T (%v); expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", v, v)
+	return nil, fmt.Errorf("losses: received %s; expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", config.Received(v))
 }
 
 // builtIn makes a value of a class of this package.

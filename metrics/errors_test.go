@@ -96,7 +96,7 @@ func TestGet(t *testing.T) {
 	_, err = metrics.Get("KLD")
 	require.ErrorContains(t, err, `unknown metric "KLD"; known: BCE, MAE, MAPE, MSE, MSLE, accuracy, auc, `)
 	_, err = metrics.Get(1.5)
-	require.ErrorContains(t, err, "cannot make a metric of float64 (1.5)")
+	require.ErrorContains(t, err, "metrics: received the number 1.5; expected a metrics.Metric")
 	_, err = metrics.New("Auc")
 	require.ErrorContains(t, err, `unknown class "Auc"; did you mean "AUC"? known: AUC, Accuracy, `)
 }

@@ -126,7 +126,7 @@ type loss interface {
 //
 // The names "accuracy" and "acc" need shapes to decide; see [Resolve].
 func Get(v any) (Metric, error) {
-	switch v := v.(type) {
+	switch v := config.Given(v).(type) {
 	case nil:
 		return nil, nil
 	case Metric:
@@ -140,7 +140,7 @@ func Get(v any) (Metric, error) {
 	case config.Object:
 		return fromObject(v)
 	}
-	return nil, fmt.Errorf("metrics: cannot make a metric of %T (%v); expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", v, v)
+	return nil, fmt.Errorf("metrics: received %s; expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", config.Received(v))
 }
 
 // builtIn makes a value of a class of this package.

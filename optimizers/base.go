@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -97,7 +98,7 @@ func parseRate(v any, def float64) (float64, schedules.Schedule, error) {
 	case int, int32, int64:
 		return 0, nil, fmt.Errorf("the learning rate must be a float or a schedules.Schedule, received the %T %v; write %v.0", v, v, v)
 	}
-	return 0, nil, fmt.Errorf("the learning rate must be a float or a schedules.Schedule, received %T", v)
+	return 0, nil, fmt.Errorf("the learning rate must be a float or a schedules.Schedule, received %s", config.Received(v))
 }
 
 func (o Options) check() error {

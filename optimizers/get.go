@@ -79,7 +79,7 @@ func ClassNames() []string { return classes.Names() }
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error
-	switch v := v.(type) {
+	switch v := config.Given(v).(type) {
 	case Optimizer:
 		o = v
 	case string:
@@ -89,7 +89,7 @@ func Get(v any) (Optimizer, error) {
 			err = config.Decode(v.Config, o)
 		}
 	default:
-		return nil, fmt.Errorf("optimizers: cannot make an optimizer of %T (%v); expected an optimizers.Optimizer or a name such as \"adam\"", v, v)
+		return nil, fmt.Errorf("optimizers: received %s; expected an optimizers.Optimizer or a name such as \"adam\"", config.Received(v))
 	}
 	if err != nil {
 		return nil, err

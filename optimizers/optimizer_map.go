@@ -80,10 +80,10 @@ func resolveMap(v any) (any, error) {
 		if c, ok := v.(Chooser); ok {
 			return c, nil
 		}
-		return nil, fmt.Errorf("expected an OptimizerMap, received %T", v)
+		return nil, fmt.Errorf("expected an OptimizerMap, received %s", config.Received(v))
 	}
 	if o.ClassName != "OptimizerMap" {
-		return nil, fmt.Errorf("expected an OptimizerMap, received a %s", o.ClassName)
+		return nil, fmt.Errorf("expected an OptimizerMap, received %s", config.A(o.ClassName))
 	}
 	var c struct {
 		Default json.RawMessage `json:"default_optimizer"`

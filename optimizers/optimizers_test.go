@@ -22,7 +22,7 @@ func TestConfigurationErrors(t *testing.T) {
 		want string
 	}{
 		{&optimizers.SGD{LearningRate: 1}, "optimizers: sgd: the learning rate must be a float or a schedules.Schedule, received the int 1; write 1.0"},
-		{&optimizers.SGD{LearningRate: "fast"}, "the learning rate must be a float or a schedules.Schedule, received string"},
+		{&optimizers.SGD{LearningRate: "fast"}, "the learning rate must be a float or a schedules.Schedule, received the value fast"},
 		{&optimizers.SGD{LearningRate: &schedules.CosineDecay{}}, "schedules: CosineDecay: DecaySteps must be positive"},
 		{&optimizers.SGD{Momentum: 1.5}, "Momentum must be in [0, 1], received 1.5"},
 		{&optimizers.RMSprop{Momentum: -1}, "rm_sprop: Momentum must be in [0, 1], received -1"},
@@ -68,7 +68,7 @@ func TestGet(t *testing.T) {
 	_, err = optimizers.Get("adaam")
 	require.ErrorContains(t, err, `unknown optimizer "adaam"; did you mean "Adam"? known: Adadelta, Adafactor, Adagrad, Adam, `)
 	_, err = optimizers.Get(nil)
-	require.ErrorContains(t, err, "cannot make an optimizer of <nil>")
+	require.ErrorContains(t, err, "optimizers: received nothing; expected an optimizers.Optimizer")
 	_, err = optimizers.Get(config.Object{ClassName: "SGD", Config: json.RawMessage(`{"lr":0.1}`)})
 	require.ErrorContains(t, err, `unknown key "lr"; known: `)
 	_, err = optimizers.Get(config.Object{ClassName: "LossScaleOptimizer", Config: json.RawMessage(`{"inner_optimizer":{"class_name":"SGD","config":{}},"clipnorm":1.0}`)})

@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 		`{"size":"x"}`:                   "whole number",
 		`{"rate":"fast"}`:                "expected a number",
 		`{"on":3}`:                       "true or false",
-		`{"flag":"yes"}`:                 "bool",
+		`{"flag":"yes"}`:                 "expected true or false",
 		`{"pool":[1,null]}`:              "element 1 is null",
 		`{"pool":[1,"x"]}`:               "element 1",
 		`{"fancy":{"mode":"int8"}}`:      "not supported",

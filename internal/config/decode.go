@@ -269,7 +269,7 @@ func assign(raw json.RawMessage, into reflect.Value, shape bool) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into.Addr().Interface()); err != nil {
-		return fmt.Errorf("expected a %v, received %s", into.Type(), shorten(raw))
+		return fmt.Errorf("expected %s, received %s", expected(into.Type()), shorten(raw))
 	}
 	return nil
 }
@@ -284,7 +284,7 @@ func assignSlice(raw json.RawMessage, into reflect.Value, shape bool) error {
 	for i, part := range parts {
 		if isNull(part) {
 			if !shape {
-				return fmt.Errorf("element %d is null; expected a %v", i, into.Type().Elem())
+				return fmt.Errorf("element %d is null; expected %s", i, expected(into.Type().Elem()))
 			}
 			out.Index(i).SetInt(-1)
 			continue
@@ -331,7 +331,7 @@ func setInteger(into reflect.Value, n int64) error {
 		into.SetUint(uint64(n))
 		return nil
 	}
-	return fmt.Errorf("%d does not fit a %v", n, into.Type())
+	return fmt.Errorf("%d does not fit %s", n, A(into.Type().String()))
 }
 
 // parseFloat reads a number; Python's NaN and Infinity come as strings.

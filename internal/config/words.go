@@ -62,16 +62,58 @@ func found(value string) string {
 // Go type.
 func Received(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return "nothing"
 	case map[string]any:
+		if _, named := v["class_name"]; named {
+			return "an object that is none of a file"
+		}
 		return "an object without a class_name"
 	case []any:
 		return "a list"
 	case Object:
 		return fmt.Sprintf("an object of class %q", v.ClassName)
-	case float64:
-		return fmt.Sprintf("the number %v", v)
 	case bool, string:
 		return fmt.Sprintf("the value %v", v)
 	}
-	return fmt.Sprintf("a %T", v)
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Float32, reflect.Float64:
+		return fmt.Sprintf("the number %v", v)
+	case reflect.Pointer:
+		if r.IsNil() {
+			return fmt.Sprintf("a nil %T", v)
+		}
+	}
+	return A(fmt.Sprintf("%T", v))
+}
+
+// A is a word after the article that it takes, by its first letter: "a Dense", "an LSTM" is beyond it.
+func A(word string) string {
+	if word != "" && strings.ContainsRune("AEIOUaeiou", rune(word[0])) && !strings.HasPrefix(word, "Uni") {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// Form is the type of a function in the words of those who write one: the context of layers is an alias.
+func Form(t reflect.Type) string {
+	return strings.ReplaceAll(t.String(), "exec.Context", "layers.Context")
+}
+
+// Given is what a caller gave for a value of a kind: a map with class_name and config, as files have it, is an
+// [Object].
+func Given(v any) any {
+	m, _ := v.(map[string]any)
+	if _, named := m["class_name"].(string); !named {
+		return v
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return v
+	}
+	o, err := ParseObject(raw)
+	if err != nil {
+		return v
+	}
+	return o
 }

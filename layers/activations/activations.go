@@ -129,7 +129,7 @@ func Name(f Func) (string, bool) {
 // Get returns the activation function that is meant: a function, or one by its name ("relu", "swish"). nil and "" are
 // linear.
 func Get(activation any) (Func, error) {
-	switch v := activation.(type) {
+	switch v := config.Given(activation).(type) {
 	case nil:
 		return Linear, nil
 	case Func:

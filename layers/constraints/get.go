@@ -38,7 +38,7 @@ func Names() []string { return classes.Names() }
 // Get returns the constraint that is meant: a value, a function, or one with default configuration by its name
 // ("MaxNorm", "max_norm"). nil gives nil: no constraint.
 func Get(constraint any) (Constraint, error) {
-	switch v := constraint.(type) {
+	switch v := config.Given(constraint).(type) {
 	case nil:
 		return nil, nil
 	case Constraint:

@@ -40,7 +40,7 @@ func Names() []string { return classes.Names() }
 // Get returns the initializer that is meant: one that is a value already, or one with default configuration by its
 // class name ("GlorotUniform") or Keras's short name ("glorot_uniform", "zeros", "uniform").
 func Get(initializer any) (distribute.Initializer, error) {
-	switch v := initializer.(type) {
+	switch v := config.Given(initializer).(type) {
 	case nil:
 		return nil, fmt.Errorf("initializers: none given; expected a name or a value, for example \"glorot_uniform\" or &initializers.Zeros{}")
 	case distribute.Initializer:

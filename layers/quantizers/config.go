@@ -168,7 +168,7 @@ func Resolve(how any) (Config, error) {
 
 // Get returns the quantizer that is meant: a value, or an AbsMaxQuantizer by its name. nil gives nil.
 func Get(quantizer any) (Quantizer, error) {
-	switch q := quantizer.(type) {
+	switch q := config.Given(quantizer).(type) {
 	case nil:
 		return nil, nil
 	case Quantizer:
@@ -252,5 +252,5 @@ func Serialize(v any) (map[string]any, error) {
 	case Config, Quantizer:
 		return config.EncodeObject(v)
 	}
-	return nil, fmt.Errorf("quantizers: received a %T; expected a configuration or a quantizer", v)
+	return nil, fmt.Errorf("quantizers: received %s; expected a configuration or a quantizer", config.Received(v))
 }

@@ -38,7 +38,7 @@ func Names() []string { return classes.Names() }
 // Get returns the regularizer that is meant: a value, a function, or one with default configuration by its name ("L2",
 // "l2"). nil gives nil: no penalty.
 func Get(regularizer any) (Regularizer, error) {
-	switch v := regularizer.(type) {
+	switch v := config.Given(regularizer).(type) {
 	case nil:
 		return nil, nil
 	case Regularizer:
