@@ -77,7 +77,13 @@ func contains(list []int, v int) bool {
 // withInitial is a maximum or minimum that also looks at the argument initial.
 func withInitial(reduce func(x *ops.Tensor, axes ...int) *ops.Tensor, combine func(x, y *ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor {
 	return oneResult(func(a *operands) *ops.Tensor {
-		y := a.reduceAxes(a.tensor("x"), reduce)
+		x := a.tensor("x")
+		for _, axis := range a.axes("axis", x) {
+			if x.Axis(axis) != 0 && x.Dim(axis) == 0 && !a.given("initial") { // a part of a batch may be empty
+				ops.Failf(a.graph, "axis %d of %v is empty, and nothing has no extreme; give initial, the value that stands for it", axis, x.Shape())
+			}
+		}
+		y := a.reduceAxes(x, reduce)
 		if a.given("initial") {
 			y = ops.Cast(combine(y, a.like(y, "initial")), y.DType())
 		}
@@ -99,7 +105,7 @@ func argOf(f func(x *ops.Tensor, axis int) *ops.Tensor) func(*operands) []*ops.T
 
 func init() {
 	for class, f := range map[string]func(x *ops.Tensor, axes ...int) *ops.Tensor{
-		"Sum": summed(ops.Sum), "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any, "Amax": extreme(ops.Max), "Amin": extreme(ops.Min), "Ptp": ops.Ptp,
+		"Sum": summed(ops.Sum), "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any, "Ptp": ops.Ptp,
 		"Nansum": summed(ops.Nansum), "Nanmean": ops.Nanmean, "Nanstd": ops.Nanstd, "Nanvar": ops.Nanvar, "Nanmax": extreme(ops.Nanmax), "Nanmin": extreme(ops.Nanmin), "Nanprod": summed(ops.Nanprod),
 	} {
 		define("numpy", class, SnakeCase(class)+"(x, *axis=null, *keepdims=false)", reduceOf(f))
@@ -112,6 +118,8 @@ func init() {
 		}
 		return a.reduceAxes(x, summed(ops.Prod))
 	}))
+	define("numpy", "Amax", "amax(x, *axis=null, *keepdims=false)", withInitial(extreme(ops.Max), ops.Maximum))
+	define("numpy", "Amin", "amin(x, *axis=null, *keepdims=false)", withInitial(extreme(ops.Min), ops.Minimum))
 	define("numpy", "Max", "max(x, *axis=null, *keepdims=false, *initial=null)", withInitial(extreme(ops.Max), ops.Maximum))
 	define("numpy", "Min", "min(x, *axis=null, *keepdims=false, *initial=null)", withInitial(extreme(ops.Min), ops.Minimum))
 	define("numpy", "Argmax", "argmax(x, *axis=null, *keepdims=false)", argOf(ops.Argmax))

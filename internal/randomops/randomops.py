@@ -20,6 +20,7 @@ import random
 import sys
 
 import pictures
+import sweep
 
 FLOATS = ['float32', 'float32', 'float32', 'float64', 'float16', 'bfloat16']
 INTEGERS = ['int32', 'int32', 'int64', 'int8', 'int16', 'uint8', 'uint16', 'uint32']
@@ -710,7 +711,8 @@ def write(path, value):
 
 if __name__ == '__main__':
     if sys.argv[1] == 'draw':
-        write(sys.argv[4], draw(int(sys.argv[2]), int(sys.argv[3]), sys.argv[5:] == ['pictures']))
+        count, seed = int(sys.argv[2]), int(sys.argv[3])
+        write(sys.argv[4], [c.text() for c in sweep.draw(count, seed, Call)] if sys.argv[5:] == ['sweep'] else draw(count, seed, sys.argv[5:] == ['pictures']))
     elif sys.argv[1] == 'answer':
         write(sys.argv[3], answer(json.load(open(sys.argv[2]))))
     elif sys.argv[1] == 'gradients':

@@ -142,6 +142,9 @@ func Vander(x *Tensor, n int, increasing bool) *Tensor {
 	if n == 0 {
 		return Zeros(x, x.DType(), x.Dim(0), 0)
 	}
+	if x.DType() == ir.Bool { // whose product is and
+		return Cast(Vander(Cast(x, ir.Int32), n, increasing), ir.Bool)
+	}
 	columns := []*Tensor{OnesLike(x)}
 	for len(columns) < n {
 		columns = append(columns, Multiply(columns[len(columns)-1], x))

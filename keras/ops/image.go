@@ -142,6 +142,9 @@ func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 
 func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
 	g := graphOf(x, indices, values)
+	if x.DType() == ir.Bool && kind != ir.Set { // the kinds are of numbers; true is any that is not 0
+		return Cast(scatterPoints(kind, Cast(x, ir.Int32), indices, Cast(values, ir.Int32)), ir.Bool)
+	}
 	if indices.Rank() == 0 || !dim.Known(indices.Dim(-1)) || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {
 		Failf(g, "scatter: the last axis of indices %v must hold positions along the first axes of %v", indices.Shape(), x.Shape())
 	}

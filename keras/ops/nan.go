@@ -62,7 +62,7 @@ func nanquantile(x, q *Tensor, method string, axis int) *Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
 	if n == 0 {
-		Failf(x.g, "nanquantile: needs at least one element along axis %d of %v", axis, x.Shape())
+		return noneLeft(x, axis)
 	}
 	missing := Isnan(x)
 	sorted := Sort(Where(missing, FullLike(x, math.Inf(1)), x), axis) // what is missing comes last
@@ -79,6 +79,9 @@ func nanquantile(x, q *Tensor, method string, axis int) *Tensor {
 	y := Add(Multiply(Subtract(OnesLike(share), share), element(low)), Multiply(share, above))
 	return Where(CompareScalar(ir.Gt, count, 0), y, FullLike(y, math.NaN()))
 }
+
+// noneLeft is the median of no elements along an empty axis.
+func noneLeft(x *Tensor, axis int) *Tensor { return FullLike(Sum(x, axis), math.NaN()) }
 
 // Nanpercentile is Nanquantile for q in percent.
 func Nanpercentile(x *Tensor, q float64, axis int) *Tensor { return Nanquantile(x, q/100, axis) }

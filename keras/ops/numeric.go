@@ -119,7 +119,7 @@ func Median(x *Tensor, axis int) *Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
 	if n == 0 {
-		Failf(x.g, "median: axis %d of %v is empty", axis, x.Shape())
+		return noneLeft(x, axis)
 	}
 	Fixed(x, "median", n)
 	sorted, _ := partitioned(x, axis, (n-1)/2, n/2, -1) //dim:known
