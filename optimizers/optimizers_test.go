@@ -22,7 +22,7 @@ func TestConfigurationErrors(t *testing.T) {
 		want string
 	}{
 		{&optimizers.SGD{LearningRate: 1}, "optimizers: sgd: the learning rate must be a float or a schedules.Schedule, received the int 1; write 1.0"},
-		{&optimizers.SGD{LearningRate: "fast"}, "the learning rate must be a float or a schedules.Schedule, received the value fast"},
+		{&optimizers.SGD{LearningRate: "fast"}, "the learning rate must be a float or a schedules.Schedule, received the text \"fast\""},
 		{&optimizers.SGD{LearningRate: &schedules.CosineDecay{}}, "schedules: CosineDecay: DecaySteps must be positive"},
 		{&optimizers.SGD{Momentum: 1.5}, "Momentum must be in [0, 1], received 1.5"},
 		{&optimizers.RMSprop{Momentum: -1}, "rm_sprop: Momentum must be in [0, 1], received -1"},

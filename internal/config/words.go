@@ -73,8 +73,10 @@ func Received(v any) string {
 		return "a list"
 	case Object:
 		return fmt.Sprintf("an object of class %q", v.ClassName)
-	case bool, string:
+	case bool:
 		return fmt.Sprintf("the value %v", v)
+	case string:
+		return fmt.Sprintf("the text %q", v)
 	}
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Float32, reflect.Float64:

@@ -157,7 +157,9 @@ class Layers:
             return L.UnitNormalization(axis=self.of(axis, [1, -1] if rank > 2 else 1))(x)
         if kind == 'RMS':
             return L.RMSNormalization(axis=self.of(axis, -1, [1, -1] if rank > 2 else -1), **self.maybe(0.3, epsilon=0.01))(x)
-        return L.SpectralNormalization(L.Dense(3), power_iterations=self.of(1, 2))(x)
+        made = L.SpectralNormalization(L.Dense(3), power_iterations=self.of(1, 2))
+        made.trainable = keras.backend.backend() != 'jax'  # where a step takes the gradient through the division of a kernel, and then drops what was assigned
+        return made(x)
 
     def cell_settings(self, name):
         s = {'units': self.of(1, 2, 3), **self.maybe(0.2, activation=self.of('relu', 'sigmoid', 'softsign', 'elu', 'linear'), use_bias=False)}

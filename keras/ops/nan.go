@@ -9,11 +9,17 @@ import (
 
 // Nanargmax is Argmax over the elements that are not NaN, -1 where all are.
 func Nanargmax(x *Tensor, axis int) *Tensor {
+	if !x.DType().IsFloat() { // whose numbers floats would round
+		return Argmax(x, axis)
+	}
 	return orMinusOne(Argmax(withoutNaN(float(x), math.Inf(-1)), axis), x, axis)
 }
 
 // Nanargmin is Argmin over the elements that are not NaN, -1 where all are.
 func Nanargmin(x *Tensor, axis int) *Tensor {
+	if !x.DType().IsFloat() {
+		return Argmin(x, axis)
+	}
 	return orMinusOne(Argmin(withoutNaN(float(x), math.Inf(1)), axis), x, axis)
 }
 

@@ -43,6 +43,7 @@ var explicit = map[string]entry{
 	"layers.serialize":              {"layers.ToObject", ""},
 	"layers.deserialize":            {"layers.FromObject", ""},
 	"layers.Embedding":              {"layers.Embedding", "gradients of a row that a batch reads several times are summed before an optimizer squares them, as in Keras on JAX; on TensorFlow Keras squares each"},
+	"layers.SpectralNormalization":  {"layers.SpectralNormalization", "a step trains the kernel that the layer has assigned, as in Keras on TensorFlow; on JAX Keras drops it, and differentiates through the division"},
 	"layers.StringLookup":           {"layers.StringLookup", "words as the output of a model (with TensorFlow only in Keras): Transform makes them of what it predicts"},
 	"layers.TextVectorization":      {"layers.TextVectorization", "ragged rows are padded with 0, as by Keras's predict"},
 	"layers.add":                    {"layers.Add", "layers.Apply(&layers.Add{}, x, y)"},
