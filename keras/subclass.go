@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -77,8 +78,11 @@ func checkAssembly(value any) error {
 			return fmt.Errorf("keras: NewModel: %T: method Assemble has the form %v; expected func() error", value, m.Type())
 		}
 	}
-	build := v.MethodByName("Build") // of whatever form: another method of that name may be the user's own
-	if !build.IsValid() || build.Type().NumIn() == 0 || build.Type().In(0) != reflect.TypeFor[*layers.Builder]() {
+	_, builds := value.(layers.WeightBuilder)
+	_, alike := value.(interface {
+		Build(*layers.Builder, ir.Shape)
+	})
+	if !builds && !alike {
 		return nil
 	}
 	if _, ok := value.(layers.Layer); ok {

@@ -2,12 +2,13 @@ package layers
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// wrongMethod finds a method of a user's layer that has the name of one that layers may have, and another form: nothing
+// wrongMethod finds a method of a user's layer that has the name of one that layers may have, and another form, the common ones: nothing
 // would call it, and nothing but the results would tell. Methods of embedded types are those of others.
 func wrongMethod(l Layer) error {
 	if config.Module(l) != "" {
@@ -16,22 +17,23 @@ func wrongMethod(l Layer) error {
 	if _, ok := l.(Container); ok {
 		return nil
 	}
-	v := reflect.ValueOf(l)
-	check := func(name string, method reflect.Value, satisfied bool, form string) error {
-		if satisfied || !method.IsValid() {
-			return nil
-		}
-		return fmt.Errorf("%T has a method %s of the form %s, which nothing calls; expected %s", l, name, config.Form(method.Type()), form)
+	wrong := func(name, form, expected string) error {
+		return fmt.Errorf("%T has a method %s of the form %s, which nothing calls; expected %s", l, name, form, expected)
 	}
-	// The names are constants, so that programs need not keep every method of every type.
-	_, builds := l.(WeightBuilder)
-	if err := check("Build", v.MethodByName("Build"), builds, "func(b *layers.Builder, inputs []ir.Shape)"); err != nil {
-		return err
+	const build = "func(b *layers.Builder, inputs []ir.Shape)"
+	switch l.(type) { // looking methods up by their names would keep those of all types in every program
+	case interface{ Build(*Builder, ir.Shape) }:
+		return wrong("Build", "func(*layers.Builder, ir.Shape)", build)
+	case interface {
+		Build(*Builder, []ir.Shape) error
+	}:
+		return wrong("Build", "func(*layers.Builder, []ir.Shape) error", build)
+	case interface{ SupportsMasking() (bool, error) }:
+		return wrong("SupportsMasking", "func() (bool, error)", "func() bool")
+	case interface {
+		ComputeMask(*Context, []*ops.Tensor) []*ops.Tensor
+	}:
+		return wrong("ComputeMask", "func(*layers.Context, []*ops.Tensor) []*ops.Tensor", "func(c *layers.Context, inputs, outputs []*ops.Tensor) []*ops.Tensor")
 	}
-	_, supports := l.(MaskSupporter)
-	if err := check("SupportsMasking", v.MethodByName("SupportsMasking"), supports, "func() bool"); err != nil {
-		return err
-	}
-	_, computes := l.(MaskComputer)
-	return check("ComputeMask", v.MethodByName("ComputeMask"), computes, "func(c *layers.Context, inputs, outputs []*ops.Tensor) []*ops.Tensor")
+	return nil
 }
