@@ -65,6 +65,9 @@ func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{repeatCells(x, size, axes)}
 	}
 	for i, n := range size {
+		if n == 1 && x.DType().IsFloat() {
+			continue // each new cell is one of the input's
+		}
 		x = resizeAxis(x, axes[i], dim.Mul(n, x.Dim(axes[i])), l.Interpolation, false)
 	}
 	return []*ops.Tensor{x}

@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 const maxAxes = 12
@@ -22,6 +23,11 @@ type ndCopy struct {
 
 	repeated int     // the axis along which block is repeated
 	block    *ndCopy // nil for none
+	batch    *ndCopy // of blocks, beside each other; nil for none
+	together int     // how many those are
+
+	groups *vec.Repeats // repeats groups of a few words; nil for none
+	inside *ndCopy      // of the axis of those groups and what is inside of it
 }
 
 // newCopy merges axes that move as one and orders what is left by the destination.
@@ -43,6 +49,7 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 	c.widen()
 	c.findTile()
 	c.findRepeated()
+	c.findGroups()
 	return c
 }
 
@@ -88,6 +95,9 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	switch {
 	case c.block != nil:
 		c.runRepeated(dst, src, lo, hi)
+		return
+	case c.groups != nil:
+		c.runGroups(dst, src, lo, hi)
 		return
 	case c.tile >= 0:
 		c.runTiled(dst, src, lo, hi)
@@ -229,11 +239,8 @@ func copyNarrow[T any](dst, src unsafe.Pointer, m, n, dstRow, srcRow, dstCol, sr
 func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	last := len(c.dims) - 1
 	m, dstCol, srcCol := c.dims[last], c.dst[last], c.src[last]
-	if srcCol == 0 && dstCol == c.size && m == 2 && dstRow == 2*c.size && srcRow == c.size {
-		from, to := block.View[T](src, n), block.View[[2]T](dst, n)
-		for i, v := range from {
-			to[i] = [2]T{v, v}
-		}
+	if srcCol == 0 && dstCol == c.size && m >= 2 && m <= 4 && dstRow == m*c.size && srcRow == c.size && (m == 2 || c.size == 4 || c.size == 8) {
+		repeatEach[T](dst, src, m, n)
 		return
 	}
 	if m <= 4 {
@@ -262,6 +269,19 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 		for j := range m {
 			*(*T)(unsafe.Add(d, j*dstCol)) = *(*T)(unsafe.Add(s, j*srcCol))
 		}
+	}
+}
+
+// repeatEach repeats each of n elements that lie side by side m times, two to four.
+func repeatEach[T any](dst, src unsafe.Pointer, m, n int) {
+	if size := int(unsafe.Sizeof(*new(T))); size == 4 || size == 8 {
+		from := [4]unsafe.Pointer{src, src, src, src}
+		interleaveFrom(dst, from[:m], size, 0, n)
+		return
+	}
+	from, to := block.View[T](src, n), block.View[[2]T](dst, n)
+	for i, v := range from {
+		to[i] = [2]T{v, v}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Broadcasts along axes that are not the innermost one: what is repeated is put together once, and copied from there,
@@ -38,11 +40,102 @@ func (c *ndCopy) findRepeated() {
 	if c.block != nil {
 		c.block.findTile()
 		c.block.findRepeated()
+		c.block.findGroups()
+		c.findBatch()
+	}
+}
+
+// Blocks of a few bytes that are repeated a few times are put together many at a time, beside the result.
+const (
+	batchBytes = 4 << 10
+	leastBatch = 4 // blocks
+	fewRepeats = 16
+)
+
+// findBatch looks for a batch of blocks: those of several indices of the axis before the repeated one.
+func (c *ndCopy) findBatch() {
+	a, bytes := c.repeated-1, c.dst[c.repeated]
+	if a < 0 || bytes < leastRow || bytes > mostRow || c.dims[c.repeated] > fewRepeats || c.dims[a] < leastBatch {
+		return
+	}
+	n := min(c.dims[a], batchBytes/bytes)
+	c.batch, c.together = newCopy(c.size, append([]int{n}, c.block.dims...), append([]int{bytes}, c.block.dst...), append([]int{c.src[a]}, c.block.src...)), n
+}
+
+// runBatches is run where there is a batch.
+func (c *ndCopy) runBatches(dst, src unsafe.Pointer, lo, hi int) {
+	var o odometer
+	memory := batches.Get()
+	pieces := unsafe.Pointer(memory)
+	a, bytes := c.repeated-1, c.dst[c.repeated]
+	per := c.batch.dims[0] / c.together // of its first axis for each block
+	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
+	o.n = copy(o.dims[:], c.dims[:a])
+	copy(o.dst[:], c.dst)
+	copy(o.src[:], c.src)
+	n := c.dims[a]
+	if a == 0 {
+		n = hi - lo
+	} else {
+		o.dims[0] = hi - lo
+	}
+	for more := true; more; more = o.next() {
+		for first := 0; first < n; first += c.together {
+			m := min(c.together, n-first)
+			c.batch.run(pieces, unsafe.Add(src, o.from+first*c.src[a]), 0, m*per)
+			for i := range c.dims[c.repeated] {
+				copyRows(unsafe.Add(dst, o.to+first*c.dst[a]+i*bytes), pieces, m, bytes, c.dst[a], bytes)
+			}
+		}
+	}
+	batches.Put(memory)
+}
+
+// batches are places for those that are put together.
+var batches pool.Recycler[[batchBytes]byte]
+
+// findGroups looks for groups of a few words, in one piece on both sides, each of which is repeated.
+func (c *ndCopy) findGroups() {
+	k, bytes := len(c.dims)-1, c.size
+	if k > 0 && c.src[k] == bytes && c.dst[k] == bytes {
+		bytes *= c.dims[k]
+		k--
+	}
+	if c.block != nil || c.tile >= 0 || k < 1 || bytes%4 != 0 || c.src[k] != 0 || c.dst[k] != bytes || c.src[k-1] != bytes || c.dst[k-1] != bytes*c.dims[k] {
+		return
+	}
+	if c.groups = vec.NewRepeats(bytes/4, c.dims[k]); c.groups != nil {
+		c.inside = &ndCopy{size: c.size, dims: c.dims[k-1:], dst: c.dst[k-1:], src: c.src[k-1:], tile: -1}
+	}
+}
+
+// runGroups is run where there are groups.
+func (c *ndCopy) runGroups(dst, src unsafe.Pointer, lo, hi int) {
+	var o odometer
+	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
+	n := c.inside.dims[0]
+	o.n = copy(o.dims[:], c.dims[:len(c.dims)-len(c.inside.dims)])
+	copy(o.dst[:], c.dst)
+	copy(o.src[:], c.src)
+	if o.n == 0 {
+		n = hi - lo
+	} else {
+		o.dims[0] = hi - lo
+	}
+	for more := true; more; more = o.next() {
+		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
+		if done := c.groups.Run(d, s, n); done < n {
+			c.inside.run(d, s, done, n)
+		}
 	}
 }
 
 // runRepeated is run where there is a block.
 func (c *ndCopy) runRepeated(dst, src unsafe.Pointer, lo, hi int) {
+	if c.batch != nil {
+		c.runBatches(dst, src, lo, hi)
+		return
+	}
 	bytes := c.dst[c.repeated]
 	most := max(fillPiece/bytes, 1) * bytes
 	write := func(dst, src unsafe.Pointer, n int) {

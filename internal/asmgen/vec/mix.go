@@ -53,3 +53,67 @@ func (m machine) mixRows() {
 		End()
 	}
 }
+
+// mixManyRows emits sums of any number of rows, as mixRows does those of two and of four: several vectors of a row at a
+// time, whose sums stay in registers.
+func (m machine) mixManyRows() {
+	m.begin("", "mixManyRows", "dst, x *float32, places *int, weights *float32, count, size, taps uintptr", "")
+	dst, places, weights := param("dst"), param("places"), param("weights")
+	at, left, row := NewScalar(), NewScalar(), NewScalar()
+	count := param("count")
+	sums := func(n int) {
+		suffix := fmt.Sprint(n)
+		place, weight, k, p := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+		Assign(place, places)
+		Assign(weight, weights)
+		Assign(k, param("taps"))
+		sum, w := m.vectors(n), m.vector()
+		sum.each(func(i int) { Zero(sum[i]) })
+		Label("tap" + suffix)
+		Assign(p, Memory{Base: place})
+		Increase(p, at)
+		Broadcast(w, Memory{Base: weight})
+		sum.each(func(i int) { AddProduct(sum[i], w, Memory{Base: p, Offset: i * m.bytes()}) })
+		Increase(place, Number(8))
+		Increase(weight, Number(4))
+		Countdown(k, 1, "tap"+suffix)
+		sum.each(func(i int) { Store(Memory{Base: row, Offset: i * m.bytes()}, sum[i]) })
+		Increase(row, Number(n*m.bytes()))
+		Increase(at, Number(n*m.bytes()))
+		Decrease(left, Number(n*m.bytes()))
+	}
+	Label("row")
+	Assign(at, param("x"))
+	Assign(row, dst)
+	Assign(left, param("size"))
+	const several = 4
+	Label("several")
+	JumpBelow(left, Number(several*m.bytes()), "single")
+	sums(several)
+	Jump("several")
+	Label("single")
+	JumpBelow(left, Number(m.bytes()), "rest")
+	Label("last")
+	sums(1)
+	Jump("single")
+	Label("rest")
+	JumpZero(left, "whole")
+	back := NewScalar()
+	Assign(back, Number(m.bytes()))
+	Decrease(back, left)
+	Decrease(row, back)
+	Decrease(at, back)
+	Assign(left, Number(m.bytes()))
+	Jump("last")
+	Label("whole")
+	Increase(dst, param("size"))
+	Assign(back, param("taps"))
+	for range 2 {
+		Increase(back, back)
+	}
+	Increase(weights, back)
+	Increase(back, back)
+	Increase(places, back)
+	Countdown(count, 1, "row")
+	End()
+}

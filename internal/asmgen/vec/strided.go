@@ -21,6 +21,7 @@ func (m machine) stridedKernels() {
 		m.turns(count)
 	}
 	m.reversed()
+	m.repeated()
 }
 
 // reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
@@ -99,5 +100,30 @@ func (m machine) turns(operands int) {
 	Increase(offset, Number(m.bytes()))
 	Increase(dst, Number(operands*m.bytes()))
 	Countdown(count, 1, "next")
+	End()
+}
+
+// repeated emits the loop that makes vectors of what lies within a vector's length: for each of count periods, which
+// begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector and the
+// distance of its source in bytes.
+func (m machine) repeated() {
+	m.begin("", "repeated", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
+	dst, src, count := param("dst"), param("src"), param("count")
+	p, entry, k := NewScalar(), NewScalar(), NewScalar()
+	Label("period")
+	Assign(entry, param("table"))
+	Assign(k, param("entries"))
+	Label("next")
+	v := m.vector()
+	LoadInt(v, Memory{Base: entry})
+	Assign(p, Memory{Base: entry, Offset: m.bytes()})
+	Increase(p, src)
+	Lookup(v, v, Memory{Base: p})
+	Store(Memory{Base: dst}, v)
+	Increase(entry, Number(m.bytes()+8))
+	Increase(dst, Number(m.bytes()))
+	Countdown(k, 1, "next")
+	Increase(src, param("step"))
+	Countdown(count, 1, "period")
 	End()
 }

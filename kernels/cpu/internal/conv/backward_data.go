@@ -23,6 +23,9 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		}
 		return gemm.ScratchSize(&a, workers)
 	}
+	if n.overlaps() {
+		return overlapScratch[T](&n, workers)
+	}
 	if isWideForward[T](&n) {
 		size, out := 0, n.Out()
 		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {

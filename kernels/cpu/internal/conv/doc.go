@@ -65,6 +65,9 @@
 //
 // Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
 //
+// The input gradient of few input channels with long windows and strides is one product, whose rows are windows that
+// are added one after the other (overlapped.go).
+//
 // Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go), for the
 // same reason.
 //

@@ -27,10 +27,10 @@ func NewMix[T Float](cells []int, weights []T, taps, c, rows int) *Mix[T] {
 // longestMix is the length of rows up to which a call of the assembly takes some tens of microseconds.
 const longestMix = 1 << 15
 
-// Works reports whether Run is the fast way for such rows here now: of a vector at least, and of two or four rows each.
+// Works reports whether Run is the fast way for such rows here now: of a vector at least, and of several rows each.
 func (m *Mix[T]) Works() bool {
 	_, ok := fills(m.c)
-	return ok && single[T]() && m.c <= longestMix && (m.taps == 2 || m.taps == 4)
+	return ok && single[T]() && m.c <= longestMix && m.taps > 1
 }
 
 // Run stores the rows [lo, hi) of the result in dst; x is the matrix. It needs Works.

@@ -11,13 +11,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestMix: sums of two and of four rows anywhere, in parts, of short rows and of rows that are longer than a call, with
+// TestMix: sums of several rows anywhere, in parts, of short rows and of rows that are longer than a call, with
 // infinities and NaN; nothing else is written.
 func TestMix(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 44))
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
-		for _, taps := range []int{1, 2, 3, 4} {
+		for _, taps := range []int{1, 2, 3, 4, 6, 11} {
 			for _, c := range []int{7, 8, 9, 15, 16, 17, 24, 31, 48, 57, 160, 4096, 1<<15 - 3, 1 << 15} {
 				rows, length := 1+r.IntN(9), 1+r.IntN(90)
 				if c >= 4096 {
@@ -28,7 +28,7 @@ func TestMix(t *testing.T) {
 					cells[i], weights[i] = r.IntN(rows), float32(r.NormFloat64())
 				}
 				m := vec.NewMix(cells, weights, taps, c, rows)
-				if path == isa.Portable || c < 8 || taps%2 != 0 {
+				if path == isa.Portable || c < 8 || taps < 2 {
 					require.False(t, m.Works(), "%v: %d rows of %d", path, taps, c)
 					continue
 				}
@@ -58,7 +58,7 @@ func TestMix(t *testing.T) {
 						require.Equal(t, math.IsNaN(want), v != v)
 						continue
 					}
-					require.InDelta(t, want, v, 3e-6*(1+math.Abs(want)), "%v: %d rows of %d", path, taps, c)
+					require.InDelta(t, want, v, 5e-6*(1+math.Abs(want)), "%v: %d rows of %d", path, taps, c)
 				}
 			}
 		}

@@ -10,10 +10,13 @@ func mixRows32(dst, x []float32, places []int, weights []float32, taps, c int) {
 	for len(dst) > 0 {
 		n := min(some, len(dst)/c)
 		y, z, p, w := unsafe.SliceData(dst), unsafe.SliceData(x), unsafe.SliceData(places), unsafe.SliceData(weights)
-		if taps == 2 {
+		switch taps {
+		case 2:
 			callMixRows2(wide, y, z, p, w, uintptr(n), uintptr(4*c))
-		} else {
+		case 4:
 			callMixRows4(wide, y, z, p, w, uintptr(n), uintptr(4*c))
+		default:
+			callMixManyRows(wide, y, z, p, w, uintptr(n), uintptr(4*c), uintptr(taps))
 		}
 		dst, places, weights = dst[n*c:], places[n*taps:], weights[n*taps:]
 	}

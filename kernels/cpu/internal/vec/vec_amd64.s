@@ -7826,6 +7826,47 @@ vector:
 whole:
 	ADDQ $0x00000020, DX; ADDQ $0x00000010, BX; DECQ SI; JNE row; VZEROUPPER; RET
 
+// func mixManyRowsAVX2(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr, taps uintptr)
+// Requires: AVX, FMA3
+TEXT ·mixManyRowsAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ places+16(FP), CX
+	MOVQ weights+24(FP), DX
+	MOVQ count+32(FP), R8
+
+row:
+	MOVQ x+8(FP), BX
+	MOVQ AX, DI
+	MOVQ size+40(FP), SI
+
+several:
+	CMPQ SI, $0x00000080; JB single; MOVQ CX, R9; MOVQ DX, R10
+	MOVQ   taps+48(FP), R11
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3
+
+tap4:
+	MOVQ (R9), R12; ADDQ BX, R12; VBROADCASTSS (R10), Y4; VFMADD231PS (R12), Y4, Y0; VFMADD231PS 32(R12), Y4, Y1; VFMADD231PS 64(R12), Y4, Y2; VFMADD231PS 96(R12), Y4, Y3; ADDQ $0x00000008, R9; ADDQ $0x00000004, R10; DECQ R11; JNE tap4; VMOVUPS Y0, (DI); VMOVUPS Y1, 32(DI); VMOVUPS Y2, 64(DI); VMOVUPS Y3, 96(DI); ADDQ $0x00000080, DI; ADDQ $0x00000080, BX; SUBQ $0x00000080, SI; JMP several
+
+single:
+	CMPQ SI, $0x00000020; JB rest
+
+last:
+	MOVQ CX, R9; MOVQ DX, R10
+	MOVQ   taps+48(FP), R11
+	VXORPS Y0, Y0, Y0
+
+tap1:
+	MOVQ (R9), R12; ADDQ BX, R12; VBROADCASTSS (R10), Y1; VFMADD231PS (R12), Y1, Y0; ADDQ $0x00000008, R9; ADDQ $0x00000004, R10; DECQ R11; JNE tap1; VMOVUPS Y0, (DI); ADDQ $0x00000020, DI; ADDQ $0x00000020, BX; SUBQ $0x00000020, SI; JMP single
+
+rest:
+	TESTQ SI, SI; JE whole; MOVQ $0x00000020, R9; SUBQ SI, R9; SUBQ R9, DI; SUBQ R9, BX; MOVQ $0x00000020, SI; JMP last
+
+whole:
+	MOVQ size+40(FP), BX
+	ADDQ BX, AX
+	MOVQ taps+48(FP), BX
+	MOVQ BX, R9; ADDQ R9, R9; ADDQ R9, R9; ADDQ R9, DX; ADDQ R9, R9; ADDQ R9, CX; DECQ R8; JNE row; VZEROUPPER; RET
+
 // func fetchRowsAtAVX2(x uintptr, places uintptr, count uintptr, size uintptr)
 // Requires: AVX, MMX+
 TEXT ·fetchRowsAtAVX2(SB), NOSPLIT, $0-32
@@ -9440,6 +9481,24 @@ TEXT ·reversedAVX2(SB), NOSPLIT, $0-32
 
 next:
 	VPERMPS (CX), Y0, Y1; VMOVUPS Y1, (AX); SUBQ $0x00000020, CX; ADDQ $0x00000020, AX; DECQ DX; JNE next; VZEROUPPER; RET
+
+// func repeatedAVX2(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
+// Requires: AVX, AVX2
+TEXT ·repeatedAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ count+16(FP), DX
+
+period:
+	MOVQ table+32(FP), BX
+	MOVQ BX, SI
+	MOVQ entries+40(FP), BX
+	MOVQ BX, DI
+
+next:
+	VMOVDQU (SI), Y0; MOVQ 32(SI), BX; ADDQ CX, BX; VPERMPS (BX), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000028, SI; ADDQ $0x00000020, AX; DECQ DI; JNE next
+	MOVQ    step+24(FP), BX
+	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
 
 // func addLanes64AVX2(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX
@@ -17256,6 +17315,47 @@ vector:
 whole:
 	ADDQ $0x00000020, DX; ADDQ $0x00000010, BX; DECQ SI; JNE row; VZEROUPPER; RET
 
+// func mixManyRowsAVX512(dst uintptr, x uintptr, places uintptr, weights uintptr, count uintptr, size uintptr, taps uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·mixManyRowsAVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ places+16(FP), CX
+	MOVQ weights+24(FP), DX
+	MOVQ count+32(FP), R8
+
+row:
+	MOVQ x+8(FP), BX
+	MOVQ AX, DI
+	MOVQ size+40(FP), SI
+
+several:
+	CMPQ SI, $0x00000100; JB single; MOVQ CX, R9; MOVQ DX, R10
+	MOVQ   taps+48(FP), R11
+	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3
+
+tap4:
+	MOVQ (R9), R12; ADDQ BX, R12; VBROADCASTSS (R10), Z4; VFMADD231PS (R12), Z4, Z0; VFMADD231PS 64(R12), Z4, Z1; VFMADD231PS 128(R12), Z4, Z2; VFMADD231PS 192(R12), Z4, Z3; ADDQ $0x00000008, R9; ADDQ $0x00000004, R10; DECQ R11; JNE tap4; VMOVUPS Z0, (DI); VMOVUPS Z1, 64(DI); VMOVUPS Z2, 128(DI); VMOVUPS Z3, 192(DI); ADDQ $0x00000100, DI; ADDQ $0x00000100, BX; SUBQ $0x00000100, SI; JMP several
+
+single:
+	CMPQ SI, $0x00000040; JB rest
+
+last:
+	MOVQ CX, R9; MOVQ DX, R10
+	MOVQ   taps+48(FP), R11
+	VXORPS Z0, Z0, Z0
+
+tap1:
+	MOVQ (R9), R12; ADDQ BX, R12; VBROADCASTSS (R10), Z1; VFMADD231PS (R12), Z1, Z0; ADDQ $0x00000008, R9; ADDQ $0x00000004, R10; DECQ R11; JNE tap1; VMOVUPS Z0, (DI); ADDQ $0x00000040, DI; ADDQ $0x00000040, BX; SUBQ $0x00000040, SI; JMP single
+
+rest:
+	TESTQ SI, SI; JE whole; MOVQ $0x00000040, R9; SUBQ SI, R9; SUBQ R9, DI; SUBQ R9, BX; MOVQ $0x00000040, SI; JMP last
+
+whole:
+	MOVQ size+40(FP), BX
+	ADDQ BX, AX
+	MOVQ taps+48(FP), BX
+	MOVQ BX, R9; ADDQ R9, R9; ADDQ R9, R9; ADDQ R9, DX; ADDQ R9, R9; ADDQ R9, CX; DECQ R8; JNE row; VZEROUPPER; RET
+
 // func fetchRowsAtAVX512(x uintptr, places uintptr, count uintptr, size uintptr)
 // Requires: AVX, MMX+
 TEXT ·fetchRowsAtAVX512(SB), NOSPLIT, $0-32
@@ -18376,6 +18476,24 @@ TEXT ·reversedAVX512(SB), NOSPLIT, $0-32
 
 next:
 	VPERMPS (CX), Z0, Z1; VMOVUPS Z1, (AX); SUBQ $0x00000040, CX; ADDQ $0x00000040, AX; DECQ DX; JNE next; VZEROUPPER; RET
+
+// func repeatedAVX512(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
+// Requires: AVX, AVX512F
+TEXT ·repeatedAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ count+16(FP), DX
+
+period:
+	MOVQ table+32(FP), BX
+	MOVQ BX, SI
+	MOVQ entries+40(FP), BX
+	MOVQ BX, DI
+
+next:
+	VMOVDQU32 (SI), Z0; MOVQ 64(SI), BX; ADDQ CX, BX; VPERMPS (BX), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000048, SI; ADDQ $0x00000040, AX; DECQ DI; JNE next
+	MOVQ      step+24(FP), BX
+	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
 
 // func addLanes64AVX512(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512F

@@ -23655,6 +23655,109 @@ whole:
 	BNE row
 	RET
 
+// mixManyRowsNEON is mixManyRowsAVX2 with two registers for one.
+TEXT ·mixManyRowsNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD places+16(FP), R1
+	MOVD weights+24(FP), R2
+	MOVD count+32(FP), R6
+row:
+	MOVD x+8(FP), R3
+	MOVD R0, R5
+	MOVD size+40(FP), R4
+several:
+	CMP $128, R4
+	BLO single
+	MOVD R1, R7
+	MOVD R2, R8
+	MOVD taps+48(FP), R9
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+tap4:
+	MOVD 0(R7), R10
+	ADD R3, R10
+	ADD $0, R8, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	FLDPQ 0(R10), (F10, F11)
+	WORD $0x4e2acd00 // fmla v0.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd21 // fmla v1.4S, v9.4S, v11.4S
+	FLDPQ 32(R10), (F10, F11)
+	WORD $0x4e2acd02 // fmla v2.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd23 // fmla v3.4S, v9.4S, v11.4S
+	FLDPQ 64(R10), (F10, F11)
+	WORD $0x4e2acd04 // fmla v4.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd25 // fmla v5.4S, v9.4S, v11.4S
+	FLDPQ 96(R10), (F10, F11)
+	WORD $0x4e2acd06 // fmla v6.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd27 // fmla v7.4S, v9.4S, v11.4S
+	ADD $8, R7
+	ADD $4, R8
+	SUBS $1, R9
+	BNE tap4
+	FSTPQ (F0, F1), 0(R5)
+	FSTPQ (F2, F3), 32(R5)
+	FSTPQ (F4, F5), 64(R5)
+	FSTPQ (F6, F7), 96(R5)
+	ADD $128, R5
+	ADD $128, R3
+	SUBS $128, R4
+	B several
+single:
+	CMP $32, R4
+	BLO rest
+last:
+	MOVD R1, R7
+	MOVD R2, R8
+	MOVD taps+48(FP), R9
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+tap1:
+	MOVD 0(R7), R10
+	ADD R3, R10
+	ADD $0, R8, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	FLDPQ 0(R10), (F10, F11)
+	WORD $0x4e2acc40 // fmla v0.4S, v2.4S, v10.4S
+	WORD $0x4e2bcc61 // fmla v1.4S, v3.4S, v11.4S
+	ADD $8, R7
+	ADD $4, R8
+	SUBS $1, R9
+	BNE tap1
+	FSTPQ (F0, F1), 0(R5)
+	ADD $32, R5
+	ADD $32, R3
+	SUBS $32, R4
+	B single
+rest:
+	CBZ R4, whole
+	MOVD $32, R7
+	SUBS R4, R7
+	SUBS R7, R5
+	SUBS R7, R3
+	MOVD $32, R4
+	B last
+whole:
+	MOVD size+40(FP), R3
+	ADD R3, R0
+	MOVD taps+48(FP), R3
+	MOVD R3, R7
+	ADD R7, R7
+	ADD R7, R7
+	ADD R7, R2
+	ADD R7, R7
+	ADD R7, R1
+	SUBS $1, R6
+	BNE row
+	RET
+
 // fetchRowsAtNEON is fetchRowsAtAVX2 with two registers for one.
 TEXT ·fetchRowsAtNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0

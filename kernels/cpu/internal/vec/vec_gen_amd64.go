@@ -1225,6 +1225,15 @@ func callMixRows4(wide bool, dst, x *float32, places *int, weights *float32, cou
 }
 
 //go:noinline
+func callMixManyRows(wide bool, dst, x *float32, places *int, weights *float32, count, size, taps uintptr) {
+	if wide {
+		mixManyRowsAVX512(dst, x, places, weights, count, size, taps)
+	} else {
+		mixManyRowsAVX2(dst, x, places, weights, count, size, taps)
+	}
+}
+
+//go:noinline
 func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 	if wide {
 		fetchRowsAtAVX512(x, places, count, size)
@@ -1644,6 +1653,15 @@ func callReversed(wide bool, dst, src unsafe.Pointer, count uintptr, table unsaf
 		reversedAVX512(dst, src, count, table)
 	} else {
 		reversedAVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callRepeated(wide bool, dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr) {
+	if wide {
+		repeatedAVX512(dst, src, count, step, table, entries)
+	} else {
+		repeatedAVX2(dst, src, count, step, table, entries)
 	}
 }
 
@@ -3245,6 +3263,12 @@ func mixRows4AVX2(dst, x *float32, places *int, weights *float32, count, size ui
 func mixRows4AVX512(dst, x *float32, places *int, weights *float32, count, size uintptr)
 
 //go:noescape
+func mixManyRowsAVX2(dst, x *float32, places *int, weights *float32, count, size, taps uintptr)
+
+//go:noescape
+func mixManyRowsAVX512(dst, x *float32, places *int, weights *float32, count, size, taps uintptr)
+
+//go:noescape
 func fetchRowsAtAVX2(x *float32, places *int, count, size uintptr)
 
 //go:noescape
@@ -3525,6 +3549,12 @@ func reversedAVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
 
 //go:noescape
 func reversedAVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func repeatedAVX2(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
+
+//go:noescape
+func repeatedAVX512(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
 
 //go:noescape
 func addLanes64AVX2(sums, x unsafe.Pointer, n uintptr)

@@ -587,6 +587,11 @@ func callMixRows4(wide bool, dst, x *float32, places *int, weights *float32, cou
 }
 
 //go:noinline
+func callMixManyRows(wide bool, dst, x *float32, places *int, weights *float32, count, size, taps uintptr) {
+	mixManyRowsNEON(dst, x, places, weights, count, size, taps)
+}
+
+//go:noinline
 func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 	fetchRowsAtNEON(x, places, count, size)
 }
@@ -1480,6 +1485,9 @@ func mixRows2NEON(dst, x *float32, places *int, weights *float32, count, size ui
 
 //go:noescape
 func mixRows4NEON(dst, x *float32, places *int, weights *float32, count, size uintptr)
+
+//go:noescape
+func mixManyRowsNEON(dst, x *float32, places *int, weights *float32, count, size, taps uintptr)
 
 //go:noescape
 func fetchRowsAtNEON(x *float32, places *int, count, size uintptr)

@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package vec
+
+import "unsafe"
+
+func repeatLanes() int { return 0 }
+
+func (r *Repeats) run(_, _ unsafe.Pointer, _ int) {}
