@@ -22,6 +22,14 @@ func gatherRows(y, x []byte, at []int64, row int) {
 		}
 	case row > 64:
 		gatherPieces(y, x, at, row)
+	default:
+		gatherShortRows(y, x, at, row)
+	}
+}
+
+// gatherShortRows is gatherRows for rows of 4 to 64 bytes.
+func gatherShortRows[P int32 | int64](y, x []byte, at []P, row int) {
+	switch {
 	case row >= 32:
 		gatherEnds[words4](y, x, at, row)
 	case row >= 16:
@@ -34,7 +42,7 @@ func gatherRows(y, x []byte, at []int64, row int) {
 }
 
 // gatherEnds is gatherRows for rows of one to two pieces of a T.
-func gatherEnds[T any](y, x []byte, at []int64, row int) {
+func gatherEnds[T any, P int32 | int64](y, x []byte, at []P, row int) {
 	var piece T
 	last := row - int(unsafe.Sizeof(piece))
 	to, from := unsafe.Pointer(unsafe.SliceData(y)), unsafe.Pointer(unsafe.SliceData(x))

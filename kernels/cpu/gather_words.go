@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gatherWords is the gather of single elements from one line, at indices of 32 bits with a sign all of
-// which must be valid: they are read as they are, first to be checked and then to be used.
+// gatherWords is the gather of single elements, or of rows of a few, from one line, at indices of 32 bits with a sign
+// all of which must be valid: they are read as they are, first to be checked and then to be used.
 func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand, mode ir.IndexMode) (func(), bool) {
 	in, out := b.in(0), b.out(0)
-	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError || g.Inner != 1 {
+	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError {
 		return nil, false
 	}
 	var gather func(out, in *plan.Operand, at []int32, lo int)
@@ -27,10 +27,15 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 	case 8:
 		gather = gatherOperand[uint64]
 	default:
-		return nil, false
+		if row < 4 || row > 64 {
+			return nil, false
+		}
+		gather = func(out, in *plan.Operand, at []int32, lo int) {
+			gatherShortRows(plan.Raw(out)[lo*row:], plan.Raw(in), at, row)
+		}
 	}
 	check := b.validWords(g, indices)
-	move := b.rt().parallel(indices.N, grain(1), func(_ *worker, lo, hi int) {
+	move := b.rt().parallel(indices.N, grain(max(row/4, 1)), func(_ *worker, lo, hi int) {
 		gather(out, in, plan.Data[int32](indices)[lo:hi], lo)
 	})
 	return func() {

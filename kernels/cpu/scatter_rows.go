@@ -44,6 +44,10 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 	if end == 0 || len(at) == 0 {
 		return
 	}
+	if n <= shortUpdate {
+		addShortRowsAt[T](base, src, at, row, end, inner, n)
+		return
+	}
 	y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
 	var pairs [64][2]int
 	count := 0
@@ -58,4 +62,28 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 		}
 	}
 	vec.AddRowsAt(y, x, pairs[:count], n)
+}
+
+// shortUpdate is the number of elements of a row up to which a loop adds them faster than a call.
+const shortUpdate = 4
+
+// addShortRowsAt is addRowsAt for rows of up to shortUpdate elements.
+func addShortRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+	y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
+	for i, p := range at {
+		if int(p) < row || int(p) >= end {
+			continue
+		}
+		to, from := y[int(p)*inner:][:n], x[i*inner:][:n]
+		switch n {
+		case 2:
+			to[0], to[1] = to[0]+from[0], to[1]+from[1]
+		case 3:
+			to[0], to[1], to[2] = to[0]+from[0], to[1]+from[1], to[2]+from[2]
+		default:
+			for k, v := range from {
+				to[k] += v
+			}
+		}
+	}
 }
