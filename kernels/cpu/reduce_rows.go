@@ -112,16 +112,28 @@ func vectorProd[T block.Float](x []T) T {
 	return prodRow(wide[:]) * prodRow(rest)
 }
 
+// Sums of fewer elements, or of fewer long rows, are not worth rows side by side.
+const (
+	leastSums = 256
+	longRows  = 4
+)
+
 // addManyRows adds short rows to acc, several side by side as one long row, and returns those that are left.
 func addManyRows[T block.Float](acc, x []T) []T {
 	n := len(acc)
+	if len(x) < leastSums {
+		return x
+	}
 	together := wideRow / n
+	if n < geometry.ShortRow { // the loop for those is slow: of fewer rows, fewer are side by side
+		together = min(together, len(x)/n/longRows)
+	}
 	if even := geometry.ShortRow / commonDivisor(n, geometry.ShortRow); together > even {
 		together -= together % even // whole vectors
 	}
 	width := together * n
 	rows := len(x) / width
-	if together < 2 || rows < 4 {
+	if together < 2 || rows < longRows {
 		return x
 	}
 	var wide, sums [wideRow]T

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -41,8 +43,10 @@ func resample[T block.Float](b *build) func() {
 			}
 		})
 	}
-	if run := resampleTiles(b, a.Cells, weights, taps); run != nil {
-		return run
+	if x.Typ.DType == ir.Float32 {
+		if run := resampleTiles(b, block.View[float32](unsafe.Pointer(unsafe.SliceData(weights)), len(weights))); run != nil {
+			return run
+		}
 	}
 	if inner < fewElements(taps) {
 		return b.rt().parallel(g.Outer, grain(length*inner*taps), func(_ *worker, lo, hi int) {
@@ -110,23 +114,23 @@ const (
 
 // resampleTiles is resample of cells of a few elements, of many lines: lines lie side by side while they are
 // interpolated, so that cells are vectors. It returns nil where that is not the fast way.
-func resampleTiles[T block.Float](b *build, cells []int, weights []T, taps int) func() {
+func resampleTiles(b *build, weights []float32) func() {
 	x, y, a := b.in(0), b.out(0), b.n.Attrs.(ir.ResampleAttrs)
 	g := lines(x.Typ.Shape, a.Axis)
 	from, to := g.Length*g.Inner, a.Length()*g.Inner
-	mix := vec.NewMix(cells, weights, taps, g.Inner*tileLines, g.Length)
+	mix := vec.NewMix(a.Cells, weights, a.Taps, g.Inner*tileLines, g.Length)
 	if !mix.Works() || g.Outer < leastLines || (from+to)*tileLines > tileMost {
 		return nil
 	}
-	b.rt().need((from + to) * tileLines * x.Typ.DType.Size())
-	return b.rt().parallel((g.Outer+tileLines-1)/tileLines, grain(tileLines*to*taps), func(w *worker, lo, hi int) {
-		scratch := scratchOf[T](w, (from+to)*tileLines)
+	b.rt().need((from + to) * tileLines * 4)
+	return b.rt().parallel((g.Outer+tileLines-1)/tileLines, grain(tileLines*to*a.Taps), func(w *worker, lo, hi int) {
+		scratch := scratchOf[float32](w, (from+to)*tileLines)
 		before, after := scratch[:from*tileLines], scratch[from*tileLines:]
 		for first := lo * tileLines; first < min(hi*tileLines, g.Outer); first += tileLines {
 			n := min(tileLines, g.Outer-first)
-			micro.Transpose(before, plan.Data[T](x)[first*from:(first+n)*from], n, from, tileLines, from)
+			micro.Transpose(before, plan.Data[float32](x)[first*from:(first+n)*from], n, from, tileLines, from)
 			mix.Run(after, before, 0, a.Length())
-			micro.Transpose(plan.Data[T](y)[first*to:(first+n)*to], after, to, n, to, tileLines)
+			micro.Transpose(plan.Data[float32](y)[first*to:(first+n)*to], after, to, n, to, tileLines)
 		}
 	})
 }

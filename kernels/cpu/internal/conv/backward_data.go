@@ -23,8 +23,8 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		}
 		return gemm.ScratchSize(&a, workers)
 	}
-	if n.overlaps() {
-		return overlapScratch[T](&n, workers)
+	if overlaps[T](&n) {
+		return n.overlapScratch(workers)
 	}
 	if isWideForward[T](&n) {
 		size, out := 0, n.Out()

@@ -1,8 +1,6 @@
 package conv
 
 import (
-	"unsafe"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -14,7 +12,8 @@ import (
 //
 //	z[o, t, c] = Σ_k dy[o, k] · kernel[t, c, k]      dx[i, c] = Σ_{o, t: o·stride − padLow + t·dilation = i} z[o, t, c]
 //
-// The windows are added one after the other. The gradient of a spectrogram is such a one.
+// The windows are added one after the other. The gradient of a spectrogram is such a one. Those of float64 do not go
+// so.
 
 const (
 	overlapStride   = 4       // along the width, from which on phases have few taps, and
@@ -26,8 +25,8 @@ const (
 
 // overlaps reports whether the input gradient is computed so; the batch has no say, so that its size does not change
 // bits.
-func (s *Shape) overlaps() bool {
-	return s.Groups == 1 && !s.Pairs && s.Strides[2] >= overlapStride && s.Dilation[2] == 1 && s.InChannels <= overlapChannels &&
+func overlaps[T Float](s *Shape) bool {
+	return single[T]() && s.Groups == 1 && !s.Pairs && s.Strides[2] >= overlapStride && s.Dilation[2] == 1 && s.InChannels <= overlapChannels &&
 		s.Kernel[2]*s.InChannels >= overlapWindow && s.OutChannels >= overlapSums && s.sizeX() > 0 && s.sizeY() > 0
 }
 
@@ -42,54 +41,33 @@ func (s *Shape) overlapPixels() int {
 }
 
 // overlapScratch is the scratch memory of [backwardOverlapped].
-func overlapScratch[T Float](s *Shape, workers int) int {
+func (s *Shape) overlapScratch(workers int) int {
 	size, each := 0, s.overlapPixels()
 	for _, n := range [...]int{each, volume(s.Out()) % each, s.Batch * volume(s.Out()) % each} {
-		a := overlapProduct[T](s, n, nil, nil, nil)
+		a := s.overlapProduct(n, nil, nil, nil)
 		size = max(size, gemm.ScratchSize(&a, workers))
 	}
 	return size + each*volume(s.Kernel)*s.InChannels
 }
 
-func overlapProduct[T Float](s *Shape, pixels int, dy, kernel, z []T) gemm.Args[T] {
-	return gemm.Args[T]{M: pixels, N: volume(s.Kernel) * s.InChannels, K: s.OutChannels, A: dy, B: kernel, TransB: true, C: z}
+func (s *Shape) overlapProduct(pixels int, dy, kernel, z []float32) gemm.Args[float32] {
+	return gemm.Args[float32]{M: pixels, N: volume(s.Kernel) * s.InChannels, K: s.OutChannels, A: dy, B: kernel, TransB: true, C: z}
 }
 
 // overlapping adds windows.
-type overlapping[T Float] struct {
+type overlapping struct {
 	shape  Shape
 	out    [3]int
 	pixels int // of the windows of an image that are there, from pixel first on
 	first  int
-	z, dx  []T
+	z, dx  []float32
 }
 
-var (
-	overlappings32 pool.Recycler[overlapping[float32]]
-	overlappings64 pool.Recycler[overlapping[float64]]
-)
-
-func getOverlapping[T Float]() *overlapping[T] {
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		return (*overlapping[T])(unsafe.Pointer(overlappings32.Get()))
-	}
-	return (*overlapping[T])(unsafe.Pointer(overlappings64.Get()))
-}
-
-func putOverlapping[T Float](o *overlapping[T]) {
-	o.z, o.dx = nil, nil // let go of the caller's memory
-	var zero T
-	if unsafe.Sizeof(zero) == 4 {
-		overlappings32.Put((*overlapping[float32])(unsafe.Pointer(o)))
-		return
-	}
-	overlappings64.Put((*overlapping[float64])(unsafe.Pointer(o)))
-}
+var overlappings pool.Recycler[overlapping]
 
 // backwardOverlapped is [BackwardData] of a shape that overlaps.
-func backwardOverlapped[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
-	o := getOverlapping[T]()
+func backwardOverlapped(p *pool.Pool, s *Shape, dy, kernel, dx, scratch []float32) {
+	o := overlappings.Get()
 	o.shape, o.out = *s, s.Out()
 	each, window, pixels := s.overlapPixels(), volume(s.Kernel)*s.InChannels, volume(o.out)
 	all, sizeX := s.Batch*pixels, volume(s.In)*s.InChannels
@@ -99,18 +77,19 @@ func backwardOverlapped[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch
 		if o.first = at % pixels; each < pixels {
 			n = min(n, pixels-o.first)
 		}
-		a := overlapProduct(s, n, dy[at*s.OutChannels:], kernel, scratch[:n*window])
+		a := s.overlapProduct(n, dy[at*s.OutChannels:], kernel, scratch[:n*window])
 		runProduct(p, a, scratch[each*window:])
 		images := max(n/pixels, 1)
 		o.pixels, o.z, o.dx = n/images, scratch[:n*window], dx[image*sizeX:(image+images)*sizeX]
 		p.Parallel(images, max(1<<14/(o.pixels*window), 1), o)
 		at += n
 	}
-	putOverlapping(o)
+	o.z, o.dx = nil, nil // let go of the caller's memory
+	overlappings.Put(o)
 }
 
 // Run adds the windows of images [lo, hi).
-func (o *overlapping[T]) Run(_, lo, hi int) {
+func (o *overlapping) Run(_, lo, hi int) {
 	size, window := volume(o.shape.In)*o.shape.InChannels, volume(o.shape.Kernel)*o.shape.InChannels
 	for n := lo; n < hi; n++ {
 		dx := o.dx[n*size : (n+1)*size]
@@ -124,7 +103,7 @@ func (o *overlapping[T]) Run(_, lo, hi int) {
 }
 
 // add adds the window of a pixel to an image.
-func (o *overlapping[T]) add(dx, z []T, pixel int) {
+func (o *overlapping) add(dx, z []float32, pixel int) {
 	s, c := &o.shape, o.shape.InChannels
 	at := [3]int{pixel / o.out[2] / o.out[1], pixel / o.out[2] % o.out[1], pixel % o.out[2]}
 	for i := range at {

@@ -26,13 +26,13 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runProduct(p, a, scratch)
 		return
 	}
-	if (bias != nil || relu) && (n.overlaps() || repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
 	}
-	if n.overlaps() {
-		backwardOverlapped(p, &n, dy, kernel, dx[:n.sizeX()], scratch)
+	if overlaps[T](&n) {
+		backwardOverlapped(p, &n, floats(dy), floats(kernel), floats(dx[:n.sizeX()]), floats(scratch))
 		return
 	}
 	if repeats[T](&n) {

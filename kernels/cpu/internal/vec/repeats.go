@@ -29,6 +29,7 @@ func NewRepeats(words, times int) *Repeats {
 		if last-first >= lanes {
 			return nil
 		}
+		first = min(first, max(r.period*words-lanes, 0)) // so that nothing behind the period is read
 		r.behind = max(r.behind, first+lanes)
 		for i := at; i < at+lanes; i++ {
 			r.table = append(r.table, uint32(r.source(i)-first))
