@@ -44,7 +44,7 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 	if end == 0 || len(at) == 0 {
 		return
 	}
-	if n <= shortUpdate {
+	if n <= shortUpdate || len(at)*n <= fewUpdates {
 		addShortRowsAt[T](base, src, at, row, end, inner, n)
 		return
 	}
@@ -64,10 +64,14 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 	vec.AddRowsAt(y, x, pairs[:count], n)
 }
 
-// shortUpdate is the number of elements of a row up to which a loop adds them faster than a call.
-const shortUpdate = 4
+// shortUpdate and fewUpdates are the elements of a row, and of all rows, up to which a loop adds them faster than
+// calls.
+const (
+	shortUpdate = 4
+	fewUpdates  = 64
+)
 
-// addShortRowsAt is addRowsAt for rows of up to shortUpdate elements.
+// addShortRowsAt is addRowsAt for rows of a few elements.
 func addShortRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 	y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
 	for i, p := range at {
