@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -108,15 +109,19 @@ func (s *schedule) profileTogether(share *timeShare) []OpProfile {
 	return sums
 }
 
-// timed runs the steps and notes how long each takes.
+// timed runs the steps and notes how long each takes: with simulated workers, would take.
 func (s *schedule) timed(rt *runtime) {
+	clock := wallTime
+	if rt.pool.IsSimulated() {
+		clock = func() time.Duration { return pool.ThreadTime() - rt.pool.Saved() }
+	}
 	for i := range s.steps {
 		st := &s.steps[i]
 		before := rt.nested
 		rt.nested = 0
-		begin := time.Now()
+		begin := clock()
 		st.run()
-		took := time.Since(begin)
+		took := clock() - begin
 		st.time += took - rt.nested
 		rt.nested = before + took
 		st.calls++
@@ -125,6 +130,11 @@ func (s *schedule) timed(rt *runtime) {
 		}
 	}
 }
+
+var processStart = time.Now()
+
+// wallTime is the time that passes.
+func wallTime() time.Duration { return time.Since(processStart) }
 
 // describe notes what a step has to do, for profiles.
 func (st *step) describe(p *placement, u *fuse.Unit) {

@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 const (
@@ -226,15 +227,24 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		c.sliding = c.axes[2].sliding()
 	}
 	c.tapUnits = n.Kernel[1]
-	if n.tapsInside() {
+	if n.tapsInside() && !c.dividesTaps(p.Workers()) {
 		c.tapUnits = 1
 	}
 	p.Parallel(c.parts*n.Kernel[0]*c.tapUnits*c.columns, 1, c)
 	if c.parts > 1 {
 		c.summing.gradient = c
-		p.Parallel(size, 1<<13, &c.summing)
+		p.Parallel(size, max(1<<15/c.parts, 1<<9), &c.summing)
 	}
 	putGradient(c)
+}
+
+// manyWorkers is how many it takes until reading dy again costs less than to wait for others.
+const manyWorkers = 4
+
+// dividesTaps reports whether the taps of the height axis are units of their own because there would be too few units
+// for so many workers. The sums are the same.
+func (c *kernelGradient[T]) dividesTaps(workers int) bool {
+	return workers >= manyWorkers && c.parts*c.shape.Kernel[0]*c.columns < 2*workers && !c.few && !c.isWide && c.lanes == 0
 }
 
 // longRun is the number of pixels of a row from which on it is cut: neighbouring tiles read the same lines of the
@@ -263,9 +273,7 @@ func (t *sumTask[T]) Run(_, lo, hi int) {
 	dst := c.dkernel[lo:hi]
 	copy(dst, c.partial[lo:hi])
 	for part := 1; part < c.parts; part++ {
-		for i, v := range c.partial[part*size+lo : part*size+hi] {
-			dst[i] += v
-		}
+		vec.Add(dst, dst, c.partial[part*size+lo:part*size+hi])
 	}
 }
 

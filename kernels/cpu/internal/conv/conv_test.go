@@ -367,15 +367,19 @@ func TestSameBitsForAnyWorkers(t *testing.T) {
 	four.InChannels, four.OutChannels, four.Groups, four.Batch = 64, 64, 16, 10
 	few := full
 	few.InChannels, few.OutChannels, few.Batch = 48, 5, 16
-	for _, s := range []*Shape{&full, &one, &two, &four, &few} {
+	wide := full // panels of its weights are chunks for many workers
+	wide.Batch, wide.OutChannels = 2, 200
+	row := wide
+	row.In, row.Kernel, row.PadLow, row.PadHigh = [3]int{1, 1, 150}, [3]int{1, 1, 5}, [3]int{0, 0, 2}, [3]int{0, 0, 2}
+	for _, s := range []*Shape{&full, &one, &two, &four, &few, &wide, &row} {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
 		n := s.normal()
-		if s != &four || groupedSumsLanes[float32](&n) > 0 {
+		if s != &wide && s != &row && (s != &four || groupedSumsLanes[float32](&n) > 0) {
 			require.Greater(t, imageParts[float32](&n), 1, "the shape must use partial results")
 		}
 		var first [3][]float32
-		for workers := 1; workers <= 4; workers++ {
+		for _, workers := range []int{1, 2, 3, 4, 12} {
 			p := pool.New(workers)
 			got := [3][]float32{make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(kernel))}
 			Forward(p, s, x, kernel, nil, true, got[0], make([]float32, ForwardScratch[float32](s, workers)))

@@ -43,6 +43,7 @@ type correlation[T Float] struct {
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
 	rows, rowChunks int  // rows (positions on the height axis) of a chunk
+	cols, colChunks int  // channels of y of a chunk
 	block           int  // rows of a chunk that are computed together
 }
 
@@ -75,13 +76,17 @@ func (c *correlation[T]) panels() int { return ceil(c.outGroup, micro.PanelWidth
 
 // run cuts the output into chunks and computes them.
 func (c *correlation[T]) run(p *pool.Pool) {
-	if chunks, grain := c.cut(); chunks > 0 {
+	workers := p.Workers()
+	if c.moments != nil { // their blocks depend on the shape alone
+		workers = 1
+	}
+	if chunks, grain := c.cut(workers); chunks > 0 {
 		p.Parallel(chunks, grain, c)
 	}
 }
 
-// cut cuts the output into chunks.
-func (c *correlation[T]) cut() (chunks, grain int) {
+// cut cuts the output into chunks for so many workers.
+func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	c.cutSpans()
 	taps := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps
 	if c.sliding = c.axes[2].sliding(); c.sliding.first == c.sliding.end {
@@ -98,10 +103,28 @@ func (c *correlation[T]) cut() (chunks, grain int) {
 		flopsPerRow *= 4 // slower per operation
 	}
 	blocks := min(ceil(wantChunks, images), max(height*flopsPerRow/chunkFlops, 1), height)
+	c.cutColumns(images*blocks, workers, images*height*flopsPerRow/chunkFlops)
+	if workers > 1 {
+		blocks = max(blocks, min(ceil(2*workers, images*c.colChunks), height*flopsPerRow/c.colChunks/chunkFlops, height))
+	}
 	c.rows = ceil(height, blocks)
 	c.rowChunks = ceil(height, c.rows)
 	c.block = c.blockRows(taps)
-	return images * c.rowChunks, max(chunkFlops/2/(c.rows*flopsPerRow), 1)
+	return images * c.rowChunks * c.colChunks, max(chunkFlops/2/max(c.rows*flopsPerRow/c.colChunks, 1), 1)
+}
+
+// cutColumns cuts the panels of the weights into as many chunks as give each worker two, where there are so few chunks
+// without: most of all in sequences, which are a single row. All of them are at most the given number.
+func (c *correlation[T]) cutColumns(chunks, workers, most int) {
+	width := micro.PanelWidth[T]()
+	c.cols, c.colChunks = c.out, 1
+	if workers <= 1 || chunks >= 2*workers || c.groups > 1 || c.depthwise || c.wide.on || c.slides || c.lanes > 0 || c.spread.columns > 0 {
+		return
+	}
+	if parts := min(ceil(2*workers, chunks), c.panels(), most/chunks); parts > 1 {
+		c.cols = ceil(c.panels(), parts) * width
+		c.colChunks = ceil(c.out, c.cols)
+	}
 }
 
 // cutSpans cuts the outputs into spans, or the taps into runs.
@@ -124,33 +147,38 @@ func (c *correlation[T]) blockRows(taps int) int {
 	return max(blockBytes/max(row*size, 1), 1)
 }
 
-// Run computes chunks: rows of one plane of one image, or of several images.
+// Run computes chunks: channels of rows of one plane of one image, or of several images.
 func (c *correlation[T]) Run(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
-		block, image := chunk%c.rowChunks, chunk/c.rowChunks
+		col, rest := chunk%c.colChunks*c.cols, chunk/c.colChunks
+		block, image := rest%c.rowChunks, rest/c.rowChunks
 		first := block * c.rows
 		end := min(first+c.rows, c.axes[1].out)
 		if c.moments != nil {
 			c.gather(worker, chunk, image, first, end)
 		} else {
-			c.compute(worker, image, first, end)
+			c.compute(worker, image, first, end, col)
 		}
 	}
 }
 
-// compute computes the rows [first, end) of a plane of an image, or of a chunk of images.
-func (c *correlation[T]) compute(worker, image, first, end int) {
+// compute computes the rows [first, end) of a plane of an image, or of a chunk of images, for the channels of a chunk
+// that start at col.
+func (c *correlation[T]) compute(worker, image, first, end, col int) {
 	if c.wide.on {
 		c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, end)
 		return
 	}
-	c.plane(worker, image/c.axes[0].out*c.images, image%c.axes[0].out, first, end)
+	c.plane(worker, image/c.axes[0].out*c.images, image%c.axes[0].out, first, end, col)
 }
 
-// plane computes the rows [first, end) at depth d of image n.
-func (c *correlation[T]) plane(worker, n, d, first, end int) {
+// plane computes the rows [first, end) at depth d of image n: the channels of a chunk that start at firstCol, or all.
+func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 	groups, width, narrow := c.groups, micro.PanelWidth[T](), micro.NarrowChannels[T]()
 	columns := c.outGroup
+	if c.colChunks > 1 {
+		columns = min(firstCol+c.cols, columns)
+	}
 	if c.depthwise {
 		groups, columns, width = 1, c.out, 4*width
 	}
@@ -178,7 +206,7 @@ func (c *correlation[T]) plane(worker, n, d, first, end int) {
 			continue
 		}
 		for g := range groups {
-			for col, cols := 0, 0; col < columns; col += cols {
+			for col, cols := firstCol, 0; col < columns; col += cols {
 				if cols = min(width, columns-col); c.depthwise && columns-col-cols < narrow {
 					cols = columns - col // the few that would be left over go with these: alone, they fill no vector
 				}

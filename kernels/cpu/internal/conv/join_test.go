@@ -37,7 +37,7 @@ func TestJoinedImages(t *testing.T) {
 			c := getCorrelation[float32]()
 			c.forward(&n)
 			c.joins = true
-			if c.cut(); c.images > 1 {
+			if c.cut(1); c.images > 1 {
 				joined++
 			}
 			putCorrelation(c)

@@ -29,7 +29,7 @@ func NewMoments[T Float](s *Shape) *Moments[T] {
 	if isWideForward[T](&m.shape) {
 		c.wide = forwardWide[T](&m.shape)
 	}
-	chunks, _ := c.cut()
+	chunks, _ := c.cut(1)
 	if chunks == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (c *correlation[T]) gather(worker, chunk, image, first, end int) {
 	pixel := c.outs[2] * c.out
 	for i := 0; first < end; i++ {
 		last := min(first+c.block, end)
-		c.compute(worker, image, first, last)
+		c.compute(worker, image, first, last, 0)
 		y := c.y[(image*c.outs[1]+first)*pixel : (image*c.outs[1]+last)*pixel]
 		m := c.moments[2*(chunk*c.pieces()+i)*c.out:][:2*c.out]
 		vec.Moments(m[:c.out], m[c.out:], y, (last-first)*c.outs[2], c.out)

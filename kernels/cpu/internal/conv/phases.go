@@ -72,7 +72,7 @@ func (p *phases[T]) run(workers *pool.Pool) {
 	chunks, rows, row, flops, images := 0, 0, 0, 0, 0
 	for i := range p.list {
 		c := &p.list[i]
-		c.cut()
+		c.cut(1)
 		if i == 0 || c.images < images {
 			images = c.images
 		}
@@ -104,7 +104,7 @@ func (p *phases[T]) Run(worker, lo, hi int) {
 			c := &p.list[i]
 			first, end := block*c.axes[1].out/p.blocks, (block+1)*c.axes[1].out/p.blocks
 			if first < end && c.axes[2].out > 0 && c.out > 0 {
-				c.compute(worker, image, first, end)
+				c.compute(worker, image, first, end, 0)
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func NewPlan[T Float](s *Shape) *Plan[T] {
 	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !isWideForward[T](&p.shape) && !repeats[T](&p.shape) && !planes[T](&p.shape) && !pads[T](&p.shape)
 	if p.direct {
 		p.geometry.forward(&p.shape)
-		p.chunks, _ = p.geometry.cut()
+		p.chunks, _ = p.geometry.cut(1)
 		p.pools = p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
 	}
 	if p.direct && !p.pools {

@@ -17,6 +17,9 @@ type job[T Float] struct {
 	transposed transposedTask[T]
 	narrow     narrowTask[T]
 	lined      linedTask[T]
+	deep       deepTask[T]
+	deepSum    deepSumTask[T]
+	sums       []T     // of the blocks of a deep product
 	ahead      fetched // how much of args.Ahead has been fetched
 }
 
@@ -42,7 +45,7 @@ func getJob[T Float]() *job[T] {
 
 // link lets the parts know the job.
 func (j *job[T]) link() {
-	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job = j, j, j, j, j
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j
 }
 
 func putJob[T Float](j *job[T]) {
@@ -78,6 +81,10 @@ func (j *job[T]) run(p *pool.Pool) {
 	case j.plan.tail:
 		n := a.N / micro.PanelWidth[T]() * micro.PanelWidth[T]()
 		packPanel(j.plan.shared, a.B, a, 0, a.K, n)
+	}
+	if j.plan.deep {
+		j.runDeep(p)
+		return
 	}
 	chunks := j.plan.batch * j.plan.rowChunks * j.plan.colChunks
 	grain := 1

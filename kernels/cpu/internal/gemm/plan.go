@@ -79,6 +79,7 @@ type plan[T Float] struct {
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
 	lined      bool // many small products are computed by one call; see lined.go
+	deep       bool // blocks of the sums are chunks too; see deep.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
 	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
@@ -97,8 +98,10 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		return p
 	}
 	if a.isNarrow() {
-		p.narrow, p.rows = true, a.narrowRows(workers)
-		return p
+		p.rows = a.narrowRows(workers)
+		if p.narrow = !p.isDeep(a, workers, ceil(a.M, p.rows)); p.narrow {
+			return p
+		}
 	}
 	if p.lined = a.isLined(); p.lined {
 		return p
@@ -131,6 +134,9 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 		p.chunk(a, wantMore*workers)
 	default:
 		p.chunk(a, wantChunks*workers)
+	}
+	if p.isDeep(a, workers, p.rowChunks*p.colChunks) {
+		p.deepen(a, workers)
 	}
 	p.turnA = p.rows <= maxRows && a.TransA && a.N >= turnMinCols && a.K > turnMinSums && a.isLargeA()
 	p.packA = p.turnA || p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
@@ -288,7 +294,7 @@ func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
 	if p.lined {
 		return a.linedSize() * max(workers, 1)
 	}
-	return p.sharedSize(a) + p.localSize(a)*max(workers, 1)
+	return p.sharedSize(a) + p.deepSize(a) + p.localSize(a)*max(workers, 1)
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/gokeras/gokeras/internal/processors"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -18,7 +17,8 @@ const (
 	tallMinSums = 2048    // K from which on that pays
 	tallRows    = 256     // rows of C in a chunk: a block of A then fits the second-level cache
 	tallCols    = 512     // columns, for one worker
-	tallMinCols = 64      // and for many
+	tallMinCols = 64      // and for several; many workers get single panels
+	tallMinRows = 28      // and so many rows, two tiles of them
 	tallBytes   = 1 << 19 // of C that one worker adds to
 )
 
@@ -75,7 +75,7 @@ func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
 	if l.turns() {
 		l.turn()
 	}
-	l.chunk(min(p.Size(), processors.Count()))
+	l.chunk(p.Workers())
 	if size := p.Size() * tallPanel[T](); len(l.panels) < size {
 		l.panels = make([]T, size)
 	}
@@ -83,7 +83,7 @@ func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
 	l.args, l.sums, l.c = Args[T]{}, nil, nil
 }
 
-// chunk cuts C so that each worker gets two chunks or more.
+// chunk cuts C so that each worker gets two chunks or more, or as many as there are.
 func (l *Tall[T]) chunk(workers int) {
 	a := &l.args
 	width := micro.PanelWidth[T]()
@@ -93,6 +93,15 @@ func (l *Tall[T]) chunk(workers int) {
 	for l.cols > tallMinCols && (workers > 1 && l.rowChunks*ceil(a.N, l.cols) < 2*workers || l.rows*l.cols*int(sizeOf[T]()) > tallBytes) {
 		l.cols = ceil(ceil(l.cols, 2), width) * width
 	}
+	// Many workers: each block is read by several of them then, from the cache that they share.
+	for l.rowChunks*ceil(a.N, l.cols) < workers && l.rows >= 2*tallMinRows {
+		l.rowChunks *= 2
+		l.rows = ceil(a.M, l.rowChunks)
+	}
+	for l.rowChunks*ceil(a.N, l.cols) < workers && l.cols > width {
+		l.cols = ceil(ceil(l.cols, 2), width) * width
+	}
+	l.rowChunks = ceil(a.M, l.rows)
 }
 
 // tallPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the

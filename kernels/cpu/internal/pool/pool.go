@@ -28,11 +28,12 @@ const (
 // Its fields are grouped by who writes them when: a line that one processor writes and another one has just read costs
 // both some hundred nanoseconds.
 type Pool struct {
-	size    int          // bound of worker numbers, the caller's 0 included
-	dynamic bool         // follow processors.Count, up to size
-	active  atomic.Int32 // workers with a number below this one may claim
-	parked  atomic.Int32
-	closed  atomic.Bool
+	size       int          // bound of worker numbers, the caller's 0 included
+	dynamic    bool         // follow processors.Count, up to size
+	simulation *simulation  // of the workers beside the caller; nil: they are real
+	active     atomic.Int32 // workers with a number below this one may claim
+	parked     atomic.Int32
+	closed     atomic.Bool
 
 	_    [cacheLine]byte
 	open atomic.Uint32 // bit i: regions[i] may have unclaimed chunks
@@ -55,9 +56,7 @@ type worker struct {
 }
 
 var shared = sync.OnceValue(func() *Pool {
-	p := New(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
-	p.dynamic = true
-	return p
+	return newShared(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
 })
 
 // Shared returns the pool of the process. It uses as many workers, the caller included, as [processors.Count] says, and
@@ -98,6 +97,10 @@ func (p *Pool) Parallel(n, grain int, task Task) {
 	workers := p.available(chunks)
 	if workers <= 1 {
 		serial(n, grain, task)
+		return
+	}
+	if p.simulation != nil {
+		p.simulation.run(n, grain, task)
 		return
 	}
 	r, bit := p.acquire()

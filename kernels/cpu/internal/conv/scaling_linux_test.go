@@ -1,0 +1,60 @@
+package conv
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestScaling draws convolutions of sequences and images, forward and with gradients, and asks how much sooner sixteen
+// simulated workers are done with each than one.
+func TestScaling(t *testing.T) {
+	const workers, least = 16, 3
+	rng := rand.New(rand.NewPCG(73, 74))
+	p := pool.Simulated(workers)
+	draws := 12
+	if testing.Short() {
+		draws = 4
+	}
+	for i := range draws {
+		s := drawScaled(rng, i%2 == 0)
+		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
+		y, dx, dkernel := make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(kernel))
+		scratch := make([]float32, max(ForwardScratch[float32](s, workers), BackwardDataScratch[float32](s, workers), BackwardWeightsScratch[float32](s, workers)))
+		for kind, run := range map[string]func(){
+			"result":       func() { Forward(p, s, x, kernel, nil, true, y, scratch) },
+			"input's":      func() { BackwardData(p, s, dy, kernel, dx, scratch) },
+			"the kernel's": func() { BackwardWeights(p, s, x, dy, dkernel, scratch) },
+		} {
+			speedup := p.Speedup(run)
+			if os.Getenv("VERBOSE") != "" {
+				t.Logf("%s: %d x %v of %d to %d channels, kernel %v, strides %v: %.1f", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides, speedup)
+			}
+			assert.Greater(t, speedup, float64(least), "%s: %d x %v of %d to %d channels, kernel %v, strides %v", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides)
+		}
+	}
+}
+
+// drawScaled draws a convolution of 64 to 512 million operations.
+func drawScaled(rng *rand.Rand, sequence bool) *Shape {
+	for {
+		s := &Shape{Batch: 1 << rng.IntN(6), In: [3]int{1, 4 + rng.IntN(60), 4 + rng.IntN(60)}, InChannels: 3 + rng.IntN(300), OutChannels: 16 + rng.IntN(300),
+			Kernel: [3]int{1, 1 + 2*rng.IntN(3), 1 + 2*rng.IntN(3)}, Strides: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(2)}}
+		if s.Kernel[2] = s.Kernel[1]; sequence {
+			s.In[1], s.Kernel[1], s.Strides[1] = 1, 1, 1
+			s.In[2] = 32 + rng.IntN(400)
+		}
+		s.Strides[2] = max(s.Strides[1], min(s.Strides[2], 1+s.In[2]/32))
+		for i := range 2 {
+			s.PadLow[i+1], s.PadHigh[i+1] = s.Kernel[i+1]/2, s.Kernel[i+1]/2
+		}
+		n := s.normal()
+		if flops := n.FLOPs(); flops > 1<<26 && flops < 1<<29 {
+			return s
+		}
+	}
+}
