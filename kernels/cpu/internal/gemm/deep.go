@@ -5,9 +5,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A product of few rows and columns with long sums has too few panels for many workers: a small batch that a dense layer
-// takes from thousands of features to a hundred, or the gradient of small weights over all steps of all examples. There the blocks of the sums are chunks too: each writes its sums
-// to memory of its own, and they are added in the order in which one worker would add them.
+// A product of few rows and columns with long sums has too few panels for many workers: a small batch that a dense
+// layer takes from thousands of features to a hundred, or the gradient of small weights over all steps of all examples.
+// There the blocks of the sums are chunks too: each writes its sums to memory of its own, and they are added in the
+// order in which one worker would add them.
 
 const (
 	deepWorkers = 3       // and more: two have enough of the panels

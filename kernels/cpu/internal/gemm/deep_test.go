@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestDeep draws products of few rows and columns with long sums for many workers, which compute blocks of the sums side
-// by side: the bits are those of one worker, what is no number included.
+// TestDeep draws products of few rows and columns with long sums for many workers, which compute blocks of the sums
+// side by side: the bits are those of one worker, what is no number included.
 func TestDeep(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
