@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/metrics"
@@ -128,6 +129,8 @@ func lossWeight(v any) (float64, error) {
 		return float64(v), nil
 	case int:
 		return float64(v), nil
+	case map[string]any, []any, config.Object: // of a file
+		return 0, fmt.Errorf("received %s; expected one number", config.Received(v))
 	}
 	return 0, fmt.Errorf("received %v of type %T; expected one number", v, v)
 }

@@ -125,7 +125,7 @@ func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 		}
 	}
 	if get == nil {
-		return nil, fmt.Errorf("a value of type %T has no place in a file", v)
+		return nil, fmt.Errorf("%s has no place in a file", config.Received(v))
 	}
 	value, err := get(v)
 	if err != nil {

@@ -267,6 +267,9 @@ func tryDocument(text []byte, limit time.Duration) (failure string) {
 	}
 }
 
+// goWords are what an error about a file does not speak of.
+var goWords = []string{"Go value", "Go struct", "json: ", "interface {}", "map[string]", "[]any", "[]string", "float64(", "*float", "*int", "config.Object"}
+
 func runDocument(ctx context.Context, text []byte, stage *string) {
 	check := func(err error) bool {
 		var p *keras.PanicError
@@ -275,6 +278,11 @@ func runDocument(ctx context.Context, text []byte, stage *string) {
 		}
 		if again := repeatedPrefix(fmt.Sprint(err)); again != "" {
 			panic(fmt.Sprintf("a message with %s twice: %v", again, err))
+		}
+		for _, word := range goWords {
+			if strings.Contains(fmt.Sprint(err), word) {
+				panic(fmt.Sprintf("a message with %q, where the user wrote a file: %v", word, err))
+			}
 		}
 		return err == nil
 	}

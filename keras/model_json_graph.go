@@ -260,8 +260,8 @@ func (r *functionalReader) structure(raw json.RawMessage, list *[]*layers.KerasT
 		return out, nil
 	}
 	var members []json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, fmt.Errorf("expected a triple, or lists and dicts of triples, received %.80s: %w", raw, err)
+	if json.Unmarshal(raw, &members) != nil {
+		return nil, fmt.Errorf("expected a triple, or lists and dicts of triples, received %.80s", raw)
 	}
 	var name string
 	if len(members) > 0 && json.Unmarshal(members[0], &name) == nil {

@@ -96,8 +96,8 @@ func (l *StackedRNNCells) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 func (l *StackedRNNCells) MigrateConfig(keys map[string]json.RawMessage) error {
 	var objects []json.RawMessage
 	if raw, ok := keys["cells"]; ok {
-		if err := json.Unmarshal(raw, &objects); err != nil {
-			return fmt.Errorf("key \"cells\": expected a list of cells: %w", err)
+		if json.Unmarshal(raw, &objects) != nil {
+			return fmt.Errorf("key \"cells\": expected a list of cells, received %.80s", raw)
 		}
 	}
 	l.Cells = nil

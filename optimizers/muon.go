@@ -75,7 +75,7 @@ func parseRMSRate(v any) (*float64, error) {
 			return nil, nil
 		}
 	}
-	return nil, fmt.Errorf("RMSRate must be a float64 or optimizers.NoRMSRate, received %T %v", v, v)
+	return nil, fmt.Errorf("RMSRate must be a float64 or optimizers.NoRMSRate, received %s", config.Received(v))
 }
 
 // MigrateConfig reads the nulls that stand for "none" here.

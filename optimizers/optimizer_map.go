@@ -89,7 +89,7 @@ func resolveMap(v any) (any, error) {
 		Default json.RawMessage `json:"default_optimizer"`
 		Rules   json.RawMessage `json:"optimizer_map"`
 	}
-	if err := json.Unmarshal(o.Config, &c); err != nil {
+	if err := config.Unmarshal(o.Config, &c); err != nil {
 		return nil, err
 	}
 	m := &OptimizerMap{}

@@ -39,7 +39,7 @@ func TestConfigurationErrors(t *testing.T) {
 		{&optimizers.Lion{Beta1: new(0.0)}, "Beta1 must be in (0, 1], received 0"},
 		{&optimizers.Adafactor{ClipThreshold: new(0.0)}, "ClipThreshold must be positive, received 0"},
 		{&optimizers.Muon{ExcludeLayers: []string{"("}}, "ExcludeLayers: error parsing regexp"},
-		{&optimizers.Muon{RMSRate: 1}, "RMSRate must be a float64 or optimizers.NoRMSRate, received int 1"},
+		{&optimizers.Muon{RMSRate: 1}, "RMSRate must be a float64 or optimizers.NoRMSRate, received the number 1"},
 		{&optimizers.Muon{NSSteps: -1}, "NSSteps must be positive and at most 1000, received -1"},
 		{&optimizers.Muon{NSSteps: 1<<31 - 1}, "NSSteps must be positive and at most 1000, received 2147483647"},
 		{&optimizers.ScheduleFreeAdamW{Beta1: new(0.0)}, "Beta1 must be in (0, 1), received 0"},

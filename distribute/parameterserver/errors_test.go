@@ -249,7 +249,11 @@ func TestOtherSecret(t *testing.T) {
 				secret := &collective.Security{Secret: []byte(collective.NewSecret())}
 				waiting, stop := context.WithCancel(t.Context())
 				defer stop()
-				ends := make(chan error, 3)
+				type end struct {
+					of  string
+					err error
+				}
+				ends := make(chan end, 3)
 				run := func(ctx context.Context, task *cluster.Task, of string) {
 					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: 200 * time.Millisecond, Security: secret}
 					switch {
@@ -258,7 +262,7 @@ func TestOtherSecret(t *testing.T) {
 					case of == odd:
 						o.Security = other
 					}
-					ends <- parameterserver.Run(ctx, o, func(ctx context.Context, job parameters.Job) error {
+					err := parameterserver.Run(ctx, o, func(ctx context.Context, job parameters.Job) error {
 						if !job.Coordinates() {
 							if _, err := job.Note(ctx, "n"); err != nil {
 								return err
@@ -272,22 +276,30 @@ func TestOtherSecret(t *testing.T) {
 						_, err = p.Fetch(ctx)
 						return errors.Join(err, job.Join(ctx))
 					})
+					ends <- end{of, err}
 				}
 				go run(waiting, &cluster.Task{Type: "ps"}, "ps")
 				go run(waiting, &cluster.Task{Type: "worker"}, "worker")
 				go run(waiting, nil, "chief")
 				clock := fairclock.Start()
 				defer clock.Stop()
-				alone := 1
-				if odd == "chief" {
-					alone = 2
+				ended := map[string]error{}
+				hear := func(what string) {
+					e := fairclock.Receive(t, clock, 20*time.Second, ends, what)
+					ended[e.of] = e.err
 				}
-				for range 3 - alone {
-					require.ErrorContains(t, fairclock.Receive(t, clock, 20*time.Second, ends, "the end of a process"), "give all processes the same")
+				for _, of := range []string{"chief", "worker"} {
+					if of == "worker" && odd == "chief" {
+						continue
+					}
+					for _, over := ended[of]; !over; _, over = ended[of] { // a server may have ended meanwhile
+						hear("the end of the " + of)
+					}
+					require.ErrorContains(t, ended[of], "give all processes the same", of)
 				}
 				stop()
-				for range alone {
-					_ = fairclock.Receive(t, clock, 20*time.Second, ends, "the end of the rest")
+				for len(ended) < 3 {
+					hear("the end of the rest")
 				}
 			})
 		}

@@ -243,6 +243,9 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 				return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
 			}
 		default:
+			if status.Code(err) == codes.FailedPrecondition && to.identity.Load() == 0 && l.s.task.Type == cluster.Worker {
+				l.s.linger(ctx, began)
+			}
 			return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
 		}
 		if l.ended(err) {
@@ -274,6 +277,15 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// linger waits until two deadlines are over since a worker began: that it does not belong to the job, the coordinator
+// hears from the worker itself, which must not be gone by then.
+func (s *settings) linger(ctx context.Context, began time.Time) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(2*s.Deadline - time.Since(began)):
 	}
 }
 

@@ -245,9 +245,12 @@ func (s *store) append(command []byte) error {
 	return nil
 }
 
+// close may be called again: a server is closed by who serves, too.
 func (s *store) close() error {
 	if s == nil || s.log == nil {
 		return nil
 	}
-	return s.log.Close()
+	log := s.log
+	s.log = nil
+	return log.Close()
 }

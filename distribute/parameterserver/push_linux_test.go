@@ -217,6 +217,15 @@ func TestNextFaults(t *testing.T) {
 	}
 }
 
+// TestCloseAgain: a server that is closed while it serves is closed twice, and by a program perhaps once more.
+func TestCloseAgain(t *testing.T) {
+	p := newPushTest(t, 1)
+	require.NoError(t, p.step(0))
+	for range 3 {
+		require.NoError(t, p.servers[0].Close())
+	}
+}
+
 // TestNextBad: what cannot be answered after a change is refused before it is made.
 func TestNextBad(t *testing.T) {
 	p := newPushTest(t, 1)

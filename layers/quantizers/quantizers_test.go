@@ -71,7 +71,7 @@ func TestWhatCannotBeQuantized(t *testing.T) {
 	_, err = quantizers.Resolve("int")
 	refused(`unknown mode "int"`, err)
 	_, err = quantizers.Resolve(8)
-	refused("received a int", err)
+	refused("received the number 8", err)
 	_, err = quantizers.Resolve((*quantizers.Int8QuantizationConfig)(nil))
 	refused("nil", err)
 	_, err = quantizers.Resolve(&quantizers.Int4QuantizationConfig{BlockSize: -2})
@@ -87,7 +87,7 @@ func TestWhatCannotBeQuantized(t *testing.T) {
 	_, err = quantizers.Deserialize(json.RawMessage(`{"class_name":"Int5QuantizationConfig","config":{}}`))
 	refused("not supported", err)
 	_, err = quantizers.Serialize(3)
-	refused("received a int", err)
+	refused("received the number 3", err)
 }
 
 // TestConfigurationsAreWrittenAsKerasDoes reads and writes those with a meaning that is no field's value.
