@@ -2,7 +2,6 @@ package conv
 
 import (
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,9 +30,7 @@ func TestScaling(t *testing.T) {
 			"the kernel's": func() { BackwardWeights(p, s, x, dy, dkernel, scratch) },
 		} {
 			speedup := p.Speedup(run)
-			if os.Getenv("VERBOSE") != "" {
-				t.Logf("%s: %d x %v of %d to %d channels, kernel %v, strides %v: %.1f", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides, speedup)
-			}
+			t.Logf("%s: %d x %v of %d to %d channels, kernel %v, strides %v: %.1f", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides, speedup)
 			assert.Greater(t, speedup, float64(least), "%s: %d x %v of %d to %d channels, kernel %v, strides %v", kind, s.Batch, s.In, s.InChannels, s.OutChannels, s.Kernel, s.Strides)
 		}
 	}

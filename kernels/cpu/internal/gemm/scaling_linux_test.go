@@ -2,7 +2,6 @@ package gemm
 
 import (
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,9 +34,7 @@ func TestScaling(t *testing.T) {
 				run = func() { l.Run(p, a) }
 			}
 			speedup := p.Speedup(run)
-			if os.Getenv("VERBOSE") != "" {
-				t.Logf("%s of %d rows, %d to %d: %.1f", kind, rows, in, out, speedup)
-			}
+			t.Logf("%s of %d rows, %d to %d: %.1f", kind, rows, in, out, speedup)
 			assert.Greater(t, speedup, float64(least), "%s of %d rows, %d to %d", kind, rows, in, out)
 		}
 	}

@@ -25,7 +25,6 @@ const (
 type simulation struct {
 	busy  atomic.Bool // a region is being computed; one inside or beside it has no workers left
 	saved atomic.Int64
-	mu    sync.Mutex
 	free  []time.Duration // when each worker will be free, since the start of the region
 }
 
@@ -56,8 +55,6 @@ func (s *simulation) run(n, grain int, task Task) {
 		return
 	}
 	defer s.busy.Store(false)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range s.free {
 		s.free[i] = simulatedStart
 	}
