@@ -1,15 +1,23 @@
 package cpu
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
+// finiteBlock is how many numbers of float32 are looked at twice while they are in the first-level cache.
+const finiteBlock = 1 << 12
+
 // buildAllFinite compiles the question whether all numbers of an operand are finite.
 func buildAllFinite(b *build) func() {
+	if b.in(0).Typ.DType == ir.Float32 {
+		return floatsFinite(b)
+	}
 	in, out := b.in(0), b.out(0)
 	d := in.Typ.DType
 	size := d.Size()
@@ -19,10 +27,6 @@ func buildAllFinite(b *build) func() {
 		exponent |= (1<<(8*size-1) - 1<<(d.Digits()-1)) << at
 	}
 	signs := least + exponent
-	if b.n.Op == ir.Convert { // numbers of float32, which are rounded to float16: its bits all but the sign's, and what carries the first that becomes infinite
-		const magnitude, beyond, sign = 1<<31 - 1, 0x477ff000, 1 << 31
-		exponent, least, signs = magnitude<<32|magnitude, (sign-beyond)<<32|(sign-beyond), sign<<32|sign
-	}
 	var found atomic.Bool
 	perWord := 8 / size
 	words := *in
@@ -46,8 +50,32 @@ func buildAllFinite(b *build) func() {
 	}
 }
 
+// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16: no largest or smallest number is
+// infinite or, as NaN is, none.
+func floatsFinite(b *build) func() {
+	in, out := b.in(0), b.out(0)
+	beyond := float32(math.Inf(1))
+	if b.n.Op == ir.Convert {
+		beyond = 65520 // the first that is rounded to infinity
+	}
+	var found atomic.Bool
+	look := b.rt().parallel(in.N, 1<<14, func(_ *worker, lo, hi int) {
+		for ; lo < hi && !found.Load(); lo += finiteBlock {
+			x := plan.Data[float32](in)[lo:min(lo+finiteBlock, hi)]
+			if !(vec.MaxOf(x) < beyond && vec.MinOf(x) > -beyond) {
+				found.Store(true)
+			}
+		}
+	})
+	return func() {
+		found.Store(false)
+		look()
+		plan.Data[bool](out)[0] = !found.Load()
+	}
+}
+
 // infinite reports whether some number has all bits of its exponent set: then one more carries into the sign, and into
-// no other number. So do numbers of float32 that are infinite in float16, with other constants.
+// no other number.
 func infinite(words []uint64, exponent, least, signs uint64) bool {
 	carried := uint64(0)
 	for _, w := range words {

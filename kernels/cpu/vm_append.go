@@ -23,8 +23,17 @@ func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8
 		op.fn = block.Unary(n.Op, block.ComputeType(from))
 	}
 	ops = append(ops, op)
-	if to.IsHalf() && n.Op != ir.Select && n.Op != ir.Neg && n.Op != ir.Abs && n.Op != ir.Relu {
+	if to.IsHalf() && !keepsHalf(n.Op) {
 		ops = append(ops, roundOp(to, dst))
 	}
 	return ops
+}
+
+// keepsHalf reports whether the op makes of numbers that 16 bits hold others that they hold.
+func keepsHalf(op ir.Op) bool {
+	switch op {
+	case ir.Select, ir.Neg, ir.Abs, ir.Relu, ir.Maximum, ir.Minimum, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Identity:
+		return true
+	}
+	return false
 }

@@ -25,8 +25,8 @@ type ExcessOptions struct {
 // are finite, which those beyond its range are not. This is what XLA calls excess precision: where a processor has no
 // arithmetic in 16 bits, rounding is work besides, which takes precision away.
 //
-// What a program reads in 16 bits stays so, with all that is computed of it, and a program that rounds numbers and
-// converts them back, without computing in between, rounds them.
+// What a program reads in 16 bits stays so, with all that is computed of it, and where a layer rounds numbers and
+// converts them back, without computing in between, they are rounded. What one layer rounds for another is not.
 func ExcessPrecision(o ExcessOptions) Pass {
 	return New("excess precision", func(p *ir.Program) (*ir.Program, error) {
 		if !worthExcess(p, o) {
@@ -75,13 +75,14 @@ type excess struct {
 	stays  []bool     // of 16 bits, and so is what is computed of it
 	beside []bool     // of 16 bits, as is what is computed of it element by element
 	exact  []bool     // a number that was rounded, and nothing computed
+	by     []string   // of those, the layer that rounded it
 	whole  []bool     // a number in float32 that is not rounded
 }
 
 func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
 	n := p.NumValues()
 	e := &excess{Rewriter: &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, n)}, o: o, inside: inside, wide: make([]ir.Value, n),
-		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), whole: make([]bool, n)}
+		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), by: make([]string, n), whole: make([]bool, n)}
 	_, e.def = Uses(p)
 	for i := range n {
 		e.Mapped[i], e.wide[i] = -1, -1
@@ -227,7 +228,7 @@ func (e *excess) same(n *ir.Node, mark []bool) error {
 		if e.half(v) && mark != nil {
 			mark[v] = true
 		}
-		e.exact[v] = n.Op == ir.Constant || n.Op == ir.Iota || n.Op == ir.Convert
+		e.exact[v], e.by[v] = n.Op == ir.Constant || n.Op == ir.Iota || n.Op == ir.Convert, n.Scope
 	}
 	return nil
 }
@@ -237,9 +238,9 @@ func (e *excess) conversion(n *ir.Node) (done bool, err error) {
 	from, to := n.Inputs[0], n.Outputs[0]
 	switch {
 	case e.half(to) && e.From.Type(from).DType == ir.Float32:
-		e.wide[to], e.exact[to], e.whole[to] = e.Mapped[from], true, true
+		e.wide[to], e.exact[to], e.by[to], e.whole[to] = e.Mapped[from], true, n.Scope, true
 		return true, nil
-	case e.half(from) && !e.exact[from] && !e.half(to):
+	case e.half(from) && !(e.exact[from] && e.by[from] == n.Scope) && !e.half(to):
 		wide, err := e.widened(from)
 		if err == nil {
 			e.Mapped[to] = wide
@@ -266,7 +267,7 @@ func (e *excess) barrier(n *ir.Node) error {
 	out, err := e.To.Add(n.Scope, n.Op, n.Attrs, from, after)
 	if err == nil {
 		results[to] = out[0]
-		e.stays[to], e.beside[to], e.exact[to], e.whole[to] = e.stays[x], e.beside[x], e.exact[x], e.whole[x]
+		e.stays[to], e.beside[to], e.exact[to], e.by[to], e.whole[to] = e.stays[x], e.beside[x], e.exact[x], e.by[x], e.whole[x]
 	}
 	return err
 }
@@ -296,12 +297,12 @@ func (e *excess) isFinite(n *ir.Node) error {
 
 // compute adds the node on operands in float32.
 func (e *excess) compute(n *ir.Node) error {
-	in, exact := make([]ir.Value, len(n.Inputs)), n.Op.Traits().Moves && ir.SubPrograms(n.Attrs) == nil
+	in, exact, by := make([]ir.Value, len(n.Inputs)), n.Op.Traits().Moves && ir.SubPrograms(n.Attrs) == nil, ""
 	var err error
 	for i, v := range n.Inputs {
 		if e.half(v) {
 			in[i], err = e.widened(v)
-			exact = exact && e.exact[v]
+			exact, by = exact && e.exact[v], e.by[v]
 		} else {
 			in[i], err = e.narrowed(v)
 		}
@@ -322,7 +323,7 @@ func (e *excess) compute(n *ir.Node) error {
 		case t.Equal(e.From.Type(v)):
 			e.Mapped[v] = out[i]
 		case e.half(v) && t.DType == ir.Float32:
-			e.wide[v], e.exact[v], e.whole[v] = out[i], exact, true
+			e.wide[v], e.exact[v], e.by[v], e.whole[v] = out[i], exact, by, true
 		default:
 			return fmt.Errorf("%v: result %d becomes %v", n.Op, i, t)
 		}

@@ -1,6 +1,9 @@
 package jit
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // Registers of vectors are numbered from 0, those of masks from firstMask; the mask register 0 means no mask, and the
 // last one says which elements there are.
@@ -231,10 +234,41 @@ func (c *compiler) base(p uint8) int {
 func (c *compiler) body() {
 	c.forget()
 	for i := range c.steps {
-		c.step = i
+		if c.step = i; c.roundedWhenStored(i) {
+			continue
+		}
 		c.emit(&c.steps[i])
 		clear(c.pinned[:])
 	}
+}
+
+// roundedWhenStored reports whether step i rounds to 16 bits what the next one writes to its place, rounded in the same
+// instruction, and nothing else reads.
+func (c *compiler) roundedWhenStored(i int) bool {
+	if c.avx2 || i+1 >= len(c.steps) {
+		return false
+	}
+	s, store := &c.steps[i], &c.steps[i+1]
+	if s.Stored || store.In[0] != s.Dst || s.In[0] != s.Dst {
+		return false
+	}
+	switch s.Op {
+	case vec.ChainRoundF16:
+		if store.Op != vec.ChainStoreF16 {
+			return false
+		}
+	case vec.ChainRoundBF16:
+		if store.Op != vec.ChainStoreBF16 || !c.roundsByInstruction(s) {
+			return false
+		}
+	default:
+		return false
+	}
+	step := c.step
+	c.step = i + 2
+	last := c.nextUse(int(s.Dst)) == len(c.steps)
+	c.step = step
+	return last
 }
 
 // emit emits one step: its operands come into registers, the result goes into another one.

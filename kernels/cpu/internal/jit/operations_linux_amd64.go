@@ -358,27 +358,25 @@ func (c *compiler) roundsByInstruction(s *Step) bool {
 	if !isa.Active().Has(isa.AVX512BF16Round) {
 		return false
 	}
-	computed := false
+	var computed [256]bool // by pointer
 	for i := range c.steps {
 		from := &c.steps[i]
 		if from == s {
 			break
 		}
-		if from.Dst == s.In[0] {
-			computed = from.isArithmetic()
-		}
+		computed[from.Dst] = from.isArithmetic() || from.Op == vec.ChainLoad && computed[from.In[0]]
 	}
-	return computed
+	return computed[s.In[0]]
 }
 
 // isArithmetic reports whether all results of the step are sums, products and the like, in which denormals are zero.
 func (s *Step) isArithmetic() bool {
 	switch s.Op {
 	case vec.ChainAdd, vec.ChainSub, vec.ChainSubFrom, vec.ChainMul, vec.ChainDiv, vec.ChainDivInto, vec.ChainAddNumber, vec.ChainSubNumber,
-		vec.ChainMulNumber, vec.ChainSqrt, Exp, Log, Sigmoid:
+		vec.ChainMulNumber, vec.ChainSqrt:
 		return true
 	}
-	return false
+	return s.Op >= firstFunction && s.Op != Pow && s.Op != Atan2
 }
 
 // storeWords writes floats to their places as floats of 16 bits.
@@ -389,6 +387,11 @@ func (c *compiler) storeWords(s *Step, a int) {
 		return
 	}
 	t := c.temporary()
+	if c.step > 0 && c.roundedWhenStored(c.step-1) {
+		c.registers(map0F38|withF3|0x72, t, 0, a, predicate{})
+		c.memory(map0F|withF2|wide|middle|0x7f, t, 0, c.elements(s.Dst, 2), c.under(false))
+		return
+	}
 	c.immediate(map0F|with66|0x72, 2, t, a, 16)
 	c.memory(map0F38|withF3|0x33, t, 0, c.elements(s.Dst, 2), c.under(false))
 }
