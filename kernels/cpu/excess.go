@@ -22,8 +22,11 @@ const (
 	mostInCache = 64 << 10
 )
 
-// withExcess is false in tests of the kernels for 16 bits.
-var withExcess = true
+// withExcess is false in tests of the kernels for 16 bits; leastGain is infinite where they force the choice of pairs.
+var (
+	withExcess = true
+	leastGain  = 0.0
+)
 
 // excessPrecision returns the pass for a program, of which numbers of some types are computed in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
@@ -46,7 +49,7 @@ func multiplies(p *ir.Program, wide func(ir.DType) bool) bool {
 // widens returns the function that reports whether a program had better compute numbers of a type in float32. With
 // matrix registers, without which the costs were measured, pairs of bfloat16 are multiplied whatever they cost.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > 0)
+	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > leastGain)
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 

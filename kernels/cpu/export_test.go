@@ -2,8 +2,11 @@ package cpu
 
 import (
 	"context"
+	"math"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -66,6 +69,18 @@ func WithoutExcess() (restore func()) {
 	withExcess = false
 	return func() { withExcess = true }
 }
+
+// ForcePairs makes programs of bfloat16 multiply pairs, or compute in float32, whatever they gain by that, until the
+// function is called. With matrix registers they multiply pairs always.
+func ForcePairs(pairs bool) (restore func()) {
+	if leastGain = math.Inf(1); pairs {
+		leastGain = math.Inf(-1)
+	}
+	return func() { leastGain = 0 }
+}
+
+// MultipliesPairs reports whether the processor can multiply pairs of bfloat16, and may do without.
+func MultipliesPairs() bool { return micro.Pairs() && !isa.Active().Has(isa.AMXBF16) }
 
 // InTurns lets replicas of small programs take turns, also under the race detector, until the function is called.
 func InTurns() (restore func()) {

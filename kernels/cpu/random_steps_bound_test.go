@@ -19,6 +19,7 @@ type step struct {
 	expanded *ir.Program // but for products
 	inputs   []reference.Value
 	training bool
+	policy   string
 
 	rng    *rand.Rand
 	want   []reference.Value
@@ -49,7 +50,7 @@ func (d *stepDraw) values(m *keras.Model) (map[string][]float64, error) {
 // step draws what the program reads: weights by their paths, states of the optimizer as they are after some steps or
 // before the first, data and labels.
 func (d *stepDraw) step(p *ir.Program, weights map[string][]float64, labels string, training bool) *step {
-	s := &step{program: p, training: training, rng: rand.New(rand.NewPCG(d.Uint64(), 1))}
+	s := &step{program: p, training: training, policy: d.policy, rng: rand.New(rand.NewPCG(d.Uint64(), 1))}
 	first, rate := d.yes(3), of(d.Rand, 0.01, 1, 1) // of 1, plain gradient descent shows the gradients themselves
 	for i, in := range p.Inputs {
 		t := p.Type(in.Value)
@@ -61,6 +62,8 @@ func (d *stepDraw) step(p *ir.Program, weights map[string][]float64, labels stri
 				x = weights[name][e]
 			case strings.HasSuffix(name, "learning_rate"):
 				x = rate
+			case strings.HasSuffix(name, "dynamic_scale"):
+				x = of(d.Rand, 1.0, 1024, 1<<15, 1<<20)
 			case name == "random_state":
 				x = float64(d.IntN(1 << 20))
 			case training && i == len(d.inputs):
@@ -123,7 +126,7 @@ func work(p *ir.Program) (n float64) {
 
 // expect computes want, and spread from a few draws.
 func (s *step) expect(draws int) (err error) {
-	if s.want, err = reference.Run(s.program, s.inputs); err != nil {
+	if s.want, err = (reference.Interpreter{Excess: s.policy != ""}).Run(s.program, s.inputs); err != nil {
 		return err
 	}
 	s.expanded, err = ir.Expand(s.program, func(_ *ir.Program, n *ir.Node) bool {
@@ -190,7 +193,8 @@ func (s *step) worst(got []reference.Value) (ratio float64, where string) {
 			if math.IsInf(s.spread[i][e], 1) { // there are computations with a number here, and with none
 				continue
 			}
-			allowed := max(s.spread[i][e], common) + 0x1p-23*math.Abs(w) + 0x1p-26*largest + 1e-30
+			unit := math.Ldexp(1, 1-v.Type.DType.Digits())
+			allowed := max(s.spread[i][e], common) + unit*math.Abs(w) + unit/8*largest + 1e-30
 			r := math.Abs(g-w) / allowed
 			if math.IsNaN(r) {
 				r = math.Inf(1)

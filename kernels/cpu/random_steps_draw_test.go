@@ -21,7 +21,8 @@ import (
 type stepDraw struct {
 	layerDraw
 	batch   int
-	most    int // elements of a tensor
+	most    int    // elements of a tensor
+	policy  string // of all layers
 	inputs  []*layers.KerasTensor
 	tensors []*layers.KerasTensor
 	shape   []int  // of the first input; nil: any
@@ -34,8 +35,8 @@ var largeShapes = [][]int{
 	nil, nil, {1, 12, 10, 32}, {2, 20, 20, 32}, {2, 9, 7, 64}, {3, 16, 16, 16}, {64, 33, 16}, {128, 17, 32}, {4, 700}, {17, 1030}, {512, 12}, {2, 5000}, {1, 28, 28, 8}, {2, 8, 8, 8, 16},
 }
 
-func newStepDraw(seed uint64) *stepDraw {
-	d := &stepDraw{layerDraw: layerDraw{Rand: rand.New(rand.NewPCG(seed, 2711))}, most: 3000}
+func newStepDraw(seed uint64, policy string) *stepDraw {
+	d := &stepDraw{policy: policy, layerDraw: layerDraw{Rand: rand.New(rand.NewPCG(seed, 2711))}, most: 3000}
 	d.batch = of(d.Rand, 1, 2, 3, 4, 7, 8, 17)
 	if d.yes(3) {
 		d.large, d.most = true, 60000
@@ -178,8 +179,8 @@ func (d *stepDraw) next(x *layers.KerasTensor) *layers.KerasTensor {
 
 // drawStep returns the programs of a training step and of a prediction of a random network, with inputs for them; none
 // where what was drawn does not go together.
-func drawStep(ctx context.Context, seed uint64) (d *stepDraw, steps []*step, err error) {
-	d = newStepDraw(seed)
+func drawStep(ctx context.Context, seed uint64, policy string) (d *stepDraw, steps []*step, err error) {
+	d = newStepDraw(seed, policy)
 	y := d.network()
 	if y == nil {
 		return d, nil, nil
@@ -194,7 +195,11 @@ func drawStep(ctx context.Context, seed uint64) (d *stepDraw, steps []*step, err
 	}
 	var outputs []*layers.KerasTensor
 	outputs = append(outputs, y)
-	m, err := keras.NewFunctional(keras.Inputs(d.inputs...), keras.Outputs(outputs...), keras.Seed(seed))
+	options := []keras.Option{keras.Seed(seed)}
+	if policy != "" {
+		options = append(options, keras.DTypePolicy(policy))
+	}
+	m, err := keras.NewFunctional(keras.Inputs(d.inputs...), keras.Outputs(outputs...), options...)
 	if err != nil {
 		return d, nil, err
 	}

@@ -28,45 +28,70 @@ var (
 // shortSteps are the seeds of -short, which together reach most kernels that the first hundreds reach.
 var shortSteps = []uint64{27113625, 27113652, 27113646, 27113623, 27113635, 27113647, 27113620, 27113648, 27113681, 27113650, 27113680, 27113641}
 
+// shortHalves are those of TestRandomStepsOfHalves.
+var shortHalves = []uint64{1002, 1003, 1004, 1005, 1011}
+
 const (
 	// mostWork is how many multiplications of a program the reference is given.
 	mostWork = 3e7
 	// mostOff is how often the spread of computations that round each result once a result may be off: kernels round
 	// each term of a sum.
 	mostOff = 24
+	// mostOffHalves is that of 16 bits, of which kernels add up in 32.
+	mostOffHalves = 8
 )
 
 // TestRandomSteps draws networks with losses and optimizers and compares their training steps and predictions, compiled
 // for each set of instructions, with the same programs in float64. How far float32 may be from it is measured, by the
 // same programs with rounding, of inputs that differ in the last place.
 func TestRandomSteps(t *testing.T) {
-	seeds := shortSteps
-	if count := *manySteps; count > 0 || !testing.Short() {
-		if seeds = nil; count == 0 {
-			count = 60
-		}
-		for i := range count {
-			seeds = append(seeds, *firstStep+i)
+	for _, seed := range stepSeeds(shortSteps, 60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkSteps(t, seed, "") })
+	}
+}
+
+// TestRandomStepsOfHalves does that under mixed precision. Where processors multiply pairs of bfloat16, programs do so
+// and compute in float32, whatever they gain by that.
+func TestRandomStepsOfHalves(t *testing.T) {
+	for _, seed := range stepSeeds(shortHalves, 30) {
+		for _, policy := range []string{"mixed_bfloat16", "mixed_float16"} {
+			t.Run(fmt.Sprint(seed, " ", policy), func(t *testing.T) { checkSteps(t, seed, policy) })
 		}
 	}
-	for _, seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			began := time.Now()
-			d, steps, err := drawStep(t.Context(), seed)
-			if *showSteps {
-				t.Logf("%s%v", d.text, err)
-			}
-			if err != nil {
-				t.Logf("refused: %v\n%s", err, d.text)
-				return
-			}
-			for _, s := range steps {
-				s.check(t, d, seed)
-			}
-			if took := time.Since(began); took > 3*time.Second {
-				t.Logf("%v", took)
-			}
-		})
+}
+
+// stepSeeds are the seeds of -short, or the first so many.
+func stepSeeds(short []uint64, usual uint64) []uint64 {
+	count := *manySteps
+	if count == 0 && testing.Short() {
+		return short
+	}
+	if count == 0 {
+		count = usual
+	}
+	var seeds []uint64
+	for i := range count {
+		seeds = append(seeds, *firstStep+i)
+	}
+	return seeds
+}
+
+// checkSteps draws a network whose layers have a policy, and checks its programs.
+func checkSteps(t *testing.T, seed uint64, policy string) {
+	began := time.Now()
+	d, steps, err := drawStep(t.Context(), seed, policy)
+	if *showSteps {
+		t.Logf("%s%v", d.text, err)
+	}
+	if err != nil {
+		t.Logf("refused: %v\n%s", err, d.text)
+		return
+	}
+	for _, s := range steps {
+		s.check(t, d, seed)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Logf("%v", took)
 	}
 }
 
@@ -88,14 +113,23 @@ func (s *step) check(t *testing.T, d *stepDraw, seed uint64) {
 	for i, path := range paths {
 		func() {
 			defer isa.Override(path)()
-			s.compare(t, d, path, i == int(seed)%len(paths))
+			plain := i == int(seed)%len(paths)
+			if d.policy != "mixed_bfloat16" || !cpu.MultipliesPairs() {
+				s.compare(t, d, path.String(), plain)
+				return
+			}
+			for _, pairs := range []bool{false, true} {
+				restore := cpu.ForcePairs(pairs)
+				s.compare(t, d, fmt.Sprintf("%v, in pairs: %v", path, pairs), plain && pairs)
+				restore()
+			}
 		}()
 	}
 }
 
-func (s *step) compare(t *testing.T, d *stepDraw, path isa.Features, plain bool) {
+func (s *step) compare(t *testing.T, d *stepDraw, path string, plain bool) {
 	one := s.run(t, 1, false)
-	s.judge(t, d, one, path.String())
+	s.judge(t, d, one, path)
 	two := s.run(t, 2, false)
 	for i := range one {
 		if !bytes.Equal(one[i].Bytes(), two[i].Bytes()) {
@@ -103,7 +137,7 @@ func (s *step) compare(t *testing.T, d *stepDraw, path isa.Features, plain bool)
 		}
 	}
 	if plain {
-		s.judge(t, d, s.run(t, 2, true), path.String()+", not fused")
+		s.judge(t, d, s.run(t, 2, true), path+", not fused")
 	}
 }
 
@@ -111,14 +145,18 @@ func (s *step) compare(t *testing.T, d *stepDraw, path isa.Features, plain bool)
 // step is only ill-conditioned there.
 func (s *step) judge(t *testing.T, d *stepDraw, got []reference.Value, how string) {
 	ratio, where := s.worst(got)
-	for ratio > mostOff && s.draws < 40 {
+	most := float64(mostOff)
+	if s.policy != "" {
+		most = mostOffHalves
+	}
+	for ratio > most && s.draws < 40 {
 		require.NoError(t, s.draw(s.draws))
 		ratio, where = s.worst(got)
 	}
 	if *showSteps {
 		t.Logf("%s: training %v: %.3g times, %s", how, s.training, ratio, where)
 	}
-	if ratio > mostOff {
+	if ratio > most {
 		t.Errorf("%s: off by %.3g times what rounding explains: %s\n%s\n%v", how, ratio, where, d.text, s.program)
 	}
 }

@@ -6,13 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// convert rounds also without Interpreter.Round: rounding is what it means.
+// convert rounds also without Interpreter.Round, unless Interpreter.Excess says otherwise: rounding is what it means.
 func (c *call) convert() error {
 	from, to := c.in[0].Type.DType, c.out[0].Type.DType
 	for i := range c.in[0].Type.Shape.Size() {
 		switch {
 		case from.IsFloat() && to.IsFloat():
-			c.out[0].F[i] = ir.RoundFloat(to, c.in[0].F[i])
+			if c.out[0].F[i] = c.in[0].F[i]; !c.Excess {
+				c.out[0].F[i] = ir.RoundFloat(to, c.in[0].F[i])
+			}
 		case from.IsFloat():
 			c.out[0].I[i] = integer(to, ir.AppendElement(nil, to, c.in[0].F[i]), 0)
 		case to.IsFloat():

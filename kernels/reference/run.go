@@ -16,6 +16,9 @@ type Interpreter struct {
 	// before they are rounded. Results that move data, or choose, stay. The results of programs differ as they may
 	// where the same is computed in another order.
 	Noise *rand.Rand
+	// Excess lets conversions between floats keep numbers as they are, as devices do that compute mixed precision in
+	// float32 throughout.
+	Excess bool
 }
 
 // Run runs a program without peers: collectives must be over one replica. The inputs are not changed.
