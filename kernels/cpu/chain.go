@@ -149,6 +149,7 @@ type vmSegment struct {
 	code   *jit.Code // of the operations, in place of steps
 	double bool      // of elements of 64 bits
 	small  uint8     // the bytes of an element where those are 1 or 2; of bools alone 1
+	rows   bool      // the elements are those of rows
 }
 
 // vmStep is a step of a chain with the numbers of its pointers.
@@ -203,7 +204,8 @@ func (b *vmBuilder) chain() {
 // by one.
 func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s vmSegment) {
 	ops, last, known := b.prog.ops, first, false
-	for ; last < len(ops) && together(&ops[last].chain) == together(&ops[first].chain); last++ {
+	s.rows = ops[first].rows
+	for ; last < len(ops) && ops[last].rows == s.rows && together(&ops[last].chain) == together(&ops[first].chain); last++ {
 		f := &ops[last].chain
 		if !together(f) {
 			continue
@@ -379,6 +381,14 @@ func (b *vmBuilder) isRegister(ptr uint8) bool {
 	return false
 }
 
+// elements is how many elements a segment computes of a block of n.
+func (p *vmProgram) elements(s *vmSegment, n int) int {
+	if s.rows {
+		return n / p.columns
+	}
+	return n
+}
+
 // runSegments computes a block of n elements.
 func (p *vmProgram) runSegments(w *worker, n int) {
 	for i := range p.segments {
@@ -391,10 +401,10 @@ func (p *vmProgram) runSegments(w *worker, n int) {
 			step := &s.steps[j]
 			w.steps[j] = vec.ChainStep{Op: step.op, X: w.ptrs[step.x], Y: w.ptrs[step.y]}
 		}
-		if s.double {
-			vec.Chain64(w.steps[:len(s.steps)], n)
+		if m := p.elements(s, n); s.double {
+			vec.Chain64(w.steps[:len(s.steps)], m)
 		} else {
-			vec.Chain(w.steps[:len(s.steps)], n)
+			vec.Chain(w.steps[:len(s.steps)], m)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func (b *vmBuilder) leaves(i, last int) bool {
 func (p *vmProgram) runCompiled(w *worker, n int) {
 	for i := range p.compiled {
 		if s := &p.compiled[i]; s.code != nil {
-			s.code.Run(unsafe.Pointer(&w.ptrs), n)
+			s.code.Run(unsafe.Pointer(&w.ptrs), p.elements(s, n))
 		} else {
 			p.runOps(&w.ptrs, s.ops, n)
 		}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
@@ -22,6 +21,7 @@ import (
 type vmOp struct {
 	fn           block.Func
 	dst, a, b, c uint8
+	rows         bool // the elements are those of rows
 	chain        chainForm
 }
 
@@ -30,11 +30,13 @@ type vmMemory struct {
 	o    plan.Operand
 	size int // bytes of an element
 	ptr  uint8
+	rows bool // one for each row
 }
 
 // vmProgram is a compiled elementwise unit.
 type vmProgram struct {
 	n, block  int
+	columns   int // the length of rows
 	line      int // the elements of a line where blocks are lines, else 0
 	parts     int // the blocks of a line
 	memory    []vmMemory
@@ -50,8 +52,10 @@ type vmProgram struct {
 	registers []vmRegister
 	sinks     []vmSink
 	places    []vmPlace
-	scratch   int // bytes
-	grain     int // blocks of a chunk
+	lookups   []*vmLookup
+	position  uint8 // with lookups: the pointer to the number of a block's first element
+	scratch   int   // bytes
+	grain     int   // blocks of a chunk
 }
 
 // vmRegister is a register's pointer number and its place in the scratch memory.
@@ -77,6 +81,7 @@ type vmBuilder struct {
 	narrowed map[ir.Value]uint8 // values of 16 bits as they lie in memory
 	splats   map[uint8]bool     // pointers to registers that hold copies of one number
 	skip     map[int]bool       // the comparisons of those, and what else nothing reads then
+	dots     map[int]*ir.Node   // sums of rows of a product that nothing else reads
 }
 
 // blockBytes is how much of the first-level cache a block's operands may take.
@@ -108,16 +113,24 @@ func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
 		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}}
-	b.prog.n = u.Size
+	b.prog.n, b.prog.columns = u.Size, max(u.Columns, 1)
 	b.findLine()
 	b.findReluGradients()
 	b.findShares()
+	b.findDots()
 	for _, i := range u.Nodes {
 		for _, x := range p.Program.Nodes[i].Inputs {
-			b.lastUse[u.Accesses[x].Source] = i
+			if a, ok := u.Accesses[x]; ok { // a table has none
+				b.lastUse[a.Source] = i
+			}
 		}
 		if y, ok := b.reluMask[i]; ok {
 			b.lastUse[u.Accesses[y].Source] = i
+		}
+		if product := b.dots[i]; product != nil {
+			for _, x := range product.Inputs {
+				b.lastUse[u.Accesses[x].Source] = i
+			}
 		}
 		if s, ok := b.shares[i]; ok {
 			b.lastUse[u.Accesses[s.X].Source], b.lastUse[u.Accesses[s.Y].Source] = i, i
@@ -163,6 +176,9 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 		return
 	}
 	unit := max(b.u.Columns, 1)
+	if b.u.Rows > 0 {
+		block = max(block, min(rowsOfBlock*unit, longestRows))
+	}
 	for _, a := range b.u.Accesses {
 		if d, _ := a.Repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
 			unit = lcm(unit, d)
@@ -222,6 +238,18 @@ func (b *vmBuilder) compileNode(i int) {
 	if b.skip[i] {
 		return
 	}
+	switch n.Op {
+	case ir.Gather:
+		b.compileLookup(i, n)
+		return
+	case ir.Reduce:
+		b.compileRowReduction(i, n)
+		return
+	}
+	if side := b.rowSide(n); side >= 0 {
+		b.compileRowScalar(i, n, side)
+		return
+	}
 	args := make([]uint8, len(n.Inputs))
 	_, masked := b.reluMask[i]
 	shared, shares := b.shares[i]
@@ -237,16 +265,8 @@ func (b *vmBuilder) compileNode(i int) {
 	}
 	v := n.Outputs[0]
 	d := b.Program.Type(v).DType
-	var dst uint8
 	inMemory := b.Operands[v].Mem != nil
-	if inMemory && !d.IsHalf() {
-		dst = b.memory(b.Operands[v])
-	} else {
-		r := b.register(block.ComputeType(d).Size())
-		dst = r.ptr
-		b.held[v] = r
-	}
-	b.ptrOf[v] = dst
+	dst, before := b.result(v), len(b.prog.ops)
 	if y, ok := b.reluMask[i]; ok {
 		b.prog.ops = append(b.prog.ops, vmOp{fn: block.ReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.Accesses[y]),
 			chain: reluGradForm(d)})
@@ -261,7 +281,26 @@ func (b *vmBuilder) compileNode(i int) {
 	if inMemory && d.IsHalf() {
 		b.narrow(v, b.memory(b.Operands[v]))
 	}
+	for k := range b.prog.ops[before:] {
+		b.prog.ops[before+k].rows = b.ofRows(v)
+	}
 	b.release(n, i)
+}
+
+// result returns the pointer to where the value v of the unit is computed.
+func (b *vmBuilder) result(v ir.Value) (ptr uint8) {
+	d := b.Program.Type(v).DType
+	switch {
+	case b.Operands[v].Mem != nil && !d.IsHalf():
+		ptr = b.memory(b.Operands[v])
+	case b.ofRows(v):
+		ptr = b.rowRegister(d.Size())
+	default:
+		r := b.register(block.ComputeType(d).Size())
+		ptr, b.held[v] = r.ptr, r
+	}
+	b.ptrOf[v] = ptr
+	return ptr
 }
 
 // scalarSide returns which operand of a sum, difference, product or extreme is one number for the whole index space,
@@ -317,7 +356,7 @@ func (b *vmBuilder) release(n *ir.Node, i int) {
 
 func (b *vmBuilder) memory(o plan.Operand) uint8 {
 	ptr := b.newPointer()
-	b.prog.memory = append(b.prog.memory, vmMemory{o, o.Typ.DType.Size(), ptr})
+	b.prog.memory = append(b.prog.memory, vmMemory{o, o.Typ.DType.Size(), ptr, b.u.Rows > 0 && o.N == b.u.Rows})
 	return ptr
 }
 
@@ -329,6 +368,10 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	key := accessKey(&a)
 	if ptr, ok := b.source[key]; ok {
 		return ptr
+	}
+	if row, ok := b.ptrOf[a.Source]; ok && b.ofRows(a.Source) {
+		b.source[key] = b.spread(b.Program.Type(a.Source).DType, row)
+		return b.source[key]
 	}
 	o := b.Operands[a.Source]
 	d := o.Typ.DType
@@ -417,81 +460,4 @@ func (b *vmBuilder) loadOf(o plan.Operand, a *fuse.Access, ptr uint8) (l vmLoad,
 		l.dims, l.strides = nil, nil
 	}
 	return l, once
-}
-
-// finish returns the function that runs the program.
-func (b *vmBuilder) finish(rt *runtime) func() {
-	b.chain()
-	b.compileSegments()
-	prog := b.prog
-	rt.need(prog.scratch)
-	loop := rt.parallel(prog.blocks(), prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
-	if len(prog.sinks) == 0 {
-		return loop
-	}
-	return func() {
-		loop()
-		for i := range prog.sinks {
-			prog.sinks[i].finish()
-		}
-	}
-}
-
-// run computes the blocks [lo, hi).
-func (p *vmProgram) run(w *worker, lo, hi int) {
-	ptrs := &w.ptrs
-	code, chains := p.usable()
-	base := unsafe.Pointer(unsafe.SliceData(w.scratch))
-	for _, r := range p.registers {
-		ptrs[r.ptr] = unsafe.Add(base, r.offset)
-	}
-	for i := range p.scalars {
-		ptrs[p.scalars[i].ptr] = p.scalars[i].o.Ptr()
-	}
-	for i := range p.once {
-		l := &p.once[i]
-		l.fill(ptrs[l.ptr], 0, min(p.block, p.n))
-	}
-	for i := range p.onceOps {
-		op := &p.onceOps[i]
-		op.fn(ptrs[op.dst], ptrs[op.a], nil, nil, p.block)
-	}
-	for k := lo; k < hi; k++ {
-		first, n := p.bounds(k)
-		for i := range p.memory {
-			m := &p.memory[i]
-			ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), first*m.size)
-		}
-		for i := range p.lines {
-			l := &p.lines[i]
-			ptrs[l.ptr] = l.at(k, first)
-		}
-		for i := range p.each {
-			if l := &p.each[i]; k == lo || p.parts > 1 || !l.holds(first, n, p.block) {
-				l.fill(ptrs[l.ptr], first, n)
-			}
-		}
-		switch {
-		case code:
-			p.runCompiled(w, n)
-		case chains:
-			p.runSegments(w, n)
-		default:
-			p.runOps(ptrs, p.ops, n)
-		}
-		for i := range p.sinks {
-			s := &p.sinks[i]
-			s.take(ptrs[s.ptr], k, k == lo, n)
-		}
-		for i := range p.places {
-			p.places[i].put(ptrs, first, n)
-		}
-	}
-}
-
-func (p *vmProgram) runOps(ptrs *[maxPointers]unsafe.Pointer, ops []vmOp, n int) {
-	for i := range ops {
-		op := &ops[i]
-		op.fn(ptrs[op.dst], ptrs[op.a], ptrs[op.b], ptrs[op.c], n)
-	}
 }

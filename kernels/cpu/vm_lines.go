@@ -45,7 +45,7 @@ func (l *vmLine) at(k, first int) unsafe.Pointer {
 func (b *vmBuilder) lines(o plan.Operand, a *fuse.Access) uint8 {
 	d, ptr := o.Typ.DType, b.newPointer()
 	o.Off += a.Offset * d.Size()
-	l := vmLine{vmMemory{o, d.Size(), ptr}, *a, 0}
+	l := vmLine{vmMemory{o: o, size: d.Size(), ptr: ptr}, *a, 0}
 	if len(a.Dims) == 2 && b.prog.block == a.Dims[1] {
 		l.step = a.Strides[0] * d.Size()
 	}
@@ -63,6 +63,9 @@ func isLines(a *fuse.Access) bool {
 // findLine sets the length of the lines that all operands share which are read in lines, 0 if there are none or they
 // are short.
 func (b *vmBuilder) findLine() {
+	if b.u.Rows > 0 {
+		return
+	}
 	line := 0
 	for _, a := range b.u.Accesses {
 		if !isLines(&a) {

@@ -15,6 +15,13 @@ const (
 	largeGroup = 48
 )
 
+// lookupGroup is the largest number of nodes, and of nodes and operands in memory, of a group that looks elements up:
+// what lies between indices and elements is worth more than that of other groups.
+const (
+	lookupGroup    = 72
+	lookupOperands = 88
+)
+
 // fits reports whether a group of so many nodes and operands is not too large.
 func fits(nodes, operands int) bool {
 	return nodes <= maxGroup || nodes <= largeGroup && operands <= largeGroup
@@ -32,9 +39,11 @@ type Unit struct {
 	Size        int   // index space of an elementwise unit
 	Sinks       []int // reductions and concatenations of values that the unit computes
 	Columns     int   // row length that all sinks but total reductions have; 0 without such sinks
+	Rows        int   // of a unit that computes with sums of its rows: how many there are; else 0
 
 	Accesses map[ir.Value]Access // of an elementwise unit's operands
 	Reads    []ir.Value          // values read from memory
+	Tables   []ir.Value          // those of which an elementwise unit reads any elements
 	Writes   []ir.Value          // values written to memory
 	Fused    *Epilogue           // of a contraction or convolution
 	Awaits   *Unit               // waits for the all-reduce that this unit starts; nothing else
@@ -136,7 +145,7 @@ func (g *Graph) Group() {
 				g.read(nil, n.Inputs[0], g.before[v])
 			}
 		case (n.Op == ir.Broadcast || n.Op == ir.Slice) && !g.Needed[n.Outputs[0]] && g.dense[n.Outputs[0]] == nil:
-		case n.Op.IsElementwise():
+		case n.Op.IsElementwise() || g.joinsLookup(i, n):
 			g.groupElementwise(i, n)
 		case g.mayJoin(i, n):
 			g.groupConcat(i, n)
@@ -153,6 +162,7 @@ func (g *Graph) Group() {
 	}
 	if !g.Plain {
 		g.mergeNeighbours()
+		g.joinRows()
 		g.leaveConcats()
 		g.joinSlices()
 	}
@@ -265,7 +275,8 @@ func (g *Graph) groupElementwise(i int, n *ir.Node) {
 		}
 	}
 	size := g.Program.Type(v).Shape.Size()
-	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] && fits(len(u.Nodes)+g.joined(u)+1, len(u.Accesses)+len(n.Inputs)) &&
+	if u != nil && !g.Plain && u.position < g.before[v] && u.Size == size && u.Constant == g.constant[i] &&
+		(fits(len(u.Nodes)+g.joined(u)+1, len(u.Accesses)+len(n.Inputs)) || g.fitsLookups(u, i)) &&
 		len(u.Sinks)+len(g.sinks[v]) <= maxSinks && g.takesSinks(u, g.sinks[v]) {
 		for _, reader := range g.dense[v] {
 			if reader != u {
@@ -280,7 +291,11 @@ func (g *Graph) groupElementwise(i int, n *ir.Node) {
 		u.Elementwise, u.Size, u.Accesses = true, size, map[ir.Value]Access{}
 	}
 	g.addSinks(u, v)
-	for _, x := range n.Inputs {
+	for j, x := range n.Inputs {
+		if n.Op == ir.Gather && j == 0 {
+			g.readTable(u, x)
+			continue
+		}
 		g.readElementwise(u, x)
 	}
 }

@@ -26,7 +26,8 @@ func (g *Graph) mergeNeighbours() {
 
 // mayMerge reports whether unit a, which runs right before b, can run as part of it.
 func (g *Graph) mayMerge(a, b *Unit) bool {
-	if !a.Elementwise || !b.Elementwise || a.Size != b.Size || a.Constant != b.Constant || !fits(len(a.Nodes)+len(b.Nodes)+g.joined(a)+g.joined(b), len(a.Accesses)+len(b.Accesses)) ||
+	if !a.Elementwise || !b.Elementwise || a.Size != b.Size || a.Constant != b.Constant ||
+		!fits(len(a.Nodes)+len(b.Nodes)+g.joined(a)+g.joined(b), len(a.Accesses)+len(b.Accesses)) && !g.fitsLookups(b, a.Nodes...) ||
 		len(a.Sinks)+len(b.Sinks) > maxSinks || a.Columns > 0 && b.Columns > 0 && a.Columns != b.Columns {
 		return false
 	}
@@ -63,6 +64,9 @@ func sharePart(a, b *Unit, v ir.Value) bool {
 
 // readDensely reports whether the unit reads v element by element only.
 func (g *Graph) readDensely(u *Unit, v ir.Value) bool {
+	if slices.Contains(u.Tables, v) {
+		return false
+	}
 	for _, a := range u.Accesses {
 		if a.Source == v && !a.Dense {
 			return false
@@ -81,6 +85,7 @@ func (g *Graph) merge(a, b *Unit) {
 		g.UnitOf[i] = b
 	}
 	maps.Copy(b.Accesses, a.Accesses)
+	b.Tables = append(b.Tables, a.Tables...)
 	reads := slices.Clone(a.Reads)
 	for _, v := range b.Reads {
 		if by := g.Def[v]; (by < 0 || g.UnitOf[by] != b) && !slices.Contains(reads, v) {

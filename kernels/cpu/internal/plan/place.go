@@ -174,9 +174,12 @@ func (p *Placement) placeOutputs(aliases bool) {
 	}
 }
 
-// mayReplace reports whether unit u may write r into the memory of the value old.
+// mayReplace reports whether unit u may write r into the memory of the value old. A unit that looks at indices as it
+// goes may not: a run that fails leaves variables as they were.
 func (p *Placement) mayReplace(u *fuse.Unit, r, old ir.Value) bool {
 	switch {
+	case len(u.Tables) > 0:
+		return false
 	case p.lastUse[old] < u.Time:
 		return true
 	case p.lastUse[old] > u.Time:
@@ -281,6 +284,9 @@ func (p *Placement) gradientOverwrites(e *fuse.Epilogue, old ir.Value) bool {
 // elementwiseOverwrites requires that the unit reads old element by element and not after v is written.
 func (p *Placement) elementwiseOverwrites(u *fuse.Unit, v, old ir.Value) bool {
 	if p.Program.Type(v).DType.Size() != p.Program.Type(old).DType.Size() || slices.Contains(u.Sinks, p.Def[v]) {
+		return false
+	}
+	if slices.ContainsFunc(u.Tables, func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
 		return false
 	}
 	for _, a := range u.Accesses {

@@ -1,0 +1,110 @@
+package cpu
+
+import (
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// vmLookup is a gather of single elements that is part of an elementwise unit: block by block it looks at the indices
+// and reads the elements.
+type vmLookup struct {
+	err  IndexError // of which Index and Position are missing
+	last int32      // the last element of the table
+
+	mu       sync.Mutex
+	failed   bool
+	index    int32 // the first index that is not allowed,
+	position int   // and its number
+}
+
+// compileLookup adds the gather node i.
+func (b *vmBuilder) compileLookup(i int, n *ir.Node) {
+	a := n.Attrs.(ir.GatherAttrs)
+	table, v := n.Inputs[0], n.Outputs[0]
+	d := b.Program.Type(table).DType
+	length := b.Program.Type(table).Shape[a.Axis]
+	l := &vmLookup{err: IndexError{Scope: n.Scope, Op: n.Op.String(), Axis: a.Axis, Length: length}, last: int32(min(length-1, 1<<31-1))}
+	op := vmOp{a: b.table(table), b: b.operand(b.u.Accesses[n.Inputs[1]])}
+	if b.prog.lookups == nil {
+		b.prog.position = b.newPointer()
+	}
+	op.c = b.prog.position
+	b.prog.lookups = append(b.prog.lookups, l)
+	op.dst = b.result(v)
+	op.fn = lookup[uint32](l, a.Mode)
+	if d.Size() == 8 {
+		op.fn = lookup[uint64](l, a.Mode)
+	}
+	b.prog.ops = append(b.prog.ops, op)
+	b.release(n, i)
+}
+
+// table returns the pointer to the first element of a value.
+func (b *vmBuilder) table(v ir.Value) uint8 {
+	key := "table" + accessKey(&fuse.Access{Source: v})
+	ptr, ok := b.source[key]
+	if !ok {
+		ptr = b.newPointer()
+		b.prog.scalars = append(b.prog.scalars, vmMemory{o: b.Operands[v], ptr: ptr})
+		b.source[key] = ptr
+	}
+	return ptr
+}
+
+// lookup returns the kernel that stores what lies at b's indices in the table a; c points to the number of the first.
+func lookup[T uint32 | uint64](l *vmLookup, mode ir.IndexMode) block.Func {
+	return func(dst, table, indices, first unsafe.Pointer, n int) {
+		y, x, at := block.View[T](dst, n), block.View[T](table, l.err.Length), block.View[int32](indices, n)
+		switch {
+		case allWithin(at, int64(l.err.Length)):
+			gatherAt(y, x, at)
+		case mode == ir.IndexError:
+			l.fail(at, *(*int)(first))
+			clear(y)
+		default:
+			gatherAnywhere(y, x, at, l.last, mode == ir.IndexDrop)
+		}
+	}
+}
+
+// gatherAnywhere copies the elements of x at positions that need not be within it: those have no element, or that of
+// the nearest end.
+func gatherAnywhere[T any](y, x []T, at []int32, last int32, drop bool) {
+	for i, k := range at {
+		near := min(max(k, 0), last)
+		y[i] = x[near]
+		if drop && near != k {
+			clear(y[i : i+1])
+		}
+	}
+}
+
+// fail notes the first index of a block that is not allowed, where no block in front of it has one.
+func (l *vmLookup) fail(at []int32, first int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, k := range at {
+		if k >= 0 && k <= l.last {
+			continue
+		}
+		if !l.failed || first+i < l.position {
+			l.failed, l.index, l.position = true, k, first+i
+		}
+		return
+	}
+}
+
+// finish ends the run if an index was not allowed.
+func (l *vmLookup) finish(rt *runtime) {
+	if l.failed {
+		err := l.err
+		err.Index, err.Position = strconv.Itoa(int(l.index)), l.position
+		l.failed = false
+		rt.fail(&err)
+	}
+}

@@ -1,0 +1,158 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Units that compute with sums of their rows have values of two sizes: with an element for each of the unit's index
+// space, and with one for each row. Operations on the latter take as many elements as a block has rows.
+
+// Blocks have so many rows where that makes no more elements than this: operations on one number for each row take as
+// long as on several.
+const (
+	rowsOfBlock = 6
+	longestRows = 8192
+)
+
+// ofRows reports whether the value has an element for each row.
+func (b *vmBuilder) ofRows(v ir.Value) bool {
+	return b.u.Rows > 0 && b.Program.Type(v).Shape.Size() == b.u.Rows
+}
+
+// rowRegister returns the pointer to a register for an element of each row of a block, which stays reserved.
+func (b *vmBuilder) rowRegister(size int) uint8 {
+	ptr := b.newPointer()
+	b.prog.registers = append(b.prog.registers, vmRegister{ptr, b.prog.scratch})
+	b.prog.scratch += plan.RoundUp(b.prog.block/b.prog.columns*size, plan.Alignment)
+	return ptr
+}
+
+// findDots finds sums of rows of a product that nothing else reads, which is then not stored.
+func (b *vmBuilder) findDots() {
+	if b.u.Rows == 0 {
+		return
+	}
+	b.dots = map[int]*ir.Node{}
+	for _, i := range b.u.Nodes {
+		n := &b.Program.Nodes[i]
+		a, ok := n.Attrs.(ir.ReduceAttrs)
+		if !ok || a.Kind != ir.Sum {
+			continue
+		}
+		v := b.u.Accesses[n.Inputs[0]].Source
+		if by := b.Def[v]; by >= 0 && b.UnitOf[by] == b.u && b.Program.Nodes[by].Op == ir.Mul && !b.Needed[v] && len(b.Users[v]) == 1 && v == n.Inputs[0] {
+			b.dots[i], b.skip[by] = &b.Program.Nodes[by], true
+		}
+	}
+}
+
+// compileRowReduction adds the reduction node i of the rows of a value.
+func (b *vmBuilder) compileRowReduction(i int, n *ir.Node) {
+	kind, columns := n.Attrs.(ir.ReduceAttrs).Kind, b.prog.columns
+	d := b.Program.Type(n.Inputs[0]).DType
+	var op vmOp
+	if product := b.dots[i]; product != nil {
+		op.a, op.b = b.operand(b.u.Accesses[product.Inputs[0]]), b.operand(b.u.Accesses[product.Inputs[1]])
+		if op.fn = dotBlock[float32](columns); d == ir.Float64 {
+			op.fn = dotBlock[float64](columns)
+		}
+	} else {
+		op.a = b.operand(b.u.Accesses[n.Inputs[0]])
+		if op.fn = reduceBlock(kind, columns, float32(inf)); d == ir.Float64 {
+			op.fn = reduceBlock(kind, columns, inf)
+		}
+	}
+	op.dst = b.result(n.Outputs[0])
+	b.prog.ops = append(b.prog.ops, op)
+	b.release(n, i)
+}
+
+// dotBlock returns the kernel that adds up the products of each of the rows of a block.
+func dotBlock[T block.Float](columns int) block.Func {
+	return func(dst, x, y, _ unsafe.Pointer, n int) {
+		a, c := block.View[T](x, n), block.View[T](y, n)
+		for r, sums := 0, block.View[T](dst, n/columns); r < len(sums); r++ {
+			sums[r] = vec.Dot(a[r*columns:(r+1)*columns], c[r*columns:(r+1)*columns])
+		}
+	}
+}
+
+// isSpread reports whether the access reads the one element of each row that the unit has computed.
+func (b *vmBuilder) isSpread(a fuse.Access) bool {
+	_, computed := b.ptrOf[a.Source]
+	return computed && !a.Dense && b.ofRows(a.Source)
+}
+
+// rowSide returns which operand of a product, sum or difference is a number for each row, where the other one is not,
+// or -1.
+func (b *vmBuilder) rowSide(n *ir.Node) int {
+	if b.u.Rows == 0 || n.Op != ir.Mul && n.Op != ir.Add && n.Op != ir.Sub || b.isSpread(b.u.Accesses[n.Inputs[0]]) == b.isSpread(b.u.Accesses[n.Inputs[1]]) {
+		return -1
+	}
+	if b.isSpread(b.u.Accesses[n.Inputs[1]]) {
+		return 1
+	}
+	if n.Op == ir.Sub {
+		return -1
+	}
+	return 0
+}
+
+// compileRowScalar adds node i, which computes with whole rows and with a number for each of them.
+func (b *vmBuilder) compileRowScalar(i int, n *ir.Node, side int) {
+	x, row := b.operand(b.u.Accesses[n.Inputs[1-side]]), b.ptrOf[b.u.Accesses[n.Inputs[side]].Source]
+	v := n.Outputs[0]
+	d := b.Program.Type(v).DType
+	b.prog.ops = append(b.prog.ops, vmOp{fn: scalarRows(block.Scalar(n.Op, d), b.prog.columns, d.Size()), dst: b.result(v), a: x, b: row})
+	b.release(n, i)
+}
+
+func scalarRows(one block.Func, columns, size int) block.Func {
+	return func(dst, x, rows, _ unsafe.Pointer, n int) {
+		for r := range n / columns {
+			at := r * columns * size
+			one(unsafe.Add(dst, at), unsafe.Add(x, at), unsafe.Add(rows, r*size), nil, columns)
+		}
+	}
+}
+
+// reduceBlock returns the kernel that combines each of the rows of a block to one element.
+func reduceBlock[T block.Number](kind ir.Kind, columns int, highest T) block.Func {
+	r := reductionOf(kind, highest)
+	return func(dst, x, _, _ unsafe.Pointer, n int) {
+		r.combineRows(block.View[T](dst, n/columns), block.View[T](x, n))
+	}
+}
+
+// spread returns the pointer to a register with rows of one number each, which the pointer row has.
+func (b *vmBuilder) spread(d ir.DType, row uint8) uint8 {
+	r := b.newRegister(d.Size())
+	b.prog.ops = append(b.prog.ops, vmOp{fn: spreadRows(d.Size(), b.prog.columns), dst: r.ptr, a: row})
+	return r.ptr
+}
+
+func spreadRows(size, columns int) block.Func {
+	if size == 8 {
+		return spreadOf[uint64](columns)
+	}
+	return func(dst, x, _, _ unsafe.Pointer, n int) { vec.FillRows(block.View[uint32](dst, n), x, columns, 4) }
+}
+
+func spreadOf[T any](columns int) block.Func {
+	return func(dst, x, _, _ unsafe.Pointer, n int) {
+		y := block.View[T](dst, n)
+		for _, v := range block.View[T](x, n/columns) {
+			row := y[:columns]
+			for i := range row {
+				row[i] = v
+			}
+			y = y[columns:]
+		}
+	}
+}
