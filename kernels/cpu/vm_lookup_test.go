@@ -31,7 +31,7 @@ func lookupProgram(seed uint64) (*ir.Program, []reference.Value) {
 		return s.add(ir.Minimum, nil, s.add(ir.Maximum, nil, v, fixed(0)), fixed(float64(n-1)))
 	}
 	s.values = []ir.Value{s.input(s.shape), s.input(s.shape)}
-	value := s.dtype
+	var value ir.DType
 	for k := range 2 + rng.IntN(6) {
 		value = []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Float16, ir.Int8}[rng.IntN(6)]
 		if rng.IntN(3) == 0 {
