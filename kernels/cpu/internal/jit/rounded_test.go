@@ -1,0 +1,70 @@
+package jit_test
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// TestRoundedWhenStored: what is rounded to 16 bits and stored in one instruction has the bits of a conversion, for
+// floats of all magnitudes; a value that is read later is rounded there too. Denormals, which steps take for zero, are
+// left out.
+func TestRoundedWhenStored(t *testing.T) { onEach(t, roundedWhenStored) }
+
+func roundedWhenStored(t *testing.T) {
+	kinds := map[string]struct {
+		round, store vec.ChainOp
+		convert      func(dst []uint16, x []float32)
+		widen        func(dst []float32, x []uint16)
+	}{
+		"bfloat16": {vec.ChainRoundBF16, vec.ChainStoreBF16, vec.Float32ToBF16, vec.BF16ToFloat32},
+		"float16":  {vec.ChainRoundF16, vec.ChainStoreF16, vec.Float32ToF16, vec.F16ToFloat32},
+	}
+	const n = 1<<10 + 5
+	x, ones, halves, doubled := make([]float32, n), make([]float32, n), make([]uint16, n), make([]float32, n)
+	want, rounded, got := make([]uint16, n), make([]float32, n), make([]float32, n)
+	for i := range ones {
+		ones[i] = 1
+	}
+	unused := make([]float32, n)
+	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&ones[0]), unsafe.Pointer(&unused[0]), unsafe.Pointer(&halves[0]), unsafe.Pointer(&doubled[0])}
+	for name, kind := range kinds {
+		for _, readLater := range []bool{false, true} {
+			list := []jit.Step{
+				{Op: vec.ChainMul, Dst: 2, In: [3]uint8{0, 1}},
+				{Op: kind.round, Dst: 2, In: [3]uint8{2}},
+				{Op: kind.store, Dst: 3, In: [3]uint8{2}, Stored: true},
+			}
+			if readLater {
+				list = append(list, jit.Step{Op: vec.ChainAdd, Dst: 4, In: [3]uint8{2, 2}, Stored: true})
+			}
+			code := jit.Compile(list, 4, func(uint8) bool { return false })
+			require.NotNil(t, code)
+			for bits := uint64(0); bits < 1<<32; {
+				for i := range x {
+					if x[i] = math.Float32frombits(uint32(bits)); uint32(bits)>>23&0xff == 0 {
+						x[i] = 0
+					}
+					bits += 40009
+				}
+				code.Run(unsafe.Pointer(&pointers), n)
+				kind.convert(want, x)
+				kind.widen(rounded, want)
+				kind.widen(got, halves)
+				for i, w := range want {
+					if isNaN := x[i] != x[i]; isNaN && got[i] == got[i] || !isNaN && halves[i] != w {
+						t.Fatalf("%s of %v: %x, want %x", name, x[i], halves[i], w)
+					}
+					if readLater && !sameFloat(doubled[i], 2*rounded[i]) {
+						t.Fatalf("%s of %v, read later: %v, want %v", name, x[i], doubled[i], 2*rounded[i])
+					}
+				}
+			}
+		}
+	}
+}
