@@ -54,6 +54,15 @@ class Graph:
     def float(self, x):
         return x if keras.backend.is_float_dtype(x.dtype) else ops.cast(x, self.of('float32', 'float32', 'float16'))
 
+    def whole(self, x):
+        if isinstance(x, np.ndarray):
+            return x.astype('int32') if x.dtype.kind in 'fb' else x
+        return ops.cast(x, 'int32') if keras.backend.is_float_dtype(x.dtype) or x.dtype == 'bool' else x
+
+    def divisor(self, y):
+        """y, or where it is of whole numbers, whose division by zero differs between backends, what is at least one."""
+        return y if keras.backend.is_float_dtype(y.dtype) else ops.maximum(y, 1)
+
     def tensor(self):
         return self.r.choice(self.tensors[-4:] if self.r.random() < 0.7 else self.tensors)
 
@@ -86,17 +95,22 @@ class Graph:
             return x ** y if self.r.random() < 0.7 else self.of(2, 2.0, 0.5) ** self.tensor()
         if f in (operator.truediv, operator.floordiv, operator.mod):
             y = self.of(2, 4, 0.5, -2, 1.5, np.float32(2), self.values(self.fitting(x), True))
+            return f(y, self.divisor(x)) if self.r.random() < 0.3 else f(x, y)
         return f(y, x) if self.r.random() < 0.3 else f(x, y)
 
     def binary(self):
         x = self.tensor()
         name = self.of('maximum', 'minimum', 'add', 'subtract', 'multiply', 'arctan2', 'hypot', 'logaddexp', 'heaviside', 'greater', 'less_equal', 'logical_and', 'logical_or', 'logical_xor',
-                       'fmod', 'fmin', 'fmax', 'divide_no_nan', 'floor_divide', 'mod', 'isclose', 'true_divide', 'nextafter', 'gcd', 'bitwise_and', 'left_shift', 'logaddexp2', 'lcm')
+                       'fmod', 'fmin', 'fmax', 'divide_no_nan', 'floor_divide', 'mod', 'isclose', 'true_divide', 'nextafter', 'gcd', 'bitwise_and', 'left_shift', 'logaddexp2', 'lcm',
+                       'bitwise_or', 'bitwise_xor', 'right_shift', 'equal', 'not_equal', 'less', 'greater_equal')
         y = self.other(x)
         if name in ('floor_divide', 'mod', 'fmod', 'true_divide'):
             y = self.of(2, 0.5, -4, self.values(self.fitting(x), True))
-        if name == 'left_shift':
-            y = self.of(1, 2)
+            return getattr(ops, name)(*([y, self.divisor(x)] if self.r.random() < 0.3 else [x, y]))
+        if name in ('left_shift', 'right_shift'):
+            return getattr(ops, name)(self.whole(x), self.of(1, 2))
+        if name.startswith('bitwise') or name in ('gcd', 'lcm'):
+            x, y = self.whole(x), self.of(2, 3, 6) if isinstance(y, (int, float, list, np.generic)) else self.whole(y)
         return getattr(ops, name)(*([y, x] if self.r.random() < 0.3 else [x, y]))
 
     def unary(self):
@@ -104,11 +118,14 @@ class Graph:
         name = self.of('abs', 'negative', 'sign', 'square', 'sin', 'cos', 'tanh', 'sigmoid', 'relu', 'softplus', 'floor', 'ceil', 'round', 'isnan', 'isfinite', 'logical_not', 'erf', 'silu',
                        'expm1', 'log1p', 'sqrt', 'rsqrt', 'exp', 'elu', 'gelu', 'leaky_relu', 'hard_sigmoid', 'celu', 'softmax', 'log_softmax', 'glu', 'clip', 'cast', 'nan_to_num', 'ones_like',
                        'zeros_like', 'full_like', 'threshold', 'squareplus', 'soft_shrink', 'hard_shrink', 'sparsemax', 'normalize', 'arctan', 'sinh', 'arcsinh', 'cbrt', 'exp2', 'deg2rad', 'reciprocal',
-                       'view', 'signbit', 'trunc', 'saturate_cast')
+                       'view', 'signbit', 'trunc', 'saturate_cast', 'selu', 'relu6', 'hard_silu', 'hard_tanh', 'tanh_shrink', 'log_sigmoid', 'softsign', 'sparse_plus', 'sparse_sigmoid',
+                       'real', 'imag', 'conj', 'angle', 'isreal', 'isinf', 'isposinf', 'sinc', 'erfc', 'rad2deg', 'log', 'log2', 'log10', 'cosh', 'stop_gradient')
         f = getattr(ops, name)
-        if name in ('log1p', 'sqrt', 'rsqrt', 'reciprocal'):
+        if name == 'angle':  # which of floats jumps at zero
+            x = abs(x) + 1
+        if name in ('log1p', 'sqrt', 'rsqrt', 'reciprocal', 'log', 'log2', 'log10'):
             x = abs(self.float(x)) + 0.5
-        if name in ('exp', 'expm1', 'exp2', 'sinh'):
+        if name in ('exp', 'expm1', 'exp2', 'sinh', 'cosh'):
             x = ops.clip(x, -3, 3)
         if name in ('softmax', 'log_softmax', 'glu', 'sparsemax', 'normalize'):
             x = self.float(x)
@@ -119,7 +136,10 @@ class Graph:
             low = self.of(-1, 0, -0.5, self.values([x.shape[-1]] if x.shape[-1] else [1]))
             return f(x, low, self.of(1, 2.5, 0.5))
         if name in ('cast', 'saturate_cast'):
-            return f(x, self.of('float32', 'int32', 'float16', 'bool', 'uint8', 'float64', 'bfloat16', 'int8', 'int64'))
+            d = self.of('float32', 'int32', 'float16', 'bool', 'uint8', 'float64', 'bfloat16', 'int8', 'int64')
+            if name == 'saturate_cast' and 'float' in d:  # Keras's limits of whole numbers as floats overflow where they are made whole again: 1 becomes -2147483648
+                x = self.float(x)
+            return f(x, d)
         if name == 'view':
             return f(x)
         if name == 'full_like':
@@ -139,10 +159,11 @@ class Graph:
         if len(x.shape) < 2:
             return None
         name = self.of('sum', 'mean', 'max', 'min', 'prod', 'any', 'all', 'var', 'std', 'logsumexp', 'argmax', 'argmin', 'count_nonzero', 'median', 'cumsum', 'cumprod', 'sort', 'argsort', 'average',
-                       'flip', 'roll', 'diff', 'norm', 'amax', 'nanmean', 'nansum', 'ptp', 'quantile', 'trapezoid', 'nanmax', 'moments', 'top_k')
+                       'flip', 'roll', 'diff', 'norm', 'amax', 'nanmean', 'nansum', 'ptp', 'quantile', 'trapezoid', 'nanmax', 'moments', 'top_k',
+                       'nanmin', 'nanprod', 'nanstd', 'nanvar', 'nanmedian', 'nanargmax', 'nanargmin', 'nancumsum', 'nancumprod', 'percentile', 'nanquantile', 'amin')
         f = getattr(ops, name)
         keep = {'keepdims': True} if self.r.random() < 0.5 else {}
-        if name in ('argmax', 'argmin'):
+        if name in ('argmax', 'argmin', 'nanargmax', 'nanargmin'):
             return f(x, axis=self.axis(x), **keep)
         if name == 'moments':
             a = self.axes(x)
@@ -153,11 +174,13 @@ class Graph:
             a = self.axis(x)
             w = self.of(None, self.values([x.shape[a] or 1], True), self.values([1] + [d or 1 for d in x.shape[1:]], True))
             return f(x, axis=a, weights=w if x.shape[a] else None)
-        if name == 'quantile':
+        if name in ('quantile', 'nanquantile'):
             return f(self.float(x), self.of(0.5, 0.25, [0.1, 0.9], np.array([0.5, 0.75], 'float32')), axis=self.axis(x))
+        if name == 'percentile':
+            return f(self.float(x), self.of(50, 25.0, [10, 90]), axis=self.axis(x))
         if name == 'norm':
             return f(self.float(x), ord=self.of(None, 1, 2), axis=self.axis(x), **keep)
-        if name in ('cumsum', 'cumprod', 'sort', 'argsort', 'flip', 'diff', 'trapezoid'):
+        if name in ('cumsum', 'cumprod', 'nancumsum', 'nancumprod', 'sort', 'argsort', 'flip', 'diff', 'trapezoid'):
             return f(x, axis=self.axis(x)) if name != 'diff' else f(x, self.of(1, 1, 2), self.axis(x))
         if name == 'roll':
             return f(x, self.of(1, -2, 5), self.axis(x))
@@ -172,7 +195,8 @@ class Graph:
         rank, known = len(x.shape), None not in x.shape[1:]
         name = self.of('reshape', 'transpose', 'swapaxes', 'moveaxis', 'expand_dims', 'squeeze', 'concatenate', 'stack', 'split', 'tile', 'repeat', 'pad', 'get_item', 'get_item', 'get_item', 'take',
                        'take_along_axis', 'where', 'where', 'one_hot', 'unstack', 'array_split', 'tril', 'slice', 'slice_update', 'select', 'flip', 'rot90', 'append', 'hstack',
-                       'multi_hot', 'diagonal', 'isin', 'searchsorted', 'digitize', 'trace', 'array', 'shape')
+                       'multi_hot', 'diagonal', 'isin', 'searchsorted', 'digitize', 'trace', 'array', 'shape', 'dstack',
+                       'fliplr', 'hsplit', 'broadcast_to')
         if name == 'reshape' and known and rank > 1:
             n = int(np.prod(x.shape[1:]))
             return ops.reshape(x, self.of((-1, n), (-1, n, 1), (-1, 1, n), [-1, *x.shape[:0:-1]], (x.shape[0] or -1, n)))
@@ -186,12 +210,19 @@ class Graph:
             return ops.expand_dims(x, self.of(1, -1, rank, -rank, [1, -1], (-1, -2)))
         if name == 'squeeze' and 1 in x.shape[1:]:
             return ops.squeeze(x, list(x.shape[1:]).index(1) + self.of(1, 1 - rank))
-        if name in ('concatenate', 'stack', 'append', 'hstack'):
+        if name == 'fliplr':
+            return ops.fliplr(x) if rank > 1 else None
+        if name == 'hsplit':
+            n = x.shape[1] if rank > 1 else None
+            return self.r.choice(ops.hsplit(x, self.of(n, 1))) if n else None
+        if name == 'broadcast_to' and known and rank > 1:
+            return x + ops.broadcast_to(np.array(self.of([1], [0.5], [True]), self.of('int32', 'float32')), x.shape[1:])
+        if name in ('concatenate', 'stack', 'append', 'hstack', 'dstack'):
             parts = [x, self.other(x), x][:self.of(2, 2, 3)]
             if name == 'append':
                 return ops.append(x, parts[1], axis=self.axis(x))
-            if name == 'hstack':
-                return ops.hstack(parts)
+            if name in ('hstack', 'dstack'):
+                return getattr(ops, name)(parts)
             return getattr(ops, name)(parts, axis=self.axis(x))
         if name in ('split', 'array_split', 'unstack'):
             a = self.axis(x)

@@ -84,7 +84,8 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 func Percentile(x *Tensor, q float64, axis int) *Tensor { return Quantile(x, q/100, axis) }
 
 // Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32;
-// with weights, a tensor of the shape of x, it adds those up instead. Numbers outside are left out.
+// with weights, a tensor of the shape of x, it adds those up instead. Numbers outside are left out; of negative ones,
+// Keras's backends make an error or, on JAX, zeros.
 func Bincount(x, weights *Tensor, length int) *Tensor {
 	if x.Rank() < 1 || x.Rank() > 2 {
 		Failf(x.g, "bincount: needs a vector or a matrix, received shape %v", x.Shape())
