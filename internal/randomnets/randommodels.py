@@ -224,7 +224,8 @@ def model(r, number, folder):
         m.save('%s/%d.keras' % (folder, number))
         lines = []  # of the model in the file: in another one, calls that are in no model count too
         keras.saving.load_model('%s/%d.keras' % (folder, number)).summary(print_fn=lambda s, line_break=False: lines.append(s), line_length=120)
-        out['summary'] = '\n'.join(lines)
+        if not any(isinstance(l, keras.layers.EinsumDense) and '...' in l.equation for l in m._flatten_layers()):  # whose shapes Keras shows with the axes of the ellipsis turned round
+            out['summary'] = '\n'.join(lines)
     out['params'] = m.count_params()
     out['y'] = [plain(a) for a in y]
     targets = [numbers(r, a.shape) for a in map(array, y)]

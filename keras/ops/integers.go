@@ -13,6 +13,9 @@ func Gcd(a, b *Tensor) *Tensor {
 		rest := Fmod(s[0], Where(done, OnesLike(s[1]), s[1])) // 0 where the divisor is 0 already
 		return []*Tensor{Where(done, s[0], s[1]), rest}
 	}, a, b)
+	if a.DType().IsSigned() { // the least number is its own absolute value, and leaves negative rests
+		return Abs(out[0])
+	}
 	return out[0]
 }
 

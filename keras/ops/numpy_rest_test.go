@@ -40,6 +40,8 @@ func TestLikeNumPy(t *testing.T) {
 		{"i0", unary(ops.I0), []opstest.Array{opstest.Floats([]int{8}, 0, 0.5, 2, 9, 17.9, 18.1, 30, 100)}, []float64{1, 1.0634833707413234, 2.279585302336067, 1093.5883545113745, 5642579.560048393, 6853118.77696302, 781672297823.9775, 1.0737517071310738e+42}},
 		{"gcd", binary(ops.Gcd), []opstest.Array{opstest.Ints([]int{4}, 12, 0, 7, -30), opstest.Ints([]int{4}, 18, 5, 0, 42)}, []float64{6, 5, 7, 6}},
 		{"lcm", binary(ops.Lcm), []opstest.Array{opstest.Ints([]int{4}, 4, 0, 6, 21), opstest.Ints([]int{4}, 6, 5, 8, 6)}, []float64{12, 0, 24, 42}},
+		{"gcd of the least number", binary(ops.Gcd), []opstest.Array{opstest.Ints([]int{3}, -6, -1<<31, 5), opstest.Ints([]int{3}, -1<<31, 6, -1<<31)}, []float64{2, 2, 1}},
+		{"lcm beyond the type", binary(ops.Lcm), []opstest.Array{opstest.Ints([]int{2}, -6, 2), opstest.Ints([]int{2}, -1<<31, -1<<31)}, []float64{-1 << 31, -1 << 31}},
 		{"valid", correlate("valid"), []opstest.Array{a, b}, []float64{-4, -4.5, -5}},
 		{"valid turned", correlate("valid"), []opstest.Array{b, a}, []float64{-5, -4.5, -4}},
 		{"same", correlate("same"), []opstest.Array{a, b}, []float64{-3.5, -4, -4.5, -5, 6.5}},
