@@ -20,10 +20,10 @@ type ExcessOptions struct {
 }
 
 // ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits of numbers that it
-// converts from float32, as mixed precision does. They are rounded no more on their way from one operation to the
-// next, only where they leave the program, meet other replicas, or where the program asks whether numbers of float16
-// are finite, which those beyond its range are not. This is what XLA calls excess precision: where a processor has no
-// arithmetic in 16 bits, rounding is work besides, which takes precision away.
+// converts from float32, as mixed precision does. They are rounded no more on their way from one operation to the next,
+// only where they leave the program, meet other replicas, or where the program asks whether numbers of float16, or sums
+// of them, are finite, which those beyond its range are not. This is what XLA calls excess precision: where a processor
+// has no arithmetic in 16 bits, rounding is work besides, which takes precision away.
 //
 // What a program reads in 16 bits stays so, with all that is computed of it, and where a layer rounds numbers and
 // converts them back, without computing in between, they are rounded. What one layer rounds for another is not.
@@ -77,13 +77,15 @@ type excess struct {
 	exact  []bool     // a number that was rounded, and nothing computed
 	by     []string   // of those, the layer that rounded it
 	whole  []bool     // a number in float32 that is not rounded
+	asked  []bool     // what is computed of it is asked whether it is finite
 }
 
 func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
 	n := p.NumValues()
 	e := &excess{Rewriter: &Rewriter{From: p, To: ir.New(p.Name), Mapped: make([]ir.Value, n)}, o: o, inside: inside, wide: make([]ir.Value, n),
-		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), by: make([]string, n), whole: make([]bool, n)}
+		stays: make([]bool, n), beside: make([]bool, n), exact: make([]bool, n), by: make([]string, n), whole: make([]bool, n), asked: make([]bool, n)}
 	_, e.def = Uses(p)
+	e.ask()
 	for i := range n {
 		e.Mapped[i], e.wide[i] = -1, -1
 	}
@@ -240,6 +242,8 @@ func (e *excess) conversion(n *ir.Node) (done bool, err error) {
 	case e.half(to) && e.From.Type(from).DType == ir.Float32:
 		e.wide[to], e.exact[to], e.by[to], e.whole[to] = e.Mapped[from], true, n.Scope, true
 		return true, nil
+	case e.asked[to] && e.From.Type(from).DType == ir.Float16:
+		return false, nil
 	case e.half(from) && !(e.exact[from] && e.by[from] == n.Scope) && !e.half(to):
 		wide, err := e.widened(from)
 		if err == nil {
@@ -272,11 +276,34 @@ func (e *excess) barrier(n *ir.Node) error {
 	return err
 }
 
+// ask marks the numbers that reach a question whether numbers are finite through sums, which may be those over
+// replicas: what of them is beyond the range of float16 has to be infinite before. What isFinite asks itself is not
+// among them.
+func (e *excess) ask() {
+	for i := len(e.From.Nodes) - 1; i >= 0; i-- {
+		n := &e.From.Nodes[i]
+		switch {
+		case n.Op == ir.IsFinite && !e.ofHalf(n.Inputs[0]):
+			e.asked[n.Inputs[0]] = true
+		case (n.Op == ir.Add || n.Op == ir.Sub || n.Op.IsCollective() || n.Op.Traits().Moves) && slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return e.asked[v] }):
+			for _, v := range n.Inputs {
+				e.asked[v] = true
+			}
+		}
+	}
+}
+
+// ofHalf reports whether a value is a conversion of 16 bits.
+func (e *excess) ofHalf(v ir.Value) bool {
+	i := e.def[v]
+	return i >= 0 && e.From.Nodes[i].Op == ir.Convert && e.half(e.From.Nodes[i].Inputs[0])
+}
+
 // isFinite adds the question whether numbers are finite: those of float16 in 16 bits, whatever they were converted to.
 func (e *excess) isFinite(n *ir.Node) error {
 	v := n.Inputs[0]
-	if i := e.def[v]; i >= 0 && e.From.Nodes[i].Op == ir.Convert && e.half(e.From.Nodes[i].Inputs[0]) {
-		v = e.From.Nodes[i].Inputs[0]
+	if e.ofHalf(v) {
+		v = e.From.Nodes[e.def[v]].Inputs[0]
 	}
 	var in ir.Value
 	var err error

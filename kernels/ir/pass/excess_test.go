@@ -243,3 +243,24 @@ func TestExcessPrecisionBehindBarriers(t *testing.T) {
 		}
 	}
 }
+
+// TestExcessPrecisionOfSums: numbers beyond the range of float16 are infinite where sums of them, over replicas too,
+// are asked whether they are finite; those that are not asked stay as they are.
+func TestExcessPrecisionOfSums(t *testing.T) {
+	b := b{t, ir.New("sums")}
+	x := b.input("x", ir.Float32, 4)
+	to := func(d ir.DType, v ir.Value) ir.Value { return b.add(ir.Convert, ir.ConvertAttrs{DType: d}, v) }
+	square := func(v ir.Value) ir.Value { return b.add(ir.Mul, nil, to(ir.Float16, v), to(ir.Float16, v)) }
+	asked, other := to(ir.Float32, square(x)), to(ir.Float32, square(b.add(ir.Neg, nil, x)))
+	sum := b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 1}, b.add(ir.Add, nil, asked, x))
+	b.p.AddOutput("finite", b.add(ir.IsFinite, nil, sum))
+	b.p.AddOutput("other", b.add(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 1}, other))
+	q, err := allExcess(1 << 20).Run(b.p)
+	require.NoError(t, err)
+	in, err := reference.New(ir.Float32, ir.Shape{4}, 1, 300, -2, 0.5)
+	require.NoError(t, err)
+	got, err := reference.Interpreter{Round: true}.Run(q, []reference.Value{in})
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 0, 1, 1}, got[0].I)
+	require.InDelta(t, 90000, got[1].F[1], 1, "beyond float16's range")
+}
