@@ -98,7 +98,10 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if !l.NoPowerToDB {
 		y = l.decibels(c, y)
 	}
-	y = ops.Cast(ops.SwapAxes(y, -1, -2), compute)
+	y = ops.SwapAxes(y, -1, -2)
+	if compute.IsFloat() {
+		y = ops.Cast(y, compute)
+	}
 	if rank == 1 {
 		y = ops.Squeeze(y, 0)
 	}
