@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"unsafe"
 
@@ -300,7 +301,7 @@ func (f finder) search(v reflect.Value) (out []Layer) {
 			return nil
 		}
 		keys := v.MapKeys()
-		slices.SortFunc(keys, compareKeys)
+		sort.Slice(keys, func(i, j int) bool { return compareKeys(keys[i], keys[j]) < 0 })
 		for _, k := range keys {
 			out = append(out, f.visit(v.MapIndex(k))...)
 		}
@@ -372,7 +373,7 @@ func AssignNames(root Layer) error {
 			all = append(all, l)
 		}
 	})
-	slices.SortStableFunc(all, func(a, b Layer) int { return cmp.Compare(a.base().sequence, b.base().sequence) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].base().sequence < all[j].base().sequence })
 	taken := map[string]bool{}
 	for _, l := range all {
 		b := l.base()

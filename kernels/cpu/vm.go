@@ -45,6 +45,7 @@ type vmProgram struct {
 	once      []vmLoad   // the same for every block: scalars and periodic rows
 	onceOps   []vmOp     // conversions of those
 	each      []vmLoad
+	apart     []*vmApart
 	ops       []vmOp
 	segments  []vmSegment // the operations again, those that pass their results on as chains
 	compiled  []vmSegment // the operations again, those that follow each other as code

@@ -4,6 +4,7 @@ import "unsafe"
 
 // finish returns the function that runs the program.
 func (b *vmBuilder) finish(rt *runtime) func() {
+	b.findApart()
 	b.chain()
 	b.compileSegments()
 	prog := b.prog
@@ -63,6 +64,9 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 			if l := &p.each[i]; k == lo || p.parts > 1 || !l.holds(first, n, p.block) {
 				l.fill(ptrs[l.ptr], first, n)
 			}
+		}
+		for _, a := range p.apart {
+			a.fill(ptrs, first, n)
 		}
 		switch {
 		case code:

@@ -213,7 +213,7 @@ var (
 )
 
 // onlyAMD64 are the functions that arm64 has no use for.
-var onlyAMD64 = []string{"pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "reversed", "repeated"}
+var onlyAMD64 = []string{"pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16", "subtractRowsF16", "subtractRowsBF16", "strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "apart2", "apart3", "apart4", "reversed", "repeated"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

@@ -6,7 +6,8 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// The strides that [machine.strided] handles, and how many operands [machine.turns] takes in turn.
+// The strides that [machine.strided] handles, and how many operands [machine.turns] takes in turn, and [machine.apart]
+// apart.
 const (
 	leastStride, mostStride = 2, 8
 	mostTurns               = 4
@@ -19,6 +20,7 @@ func (m machine) stridedKernels() {
 	}
 	for count := 2; count <= mostTurns; count++ {
 		m.turns(count)
+		m.apart(count)
 	}
 	m.reversed()
 	m.repeated()
@@ -29,10 +31,11 @@ func (m machine) stridedKernels() {
 func (m machine) reversed() {
 	m.begin("", "reversed", "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
-	at, _ := m.tables(table, 1, 0)
+	at := m.vector()
+	LoadInt(at, Memory{Base: table})
 	Label("next")
 	v := m.vector()
-	Lookup(v, at[0], Memory{Base: src})
+	Lookup(v, at, Memory{Base: src})
 	Store(Memory{Base: dst}, v)
 	Decrease(src, Number(m.bytes()))
 	Increase(dst, Number(m.bytes()))
@@ -40,67 +43,104 @@ func (m machine) reversed() {
 	End()
 }
 
-// tables loads index vectors and masks that lie one behind the other.
-func (m machine) tables(p Scalar, indices, masks int) (at vectors, where []Mask) {
-	at = m.vectors(indices)
-	for i, v := range at {
-		LoadInt(v, Memory{Base: p, Offset: i * m.bytes()})
-	}
-	for i := range masks {
-		v := m.vector()
-		LoadInt(v, Memory{Base: p, Offset: (indices + i) * m.bytes()})
-		where = append(where, Signs(v))
-	}
-	return at, where
-}
-
 // strided emits the loop that makes a vector of what lies stride elements apart in as many vectors: of each vector, the
 // elements that the table says, where the mask of the vector is set.
 func (m machine) strided(stride int) {
 	m.begin("", fmt.Sprintf("strided%d", stride), "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
-	at, where := m.tables(table, 1, stride-1)
+	gather := m.gathering(table, stride, 1)
 	Label("next")
-	v, w := m.vector(), m.vector()
-	Lookup(v, at[0], Memory{Base: src})
-	for i, k := range where {
-		Lookup(w, at[0], Memory{Base: src, Offset: (i + 1) * m.bytes()})
-		Blend(v, k, w)
-	}
-	Store(Memory{Base: dst}, v)
+	Store(Memory{Base: dst}, gather(0, func(i int) Memory { return Memory{Base: src, Offset: i * m.bytes()} }))
 	Increase(src, Number(stride*m.bytes()))
 	Increase(dst, Number(m.bytes()))
 	Countdown(count, 1, "next")
 	End()
 }
 
-// turns emits the loop that stores the elements of several operands in turn: vector j of the result has, for every
-// operand, what index vector j says, where the operand's mask is set, which moves by one from one vector to the next.
+// apart emits the loop that makes as many vectors of operands many: vector j has element j of each group of so many.
+func (m machine) apart(operands int) {
+	m.begin("", fmt.Sprintf("apart%d", operands), "destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
+	destinations, src, offset, count, table := param("destinations"), param("src"), param("at"), param("count"), param("table")
+	gather := m.gathering(table, operands, operands)
+	to := make([]Scalar, operands)
+	for i := range to {
+		to[i] = NewScalar()
+		Assign(to[i], Memory{Base: destinations, Offset: 8 * i})
+	}
+	Label("next")
+	for j := range operands {
+		Store(Memory{Base: to[j]}.Indexed(offset, 1), gather(j, func(i int) Memory { return Memory{Base: src, Offset: i * m.bytes()} }))
+	}
+	Increase(src, Number(operands*m.bytes()))
+	Increase(offset, Number(m.bytes()))
+	Countdown(count, 1, "next")
+	End()
+}
+
+// turns emits the loop that stores the elements of several operands in turn.
 func (m machine) turns(operands int) {
 	m.begin("", fmt.Sprintf("turns%d", operands), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")
-	at, where := m.tables(table, operands, operands)
+	gather := m.gathering(table, operands, operands)
 	from := make([]Scalar, operands)
 	for i := range from {
 		from[i] = NewScalar()
 		Assign(from[i], Memory{Base: sources, Offset: 8 * i})
 	}
-	turn := m.bytes() / 4 % operands // what moves the masks
 	Label("next")
 	for j := range operands {
-		v, w := m.vector(), m.vector()
-		first := (j * turn) % operands
-		Lookup(v, at[j], Memory{Base: from[first]}.Indexed(offset, 1))
-		for i := 1; i < operands; i++ {
-			Lookup(w, at[j], Memory{Base: from[(first+i)%operands]}.Indexed(offset, 1))
-			Blend(v, where[i], w)
-		}
-		Store(Memory{Base: dst, Offset: j * m.bytes()}, v)
+		Store(Memory{Base: dst, Offset: j * m.bytes()}, gather(j, func(i int) Memory { return Memory{Base: from[i]}.Indexed(offset, 1) }))
 	}
 	Increase(offset, Number(m.bytes()))
 	Increase(dst, Number(operands*m.bytes()))
 	Countdown(count, 1, "next")
 	End()
+}
+
+// gathering returns what makes vector j of results many of so many sources. For AVX-512 the table has an index vector
+// for each source but the first one, of each result; elsewhere one for the result, and masks of the elements that the
+// other sources have. Where there is no room for all in registers, they are read again and again.
+func (m machine) gathering(table Scalar, sources, results int) func(j int, source func(i int) Memory) Vector {
+	v, w := m.vector(), m.vector()
+	entry := func(j, i int) Memory { return Memory{Base: table, Offset: (j*sources + i) * m.bytes()} }
+	at := make([]vectors, results)
+	for j := range at {
+		kept := 0
+		switch {
+		case m.wide:
+			kept = sources - 1
+		case results*sources <= 12:
+			kept = sources
+		}
+		at[j] = m.vectors(kept)
+		for i, v := range at[j] {
+			LoadInt(v, entry(j, i))
+		}
+	}
+	return func(j int, source func(i int) Memory) Vector {
+		if m.wide {
+			Load(v, source(0))
+			for i, index := range at[j] {
+				LookupTwo(v, index, source(i+1))
+			}
+			return v
+		}
+		part := func(i int) Vector {
+			if len(at[j]) > 0 {
+				return at[j][i]
+			}
+			w := m.vector()
+			LoadInt(w, entry(j, i))
+			return w
+		}
+		index := part(0)
+		Lookup(v, index, source(0))
+		for i := 1; i < sources; i++ {
+			Lookup(w, index, source(i))
+			Blend(v, Signs(part(i)), w)
+		}
+		return v
+	}
 }
 
 // repeated emits the loop that makes vectors of what lies within a vector's length: for each of count periods, which

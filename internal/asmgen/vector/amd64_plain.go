@@ -13,6 +13,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opBroadcast:       (*build.Context).VBROADCASTSS,
 	opAddFirst:        (*build.Context).VADDSS,
 	opLookup:          func(b *build.Context, ops ...operand.Op) { b.VPERMPS(ops...) },
+	opLookupTwo:       (*build.Context).VPERMT2PS,
 	opAdd:             (*build.Context).VADDPS,
 	opSubtract:        (*build.Context).VSUBPS,
 	opMultiply:        (*build.Context).VMULPS,

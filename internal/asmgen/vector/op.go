@@ -13,6 +13,7 @@ const (
 	opExtract
 	opPermute
 	opLookup
+	opLookupTwo
 	opInterleaveLow
 	opInterleaveHigh
 	opShuffle

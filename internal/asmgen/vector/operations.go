@@ -36,6 +36,10 @@ func Permute(dst Vector, v Operand, order int) { recordNumber(opPermute, order, 
 // the table is a constant and the index is of bytes.
 func Lookup(dst, index Vector, table Operand) { record(opLookup, dst, index, table) }
 
+// LookupTwo sets the elements of dst to those that index says: of dst as it was, and behind those of the table. AVX-512
+// alone has it.
+func LookupTwo(dst, index Vector, table Operand) { record(opLookupTwo, dst, index, table) }
+
 // InterleaveLow takes elements of a and b in turns, of the lower half of each four.
 func InterleaveLow(dst, a, b Vector) { record(opInterleaveLow, dst, a, b) }
 

@@ -20,6 +20,16 @@ func Reversed(dst, src unsafe.Pointer, size, n int) int {
 	return reversed(dst, src, size, n)
 }
 
+// Apart stores the elements of 4 or 8 bytes of n groups, each as many as there are destinations, two to four: element i
+// of each group behind those of the groups before, at destination i. It goes as far as it can in whole vectors, and
+// returns how many groups it stored. It does not read the last elements of the last group, as many as behind says.
+func Apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n int) int {
+	if parts := len(destinations); parts < 2 || parts > 4 || size != 4 && size != 8 {
+		return 0
+	}
+	return apart(destinations, src, size, behind, n)
+}
+
 // Turns stores the elements of 4 or 8 bytes of two to four sources in turn, n of each from number first on, as far as
 // it can in whole vectors, and returns how many of each it stored.
 func Turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int {

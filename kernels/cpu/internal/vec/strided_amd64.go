@@ -1,51 +1,70 @@
 package vec
 
-import "unsafe"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// laneTables are index vectors and masks of words, for vectors of 8 and of 16 words.
-type laneTables [2][8 * 16]int32
+// gathering is what a kernel needs to make vectors of several others: see asmgen/vec. A result has an entry of a
+// vector for each source.
+type gathering [4 * 4 * 16]int32
 
-func (t *laneTables) of(wide bool) unsafe.Pointer {
+// gatherings are those that were needed so far, by what they are for, the words of an element, the number of sources,
+// and whether vectors have 16 words.
+var gatherings [3][2][9][2]atomic.Pointer[gathering]
+
+const (
+	forStrided = iota
+	forApart
+	forTurns
+)
+
+// gatheringFor returns the table for elements of the given words, in vectors of 16 words or of 8.
+func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
+	w, lanes := 0, 8
 	if wide {
-		return unsafe.Pointer(&t[1])
+		w, lanes = 1, 16
 	}
-	return unsafe.Pointer(&t[0])
-}
-
-// stridedTables and turnsTables are those for elements of one and of two words, by stride and by the number of sources.
-var stridedTables, turnsTables = func() (s [2][9]laneTables, t [2][5]laneTables) {
-	for words := 1; words <= 2; words++ {
-		for w, lanes := range [2]int{8, 16} {
-			for stride := 2; stride <= 8; stride++ {
-				fillStrided(s[words-1][stride][w][:], words, lanes, stride)
+	place := &gatherings[what][words-1][sources][w]
+	if t := place.Load(); t != nil {
+		return unsafe.Pointer(t)
+	}
+	t, results := new(gathering), sources
+	if what == forStrided {
+		results = 1
+	}
+	for j := range results {
+		for i := range lanes {
+			element, word := i/words, i%words
+			from := (element*sources+j)*words + word // counted through all sources
+			if what == forTurns {
+				element += j * lanes / words
+				from = element%sources*lanes + element/sources*words + word
 			}
-			for count := 2; count <= 4; count++ {
-				fillTurns(t[words-1][count][w][:], words, lanes, count)
-			}
+			t.set(j*sources, i, lanes, from/lanes, from%lanes, sources, wide)
 		}
 	}
-	return s, t
-}()
-
-// fillStrided says from which lane each word of a vector comes, and from which of the vectors behind the first one.
-func fillStrided(table []int32, words, lanes, stride int) {
-	for i := range lanes {
-		from := i/words*stride*words + i%words
-		table[i] = int32(from % lanes)
-		if v := from / lanes; v > 0 {
-			table[v*lanes+i] = -1
-		}
-	}
+	place.Store(t)
+	return unsafe.Pointer(t)
 }
 
-// fillTurns says for count vectors from which lane of the sources their words come, then which words are those of a
-// source.
-func fillTurns(table []int32, words, lanes, count int) {
-	for i := range count * lanes {
-		table[i] = int32(i/words/count*words + i%words)
+// set says that element i of a result, whose entries begin with the given one, is an element of a source.
+func (t *gathering) set(entry, i, lanes, source, element, sources int, wide bool) {
+	if !wide {
+		if t[entry*lanes+i] = int32(element); source > 0 {
+			t[(entry+source)*lanes+i] = -1
+		}
+		return
 	}
-	for i := range lanes {
-		table[(count+i/words%count)*lanes+i] = -1
+	for s := 1; s < sources; s++ { // takes source s to those before
+		from := i
+		switch {
+		case s == source:
+			from = lanes + element
+		case s == 1 && source == 0:
+			from = element
+		}
+		t[(entry+s-1)*lanes+i] = int32(from)
 	}
 }
 
@@ -60,7 +79,7 @@ func strided(dst, src unsafe.Pointer, size, stride, n int) int {
 	}
 	// A vector of the result reads up to stride−1 elements behind its last one.
 	groups := max(n*stride-(stride-1), 0) / (per * stride)
-	table := stridedTables[size/4-1][stride].of(wide)
+	table := gatheringFor(forStrided, size/4, stride, wide)
 	for at := 0; at < groups; {
 		m := min(groups-at, callElements/per)
 		callStrided(wide, stride, unsafe.Add(dst, at*per*size), unsafe.Add(src, at*per*stride*size), uintptr(m), table)
@@ -97,7 +116,7 @@ func turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int
 	if wide {
 		per *= 2
 	}
-	table, from := turnsTables[size/4-1][len(sources)].of(wide), unsafe.Pointer(unsafe.SliceData(sources))
+	table, from := gatheringFor(forTurns, size/4, len(sources), wide), unsafe.Pointer(unsafe.SliceData(sources))
 	whole := n / per
 	for at := 0; at < whole; {
 		m := min(whole-at, callElements/per)
@@ -115,8 +134,35 @@ func turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int
 	return whole * per
 }
 
-// reversedTables are index vectors for elements of one and of two words.
-var reversedTables = func() (t [2]laneTables) {
+func apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n int) int {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	per, parts := 32/size, len(destinations)
+	if wide {
+		per *= 2
+	}
+	groups := max(n*parts-behind, 0) / (per * parts)
+	table, to := gatheringFor(forApart, size/4, parts, wide), unsafe.Pointer(unsafe.SliceData(destinations))
+	for at := 0; at < groups; {
+		m := min(groups-at, callElements/per)
+		from, offset := unsafe.Add(src, at*per*size*parts), uintptr(at*per*size)
+		switch parts {
+		case 2:
+			callApart2(wide, to, from, offset, uintptr(m), table)
+		case 3:
+			callApart3(wide, to, from, offset, uintptr(m), table)
+		default:
+			callApart4(wide, to, from, offset, uintptr(m), table)
+		}
+		at += m
+	}
+	return groups * per
+}
+
+// reversedTables are index vectors for elements of one and of two words, in vectors of 8 words and of 16.
+var reversedTables = func() (t [2][2][16]int32) {
 	for words := 1; words <= 2; words++ {
 		for w, lanes := range [2]int{8, 16} {
 			for i := range lanes {
@@ -133,11 +179,11 @@ func reversed(dst, src unsafe.Pointer, size, n int) int {
 	if !ok {
 		return 0
 	}
-	per := 32 / size
+	per, w := 32/size, 0
 	if wide {
-		per *= 2
+		per, w = 2*per, 1
 	}
-	whole, table := n/per, reversedTables[size/4-1].of(wide)
+	whole, table := n/per, unsafe.Pointer(&reversedTables[size/4-1][w])
 	for at := 0; at < whole; {
 		m := min(whole-at, callElements/per)
 		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-(at+1)*per*size), uintptr(m), table)

@@ -35,6 +35,42 @@ func TestStrided(t *testing.T) {
 	})
 }
 
+// TestApart takes groups of two to four elements apart, and reads nothing behind them, nor the elements of the last one
+// that it must not read.
+func TestApart(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, size := range []int{4, 8} {
+			for parts := 2; parts <= 4; parts++ {
+				for n := 1; n < 140; n += 1 + n/20 {
+					behind := rand.IntN(parts)
+					src := guard.Copy(t, make([]uint8, (n*parts-behind)*size), false)
+					for i := range src {
+						src[i] = uint8(rand.Uint32())
+					}
+					got, to := make([][]uint8, parts), make([]unsafe.Pointer, parts)
+					for i := range got {
+						got[i] = guard.Copy(t, make([]uint8, n*size), false)
+						to[i] = unsafe.Pointer(&got[i][0])
+					}
+					m := Apart(to, unsafe.Pointer(&src[0]), size, behind, n)
+					require.LessOrEqual(t, m, n)
+					if Chains() && n >= 32 {
+						require.GreaterOrEqual(t, m, n&^15-16)
+						if n%16 == 0 && behind == 0 {
+							require.Equal(t, n, m)
+						}
+					}
+					for i := range m {
+						for j := range parts {
+							require.Equal(t, src[(i*parts+j)*size:][:size], got[j][i*size:][:size], "size %d, part %d of %d, group %d of %d", size, j, parts, i, n)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestTurns stores the elements of two to four operands in turn.
 func TestTurns(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

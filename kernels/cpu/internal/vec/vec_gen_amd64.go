@@ -1630,6 +1630,15 @@ func callTurns2(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table
 }
 
 //go:noinline
+func callApart2(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart2AVX512(destinations, src, at, count, table)
+	} else {
+		apart2AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
 func callTurns3(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
 	if wide {
 		turns3AVX512(dst, sources, at, count, table)
@@ -1639,11 +1648,29 @@ func callTurns3(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table
 }
 
 //go:noinline
+func callApart3(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart3AVX512(destinations, src, at, count, table)
+	} else {
+		apart3AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
 func callTurns4(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
 	if wide {
 		turns4AVX512(dst, sources, at, count, table)
 	} else {
 		turns4AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callApart4(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart4AVX512(destinations, src, at, count, table)
+	} else {
+		apart4AVX2(destinations, src, at, count, table)
 	}
 }
 
@@ -3533,16 +3560,34 @@ func turns2AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Poi
 func turns2AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
+func apart2AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart2AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
 func turns3AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
 func turns3AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
+func apart3AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart3AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
 func turns4AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
 func turns4AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
 
 //go:noescape
 func reversedAVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
