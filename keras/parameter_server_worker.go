@@ -15,6 +15,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/keras/internal/servers"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -320,7 +321,7 @@ func (w *serverWorker) compare(ctx context.Context) error {
 	}
 	other, err := w.job.Note(ctx, w.name("program"))
 	if err == nil && other != nil {
-		err = factsDiffer(w.own, string(other), "the coordinator")
+		err = servers.FactsDiffer(w.own, string(other), "the coordinator")
 	}
 	w.compared = err == nil
 	return err

@@ -40,6 +40,9 @@ type serverTraining struct {
 	replaced   map[*distribute.Variable]bool // by the step, before gradients are applied, otherwise than by adding to those that are not trained
 
 	gradients map[*distribute.Variable]*ops.Tensor // of the trace under way
+	batch     string                               // the types of the first batch
+	listed    []string                             // operations of the step for it
+	compared  bool                                 // with those of the coordinator
 
 	mu    sync.Mutex // a step at a time
 	left  bool

@@ -30,6 +30,9 @@ func (t *serverTraining) coordinate(ctx context.Context, o *options) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
+	if err := t.tellFacts(ctx); err != nil {
+		return err
+	}
 	if err := t.place(ctx); err != nil {
 		return err
 	}

@@ -76,6 +76,9 @@ func (t *serverTraining) results(r *distribute.Replica) []*ops.Tensor {
 		out = append(out, ops.Cast(g, ir.Float32))
 	}
 	t.gradients = nil
+	if t.listed == nil {
+		t.listed = operations(r.Graph().Program())
+	}
 	return out
 }
 
@@ -108,6 +111,11 @@ func (t *serverTraining) look(batch distribute.PerReplicaBatch) error {
 		return err
 	}
 	t.s.function.Release(inst)
+	for _, b := range batch {
+		for _, a := range slices.Concat(b.X, b.Y) {
+			t.batch += fmt.Sprint(a.Type, " ")
+		}
+	}
 	own := map[*distribute.Variable]bool{t.s.globalStep: true}
 	for _, v := range t.trained {
 		own[v.local] = true

@@ -82,6 +82,12 @@ func (t *serverTraining) step(ctx context.Context, c *parameters.Closure) (out p
 			return out, err
 		}
 	}
+	if !t.compared {
+		if err := t.compare(ctx); err != nil {
+			return out, err
+		}
+		t.compared = true
+	}
 	result, err := t.compute(ctx, batch, order, &out)
 	if err == nil {
 		out.Value, err = encoded(result)
