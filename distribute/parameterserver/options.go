@@ -78,9 +78,11 @@ type Options struct {
 	Deadline time.Duration
 	// ServerTimeout is how long to wait for a lost server to come back; 0 is 1 min.
 	ServerTimeout time.Duration
-	// JoinTimeout is how long to wait for the others at the start; 0 is 5 min.
+	// JoinTimeout is how long to wait for the others at the start, and a worker for a coordinator at any time; 0 is 5
+	// min. A server waits without end.
 	JoinTimeout time.Duration
-	// Observe is called for workers and servers that are lost and come back. It must return soon. nil: not reported.
+	// Observe is called for workers and servers that are lost and come back, and where no coordinator comes. It must
+	// return soon. nil: not reported.
 	Observe func(text string)
 
 	version   int  // that this process claims to speak; 0: protocol.Version. For tests

@@ -29,6 +29,8 @@ type Server struct {
 	methods  map[string]method
 	// lingering is how long, as a time.Duration, workers are told so after that.
 	lingering atomic.Int64
+	// coordinated is true once a coordinator has come.
+	coordinated atomic.Bool
 
 	// With two copies of everything; see copied.
 	root      *Server // that owns the port; nil: this one
@@ -102,6 +104,9 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 // process keeps little garbage beside the variables, unless the environment variable GOGC says how much.
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.tend()()
+	ended := make(chan struct{})
+	defer close(ended)
+	go s.stand(ended)
 	done := make(chan error, 1)
 	go func() { done <- s.grpc.Serve(s.listener) }()
 	var err error
@@ -293,6 +298,7 @@ func (s *Server) changeLocked(w *protocol.Writer, b []byte, c protocol.Command) 
 		number = s.copied.machine.Advance()
 	}
 	s.count(c, len(b), reply)
+	s.noteCoordinator(c)
 	s.grown(c)
 	w.Bool(reply.Repeated)
 	w.Uint(uint64(reply.Number))

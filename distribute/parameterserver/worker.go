@@ -39,6 +39,7 @@ type worker struct {
 	term      uint64
 	leave     context.CancelFunc // ends the connection with the present coordinator
 	alone     time.Time          // since when there is no coordinator; zero: there is one
+	missed    bool               // that was said
 }
 
 func newWorker(ctx context.Context, s *settings, c *client) (*worker, error) {
@@ -96,8 +97,9 @@ func (w *worker) waitOver(ctx context.Context) error {
 			return ctx.Err()
 		case <-news:
 		case <-look:
+			w.miss(alone)
 		case <-timeout:
-			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start it, or end this worker if the job is over", w.s.task, w.s.JoinTimeout)
+			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start %s, or end this worker if the job is over", w.s.task, w.s.JoinTimeout, w.s.chief())
 		}
 	}
 }
@@ -152,8 +154,12 @@ func (w *worker) work(_ any, stream grpc.ServerStream) error {
 	if w.leave != nil {
 		w.leave()
 	}
-	w.term, w.leave, w.alone = term, cancel, time.Time{}
+	since, missed := w.alone, w.missed
+	w.term, w.leave, w.alone, w.missed = term, cancel, time.Time{}, false
 	w.mu.Unlock()
+	if missed {
+		w.s.Observe(fmt.Sprintf("%v has a coordinator after %v", w.s.task, time.Since(since).Round(time.Millisecond)))
+	}
 	w.news.tell()
 	defer func() {
 		w.mu.Lock()
