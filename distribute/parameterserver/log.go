@@ -207,7 +207,7 @@ func replay(path string, state *protocol.State) (whole int64, err error) {
 			return whole, nil // the end, or torn
 		}
 		n := binary.LittleEndian.Uint32(header[:])
-		if n > maxMessage {
+		if n == 0 || n > maxMessage { // zeros, too, may follow what was written before the machine crashed
 			return whole, nil
 		}
 		b := make([]byte, n)
