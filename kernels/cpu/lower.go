@@ -55,7 +55,12 @@ func init() {
 // in returns an operand of the node.
 //
 //go:noinline
-func (b *build) in(i int) *plan.Operand { return &b.Operands[b.n.Inputs[i]] }
+func (b *build) in(i int) *plan.Operand {
+	if b.u.Fused != nil {
+		return &b.Operands[b.Before(b.n, i)]
+	}
+	return &b.Operands[b.n.Inputs[i]]
+}
 
 // out returns a result of the node; the first one of a fused unit is what comes out of its epilogue.
 //

@@ -33,8 +33,15 @@ func layerNorm[T block.Float](b *build) func() {
 	if isShort[T](ch, shortNorm, shortNormDouble) {
 		return layerNormShort[T](b, ch)
 	}
-	return b.rt().parallel(x.N/ch, grain(2*ch), func(_ *worker, lo, hi int) {
-		vec.LayerNorm(plan.Data[T](y)[lo*ch:hi*ch], plan.Data[T](x)[lo*ch:hi*ch], plan.Data[T](gamma), plan.Data[T](beta), plan.Data[T](mean)[lo:hi], plan.Data[T](rstd)[lo:hi], epsilon)
+	step := rowsAtOnce(x.N/ch, ch, x, y)
+	p := ports[T](b, 0, step*ch, x, y)
+	return b.rt().parallel(x.N/ch, grain(2*ch), func(w *worker, lo, hi int) {
+		for ; lo < hi; lo += step {
+			end := min(lo+step, hi)
+			out := p[1].place(w, lo*ch, end*ch)
+			vec.LayerNorm(out, p[0].read(w, lo*ch, end*ch), plan.Data[T](gamma), plan.Data[T](beta), plan.Data[T](mean)[lo:end], plan.Data[T](rstd)[lo:end], epsilon)
+			p[1].store(lo*ch, out)
+		}
 	})
 }
 
@@ -47,7 +54,7 @@ func buildLayerNormGrad(b *build) (func(), error) {
 func layerNormGrad[T block.Float](b *build) func() {
 	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
-	d, ch := x.Typ.DType, gamma.N
+	d, ch := gamma.Typ.DType, gamma.N
 	if ch == 0 {
 		return func() {}
 	}
@@ -58,14 +65,20 @@ func layerNormGrad[T block.Float](b *build) func() {
 	blocks, size := rowBlocks(rows, 2*ch)
 	sumGN, sumG := b.scratch(d, blocks*ch), b.scratch(d, blocks*ch)
 	b.rt().need(2 * ch * d.Size())
+	step := rowsAtOnce(size, ch, x, dy, dx)
+	p := ports[T](b, 2*ch, step*ch, x, dy, dx)
 	each := b.rt().parallel(blocks, 1, func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			beta, scale := plan.Data[T](sumG)[k*ch:(k+1)*ch], plan.Data[T](sumGN)[k*ch:(k+1)*ch]
 			clear(beta)
 			clear(scale)
-			first, last := k*size, min((k+1)*size, rows)
-			vec.LayerNormGrad(plan.Data[T](dx)[first*ch:last*ch], scale, beta, plan.Data[T](x)[first*ch:last*ch], plan.Data[T](gamma),
-				plan.Data[T](mean)[first:last], plan.Data[T](rstd)[first:last], plan.Data[T](dy)[first*ch:last*ch], scratchOf[T](w, 2*ch))
+			for first, last := k*size, min((k+1)*size, rows); first < last; first += step {
+				end := min(first+step, last)
+				out := p[2].place(w, first*ch, end*ch)
+				vec.LayerNormGrad(out, scale, beta, p[0].read(w, first*ch, end*ch), plan.Data[T](gamma),
+					plan.Data[T](mean)[first:end], plan.Data[T](rstd)[first:end], p[1].read(w, first*ch, end*ch), scratchOf[T](w, 2*ch))
+				p[2].store(first*ch, out)
+			}
 		}
 	})
 	return func() {

@@ -14,6 +14,8 @@ type channelRows struct {
 	rows, ch     int
 	period       int // of tiles
 	blocks, size int // of rows
+	piece        int // the elements that are computed at a time
+	half         bool
 }
 
 func newChannelRows(x, gamma *plan.Operand) *channelRows {
@@ -22,7 +24,16 @@ func newChannelRows(x, gamma *plan.Operand) *channelRows {
 		r.rows, r.period = x.N/r.ch, vec.Period(r.ch)
 		r.blocks, r.size = rowBlocks(r.rows, r.ch)
 	}
+	r.piece = x.N
 	return r
+}
+
+// halves has rows computed a piece at a time if an operand is of 16 bits.
+func (r *channelRows) halves(b *build, operands ...*plan.Operand) {
+	if r.half = anyHalf(operands...); r.half {
+		r.piece = r.period * max(halfPieces/r.period, 1)
+		b.rt().need(4 * 2 * vec.LinesScratch)
+	}
 }
 
 // block returns the rows of block k.
@@ -84,16 +95,16 @@ func buildBatchNorm(b *build) (func(), error) {
 
 // rowMoments returns the moments of blocks of x, and the loop that computes them.
 func rowMoments[T block.Float](b *build, x *plan.Operand, r *channelRows) (*moments, func()) {
-	m := &moments{memory: b.scratch(ir.Float64, 2*r.ch*r.blocks), counts: make([]int, r.blocks)}
+	m, in := &moments{memory: b.scratch(ir.Float64, 2*r.ch*r.blocks), counts: make([]int, r.blocks)}, ports[T](b, 0, r.piece, x)[0]
 	for k := range m.counts {
 		lo, hi := r.block(k)
 		m.counts[k] = hi - lo
 	}
-	return m, b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+	return m, b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			first, last := r.block(k)
 			mean, squares := m.of(k, r.ch)
-			vec.Moments(mean, squares, plan.Data[T](x)[first*r.ch:last*r.ch], last-first, r.ch)
+			vec.MomentsOf(mean, squares, in.lines(w, first*r.ch, last*r.ch, 0, r.half), last-first, r.ch)
 		}
 	})
 }
@@ -121,12 +132,14 @@ func batchNorm[T block.Float](b *build) func() {
 			fillWith(plan.Data[T](variance), T(math.NaN()))
 		}
 	}
+	r.halves(b, x, addend, y)
+	p := ports[T](b, 0, r.piece, x, addend, y)
 	m, sum := b.gathered[b.n.Inputs[0]], func() {}
 	if m == nil {
 		m, sum = rowMoments[T](b, x, r)
 	}
 	total := b.scratch(ir.Float64, 2*r.ch)
-	scale, shift := b.scratch(x.Typ.DType, r.period), b.scratch(x.Typ.DType, r.period)
+	scale, shift := b.scratch(gamma.Typ.DType, r.period), b.scratch(gamma.Typ.DType, r.period)
 	finish := b.rt().parallel(r.ch, grain(len(m.counts)*4), func(_ *worker, lo, hi int) {
 		means, squares := plan.Data[float64](total)[lo:hi], plan.Data[float64](total)[r.ch+lo:r.ch+hi]
 		m.merge(means, squares, r.ch, lo, hi)
@@ -135,15 +148,12 @@ func batchNorm[T block.Float](b *build) func() {
 		}
 		affineOf(plan.Data[T](scale)[lo:hi], plan.Data[T](shift)[lo:hi], plan.Data[T](mean)[lo:hi], plan.Data[T](variance)[lo:hi], plan.Data[T](gamma)[lo:hi], plan.Data[T](beta)[lo:hi], epsilon)
 	})
-	normalise := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+	normalise := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
 		first, _ := r.block(lo)
 		_, last := r.block(hi - 1)
-		first, last = first*r.ch, last*r.ch
-		var more []T
-		if addend != nil {
-			more = plan.Data[T](addend)[first:last]
+		for at := first * r.ch; at < last*r.ch; at += r.piece {
+			normalisePiece(w, p, at, min(at+r.piece, last*r.ch), plan.Data[T](scale), plan.Data[T](shift), relu)
 		}
-		vec.AffineRows(plan.Data[T](y)[first:last], plan.Data[T](x)[first:last], more, plan.Data[T](scale), plan.Data[T](shift), relu)
 	})
 	return func() {
 		sum()
@@ -153,6 +163,23 @@ func batchNorm[T block.Float](b *build) func() {
 		}
 		normalise()
 	}
+}
+
+// normalisePiece computes elements [lo, hi) of the result, the last one of the ports: of the operand, the first one,
+// and what is added to it. To a sum of 16 bits, the normalization is rounded before.
+func normalisePiece[T block.Float](w *worker, p []rowPort[T], lo, hi int, scale, shift []T, relu bool) {
+	x, y := p[0].read(w, lo, hi), p[2].place(w, lo, hi)
+	var more []T
+	if p[1].o != nil {
+		more = p[1].read(w, lo, hi)
+	}
+	if p[1].half != nil {
+		vec.AffineRows(y, x, nil, scale, shift, false)
+		p[2].half.RoundAdd(plan.Data[uint16](p[2].o)[lo:hi], floatsOf(y), floatsOf(more), relu)
+		return
+	}
+	vec.AffineRows(y, x, more, scale, shift, relu)
+	p[2].store(lo, y)
 }
 
 // affineOf stores the scale and the shift that a normalization comes to.
@@ -174,12 +201,12 @@ func batchNormGrad[T block.Float](b *build) func() {
 	x, gamma, mean, variance, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
-	d, r := x.Typ.DType, newChannelRows(x, gamma)
+	d, r := gamma.Typ.DType, newChannelRows(x, gamma)
 	if r.ch == 0 {
 		return func() {}
 	}
 	var beta, scale, shift *plan.Operand
-	if e := b.u.Fused; e != nil {
+	if e := b.u.Fused; e != nil && e.Upstream >= 0 {
 		dy, beta = &b.Operands[e.Upstream], &b.Operands[e.Bias]
 		scale, shift = b.scratch(d, r.period), b.scratch(d, r.period)
 	}
@@ -189,14 +216,20 @@ func batchNormGrad[T block.Float](b *build) func() {
 		}
 		return plan.Data[T](scale), plan.Data[T](shift)
 	}
+	r.halves(b, x, dy, dx)
+	p := ports[T](b, 0, r.piece, x, dy, dx)
+	if p[1].half != nil && p[2].half != nil {
+		p[2].at = p[1].at // it stays in the first-level cache
+	}
 	partial := b.scratch(ir.Float64, 2*r.ch*r.blocks)
 	center, onX, onDy, constant := b.scratch(d, r.period), b.scratch(d, r.period), b.scratch(d, r.period), b.scratch(d, r.period)
-	sums := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+	sums := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
 		by, to := mask()
 		for k := lo; k < hi; k++ {
 			first, last := r.block(k)
-			p := plan.Data[float64](partial)[2*k*r.ch : 2*(k+1)*r.ch]
-			vec.SumProducts(p[:r.ch], p[r.ch:], plan.Data[T](dy)[first*r.ch:last*r.ch], plan.Data[T](x)[first*r.ch:last*r.ch], last-first, r.ch, plan.Data[T](center), by, to)
+			sum := plan.Data[float64](partial)[2*k*r.ch : 2*(k+1)*r.ch]
+			up, in := p[1].lines(w, first*r.ch, last*r.ch, 0, r.half), p[0].lines(w, first*r.ch, last*r.ch, 1, r.half)
+			vec.SumProductsOf(sum[:r.ch], sum[r.ch:], up, in, last-first, r.ch, plan.Data[T](center), by, to)
 		}
 	})
 	finish := func() {
@@ -222,12 +255,16 @@ func batchNormGrad[T block.Float](b *build) func() {
 			vec.Repeat(v[r.ch:], v[:r.ch])
 		}
 	}
-	gradient := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+	gradient := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
 		first, _ := r.block(lo)
 		_, last := r.block(hi - 1)
-		first, last = first*r.ch, last*r.ch
 		by, to := mask()
-		vec.CombineRows(plan.Data[T](dx)[first:last], plan.Data[T](x)[first:last], plan.Data[T](dy)[first:last], plan.Data[T](onX), plan.Data[T](onDy), plan.Data[T](constant), by, to)
+		for at := first * r.ch; at < last*r.ch; at += r.piece {
+			end := min(at+r.piece, last*r.ch)
+			out := p[2].place(w, at, end) // where dy is, maybe
+			vec.CombineRows(out, p[0].read(w, at, end), p[1].read(w, at, end), plan.Data[T](onX), plan.Data[T](onDy), plan.Data[T](constant), by, to)
+			p[2].store(at, out)
+		}
 	})
 	return func() {
 		vec.Repeat(plan.Data[T](center), plan.Data[T](mean))

@@ -153,9 +153,11 @@ func (b *build) labels(logits, labels *plan.Operand) (*plan.Operand, func() bool
 func crossEntropy[T block.Float](b *build) func() {
 	x, labels, loss, total := b.in(0), b.in(1), b.out(0), b.out(1)
 	n := b.needRow(x)
+	b.rt().need(n * loss.Typ.DType.Size())
 	positions, find := b.labels(x, labels)
+	in := ports[T](b, n, n, x)[0]
 	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
-		row := plan.Data[T](x)[lo:hi]
+		row := in.read(w, lo, hi)
 		t := logSumExp(scratchOf[T](w, n), row)
 		plan.Data[T](total)[r] = t
 		plan.Data[T](loss)[r] = t - row[plan.Data[int64](positions)[r]]
@@ -175,11 +177,13 @@ func buildCrossEntropyGrad(b *build) (func(), error) {
 func crossEntropyGrad[T block.Float](b *build) func() {
 	x, labels, total, dloss, dx := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	positions, find := b.labels(x, labels)
-	rows := b.rowLoop(x, 4, func(_ *worker, r, lo, hi int) {
-		d := plan.Data[T](dx)[lo:hi]
+	p := ports[T](b, 0, x.N/max(total.N, 1), x, dx)
+	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
+		d := p[1].place(w, lo, hi)
 		g := plan.Data[T](dloss)[r]
-		vec.ExpAffine(d, plan.Data[T](x)[lo:hi], 1, -plan.Data[T](total)[r], g)
+		vec.ExpAffine(d, p[0].read(w, lo, hi), 1, -plan.Data[T](total)[r], g)
 		d[plan.Data[int64](positions)[r]] -= g
+		p[1].store(lo, d)
 	})
 	return func() {
 		if find() {

@@ -79,12 +79,14 @@ func (g *Graph) findNormEpilogue(i int) {
 		return
 	}
 	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{i}
+	nodes = g.narrowed(nodes, e)
 	if next, addend, ok := g.addend(i, e.Result); ok {
 		nodes, e.Addend, e.Result = append(nodes, next), addend, g.Program.Nodes[next].Outputs[0]
 	}
 	if next, ok := g.onlyReader(e.Result); ok && g.Program.Nodes[next].Op == ir.Relu {
 		nodes, e.Relu, e.Result = append(nodes, next), true, g.Program.Nodes[next].Outputs[0]
 	}
+	nodes = g.narrowed(nodes, e)
 	if len(nodes) > 1 { // at the place of the normalization: its mean and variance may be read before its result is
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
 	}
@@ -129,16 +131,20 @@ func (g *Graph) findNormGradient(i int) {
 	if n.Op != ir.BatchNormGrad || g.constant[i] {
 		return
 	}
-	through := g.Node(n.Inputs[4])
-	if only, ok := g.onlyReader(n.Inputs[4]); !ok || only != i || through == nil || g.UnitOf[g.Def[n.Inputs[4]]] != nil {
+	at, conversion := g.halfGradient(i)
+	if at < 0 || g.UnitOf[at] != nil {
 		return
 	}
-	y, mask, ok := g.ReluGradient(through)
+	through := &g.Program.Nodes[at]
+	y, mask, ok := g.keptWherePositive(through)
 	if !ok || len(g.Users[g.Program.Nodes[mask].Outputs[0]]) != 1 || g.IsOutput[g.Program.Nodes[mask].Outputs[0]] {
 		return
 	}
 	if relu := g.Node(y); relu != nil && relu.Op == ir.Relu {
 		y = relu.Inputs[0]
+	}
+	if c := g.Node(y); c != nil && c.Op == ir.Convert && conversion >= 0 {
+		y = c.Inputs[0] // rounded to bfloat16, what is positive stays so
 	}
 	f := g.Node(y)
 	if f == nil || f.Op != ir.BatchNorm || f.Outputs[0] != y || f.Attrs != n.Attrs ||
@@ -147,7 +153,11 @@ func (g *Graph) findNormGradient(i int) {
 	}
 	e := NewEpilogue(i, n.Outputs[0])
 	e.Bias, e.Upstream, e.Relu = f.Inputs[2], through.Inputs[1], true
-	g.fuse(&Unit{Nodes: []int{mask, g.Def[n.Inputs[4]], i}, position: i, Fused: e})
+	nodes := []int{mask, at, i}
+	if conversion >= 0 {
+		nodes = []int{mask, at, conversion, i}
+	}
+	g.fuse(&Unit{Nodes: g.narrowed(nodes, e), position: i, Fused: e})
 }
 
 func (g *Graph) fuse(u *Unit) {
@@ -278,9 +288,10 @@ func (g *Graph) readEpilogue(u *Unit) {
 		g.Needed[v] = true
 		g.fromMemory(v)
 	}
-	for _, v := range g.Program.Nodes[u.Fused.Anchor].Inputs {
+	anchor := &g.Program.Nodes[u.Fused.Anchor]
+	for i, v := range anchor.Inputs {
 		if !slices.Contains(u.Nodes, g.Def[v]) {
-			g.read(u, v, u.position)
+			g.read(u, g.Before(anchor, i), u.position)
 		}
 	}
 	for _, i := range u.Nodes {

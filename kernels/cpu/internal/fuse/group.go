@@ -144,7 +144,7 @@ func (g *Graph) Group() {
 			if g.Needed[v] {
 				g.read(nil, n.Inputs[0], g.before[v])
 			}
-		case (n.Op == ir.Broadcast || n.Op == ir.Slice) && !g.Needed[n.Outputs[0]] && g.dense[n.Outputs[0]] == nil:
+		case (n.Op == ir.Broadcast || n.Op == ir.Slice || n.Op == ir.Convert && g.sinks[n.Outputs[0]] == nil) && !g.Needed[n.Outputs[0]] && g.dense[n.Outputs[0]] == nil:
 		case n.Op.IsElementwise() || g.joinsLookup(i, n):
 			g.groupElementwise(i, n)
 		case g.mayJoin(i, n):

@@ -9,6 +9,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findPoolGradient,
 	(*Graph).findNormEpilogue,
 	(*Graph).findNormGradient,
+	(*Graph).findHalves,
 	(*Graph).findProduct,
 	(*Graph).findAllFinite,
 	(*Graph).findSoftmax,

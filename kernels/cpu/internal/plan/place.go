@@ -215,8 +215,8 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	if u.Elementwise {
 		return p.elementwiseOverwrites(u, v, old)
 	}
-	if e := u.Fused; e != nil && e.Upstream >= 0 && v == e.Result {
-		return p.gradientOverwrites(e, old)
+	if e := u.Fused; e != nil && v == e.Result && p.gradientOverwrites(e, v, old) {
+		return true
 	}
 	if e := u.Fused; e != nil {
 		return e.Addend >= 0 && v == e.Result && p.sumOverwrites(u, old)
@@ -269,16 +269,24 @@ func (p *Placement) sumOverwrites(u *fuse.Unit, old ir.Value) bool {
 	return r == old && offset == 0 && p.Program.Type(old).Bytes() == p.Program.Type(e.Result).Bytes()
 }
 
-// gradientOverwrites reports whether the gradient of a normalization may lie where the gradient after it is, and
-// nothing else.
-func (p *Placement) gradientOverwrites(e *fuse.Epilogue, old ir.Value) bool {
-	for _, x := range p.Program.Nodes[e.Anchor].Inputs[:4] {
-		if r, _ := p.Root(x); r == old {
+// gradientOverwrites reports whether the result v of a normalization's gradient may lie where the gradient after it is,
+// and nothing else.
+func (p *Placement) gradientOverwrites(e *fuse.Epilogue, v, old ir.Value) bool {
+	n := &p.Program.Nodes[e.Anchor]
+	if n.Op != ir.BatchNormGrad && (n.Op != ir.LayerNormGrad || !p.Program.Type(v).DType.IsHalf()) {
+		return false
+	}
+	for i := range n.Inputs[:4] {
+		if r, _ := p.Root(p.Before(n, i)); r == old {
 			return false
 		}
 	}
-	r, offset := p.Root(e.Upstream)
-	return r == old && offset == 0 && e.Bias != old
+	upstream := e.Upstream
+	if upstream < 0 {
+		upstream = p.Before(n, 4)
+	}
+	r, offset := p.Root(upstream)
+	return r == old && offset == 0 && e.Bias != old && p.Program.Type(old).Bytes() == p.Program.Type(v).Bytes()
 }
 
 // elementwiseOverwrites requires that the unit reads old element by element and not after v is written.

@@ -58,7 +58,12 @@ func linesOf(width int) int {
 // from the mean of a block's first rows, and blocks put together as Chan, Golub and LeVeque do ("Updating formulae and
 // a pairwise algorithm for computing sample variances", 1979): means far from 0 cost no accuracy, and x is read once.
 func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
-	mean, squares, x = mean[:cols], squares[:cols], x[:rows*cols]
+	MomentsOf(mean, squares, Lines[T]{X: x[:rows*cols]}, rows, cols)
+}
+
+// MomentsOf is [Moments] of numbers that may be of 16 bits.
+func MomentsOf[T Float](mean, squares []float64, x Lines[T], rows, cols int) {
+	mean, squares = mean[:cols], squares[:cols]
 	clear(mean)
 	clear(squares)
 	if rows == 0 || cols == 0 {
@@ -68,31 +73,36 @@ func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
 	done := 0 // rows
 	for line := 0; line < lines; line += channelLines {
 		n := min(channelLines, lines-line)
-		momentsOf(mean, squares, x[line*width:], done, n, width)
+		momentsOf(mean, squares, &x, line*width, done, n, width)
 		done += n * (width / cols)
 	}
 	if done < rows {
-		momentsOf(mean, squares, x[done*cols:], done, rows-done, cols)
+		momentsOf(mean, squares, &x, done*cols, done, rows-done, cols)
 	}
 }
 
-// momentsOf adds lines of the given width, at most channelLines, to the moments of the rows in front of them, of which
-// there are done.
-func momentsOf[T Float](mean, squares []float64, x []T, done, lines, width int) {
+// momentsOf adds lines of the given width from an element of x on, at most channelLines, to the moments of the rows in
+// front of them, of which there are done.
+func momentsOf[T Float](mean, squares []float64, x *Lines[T], from, done, lines, width int) {
 	if width <= channelsWidth {
-		var shift, sum, square [channelsWidth]T
-		momentsBlock(shift[:width], sum[:width], square[:width], x, min(lines, sampleLines), lines, width)
-		mergeLines(mean, squares, shift[:width], sum[:width], square[:width], 0, done, lines)
+		var sums [3 * channelsWidth]T
+		momentsIn(sums[:width], sums[channelsWidth:][:width], sums[2*channelsWidth:][:width], mean, squares, x, from, done, lines, width)
 		return
 	}
-	var shift, sum, square [blockWidth]T
-	step := linesOf(width)
+	var sums [3 * blockWidth]T
+	momentsIn(sums[:blockWidth], sums[blockWidth:][:blockWidth], sums[2*blockWidth:], mean, squares, x, from, done, lines, width)
+}
+
+func momentsIn[T Float](shift, sum, square []T, mean, squares []float64, x *Lines[T], from, done, lines, width int) {
+	step := x.step(lines, width)
 	for first := 0; first < width; first += blockWidth {
 		n := min(blockWidth, width-first)
-		for line, sample := 0, min(lines, sampleLines); line < lines; line, sample = line+step, 0 {
+		for line, sample := 0, min(lines, sampleLines, step); line < lines; line, sample = line+step, 0 {
+			k := min(step, lines-line)
+			in, stride := x.at(from+line*width+first, n, k, width)
 			for c := 0; c < n; c += channelsWidth {
 				end := min(c+channelsWidth, n)
-				momentsBlock(shift[c:end], sum[c:end], square[c:end], x[line*width+first+c:], sample, min(step, lines-line), width)
+				momentsBlock(shift[c:end], sum[c:end], square[c:end], in[c:], sample, k, stride)
 			}
 		}
 		mergeLines(mean, squares, shift[:n], sum[:n], square[:n], first, done, lines)
@@ -173,7 +183,12 @@ func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int
 // dy·(x − mean). With scale, only those dy count at which x·scale + shift is positive: the gradient of a relu after the
 // normalization. Mean, scale and shift are tiles.
 func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T) {
-	sum, product, x, dy = sum[:cols], product[:cols], x[:rows*cols], dy[:rows*cols]
+	SumProductsOf(sum, product, Lines[T]{X: dy[:rows*cols]}, Lines[T]{X: x[:rows*cols]}, rows, cols, mean, scale, shift)
+}
+
+// SumProductsOf is [SumProducts] of numbers that may be of 16 bits.
+func SumProductsOf[T Float](sum, product []float64, dy, x Lines[T], rows, cols int, mean, scale, shift []T) {
+	sum, product = sum[:cols], product[:cols]
 	clear(sum)
 	clear(product)
 	if rows == 0 || cols == 0 {
@@ -183,36 +198,44 @@ func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mea
 	done := 0
 	for line := 0; line < lines; line += channelLines {
 		n := min(channelLines, lines-line)
-		productsOf(sum, product, dy[line*width:], x[line*width:], n, width, mean, scale, shift)
+		productsOf(sum, product, &dy, &x, line*width, n, width, mean, scale, shift)
 		done += n * (width / cols)
 	}
 	if done < rows {
-		productsOf(sum, product, dy[done*cols:], x[done*cols:], rows-done, cols, mean, scale, shift)
+		productsOf(sum, product, &dy, &x, done*cols, rows-done, cols, mean, scale, shift)
 	}
 }
 
-func productsOf[T Float](sum, product []float64, dy, x []T, lines, width int, mean, scale, shift []T) {
+func productsOf[T Float](sum, product []float64, dy, x *Lines[T], from, lines, width int, mean, scale, shift []T) {
 	if width <= channelsWidth {
 		var s, p [channelsWidth]T
-		productsBlock(s[:width], p[:width], dy, x, mean, scale, shift, lines, width)
-		addLines(sum, product, s[:width], p[:width], 0)
+		productsIn(s[:], p[:], sum, product, dy, x, from, lines, width, mean, scale, shift)
 		return
 	}
 	var s, p [blockWidth]T
-	step := linesOf(width)
+	productsIn(s[:], p[:], sum, product, dy, x, from, lines, width, mean, scale, shift)
+}
+
+func productsIn[T Float](s, p []T, sum, product []float64, dy, x *Lines[T], from, lines, width int, mean, scale, shift []T) {
+	step := min(dy.step(lines, width), x.step(lines, width))
 	for first := 0; first < width; first += blockWidth {
 		n := min(blockWidth, width-first)
 		clear(s[:n])
 		clear(p[:n])
 		for line := 0; line < lines; line += step {
+			k, start := min(step, lines-line), from+line*width+first
+			up, upStride := dy.at(start, n, k, width)
+			in, stride := x.at(start, n, k, width)
+			if upStride != stride { // one of them was widened
+				up, in, stride = dy.closer(up, n, k, upStride), x.closer(in, n, k, stride), n
+			}
 			for c := 0; c < n; c += channelsWidth {
 				end, at := min(c+channelsWidth, n), first+c
 				var by, to []T
 				if scale != nil {
 					by, to = scale[at:], shift[at:]
 				}
-				from := line*width + at
-				productsBlock(s[c:end], p[c:end], dy[from:], x[from:], mean[at:], by, to, min(step, lines-line), width)
+				productsBlock(s[c:end], p[c:end], up[c:], in[c:], mean[at:], by, to, k, stride)
 			}
 		}
 		addLines(sum, product, s[:n], p[:n], first)

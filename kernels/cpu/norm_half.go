@@ -1,0 +1,98 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// halfPieces is the number of elements, about, that are widened at a time: they stay in the first-level cache.
+const halfPieces = 1 << 11
+
+// rowPort is an operand or a result of a kernel that computes in T: of 16 bits, it is widened into a worker's scratch
+// memory, or rounded from there, a piece at a time.
+type rowPort[T block.Float] struct {
+	o    *plan.Operand
+	half *vec.Half
+	at   int // the place in scratch memory
+}
+
+// ports returns those of operands, for pieces of so many elements at most, the first of which lies in scratch memory
+// behind before elements. Nil operands are read by nobody.
+func ports[T block.Float](b *build, before, piece int, operands ...*plan.Operand) []rowPort[T] {
+	all := make([]rowPort[T], len(operands))
+	for i, o := range operands {
+		all[i] = rowPort[T]{o: o, at: before}
+		if o == nil {
+			continue
+		}
+		if all[i].half = halfOf[o.Typ.DType]; all[i].half != nil {
+			before += piece
+			b.rt().need(4 * before)
+		}
+	}
+	return all
+}
+
+// anyHalf reports whether an operand is of 16 bits.
+func anyHalf(operands ...*plan.Operand) bool {
+	for _, o := range operands {
+		if o != nil && halfOf[o.Typ.DType] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// floatsOf views elements of T, which are of 32 bits, as such.
+func floatsOf[T block.Float](x []T) []float32 {
+	return block.View[float32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
+}
+
+// place returns where elements [lo, hi) of a result are to be computed, before they are stored.
+func (p *rowPort[T]) place(w *worker, lo, hi int) []T {
+	if p.half == nil {
+		return plan.Data[T](p.o)[lo:hi]
+	}
+	return scratchOf[T](w, p.at+hi-lo)[p.at:]
+}
+
+// read returns elements [lo, hi) of an operand.
+func (p *rowPort[T]) read(w *worker, lo, hi int) []T {
+	x := p.place(w, lo, hi)
+	if p.half != nil {
+		p.half.Widen(floatsOf(x), plan.Data[uint16](p.o)[lo:hi])
+	}
+	return x
+}
+
+// store rounds what was computed for the elements from lo on.
+func (p *rowPort[T]) store(lo int, x []T) {
+	if p.half != nil {
+		p.half.NarrowSums(plan.Data[uint16](p.o)[lo:lo+len(x)], floatsOf(x))
+	}
+}
+
+// lines returns elements [lo, hi) of an operand, of which a worker that may have others of 16 bits besides sums lines.
+func (p *rowPort[T]) lines(w *worker, lo, hi, place int, half bool) vec.Lines[T] {
+	var l vec.Lines[T]
+	if half {
+		l.Scratch = scratchOf[T](w, (place+1)*vec.LinesScratch)[place*vec.LinesScratch:]
+	}
+	if p.half == nil {
+		l.X = plan.Data[T](p.o)[lo:hi]
+	} else {
+		l.Halves, l.Of = plan.Data[uint16](p.o)[lo:hi], *p.half
+	}
+	return l
+}
+
+// rowsAtOnce returns how many of rows are computed at a time: all of them, unless an operand is of 16 bits.
+func rowsAtOnce(rows, length int, operands ...*plan.Operand) int {
+	if anyHalf(operands...) {
+		rows = min(rows, max(halfPieces/length, 1))
+	}
+	return max(rows, 1)
+}
