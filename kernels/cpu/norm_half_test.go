@@ -73,7 +73,7 @@ var halfNorms = map[string]func(p programBuilder, d ir.DType, shape ir.Shape) (s
 		weights := p.AddInput("weights", ir.Type{DType: ir.Float32, Shape: rows})
 		loss := p.add(ir.SparseSoftmaxCrossEntropy, nil, n.x, labels)
 		grad := p.add(ir.SparseSoftmaxCrossEntropyGrad, nil, n.x, labels, loss[1], weights)
-		p.AddOutput("loss", loss[0])
+		p.AddOutput("loss", n.to(d, loss[0]))
 		p.AddOutput("dx", n.to(d, grad[0]))
 		if shape[len(shape)-1] < 32 {
 			return []string{"sparse_softmax_cross_entropy", "sparse_softmax_cross_entropy_grad"}

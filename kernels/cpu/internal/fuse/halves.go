@@ -36,7 +36,10 @@ func (g *Graph) findHalves(i int) {
 		return
 	}
 	e := NewEpilogue(i, n.Outputs[0])
-	nodes := g.narrowed([]int{i}, e)
+	nodes := []int{i}
+	if n.Op != ir.SparseSoftmaxCrossEntropy { // a loss is one number of a row
+		nodes = g.narrowed(nodes, e)
+	}
 	reads := slices.ContainsFunc(halfOperands[n.Op], func(j int) bool { return g.Before(n, j) != n.Inputs[j] })
 	if reads || len(nodes) > 1 {
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
