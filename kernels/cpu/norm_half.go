@@ -52,6 +52,8 @@ func floatsOf[T block.Float](x []T) []float32 {
 }
 
 // place returns where elements [lo, hi) of a result are to be computed, before they are stored.
+//
+//go:noinline
 func (p *rowPort[T]) place(w *worker, lo, hi int) []T {
 	if p.half == nil {
 		return plan.Data[T](p.o)[lo:hi]
@@ -60,6 +62,8 @@ func (p *rowPort[T]) place(w *worker, lo, hi int) []T {
 }
 
 // read returns elements [lo, hi) of an operand.
+//
+//go:noinline
 func (p *rowPort[T]) read(w *worker, lo, hi int) []T {
 	x := p.place(w, lo, hi)
 	if p.half != nil {
@@ -69,6 +73,8 @@ func (p *rowPort[T]) read(w *worker, lo, hi int) []T {
 }
 
 // store rounds what was computed for the elements from lo on.
+//
+//go:noinline
 func (p *rowPort[T]) store(lo int, x []T) {
 	if p.half != nil {
 		p.half.NarrowSums(plan.Data[uint16](p.o)[lo:lo+len(x)], floatsOf(x))
@@ -76,6 +82,8 @@ func (p *rowPort[T]) store(lo int, x []T) {
 }
 
 // lines returns elements [lo, hi) of an operand, of which a worker that may have others of 16 bits besides sums lines.
+//
+//go:noinline
 func (p *rowPort[T]) lines(w *worker, lo, hi, place int, half bool) vec.Lines[T] {
 	var l vec.Lines[T]
 	if half {

@@ -31,6 +31,8 @@ func (l *Lines[T]) step(lines, width int) int {
 }
 
 // at returns lines of n columns from an element on, which lie stride apart, and how far apart they are in the result.
+//
+//go:noinline
 func (l *Lines[T]) at(from, n, lines, stride int) (x []T, apart int) {
 	if l.Halves == nil {
 		return l.X[from:], stride
@@ -44,6 +46,8 @@ func (l *Lines[T]) at(from, n, lines, stride int) (x []T, apart int) {
 }
 
 // closer moves lines of n columns that lie stride apart to scratch memory, without gaps.
+//
+//go:noinline
 func (l *Lines[T]) closer(x []T, n, lines, stride int) []T {
 	if stride == n {
 		return x
