@@ -91,6 +91,7 @@ fi
 # 1. Does anything work? If not, nothing else can.
 one facts '^TestHardwareFacts$' 60
 grep -E '^ +hardware_test.go' "$GOKERAS_GPU/facts.log"
+one instructions '^TestHardwareInstructions$' 60
 # 2. The first start, while nothing is compiled, and the second.
 row() { (export GOKERAS_GPU_DEVICE="${GOKERAS_GPU_SPEED:-${GOKERAS_GPU_DEVICE:-}}"; one "speed-$1" "^TestHardwareSpeed\$/^$1\$" "$2"); }
 rm -rf "$CUDA_CACHE_PATH" "$GOKERAS_CUDA_CACHE"

@@ -58,7 +58,7 @@ func (g *gen) unary(op ir.Op, d ir.DType, x ptx.Operand) ptx.Operand {
 	case ir.Not:
 		return g.wrap(d, k.Op(c, "not."+bits, x))
 	case ir.Relu:
-		return k.Op(c, "max."+suffix(d), x, zero)
+		return g.extreme("gt", d, x, zero)
 	case ir.Abs:
 		if !d.IsSigned() {
 			return x
@@ -67,9 +67,9 @@ func (g *gen) unary(op ir.Op, d ir.DType, x ptx.Operand) ptx.Operand {
 	case ir.Sign:
 		one := g.constant(d, 1)
 		if !d.IsSigned() {
-			return k.Op(c, "min."+suffix(d), x, one)
+			return g.extreme("lt", d, x, one)
 		}
-		return k.Op(c, "max."+suffix(d), k.Op(c, "min."+suffix(d), x, one), g.constant(d, -1))
+		return g.extreme("gt", d, g.extreme("lt", d, x, one), g.constant(d, -1))
 	}
 	g.failf(g.node, "there is no kernel for %v of %v", op, d)
 	return x
@@ -98,9 +98,9 @@ func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	case ir.Pow:
 		return g.integerPower(d, x, y)
 	case ir.Maximum:
-		return k.Op(c, "max."+s, x, y)
+		return g.extreme("gt", d, x, y)
 	case ir.Minimum:
-		return k.Op(c, "min."+s, x, y)
+		return g.extreme("lt", d, x, y)
 	case ir.BitAnd, ir.BitOr, ir.BitXor:
 		return k.Op(c, map[ir.Op]string{ir.BitAnd: "and.", ir.BitOr: "or.", ir.BitXor: "xor."}[op]+bits, x, y)
 	case ir.ShiftLeft, ir.ShiftRight:
@@ -122,6 +122,15 @@ func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	}
 	g.failf(g.node, "there is no kernel for %v of %v", op, d)
 	return x
+}
+
+// extreme is the greater ("gt") or the smaller ("lt") one of two integers. It is a comparison and a choice: the
+// driver's compiler makes one instruction of three operands of two max.s32, for devices of compute capability 9.0 and
+// 10.0, and forgets there that one of them is negated (CUDA 12.9 and 13.0: the greatest of 1, -8 and -3 was 8; 13.5
+// does not). Of a comparison and a choice it makes that only where nothing is negated.
+func (g *gen) extreme(relation string, d ir.DType, x, y ptx.Operand) ptx.Operand {
+	x = g.register(d, x)
+	return g.pick(g.compare(relation, suffix(d), x, y), x, y)
 }
 
 func (g *gen) integer(c ptx.Class, n int64) ptx.Operand {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
@@ -216,14 +217,42 @@ func (g *gen) widen(d ir.DType, bits ptx.Operand) ptx.Operand {
 	if d == ir.BFloat16 {
 		return g.k.Op(ptx.F32, "mov.b32", g.k.Op(ptx.B32, "shl.b32", bits, ptx.Int32(16)))
 	}
-	return g.k.Op(ptx.F32, "cvt.f32.f16", g.k.Op(ptx.B16, "cvt.u16.u32", bits))
+	wide := g.k.Op(ptx.F32, "cvt.f32.f16", g.k.Op(ptx.B16, "cvt.u16.u32", bits))
+	if !g.carries {
+		return wide
+	}
+	const nan = 0x7c00 // and more
+	k := g.k
+	carried := k.Op(ptx.B32, "and.b32", bits, ptx.Int32(0x7fff))
+	is := g.compare("gt", "u32", carried, ptx.Int32(nan))
+	sign := k.Op(ptx.B32, "shl.b32", k.Op(ptx.B32, "and.b32", bits, ptx.Int32(0x8000)), ptx.Int32(16))
+	kept := k.Op(ptx.B32, "or.b32", sign, k.Op(ptx.B32, "add.s32", k.Op(ptx.B32, "shl.b32", carried, ptx.Int32(13)), ptx.Int32((0xff-0x1f)<<23)))
+	return k.Op(ptx.F32, "mov.b32", g.pick(is, kept, k.Op(ptx.B32, "mov.b32", wide)))
+}
+
+// carries reports whether a program looks at the bits of float16 numbers, or makes such of bits. What NaN carries must
+// survive loads and stores there: conversions between float16 and float32 make all NaN the same one.
+func carries(p *ir.Program) bool {
+	half := func(v ir.Value) bool { return p.Type(v).DType == ir.Float16 }
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return n.Op == ir.BitCast && (half(n.Inputs[0]) || half(n.Outputs[0])) || slices.ContainsFunc(ir.SubPrograms(n.Attrs), carries)
+	})
 }
 
 // narrow rounds a float32 to the bits of a 16-bit float.
 func (g *gen) narrow(d ir.DType, x ptx.Operand) ptx.Operand {
 	k := g.k
 	if d == ir.Float16 {
-		return k.Op(ptx.B32, "cvt.u32.u16", k.Op(ptx.B16, "cvt.rn.f16.f32", x))
+		bits := k.Op(ptx.B32, "cvt.u32.u16", k.Op(ptx.B16, "cvt.rn.f16.f32", x))
+		if !g.carries {
+			return bits
+		}
+		carried := k.Op(ptx.B32, "mov.b32", x)
+		sign := k.Op(ptx.B32, "and.b32", k.Op(ptx.B32, "shr.u32", carried, ptx.Int32(16)), ptx.Int32(0x8000))
+		payload := k.Op(ptx.B32, "and.b32", k.Op(ptx.B32, "shr.u32", carried, ptx.Int32(13)), ptx.Int32(0x3ff))
+		lost := g.compare("eq", "s32", payload, ptx.Int32(0))
+		kept := k.Op(ptx.B32, "or.b32", k.Op(ptx.B32, "or.b32", sign, ptx.Int32(0x7c00)), g.pick(lost, ptx.Int32(0x200), payload))
+		return g.pick(k.Op(ptx.Pred, "setp.neu.f32", x, x), kept, bits)
 	}
 	bits := k.Op(ptx.B32, "mov.b32", x)
 	odd := k.Op(ptx.B32, "and.b32", k.Op(ptx.B32, "shr.u32", bits, ptx.Int32(16)), ptx.Int32(1))

@@ -52,6 +52,7 @@ type lowering struct {
 	arena       arena
 	tables      map[string]Place // of constants, by contents
 	conditional int              // loops and branches that may not run, around the program being lowered
+	carries     bool             // what NaN of float16 carry must survive
 }
 
 // scope is a program, or one inside of it, being lowered.
@@ -100,7 +101,7 @@ func Program(p *ir.Program, o Options) (plan *Plan, err error) {
 			panic(r)
 		}
 	}()
-	l := &lowering{options: o, plan: &Plan{Nodes: nodes, Fixed: true}, tables: map[string]Place{}}
+	l := &lowering{options: o, plan: &Plan{Nodes: nodes, Fixed: true}, tables: map[string]Place{}, carries: carries(p)}
 	inputs := make([]Place, len(p.Inputs))
 	for i := range inputs {
 		inputs[i] = Place{Space: Input, Index: i}

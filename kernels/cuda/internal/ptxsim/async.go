@@ -3,8 +3,6 @@ package ptxsim
 import (
 	"fmt"
 	"math"
-
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // copying is a copy from global to shared memory that has begun. It is made as late as hardware may make it: when it is
@@ -26,7 +24,7 @@ func init() {
 		t.regs[in.d] = bits32(float32(math.Exp2(float64(f32(t.regs[in.a])))))
 	}
 	instructions["cvt.rn.f16x2.f32"] = func(t *thread, in *instruction) {
-		t.regs[in.d] = uint64(ir.Float16FromFloat32(f32(t.regs[in.a])))<<16 | uint64(ir.Float16FromFloat32(f32(t.regs[in.b])))
+		t.regs[in.d] = toHalf(t.regs[in.a])<<16 | toHalf(t.regs[in.b])
 	}
 	instructions["cvt.rn.bf16x2.f32"] = func(t *thread, in *instruction) {
 		t.regs[in.d] = toBFloat16(t.regs[in.a])<<16 | toBFloat16(t.regs[in.b])

@@ -3,16 +3,31 @@ package ptxsim
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 type exec = func(t *thread, in *instruction)
 
-func f32(x uint64) float32    { return math.Float32frombits(uint32(x)) }
-func bits32(x float32) uint64 { return uint64(math.Float32bits(x)) }
+func f32(x uint64) float32 { return math.Float32frombits(uint32(x)) }
+func bits32(x float32) uint64 {
+	if x != x { // what instructions make is this one, whatever their operands carry
+		return 0x7fffffff
+	}
+	return uint64(math.Float32bits(x))
+}
+
+// toHalf rounds to float16.
+func toHalf(x uint64) uint64 {
+	if f := f32(x); f != f {
+		return 0x7fff
+	}
+	return uint64(ir.Float16FromFloat32(f32(x)))
+}
 func f64(x uint64) float64    { return math.Float64frombits(x) }
 func bits64(x float64) uint64 { return math.Float64bits(x) }
 func truth(b bool) uint64 {
@@ -24,6 +39,9 @@ func truth(b bool) uint64 {
 
 // instructions are those that are known, by their full names.
 var instructions = map[string]exec{}
+
+// Instructions are the names of those that a thread executes by itself, in order.
+func Instructions() []string { return slices.Sorted(maps.Keys(instructions)) }
 
 func init() {
 	one := func(name string, f func(a uint64) uint64) {
@@ -304,7 +322,7 @@ func conversions(one func(string, func(a uint64) uint64)) {
 	one("cvt.u32.u16", func(a uint64) uint64 { return a & 0xffff })
 	one("cvt.u16.u32", func(a uint64) uint64 { return a & 0xffff })
 	one("cvt.f32.f16", func(a uint64) uint64 { return bits32(ir.Float16ToFloat32(uint16(a))) })
-	one("cvt.rn.f16.f32", func(a uint64) uint64 { return uint64(ir.Float16FromFloat32(f32(a))) })
+	one("cvt.rn.f16.f32", toHalf)
 }
 
 // toZero rounds towards zero.

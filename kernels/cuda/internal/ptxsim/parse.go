@@ -70,6 +70,7 @@ type parser struct {
 	labels map[string]int32
 	jumps  map[int]string
 	sizes  map[string]int // declared registers by prefix
+	signs  signs
 }
 
 // Parse reads a module.
@@ -113,7 +114,7 @@ func newParser(line string) *parser {
 	name, rest, _ := strings.Cut(head, "(")
 	k := &Kernel{Name: name, Maps: strings.Count(rest, ".b8 map_")}
 	k.Params = strings.Count(rest, ".param") - k.Maps
-	p := &parser{kernel: k, slots: map[string]int32{}, labels: map[string]int32{}, jumps: map[int]string{}, sizes: map[string]int{}}
+	p := &parser{kernel: k, slots: map[string]int32{}, labels: map[string]int32{}, jumps: map[int]string{}, sizes: map[string]int{}, signs: signs{}}
 	for i := range k.Params {
 		p.slot("param_"+strconv.Itoa(i), 0)
 	}
@@ -174,6 +175,9 @@ func (p *parser) statement(line string, number int) error {
 			return err
 		}
 		line = rest
+	}
+	if err := p.signs.see(line); err != nil {
+		return err
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	var operands []string
