@@ -107,20 +107,23 @@ while [ $i -lt "$parts" ]; do
 done
 one training '^TestHardwareTraining$' 200 &
 (export GOKERAS_GPU_SECONDS="${GOKERAS_GPU_SECONDS:-120}"; one random '^TestHardwareRandom$' 200) &
-cases() { # PROGRAM TESTS
-	out="$GOKERAS_GPU/keras-$1.log"
+cases() { # PROGRAM TESTS [PART]: a part of many tests is a process of its own
+	name=$1${3:+-$3} out="$GOKERAS_GPU/keras-$1${3:+-$3}.log"
 	GOKERAS_TEST_DEVICE=${GOKERAS_GPU_KERAS:-cuda:0} timeout -k 5 "$(left 200)" ./$1.test -test.run "$2" -test.timeout 10m -test.v >"$out" 2>&1
 	rc=$?
 	if [ $rc = 0 ]; then
-		at "Keras's cases of $1: $(grep -c '^ *--- PASS' "$out") passed"
+		at "Keras's cases of $name: $(grep -c '^ *--- PASS' "$out") passed"
 	else
-		at "Keras's cases of $1: $(grep -c '^ *--- FAIL' "$out") FAILED ($rc), $(grep -c '^ *--- PASS' "$out") passed"
+		at "Keras's cases of $name: $(grep -c '^ *--- FAIL' "$out") FAILED ($rc), $(grep -c '^ *--- PASS' "$out") passed, $(grep -c '^=== RUN' "$out") begun"
 		grep '^ *--- FAIL' "$out" | head -20
 		echo 1 >"$GOKERAS_GPU/failed"
 	fi
 }
 if [ -e layers.test ]; then
-	cases layers '^(TestKeras|TestKerasSequence|TestOperationsLikeKeras)$' &
+	cases layers '^TestKeras$' &
+	cases layers '^TestKerasSequence$' sequence &
+	cases layers '^TestOperationsLikeKeras$/^[a-l]' operations &
+	cases layers '^TestOperationsLikeKeras$/^[^a-l]' more-operations &
 	cases losses '^TestAgainstKeras$' &
 	cases metrics '^TestAgainstKeras$' &
 	cases optimizers '^TestAgainstKeras$' &

@@ -204,7 +204,7 @@ if __name__ == "__main__":
     folder, out, began = sys.argv[1], {}, time.time()
     print(f"torch {torch.__version__}", flush=True)
     for compiling in (False, True) if device == "cuda" else (False,):
-        for name, measure in rows():
+        for name, measure in sorted(rows(), key=lambda r: compiling and "mixed" not in r[0]):  # then the large ones first
             if compiling and (not name.endswith("batch 64") and "mixed" not in name or name.startswith("LSTM")):
                 continue  # there is nothing to compile
             how = f"torch {torch.__version__}" + (", torch.compile" if compiling else "")

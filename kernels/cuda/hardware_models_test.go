@@ -25,6 +25,7 @@ type timedModel struct {
 	batch   int
 	each    int // what the rate counts in an example
 	of      string
+	classes int // that integers are drawn from
 }
 
 // largeModels are those of the table; internal/gpu_torch.py has the same.
@@ -32,15 +33,18 @@ func largeModels() []timedModel {
 	return []timedModel{
 		{"ResNet-50, mixed bfloat16, Adam, batch 256", func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, resnet50(t, s, "mixed_bfloat16"), zeros(ir.Float32, 256, 224, 224, 3), zeros(ir.Int32, 256))
-		}, 256, 1, "images"},
+		}, 256, 1, "images", 1000},
 		{"GPT-2 124M, mixed bfloat16, Adam, 1024 tokens, batch 16", func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, gpt2(t, s, "mixed_bfloat16", 12, 12, 768, 50304, 1024), zeros(ir.Int32, 16, 1024), zeros(ir.Int32, 16, 1024))
-		}, 16, 1024, "tokens"},
+		}, 16, 1024, "tokens", 50304},
 	}
 }
 
 // fill writes small numbers that are not negative: 0 to 4 in integers, up to 0.02 in floats, as weights have them.
-func fill(t testing.TB, x kernels.Buffer) {
+func fill(t testing.TB, x kernels.Buffer) { fillClasses(t, x, 5) }
+
+// fillClasses is fill with integers of so many classes.
+func fillClasses(t testing.TB, x kernels.Buffer, classes int) {
 	typ := x.Type()
 	data := make([]byte, typ.Bytes())
 	state := uint32(1)
@@ -53,7 +57,7 @@ func fill(t testing.TB, x kernels.Buffer) {
 		case ir.BFloat16: // from -1 to 1
 			binary.LittleEndian.PutUint16(data[2*i:], uint16(math.Float32bits(float32(state>>8)/(1<<23)-1)>>16))
 		case ir.Int32, ir.Uint32:
-			binary.LittleEndian.PutUint32(data[4*i:], state>>16%5)
+			binary.LittleEndian.PutUint32(data[4*i:], uint32(uint64(state)*uint64(classes)>>32))
 		}
 	}
 	for at := some * typ.DType.Size(); at < len(data); at *= 2 {
@@ -86,7 +90,7 @@ func (m timedModel) time(t testing.TB, b kernels.Backend, d kernels.Device, roun
 		x, err := b.NewBuffer(d, p.Type(in.Value))
 		require.NoError(t, err)
 		defer x.Free()
-		fill(t, x)
+		fillClasses(t, x, m.classes)
 		l.Inputs = append(l.Inputs, x)
 	}
 	for _, out := range p.Outputs {

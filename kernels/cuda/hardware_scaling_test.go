@@ -35,8 +35,8 @@ var scaledModels = []struct {
 }
 
 // replicasStep is the time of a training step of replicas on the devices, in the fastest of a few series. p is the
-// program of each replica.
-func replicasStep(t testing.TB, b kernels.Backend, devices []kernels.Device, p *ir.Program, rounds int) time.Duration {
+// program of each replica, whose integers are of so many classes.
+func replicasStep(t testing.TB, b kernels.Backend, devices []kernels.Device, p *ir.Program, classes, rounds int) time.Duration {
 	comms := make([]kernels.Communicator, len(devices))
 	if len(devices) > 1 {
 		all, err := b.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices})
@@ -60,7 +60,7 @@ func replicasStep(t testing.TB, b kernels.Backend, devices []kernels.Device, p *
 			x, err := b.NewBuffer(d, p.Type(in.Value))
 			require.NoError(t, err)
 			defer x.Free()
-			fill(t, x)
+			fillClasses(t, x, classes)
 			l.Inputs = append(l.Inputs, x)
 		}
 		for _, out := range p.Outputs {
@@ -102,8 +102,8 @@ func TestHardwareManyScaling(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| training step | one GPU, ms | %d GPUs, ms | scaling for each GPU |\n|---|---|---|---|\n", len(devices))
 	for _, m := range scaledModels {
-		one := replicasStep(t, own, devices[:1], m.program(t, mirroredOn(t, "cpu", 1, false), m.examples), 10)
-		all := replicasStep(t, own, devices, m.program(t, mirroredOn(t, "cpu", len(devices), false), len(devices)*m.examples), 10)
+		one := replicasStep(t, own, devices[:1], m.program(t, mirroredOn(t, "cpu", 1, false), m.examples), 1000, 10)
+		all := replicasStep(t, own, devices, m.program(t, mirroredOn(t, "cpu", len(devices), false), len(devices)*m.examples), 1000, 10)
 		ratio := one.Seconds() / all.Seconds()
 		fmt.Fprintf(&table, "| %s, %d examples on each | %.2f | %.2f | %.3f |\n", m.name, m.examples, one.Seconds()*1e3, all.Seconds()*1e3, ratio)
 		assert.GreaterOrEqual(t, ratio, 0.95, m.name)
@@ -128,7 +128,7 @@ func TestReplicasStep(t *testing.T) {
 		}
 		require.Equal(t, n > 1, sums > 0)
 		before := f.Calls()["cuGraphLaunch"]
-		require.Positive(t, replicasStep(t, b, b.Devices()[:n], p, 4))
+		require.Positive(t, replicasStep(t, b, b.Devices()[:n], p, 3, 4))
 		require.NoError(t, f.Fault())
 		require.Greater(t, f.Calls()["cuGraphLaunch"], before)
 	}

@@ -250,10 +250,10 @@ func smallModels() []timedModel {
 	return []timedModel{
 		{largeModels()[0].name, func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, resnet20(t, s, "mixed_bfloat16"), zeros(ir.Float32, 2, 32, 32, 3), zeros(ir.Int32, 2))
-		}, 2, 1, "images"},
+		}, 2, 1, "images", 5},
 		{largeModels()[1].name, func(t testing.TB, s distribute.Strategy) *ir.Program {
 			return trainingProgram(t, gpt2(t, s, "mixed_bfloat16", 1, 2, 16, 32, 16), zeros(ir.Int32, 1, 16), zeros(ir.Int32, 1, 16))
-		}, 1, 16, "tokens"},
+		}, 1, 16, "tokens", 5},
 	}
 }
 

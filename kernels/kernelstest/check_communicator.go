@@ -29,7 +29,7 @@ func (m meeting) each(t *testing.T, values [][]reference.Value, f func(ctx conte
 	var group sync.WaitGroup
 	for i := range m.comms {
 		group.Go(func() {
-			buffers, err := runner{m.backend, m.devices[i]}.upload(values[i])
+			buffers, err := runner{backend: m.backend, device: m.devices[i]}.upload(values[i])
 			defer free(buffers)
 			if err == nil {
 				err = f(ctx, m.comms[i], buffers)

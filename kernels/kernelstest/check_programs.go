@@ -17,8 +17,8 @@ import (
 
 // decomposed runs the float32 and bfloat16 cases of composites as the primitives of their decompositions.
 func (r runner) decomposed(t *testing.T) {
-	for _, c := range Selected() {
-		if d := c.Inputs; !c.Op.IsComposite() || d[0].Type.DType != ir.Float32 && d[0].Type.DType != ir.BFloat16 {
+	for i, c := range Selected() {
+		if d := c.Inputs; !r.mine(i) || !c.Op.IsComposite() || d[0].Type.DType != ir.Float32 && d[0].Type.DType != ir.BFloat16 {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -35,7 +35,7 @@ const RandomPrograms = 500
 
 func (r runner) random(t *testing.T) {
 	for seed := range uint64(RandomPrograms) {
-		if testing.Short() && seed%10 != 0 {
+		if testing.Short() && seed%10 != 0 || !r.mine(int(seed)) {
 			continue
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

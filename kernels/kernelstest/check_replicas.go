@@ -201,7 +201,7 @@ func (r runner) team(t *testing.T, devices []kernels.Device, comms []kernels.Com
 			l.Communicator = comms[i]
 		}
 		g.execs = append(g.execs, l)
-		g.runners = append(g.runners, runner{r.backend, d})
+		g.runners = append(g.runners, runner{backend: r.backend, device: d})
 	}
 	return g
 }

@@ -40,10 +40,10 @@ func toBFloat16(x uint64) uint64 {
 	return uint64(uint32(x)+0x7fff+uint32(x)>>16&1) >> 16
 }
 
-// toTF32 rounds the mantissa to 10 bits, halves away from zero.
+// toTF32 rounds the mantissa to 10 bits, halves away from zero. NaN loses the others, and may become infinite.
 func toTF32(x uint64) uint64 {
 	if f := f32(x); f != f || math.IsInf(float64(f), 0) {
-		return x
+		return x &^ 0x1fff
 	}
 	return uint64(uint32(x+0x1000)) &^ 0x1fff
 }

@@ -199,6 +199,7 @@ func floats(one func(string, func(a uint64) uint64), two func(string, func(a, b 
 	two("sub.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) - f32(b)) })
 	two("mul.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) })
 	two("div.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) })
+	two("div.full.f32", func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) })
 	two("min.f32", func(a, b uint64) uint64 { return bits32(least(f32(a), f32(b))) })
 	two("max.f32", func(a, b uint64) uint64 { return bits32(greatest(f32(a), f32(b))) })
 	two("add.rn.f64", func(a, b uint64) uint64 { return bits64(f64(a) + f64(b)) })
@@ -210,10 +211,10 @@ func floats(one func(string, func(a uint64) uint64), two func(string, func(a, b 
 
 	three("fma.rn.f32", func(a, b, c uint64) uint64 { return bits32(fma32(f32(a), f32(b), f32(c))) })
 	three("fma.rn.f64", func(a, b, c uint64) uint64 { return bits64(math.FMA(f64(a), f64(b), f64(c))) })
-	one("neg.f32", func(a uint64) uint64 { return a ^ 1<<31 })
-	one("abs.f32", func(a uint64) uint64 { return a &^ (1 << 31) })
-	one("neg.f64", func(a uint64) uint64 { return a ^ 1<<63 })
-	one("abs.f64", func(a uint64) uint64 { return a &^ (1 << 63) })
+	one("neg.f32", func(a uint64) uint64 { return bits32(-f32(a)) })
+	one("abs.f32", func(a uint64) uint64 { return bits32(math.Float32frombits(uint32(a) &^ (1 << 31))) })
+	one("neg.f64", func(a uint64) uint64 { return signless(a, a^1<<63) })
+	one("abs.f64", func(a uint64) uint64 { return signless(a, a&^(1<<63)) })
 	one("sqrt.rn.f32", func(a uint64) uint64 { return bits32(float32(math.Sqrt(float64(f32(a))))) })
 	one("sqrt.rn.f64", func(a uint64) uint64 { return bits64(math.Sqrt(f64(a))) })
 	two("copysign.f32", func(a, b uint64) uint64 { return a&(1<<31) | b&^(1<<31)&math.MaxUint32 })
@@ -222,6 +223,14 @@ func floats(one func(string, func(a uint64) uint64), two func(string, func(a, b 
 		one("cvt."+name+".f32.f32", func(a uint64) uint64 { return bits32(float32(round(float64(f32(a))))) })
 		one("cvt."+name+".f64.f64", func(a uint64) uint64 { return bits64(round(f64(a))) })
 	}
+}
+
+// signless is a float64 with another sign, which NaN does not change.
+func signless(a, b uint64) uint64 {
+	if x := f64(a); x != x {
+		return a | 1<<51
+	}
+	return b
 }
 
 // fma32 rounds once: the product is exact in float64, and the sum is rounded to odd before it is rounded to float32.
@@ -304,8 +313,8 @@ func conversions(one func(string, func(a uint64) uint64)) {
 		}
 	}
 	one("cvt.f64.f32", func(a uint64) uint64 { return bits64(float64(f32(a))) })
-	one("cvt.rn.f32.f64", func(a uint64) uint64 { return bits32(float32(f64(a))) })
-	one("cvt.rz.f32.f64", func(a uint64) uint64 { return bits32(toZero(f64(a))) })
+	one("cvt.rn.f32.f64", func(a uint64) uint64 { return narrowed(a, float32(f64(a))) })
+	one("cvt.rz.f32.f64", func(a uint64) uint64 { return narrowed(a, toZero(f64(a))) })
 	one("cvt.rn.f32.s32", func(a uint64) uint64 { return bits32(float32(int32(a))) })
 	one("cvt.rn.f32.u32", func(a uint64) uint64 { return bits32(float32(uint32(a))) })
 	one("cvt.rn.f32.s64", func(a uint64) uint64 { return bits32(float32(int64(a))) })
@@ -323,6 +332,14 @@ func conversions(one func(string, func(a uint64) uint64)) {
 	one("cvt.u16.u32", func(a uint64) uint64 { return a & 0xffff })
 	one("cvt.f32.f16", func(a uint64) uint64 { return bits32(ir.Float16ToFloat32(uint16(a))) })
 	one("cvt.rn.f16.f32", toHalf)
+}
+
+// narrowed is a float64 as a float32, which carries what fits of what NaN carries.
+func narrowed(a uint64, x float32) uint64 {
+	if x != x {
+		return a>>63<<31 | 0x7fc00000 | a>>29&0x3fffff
+	}
+	return bits32(x)
 }
 
 // toZero rounds towards zero.
