@@ -59,8 +59,9 @@ type backend struct {
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
 	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
-	stages int                      // see [lower.Options]
 	tuning *tuning                  // nil: nothing is measured
+
+	stages, several int // see [lower.Options]
 
 	findBLAS func(driver int) libraries.Found // cuBLASLt; nil: it is not looked for
 	openBLAS func(path string) (cublas.API, error)

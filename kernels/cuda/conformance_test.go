@@ -17,6 +17,7 @@ import (
 // on returns a backend on a fake driver; when the test ends, nothing may be alive on it.
 func on(t testing.TB, f *fakedriver.Fake) *backend {
 	b := newBackend(Kind, func() (driver.API, error) { return f, nil })
+	b.several = 512
 	t.Cleanup(func() {
 		require.NoError(t, f.Fault())
 		require.NoError(t, b.close())

@@ -82,7 +82,7 @@ func keepProfile(t testing.TB, name string, table callbacks.ProfileTable) {
 		return
 	}
 	var text strings.Builder
-	require.NoError(t, table[:min(len(table), 40)].Write(&text))
+	require.NoError(t, table[:min(len(table), 150)].Write(&text))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "profile-"+slug(name)+".txt"), []byte(text.String()), 0o644))
 }
 
@@ -151,7 +151,7 @@ func programTime(t testing.TB, b kernels.Backend, d kernels.Device, p *ir.Progra
 		buffers[i], err = b.NewBuffer(d, typ)
 		require.NoError(t, err)
 		defer buffers[i].Free()
-		fill(t, buffers[i]) // not zeros, which take less power
+		fill(t, buffers[i], 2) // not zeros, which take less power
 	}
 	best := time.Hour
 	for range 4 {

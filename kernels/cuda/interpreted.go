@@ -11,5 +11,7 @@ import (
 // Devices of kind "ptx" are fakes whose kernels are interpreted: tests of other packages run on them.
 func init() {
 	fake := fakedriver.New(fakedriver.Options{})
-	kernels.Register(newBackend("ptx", func() (driver.API, error) { return fake, nil }))
+	b := newBackend("ptx", func() (driver.API, error) { return fake, nil })
+	b.several = 512
+	kernels.Register(b)
 }

@@ -49,7 +49,7 @@ func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node,
 	joined := make([]part, len(all))
 	for i, r := range all {
 		from, to := g.place(r.partial), g.place(g.places[r.root])
-		joined[i] = part{r.typ.Shape.Size(), func(thread ptx.Operand) {
+		joined[i] = part{n: r.typ.Shape.Size(), write: func(thread ptx.Operand) {
 			r.to = to
 			r.finish(g, thread, r.join(g, from, parts, thread))
 		}}

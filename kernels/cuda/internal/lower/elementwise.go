@@ -81,7 +81,7 @@ func (g *gen) binary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
 	case d == ir.Bool:
 		return g.k.Op(ptx.Pred, map[ir.Op]string{ir.BitAnd: "and.pred", ir.BitOr: "or.pred", ir.BitXor: "xor.pred"}[op], x, y)
 	case d.IsFloat():
-		return g.floatBinary(op, classOf(d), x, y)
+		return g.floatBinary(op, d, x, y)
 	}
 	k, c, s := g.k, classOf(d), suffix(d)
 	bits := "b" + s[1:]
@@ -281,8 +281,7 @@ func (g *gen) floatToInteger(from, to ir.DType, x ptx.Operand) ptx.Operand {
 
 func (g *gen) integerToFloat(from, to ir.DType, x ptx.Operand) ptx.Operand {
 	if from == ir.Bool {
-		x = g.pick(x, ptx.Int32(1), ptx.Int32(0))
-		from = ir.Uint8
+		return g.pick(x, g.register(to, g.constant(to, 1)), g.register(to, g.constant(to, 0)))
 	}
 	k, s := g.k, suffix(from)
 	x = g.mov(classOf(from), x)

@@ -20,8 +20,9 @@ type gen struct {
 	maps     []Arg // behind the others
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
-	reduced  map[ir.Value]ptx.Operand // of the output that the thread works for
-	exit     string                   // label of the end
+	reduced  map[ir.Value]ptx.Operand    // of the output that the thread works for
+	exact    map[ptx.Operand]ptx.Operand // the 16 bits that a bfloat16 in a register was made of
+	exit     string                      // label of the end
 	root     ir.Value
 	roots    []ir.Value // of a joint kernel, instead of root
 	rooted   bool       // root is what the kernel writes; else it is the node's results
@@ -45,7 +46,7 @@ func (s *scope) failf(n *ir.Node, format string, args ...any) {
 
 // kernel begins a kernel for a node. It ends at once where the guard of a branch says so.
 func (s *scope) kernel(n *ir.Node) *gen {
-	g := &gen{scope: s, k: &ptx.Kernel{}, node: n, pointers: map[ir.Value]ptx.Operand{}, memo: map[read]ptx.Operand{}}
+	g := &gen{scope: s, k: &ptx.Kernel{}, node: n, pointers: map[ir.Value]ptx.Operand{}, memo: map[read]ptx.Operand{}, exact: map[ptx.Operand]ptx.Operand{}}
 	g.exit = g.k.Label()
 	if s.guard.Space != Nowhere {
 		p := g.place(s.guard)
@@ -215,7 +216,9 @@ func (g *gen) load(d ir.DType, from ptx.Operand) ptx.Operand {
 // widen makes a float32 of the bits of a 16-bit float.
 func (g *gen) widen(d ir.DType, bits ptx.Operand) ptx.Operand {
 	if d == ir.BFloat16 {
-		return g.k.Op(ptx.F32, "mov.b32", g.k.Op(ptx.B32, "shl.b32", bits, ptx.Int32(16)))
+		wide := g.k.Op(ptx.F32, "mov.b32", g.k.Op(ptx.B32, "shl.b32", bits, ptx.Int32(16)))
+		g.exact[wide] = bits
+		return wide
 	}
 	wide := g.k.Op(ptx.F32, "cvt.f32.f16", g.k.Op(ptx.B16, "cvt.u16.u32", bits))
 	if !g.carries {
@@ -253,6 +256,9 @@ func (g *gen) narrow(d ir.DType, x ptx.Operand) ptx.Operand {
 		lost := g.compare("eq", "s32", payload, ptx.Int32(0))
 		kept := k.Op(ptx.B32, "or.b32", k.Op(ptx.B32, "or.b32", sign, ptx.Int32(0x7c00)), g.pick(lost, ptx.Int32(0x200), payload))
 		return g.pick(k.Op(ptx.Pred, "setp.neu.f32", x, x), kept, bits)
+	}
+	if bits, known := g.exact[x]; known && weaving {
+		return bits
 	}
 	bits := k.Op(ptx.B32, "mov.b32", x)
 	odd := k.Op(ptx.B32, "and.b32", k.Op(ptx.B32, "shr.u32", bits, ptx.Int32(16)), ptx.Int32(1))

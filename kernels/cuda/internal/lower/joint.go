@@ -7,8 +7,9 @@ import (
 
 // part is a share of a joint kernel: a thread for each of so many elements.
 type part struct {
-	n     int
-	write func(thread ptx.Operand)
+	n      int
+	before func() // what each thread does first
+	write  func(thread ptx.Operand)
 }
 
 // joint launches parts that do not depend on each other as one kernel: the first blocks are those of the first part,
@@ -25,18 +26,27 @@ func (g *gen) joint(parts []part) {
 	blocks := 0
 	for i, p := range parts {
 		first, next := blocks, ""
-		blocks += (p.n + block - 1) / block
 		if i < len(parts)-1 {
 			next = k.Label()
-			k.BranchIf(g.compare("ge", "u32", cta, ptx.Int32(int64(blocks))), next)
-		}
-		mine := g.sub(cta, ptx.Int32(int64(first)))
-		thread := k.Op(ptx.B32, "mad.lo.s32", mine, ptx.Int32(int64(block)), tid)
-		if p.n%block != 0 {
-			k.BranchIf(g.compare("ge", "u32", thread, ptx.Int32(int64(p.n))), g.exit)
 		}
 		clear(g.memo) // other parts' threads do not come here
-		p.write(thread)
+		write := k.Later(func() {
+			if p.before != nil {
+				p.before()
+			}
+			blocks += (p.n + block - 1) / block / g.several(p.n, func(each int) ptx.Operand {
+				mine := g.sub(cta, ptx.Int32(int64(first)))
+				thread := k.Op(ptx.B32, "mad.lo.s32", mine, ptx.Int32(int64(block*each)), tid)
+				if p.n%block != 0 {
+					k.BranchIf(g.compare("ge", "u32", thread, ptx.Int32(int64(p.n))), g.exit)
+				}
+				return thread
+			}, block, p.write)
+		})
+		if next != "" {
+			k.BranchIf(g.compare("ge", "u32", cta, ptx.Int32(int64(blocks))), next)
+		}
+		write()
 		if next != "" {
 			k.Branch(g.exit)
 			k.Place(next)
@@ -88,7 +98,7 @@ func (g *gen) copyPart(c copying) part {
 			break
 		}
 	}
-	return part{count, func(thread ptx.Operand) {
+	return part{n: count, write: func(thread ptx.Operand) {
 		g.store(d, g.element(b, thread, d.Size()), g.load(d, g.element(a, thread, d.Size())))
 	}}
 }

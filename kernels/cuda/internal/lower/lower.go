@@ -25,6 +25,8 @@ type Options struct {
 	// Stages, if not 0, is how many stages of operands kernels for warp groups have at most. Tests take few, so that
 	// they are filled again.
 	Stages int
+	// Several, if not 0, is from how many elements on a thread computes several of them. Tests take few.
+	Several int
 	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
 	Pick func(q Question) int
 	// Library names the library that is faster than the kernel which the question names, "" for none; nil: there is

@@ -15,11 +15,54 @@ func (s *scope) elements(v ir.Value) {
 	g := s.kernel(n)
 	g.commit(v)
 	to := g.place(g.places[v])
-	thread, grid, block := g.threads(t.Shape.Size())
-	x := at(t.Shape, thread)
-	r := g.register(t.DType, inlined[n.Op](g, n, x))
-	g.store(t.DType, g.element(to, thread, t.DType.Size()), r)
+	g.each(t.Shape.Size(), func(thread ptx.Operand) {
+		x := at(t.Shape, thread)
+		r := g.register(t.DType, inlined[n.Op](g, n, x))
+		g.store(t.DType, g.element(to, thread, t.DType.Size()), r)
+	})
+}
+
+const (
+	wovenThreads = 1 << 20 // elements from which on a thread computes several: there are threads enough
+	wovenMost    = 4
+	wovenLong    = 800 // instructions of these together
+)
+
+// each writes the rest of a kernel that computes n elements.
+func (g *gen) each(n int, write func(thread ptx.Operand)) {
+	if g.wovenOf(n) > 1 {
+		g.joint([]part{{n: n, write: write}})
+		return
+	}
+	thread, grid, block := g.threads(n)
+	write(thread)
 	g.launch(grid, block)
+}
+
+// wovenOf is how many elements a thread may compute, of n.
+func (g *gen) wovenOf(n int) int {
+	most, least := 1, wovenThreads
+	if g.options.Several > 0 {
+		least = g.options.Several
+	}
+	for weaving && n >= max(least, 512) && most < wovenMost && n%(512*most) == 0 {
+		most *= 2
+	}
+	return most
+}
+
+// several writes what a thread of a block does with one element, or with several, a block apart, in turns, so that it
+// waits for memory once; it returns how many these are.
+func (g *gen) several(n int, first func(each int) ptx.Operand, block int, write func(thread ptx.Operand)) int {
+	base, each := g.k.Reg(ptx.B32), 1
+	later := g.k.Later(func() {
+		each = g.k.Weave(g.wovenOf(n), wovenLong, func(i int) {
+			g.apart(func() { write(g.add(base, ptx.Int32(int64(i*block)))) })
+		})
+	})
+	g.assign(base, first(each))
+	later()
+	return each
 }
 
 // commit says which value the kernel writes, and stops it on failure where that replaces an input.

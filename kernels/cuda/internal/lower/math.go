@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // calc writes formulas in float32 or float64. The functions are made of additions, products and quotients, which are
@@ -12,10 +13,18 @@ type calc struct {
 	s    string // suffix of instructions
 	f    *ptx.Kernel
 	many bool // float64: series have more terms
+	fast bool // results are rounded to 16 bits: exp may be the hardware's
 }
 
 func (g *gen) calc(c ptx.Class) *calc {
-	return &calc{g, c, floatSuffix(c), g.k, c == ptx.F64}
+	return &calc{g: g, c: c, s: floatSuffix(c), f: g.k, many: c == ptx.F64}
+}
+
+// calcOf is calc for results of a type.
+func (g *gen) calcOf(d ir.DType) *calc {
+	m := g.calc(classOf(d))
+	m.fast = weaving && d.IsHalf() && g.options.Capability >= 80
+	return m
 }
 
 func (m *calc) num(x float64) ptx.Operand {

@@ -56,6 +56,9 @@ func (m *calc) limit() float64 {
 }
 
 func (m *calc) exp(x ptx.Operand) ptx.Operand {
+	if m.fast {
+		return m.op("ex2.approx", m.mul(x, m.num(math.Log2E)))
+	}
 	x = m.atLeast(m.atMost(x, m.limit()), -m.limit())
 	n, r := m.reduceExp(x)
 	a, b := m.power(n)

@@ -27,7 +27,11 @@ func (g *gen) floatUnary(op ir.Op, d ir.DType, x ptx.Operand) ptx.Operand {
 	if f := floatFunctions[op]; f != nil && inDouble[op] {
 		return g.double(func(m *calc, x []ptx.Operand) ptx.Operand { return f(m, x[0]) }, c, x)
 	} else if f != nil {
-		return f(g.calc(c), g.mov(c, x))
+		m := g.calc(c)
+		if op == ir.Gelu {
+			m = g.calcOf(d)
+		}
+		return f(m, g.mov(c, x))
 	}
 	g.failf(g.node, "there is no kernel for %v of %v", op, d)
 	return x
@@ -76,7 +80,8 @@ func init() {
 	}
 }
 
-func (g *gen) floatBinary(op ir.Op, c ptx.Class, x, y ptx.Operand) ptx.Operand {
+func (g *gen) floatBinary(op ir.Op, d ir.DType, x, y ptx.Operand) ptx.Operand {
+	c := classOf(d)
 	m := g.calc(c)
 	switch op {
 	case ir.Add:
@@ -98,7 +103,7 @@ func (g *gen) floatBinary(op ir.Op, c ptx.Class, x, y ptx.Operand) ptx.Operand {
 	case ir.Atan2:
 		return m.atan2(g.mov(c, x), g.mov(c, y))
 	case ir.GeluGrad:
-		return m.geluGrad(g.mov(c, x), g.mov(c, y))
+		return g.calcOf(d).geluGrad(g.mov(c, x), g.mov(c, y))
 	case ir.Pow:
 		return g.double(func(m *calc, x []ptx.Operand) ptx.Operand { return m.pow(x[0], x[1]) }, c, x, y)
 	case ir.Rem:

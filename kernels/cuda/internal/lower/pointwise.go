@@ -231,12 +231,10 @@ func (s *scope) flush(f *fusion, direct map[ir.Value]Place) {
 	}
 	parts := make([]part, len(t.clusters))
 	for i, c := range t.clusters {
-		parts[i] = part{c.shape.Size(), func(thread ptx.Operand) {
-			if c.committed {
-				g.stopIf(flag)
-			}
-			g.cluster(c, thread)
-		}}
+		parts[i] = part{n: c.shape.Size(), write: func(thread ptx.Operand) { g.cluster(c, thread) }}
+		if c.committed {
+			parts[i].before = func() { g.stopIf(flag) }
+		}
 	}
 	g.joint(parts)
 	for _, v := range g.roots {

@@ -8,6 +8,9 @@ import (
 // sortedUpdates is the number of indices from which on they are sorted first.
 const sortedUpdates = 4096
 
+// wovenUpdates is how many updates of a row are loaded at once, where there are as many.
+const wovenUpdates = 16
+
 // scatter combines updates in index order: a thread has some rows of the result to itself, along one column.
 func (s *scope) scatter(n *ir.Node, root ir.Value) {
 	a := n.Attrs.(ir.ScatterAttrs)
@@ -137,6 +140,12 @@ func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, col
 		x := g.inLine(t.Shape, a.Axis, column, row)
 		sum := g.mov(accumulator(d), g.toAccumulator(d, g.value(n.Inputs[0], x)))
 		again, end := k.Label(), k.Label()
+		if weaving {
+			g.manyUpdates(a.Kind, d, sum, next, row, values, count, again, func(i int) ptx.Operand {
+				from := g.load(ir.Int32, g.element(positions, k.Op(ptx.B32, "add.s32", next, ptx.Int32(int64(i))), 4))
+				return g.toAccumulator(d, g.value(n.Inputs[2], update(g, column, from)))
+			})
+		}
 		k.Place(again)
 		k.BranchIf(g.compare("ge", "u32", next, ptx.Int32(int64(count))), end)
 		k.BranchIf(g.compare("ne", "s32", g.load(ir.Int32, g.element(values, next, 4)), row), end)
@@ -154,6 +163,28 @@ func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, col
 		g.finish(n.Outputs[0], root, x, g.fromAccumulator(d, sum), to)
 	})
 	g.launch(grid, block)
+}
+
+// manyUpdates combines the updates of a row while there are many: several are loaded at once, and combined in their
+// order.
+func (g *gen) manyUpdates(kind ir.Kind, d ir.DType, sum, next, row, values ptx.Operand, count int, few string, load func(i int) ptx.Operand) {
+	k, many := g.k, g.k.Label()
+	k.Place(many)
+	last := k.Op(ptx.B32, "add.s32", next, ptx.Int32(wovenUpdates-1))
+	k.BranchIf(g.compare("ge", "u32", last, ptx.Int32(int64(count))), few)
+	k.BranchIf(g.compare("ne", "s32", g.load(ir.Int32, g.element(values, last, 4)), row), few)
+	var all [wovenUpdates]ptx.Operand
+	loaded := k.Weave(wovenUpdates, wovenInstructions, func(i int) {
+		g.apart(func() { all[i] = g.mov(accumulator(d), load(i)) })
+	})
+	for _, u := range all[:loaded] {
+		if kind != ir.Set {
+			u = g.combine(kind, d, sum, u)
+		}
+		g.assign(sum, u)
+	}
+	k.To(next, "add.s32", next, ptx.Int32(int64(loaded)))
+	k.Branch(many)
 }
 
 // lowerBound is the number of the first of sorted numbers that is not less than a key.

@@ -160,20 +160,19 @@ func (st *statistics) count(g *gen, count, sum, x ptx.Operand) {
 
 // ofStrips hands out results that lie in shared memory, of which each thread has those of one column, or of a few, and
 // finds the moments of these: the numbers as memory has them replace the sums.
-func (st *statistics) ofStrips(g *gen, tid ptx.Operand, each func(first ptx.Operand, step int, body func(from, m, n ptx.Operand)), result func(from, m, n ptx.Operand) ptx.Operand) {
+func (st *statistics) ofStrips(g *gen, tid ptx.Operand, each func(first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)), result func(from, m, n ptx.Operand) ptx.Operand) {
 	for h, to := range st.sums {
 		first := g.add(tid, ptx.Int32(int64(h*st.block)))
 		step := max(st.block, st.n)
 		count, sum := g.mov(ptx.F32, ptx.Float32(0)), g.mov(ptx.F32, ptx.Float32(0))
-		each(first, step, func(from, m, n ptx.Operand) {
-			x := result(from, m, n)
+		each(first, step, result, func(from, x ptx.Operand) {
 			g.k.To(address(from), "st.shared.f32", x)
 			st.count(g, count, sum, x)
 		})
 		st.moment(g, to, count, sum, func(mean, total ptx.Operand) {
-			each(first, step, func(from, _, _ ptx.Operand) {
-				g.addSquare(total, g.k.Op(ptx.F32, "ld.shared.f32", address(from)), mean)
-			})
+			each(first, step, func(from, _, _ ptx.Operand) ptx.Operand {
+				return g.k.Op(ptx.F32, "ld.shared.f32", address(from))
+			}, func(_, x ptx.Operand) { g.addSquare(total, x, mean) })
 		})
 	}
 }

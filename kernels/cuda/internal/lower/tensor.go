@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"os"
+
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -285,17 +287,8 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand
 		}
 		k.Barrier()
 		// each goes through some elements of the strips: where they lie in shared memory, their row and column.
-		each := func(first ptx.Operand, step int, body func(from, m, n ptx.Operand)) {
-			g.loop(first, ptx.Int32(int64(strips*16*t.n)), step, func(e ptx.Operand) {
-				r, c := g.over(e, t.n), g.mod(e, t.n)
-				m := g.add(g.add(t.firstM, t.stripRow(g.over(r, 16), i)), g.mod(r, 16))
-				n := g.mov(ptx.B32, g.add(t.firstN, c))
-				skip := k.Label()
-				k.BranchUnless(g.both(g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), skip)
-				from := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, g.add(g.times(r, pitch), c)), ptx.Int32(4), t.base)
-				g.apart(func() { body(from, m, n) })
-				k.Place(skip)
-			})
+		each := func(first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)) {
+			t.eachOfStrips(i, strips, pitch, first, step, body, then)
 		}
 		if st != nil {
 			st.ofStrips(g, tid, each, func(from, m, n ptx.Operand) ptx.Operand {
@@ -303,8 +296,81 @@ func (t *tensor) results(result func(b, m, n, part, sum ptx.Operand) ptx.Operand
 			})
 			continue
 		}
-		each(tid, t.block, func(from, m, n ptx.Operand) {
-			result(t.batch, m, n, t.part, k.Op(ptx.F32, "ld.shared.f32", address(from)))
-		})
+		each(tid, t.block, func(from, m, n ptx.Operand) ptx.Operand {
+			return result(t.batch, m, n, t.part, k.Op(ptx.F32, "ld.shared.f32", address(from)))
+		}, nil)
 	}
 }
+
+const (
+	wovenResults      = 16   // elements of a thread whose operands are loaded before any is computed
+	wovenInstructions = 1600 // of these together
+)
+
+// eachOfStrips goes through elements of the strips, of which several are computed in turns where all of a tile are
+// there: else a thread waits for the memory at each of them. What then does with their results follows in their order.
+func (t *tensor) eachOfStrips(round, strips, pitch int, first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)) {
+	g, k := t.gen, t.k
+	total := strips * 16 * t.n
+	element := func(e ptx.Operand) (from, m, n ptx.Operand) {
+		r, c := g.over(e, t.n), g.mod(e, t.n)
+		m = g.mov(ptx.B32, g.add(g.add(t.firstM, t.stripRow(g.over(r, 16), round)), g.mod(r, 16)))
+		n = g.mov(ptx.B32, g.add(t.firstN, c))
+		return k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, g.add(g.times(r, pitch), c)), ptx.Int32(4), t.base), m, n
+	}
+	one := func(e ptx.Operand) {
+		from, m, n := element(e)
+		g.where(g.both(g.compare("lt", "u32", m, ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), func() {
+			x := body(from, m, n)
+			if then != nil {
+				then(from, x)
+			}
+		})
+	}
+	if t.c.m < t.m || t.c.n < t.n || !weaving {
+		g.loop(first, ptx.Int32(int64(total)), step, one)
+		return
+	}
+	some, end := k.Label(), k.Label()
+	whole := true
+	for _, edge := range []struct {
+		first        ptx.Operand
+		length, tile int
+	}{{t.firstM, t.c.m, t.m}, {t.firstN, t.c.n, t.n}} {
+		if edge.length%edge.tile != 0 {
+			k.BranchIf(g.compare("gt", "u32", g.mov(ptx.B32, edge.first), ptx.Int32(int64(edge.length-edge.tile))), some)
+			whole = false
+		}
+	}
+	most := 1
+	for most < wovenResults && total/step%(2*most) == 0 {
+		most *= 2
+	}
+	e, again := g.mov(ptx.B32, first), k.Label()
+	k.Place(again)
+	from, results := make([]ptx.Operand, most), make([]ptx.Operand, most)
+	done := k.Weave(most, wovenInstructions, func(i int) {
+		g.apart(func() {
+			var m, n ptx.Operand
+			from[i], m, n = element(g.add(e, ptx.Int32(int64(i*step))))
+			results[i] = body(from[i], m, n)
+		})
+	})
+	for i := range done {
+		if then != nil {
+			then(from[i], results[i])
+		}
+	}
+	k.To(e, "add.s32", e, ptx.Int32(int64(done*step)))
+	k.BranchIf(g.compare("lt", "u32", e, ptx.Int32(int64(total))), again)
+	if whole {
+		return
+	}
+	k.Branch(end)
+	k.Place(some)
+	g.loop(first, ptx.Int32(int64(total)), step, one)
+	k.Place(end)
+}
+
+// weaving is off in measurements of what it is worth.
+var weaving = os.Getenv("GOKERAS_CUDA_WEAVING") != "off"

@@ -12,7 +12,8 @@ type Kernel struct {
 	counts [classes]int32
 	head   strings.Builder // loads of parameters, before everything else
 	body   strings.Builder
-	shared int // bytes of shared memory
+	woven  *strings.Builder // instead of body, while there is one
+	shared int              // bytes of shared memory
 	labels int
 	// MaxThreads is the number of threads of a block, which the compiler may count on.
 	MaxThreads int
@@ -27,6 +28,14 @@ type Kernel struct {
 	Dynamic int
 	// Team is how many threads barriers are for, where the others of the block have something else to do; 0: all are.
 	Team int
+}
+
+// text is where instructions go.
+func (k *Kernel) text() *strings.Builder {
+	if k.woven != nil {
+		return k.woven
+	}
+	return &k.body
 }
 
 // Param adds a parameter of 64 bits and returns the register that holds it.
@@ -68,20 +77,21 @@ func (k *Kernel) Op(c Class, name string, operands ...Operand) Operand {
 
 // To appends an instruction that writes the given register.
 func (k *Kernel) To(r Operand, name string, operands ...Operand) {
-	k.body.WriteByte('\t')
-	k.body.WriteString(name)
-	k.body.WriteByte(' ')
-	k.body.WriteString(r.String())
+	b := k.text()
+	b.WriteByte('\t')
+	b.WriteString(name)
+	b.WriteByte(' ')
+	b.WriteString(r.String())
 	for _, o := range operands {
-		k.body.WriteString(", ")
-		k.body.WriteString(o.String())
+		b.WriteString(", ")
+		b.WriteString(o.String())
 	}
-	k.body.WriteString(";\n")
+	b.WriteString(";\n")
 }
 
 // Line appends an instruction as it is.
 func (k *Kernel) Line(format string, args ...any) {
-	fmt.Fprintf(&k.body, "\t"+format+";\n", args...)
+	fmt.Fprintf(k.text(), "\t"+format+";\n", args...)
 }
 
 // Label returns the name of a new place.
@@ -91,7 +101,7 @@ func (k *Kernel) Label() string {
 }
 
 // Place puts a label here.
-func (k *Kernel) Place(label string) { k.body.WriteString(label + ":\n") }
+func (k *Kernel) Place(label string) { k.text().WriteString(label + ":\n") }
 
 // Branch jumps to a label.
 func (k *Kernel) Branch(label string) { k.Line("bra %s", label) }

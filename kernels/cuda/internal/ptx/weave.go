@@ -1,0 +1,72 @@
+package ptx
+
+import (
+	"slices"
+	"strings"
+)
+
+// Weave appends what a body writes for numbers from 0 on, at most so many of them, and returns how many: an instruction
+// of each in turn, so that the loads of all are under way before anything waits for the first. The bodies must not
+// depend on each other. A body that jumps is written once, as are long ones: together they have at most so many
+// instructions.
+func (k *Kernel) Weave(most, instructions int, body func(i int)) int {
+	first := k.capture(func() { body(0) })
+	if jumps(first) {
+		most = 1
+	}
+	for most > 1 && most*len(first) > instructions {
+		most /= 2
+	}
+	all := [][]string{first}
+	alike := true
+	for i := 1; i < most; i++ {
+		lines := k.capture(func() { body(i) })
+		alike = alike && len(lines) == len(first)
+		for j := 0; alike && j < len(first); j++ {
+			alike = operation(lines[j]) == operation(first[j])
+		}
+		all = append(all, lines)
+	}
+	if !alike {
+		for _, lines := range all {
+			k.text().WriteString(strings.Join(lines, ""))
+		}
+		return len(all)
+	}
+	for j := range first {
+		for _, lines := range all {
+			k.text().WriteString(lines[j])
+		}
+	}
+	return len(all)
+}
+
+// Later takes the instructions that a body writes, and returns what appends them.
+func (k *Kernel) Later(body func()) (write func()) {
+	lines := k.capture(body)
+	return func() { k.text().WriteString(strings.Join(lines, "")) }
+}
+
+// capture returns the lines that a body writes.
+func (k *Kernel) capture(body func()) []string {
+	outside := k.woven
+	var own strings.Builder
+	k.woven = &own
+	body()
+	k.woven = outside
+	lines := strings.SplitAfter(own.String(), "\n")
+	return lines[:len(lines)-1]
+}
+
+// jumps reports whether there are labels, jumps or barriers among instructions.
+func jumps(lines []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		return !strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "\tbar.") || strings.Contains(line, "bra L")
+	})
+}
+
+// operation is the name of an instruction.
+func operation(line string) string {
+	name, _, _ := strings.Cut(line, " ")
+	return name
+}
