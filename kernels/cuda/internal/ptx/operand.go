@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Class is a kind of register.
@@ -60,6 +61,21 @@ func Int64(n int64) Operand {
 // Float32 is an immediate float with exactly these bits.
 func Float32(x float32) Operand {
 	return Operand{Class: F32, text: fmt.Sprintf("0f%08X", math.Float32bits(x))}
+}
+
+// Inverse is the reciprocal of an immediate float of 32 bits, where that is exact: it is a power of 2 that is neither very
+// large nor very small.
+func Inverse(x Operand) (inverse Operand, known bool) {
+	if x.id != 0 || x.Class != F32 || !strings.HasPrefix(x.text, "0f") {
+		return Operand{}, false
+	}
+	bits, err := strconv.ParseUint(x.text[2:], 16, 32)
+	f := math.Float32frombits(uint32(bits))
+	fraction, exponent := math.Frexp(float64(f))
+	if err != nil || math.Abs(fraction) != 0.5 || exponent < -100 || exponent > 100 {
+		return Operand{}, false
+	}
+	return Float32(1 / f), true
 }
 
 // Float64 is an immediate float with exactly these bits.
