@@ -57,7 +57,7 @@ func (g *gen) several(n int, first func(each int) ptx.Operand, block int, write 
 	base, each := g.k.Reg(ptx.B32), 1
 	later := g.k.Later(func() {
 		each = g.k.Weave(g.wovenOf(n), wovenLong, func(i int) {
-			g.apart(func() { write(g.add(base, ptx.Int32(int64(i*block)))) })
+			g.apart(func() { write(g.k.Op(ptx.B32, "add.s32", base, ptx.Int32(int64(i*block)))) })
 		})
 	})
 	g.assign(base, first(each))

@@ -352,7 +352,7 @@ func (t *tensor) eachOfStrips(round, strips, pitch int, first ptx.Operand, step 
 	done := k.Weave(most, wovenInstructions, func(i int) {
 		g.apart(func() {
 			var m, n ptx.Operand
-			from[i], m, n = element(g.add(e, ptx.Int32(int64(i*step))))
+			from[i], m, n = element(k.Op(ptx.B32, "add.s32", e, ptx.Int32(int64(i*step))))
 			results[i] = body(from[i], m, n)
 		})
 	})
