@@ -151,7 +151,7 @@ func programTime(t testing.TB, b kernels.Backend, d kernels.Device, p *ir.Progra
 		buffers[i], err = b.NewBuffer(d, typ)
 		require.NoError(t, err)
 		defer buffers[i].Free()
-		fill(t, buffers[i], 2) // not zeros, which take less power
+		fill(t, buffers[i]) // not zeros, which take less power
 	}
 	best := time.Hour
 	for range 4 {
