@@ -137,6 +137,7 @@ for name in mlp-784-512-512 mnist-cnn-adam-batch square-bfloat16-product predict
 done
 grep -q 'cuBLASLt.*: found, used' "$GOKERAS_GPU/facts.log" && row square-bfloat16-product-by 60
 grep -q 'cuDNN.*: found, used' "$GOKERAS_GPU/facts.log" && row bfloat16-convolution-by-cudnn 60
+one small-steps '^TestHardwareSmallSteps$' 60 # small-steps.txt: where the time of small steps goes
 one table '^TestHardwareTable$' 20
 # 5. PyTorch, if there is one, on the same card.
 if timeout "$(left 60)" python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then

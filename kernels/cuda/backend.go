@@ -59,7 +59,8 @@ type backend struct {
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
 	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
-	tuning *tuning                  // nil: nothing is measured
+	cut    func(lower.Cut) lower.Cut
+	tuning *tuning // nil: nothing is measured
 
 	stages, several int // see [lower.Options]
 

@@ -83,7 +83,7 @@ func (b *backend) options(o kernels.CompileOptions) (lower.Options, error) {
 	}
 	const knowsHopper = 12000
 	options := lower.Options{Replicas: o.Replicas, Capability: least, TF32: o.TF32, Hopper: least == 90 && most == 90 && version >= knowsHopper}
-	options.Stages, options.Several = b.stages, b.several
+	options.Stages, options.Several, options.Cut = b.stages, b.several, b.cut
 	options.Bulk = options.Hopper && describesMatrices(b.api)
 	options.Pick = b.picker(o.Device, options)
 	options.Library = b.libraryPicker(o.Device, options)
