@@ -20,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/optimizers"
 )
 
 // smallSteps measures where the time of a small step goes: the host's calls, the launch of a graph, its kernels one by
@@ -237,16 +238,19 @@ func (m *smallSteps) step(name string, p *ir.Program) {
 }
 
 // cuts times a program whose product is cut in several ways.
-func (m *smallSteps) cuts(name string, p *ir.Program, tiles, parts []int) {
+func (m *smallSteps) cuts(name string, p *ir.Program, tiles []string, parts []int) {
 	before := m.b.cut
 	defer func() { m.b.cut = before }()
 	for _, tile := range tiles {
-		line := fmt.Sprintf("%s, tiles of %d:", name, tile)
+		line := fmt.Sprintf("%s, %s:", name, tile)
 		for _, n := range parts {
 			m.b.cut = func(lower.Cut) lower.Cut { return lower.Cut{Tile: tile, Parts: n} }
 			s, q, _ := m.ready(p)
 			line += fmt.Sprintf("  %d: %.2f", n, m.graph(min(m.times, 50), func() error { return s.steps(s.executable.plan.Steps) }))
 			m.close(s, q)
+			if tile == plainTiles[0] {
+				break // it has parts of its own
+			}
 		}
 		m.say("%s us", line)
 	}
@@ -278,10 +282,28 @@ func TestHardwareSmallSteps(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), "small-steps.txt"), []byte(m.text.String()), 0o644))
 		t.Log("\n" + m.text.String())
 	}()
-	m.host()
+	// Small copies by the copying engines, and by a kernel where the driver is a real one.
+	copies, _ := m.b.api.(interface {
+		CopyByKernels(stream driver.Handle, on bool) driver.Result
+	})
+	for _, byKernel := range []bool{false, true} {
+		m.say("\nsmall copies by a kernel: %v", byKernel && copies != nil)
+		if copies != nil {
+			m.do("copies by a kernel", func() driver.Result { return copies.CopyByKernels(d.Stream, byKernel) })
+		}
+		m.host()
+		if name.Kind == "fakecuda" {
+			continue
+		}
+		for i := range 2 {
+			w := workloads()[i]
+			m.say("%8.2f us  a step of Fit, %s", milliseconds(stepTime(t, name.String(), "", 2*m.times, 64, w.shape, w.network, &optimizers.Adam{}))*1e3, w.name)
+			m.say("%8.2f us  Predict of one example, %s", milliseconds(predictTime(t, name.String(), workloads()[i].network, 2*m.times))*1e3, w.name)
+		}
+	}
 	m.step("one number", oneOp(t, ir.Neg, nil, ir.Shape{1}))
 	if name.Kind == "fakecuda" { // which is slow
-		m.cuts("8x16x8", oneOp(t, ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, ir.Shape{8, 64}, ir.Shape{64, 8}), []int{16, 32, 64}, []int{1, 2})
+		m.cuts("8x16x8", oneOp(t, ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, ir.Shape{8, 64}, ir.Shape{64, 8}), plainTiles, []int{1, 2})
 		return
 	}
 	const batch = 64
@@ -290,21 +312,30 @@ func TestHardwareSmallSteps(t *testing.T) {
 	for _, w := range workloads() {
 		model, err := keras.NewSequential(w.network, keras.InputShape(w.shape...), distribute.Scope(strategy), keras.Seed(1))
 		require.NoError(t, err)
-		m.step(w.name, trainingProgram(t, model, zeros(ir.Float32, batch, w.shape[0]), zeros(ir.Int32, batch)))
-		p, err := model.InferenceProgram(1)
+		train := trainingProgram(t, model, zeros(ir.Float32, batch, w.shape[0]), zeros(ir.Int32, batch))
+		predict, err := model.InferenceProgram(1)
 		require.NoError(t, err)
-		m.step("predict one example, "+w.name, p)
+		for _, older := range []bool{false, true} { // products as devices without asynchronous copies make them
+			name, before := w.name, m.b.cut
+			if older {
+				name += ", older kernels"
+				m.b.cut = func(lower.Cut) lower.Cut { return lower.Cut{Tile: plainTiles[0]} }
+			}
+			m.step(name, train)
+			m.step("predict one example, "+name, predict)
+			m.b.cut = before
+		}
 	}
 	m.say("\nproducts by tile and parts of k:")
 	product := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
-	m.cuts("64x784x512", oneOp(t, ir.Dot, product, ir.Shape{64, 784}, ir.Shape{784, 512}), []int{16, 32, 64}, []int{1, 2, 4, 8, 16})
-	m.cuts("64x512x10", oneOp(t, ir.Dot, product, ir.Shape{64, 512}, ir.Shape{512, 10}), []int{16}, []int{1, 4, 8, 16})
-	m.cuts("784x64x512", oneOp(t, ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, ir.Shape{64, 784}, ir.Shape{64, 512}), []int{16, 32, 64}, []int{1, 2})
+	m.cuts("64x784x512", oneOp(t, ir.Dot, product, ir.Shape{64, 784}, ir.Shape{784, 512}), plainTiles, []int{1, 2, 4, 8, 16})
+	m.cuts("64x512x10", oneOp(t, ir.Dot, product, ir.Shape{64, 512}, ir.Shape{512, 10}), plainTiles, []int{1, 4, 8, 16})
+	m.cuts("784x64x512", oneOp(t, ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, ir.Shape{64, 784}, ir.Shape{64, 512}), plainTiles, []int{1, 2})
 	conv := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 1}
 	x, w, y := ir.Shape{64, 13, 13, 32}, ir.Shape{3, 3, 32, 64}, ir.Shape{64, 11, 11, 64}
-	m.cuts("3x3 of 64x13x13x32 to 64", oneOp(t, ir.Conv, conv, x, w), []int{16, 32, 64}, []int{1, 2, 4})
-	m.cuts("its input's gradient", oneOp(t, ir.ConvInputGrad, ir.ConvGradAttrs{Conv: conv, Shape: x}, y, w), []int{16, 32, 64}, []int{1, 2, 4})
-	m.cuts("its kernel's gradient", oneOp(t, ir.ConvKernelGrad, ir.ConvGradAttrs{Conv: conv, Shape: w}, x, y), []int{16, 32, 64}, []int{1, 4, 16, 32, 64})
+	m.cuts("3x3 of 64x13x13x32 to 64", oneOp(t, ir.Conv, conv, x, w), plainTiles, []int{1, 2, 4})
+	m.cuts("its input's gradient", oneOp(t, ir.ConvInputGrad, ir.ConvGradAttrs{Conv: conv, Shape: x}, y, w), plainTiles, []int{1, 2, 4})
+	m.cuts("its kernel's gradient", oneOp(t, ir.ConvKernelGrad, ir.ConvGradAttrs{Conv: conv, Shape: w}, x, y), plainTiles, []int{1, 4, 16, 32, 64})
 	assert.NotEmpty(t, m.text.String())
 }
 

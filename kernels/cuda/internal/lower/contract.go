@@ -149,10 +149,6 @@ func (g *gen) dot(n *ir.Node) contraction {
 	return c
 }
 
-// Cut is how a product without tensor cores is made: the edge of a block's tile, and the parts of k that blocks of
-// their own add up.
-type Cut struct{ Tile, Parts int }
-
 // splits is the number of parts of k that blocks of their own add up, where there are too few blocks otherwise.
 func (c contraction) splits(tiles int) int {
 	s := 1
@@ -178,18 +174,15 @@ func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.
 		s.multiply(g, c, u, out, n, root)
 		return
 	}
+	if s.isPlain(c, out) && s.multiplyPlain(g, c, out, n, root) {
+		return
+	}
 	tile := 16
 	if c.m >= 48 && c.n >= 48 && c.m*c.n*c.batch >= 1<<16 {
 		tile = 64
 	}
-	over := func() (rows, columns int) { return (c.m + tile - 1) / tile, (c.n + tile - 1) / tile }
-	rows, columns := over()
+	rows, columns := (c.m+tile-1)/tile, (c.n+tile-1)/tile
 	parts := c.splits(rows * columns)
-	if s.options.Cut != nil {
-		cut := s.options.Cut(Cut{Tile: tile, Parts: parts})
-		tile, parts = cut.Tile, cut.Parts
-		rows, columns = over()
-	}
 	write := func() {
 		s.addUp(g, c, parts, out, n, root, func(to outcome) {
 			g.tiles(c, out, tile, rows, columns, parts, to)

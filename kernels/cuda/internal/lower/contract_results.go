@@ -12,51 +12,93 @@ type outcome struct {
 	// element returns the number as memory has it, where it is a result.
 	element func(b, m, n, part, sum ptx.Operand) ptx.Operand
 	side    func(q sideSum, part, number, sum ptx.Operand)
+	last    func(t *tensor, sums []*summing) // after all blocks have come here; nil: nothing
 }
 
 // addUp writes what makes the results of a contraction: at once, or parts of k into the arena and then a kernel that
 // adds them up.
 func (s *scope) addUp(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(to outcome)) {
-	all := []*resulting{{n: n, root: root, typ: out}}
-	for _, q := range c.sums {
-		all = append(all, &resulting{n: q.n, root: q.root, typ: s.p.Type(q.n.Outputs[0])})
-	}
-	of := func(q sideSum) *resulting { return all[1+slices.Index(c.sums, q)] }
+	all, of := s.resultings(c, out, n, root)
 	if parts == 1 {
 		g.writes(all)
 		for _, r := range all {
 			r.to = g.place(g.places[r.root])
 		}
 		write(outcome{
-			func(b, m, n, _, sum ptx.Operand) ptx.Operand { return all[0].finish(g, c.number(b, m, n), sum) },
-			func(q sideSum, _, number, sum ptx.Operand) { of(q).finish(g, number, sum) },
+			element: func(b, m, n, _, sum ptx.Operand) ptx.Operand {
+				return all[0].finish(g, c.number(b, m, n), sum)
+			},
+			side: func(q sideSum, _, number, sum ptx.Operand) { of(q).finish(g, number, sum) },
 		})
 		return
 	}
 	for _, r := range all {
 		r.parts(s, parts)
-		r.to = g.place(r.partial)
+		r.from = g.place(r.partial)
 	}
-	write(outcome{
-		func(b, m, n, part, sum ptx.Operand) ptx.Operand {
-			all[0].keep(g, part, c.number(b, m, n), sum)
-			return ptx.Operand{}
-		},
-		func(q sideSum, part, number, sum ptx.Operand) { of(q).keep(g, part, number, sum) },
-	})
+	write(keeping(g, c, all, of))
 	g = s.kernel(n)
 	g.writes(all)
 	joined := make([]part, len(all))
 	for i, r := range all {
 		from, to := g.place(r.partial), g.place(g.places[r.root])
 		joined[i] = part{n: r.typ.Shape.Size(), write: func(thread ptx.Operand) {
-			r.to = to
-			r.finish(g, thread, r.join(g, from, parts, thread))
+			r.to, r.from = to, from
+			r.finish(g, thread, r.join(g, parts, thread))
 		}}
 	}
 	g.joint(joined)
 	for _, r := range all {
 		s.arena.give(r.partial.Offset, r.sums.Bytes())
+	}
+}
+
+// addUpLast is addUp where the last of the blocks that make parts of a tile adds them up: a launch less.
+func (s *scope) addUpLast(g *gen, c contraction, parts int, out ir.Type, n *ir.Node, root ir.Value, write func(to outcome)) {
+	all, of := s.resultings(c, out, n, root)
+	g.writes(all)
+	for _, r := range all {
+		r.parts(s, parts)
+		r.from, r.to = g.place(r.partial), g.place(g.places[r.root])
+	}
+	to := keeping(g, c, all, of)
+	to.last = func(t *tensor, sums []*summing) {
+		tid := g.k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+		tiles := t.rows() * t.columns()
+		group := g.add(g.add(g.times(t.batch, tiles), g.times(t.row, t.columns())), t.column)
+		g.lastBlock(tid, group, tiles*c.batch, ptx.Int32(int64(parts)))
+		t.each(tid, t.block, func(r, column, m, n ptx.Operand) {
+			number := g.mov(ptx.B32, c.number(t.batch, m, n))
+			all[0].finish(g, number, all[0].join(g, parts, number))
+		})
+		g.handOut(sums, t.part, func(q sideSum, _, number, _ ptx.Operand) {
+			r := of(q)
+			r.finish(g, number, r.join(g, parts, number))
+		})
+	}
+	write(to)
+	for _, r := range all {
+		s.arena.give(r.partial.Offset, r.sums.Bytes())
+	}
+}
+
+// resultings are the results of a contraction's kernels, and which of them is a sum.
+func (s *scope) resultings(c contraction, out ir.Type, n *ir.Node, root ir.Value) (all []*resulting, of func(q sideSum) *resulting) {
+	all = []*resulting{{n: n, root: root, typ: out}}
+	for _, q := range c.sums {
+		all = append(all, &resulting{n: q.n, root: q.root, typ: s.p.Type(q.n.Outputs[0])})
+	}
+	return all, func(q sideSum) *resulting { return all[1+slices.Index(c.sums, q)] }
+}
+
+// keeping puts parts of sums into the arena.
+func keeping(g *gen, c contraction, all []*resulting, of func(q sideSum) *resulting) outcome {
+	return outcome{
+		element: func(b, m, n, part, sum ptx.Operand) ptx.Operand {
+			all[0].keep(g, part, c.number(b, m, n), sum)
+			return ptx.Operand{}
+		},
+		side: func(q sideSum, part, number, sum ptx.Operand) { of(q).keep(g, part, number, sum) },
 	}
 }
 
@@ -68,6 +110,7 @@ type resulting struct {
 	to      ptx.Operand
 	sums    ir.Type // of parts
 	partial Place
+	from    ptx.Operand // where it is
 }
 
 // writes tells what a kernel writes. It ends at once in a failed step where that replaces inputs.
@@ -101,15 +144,15 @@ func (r *resulting) parts(s *scope, parts int) {
 
 func (r *resulting) keep(g *gen, part, number, sum ptx.Operand) {
 	number = g.add(g.times(part, r.typ.Shape.Size()), number)
-	g.store(r.sums.DType, g.element(r.to, number, r.sums.DType.Size()), sum)
+	g.store(r.sums.DType, g.element(r.from, number, r.sums.DType.Size()), sum)
 }
 
 // join adds up the parts of an element.
-func (r *resulting) join(g *gen, from ptx.Operand, parts int, number ptx.Operand) ptx.Operand {
+func (r *resulting) join(g *gen, parts int, number ptx.Operand) ptx.Operand {
 	d := r.sums.DType
-	total := g.load(d, g.element(from, number, d.Size()))
+	total := g.load(d, g.element(r.from, number, d.Size()))
 	for part := 1; part < parts; part++ {
-		e := g.load(d, g.element(from, g.add(number, ptx.Int32(int64(part*r.typ.Shape.Size()))), d.Size()))
+		e := g.load(d, g.element(r.from, g.add(number, ptx.Int32(int64(part*r.typ.Shape.Size()))), d.Size()))
 		total = g.combine(ir.Sum, d, total, e)
 	}
 	return total

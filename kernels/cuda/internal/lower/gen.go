@@ -29,6 +29,7 @@ type gen struct {
 	flops    int64      // of products
 	copied   int64      // bytes of a region that the kernel only copies
 	found    bool       // it finds the statistics of its results
+	plain    bool       // it multiplies without tensor cores, though it is for devices that have them
 }
 
 // read is a value at an index.
@@ -99,7 +100,7 @@ func (g *gen) launch(grid [3]int, block int) {
 	g.k.MaxThreads = block
 	step := Step{Kind: Launch, Kernel: g.module.Add(g.k), Scope: g.node.Scope, Op: g.node.Op, Grid: grid, Block: block, Shared: g.k.Dynamic, Args: append(g.args, g.maps...), FLOPs: g.flops}
 	step.Name, step.Bytes = g.describe()
-	if step.Tensor = g.k.Ampere; step.Tensor && g.p.Type(g.node.Inputs[0]).DType == ir.Float32 {
+	if step.Tensor = g.k.Ampere && !g.plain; step.Tensor && g.p.Type(g.node.Inputs[0]).DType == ir.Float32 {
 		step.Tensor, step.TF32 = false, true
 	}
 	*g.steps = append(*g.steps, step)

@@ -27,8 +27,7 @@ type Options struct {
 	Stages int
 	// Several, if not 0, is from how many elements on a thread computes several of them. Tests take few.
 	Several int
-	// Cut says how a product without tensor cores is cut: the edge of a block's tile, 16, 32 or 64, and the parts of k
-	// that blocks of their own add up; nil: the usual cut is taken.
+	// Cut says how a product of float32 without tensor cores is cut; nil: in the usual way.
 	Cut func(usual Cut) Cut
 	// Pick says which of several kernels is fastest for a product or a convolution; nil: the usual one is taken.
 	Pick func(q Question) int

@@ -47,7 +47,6 @@ type tensor struct {
 	way
 	c      contraction
 	unit   *unit
-	depth  int // of k in a stage
 	warpsM int // warps, or warp groups, along m
 	block  int
 	a, b   panel
@@ -61,9 +60,13 @@ type tensor struct {
 }
 
 func (g *gen) newTensor(c contraction, u *unit, w way) *tensor {
-	t := &tensor{gen: g, way: w, c: c, unit: u, depth: lineBytes / u.size, warpsM: w.m / w.warpM, block: w.block()}
-	if w.group {
+	t := &tensor{gen: g, way: w, c: c, unit: u, warpsM: w.m / w.warpM, block: w.block()}
+	switch {
+	case w.depth > 0:
+	case w.group:
 		t.depth = groupLineBytes / u.size
+	default:
+		t.depth = lineBytes / u.size
 	}
 	t.a, t.b = t.panel(c.a, c.m, t.m), t.panel(c.b, c.n, t.n)
 	t.b.offset = t.a.bytes()
@@ -115,7 +118,7 @@ func (t *tensor) write(parts int, to outcome) {
 		t.base = g.patternStart(t.base)
 	}
 	t.locate()
-	t.sums = make([]ptx.Operand, t.m*t.n/t.block)
+	t.sums = make([]ptx.Operand, t.m*t.n*max(1, t.slices)/t.block)
 	for i := range t.sums {
 		t.sums[i] = g.mov(ptx.F32, ptx.Float32(0))
 	}
@@ -130,8 +133,15 @@ func (t *tensor) write(parts int, to outcome) {
 		t.writeCopies(first, limit, add)
 	}
 	st := g.statisticsOf(t.c, t.n, t.rows(), t.columns(), t.block, parts)
-	t.results(to.element, st)
+	if t.slices > 0 {
+		t.plainResults(to.element, st)
+	} else {
+		t.results(to.element, st)
+	}
 	g.handOut(summing, t.part, to.side)
+	if to.last != nil {
+		to.last(t, summing)
+	}
 	if st != nil {
 		st.finish(g, k.Op(ptx.B32, "mov.u32", special("%tid.x")), t.firstN, t.row, t.column)
 	}
@@ -217,8 +227,11 @@ func (t *tensor) locate() {
 
 // products prepares the multiplication of the tiles of a stage, and returns what writes it for a stage's offset.
 func (t *tensor) products() func(stage ptx.Operand) {
-	if t.group {
+	switch {
+	case t.group:
 		return t.groupProducts()
+	case t.slices > 0:
+		return t.plainProducts()
 	}
 	readA, readB := t.fragments(&t.a, t.a.warp(t, true)), t.fragments(&t.b, t.b.warp(t, false))
 	return func(stage ptx.Operand) {
@@ -251,7 +264,12 @@ func (t *tensor) strips() int {
 }
 
 // staged is the shared memory that results go through.
-func (t *tensor) staged() int { return t.strips() * 16 * (t.n + 8) * 4 }
+func (t *tensor) staged() int {
+	if t.slices > 0 {
+		return t.slices * t.m * t.plainPitch() * 4
+	}
+	return t.strips() * 16 * (t.n + 8) * 4
+}
 
 // stripRow is the first row of a strip: a warp's rows follow each other; those of a warp group take turns.
 func (t *tensor) stripRow(strip ptx.Operand, i int) ptx.Operand {

@@ -9,13 +9,20 @@ type way struct {
 	stages       int // of shared memory, each of which holds operands for some k
 	group        bool
 	bulk         bool // a warp of its own copies the operands in bulk, for warp groups
+	slices       int  // of each stage, which warps of their own multiply without tensor cores; 0: tensor cores do
+	depth        int  // of k in a stage; 0: as much as tensor cores want
 }
+
+func (w way) tile() string { return fmt.Sprintf("%dx%d", w.m, w.n) }
 
 // String names the way: the tile, the part of a warp or of a warp group, the stages.
 func (w way) String() string {
 	name := fmt.Sprintf("%dx%d/%dx%dx%d", w.m, w.n, w.warpM, w.warpN, w.stages)
 	if w.group {
 		name += "g"
+	}
+	if w.slices > 0 {
+		name += "f"
 	}
 	if w.bulk {
 		name += BulkMark
@@ -32,7 +39,7 @@ func (w way) block() int {
 	if w.group {
 		threads = 128
 	}
-	return w.m / w.warpM * (w.n / w.warpN) * threads
+	return w.m / w.warpM * (w.n / w.warpN) * threads * max(1, w.slices)
 }
 
 // ahead is how many stages are filled before they are multiplied. Products of warp groups go on beside the next round's
@@ -81,21 +88,21 @@ func (s *scope) ways(g *gen, c contraction, u *unit) []way {
 			if bulk && !s.boxes(c) {
 				break
 			}
-			add(way{128, 256, 64, 256, 4, true, bulk})
-			add(way{256, 128, 128, 128, 4, true, bulk})
-			add(way{128, 128, 64, 128, 4, true, bulk})
-			add(way{64, 256, 64, 256, 4, true, bulk})
-			add(way{64, 128, 64, 128, 5, true, bulk})
-			add(way{64, 64, 64, 64, 6, true, bulk})
+			add(way{128, 256, 64, 256, 4, true, bulk, 0, 0})
+			add(way{256, 128, 128, 128, 4, true, bulk, 0, 0})
+			add(way{128, 128, 64, 128, 4, true, bulk, 0, 0})
+			add(way{64, 256, 64, 256, 4, true, bulk, 0, 0})
+			add(way{64, 128, 64, 128, 5, true, bulk, 0, 0})
+			add(way{64, 64, 64, 64, 6, true, bulk, 0, 0})
 		}
 	}
 	if u.size == 2 {
-		add(way{128, 256, 64, 64, stages, false, false})
+		add(way{128, 256, 64, 64, stages, false, false, 0, 0})
 	}
-	add(way{128, 128, 64, 32, stages, false, false})
-	add(way{128, 64, 32, 32, stages, false, false})
-	add(way{64, 128, 32, 32, stages, false, false})
-	add(way{64, 64, 32, 32, stages, false, false})
+	add(way{128, 128, 64, 32, stages, false, false, 0, 0})
+	add(way{128, 64, 32, 32, stages, false, false, 0, 0})
+	add(way{64, 128, 32, 32, stages, false, false, 0, 0})
+	add(way{64, 64, 32, 32, stages, false, false, 0, 0})
 	return all
 }
 

@@ -1,0 +1,270 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Products of float32 without tensor cores are multiplied as theirs are, from stages of shared memory that are filled
+// while one is read, but by multiplications and additions of single numbers. A warp makes 32 rows of a tile, each
+// thread a few numbers in every eighth row and fourth column, or four that are neighbours: those that it can read at
+// once. Small tiles have few sums, so several warps share each: they take some k of each stage, and their sums are
+// added up in the order of k when all are there.
+
+// plain is how elements lie for single multiplications.
+var plain = &unit{size: 4, step: 1}
+
+// Cut is how a product of float32 is made without tensor cores: the rows and columns of a tile, such as "64x32", and
+// the parts of k that blocks of their own add up. Any other name stands for the kernels of devices without asynchronous
+// copies, which all devices take for products of few numbers.
+type Cut struct {
+	Tile  string
+	Parts int
+}
+
+// plainWay is a tile, and the part of a device's multiplications that it does, as estimated from what a thread reads
+// for each.
+type plainWay struct {
+	way
+	efficiency float64
+}
+
+// plainWays are the tiles, small ones first.
+var plainWays = []plainWay{
+	{way{32, 32, 32, 32, 4, false, false, 8, 32}, 0.45},
+	{way{64, 32, 32, 32, 4, false, false, 4, 32}, 0.6},
+	{way{32, 64, 32, 32, 4, false, false, 4, 32}, 0.6},
+	{way{64, 64, 32, 32, 3, false, false, 2, 32}, 0.7},
+	{way{128, 128, 64, 32, 3, false, false, 1, 16}, 0.75},
+}
+
+// isPlain reports whether a contraction is made so.
+func (s *scope) isPlain(c contraction, out ir.Type) bool {
+	float := func(t ir.Type) bool { return t.DType == ir.Float32 }
+	return s.options.Capability >= 80 && float(out) && float(s.p.Type(c.a.value)) && float(s.p.Type(c.b.value)) &&
+		((c.m > 16 || c.n > 16) && c.m*c.n*c.batch*c.k >= 1<<15 || c.k >= 256)
+}
+
+// lastBytes is how much the last block of a tile may read to add up its parts. For more there is another kernel, of
+// many blocks.
+const lastBytes = 128 << 10
+
+// pickPlain picks a tile, and the parts of k, for the least time by a model of a device of 128 multiprocessors: blocks
+// that run at once share what a multiprocessor does, and parts are written, read and added up by another launch.
+func (s *scope) pickPlain(c contraction) (way, int) {
+	const (
+		rate    = 128  // multiplications of a multiprocessor in a clock
+		start   = 3000 // clocks until a kernel multiplies
+		last    = 2000 // until the last block of a tile has read the others' parts
+		another = 3500 // of another kernel
+		memory  = 1700 // bytes that all read and write in a clock
+	)
+	best, parts, least := plainWays[0].way, 1, 0.0
+	for i, p := range plainWays {
+		if !s.allows(p, c) {
+			continue
+		}
+		blocks := (c.m + p.m - 1) / p.m * ((c.n + p.n - 1) / p.n) * c.batch
+		for _, n := range []int{1, 2, 3, 4, fullDevice / blocks} {
+			if n = min(n, c.k/(2*p.depth), 64); n < 1 {
+				n = 1
+			}
+			length := partLength(c.k, n, p.depth)
+			n = (c.k + length - 1) / length
+			clocks := start + float64((blocks*n+fullDevice-1)/fullDevice*length*p.m*p.n)/(rate*p.efficiency)
+			if n > 1 && s.statistics != nil { // which another kernel finds then
+				clocks += another
+			}
+			switch {
+			case n > 1 && n*p.m*p.n*4 <= lastBytes:
+				clocks += last + float64(8*n*c.m*c.n*c.batch)/memory
+			case n > 1:
+				clocks += another + float64(8*n*c.m*c.n*c.batch)/memory
+			}
+			if i == 0 && n == 1 || clocks < least {
+				best, parts, least = p.way, n, clocks
+			}
+		}
+	}
+	return best, parts
+}
+
+// allows reports whether a contraction can have a tile: threads that copy single numbers to a large one would have to
+// keep too many places.
+func (s *scope) allows(p plainWay, c contraction) bool {
+	return p.slices > 1 || s.byChunks(c.a) && s.byChunks(c.b)
+}
+
+// partLength is how many k a part has: whole stages.
+func partLength(k, parts, depth int) int {
+	return ((k+parts-1)/parts + depth - 1) / depth * depth
+}
+
+// multiplyPlain writes the kernels of a contraction for single multiplications; false: another kernel is wanted.
+func (s *scope) multiplyPlain(g *gen, c contraction, out ir.Type, n *ir.Node, root ir.Value) bool {
+	w, parts := s.pickPlain(c)
+	if s.options.Cut != nil {
+		cut := s.options.Cut(Cut{w.tile(), parts})
+		i := slices.IndexFunc(plainWays, func(w plainWay) bool { return w.tile() == cut.Tile })
+		if i < 0 || !s.allows(plainWays[i], c) {
+			return false
+		}
+		w, parts = plainWays[i].way, cut.Parts
+	}
+	write := func() {
+		t := g.newTensor(c, plain, w)
+		blocks := t.rows() * t.columns()
+		addUp := s.addUp
+		if parts > 1 && parts*t.m*t.n*4 <= lastBytes {
+			addUp = s.addUpLast
+		}
+		addUp(g, c, parts, out, n, root, func(to outcome) {
+			t.write(parts, to)
+			g.plain = true
+			g.launch([3]int{blocks * c.batch * parts, 1, 1}, t.threads())
+		})
+		s.laterStatistics(g, root)
+	}
+	if !s.byLibrary(g, c, w.String(), n, root, write) {
+		write()
+	}
+	return true
+}
+
+// plainPlace is where a thread's sums lie: its warp's part of the tile and of k, and its own first row and column.
+func (t *tensor) plainPlace() (slice, row, column ptx.Operand) {
+	g := t.gen
+	warps := t.warpsM * (t.n / t.warpN)
+	warp := g.mod(t.warp, warps)
+	slice = g.over(t.warp, warps)
+	own := func(s side, number ptx.Operand) ptx.Operand {
+		if s.fast {
+			return number
+		}
+		return g.times(number, 4)
+	}
+	row = g.add(g.times(g.mod(warp, t.warpsM), t.warpM), own(t.c.a, g.over(t.lane, 4)))
+	column = g.add(g.times(g.over(warp, t.warpsM), t.warpN), own(t.c.b, g.mod(t.lane, 4)))
+	return slice, row, column
+}
+
+// further is how far from a thread's first row or column another one lies, where so many threads share them.
+func further(s side, i, threads int) int {
+	if s.fast {
+		return i * threads
+	}
+	return i/4*4*threads + i%4
+}
+
+// plainProducts is products by single multiplications.
+func (t *tensor) plainProducts() func(stage ptx.Operand) {
+	g, k := t.gen, t.k
+	slice, row, column := t.plainPlace()
+	each := t.depth / t.slices
+	rows, columns := t.warpM/8, t.warpN/4
+	read := func(p *panel, s side, first ptx.Operand, count, threads int) func(stage ptx.Operand) func(step int) [4][]ptx.Operand {
+		perOuter, perK := p.strides()
+		own := g.add(g.times(first, perOuter), g.times(slice, each*perK))
+		own = g.mov(ptx.B32, g.add(g.add(own, t.base), ptx.Int32(int64(p.offset))))
+		return func(stage ptx.Operand) func(step int) [4][]ptx.Operand {
+			from := k.Op(ptx.B32, "add.s32", own, stage)
+			four := func(bytes int) []ptx.Operand {
+				r := []ptx.Operand{k.Reg(ptx.F32), k.Reg(ptx.F32), k.Reg(ptx.F32), k.Reg(ptx.F32)}
+				k.Line("ld.shared.v4.f32 {%v, %v, %v, %v}, [%v+%d]", r[0], r[1], r[2], r[3], from, bytes)
+				return r
+			}
+			return func(step int) (all [4][]ptx.Operand) {
+				for i := range count {
+					if s.fast {
+						for e, x := range four(further(s, i, threads)*perOuter + 4*step*perK) {
+							all[e] = append(all[e], x)
+						}
+						continue
+					}
+					e := i * 4 / count // some for each k
+					all[e] = append(all[e], four(further(s, i%(count/4)*4, threads)*perOuter+(4*step+e)*perK)...)
+				}
+				return all
+			}
+		}
+	}
+	readA, readB := read(&t.a, t.c.a, row, rows, 8), read(&t.b, t.c.b, column, columns, 4)
+	return func(stage ptx.Operand) {
+		a, b := readA(stage), readB(stage)
+		for step := range each / 4 {
+			left, right := a(step), b(step)
+			for e := range left {
+				for i, x := range left[e] {
+					for j, y := range right[e] {
+						d := t.sums[i*columns+j]
+						k.To(d, "fma.rn.f32", x, y, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// plainPitch is the distance of rows of the tile in shared memory, in numbers, so that threads of a warp write to
+// different banks, as far as they can.
+func (t *tensor) plainPitch() int {
+	switch {
+	case !t.c.b.fast && t.c.a.fast:
+		return t.n + 17
+	case !t.c.b.fast:
+		return t.n + 5
+	case t.c.a.fast:
+		return t.n + 4
+	}
+	return t.n + 1
+}
+
+// plainResults hands out the sums, which go through shared memory, so that neighbouring threads have neighbours in a
+// row.
+func (t *tensor) plainResults(result func(b, m, n, part, sum ptx.Operand) ptx.Operand, st *statistics) {
+	g, k := t.gen, t.k
+	pitch := t.plainPitch()
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	slice, row, column := t.plainPlace()
+	slot := g.add(g.times(g.add(g.times(slice, t.m), row), pitch), column)
+	slot = k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, slot), ptx.Int32(4), t.base)
+	columns := t.warpN / 4
+	for i, sum := range t.sums {
+		at := further(t.c.a, i/columns, 8)*pitch + further(t.c.b, i%columns, 4)
+		k.To(ptx.Raw("["+slot.String()+"+"+itoa(4*at)+"]"), "st.shared.f32", sum)
+	}
+	k.Barrier()
+	each := func(first ptx.Operand, step int, body func(from, m, n ptx.Operand) ptx.Operand, then func(from, x ptx.Operand)) {
+		t.each(first, step, func(r, c, m, n ptx.Operand) {
+			from := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, g.add(g.times(r, pitch), c)), ptx.Int32(4), t.base)
+			then(from, body(from, m, n))
+		})
+	}
+	write := func(from, m, n ptx.Operand) ptx.Operand {
+		sum := k.Op(ptx.F32, "ld.shared.f32", address(from))
+		for i := 1; i < t.slices; i++ {
+			sum = k.Op(ptx.F32, "add.rn.f32", sum, k.Op(ptx.F32, "ld.shared.f32", ptx.Raw("["+from.String()+"+"+itoa(4*i*t.m*pitch)+"]")))
+		}
+		return result(t.batch, m, n, t.part, sum)
+	}
+	if st != nil {
+		st.ofStrips(g, tid, each, write)
+		return
+	}
+	each(tid, t.block, write, func(_, _ ptx.Operand) {})
+}
+
+// each goes through elements of the tile that are in the result, from a number on in steps: their row and column in the
+// tile, and in the result.
+func (t *tensor) each(first ptx.Operand, step int, body func(r, c, m, n ptx.Operand)) {
+	g := t.gen
+	g.loop(first, ptx.Int32(int64(t.m*t.n)), step, func(e ptx.Operand) {
+		r, c := g.over(e, t.n), g.mod(e, t.n)
+		m, n := g.mov(ptx.B32, g.add(t.firstM, r)), g.mov(ptx.B32, g.add(t.firstN, c))
+		g.where(g.both(g.compare("lt", "u32", m, ptx.Int32(int64(t.c.m))), g.compare("lt", "u32", n, ptx.Int32(int64(t.c.n)))), func() {
+			body(r, c, m, n)
+		})
+	})
+}
