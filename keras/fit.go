@@ -428,10 +428,12 @@ const (
 	evaluationSeed = 0xd1342543de82ef95
 )
 
-// predictOn runs an instance of a prediction, and waits for its results. The random numbers of each batch follow from
-// the seed and from how many batches were predicted before.
-func (m *Model) predictOn(ctx context.Context, inst *distribute.Instance) error {
-	return m.infer(ctx, inst, true, m.seed^predictionSeed, m.predicted.Add(1)-1)
+// predictOn runs an instance of a prediction, and read, which reads its results. The random numbers of each batch
+// follow from the seed and from how many batches were predicted before.
+func (m *Model) predictOn(ctx context.Context, inst *distribute.Instance, read func() error) error {
+	return m.infer(inst, func() error {
+		return inst.RunThen(ctx, m.seed^predictionSeed, m.predicted.Add(1)-1, read)
+	})
 }
 
 // testOn runs an instance of an evaluation, whose results stay in the state of metrics: nobody waits for it. The random
@@ -442,12 +444,14 @@ func (m *Model) testOn(ctx context.Context, inst *distribute.Instance) error {
 		m.testedAt, m.tested = m.steps, 0
 	}
 	m.tested++
-	return m.infer(ctx, inst, false, m.seed^evaluationSeed*(uint64(m.steps)+1), m.tested-1)
+	return m.infer(inst, func() error {
+		return inst.Launch(ctx, m.seed^evaluationSeed*(uint64(m.steps)+1), m.tested-1)
+	})
 }
 
 // infer runs an instance that does not train. If it changes variables (metrics, the state of stateful layers), it runs
 // alone.
-func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool, seed uint64, step uint32) error {
+func (m *Model) infer(inst *distribute.Instance, run func() error) error {
 	if inst.WritesVariables() {
 		m.values.Lock()
 		defer m.values.Unlock()
@@ -455,10 +459,7 @@ func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool,
 		m.values.RLock()
 		defer m.values.RUnlock()
 	}
-	if wait {
-		return inst.Run(ctx, seed, step)
-	}
-	return inst.Launch(ctx, seed, step)
+	return run()
 }
 
 // resetMetrics begins a new round of means.

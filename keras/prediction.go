@@ -218,10 +218,7 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 			return err
 		}
 	}
-	if err := p.m.predictOn(ctx, inst); err != nil {
-		return err
-	}
-	return p.collect(inst, n)
+	return p.m.predictOn(ctx, inst, func() error { return p.collect(inst, n) })
 }
 
 // load makes examples the inputs of an instance: a whole batch of a dataset may have been staged.

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,6 +149,33 @@ func TestFitDoesNotWait(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, replays, steps-3, "steps before the host waits for the first time, which is at the end of the epoch")
+	require.NoError(t, f.Fault())
+}
+
+// A prediction asks for its results before they are there, and waits for the device once.
+func TestPredictWaitsOnce(t *testing.T) {
+	_, f := fakes()
+	strategy, err := distribute.NewOneDeviceStrategy("fakecuda:1")
+	require.NoError(t, err)
+	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4, Activation: "relu"}, &layers.Dense{Units: 2}}, keras.InputShape(3), distribute.Scope(strategy), keras.Seed(1))
+	require.NoError(t, err)
+	x := data.Arrays([][]float32{{1, 2, 3}}, nil)
+	for range 4 {
+		_, err = model.Predict(t.Context(), x)
+		require.NoError(t, err)
+	}
+	f.Record()
+	_, err = model.Predict(t.Context(), x)
+	require.NoError(t, err)
+	calls := f.Recorded()
+	waits := 0
+	for _, call := range calls {
+		if call == "cuEventSynchronize" {
+			waits++
+		}
+	}
+	assert.Equal(t, 1, waits, "%v", calls)
+	assert.NotContains(t, calls[slices.Index(calls, "cuEventSynchronize"):], "cuMemcpyDtoHAsync_v2")
 	require.NoError(t, f.Fault())
 }
 

@@ -23,6 +23,26 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	return inst.Commit()
 }
 
+// RunThen is Run, after which read reads results. Where a device works by itself, it is asked for them before it has
+// computed them, so that the host waits once; where the step fails, read has read anything, and its error is that of
+// the step.
+func (inst *Instance) RunThen(ctx context.Context, seed uint64, step uint32, read func() error) error {
+	if inst.meets || inst.remote || inst.halves || inst.lane.inline() {
+		if err := inst.Run(ctx, seed, step); err != nil {
+			return err
+		}
+		return read()
+	}
+	if err := inst.Launch(ctx, seed, step); err != nil {
+		return err
+	}
+	err := read()
+	if late := inst.Wait(); late != nil {
+		return heardAtOnce(late)
+	}
+	return err
+}
+
 func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) error {
 	err := inst.Launch(ctx, seed, step)
 	if err != nil {
