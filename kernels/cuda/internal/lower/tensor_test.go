@@ -110,7 +110,8 @@ func TestTensorCores(t *testing.T) {
 		plan, err := lower.Program(product(t, c.d, 64, 64, 64, false, false, true), c.o)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, strings.Contains(plan.Text, "mma.sync"), "%v %+v", c.d, c.o)
-		assert.Equal(t, c.want, strings.HasPrefix(plan.Text, ptx.HeaderAmpere), "%v %+v", c.d, c.o)
+		copies := c.want || c.d == ir.Float32 && c.o.Capability >= 80 // float32 is multiplied without tensor cores
+		assert.Equal(t, copies, strings.HasPrefix(plan.Text, ptx.HeaderAmpere), "%v %+v", c.d, c.o)
 		assert.Equal(t, 1, plan.Launches, "bias and activation are part of the product's kernel")
 	}
 	for _, size := range [][3]int{{8, 64, 64}, {64, 4, 64}, {64, 64, 8}} { // too few to fill an instruction
