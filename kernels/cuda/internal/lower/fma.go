@@ -40,10 +40,11 @@ var plainWays = []plainWay{
 	{way{128, 128, 64, 32, 3, false, false, 1, 16}, 0.75},
 }
 
-// isPlain reports whether a contraction is made so.
+// isPlain reports whether a contraction is made so. Of a few k there is nothing to copy ahead: on an H100 a convolution
+// with 9 of them took 12.4 µs in place of 10.4, a product with 16 of them 15.8 in place of 8.4.
 func (s *scope) isPlain(c contraction, out ir.Type) bool {
 	float := func(t ir.Type) bool { return t.DType == ir.Float32 }
-	return s.options.Capability >= 80 && float(out) && float(s.p.Type(c.a.value)) && float(s.p.Type(c.b.value)) &&
+	return s.options.Capability >= 80 && c.k >= 32 && float(out) && float(s.p.Type(c.a.value)) && float(s.p.Type(c.b.value)) &&
 		((c.m > 16 || c.n > 16) && c.m*c.n*c.batch*c.k >= 1<<15 || c.k >= 256)
 }
 
