@@ -70,6 +70,14 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 	if strings.Contains(key, "@b") {
 		return newModelJob(key)
 	}
+	if j, err := newProduct(key); j != nil || err != nil {
+		return j, err
+	}
+	defer func(before string) { policy = before }(policy)
+	whole := key
+	if before, dtype, ok := strings.Cut(key, "+"); ok {
+		key, policy = before, dtype
+	}
 	name, variant, ok := strings.Cut(key, ":")
 	work, kind, ok2 := strings.Cut(name, "-")
 	w := workloads[work]
@@ -83,7 +91,7 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{key: key, work: w}
+	j := &job{key: whole, work: w}
 	if batch, err := strconv.Atoi(strings.TrimPrefix(kind, "b")); err == nil && variant == "predict" {
 		return j, j.predict(m, batch)
 	}

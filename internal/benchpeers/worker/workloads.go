@@ -31,6 +31,7 @@ type workload struct {
 const (
 	vocabulary, steps4, width4, heads4, layers4, inner4 = 1000, 128, 128, 4, 4, 512
 	words5, width5, units5, steps5                      = 5000, 64, 128, 100
+	patches6, width6, heads6, layers6, inner6           = 64, 192, 3, 6, 768
 )
 
 var workloads = map[string]*workload{
@@ -39,6 +40,7 @@ var workloads = map[string]*workload{
 	"W3":  {batch: 64, unit: "img", units: 1, steps: 4, flops: residualFlops(), model: residual, data: images(32, 32, 3), loss: classes},
 	"W4":  {batch: 16, unit: "tok", units: steps4, steps: 8, flops: steps4 * 2 * (layers4*(4*width4*width4+2*width4*inner4+2*steps4*width4) + width4*vocabulary), model: transformer, data: sentences, loss: classes},
 	"W5":  {batch: 64, unit: "seq", units: 1, steps: 10, flops: 2 * steps5 * (width5 + units5) * 4 * units5, model: recurrent, data: reviews, loss: func() losses.Loss { return &losses.BinaryCrossentropy{FromLogits: true} }},
+	"W6":  {batch: 32, unit: "img", units: 1, steps: 4, flops: patches6 * 2 * (16*3*width6 + layers6*(4*width6*width6+2*width6*inner6+2*patches6*width6)), model: vision, data: images(32, 32, 3), loss: classes},
 	"W10": {batch: 10, unit: "step", units: 0.1, steps: 1000, model: line, data: points, loss: func() losses.Loss { return &losses.MeanSquaredError{} }},
 }
 
@@ -159,6 +161,25 @@ func transformer(s distribute.Strategy) (*keras.Model, error) {
 		x = layers.Apply(&layers.Add{}, x, layers.Apply(&layers.Dense{Units: width4}, y))
 	}
 	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: vocabulary}, norm(x))), options(s)...)
+}
+
+// vision is a small vision transformer on patches of 4 x 4.
+func vision(s distribute.Strategy) (*keras.Model, error) {
+	norm := func(x *layers.KerasTensor) *layers.KerasTensor {
+		return layers.Apply(&layers.LayerNormalization{Epsilon: new(1e-5)}, x)
+	}
+	input := keras.Input(keras.Shape(32, 32, 3))
+	x := layers.Apply(&layers.Conv2D{Filters: width6, KernelSize: []int{4}, Strides: []int{4}}, input)
+	x = layers.Apply(&position{}, layers.Apply(&layers.Reshape{TargetShape: []int{patches6, width6}}, x))
+	for range layers6 {
+		y := norm(x)
+		y = layers.Apply(&layers.MultiHeadAttention{NumHeads: heads6, KeyDim: width6 / heads6}, y, y)
+		x = layers.Apply(&layers.Add{}, x, y)
+		y = layers.Apply(&layers.Dense{Units: inner6, Activation: "gelu"}, norm(x))
+		x = layers.Apply(&layers.Add{}, x, layers.Apply(&layers.Dense{Units: width6}, y))
+	}
+	x = layers.Apply(&layers.GlobalAveragePooling1D{}, norm(x))
+	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: 10}, x)), options(s)...)
 }
 
 func recurrent(s distribute.Strategy) (*keras.Model, error) {
