@@ -105,13 +105,40 @@ func convKernelGradWidened(b *build, s *conv.Shape) func() {
 	}
 }
 
-// pairImages interleaves each two images of o; a last one alone goes with zeros.
-func pairImages(b *build, o *plan.Operand) (pairs *plan.Operand, run func()) {
-	images := o.Typ.Shape[0]
-	size := o.N / images
-	pairs = b.scratch(ir.Uint32, (images+1)/2*size)
-	return pairs, b.rt().parallel((images+1)/2, grain(size/4), func(_ *worker, lo, hi int) {
-		dst, src := plan.Data[uint32](pairs), plan.Data[uint16](o)
+// pairedBytes is how much memory the images take whose kernel gradient is computed at once, which stay in the
+// second-level cache in between.
+const pairedBytes = 1 << 20
+
+// pairedImages are a few images at a time of o, each two of them interleaved; a last one alone goes with zeros.
+type pairedImages struct {
+	o     *plan.Operand
+	size  int           // numbers of an image
+	pairs *plan.Operand // of the images [first, end)
+	make  func()        // fills pairs
+
+	first, end int
+}
+
+func newPairedImages(b *build, o *plan.Operand, images int) *pairedImages {
+	size := o.N / o.Typ.Shape[0]
+	return &pairedImages{o: o, size: size, pairs: b.scratch(ir.Uint32, (images+1)/2*size)}
+}
+
+// source returns the images, and how many there are.
+func (p *pairedImages) source() ([]uint16, int) {
+	return plan.Data[uint16](p.o)[p.first*p.size : p.end*p.size], p.end - p.first
+}
+
+// pairImages keeps the order of the numbers of an image.
+func pairImages(b *build, o *plan.Operand, most int) *pairedImages {
+	p := newPairedImages(b, o, most)
+	size := p.size
+	p.make = b.rt().parallel((most+1)/2, grain(size/4), func(_ *worker, lo, hi int) {
+		dst := plan.Data[uint32](p.pairs)
+		src, images := p.source()
+		if hi = min(hi, (images+1)/2); lo >= hi {
+			return
+		}
 		vec.PairRows(dst[lo*size:], src[2*lo*size:], size, min(hi, images/2)-lo, size, size)
 		if hi > images/2 {
 			for i, v := range src[(images-1)*size:] {
@@ -119,18 +146,20 @@ func pairImages(b *build, o *plan.Operand) (pairs *plan.Operand, run func()) {
 			}
 		}
 	})
+	return p
 }
 
-// pairTurnedImages is pairImages with rows turned, as matrix registers want them: a block of pixels at a time.
-func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape) (pairs *plan.Operand, run func()) {
+// pairTurnedImages turns rows, as matrix registers want them: a block of pixels at a time.
+func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape, most int) *pairedImages {
 	const block = 64
-	images, channels, pixels := o.Typ.Shape[0], s.InChannels, s.TurnedPixels()
-	size, row := o.N/images, pixels*channels
-	pairs = b.scratch(ir.Uint32, (images+1)/2*size)
+	p := newPairedImages(b, o, most)
+	channels, pixels, size := s.InChannels, s.TurnedPixels(), p.size
+	row := pixels * channels
 	b.rt().need(4 * block * channels)
-	return pairs, b.rt().parallel((images+1)/2*(size/row), grain(row/2), func(w *worker, lo, hi int) {
-		dst, src, lines := plan.Data[float32](pairs), plan.Data[uint16](o), scratchOf[uint32](w, block*channels)
-		for i := lo; i < hi; i++ {
+	p.make = b.rt().parallel((most+1)/2*(size/row), grain(row/2), func(w *worker, lo, hi int) {
+		dst, lines := plan.Data[float32](p.pairs), scratchOf[uint32](w, block*channels)
+		src, images := p.source()
+		for i := lo; i < min(hi, (images+1)/2*(size/row)); i++ {
 			pair, at := i/(size/row), i%(size/row)*row
 			for first := 0; first < pixels; first += block {
 				n := min(block, pixels-first)
@@ -146,26 +175,51 @@ func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape) (pairs *plan.Ope
 			}
 		}
 	})
+	return p
 }
 
-// convKernelGradPairs is the gradient of a kernel in pairs.
+// convKernelGradPairs is the gradient of a kernel in pairs, a few images at a time, whose gradients are added up. How
+// many they are depends on the shape alone, as the order of the sums does.
 func convKernelGradPairs(b *build, s *conv.Shape) func() {
-	s.Batch, s.Pairs = (s.Batch+1)/2, true
-	x, pairX := (*plan.Operand)(nil), (func())(nil)
-	if s.Turned = s.Turns(); s.Turned {
-		x, pairX = pairTurnedImages(b, b.in(0), s)
+	batch := s.Batch
+	most := min(max(pairedBytes/max(2*(b.in(0).N+b.in(1).N)/batch, 1)/2*2, 2), batch)
+	s.Batch, s.Pairs = (most+1)/2, true
+	s.Turned = s.Turns()
+	var x *pairedImages
+	if s.Turned {
+		x = pairTurnedImages(b, b.in(0), s, most)
 	} else {
-		x, pairX = pairImages(b, b.in(0))
+		x = pairImages(b, b.in(0), most)
 	}
-	dy, pairDY := pairImages(b, b.in(1))
+	dy := pairImages(b, b.in(1), most)
+	rest := *s
+	rest.Batch = (batch%most + 1) / 2
 	out, pool := b.out(0), b.rt().pool
-	gradient := b.scratch(ir.Float32, out.N)
-	scratch := b.scratch(ir.Float32, conv.BackwardWeightsScratch[float32](s, pool.Size()))
+	gradient, part := b.scratch(ir.Float32, out.N), (*plan.Operand)(nil)
+	if most < batch {
+		part = b.scratch(ir.Float32, out.N)
+	}
+	scratch := b.scratch(ir.Float32, max(conv.BackwardWeightsScratch[float32](s, pool.Size()), conv.BackwardWeightsScratch[float32](&rest, pool.Size())))
 	return func() {
-		pairX()
-		pairDY()
 		sums := plan.Data[float32](gradient)
-		conv.BackwardWeights(pool, s, floatsAt(x.Ptr(), x.N), floatsAt(dy.Ptr(), dy.N), sums, plan.Data[float32](scratch))
+		for first := 0; first < batch; first += most {
+			x.first, x.end = first, min(first+most, batch)
+			dy.first, dy.end = x.first, x.end
+			x.make()
+			dy.make()
+			shape, to := s, sums
+			if x.end-first < most {
+				shape = &rest
+			}
+			if first > 0 {
+				to = plan.Data[float32](part)
+			}
+			n := shape.Batch
+			conv.BackwardWeights(pool, shape, floatsAt(x.pairs.Ptr(), n*x.size), floatsAt(dy.pairs.Ptr(), n*dy.size), to, plan.Data[float32](scratch))
+			if first > 0 {
+				vec.Add(sums, sums, to)
+			}
+		}
 		vec.Float32ToBF16(plan.Data[uint16](out), sums)
 	}
 }

@@ -59,6 +59,8 @@ const (
 	fieldALine
 	fieldCLine
 	fieldAccumulate
+	fieldASecond // from the first tile of rows to the second
+	fieldCSecond
 	fieldSegmentsLeft // counters of the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
@@ -196,9 +198,7 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 			move(2*r+1, r8, cx)
 		}
 		if r+1 < rows {
-			t.Asm("MOVQ CX, BX")
-			t.Asm("SHLQ $4, BX")
-			t.Asm("ADDQ BX, AX")
+			t.Asm("ADDQ %d(DI), AX", fieldCSecond)
 		}
 	}
 }
@@ -208,8 +208,7 @@ func (t *text) steps(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
 	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)
 	if rows == 2 {
-		t.Asm("MOVQ DX, R8")
-		t.Asm("SHLQ $4, R8")
+		t.Asm("MOVQ %d(DI), R8", fieldASecond)
 		t.Asm("ADDQ AX, R8 // the second tile of A")
 	}
 	t.Asm("MOVQ %d(DI), R12 // steps", fieldSteps)

@@ -13,6 +13,7 @@ type call struct {
 	blocks, aBlock, cBlock        int // of rows, one under the other
 	lines, aLine, cLine           int
 	accumulate                    int
+	aSecond, cSecond              int // from the first tile of rows to the second
 
 	_ [9]uintptr // where the assembly counts
 }
@@ -33,19 +34,22 @@ func Multiply(p *Product) {
 	var config [64]byte
 	c := call{config: &config, segments: p.Segments, outer: p.Outer, aRow: p.ARow * word, aSegment: p.ASegment * word, aOuter: p.AOuter * word,
 		bRow: p.BK * word, bSegment: p.BSegment * word, bOuter: p.BOuter * word, cRow: p.CRow * word, aLine: p.ALine * word, cLine: p.CLine * word}
-	whole := p.K / Words
 	for column := 0; column < p.Cols; column += 2 * Words {
 		if p.Accumulate {
 			c.accumulate = 1
 		} else {
 			c.accumulate = 0
 		}
+		whole, words := p.K/Words, Words
+		if steps := (p.K + Words - 1) / Words; p.Segments > 1 && p.K%steps == 0 {
+			whole, words = steps, p.K/steps
+		}
 		if whole > 0 {
-			p.columns(&c, column, 0, whole, Words)
+			p.columns(&c, column, 0, whole, words)
 			c.accumulate = 1
 		}
-		if rest := p.K % Words; rest > 0 {
-			p.columns(&c, column, whole*Words, 1, rest)
+		if rest := p.K - whole*words; rest > 0 {
+			p.columns(&c, column, whole*words, 1, rest)
 		}
 	}
 }
@@ -55,21 +59,35 @@ func (p *Product) columns(c *call, column, k, steps, words int) {
 	columns := min(p.Cols-column, 2*Words)
 	c.steps, c.aStep, c.bStep = steps, words*word, words*p.BK*word
 	c.b = unsafe.Add(p.B, (k*p.BK+column)*word)
+	lines := max(p.Lines, 1)
 	for row := 0; row < p.Rows; {
 		rows, blocks := 2*height, (p.Rows-row)/(2*height)
 		if blocks == 0 {
 			rows, blocks = p.Rows-row, 1
 		}
-		configure(c.config, rows, columns, words)
-		p.blocks(c, row, column, k, rows, blocks, columns, words)
+		c.aBlock, c.cBlock = rows*c.aRow, rows*c.cRow
+		c.aSecond, c.cSecond = height*c.aRow, height*c.cRow
+		pairs := 0
+		if rows <= height { // two lines at once: they share the tiles of B
+			pairs = lines / 2
+		}
+		if pairs > 0 {
+			configure(c.config, rows, rows, columns, words)
+			twice := *c
+			twice.aSecond, twice.cSecond, twice.aLine, twice.cLine = c.aLine, c.cLine, 2*c.aLine, 2*c.cLine
+			p.blocks(&twice, 0, 2, pairs, row, column, k, rows, 1, true)
+		}
+		if rest := lines - 2*pairs; rest > 0 {
+			configure(c.config, min(rows, height), rows-height, columns, words)
+			p.blocks(c, 2*pairs, 1, rest, row, column, k, rows, blocks, rows > height)
+		}
 		row += rows * blocks
 	}
 }
 
-// blocks computes blocks of rows, in every line, in as few calls as their time allows.
-func (p *Product) blocks(c *call, row, column, k, rows, blocks, columns, words int) {
-	c.aBlock, c.cBlock = rows*c.aRow, rows*c.cRow
-	lines := max(p.Lines, 1)
+// blocks computes blocks of rows in so many lines, or pairs of them, from the first one on, each so many lines after
+// the one before, in as few calls as their time allows. Second says that there are two tiles of rows.
+func (p *Product) blocks(c *call, first, each, lines, row, column, k, rows, blocks int, second bool) {
 	perCall := max(maxCallProducts/(2*height*2*Words*c.steps*Words*p.Segments*p.Outer), 1)
 	linesPerCall := 1
 	if blocks <= perCall {
@@ -78,23 +96,23 @@ func (p *Product) blocks(c *call, row, column, k, rows, blocks, columns, words i
 	for line := 0; line < lines; line += linesPerCall {
 		for block := 0; block < blocks; block += perCall {
 			c.lines, c.blocks = min(linesPerCall, lines-line), min(perCall, blocks-block)
-			first := row + block*rows
-			c.a = unsafe.Add(p.A, (line*p.ALine+first*p.ARow+k)*word)
-			c.c = unsafe.Add(p.C, (line*p.CLine+first*p.CRow+column)*word)
-			dispatch(p.Bytes, rows > height, columns > Words, c)
+			at, row := first+line*each, row+block*rows
+			c.a = unsafe.Add(p.A, (at*p.ALine+row*p.ARow+k)*word)
+			c.c = unsafe.Add(p.C, (at*p.CLine+row*p.CRow+column)*word)
+			dispatch(p.Bytes, second, p.Cols-column > Words, c)
 		}
 	}
 }
 
-// configure describes the tiles for a block: 0 to 3 for C, 4 and 5 for A, 6 and 7 for B.
-func configure(config *[64]byte, rows, columns, words int) {
+// configure describes the tiles for a block of so many rows in its first and in its second tile: 0 to 3 for C, 4 and 5
+// for A, 6 and 7 for B.
+func configure(config *[64]byte, rows, more, columns, words int) {
 	*config = [64]byte{1} // the palette
 	set := func(tile, rows, words int) {
 		if rows > 0 && words > 0 {
 			config[16+2*tile], config[48+tile] = byte(words*word), byte(rows)
 		}
 	}
-	rows, more := min(rows, height), rows-height
 	columns, moreColumns := min(columns, Words), columns-Words
 	set(0, rows, columns)
 	set(1, rows, moreColumns)

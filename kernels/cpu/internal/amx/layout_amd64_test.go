@@ -14,8 +14,9 @@ func TestCallLayout(t *testing.T) {
 		unsafe.Offsetof(c.segments), unsafe.Offsetof(c.outer), unsafe.Offsetof(c.aRow), unsafe.Offsetof(c.aStep), unsafe.Offsetof(c.aSegment),
 		unsafe.Offsetof(c.aOuter), unsafe.Offsetof(c.bRow), unsafe.Offsetof(c.bStep), unsafe.Offsetof(c.bSegment), unsafe.Offsetof(c.bOuter),
 		unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.lines),
-		unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.accumulate)} {
+		unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.accumulate),
+		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
-	require.Equal(t, uintptr(8*(23+9)), unsafe.Sizeof(c), "nine counters of the assembly")
+	require.Equal(t, uintptr(8*(25+9)), unsafe.Sizeof(c), "nine counters of the assembly")
 }

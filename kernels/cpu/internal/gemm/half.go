@@ -38,12 +38,19 @@ type HalfArgs struct {
 }
 
 const (
-	halfRows         = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
-	halfRowsNarrow   = 256 // and more where C has few columns
-	halfCols         = 256
-	halfRowsMatrices = 128     // whole blocks of matrix registers
-	halfRowMost      = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
-	halfGap          = 16      // between the rows of a copied A, so that they do not compete for places in the cache
+	halfRows       = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
+	halfRowsNarrow = 256 // and more where C has few columns
+	halfCols       = 256
+	halfRowMost    = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
+	halfGap        = 16      // between the rows of a copied A, so that they do not compete for places in the cache
+)
+
+// Chunks of matrix registers. They multiply as fast as the second-level cache is read, so that the sums of a chunk stay
+// in the first level until they are rounded, and a matrix is brought into panels once for all rows.
+var (
+	halfRowsMatrices = 128 // whole blocks
+	halfColsMatrices = 64
+	halfPacksOnce    = true
 )
 
 // halfPlan is how a product of 16-bit floats is cut up.
@@ -56,6 +63,7 @@ type halfPlan struct {
 	inPlace              bool // A is read where it lies
 	row                  bool // one row in float32, whose sums are not cut into blocks
 	lda                  int  // of the copied block of A
+	packs                bool // B is brought into panels before, for all chunks
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
@@ -78,6 +86,10 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 		}
 	}
 	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, halfCols)
+	if p.matrices && (p.inPlace || p.k <= p.blockK) { // else A is copied for each chunk
+		p.cols = min(p.cols, halfColsMatrices)
+	}
+	p.packs = p.matrices && halfPacksOnce && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
 	want := 1
 	if workers > 1 {
 		want = wantChunks * workers
@@ -145,7 +157,7 @@ func HalfScratch(a *HalfArgs, workers int) int {
 // scratch is the number of float32 that the workers need.
 func (p *halfPlan) scratch(a *HalfArgs, workers int) int {
 	c, blockA, panel, rows := p.sizes(a)
-	return (c+blockA+panel+rows+p.turned())*max(workers, 1) + p.swappedPanels(a)
+	return (c+blockA+panel+rows+p.turned())*max(workers, 1) + p.panels(a)
 }
 
 func (a *HalfArgs) normal() HalfArgs {
@@ -225,7 +237,7 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	plan := newHalfPlan(&n, p.Size())
 	plan.swapped = swapped
 	checkScratch(len(scratch), plan.scratch(&n, p.Size()))
-	if size := plan.swappedPanels(&n); size > 0 {
+	if size := plan.panels(&n); size > 0 {
 		PackHalf(p, scratch[:size], &n)
 		n.Packed, scratch = scratch[:size], scratch[size:]
 	}

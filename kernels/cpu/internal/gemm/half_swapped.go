@@ -35,9 +35,9 @@ func (p *halfPlan) turned() int {
 	return p.cols * (p.rows + turnedGap)
 }
 
-// swappedPanels is the memory for the panels of A.
-func (p *halfPlan) swappedPanels(a *HalfArgs) int {
-	if !p.swapped {
+// panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it.
+func (p *halfPlan) panels(a *HalfArgs) int {
+	if !p.swapped && !p.packs {
 		return 0
 	}
 	width := micro.PanelWidth[float32]()
