@@ -45,11 +45,12 @@ const (
 	halfGap        = 16      // between the rows of a copied A, so that they do not compete for places in the cache
 )
 
-// Chunks of matrix registers. They multiply as fast as the second-level cache is read, so that the sums of a chunk stay
-// in the first level until they are rounded, and a matrix is brought into panels once for all rows.
+// Chunks of matrix registers, which BenchmarkHalfRates changes. A matrix is brought into panels once for all rows.
+// Fewer columns, so that sums stay in the first-level cache, are not faster, and slower where A is turned for each
+// chunk.
 var (
 	halfRowsMatrices = 128 // whole blocks
-	halfColsMatrices = 64
+	halfColsMatrices = halfCols
 	halfPacksOnce    = true
 )
 
