@@ -199,7 +199,6 @@ func floats(one func(string, func(a uint64) uint64), two func(string, func(a, b 
 	two("sub.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) - f32(b)) })
 	two("mul.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) * f32(b)) })
 	two("div.rn.f32", func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) })
-	two("div.full.f32", func(a, b uint64) uint64 { return bits32(f32(a) / f32(b)) })
 	two("min.f32", func(a, b uint64) uint64 { return bits32(least(f32(a), f32(b))) })
 	two("max.f32", func(a, b uint64) uint64 { return bits32(greatest(f32(a), f32(b))) })
 	two("add.rn.f64", func(a, b uint64) uint64 { return bits64(f64(a) + f64(b)) })
