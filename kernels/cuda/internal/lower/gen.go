@@ -258,7 +258,7 @@ func (g *gen) narrow(d ir.DType, x ptx.Operand) ptx.Operand {
 		kept := k.Op(ptx.B32, "or.b32", k.Op(ptx.B32, "or.b32", sign, ptx.Int32(0x7c00)), g.pick(lost, ptx.Int32(0x200), payload))
 		return g.pick(k.Op(ptx.Pred, "setp.neu.f32", x, x), kept, bits)
 	}
-	if bits, known := g.exact[x]; known && weaving {
+	if bits, known := g.exact[x]; known {
 		return bits
 	}
 	bits := k.Op(ptx.B32, "mov.b32", x)

@@ -45,7 +45,7 @@ func (g *gen) wovenOf(n int) int {
 	if g.options.Several > 0 {
 		least = g.options.Several
 	}
-	for weaving && n >= max(least, 512) && most < wovenMost && n%(512*most) == 0 {
+	for n >= max(least, 512) && most < wovenMost && n%(512*most) == 0 {
 		most *= 2
 	}
 	return most

@@ -23,7 +23,7 @@ func (g *gen) calc(c ptx.Class) *calc {
 // calcOf is calc for results of a type.
 func (g *gen) calcOf(d ir.DType) *calc {
 	m := g.calc(classOf(d))
-	m.fast = weaving && d.IsHalf() && g.options.Capability >= 80
+	m.fast = d.IsHalf() && g.options.Capability >= 80
 	return m
 }
 

@@ -140,12 +140,10 @@ func (s *scope) scatterSorted(n *ir.Node, root ir.Value, update func(g *gen, col
 		x := g.inLine(t.Shape, a.Axis, column, row)
 		sum := g.mov(accumulator(d), g.toAccumulator(d, g.value(n.Inputs[0], x)))
 		again, end := k.Label(), k.Label()
-		if weaving {
-			g.manyUpdates(a.Kind, d, sum, next, row, values, count, again, func(i int) ptx.Operand {
-				from := g.load(ir.Int32, g.element(positions, k.Op(ptx.B32, "add.s32", next, ptx.Int32(int64(i))), 4))
-				return g.toAccumulator(d, g.value(n.Inputs[2], update(g, column, from)))
-			})
-		}
+		g.manyUpdates(a.Kind, d, sum, next, row, values, count, again, func(i int) ptx.Operand {
+			from := g.load(ir.Int32, g.element(positions, k.Op(ptx.B32, "add.s32", next, ptx.Int32(int64(i))), 4))
+			return g.toAccumulator(d, g.value(n.Inputs[2], update(g, column, from)))
+		})
 		k.Place(again)
 		k.BranchIf(g.compare("ge", "u32", next, ptx.Int32(int64(count))), end)
 		k.BranchIf(g.compare("ne", "s32", g.load(ir.Int32, g.element(values, next, 4)), row), end)

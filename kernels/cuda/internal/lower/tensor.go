@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"os"
-
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -345,7 +343,7 @@ func (t *tensor) eachOfStrips(round, strips, pitch int, first ptx.Operand, step 
 			}
 		})
 	}
-	if t.c.m < t.m || t.c.n < t.n || !weaving {
+	if t.c.m < t.m || t.c.n < t.n {
 		g.loop(first, ptx.Int32(int64(total)), step, one)
 		return
 	}
@@ -389,6 +387,3 @@ func (t *tensor) eachOfStrips(round, strips, pitch int, first ptx.Operand, step 
 	g.loop(first, ptx.Int32(int64(total)), step, one)
 	k.Place(end)
 }
-
-// weaving is off in measurements of what it is worth.
-var weaving = os.Getenv("GOKERAS_CUDA_WEAVING") != "off"
