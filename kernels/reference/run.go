@@ -17,8 +17,16 @@ type Interpreter struct {
 	// where the same is computed in another order.
 	Noise *rand.Rand
 	// Excess lets conversions between floats keep numbers as they are, as devices do that compute mixed precision in
-	// float32 throughout.
+	// float32 throughout. With Round, results of 16 bits are rounded to float32 then.
 	Excess bool
+}
+
+// computed is the type that results of type d are computed in.
+func (in Interpreter) computed(d ir.DType) ir.DType {
+	if in.Excess && d.IsHalf() {
+		return ir.Float32
+	}
+	return d
 }
 
 // Run runs a program without peers: collectives must be over one replica. The inputs are not changed.
@@ -125,7 +133,7 @@ func (c *call) evaluate() error {
 	}
 	if c.Noise != nil && !c.exact() {
 		for _, v := range c.out {
-			unit := math.Ldexp(1, -v.Type.DType.Digits())
+			unit := math.Ldexp(1, -c.computed(v.Type.DType).Digits())
 			for i, x := range v.F {
 				v.F[i] = x * (1 + float64(c.Noise.IntN(3)-1)*1.5*unit)
 			}
@@ -134,7 +142,7 @@ func (c *call) evaluate() error {
 	if c.Round {
 		for _, v := range c.out {
 			for i, x := range v.F {
-				v.F[i] = ir.RoundFloat(v.Type.DType, x)
+				v.F[i] = ir.RoundFloat(c.computed(v.Type.DType), x)
 			}
 		}
 	}
