@@ -105,6 +105,7 @@ while [ $i -lt "$parts" ]; do
 	(export GOKERAS_TEST_SHARD=$i/$parts; one suite-$i '^TestHardwareConformance$' 200) &
 	i=$((i + 1))
 done
+one plain-products '^TestHardwarePlainProducts$' 200 &
 one training '^TestHardwareTraining$' 200 &
 (export GOKERAS_GPU_SECONDS="${GOKERAS_GPU_SECONDS:-120}"; one random '^TestHardwareRandom$' 200) &
 cases() { # PROGRAM TESTS [PART]: a part of many tests is a process of its own

@@ -79,7 +79,7 @@ func plainAgrees(t *testing.T, b *backend, i int, tile string) (cuts int) {
 func TestHardwarePlainProducts(t *testing.T) {
 	b, d := hardware(t)
 	if d.Kind != Kind {
-		t.Skip("TestPlainProducts interprets them")
+		t.Skip("is for a GPU (make gpu); TestPlainProducts runs the same with interpreted kernels")
 	}
 	for i := range 60 {
 		tile := plainTiles[1+i%5]

@@ -282,27 +282,16 @@ func TestHardwareSmallSteps(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), "small-steps.txt"), []byte(m.text.String()), 0o644))
 		t.Log("\n" + m.text.String())
 	}()
-	// Small copies by the copying engines, and by a kernel where the driver is a real one.
-	copies, _ := m.b.api.(interface {
-		CopyByKernels(stream driver.Handle, on bool) driver.Result
-	})
-	for _, byKernel := range []bool{false, true} {
-		m.say("\nsmall copies by a kernel: %v", byKernel && copies != nil)
-		if copies != nil {
-			m.do("copies by a kernel", func() driver.Result { return copies.CopyByKernels(d.Stream, byKernel) })
-		}
-		m.host()
-		if name.Kind == "fakecuda" {
-			continue
-		}
-		for i := range 2 {
-			w := workloads()[i]
+	m.host()
+	if name.Kind != "fakecuda" { // which is slow
+		for i, w := range workloads()[:2] {
+			fresh := workloads()[i].network // layers belong to one strategy
 			m.say("%8.2f us  a step of Fit, %s", milliseconds(stepTime(t, name.String(), "", 2*m.times, 64, w.shape, w.network, &optimizers.Adam{}))*1e3, w.name)
-			m.say("%8.2f us  Predict of one example, %s", milliseconds(predictTime(t, name.String(), workloads()[i].network, 2*m.times))*1e3, w.name)
+			m.say("%8.2f us  Predict of one example, %s", milliseconds(predictTime(t, name.String(), fresh, 2*m.times))*1e3, w.name)
 		}
 	}
 	m.step("one number", oneOp(t, ir.Neg, nil, ir.Shape{1}))
-	if name.Kind == "fakecuda" { // which is slow
+	if name.Kind == "fakecuda" {
 		m.cuts("8x16x8", oneOp(t, ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, ir.Shape{8, 64}, ir.Shape{64, 8}), plainTiles, []int{1, 2})
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // way, with long and short sums, and reports GFLOP/s.
 func BenchmarkRates(b *testing.B) {
 	if !isa.MatrixRegisters() {
-		b.Skip("this processor has no AMX")
+		b.Skip("this processor has no AMX, whose rates it measures")
 	}
 	for _, bytes := range []bool{false, true} {
 		for _, s := range []struct{ rows, cols, k, lines int }{

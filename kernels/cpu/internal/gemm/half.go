@@ -38,20 +38,12 @@ type HalfArgs struct {
 }
 
 const (
-	halfRows       = 112 // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
-	halfRowsNarrow = 256 // and more where C has few columns
-	halfCols       = 256
-	halfRowMost    = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
-	halfGap        = 16      // between the rows of a copied A, so that they do not compete for places in the cache
-)
-
-// Chunks of matrix registers, which BenchmarkHalfRates changes. A matrix is brought into panels once for all rows.
-// Fewer columns, so that sums stay in the first-level cache, are not faster, and slower where A is turned for each
-// chunk.
-var (
-	halfRowsMatrices = 128 // whole blocks
-	halfColsMatrices = halfCols
-	halfPacksOnce    = true
+	halfRows         = 112     // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
+	halfRowsNarrow   = 256     // and more where C has few columns
+	halfCols         = 256     // fewer are not faster in matrix registers, and slower where A is turned for each chunk
+	halfRowsMatrices = 128     // whole blocks of matrix registers
+	halfRowMost      = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
+	halfGap          = 16      // between the rows of a copied A, so that they do not compete for places in the cache
 )
 
 // halfPlan is how a product of 16-bit floats is cut up.
@@ -87,10 +79,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 		}
 	}
 	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, halfCols)
-	if p.matrices && (p.inPlace || p.k <= p.blockK) { // else A is copied for each chunk
-		p.cols = min(p.cols, halfColsMatrices)
-	}
-	p.packs = p.matrices && halfPacksOnce && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
+	p.packs = p.matrices && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
 	want := 1
 	if workers > 1 {
 		want = wantChunks * workers

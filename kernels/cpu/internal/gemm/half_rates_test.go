@@ -1,50 +1,33 @@
 package gemm
 
 import (
-	"flag"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-var halfChunks = flag.String("half-chunks", "", "for BenchmarkHalfRates: ROWSxCOLUMNS of the chunks of matrix registers, each with a panel a chunk (-) or all before (+), separated by commas")
-
 // BenchmarkHalfRates multiplies matrices of bfloat16 that workloads have, alone and in panels, and reports GFLOP/s.
 func BenchmarkHalfRates(b *testing.B) {
-	variants := []string{fmt.Sprintf("%dx%d+", halfRowsMatrices, halfColsMatrices)}
-	if *halfChunks != "" {
-		variants = strings.Split(*halfChunks, ",")
-	}
 	shapes := [][3]int{{64, 64, 64}, {128, 128, 128}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {64, 512, 784}, {64, 4096, 4096}, {2048, 384, 128},
 		{2048, 512, 128}, {2048, 128, 512}, {128, 512, 2048}, {2048, 1000, 128}, {2048, 768, 192}, {2048, 192, 768}, {16384, 64, 64}, {65536, 16, 144}, {144, 16, 65536}}
 	for _, s := range shapes {
 		for _, form := range []string{"nn", "nt", "tn", "packed"} {
-			for _, v := range variants {
-				b.Run(fmt.Sprintf("%dx%dx%d-%s/%s", s[0], s[1], s[2], form, v), func(b *testing.B) {
-					var rows, cols int
-					var once rune
-					if _, err := fmt.Sscanf(v, "%dx%d%c", &rows, &cols, &once); err != nil {
-						b.Fatal(err)
-					}
-					defer func(r, c int, p bool) { halfRowsMatrices, halfColsMatrices, halfPacksOnce = r, c, p }(halfRowsMatrices, halfColsMatrices, halfPacksOnce)
-					halfRowsMatrices, halfColsMatrices, halfPacksOnce = rows, cols, once == '+'
-					a := &HalfArgs{Type: vec.BFloat16, M: s[0], N: s[1], K: s[2], TransA: form == "tn", TransB: form == "nt"}
-					a.A, a.B, a.C = make([]uint16, a.M*a.K), make([]uint16, a.K*a.N), make([]uint16, a.M*a.N)
-					if form == "packed" {
-						_, n := HalfPanels(a)
-						packed := make([]float32, n)
-						PackHalf(nil, packed, a)
-						a.Packed = packed
-					}
-					scratch := make([]float32, HalfScratch(a, 1))
-					for b.Loop() {
-						RunHalf(nil, a, scratch)
-					}
-					b.ReportMetric(2*float64(a.M*a.N*a.K)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-				})
-			}
+			b.Run(fmt.Sprintf("%dx%dx%d-%s", s[0], s[1], s[2], form), func(b *testing.B) {
+				a := &HalfArgs{Type: vec.BFloat16, M: s[0], N: s[1], K: s[2], TransA: form == "tn", TransB: form == "nt"}
+				a.A, a.B, a.C = make([]uint16, a.M*a.K), make([]uint16, a.K*a.N), make([]uint16, a.M*a.N)
+				if form == "packed" {
+					_, n := HalfPanels(a)
+					packed := make([]float32, n)
+					PackHalf(nil, packed, a)
+					a.Packed = packed
+				}
+				scratch := make([]float32, HalfScratch(a, 1))
+				for b.Loop() {
+					RunHalf(nil, a, scratch)
+				}
+				b.ReportMetric(2*float64(a.M*a.N*a.K)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
 		}
 	}
 }

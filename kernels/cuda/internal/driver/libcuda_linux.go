@@ -84,8 +84,6 @@ type library struct {
 	block []uint64
 	args  [hotCalls][]uintptr
 
-	copiers map[Handle]copier // by stream
-
 	loading sync.Mutex // compiling takes long: launches do not wait for it
 	log     []byte     // does not move
 }
@@ -317,6 +315,16 @@ func (l *library) HostAlloc(bytes int) ([]byte, Result) {
 
 func (l *library) HostFree(memory []byte) Result { return l.memFreeHost(unsafe.Pointer(&memory[0])) }
 
+func pointer(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+
+func (l *library) CopyToDevice(to Address, from []byte, stream Handle) Result {
+	return l.call(toDevice, uintptr(to), pointer(from), uintptr(len(from)), uintptr(stream))
+}
+
+func (l *library) CopyToHost(to []byte, from Address, stream Handle) Result {
+	return l.call(toHost, pointer(to), uintptr(from), uintptr(len(to)), uintptr(stream))
+}
+
 func (l *library) CopyOnDevice(to, from Address, bytes int64, stream Handle) Result {
 	return l.call(onDevice, uintptr(to), uintptr(from), uintptr(bytes), uintptr(stream))
 }
@@ -332,6 +340,7 @@ func (l *library) NewStream() (Handle, Result) {
 	return s, r
 }
 
+func (l *library) DestroyStream(s Handle) Result     { return l.streamDestroy(s) }
 func (l *library) SynchronizeStream(s Handle) Result { return l.call(streamSynchronize, uintptr(s)) }
 
 func (l *library) QueryStream(s Handle) Result { return l.call(streamQuery, uintptr(s)) }

@@ -173,44 +173,6 @@ func TestTensorMaps(t *testing.T) {
 	require.Equal(t, driver.Success, api.Free(a, d.Stream))
 }
 
-// Small copies are made by a kernel where that is asked for: a thread for each word.
-func TestCopiesByKernel(t *testing.T) {
-	api := library(t)
-	d, err := driver.NewDevice(api, 1)
-	require.NoError(t, err)
-	require.NoError(t, d.Enter())
-	a := ok[driver.Address](t)(api.Alloc(1<<16, d.Stream))
-	host := ok[[]byte](t)(api.HostAlloc(1 << 16))
-	copies := api.(interface {
-		CopyByKernels(stream driver.Handle, on bool) driver.Result
-	})
-	require.Equal(t, driver.Success, copies.CopyByKernels(d.Stream, true))
-	words := func(memory []byte) (all []uint64) { // what the library of testdata makes of the arguments
-		for i := range 7 {
-			all = append(all, binary.LittleEndian.Uint64(memory[8*i:]))
-		}
-		return all
-	}
-	require.Equal(t, driver.Success, api.CopyToHost(host[:24], a+4, d.Stream))
-	assert.Equal(t, []uint64{1, 1, 1, 32, 0, uint64(a) + 4, 6}, words(host))
-	require.Equal(t, driver.Success, api.CopyToHost(host[:8200], a, d.Stream))
-	assert.Equal(t, []uint64{3, 1, 1, 1024, 0, uint64(a), 2050}, words(host))
-	for i := range host {
-		host[i] = byte(i / 251)
-	}
-	for _, n := range []int{3, 30, 17 << 10} { // no words, or too many
-		require.Equal(t, driver.Success, api.CopyToDevice(a, host[:n], d.Stream))
-		require.Equal(t, driver.Success, api.CopyToHost(host[n:2*n], a, d.Stream))
-		if n%4 != 0 || n > 16<<10 {
-			assert.Equal(t, host[:n], host[n:2*n])
-		}
-	}
-	require.Equal(t, driver.Success, api.HostFree(host))
-	require.Equal(t, driver.Success, api.Free(a, d.Stream))
-	d.Leave()
-	require.NoError(t, d.Close())
-}
-
 func TestNoDriver(t *testing.T) {
 	t.Setenv("GOKERAS_CUDA_PATH", t.TempDir())
 	if _, err := driver.Open(); err != nil {
