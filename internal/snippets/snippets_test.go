@@ -168,7 +168,13 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		for _, b := range p.Inline {
-			if words := strings.Fields(b.Text); len(words) > 1 && (words[0] == "keras" || words[0] == "make" || words[0] == "go") {
+			words := strings.Fields(b.Text)
+			if len(words) < 2 || words[0] != "keras" && words[0] != "make" && words[0] != "go" {
+				continue
+			}
+			list, err := Shell(Block{Page: b.Page, Line: b.Line, Language: "sh", Text: strings.Join(words, " ")})
+			require.NoError(t, err)
+			for _, words := range list {
 				check(b, words)
 			}
 		}
