@@ -149,11 +149,14 @@ func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err
 	}
 	defer s.function.Close()
 	defer func() { distribute.FailTogether(s.strategy, err) }()
-	if err := s.agree(ctx); err != nil {
+	if err := s.agree(ctx, o); err != nil {
 		return err
 	}
 	if o.steps != nil && o.maxSteps == nil { // a session that takes this one up ends at the same step
 		o.maxSteps = new(int(s.step) + *o.steps)
+	}
+	if err := s.agreeOnEnd(ctx, o); err != nil {
+		return err
 	}
 	if o.maxSteps != nil && s.step >= int64(*o.maxSteps) {
 		return nil // max_steps has been reached before
@@ -241,7 +244,7 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Evalu
 	}
 	defer s.function.Close()
 	defer func() { distribute.FailTogether(s.strategy, err) }()
-	if err := s.agree(ctx); err != nil {
+	if err := s.agree(ctx, &o); err != nil {
 		return nil, err
 	}
 	ds, err := distributed(s.strategy, inputFn, e.transform, true, &s.layout)

@@ -41,6 +41,17 @@ type options struct {
 	name            string
 }
 
+// extent says how many steps a session makes, as its caller does.
+func (o *options) extent() string {
+	switch {
+	case o.steps != nil:
+		return fmt.Sprintf("for %d steps", *o.steps)
+	case o.maxSteps != nil:
+		return fmt.Sprintf("up to step %d", *o.maxSteps)
+	}
+	return "to the end of the data"
+}
+
 type (
 	trainOption      func(o *options) error
 	evaluateOption   func(o *options) error

@@ -2,6 +2,7 @@ package estimator_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -28,6 +29,9 @@ type program struct {
 	swapped    bool // the terms of the loss come in another order
 	fetch      string
 	frozen     bool
+	steps      int
+	nan        bool // one of the labels of the second batch is no number
+	saves      int  // steps between checkpoints
 }
 
 func (p *program) model(c *estimator.Context, features estimator.Features, labels *ops.Tensor, mode estimator.ModeKey, _ estimator.Params) (estimator.EstimatorSpec, error) {
@@ -55,17 +59,27 @@ func (p *program) model(c *estimator.Context, features estimator.Features, label
 }
 
 func (p *program) train(ctx context.Context, s distribute.Strategy, dir string) error {
-	e, err := estimator.New(p.model, estimator.RunConfig{TrainDistribute: s, ModelDir: dir, TFRandomSeed: p.seed}, nil)
+	e, err := estimator.New(p.model, estimator.RunConfig{TrainDistribute: s, ModelDir: dir, TFRandomSeed: p.seed, SaveCheckpointsSteps: p.saves}, nil)
 	if err != nil {
 		return err
 	}
-	return e.Train(ctx, func(distribute.InputContext) (data.Dataset, error) {
-		x, y, r := make([][]float32, 64), make([][]float32, 64), rand.New(rand.NewPCG(1, 1))
-		for i := range x {
-			x[i], y[i] = []float32{r.Float32(), r.Float32(), r.Float32()}, []float32{r.Float32()}
-		}
-		return data.FromTensorSlices(x, y).Repeat(-1).Batch(p.batch, false), nil
-	}, estimator.MaxSteps(3))
+	return e.Train(ctx, p.input, estimator.MaxSteps(p.steps))
+}
+
+func (p *program) input(distribute.InputContext) (data.Dataset, error) {
+	x, y, r := make([][]float32, 64), make([][]float32, 64), rand.New(rand.NewPCG(1, 1))
+	for i := range x {
+		x[i], y[i] = []float32{r.Float32(), r.Float32(), r.Float32()}, []float32{r.Float32()}
+	}
+	if p.nan {
+		y[p.batch][0] = float32(math.NaN())
+	}
+	return data.FromTensorSlices(x, y).Repeat(-1).Batch(p.batch, false), nil
+}
+
+// aProgram is one of the programs that the tests change.
+func aProgram() program {
+	return program{units: 5, activation: ops.Tanh, factor: 0.125, name: "hidden", optimizer: &optimizers.SGD{LearningRate: 0.1}, seed: 7, batch: 8, fetch: "total", steps: 3}
 }
 
 // TestEstimatorsOtherProgram: a worker whose ModelFn, optimizer or seed is another one ends the job before the first
@@ -92,7 +106,7 @@ func TestEstimatorsOtherProgram(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			err := onServers(t, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
-				p := program{units: 5, activation: ops.Tanh, factor: 0.125, name: "hidden", optimizer: &optimizers.SGD{LearningRate: 0.1}, seed: 7, batch: 8, fetch: "total"}
+				p := aProgram()
 				if !s.IsCoordinator() {
 					c.change(&p)
 					return p.train(ctx, s, t.TempDir())

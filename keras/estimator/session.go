@@ -163,6 +163,9 @@ func (s *Session) trace(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 	if s.mode == EVAL {
 		s.measure(r, spec.EvalMetricOps)
 	}
+	if s.mode == TRAIN && s.workers() != nil {
+		results = meanOverReplicas(r, results)
+	}
 	if s.servers != nil {
 		results = append(results, s.servers.results(r)...)
 	}
@@ -285,6 +288,9 @@ func (s *Session) prepare(ctx context.Context) error {
 		}
 	}
 	s.restored = len(s.variables)
+	if err := s.agreeOnResults(ctx); err != nil {
+		return err
+	}
 	return s.share(ctx, added)
 }
 

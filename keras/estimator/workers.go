@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -24,19 +25,53 @@ func (s *Session) leads() bool {
 	return g == nil || g.Rank() == 0
 }
 
-// agree makes all workers begin at the chief's step.
-func (s *Session) agree(ctx context.Context) error {
+// agree makes all workers begin at the chief's step, and makes sure that they are to make as many.
+func (s *Session) agree(ctx context.Context, o *options) error {
 	g := s.workers()
 	if g == nil {
 		return nil
 	}
 	a := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{1}})
 	binary.LittleEndian.PutUint64(a.Data, uint64(s.step))
-	if err := g.Broadcast(ctx, distribute.WorkerCall{Name: "step at which the estimator begins to " + string(s.mode)}, 0, []kernels.Array{a}); err != nil {
+	call := distribute.WorkerCall{Name: fmt.Sprintf("begin of the estimator's %s %s, seed %d", s.mode, o.extent(), s.estimator.config.TFRandomSeed)}
+	if err := g.Broadcast(ctx, call, 0, []kernels.Array{a}); err != nil {
 		return err
 	}
 	s.step = int64(binary.LittleEndian.Uint64(a.Data))
 	return nil
+}
+
+// agreeOnEnd gives the workers of a training of some steps, which count from where each of them has begun, one end: a
+// worker that took the place of a lost one begins later, and ends where the others do.
+func (s *Session) agreeOnEnd(ctx context.Context, o *options) error {
+	g := s.workers()
+	if g == nil || o.steps == nil {
+		return nil
+	}
+	a := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{1}})
+	binary.LittleEndian.PutUint64(a.Data, uint64(*o.maxSteps))
+	err := g.AllReduce(ctx, distribute.WorkerCall{Name: "end of the estimator's training"}, ir.Min, []kernels.Array{a})
+	o.maxSteps = new(int(binary.LittleEndian.Uint64(a.Data)))
+	return err
+}
+
+// agreeOnResults makes sure that hooks find the same on all workers. Programs that differ have been found by now.
+func (s *Session) agreeOnResults(ctx context.Context) error {
+	if g := s.workers(); g != nil {
+		return g.Agree(ctx, distribute.WorkerCall{Name: fmt.Sprintf("results of the estimator's %s: %q", s.mode, s.outputs)})
+	}
+	return nil
+}
+
+// meanOverReplicas is what hooks see of scalars: the same on all workers, so that all stop where one has a loss that is
+// no number, before the chief saves what that made of the weights. All replicas have examples in training.
+func meanOverReplicas(r *distribute.Replica, scalars []*ops.Tensor) []*ops.Tensor {
+	all := r.AllReduce(ir.Mean, ops.Stack(0, scalars...))[0]
+	out := make([]*ops.Tensor, len(scalars))
+	for i := range out {
+		out[i] = ops.Reshape(ops.Slice(all, []int{i}, []int{i + 1}))
+	}
+	return out
 }
 
 // share gives all workers the chief's values.
