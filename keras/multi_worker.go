@@ -27,9 +27,13 @@ const stopGrace = 5 * time.Second
 // whether to go on.
 type together struct {
 	group  distribute.WorkerGroup
-	outer  context.Context // Fit's
-	flags  [3]byte         // stop training; a context has ended; workers are waiting to join
-	values []kernels.Array
+	outer  context.Context       // Fit's
+	flags  [3]byte               // stop training; a context has ended; workers are waiting to join
+	sent   [3 + 2*rateBytes]byte // flags and rates
+	values []kernels.Array       // sent
+
+	rate    float32 // that the callbacks left at the end of an epoch
+	hasRate bool    // it is to be compared
 
 	riding rider     // nil: the group joins no flags with sums
 	rides  [4]byte   // flags that a sum of the step took along, and whether somebody asks to agree after the step
@@ -51,7 +55,7 @@ func (t *trainer) join(ctx context.Context, g distribute.WorkerGroup) (context.C
 	w := &together{group: g, outer: ctx}
 	w.riding, _ = g.(rider)
 	t.workers = w
-	w.values = []kernels.Array{{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(w.flags)}}, Data: w.flags[:]}}
+	w.values = []kernels.Array{{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(w.sent)}}, Data: w.sent[:]}}
 	if s, ok := t.m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && (s.Recovers() || t.backsUp() && s.Recover()) {
 		t.recovery = t.now.recoveryOf(t, s)
 	}
@@ -214,9 +218,8 @@ func (t *trainer) boundary(ctx context.Context) error {
 // same learning rate, which each multiplies its gradients by itself.
 func (t *trainer) epochBoundary(ctx context.Context) error {
 	w := t.workers
-	if rate, err := t.m.LearningRate(); err == nil && t.recovery == nil {
-		w.ridden = false
-		return t.joinFlags(ctx, fmt.Sprintf("end of epoch with learning rate %v", rate))
+	if rate, err := t.m.LearningRate(); err == nil {
+		w.rate, w.hasRate, w.ridden = float32(rate), true, false
 	}
 	return t.boundary(ctx)
 }
@@ -269,18 +272,28 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 		copy(w.flags[:], w.rides[:])
 		return t.goOnAs(w.own)
 	}
-	return t.joinFlags(ctx, "end of step")
+	return t.joinFlags(ctx)
 }
 
-// joinFlags is a call for the flags alone.
-func (t *trainer) joinFlags(ctx context.Context, name string) error {
+// joinFlags is a call for the flags alone, and for the learning rates where an epoch has ended.
+func (t *trainer) joinFlags(ctx context.Context) error {
 	w := t.workers
 	own := t.ownFlags()
 	if t.recovery != nil && t.recovery.group.Pending() {
 		w.flags[2] = 1
 	}
-	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: name}, ir.Max, w.values); err != nil {
+	rates := w.sent[copy(w.sent[:], w.flags[:]):]
+	clear(rates)
+	if w.hasRate {
+		putRate(rates, w.rate)
+	}
+	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
 		return err
+	}
+	copy(w.flags[:], w.sent[:])
+	w.hasRate = false
+	if !oneRate(rates) {
+		return t.otherRate(ctx)
 	}
 	return t.goOnAs(own)
 }
