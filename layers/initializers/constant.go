@@ -1,66 +1,89 @@
 package initializers
 
 import (
+	"encoding/json"
 	"fmt"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Zeros fills a weight with 0.
-type Zeros struct{}
-
-// Initialize writes zeros.
-func (Zeros) Initialize(into kernels.Array, _ uint64) error {
-	clear(into.Data)
-	return nil
-}
-
-// Ones fills a weight with 1.
-type Ones struct{}
-
-// Initialize writes ones.
-func (Ones) Initialize(into kernels.Array, _ uint64) error {
-	into.Fill(1)
-	return nil
-}
-
-// Constant fills a weight with Value.
+// Constant fills a weight with Value or, if Values is set, with its numbers: a matrix of pretrained embeddings, say.
+//
+//	matrix, err := data.ToArray(rows) // [][]float32, a row for each word
+//	words := &layers.Embedding{InputDim: 20000, OutputDim: 100, Frozen: true, EmbeddingsInitializer: initializers.Constant{Values: matrix}}
+//
+// Values has the shape of the weight, or one that broadcasts to it, by NumPy's rules; another is an error when the
+// weight is made. A weight of another element type gets the numbers converted. Files keep Values in the configuration,
+// as text, beside the weight itself; Keras does so, too.
 type Constant struct {
-	Value float64 `keras:"value"`
+	Value  float64       `keras:"value"`
+	Values kernels.Array `keras:"-"` // takes the place of Value, and its key in files
 }
 
-// Initialize repeats the value.
+// Initialize repeats the value, or the values along the axes that they lack or where their length is 1.
 func (c Constant) Initialize(into kernels.Array, _ uint64) error {
-	into.Fill(c.Value)
-	return nil
-}
-
-// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere. The shape must have two axes; it need not be
-// square.
-type Identity struct {
-	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
-}
-
-// Initialize writes the matrix.
-func (i Identity) Initialize(into kernels.Array, _ uint64) error {
-	shape := into.Type.Shape
-	if len(shape) != 2 {
-		return fmt.Errorf("initializers.Identity makes matrices only, received shape %v; use another initializer", shape)
+	if c.Values.IsZero() {
+		into.Fill(c.Value)
+		return nil
 	}
-	clear(into.Data)
-	gain := []float64{valueOr(i.Gain, 1)}
-	for k := range min(shape[0], shape[1]) {
-		if err := into.SetFloat64s(k*shape[1]+k, gain); err != nil {
-			return err
+	want, have := into.Type.Shape, c.Values.Type.Shape
+	if s, err := ir.BroadcastShapes(want, have); err != nil || !s.Equal(want) {
+		return fmt.Errorf("initializers.Constant: Values have shape %v and the weight %v; expected the shape of the weight, or one that broadcasts to it", have, want)
+	}
+	given := c.Values.Float64s()
+	if have.Equal(want) {
+		return into.SetFloat64s(0, given)
+	}
+	values := make([]float64, want.Size())
+	for i := range values {
+		values[i] = given[broadcastIndex(i, want, have)]
+	}
+	return into.SetFloat64s(0, values)
+}
+
+// broadcastIndex is the element of an array of shape from that element i of its broadcast to a shape shows.
+func broadcastIndex(i int, to, from ir.Shape) int {
+	index, step := 0, 1
+	for axis := len(to) - 1; axis >= 0; axis-- {
+		at := i % to[axis]
+		i /= to[axis]
+		if own := axis - (len(to) - len(from)); own >= 0 {
+			if from[own] != 1 {
+				index += at * step
+			}
+			step *= from[own]
 		}
 	}
+	return index
+}
+
+// AmendConfig writes Values as Keras writes an array.
+func (c Constant) AmendConfig(keys map[string]any) error {
+	if c.Values.IsZero() {
+		return nil
+	}
+	keys["value"] = config.ArrayObject(c.Values.Type.DType.String(), c.Values.Type.Shape, c.Values.Float64s())
 	return nil
 }
 
-// valueOr returns what p points to, or the default for nil.
-func valueOr(p *float64, def float64) float64 {
-	if p == nil {
-		return def
+// MigrateConfig reads an array, or a list of numbers, under the key of the value.
+func (c *Constant) MigrateConfig(keys map[string]json.RawMessage) error {
+	shape, values, dtype, err := config.ReadArray(keys["value"])
+	if err != nil {
+		return fmt.Errorf("key \"value\": %w", err)
 	}
-	return *p
+	if shape == nil {
+		return nil // a number
+	}
+	delete(keys, "value")
+	d := ir.Float32 // of a plain list
+	if dtype != "" {
+		if d, err = ir.ParseDType(dtype); err != nil {
+			return fmt.Errorf("key \"value\": %w", err)
+		}
+	}
+	c.Values, err = kernels.FromFloat64s(d, shape, values)
+	return err
 }

@@ -55,6 +55,17 @@ func ExampleConstant() {
 	// Output: [0.500 0.500 0.500]
 }
 
+// A weight that begins with numbers of one's own, such as embeddings that were trained elsewhere.
+func ExampleConstant_values() {
+	words, err := kernels.ArrayOf([]float32{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}, 3, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	show(initializers.Constant{Values: words}, 3, 2)
+	// Output: [0.100 0.200 0.300 0.400 0.500 0.600]
+}
+
 func ExampleIdentity() {
 	show(initializers.Identity{Gain: new(2.0)}, 2, 3)
 	// Output: [2.000 0.000 0.000 0.000 2.000 0.000]
