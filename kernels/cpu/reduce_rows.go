@@ -125,7 +125,8 @@ func addManyRows[T block.Float](acc, x []T) []T {
 		return x
 	}
 	together := wideRow / n
-	if n < geometry.ShortRow { // the loop for those is slow: of fewer rows, fewer are side by side
+	whole := n%8 == 0
+	if n < geometry.ShortRow && !whole { // the loop for what is no whole vector is slow: of fewer rows, fewer are side by side
 		together = min(together, len(x)/n/longRows)
 	}
 	if even := geometry.ShortRow / commonDivisor(n, geometry.ShortRow); together > even {
@@ -142,8 +143,13 @@ func addManyRows[T block.Float](acc, x []T) []T {
 		vec.SumRows(sums[:width], x[r*width:], m, width, width)
 		vec.Add(wide[:width], wide[:width], sums[:width])
 	}
-	for at := 0; at < width; at += n {
-		for i, v := range wide[at : at+n] {
+	parts := wide[:width]
+	if whole {
+		vec.SumRows(sums[:n], parts, together, n, n)
+		parts = sums[:n]
+	}
+	for ; len(parts) > 0; parts = parts[n:] {
+		for i, v := range parts[:n] {
 			acc[i] += v
 		}
 	}

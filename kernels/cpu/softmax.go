@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -11,26 +9,21 @@ import (
 
 // rowLoop returns a function that runs body for every row along the last axis.
 func (b *build) rowLoop(o *plan.Operand, work int, body func(w *worker, row, lo, hi int)) func() {
-	s := o.Typ.Shape
-	n := s[len(s)-1]
-	if o.N == 0 {
-		return func() {}
-	}
-	return b.rt().parallel(o.N/n, grain(work*n), func(w *worker, lo, hi int) {
-		for r := lo; r < hi; r++ {
-			body(w, r, r*n, (r+1)*n)
+	return b.lines(o, work, func(w *worker, n, lo, hi int) {
+		for ; lo < hi; lo += n {
+			body(w, lo/n, lo, lo+n)
 		}
 	})
 }
 
 // lines returns a function that runs body for blocks of rows along the last axis, of n elements each.
-func (b *build) lines(o *plan.Operand, work int, body func(n, lo, hi int)) func() {
+func (b *build) lines(o *plan.Operand, work int, body func(w *worker, n, lo, hi int)) func() {
 	s := o.Typ.Shape
 	n := s[len(s)-1]
 	if o.N == 0 {
 		return func() {}
 	}
-	return b.rt().parallel(o.N/n, grain(work*n), func(_ *worker, lo, hi int) { body(n, lo*n, hi*n) })
+	return b.rt().parallel(o.N/n, grain(work*n), func(w *worker, lo, hi int) { body(w, n, lo*n, hi*n) })
 }
 
 // byFloat picks the float64 or float32 form of a kernel builder.
@@ -51,7 +44,7 @@ func softmax[T block.Float](b *build) func() {
 	} else if moved {
 		return longColumns(b, in, out, func(y []T, x [2][]T, _ []T) { vec.SoftmaxLines(y, x[0], n) })
 	}
-	return b.lines(x, 4, func(n, lo, hi int) { vec.SoftmaxLines(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], n) })
+	return b.lines(x, 4, func(_ *worker, n, lo, hi int) { vec.SoftmaxLines(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], n) })
 }
 
 func buildSoftmaxGrad(b *build) (func(), error) {
@@ -67,19 +60,13 @@ func softmaxGrad[T block.Float](b *build) func() {
 	} else if moved {
 		return longColumns(b, in, out, func(dx []T, x [2][]T, _ []T) { vec.SoftmaxLinesGrad(dx, x[0], x[1], n) })
 	}
-	return b.lines(y, 4, func(n, lo, hi int) {
+	return b.lines(y, 4, func(_ *worker, n, lo, hi int) {
 		vec.SoftmaxLinesGrad(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], n)
 	})
 }
 
 func buildLogSoftmax(b *build) (func(), error) {
 	return byFloat(b, logSoftmax[float64], logSoftmax[float32])
-}
-
-// logSumExp is log Σ exp(x), computed around the maximum, with scratch for the exponentials.
-func logSumExp[T block.Float](scratch, x []T) T {
-	m := vec.MaxOf(x)
-	return m + T(math.Log(float64(vec.ExpAffine(scratch[:len(x)], x, 1, -m, 1))))
 }
 
 // needRow reserves scratch memory for a row of the operand.
@@ -96,18 +83,12 @@ func logSoftmax[T block.Float](b *build) func() {
 		return logSoftmaxShort(b, in[0], out)
 	}
 	if moved {
-		return longColumns(b, in, out, func(y []T, x [2][]T, scratch []T) {
-			for at := 0; at < len(y); at += n {
-				row := x[0][at : at+n]
-				vec.AddScalar(y[at:at+n], row, -logSumExp(scratch, row))
-			}
-		})
+		return longColumns(b, in, out, func(y []T, x [2][]T, scratch []T) { vec.LogSoftmaxLines(y, x[0], n, scratch) })
 	}
 	x, y := in[0].Operand, out.Operand
 	b.needRow(x)
-	return b.rowLoop(x, 4, func(w *worker, _, lo, hi int) {
-		row := plan.Data[T](x)[lo:hi]
-		vec.AddScalar(plan.Data[T](y)[lo:hi], row, -logSumExp(scratchOf[T](w, n), row))
+	return b.lines(x, 4, func(w *worker, n, lo, hi int) {
+		vec.LogSoftmaxLines(plan.Data[T](y)[lo:hi], plan.Data[T](x)[lo:hi], n, scratchOf[T](w, n))
 	})
 }
 
@@ -119,24 +100,16 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 func logSoftmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
-	if isShort[T](n, shortLogSoftmax, shortDoubles) {
+	if isShort[T](n, shortLogGrad, shortDoubles) {
 		return logSoftmaxGradShort(b, in, out)
 	}
-	row := func(dx, y, g, e []T) {
-		vec.ExpAffine(e, y, 1, 0, vec.Sum(g))
-		vec.Sub(dx, g, e)
-	}
 	if moved {
-		return longColumns(b, in, out, func(dx []T, x [2][]T, scratch []T) {
-			for at := 0; at < len(dx); at += n {
-				row(dx[at:at+n], x[0][at:at+n], x[1][at:at+n], scratch)
-			}
-		})
+		return longColumns(b, in, out, func(dx []T, x [2][]T, scratch []T) { vec.LogSoftmaxLinesGrad(dx, x[0], x[1], n, scratch) })
 	}
 	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
 	b.needRow(y)
-	return b.rowLoop(y, 4, func(w *worker, _, lo, hi int) {
-		row(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], scratchOf[T](w, n))
+	return b.lines(y, 4, func(w *worker, n, lo, hi int) {
+		vec.LogSoftmaxLinesGrad(plan.Data[T](dx)[lo:hi], plan.Data[T](y)[lo:hi], plan.Data[T](dy)[lo:hi], n, scratchOf[T](w, n))
 	})
 }
 
@@ -155,12 +128,17 @@ func crossEntropy[T block.Float](b *build) func() {
 	n := b.needRow(x)
 	b.rt().need(n * loss.Typ.DType.Size())
 	positions, find := b.labels(x, labels)
-	in := ports[T](b, n, n, x)[0]
-	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
-		row := in.read(w, lo, hi)
-		t := logSumExp(scratchOf[T](w, n), row)
-		plan.Data[T](total)[r] = t
-		plan.Data[T](loss)[r] = t - row[plan.Data[int64](positions)[r]]
+	many := rowsAtOnce(total.N, max(n, 1), x)
+	in := ports[T](b, n, n*many, x)[0]
+	rows := b.rt().parallel(total.N, grain(4*n), func(w *worker, lo, hi int) {
+		for ; lo < hi; lo += many {
+			block := in.read(w, lo*n, min(lo+many, hi)*n)
+			totals := plan.Data[T](total)[lo:min(lo+many, hi)]
+			vec.LogSumLines(totals, block, n, scratchOf[T](w, n))
+			for r, t := range totals {
+				plan.Data[T](loss)[lo+r] = t - block[r*n+int(plan.Data[int64](positions)[lo+r])]
+			}
+		}
 	})
 	return func() {
 		if find() {

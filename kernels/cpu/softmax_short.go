@@ -13,12 +13,12 @@ import (
 // first-level cache are transposed, and kernels work on the first elements of all of them, on the second ones, and so
 // on. Sums go through a row from the left.
 
-// The lengths of rows up to which they are transposed. A softmax of float32 and its gradient have assembly for
-// longer ones.
+// The lengths of rows up to which they are transposed. Those of float32 have assembly for longer ones.
 const (
 	shortSoftmax       = 32
 	shortSoftmaxGrad   = 15
-	shortLogSoftmax    = 96
+	shortLogSoftmax    = 24
+	shortLogGrad       = 15
 	shortDoubles       = 64 // of a softmax and a logarithm of float64
 	shortSoftmaxDouble = 32 // of a softmax's gradient
 )

@@ -40,10 +40,7 @@ func (m machine) softmaxLines() {
 	m.begin("", "softmaxLines", "dst, x, mask, line *float32, rows, n, rest, stride uintptr", "")
 	dst, x := param("dst"), param("x")
 	l := m.softmaxLine()
-	unroll := 2 // as in expAffine
-	if m.wide {
-		unroll = 4
-	}
+	unroll := m.expUnroll()
 	p, q := NewScalar(), NewScalar()
 	scoreRows(l.rows, l.stride, []Scalar{x, dst}, func() {
 		top := m.vectors(4)

@@ -52,6 +52,9 @@ func winogradSixes32(_, _ []float32, _, _, _, _, _, _ int) bool            { ret
 func winogradFours32(_, _, _ []float32, _ bool, _, _, _, _, _, _ int) bool { return false }
 func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool               { return false }
 func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool                { return false }
+func logSumLines32(_, _ []float32, _ int) bool                             { return false }
+func logSoftmaxLines32(_, _ []float32, _ int) bool                         { return false }
+func logSoftmaxLinesGrad32(_, _, _ []float32, _ int) bool                  { return false }
 func softmaxLines32(_, _ []float32, _ int) bool                            { return false }
 func softmaxLinesGrad32(_, _, _ []float32, _ int) bool                     { return false }
 func within32([]float32, float32) bool                                     { return false }

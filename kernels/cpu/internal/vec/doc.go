@@ -38,6 +38,7 @@
 //	AffineRows                        (dst, x, addend, scale, shift []T, relu bool)   x·scale + shift + addend
 //	CombineRows                       (dst, x, dy, onX, onDy, constant, scale, shift []T)   x·onX + dy·onDy + constant
 //	Softmax                           (dst, x []T)                 of one row
+//	LogSoftmaxLines, LogSumLines      (dst, x []T, cols int, scratch []T); (totals, x []T, cols int, scratch []T)   of rows
 //	SoftmaxRows, SoftmaxRowsGrad      (x, total []T, s Scores, scale T); (p, d, total []T, s Scores, scale T)   in place, of rows of attention scores
 //	Fetch                             (x []T, rows, cols, stride int)   brings rows into the second-level cache
 //	Adam                              (*AdamArgs[T])               one fused step, see the type

@@ -52,6 +52,15 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Float32ToF16(h, x)
 			F16ToFloat32(y, h)
 			Float32ToBF16(h, x)
+			for _, cols := range []int{n, max(n/3, 1)} { // lines that end with the memory
+				rows := n / cols
+				lines, ups := operand(rows*cols), operand(rows*cols)
+				LogSumLines(operand(rows), lines, cols, operand(cols))
+				LogSoftmaxLines(lines, lines, cols, operand(cols))
+				LogSoftmaxLinesGrad(ups, lines, ups, cols, operand(cols))
+				SoftmaxLines(lines, lines, cols)
+				SoftmaxLinesGrad(ups, lines, ups, cols)
+			}
 			BF16ToFloat32(y, h)
 			m, m2 := operand(3*n), operand(3*n)
 			SumRows(x, m, 3, n, n)

@@ -26523,6 +26523,1234 @@ tailEnd:
 	BNE row
 	RET
 
+// expSumLinesNEON is expSumLinesAVX2 with two registers for one.
+TEXT ·expSumLinesNEON(SB), NOSPLIT, $0-64
+	MOVD x+0(FP), R0
+	MOVD sums+24(FP), R1
+	MOVD mask+8(FP), R2
+	MOVD line+16(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD rest+48(FP), R6
+	MOVD stride+56(FP), R7
+	ADD $-32, R7, R8
+row:
+	ADD R8<<0, R0, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<0, R0, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R0, R19
+	FLDPQ 0(R19), (F6, F7)
+	MOVD R0, R9
+	MOVD R5, R10
+largestloop4:
+	CMP $32, R10
+	BLO largestend4
+	FLDPQ 0(R9), (F20, F21)
+	WORD $0x6eb4e41f // fcmgt v31.4S, v0.4S, v20.4S
+	WORD $0x6e741c1f // bsl v31.4S, v0.4S, v20.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb5e43f // fcmgt v31.4S, v1.4S, v21.4S
+	WORD $0x6e751c3f // bsl v31.4S, v1.4S, v21.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R9), (F20, F21)
+	WORD $0x6eb4e45f // fcmgt v31.4S, v2.4S, v20.4S
+	WORD $0x6e741c5f // bsl v31.4S, v2.4S, v20.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6eb5e47f // fcmgt v31.4S, v3.4S, v21.4S
+	WORD $0x6e751c7f // bsl v31.4S, v3.4S, v21.4S
+	VMOV V31.B16, V3.B16
+	FLDPQ 64(R9), (F20, F21)
+	WORD $0x6eb4e49f // fcmgt v31.4S, v4.4S, v20.4S
+	WORD $0x6e741c9f // bsl v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6eb5e4bf // fcmgt v31.4S, v5.4S, v21.4S
+	WORD $0x6e751cbf // bsl v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 96(R9), (F20, F21)
+	WORD $0x6eb4e4df // fcmgt v31.4S, v6.4S, v20.4S
+	WORD $0x6e741cdf // bsl v31.4S, v6.4S, v20.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6eb5e4ff // fcmgt v31.4S, v7.4S, v21.4S
+	WORD $0x6e751cff // bsl v31.4S, v7.4S, v21.4S
+	VMOV V31.B16, V7.B16
+	ADD $128, R9
+	SUBS $32, R10
+	B largestloop4
+largestend4:
+largestloop1:
+	CMP $8, R10
+	BLO largestend1
+	FLDPQ 0(R9), (F20, F21)
+	WORD $0x6eb4e41f // fcmgt v31.4S, v0.4S, v20.4S
+	WORD $0x6e741c1f // bsl v31.4S, v0.4S, v20.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb5e43f // fcmgt v31.4S, v1.4S, v21.4S
+	WORD $0x6e751c3f // bsl v31.4S, v1.4S, v21.4S
+	VMOV V31.B16, V1.B16
+	ADD $32, R9
+	SUBS $8, R10
+	B largestloop1
+largestend1:
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea6e45f // fcmgt v31.4S, v2.4S, v6.4S
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea7e47f // fcmgt v31.4S, v3.4S, v7.4S
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VREV64 V0.S4, V2.S4
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	FMOVS F0, 0(R3)
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	CBZ R6, tail
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	ADD R8<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FLDPQ 0(R2), (F6, F7)
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dc88 // fmul v8.4S, v4.4S, v20.4S
+	WORD $0x6e34dca9 // fmul v9.4S, v5.4S, v20.4S
+	WORD $0x4e21a90a // fcvtns v10.4S, v8.4S
+	WORD $0x4e21a92b // fcvtns v11.4S, v9.4S
+	WORD $0x4e21d948 // scvtf v8.4S, v10.4S
+	WORD $0x4e21d969 // scvtf v9.4S, v11.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd04 // fmls v4.4S, v8.4S, v20.4S
+	WORD $0x4eb4cd25 // fmls v5.4S, v9.4S, v20.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd04 // fmls v4.4S, v8.4S, v20.4S
+	WORD $0x4eb4cd25 // fmls v5.4S, v9.4S, v20.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e24dc8c // fmul v12.4S, v4.4S, v4.4S
+	WORD $0x6e25dcad // fmul v13.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34d508 // fadd v8.4S, v8.4S, v20.4S
+	WORD $0x4e34d529 // fadd v9.4S, v9.4S, v20.4S
+	WORD $0x4f3f0544 // sshr v4, v10, #1
+	WORD $0x4f3f0565 // sshr v5, v11, #1
+	WORD $0x6ea4854a // sub v10.4S, v10.4S, v4.4S
+	WORD $0x6ea5856b // sub v11.4S, v11.4S, v5.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb48484 // add v4.4S, v4.4S, v20.4S
+	WORD $0x4eb484a5 // add v5.4S, v5.4S, v20.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4854a // add v10.4S, v10.4S, v20.4S
+	WORD $0x4eb4856b // add v11.4S, v11.4S, v20.4S
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
+	WORD $0x4e281cc4 // and v4.4S, v6.4S, v8.4S
+	WORD $0x4e291ce5 // and v5.4S, v7.4S, v9.4S
+tail:
+	MOVD R0, R9
+	MOVD R5, R10
+exploop2:
+	CMP $16, R10
+	BLO expend2
+	FLDPQ 0(R9), (F6, F7)
+	WORD $0x4ea0d4c6 // fsub v6.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e7 // fsub v7.4S, v7.4S, v1.4S
+	FLDPQ 32(R9), (F8, F9)
+	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
+	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ea6e55f // fcmgt v31.4S, v10.4S, v6.4S
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e57f // fcmgt v31.4S, v11.4S, v7.4S
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ea8e55f // fcmgt v31.4S, v10.4S, v8.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6eaae4df // fcmgt v31.4S, v6.4S, v10.4S
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6eabe4ff // fcmgt v31.4S, v7.4S, v11.4S
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6eaae51f // fcmgt v31.4S, v8.4S, v10.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eabe53f // fcmgt v31.4S, v9.4S, v11.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dcca // fmul v10.4S, v6.4S, v20.4S
+	WORD $0x6e34dceb // fmul v11.4S, v7.4S, v20.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dd0c // fmul v12.4S, v8.4S, v20.4S
+	WORD $0x6e34dd2d // fmul v13.4S, v9.4S, v20.4S
+	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
+	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
+	WORD $0x4e21a990 // fcvtns v16.4S, v12.4S
+	WORD $0x4e21a9b1 // fcvtns v17.4S, v13.4S
+	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
+	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
+	WORD $0x4e21da0c // scvtf v12.4S, v16.4S
+	WORD $0x4e21da2d // scvtf v13.4S, v17.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd46 // fmls v6.4S, v10.4S, v20.4S
+	WORD $0x4eb4cd67 // fmls v7.4S, v11.4S, v20.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd88 // fmls v8.4S, v12.4S, v20.4S
+	WORD $0x4eb4cda9 // fmls v9.4S, v13.4S, v20.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd46 // fmls v6.4S, v10.4S, v20.4S
+	WORD $0x4eb4cd67 // fmls v7.4S, v11.4S, v20.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd88 // fmls v8.4S, v12.4S, v20.4S
+	WORD $0x4eb4cda9 // fmls v9.4S, v13.4S, v20.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e26dcd2 // fmul v18.4S, v6.4S, v6.4S
+	WORD $0x6e27dcf3 // fmul v19.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2ace5f // fmla v31.4S, v18.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2bce7f // fmla v31.4S, v19.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e28dd12 // fmul v18.4S, v8.4S, v8.4S
+	WORD $0x6e29dd33 // fmul v19.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2cce5f // fmla v31.4S, v18.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dce7f // fmla v31.4S, v19.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34d54a // fadd v10.4S, v10.4S, v20.4S
+	WORD $0x4e34d56b // fadd v11.4S, v11.4S, v20.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34d58c // fadd v12.4S, v12.4S, v20.4S
+	WORD $0x4e34d5ad // fadd v13.4S, v13.4S, v20.4S
+	WORD $0x4f3f05c6 // sshr v6, v14, #1
+	WORD $0x4f3f05e7 // sshr v7, v15, #1
+	WORD $0x6ea685ce // sub v14.4S, v14.4S, v6.4S
+	WORD $0x6ea785ef // sub v15.4S, v15.4S, v7.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb484c6 // add v6.4S, v6.4S, v20.4S
+	WORD $0x4eb484e7 // add v7.4S, v7.4S, v20.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb485ce // add v14.4S, v14.4S, v20.4S
+	WORD $0x4eb485ef // add v15.4S, v15.4S, v20.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
+	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
+	WORD $0x4f3f0606 // sshr v6, v16, #1
+	WORD $0x4f3f0627 // sshr v7, v17, #1
+	WORD $0x6ea68610 // sub v16.4S, v16.4S, v6.4S
+	WORD $0x6ea78631 // sub v17.4S, v17.4S, v7.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb484c6 // add v6.4S, v6.4S, v20.4S
+	WORD $0x4eb484e7 // add v7.4S, v7.4S, v20.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb48610 // add v16.4S, v16.4S, v20.4S
+	WORD $0x4eb48631 // add v17.4S, v17.4S, v20.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x4f375610 // shl v16, v16, #23
+	WORD $0x4f375631 // shl v17, v17, #23
+	WORD $0x6e26dd8c // fmul v12.4S, v12.4S, v6.4S
+	WORD $0x6e27ddad // fmul v13.4S, v13.4S, v7.4S
+	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
+	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a5 // fadd v5.4S, v5.4S, v13.4S
+	ADD $64, R9
+	SUBS $16, R10
+	B exploop2
+expend2:
+exploop1:
+	CMP $8, R10
+	BLO expend1
+	FLDPQ 0(R9), (F6, F7)
+	WORD $0x4ea0d4c6 // fsub v6.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e7 // fsub v7.4S, v7.4S, v1.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dcc8 // fmul v8.4S, v6.4S, v20.4S
+	WORD $0x6e34dce9 // fmul v9.4S, v7.4S, v20.4S
+	WORD $0x4e21a90a // fcvtns v10.4S, v8.4S
+	WORD $0x4e21a92b // fcvtns v11.4S, v9.4S
+	WORD $0x4e21d948 // scvtf v8.4S, v10.4S
+	WORD $0x4e21d969 // scvtf v9.4S, v11.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd06 // fmls v6.4S, v8.4S, v20.4S
+	WORD $0x4eb4cd27 // fmls v7.4S, v9.4S, v20.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd06 // fmls v6.4S, v8.4S, v20.4S
+	WORD $0x4eb4cd27 // fmls v7.4S, v9.4S, v20.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e26dccc // fmul v12.4S, v6.4S, v6.4S
+	WORD $0x6e27dced // fmul v13.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34d508 // fadd v8.4S, v8.4S, v20.4S
+	WORD $0x4e34d529 // fadd v9.4S, v9.4S, v20.4S
+	WORD $0x4f3f0546 // sshr v6, v10, #1
+	WORD $0x4f3f0567 // sshr v7, v11, #1
+	WORD $0x6ea6854a // sub v10.4S, v10.4S, v6.4S
+	WORD $0x6ea7856b // sub v11.4S, v11.4S, v7.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb484c6 // add v6.4S, v6.4S, v20.4S
+	WORD $0x4eb484e7 // add v7.4S, v7.4S, v20.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4854a // add v10.4S, v10.4S, v20.4S
+	WORD $0x4eb4856b // add v11.4S, v11.4S, v20.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD $32, R9
+	SUBS $8, R10
+	B exploop1
+expend1:
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R1)
+	ADD $4, R3
+	ADD $4, R1
+	ADD R7, R0
+	SUBS $1, R4
+	BNE row
+	RET
+
+// subtractLinesNEON is subtractLinesAVX2 with two registers for one.
+TEXT ·subtractLinesNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD totals+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD stride+40(FP), R5
+	ADD $-32, R5, R9
+row:
+	ADD $0, R2, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea0d442 // fsub v2.4S, v2.4S, v0.4S
+	WORD $0x4ea1d463 // fsub v3.4S, v3.4S, v1.4S
+	MOVD R1, R6
+	MOVD R0, R7
+	MOVD R4, R8
+loop4:
+	CMP $32, R8
+	BLO end4
+	FLDPQ 0(R6), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 0(R7)
+	FLDPQ 32(R6), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 32(R7)
+	FLDPQ 64(R6), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 64(R7)
+	FLDPQ 96(R6), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 96(R7)
+	ADD $128, R6
+	ADD $128, R7
+	SUBS $32, R8
+	B loop4
+end4:
+loop1:
+	CMP $8, R8
+	BLO end1
+	FLDPQ 0(R6), (F4, F5)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 0(R7)
+	ADD $32, R6
+	ADD $32, R7
+	SUBS $8, R8
+	B loop1
+end1:
+	ADD R9<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $4, R2
+	ADD R5, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// logSoftmaxLinesGradNEON is logSoftmaxLinesGradAVX2 with two registers for one.
+TEXT ·logSoftmaxLinesGradNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD y+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD mask+24(FP), R3
+	MOVD line+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD rest+56(FP), R7
+	MOVD stride+64(FP), R8
+	ADD $-32, R8, R9
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	CBZ R7, tail
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e281cc6 // and v6.4S, v6.4S, v8.4S
+	WORD $0x4e291ce7 // and v7.4S, v7.4S, v9.4S
+tail:
+	MOVD R2, R10
+	MOVD R6, R11
+sumloop4:
+	CMP $32, R11
+	BLO sumend4
+	FLDPQ 0(R10), (F18, F19)
+	WORD $0x4e32d400 // fadd v0.4S, v0.4S, v18.4S
+	WORD $0x4e33d421 // fadd v1.4S, v1.4S, v19.4S
+	FLDPQ 32(R10), (F18, F19)
+	WORD $0x4e32d442 // fadd v2.4S, v2.4S, v18.4S
+	WORD $0x4e33d463 // fadd v3.4S, v3.4S, v19.4S
+	FLDPQ 64(R10), (F18, F19)
+	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
+	WORD $0x4e33d4a5 // fadd v5.4S, v5.4S, v19.4S
+	FLDPQ 96(R10), (F18, F19)
+	WORD $0x4e32d4c6 // fadd v6.4S, v6.4S, v18.4S
+	WORD $0x4e33d4e7 // fadd v7.4S, v7.4S, v19.4S
+	ADD $128, R10
+	SUBS $32, R11
+	B sumloop4
+sumend4:
+sumloop1:
+	CMP $8, R11
+	BLO sumend1
+	FLDPQ 0(R10), (F18, F19)
+	WORD $0x4e32d400 // fadd v0.4S, v0.4S, v18.4S
+	WORD $0x4e33d421 // fadd v1.4S, v1.4S, v19.4S
+	ADD $32, R10
+	SUBS $8, R11
+	B sumloop1
+sumend1:
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R4)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	CBZ R7, tailExp
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dc44 // fmul v4.4S, v2.4S, v18.4S
+	WORD $0x6e32dc65 // fmul v5.4S, v3.4S, v18.4S
+	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
+	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
+	WORD $0x4e21d8c4 // scvtf v4.4S, v6.4S
+	WORD $0x4e21d8e5 // scvtf v5.4S, v7.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
+	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
+	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e22dc4a // fmul v10.4S, v2.4S, v2.4S
+	WORD $0x6e23dc6b // fmul v11.4S, v3.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
+	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
+	WORD $0x4f3f04c2 // sshr v2, v6, #1
+	WORD $0x4f3f04e3 // sshr v3, v7, #1
+	WORD $0x6ea284c6 // sub v6.4S, v6.4S, v2.4S
+	WORD $0x6ea384e7 // sub v7.4S, v7.4S, v3.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
+	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb284c6 // add v6.4S, v6.4S, v18.4S
+	WORD $0x4eb284e7 // add v7.4S, v7.4S, v18.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	WORD $0x4ea0cc88 // fmls v8.4S, v4.4S, v0.4S
+	WORD $0x4ea1cca9 // fmls v9.4S, v5.4S, v1.4S
+tailExp:
+	MOVD R1, R10
+	MOVD R2, R11
+	MOVD R0, R12
+	MOVD R6, R13
+exploop2:
+	CMP $16, R13
+	BLO expend2
+	FLDPQ 0(R10), (F2, F3)
+	FLDPQ 32(R10), (F4, F5)
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea2e4df // fcmgt v31.4S, v6.4S, v2.4S
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4ff // fcmgt v31.4S, v7.4S, v3.4S
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea6e45f // fcmgt v31.4S, v2.4S, v6.4S
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea7e47f // fcmgt v31.4S, v3.4S, v7.4S
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dc46 // fmul v6.4S, v2.4S, v18.4S
+	WORD $0x6e32dc67 // fmul v7.4S, v3.4S, v18.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dc8a // fmul v10.4S, v4.4S, v18.4S
+	WORD $0x6e32dcab // fmul v11.4S, v5.4S, v18.4S
+	WORD $0x4e21a8cc // fcvtns v12.4S, v6.4S
+	WORD $0x4e21a8ed // fcvtns v13.4S, v7.4S
+	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
+	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
+	WORD $0x4e21d986 // scvtf v6.4S, v12.4S
+	WORD $0x4e21d9a7 // scvtf v7.4S, v13.4S
+	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
+	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2ccc2 // fmls v2.4S, v6.4S, v18.4S
+	WORD $0x4eb2cce3 // fmls v3.4S, v7.4S, v18.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd44 // fmls v4.4S, v10.4S, v18.4S
+	WORD $0x4eb2cd65 // fmls v5.4S, v11.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2ccc2 // fmls v2.4S, v6.4S, v18.4S
+	WORD $0x4eb2cce3 // fmls v3.4S, v7.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd44 // fmls v4.4S, v10.4S, v18.4S
+	WORD $0x4eb2cd65 // fmls v5.4S, v11.4S, v18.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e22dc50 // fmul v16.4S, v2.4S, v2.4S
+	WORD $0x6e23dc71 // fmul v17.4S, v3.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e26ce1f // fmla v31.4S, v16.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e27ce3f // fmla v31.4S, v17.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
+	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d4c6 // fadd v6.4S, v6.4S, v18.4S
+	WORD $0x4e32d4e7 // fadd v7.4S, v7.4S, v18.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
+	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
+	WORD $0x4f3f0582 // sshr v2, v12, #1
+	WORD $0x4f3f05a3 // sshr v3, v13, #1
+	WORD $0x6ea2858c // sub v12.4S, v12.4S, v2.4S
+	WORD $0x6ea385ad // sub v13.4S, v13.4S, v3.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
+	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
+	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	WORD $0x6e2cdcc6 // fmul v6.4S, v6.4S, v12.4S
+	WORD $0x6e2ddce7 // fmul v7.4S, v7.4S, v13.4S
+	WORD $0x4f3f05c2 // sshr v2, v14, #1
+	WORD $0x4f3f05e3 // sshr v3, v15, #1
+	WORD $0x6ea285ce // sub v14.4S, v14.4S, v2.4S
+	WORD $0x6ea385ef // sub v15.4S, v15.4S, v3.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
+	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
+	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
+	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
+	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
+	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
+	FLDPQ 0(R11), (F2, F3)
+	WORD $0x4ea0ccc2 // fmls v2.4S, v6.4S, v0.4S
+	WORD $0x4ea1cce3 // fmls v3.4S, v7.4S, v1.4S
+	FSTPQ (F2, F3), 0(R12)
+	FLDPQ 32(R11), (F2, F3)
+	WORD $0x4ea0cd42 // fmls v2.4S, v10.4S, v0.4S
+	WORD $0x4ea1cd63 // fmls v3.4S, v11.4S, v1.4S
+	FSTPQ (F2, F3), 32(R12)
+	ADD $64, R10
+	ADD $64, R11
+	ADD $64, R12
+	SUBS $16, R13
+	B exploop2
+expend2:
+exploop1:
+	CMP $8, R13
+	BLO expend1
+	FLDPQ 0(R10), (F2, F3)
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dc44 // fmul v4.4S, v2.4S, v18.4S
+	WORD $0x6e32dc65 // fmul v5.4S, v3.4S, v18.4S
+	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
+	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
+	WORD $0x4e21d8c4 // scvtf v4.4S, v6.4S
+	WORD $0x4e21d8e5 // scvtf v5.4S, v7.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
+	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
+	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e22dc4a // fmul v10.4S, v2.4S, v2.4S
+	WORD $0x6e23dc6b // fmul v11.4S, v3.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24cd5f // fmla v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25cd7f // fmla v31.4S, v11.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
+	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
+	WORD $0x4f3f04c2 // sshr v2, v6, #1
+	WORD $0x4f3f04e3 // sshr v3, v7, #1
+	WORD $0x6ea284c6 // sub v6.4S, v6.4S, v2.4S
+	WORD $0x6ea384e7 // sub v7.4S, v7.4S, v3.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
+	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb284c6 // add v6.4S, v6.4S, v18.4S
+	WORD $0x4eb284e7 // add v7.4S, v7.4S, v18.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	FLDPQ 0(R11), (F2, F3)
+	WORD $0x4ea0cc82 // fmls v2.4S, v4.4S, v0.4S
+	WORD $0x4ea1cca3 // fmls v3.4S, v5.4S, v1.4S
+	FSTPQ (F2, F3), 0(R12)
+	ADD $32, R10
+	ADD $32, R11
+	ADD $32, R12
+	SUBS $8, R13
+	B exploop1
+expend1:
+	CBZ R7, tailEnd
+	ADD R9<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+tailEnd:
+	ADD R8, R1
+	ADD R8, R2
+	ADD R8, R0
+	SUBS $1, R5
+	BNE row
+	RET
+
 // hideRowsNEON is hideRowsAVX2 with two registers for one.
 TEXT ·hideRowsNEON(SB), NOSPLIT, $0-48
 	MOVD x+0(FP), R0

@@ -1369,6 +1369,33 @@ func callSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, re
 }
 
 //go:noinline
+func callExpSumLines(wide bool, x, mask, line, sums *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		expSumLinesAVX512(x, mask, line, sums, rows, n, rest, stride)
+	} else {
+		expSumLinesAVX2(x, mask, line, sums, rows, n, rest, stride)
+	}
+}
+
+//go:noinline
+func callSubtractLines(wide bool, dst, x, totals *float32, rows, n, stride uintptr) {
+	if wide {
+		subtractLinesAVX512(dst, x, totals, rows, n, stride)
+	} else {
+		subtractLinesAVX2(dst, x, totals, rows, n, stride)
+	}
+}
+
+//go:noinline
+func callLogSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		logSoftmaxLinesGradAVX512(dst, y, d, mask, line, rows, n, rest, stride)
+	} else {
+		logSoftmaxLinesGradAVX2(dst, y, d, mask, line, rows, n, rest, stride)
+	}
+}
+
+//go:noinline
 func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr) {
 	if wide {
 		hideRowsAVX512(x, mask, rows, n, stride, maskStep)
@@ -3384,6 +3411,24 @@ func softmaxLinesGradAVX2(dst, y, d, mask, line *float32, rows, n, rest, stride 
 
 //go:noescape
 func softmaxLinesGradAVX512(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func expSumLinesAVX2(x, mask, line, sums *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func expSumLinesAVX512(x, mask, line, sums *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func subtractLinesAVX2(dst, x, totals *float32, rows, n, stride uintptr)
+
+//go:noescape
+func subtractLinesAVX512(dst, x, totals *float32, rows, n, stride uintptr)
+
+//go:noescape
+func logSoftmaxLinesGradAVX2(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func logSoftmaxLinesGradAVX512(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func hideRowsAVX2(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)

@@ -667,6 +667,21 @@ func callSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, re
 }
 
 //go:noinline
+func callExpSumLines(wide bool, x, mask, line, sums *float32, rows, n, rest, stride uintptr) {
+	expSumLinesNEON(x, mask, line, sums, rows, n, rest, stride)
+}
+
+//go:noinline
+func callSubtractLines(wide bool, dst, x, totals *float32, rows, n, stride uintptr) {
+	subtractLinesNEON(dst, x, totals, rows, n, stride)
+}
+
+//go:noinline
+func callLogSoftmaxLinesGrad(wide bool, dst, y, d, mask, line *float32, rows, n, rest, stride uintptr) {
+	logSoftmaxLinesGradNEON(dst, y, d, mask, line, rows, n, rest, stride)
+}
+
+//go:noinline
 func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr) {
 	hideRowsNEON(x, mask, rows, n, stride, maskStep)
 }
@@ -1533,6 +1548,15 @@ func softmaxLinesNEON(dst, x, mask, line *float32, rows, n, rest, stride uintptr
 
 //go:noescape
 func softmaxLinesGradNEON(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func expSumLinesNEON(x, mask, line, sums *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func subtractLinesNEON(dst, x, totals *float32, rows, n, stride uintptr)
+
+//go:noescape
+func logSoftmaxLinesGradNEON(dst, y, d, mask, line *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
