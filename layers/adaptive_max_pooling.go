@@ -20,7 +20,7 @@ type AdaptiveMaxPooling1D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveMaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 1, l.OutputSize, l.DataFormat, ops.AdaptiveMaxPool)
+	return poolAdaptively(one(c, in), 1, l.OutputSize, l.DataFormat, extreme(ops.AdaptiveMaxPool))
 }
 
 // AdaptiveMaxPooling2D takes the largest element of windows that cover an image so that the result has a given size.
@@ -41,7 +41,7 @@ type AdaptiveMaxPooling2D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveMaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 2, l.OutputSize, l.DataFormat, ops.AdaptiveMaxPool)
+	return poolAdaptively(one(c, in), 2, l.OutputSize, l.DataFormat, extreme(ops.AdaptiveMaxPool))
 }
 
 // AdaptiveMaxPooling3D takes the largest element of windows that cover a volume so that the result has a given size.
@@ -62,7 +62,7 @@ type AdaptiveMaxPooling3D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveMaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 3, l.OutputSize, l.DataFormat, ops.AdaptiveMaxPool)
+	return poolAdaptively(one(c, in), 3, l.OutputSize, l.DataFormat, extreme(ops.AdaptiveMaxPool))
 }
 
 func init() {

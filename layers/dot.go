@@ -42,7 +42,13 @@ func (l *Dot) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if l.Normalize {
 		x, y = unitLength(x, []int{i}, 1e-7), unitLength(y, []int{j}, 1e-7)
 	}
+	promoted := ops.Promote(x.DType(), y.DType())
+	if promoted == ir.Int8 { // whose sums do not fit
+		promoted = ir.Int32
+		x, y = ops.Cast(x, promoted), ops.Cast(y, promoted)
+	}
 	z := ops.Dot(x, y, ir.DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{i}, RhsContract: []int{j}})
+	z = ops.Cast(z, promoted) // bools stay bools
 	if z.Rank() == 1 {
 		z = ops.ExpandDims(z, 1)
 	}

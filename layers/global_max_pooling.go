@@ -20,7 +20,7 @@ type GlobalMaxPooling1D struct {
 // Forward computes the layer.
 func (l *GlobalMaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return poolAll(x, spatialAxes(x, 1, l.DataFormat), l.KeepDims, ops.Max)
+	return poolAll(x, spatialAxes(x, 1, l.DataFormat), l.KeepDims, extreme(ops.Max))
 }
 
 // GlobalMaxPooling2D takes the largest element over a whole image, channel by channel.
@@ -41,7 +41,7 @@ type GlobalMaxPooling2D struct {
 // Forward computes the layer.
 func (l *GlobalMaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return poolAll(x, spatialAxes(x, 2, l.DataFormat), l.KeepDims, ops.Max)
+	return poolAll(x, spatialAxes(x, 2, l.DataFormat), l.KeepDims, extreme(ops.Max))
 }
 
 // GlobalMaxPooling3D takes the largest element over a whole volume, channel by channel.
@@ -62,7 +62,7 @@ type GlobalMaxPooling3D struct {
 // Forward computes the layer.
 func (l *GlobalMaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return poolAll(x, spatialAxes(x, 3, l.DataFormat), l.KeepDims, ops.Max)
+	return poolAll(x, spatialAxes(x, 3, l.DataFormat), l.KeepDims, extreme(ops.Max))
 }
 
 func init() {

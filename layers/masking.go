@@ -27,6 +27,9 @@ func (l *Masking) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "expected an input (batch, steps, features), received shape %v", x.Shape())
 	}
 	mask := ops.Any(ops.CompareScalar(ir.Ne, x, l.MaskValue), -1)
+	if x.DType() == ir.Bool { // which count, as in Keras
+		x = ops.Cast(x, ir.Int32)
+	}
 	y := ops.Where(ops.ExpandDims(mask, -1), x, ops.Scalar(x, 0))
 	return []*ops.Tensor{y.WithMask(mask)}
 }

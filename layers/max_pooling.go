@@ -22,7 +22,7 @@ type MaxPooling1D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 1, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 1, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, maxPool)
 }
 
 // MaxPooling2D takes the largest element of each window of an image, channel by channel.
@@ -45,7 +45,7 @@ type MaxPooling2D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 2, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 2, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, maxPool)
 }
 
 // MaxPooling3D takes the largest element of each window of a volume, channel by channel.
@@ -68,7 +68,7 @@ type MaxPooling3D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 3, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 3, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, maxPool)
 }
 
 // orTwo returns the size of the window, 2 where it is not given.

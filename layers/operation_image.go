@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	define("nn", "MaxPool", `max_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.MaxPool))
+	define("nn", "MaxPool", `max_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(maxPool))
 	define("nn", "AveragePool", `average_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.AveragePool))
 	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(extreme(ops.AdaptiveMaxPool)))
 	define("nn", "AdaptiveAveragePool", "adaptive_average_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.AdaptiveAveragePool))

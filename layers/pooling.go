@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
@@ -38,6 +39,19 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 		}
 	}
 	return []*ops.Tensor{fromLast(pool(x, o), first)}
+}
+
+// maxPool is ops.MaxPool, which computes in floats, with results of the input's type.
+func maxPool(x *ops.Tensor, o ops.PoolOptions) *ops.Tensor {
+	t := x.DType()
+	if t.IsInteger() && t.Size() > 2 { // float32 has not all of its numbers
+		x = ops.Cast(x, ir.Float64)
+	}
+	y := ops.MaxPool(x, o)
+	if !t.IsFloat() {
+		y = ops.Cast(y, t)
+	}
+	return y
 }
 
 // spatialAxes returns the n spatial axes of an input.

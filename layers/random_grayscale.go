@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -12,7 +14,8 @@ import (
 // Images of one channel stay as they are.
 //
 // Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the
-// channels come before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+// channels come before the height. Output shape: that of the input, in the compute type; images of whole numbers or
+// bools keep their type, with the fractions cut off. A mask does not pass through.
 type RandomGrayscale struct {
 	Base
 
@@ -28,7 +31,12 @@ type RandomGrayscale struct {
 
 // Forward computes the layer.
 func (l *RandomGrayscale) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return augment(c, l, in)
+	out := augment(c, l, in)
+	roles := rolesOf(len(in), func(i int) int { return in[i].Rank() })
+	if i := slices.Index(roles, imagesRole); !in[i].DType().IsFloat() {
+		out[i] = ops.Cast(out[i], in[i].DType())
+	}
+	return out
 }
 
 func (l *RandomGrayscale) check(x *ops.Tensor) {
