@@ -57,6 +57,7 @@ func openStore(directory string, sync bool, limits protocol.Limits) (*store, *pr
 		if whole, err = replay(s.path("log", newest), state); err != nil {
 			return fail(err)
 		}
+		s.removeBefore(newest)
 	}
 	s.number = newest
 	err = s.snapshot(state, identity) // begins a new log, without a torn end
@@ -97,6 +98,28 @@ func (s *store) removeTorn() {
 	}
 }
 
+// removeBefore removes older snapshots and logs that a process did not come to remove because it was killed.
+func (s *store) removeBefore(newest uint64) {
+	for _, kind := range []string{"snapshot", "log"} {
+		list, _ := filepath.Glob(filepath.Join(s.directory, kind+"-*")) // only room is lost
+		for _, path := range list {
+			if n, ok := numberOf(filepath.Base(path), kind); ok && n < newest {
+				_ = os.Remove(path)
+			}
+		}
+	}
+}
+
+// numberOf returns the number in the name of a file of some kind.
+func numberOf(name, kind string) (n uint64, ok bool) {
+	text, ok := strings.CutPrefix(name, kind+"-")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
+}
+
 func newIdentity() uint64 { return rand.Uint64() | 1 }
 
 func (s *store) path(kind string, n uint64) string {
@@ -108,10 +131,8 @@ func (s *store) newest() (uint64, error) {
 	entries, err := os.ReadDir(s.directory)
 	var newest uint64
 	for _, e := range entries {
-		if text, ok := strings.CutPrefix(e.Name(), "snapshot-"); ok {
-			if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-				newest = max(newest, n)
-			}
+		if n, ok := numberOf(e.Name(), "snapshot"); ok {
+			newest = max(newest, n)
 		}
 	}
 	return newest, err
@@ -124,6 +145,11 @@ func (s *store) snapshot(state *protocol.State, identity uint64) error {
 		return err
 	}
 	log, err := os.OpenFile(s.path("log", n), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err == nil && s.sync { // a machine that crashes may forget the new names, not only what is in the files
+		if err = syncDirectory(s.directory); err != nil {
+			err = errors.Join(err, log.Close(), os.Remove(log.Name()))
+		}
+	}
 	if err != nil { // the log before goes on, so nobody may begin with this snapshot
 		return errors.Join(err, os.Remove(s.path("snapshot", n)))
 	}
@@ -137,12 +163,16 @@ func (s *store) snapshot(state *protocol.State, identity uint64) error {
 }
 
 // writeSnapshot makes a file that appears whole.
-func (s *store) writeSnapshot(path string, state *protocol.State, identity uint64) error {
+func (s *store) writeSnapshot(path string, state *protocol.State, identity uint64) (err error) {
 	f, err := os.CreateTemp(s.directory, "tmp-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // after the rename there is nothing
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // the first error is the one to report
+		}
+	}()
 	sum := crc32.New(castagnoli)
 	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<20)
 	_, err = fmt.Fprintf(out, "%s", snapshotMagic)
