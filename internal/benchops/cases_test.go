@@ -93,14 +93,22 @@ func TestPrecision(t *testing.T) {
 	assert.Equal(t, "float32", add.Arguments[0].Tensors[0].DType)
 	_, ok = add.in("int32")
 	assert.True(t, ok)
-	exp, err := caseOf("exp", 1<<12)
-	require.NoError(t, err)
-	_, ok = exp.in("int32")
+	layer := layerCase("ReLU", 1<<12)
+	_, ok = layer.in("bfloat16")
 	assert.False(t, ok)
 	and, err := caseOf("bitwise_and", 1<<12)
 	require.NoError(t, err)
 	_, ok = and.in("float64")
 	assert.False(t, ok)
+	for _, d := range otherTypes() {
+		for _, b := range []benchmark{add, and} {
+			if b, ok := b.in(d); ok {
+				timer, err := newTimer(b, false)
+				require.NoError(t, err, b.Name)
+				timer.close()
+			}
+		}
+	}
 }
 
 // Random calls can be traced and run, forward and backward.

@@ -44,7 +44,7 @@ func main() {
 	flag.DurationVar(&budget, "budget", budget, "how long a call is timed at a time")
 	copies := flag.Bool("copies", false, "compare with a copy of the same bytes only, and fail where an operation is too slow")
 	record := flag.String("record", "", "with -copies, the file to write what was measured to, as the next bars")
-	flag.StringVar(&precision, "dtype", precision, "the element type of floats: float32, float64, or int32 for the functions that take it")
+	flag.StringVar(&precision, "dtype", precision, "the element type of the operands: float32, float64, float16, bfloat16, int32, int64, int16, int8, uint8, or bool")
 	random := flag.Int("random", 0, "with a number, compare that many random calls with copies of their bytes, of types, shapes and axes that no row has")
 	seed := flag.Uint64("seed", 1, "of the random calls")
 	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone")
@@ -54,6 +54,10 @@ func main() {
 	flag.BoolVar(&variants, "variants", false, "time layers in the configurations of variants.txt, instead of what has rows in the document")
 	flag.Parse()
 	runtime.GOMAXPROCS(threads)
+	if err := checkPrecision(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
 	var err error
 	if *random > 0 && *python != "" {
@@ -229,7 +233,7 @@ func write(out, text string) error {
 }
 
 func table(python string, only, some *regexp.Regexp, rounds int, list, out string) error {
-	peers, err := startPeers(python, precision == "float64", "torch", "jax")
+	peers, err := startPeers(python, wide(precision), "torch", "jax")
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Erfc returns 1 - erf(x). Far above 0 it loses digits, as the difference does.
-func Erfc(x *Tensor) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor { return Subtract(OnesLike(x), Erf(x)) })
+// Erfc returns 1 - erf(x), with all its digits where that is near 0.
+func Erfc(x *Tensor) *Tensor { return unaryFloat(ir.Erfc, x) }
+
+func init() {
+	derive(ir.Erfc, func(x, _ *Tensor) *Tensor { return MultiplyScalar(Exp(Negative(Square(x))), -2/math.Sqrt(math.Pi)) })
 }
 
 // Cbrt returns the real cube root.

@@ -43,6 +43,7 @@ const (
 	Sigmoid // 1/(1+exp(-x))
 	Erf
 	ErfInv
+	Erfc // 1 - erf, with all digits
 	Lgamma
 	Relu     // max(x, 0); NaN stays
 	Gelu     // x·Φ(x), with the distribution function Φ of the normal distribution
@@ -192,6 +193,7 @@ func init() {
 		Sigmoid:  {"sigmoid", "logistic", 1, 1, inferFloat},
 		Erf:      {"erf", "chlo.erf", 1, 1, inferFloat},
 		ErfInv:   {"erf_inv", "chlo.erf_inv", 1, 1, inferFloat},
+		Erfc:     {"erfc", "", 1, 1, inferFloat},
 		Lgamma:   {"lgamma", "chlo.lgamma", 1, 1, inferFloat},
 		Relu:     {"relu", "", 1, 1, inferNumeric},
 		Gelu:     {"gelu", "", 1, 1, inferFloat},

@@ -46,6 +46,7 @@ var unaryOps = []struct {
 	{ir.Tanh, false, 8, nil},
 	{ir.Sigmoid, false, 8, triple},
 	{ir.Erf, false, 8, nil},
+	{ir.Erfc, false, 16, triple},
 	{ir.ErfInv, false, 32, func(x float64) float64 { return math.Tanh(x) * 0.99 }},
 	{ir.Lgamma, false, 16, func(x float64) float64 { return 3*math.Abs(x) + 0.1 }},
 }

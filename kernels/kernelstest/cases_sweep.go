@@ -61,6 +61,8 @@ func sweep(dtype ir.DType, op ir.Op) reference.Value {
 			inside = size < 80 || size > 1000
 		case ir.Gelu:
 			inside = size < 20
+		case ir.Erfc:
+			inside = x < 8
 		case ir.Asin, ir.Acos, ir.Atanh, ir.ErfInv:
 			inside = size < 1
 		case ir.Lgamma:

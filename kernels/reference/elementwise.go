@@ -39,6 +39,7 @@ var (
 		},
 		ir.Erf:    math.Erf,
 		ir.ErfInv: math.Erfinv,
+		ir.Erfc:   math.Erfc,
 		ir.Lgamma: func(x float64) float64 {
 			y, _ := math.Lgamma(x)
 			if math.IsInf(x, -1) { // as in C; Go has -Inf

@@ -67,9 +67,13 @@ func (p precise) power2(v, n vector) vector {
 func (p precise) reduced(x vector) (n, more, r vector) {
 	n = p.round(Nearest, p.mul(x, double(math.Log2E)))
 	r = p.fnma(n, double(preciseLn2Low), p.fnma(n, double(preciseLn2High), x))
-	more = p.mul(p.mul(r, r), p.poly(r, 2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
-		0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413, 0.16666666666666669, 0.5))
-	return n, more, r
+	return n, p.mul(p.mul(r, r), p.expTerms(r)), r
+}
+
+// expTerms is (eʳ − 1 − r)/r² of what [precise.reduced] leaves.
+func (p precise) expTerms(r vector) vector {
+	return p.poly(r, 2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05,
+		0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413, 0.16666666666666669, 0.5)
 }
 
 // expScaled is eˣ·2ᵏ.

@@ -101,6 +101,18 @@ func bigErf(x *big.Float) *big.Float {
 	return bigDiv(bigTimes(bigMul(s, bigExp(bigNeg(square))), 1), bigRoot(bigPi))
 }
 
+// bigErfc is 1 − erf(x), far above 0 e^(−x²)/√π/(x + ½/(x + 1/(x + 1½/(x + …)))).
+func bigErfc(x *big.Float) *big.Float {
+	if x.Cmp(bigOf(2)) < 0 {
+		return bigSub(bigOf(1), bigErf(x))
+	}
+	y := x
+	for k := 600; k > 0; k-- {
+		y = bigAdd(x, bigDiv(bigOf(float64(k)/2), y))
+	}
+	return bigDiv(bigExp(bigNeg(bigMul(x, x))), bigMul(y, bigRoot(bigPi)))
+}
+
 // bigNormal is the distribution function of the normal distribution.
 func bigNormal(x *big.Float) *big.Float {
 	return bigTimes(bigAdd(bigOf(1), bigErf(bigDiv(x, bigRoot(bigOf(2))))), -1)

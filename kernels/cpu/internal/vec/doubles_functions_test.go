@@ -63,6 +63,7 @@ var functions64Cases = []function64Case{
 		return bigTimes(bigLog(bigDiv(bigAdd(bigOf(1), x), bigSub(bigOf(1), x))), -1)
 	}, math.Atanh, 1.7, upTo(1)},
 	{"Erf", Erf[float64], bigErf, math.Erf, 1, upTo(5.9)},
+	{"Erfc", Erfc[float64], bigErfc, math.Erfc, 2, upTo(26)},
 	{"ErfInv", ErfInv[float64], nil, math.Erfinv, 4, upTo(1)},
 	{"Gelu", Gelu[float64], func(x *big.Float) *big.Float { return bigMul(x, bigNormal(x)) }, nil, 4, upTo(10)},
 	{"Rsqrt", Rsqrt[float64], func(x *big.Float) *big.Float { return bigDiv(bigOf(1), bigRoot(x)) }, func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5, math.Abs},

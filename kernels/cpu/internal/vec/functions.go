@@ -30,7 +30,7 @@ func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x [
 }
 
 // chainOf are the steps of chains that compute the same.
-var chainOf = [opErfInv + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
+var chainOf = [opErfc + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
 
 // guardBlock is how many elements are looked at again because one of them is beyond the range of the assembly.
 const guardBlock = 1 << 10
@@ -131,6 +131,9 @@ func Atanh[T Float](dst, x []T) { apply(opAtanh, 0, math.Atanh, dst, x) }
 
 // ErfInv stores the number whose error function is x: NaN beyond −1 and 1.
 func ErfInv[T Float](dst, x []T) { apply(opErfInv, 0, math.Erfinv, dst, x) }
+
+// Erfc stores 1 − erf(x), with all its digits far above 0.
+func Erfc[T Float](dst, x []T) { apply(opErfc, 0, math.Erfc, dst, x) }
 
 // pairs stores f(a, b), with the assembly if there is any.
 func pairs[T Float](op binaryOp, op64 binary64Op, f func(a, b float64) float64, dst, a, b []T) {

@@ -71,6 +71,7 @@ var accurate = []struct {
 	{"Acosh", Acosh[float32], math.Acosh, 2},
 	{"Atanh", Atanh[float32], math.Atanh, 2},
 	{"ErfInv", ErfInv[float32], math.Erfinv, 2},
+	{"Erfc", Erfc[float32], math.Erfc, 2},
 	{"Lgamma", Lgamma[float32], lgamma, 1},
 }
 

@@ -68,6 +68,7 @@ const (
 	opAcosh
 	opAtanh
 	opErfInv
+	opErfc
 )
 
 const (
@@ -182,6 +183,7 @@ const (
 	opAcosh64
 	opAtanh64
 	opErfInv64
+	opErfc64
 	opRsqrt64
 	opLogGamma64
 	opNegLongs

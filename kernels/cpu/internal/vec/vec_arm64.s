@@ -6875,6 +6875,422 @@ loop1:
 end1:
 	RET
 
+// erfcNEON is erfcAVX2 with two registers for one.
+TEXT ·erfcNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
+	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c4124cccd<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4d4c2 // fsub v2.4S, v6.4S, v20.4S
+	WORD $0x4eb4d4e3 // fsub v3.4S, v7.4S, v20.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34d4c4 // fadd v4.4S, v6.4S, v20.4S
+	WORD $0x4e34d4e5 // fadd v5.4S, v7.4S, v20.4S
+	WORD $0x6e24fc42 // fdiv v2.4S, v2.4S, v4.4S
+	WORD $0x6e25fc63 // fdiv v3.4S, v3.4S, v5.4S
+	MOVD $cbac25461<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c3a8d06d4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3c0f86d4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbc031f4f<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbd5e1c41<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3e27fc8d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbe2a03cc<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbdbdfaf1<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V4.B16, V8.B16
+	VMOV V5.B16, V9.B16
+	MOVD $c3fa37407<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34ccca // fmla v10.4S, v6.4S, v20.4S
+	WORD $0x4e34cceb // fmla v11.4S, v7.4S, v20.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e2afd8c // fdiv v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bfdad // fdiv v13.4S, v13.4S, v11.4S
+	WORD $0x6e2cdd0e // fmul v14.4S, v8.4S, v12.4S
+	WORD $0x6e2ddd2f // fmul v15.4S, v9.4S, v13.4S
+	VMOV V14.B16, V16.B16
+	VMOV V15.B16, V17.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4eb0cd5f // fmls v31.4S, v10.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4eb1cd7f // fmls v31.4S, v11.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	WORD $0x4eaad64a // fsub v10.4S, v18.4S, v10.4S
+	WORD $0x4eabd66b // fsub v11.4S, v19.4S, v11.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e34ccca // fmla v10.4S, v6.4S, v20.4S
+	WORD $0x4e34cceb // fmla v11.4S, v7.4S, v20.4S
+	VMOV V14.B16, V18.B16
+	VMOV V15.B16, V19.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4eb2cd5f // fmls v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4eb3cd7f // fmls v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $c3fa37407<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ea8d548 // fsub v8.4S, v10.4S, v8.4S
+	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e24d642 // fadd v2.4S, v18.4S, v4.4S
+	WORD $0x4e25d663 // fadd v3.4S, v19.4S, v5.4S
+	WORD $0x6e2cdc42 // fmul v2.4S, v2.4S, v12.4S
+	WORD $0x6e2ddc63 // fmul v3.4S, v3.4S, v13.4S
+	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
+	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
+	WORD $0x6ea0f89f // fneg v31.4S, v4.4S
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea0f8bf // fneg v31.4S, v5.4S
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbfb8aa3b<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e34dc86 // fmul v6.4S, v4.4S, v20.4S
+	WORD $0x6e34dca7 // fmul v7.4S, v5.4S, v20.4S
+	WORD $0x4e21a8c6 // fcvtns v6.4S, v6.4S
+	WORD $0x4e21a8e7 // fcvtns v7.4S, v7.4S
+	WORD $0x4e21d8ca // scvtf v10.4S, v6.4S
+	WORD $0x4e21d8eb // scvtf v11.4S, v7.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e2c1c84 // eor v4.4S, v4.4S, v12.4S
+	WORD $0x6e2d1ca5 // eor v5.4S, v5.4S, v13.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd44 // fmls v4.4S, v10.4S, v20.4S
+	WORD $0x4eb4cd65 // fmls v5.4S, v11.4S, v20.4S
+	WORD $0x4e21d8ca // scvtf v10.4S, v6.4S
+	WORD $0x4e21d8eb // scvtf v11.4S, v7.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e2c1d08 // eor v8.4S, v8.4S, v12.4S
+	WORD $0x6e2d1d29 // eor v9.4S, v9.4S, v13.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb4cd48 // fmls v8.4S, v10.4S, v20.4S
+	WORD $0x4eb4cd69 // fmls v9.4S, v11.4S, v20.4S
+	WORD $0x4e28d48a // fadd v10.4S, v4.4S, v8.4S
+	WORD $0x4e29d4ab // fadd v11.4S, v5.4S, v9.4S
+	WORD $0x4ea4d544 // fsub v4.4S, v10.4S, v4.4S
+	WORD $0x4ea5d565 // fsub v5.4S, v11.4S, v5.4S
+	WORD $0x4ea4d504 // fsub v4.4S, v8.4S, v4.4S
+	WORD $0x4ea5d525 // fsub v5.4S, v9.4S, v5.4S
+	VMOV V14.B16, V8.B16
+	VMOV V15.B16, V9.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c394f13b2<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3c08897d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3e2aaaaa<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e2add44 // fmul v4.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd65 // fmul v5.4S, v11.4S, v11.4S
+	VMOV V4.B16, V12.B16
+	VMOV V5.B16, V13.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e2ccc5f // fmla v31.4S, v2.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e2dcc7f // fmla v31.4S, v3.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4eaad58a // fsub v10.4S, v12.4S, v10.4S
+	WORD $0x4eabd5ab // fsub v11.4S, v13.4S, v11.4S
+	WORD $0x6ea0f95f // fneg v31.4S, v10.4S
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea0f97f // fneg v31.4S, v11.4S
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V14.B16, V2.B16
+	VMOV V15.B16, V3.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	VMOV V14.B16, V4.B16
+	VMOV V15.B16, V5.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e24d5c2 // fadd v2.4S, v14.4S, v4.4S
+	WORD $0x4e25d5e3 // fadd v3.4S, v15.4S, v5.4S
+	WORD $0x4f3f04c4 // sshr v4, v6, #1
+	WORD $0x4f3f04e5 // sshr v5, v7, #1
+	WORD $0x6ea484c6 // sub v6.4S, v6.4S, v4.4S
+	WORD $0x6ea584e7 // sub v7.4S, v7.4S, v5.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb48484 // add v4.4S, v4.4S, v20.4S
+	WORD $0x4eb484a5 // add v5.4S, v5.4S, v20.4S
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4eb484c4 // add v4.4S, v6.4S, v20.4S
+	WORD $0x4eb484e5 // add v5.4S, v7.4S, v20.4S
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea0e484 // fcmgt v4.4S, v4.4S, v0.4S
+	WORD $0x6ea1e4a5 // fcmgt v5.4S, v5.4S, v1.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ea2d4c6 // fsub v6.4S, v6.4S, v2.4S
+	WORD $0x4ea3d4e7 // fsub v7.4S, v7.4S, v3.4S
+	VBIT V4.B16, V6.B16, V2.B16
+	VBIT V5.B16, V7.B16, V3.B16
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	MOVD $cba313b15<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3ba7a3ac<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbcdbd5f4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3de71579<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbec0939d<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e0375d4<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4ea8ccdf // fmls v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ea9ccff // fmls v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341c04 // and v4.4S, v0.4S, v20.4S
+	WORD $0x4e341c25 // and v5.4S, v1.4S, v20.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6eb4e484 // fcmgt v4.4S, v4.4S, v20.4S
+	WORD $0x6eb4e4a5 // fcmgt v5.4S, v5.4S, v20.4S
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VBIT V4.B16, V2.B16, V6.B16
+	VBIT V5.B16, V3.B16, V7.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e402 // fcmeq v2.4S, v0.4S, v0.4S
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e423 // fcmeq v3.4S, v1.4S, v1.4S
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
 // geluNEON is geluAVX2 with two registers for one.
 TEXT ·geluNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -35870,6 +36286,568 @@ next:
 	BNE next
 	RET
 
+// erfc64NEON is erfc64AVX2 with two registers for one.
+TEXT ·erfc64NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c02 // and v2.4S, v0.4S, v16.4S
+	WORD $0x4e301c23 // and v3.4S, v1.4S, v16.4S
+	MOVD $d0000000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d403b800000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ee2e49f // fcmgt v31.2D, v4.2D, v2.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee3e4bf // fcmgt v31.2D, v5.2D, v3.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee6e49f // fcmgt v31.2D, v4.2D, v6.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ee7e4bf // fcmgt v31.2D, v5.2D, v7.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0d4c2 // fsub v2.2D, v6.2D, v16.2D
+	WORD $0x4ef0d4e3 // fsub v3.2D, v7.2D, v16.2D
+	MOVD $d4010000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d4c4 // fadd v4.2D, v6.2D, v16.2D
+	WORD $0x4e70d4e5 // fadd v5.2D, v7.2D, v16.2D
+	WORD $0x6e64fc42 // fdiv v2.2D, v2.2D, v4.2D
+	WORD $0x6e65fc63 // fdiv v3.2D, v3.2D, v5.2D
+	MOVD $dbe43203d7029540d<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $dbe444ea3e753d03f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e7b547fff5a3ee4<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e6f95d9c1b8f9df<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbeab792609d7a011<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3e94cccc375dcb21<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ed7efa8caa8bd96<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbee78e2e25fb32a5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbef99573aaf8d6ca<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f23be28aa5264a0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf2a1df1fd37a91a<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf48d4abee6e794d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f749c672613491b<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbf9096238568ead0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fa3079edf74dfa8<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfb0fb06dff5be88<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb7fee004e0b17c<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfb9ddb23c3dbf7e<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fb16ecefcfa568f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f8f7f5df66fb86c<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $dbfc1df1ad154a290<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff3ba5916e9fd7f<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70ccc2 // fmla v2.2D, v6.2D, v16.2D
+	WORD $0x4e70cce3 // fmla v3.2D, v7.2D, v16.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6e62fd08 // fdiv v8.2D, v8.2D, v2.2D
+	WORD $0x6e63fd29 // fdiv v9.2D, v9.2D, v3.2D
+	WORD $0x6e68dc8a // fmul v10.2D, v4.2D, v8.2D
+	WORD $0x6e69dcab // fmul v11.2D, v5.2D, v9.2D
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4eeccc5f // fmls v31.2D, v2.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4eedcc7f // fmls v31.2D, v3.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70ccc2 // fmla v2.2D, v6.2D, v16.2D
+	WORD $0x4e70cce3 // fmla v3.2D, v7.2D, v16.2D
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4ee4cc5f // fmls v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4ee5cc7f // fmls v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x6e68dc82 // fmul v2.2D, v4.2D, v8.2D
+	WORD $0x6e69dca3 // fmul v3.2D, v5.2D, v9.2D
+	WORD $0x6e66dcc4 // fmul v4.2D, v6.2D, v6.2D
+	WORD $0x6e67dce5 // fmul v5.2D, v7.2D, v7.2D
+	MOVD $dbff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dc88 // fmul v8.2D, v4.2D, v16.2D
+	WORD $0x6e70dca9 // fmul v9.2D, v5.2D, v16.2D
+	WORD $0x4e618908 // frintn v8.2D, v8.2D
+	WORD $0x4e618929 // frintn v9.2D, v9.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e301c8c // eor v12.4S, v4.4S, v16.4S
+	WORD $0x6e301cad // eor v13.4S, v5.4S, v16.4S
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0cd0c // fmls v12.2D, v8.2D, v16.2D
+	WORD $0x4ef0cd2d // fmls v13.2D, v9.2D, v16.2D
+	VMOV V6.B16, V14.B16
+	VMOV V7.B16, V15.B16
+	WORD $0x6ee0f89f // fneg v31.2D, v4.2D
+	WORD $0x4e6eccdf // fmla v31.2D, v6.2D, v14.2D
+	VMOV V31.B16, V14.B16
+	WORD $0x6ee0f8bf // fneg v31.2D, v5.2D
+	WORD $0x4e6fccff // fmla v31.2D, v7.2D, v15.2D
+	VMOV V31.B16, V15.B16
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e301dc4 // eor v4.4S, v14.4S, v16.4S
+	WORD $0x6e301de5 // eor v5.4S, v15.4S, v16.4S
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4ef0cd04 // fmls v4.2D, v8.2D, v16.2D
+	WORD $0x4ef0cd25 // fmls v5.2D, v9.2D, v16.2D
+	WORD $0x4e64d586 // fadd v6.2D, v12.2D, v4.2D
+	WORD $0x4e65d5a7 // fadd v7.2D, v13.2D, v5.2D
+	WORD $0x4eecd4cc // fsub v12.2D, v6.2D, v12.2D
+	WORD $0x4eedd4ed // fsub v13.2D, v7.2D, v13.2D
+	WORD $0x4eecd484 // fsub v4.2D, v4.2D, v12.2D
+	WORD $0x4eedd4a5 // fsub v5.2D, v5.2D, v13.2D
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e6ccc9f // fmla v31.2D, v4.2D, v12.2D
+	VMOV V31.B16, V12.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e6dccbf // fmla v31.2D, v5.2D, v13.2D
+	VMOV V31.B16, V13.B16
+	WORD $0x6e66dcc2 // fmul v2.2D, v6.2D, v6.2D
+	WORD $0x6e67dce3 // fmul v3.2D, v7.2D, v7.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e62cc9f // fmla v31.2D, v4.2D, v2.2D
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e63ccbf // fmla v31.2D, v5.2D, v3.2D
+	VMOV V31.B16, V3.B16
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e64cc5f // fmla v31.2D, v2.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e65cc7f // fmla v31.2D, v3.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	WORD $0x4e64d542 // fadd v2.2D, v10.2D, v4.2D
+	WORD $0x4e65d563 // fadd v3.2D, v11.2D, v5.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e70dd04 // fmul v4.2D, v8.2D, v16.2D
+	WORD $0x6e70dd25 // fmul v5.2D, v9.2D, v16.2D
+	WORD $0x4e619884 // frintm v4.2D, v4.2D
+	WORD $0x4e6198a5 // frintm v5.2D, v5.2D
+	WORD $0x4ee4d506 // fsub v6.2D, v8.2D, v4.2D
+	WORD $0x4ee5d527 // fsub v7.2D, v9.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d484 // fadd v4.2D, v4.2D, v16.2D
+	WORD $0x4e70d4a5 // fadd v5.2D, v5.2D, v16.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e70d4c4 // fadd v4.2D, v6.2D, v16.2D
+	WORD $0x4e70d4e5 // fadd v5.2D, v7.2D, v16.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee0e484 // fcmgt v4.2D, v4.2D, v0.2D
+	WORD $0x6ee1e4a5 // fcmgt v5.2D, v5.2D, v1.2D
+	MOVD $d4000000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee2d4c6 // fsub v6.2D, v6.2D, v2.2D
+	WORD $0x4ee3d4e7 // fsub v7.2D, v7.2D, v3.2D
+	VBIT V4.B16, V6.B16, V2.B16
+	VBIT V5.B16, V7.B16, V3.B16
+	WORD $0x6e60dc04 // fmul v4.2D, v0.2D, v0.2D
+	WORD $0x6e61dc25 // fmul v5.2D, v1.2D, v1.2D
+	MOVD $dbe0ac9585a44fe29<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3e4d76af6ca49787<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbe85c131500d3f88<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ebb981d78881a5d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbeef4ca838adb73b<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f1f9a2be4f731a1<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbf4c02db0665e53d<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f7565bccfa44156<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbf9b82ce31203772<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fbce2f21a040f66<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $dbfd812746b0379c1<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fc06eba8214db68<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e66cc9f // fmla v31.2D, v4.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e67ccbf // fmla v31.2D, v5.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ee0d484 // fsub v4.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a5 // fsub v5.2D, v5.2D, v1.2D
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4ee8ccdf // fmls v31.2D, v6.2D, v8.2D
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ee9ccff // fmls v31.2D, v7.2D, v9.2D
+	VMOV V31.B16, V9.B16
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c04 // and v4.4S, v0.4S, v16.4S
+	WORD $0x4e301c25 // and v5.4S, v1.4S, v16.4S
+	MOVD $d3fe8000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ef0e484 // fcmgt v4.2D, v4.2D, v16.2D
+	WORD $0x6ef0e4a5 // fcmgt v5.2D, v5.2D, v16.2D
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VBIT V4.B16, V2.B16, V6.B16
+	VBIT V5.B16, V3.B16, V7.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e402 // fcmeq v2.2D, v0.2D, v0.2D
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e423 // fcmeq v3.2D, v1.2D, v1.2D
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VBIT V2.B16, V0.B16, V4.B16
+	VBIT V3.B16, V1.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
 // logGamma64NEON is logGamma64AVX2 with two registers for one.
 TEXT ·logGamma64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -41757,6 +42735,78 @@ DATA c3fa6a69b<>+0(SB)/8, $0x3fa6a69b3fa6a69b
 DATA c3fa6a69b<>+8(SB)/8, $0x3fa6a69b3fa6a69b
 GLOBL c3fa6a69b<>(SB), RODATA|NOPTR, $16
 
+DATA c00000000<>+0(SB)/8, $0x0000000000000000
+DATA c00000000<>+8(SB)/8, $0x0000000000000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $16
+
+DATA c4124cccd<>+0(SB)/8, $0x4124cccd4124cccd
+DATA c4124cccd<>+8(SB)/8, $0x4124cccd4124cccd
+GLOBL c4124cccd<>(SB), RODATA|NOPTR, $16
+
+DATA cbac25461<>+0(SB)/8, $0xbac25461bac25461
+DATA cbac25461<>+8(SB)/8, $0xbac25461bac25461
+GLOBL cbac25461<>(SB), RODATA|NOPTR, $16
+
+DATA c3a8d06d4<>+0(SB)/8, $0x3a8d06d43a8d06d4
+DATA c3a8d06d4<>+8(SB)/8, $0x3a8d06d43a8d06d4
+GLOBL c3a8d06d4<>(SB), RODATA|NOPTR, $16
+
+DATA c3c0f86d4<>+0(SB)/8, $0x3c0f86d43c0f86d4
+DATA c3c0f86d4<>+8(SB)/8, $0x3c0f86d43c0f86d4
+GLOBL c3c0f86d4<>(SB), RODATA|NOPTR, $16
+
+DATA cbc031f4f<>+0(SB)/8, $0xbc031f4fbc031f4f
+DATA cbc031f4f<>+8(SB)/8, $0xbc031f4fbc031f4f
+GLOBL cbc031f4f<>(SB), RODATA|NOPTR, $16
+
+DATA cbd5e1c41<>+0(SB)/8, $0xbd5e1c41bd5e1c41
+DATA cbd5e1c41<>+8(SB)/8, $0xbd5e1c41bd5e1c41
+GLOBL cbd5e1c41<>(SB), RODATA|NOPTR, $16
+
+DATA c3e27fc8d<>+0(SB)/8, $0x3e27fc8d3e27fc8d
+DATA c3e27fc8d<>+8(SB)/8, $0x3e27fc8d3e27fc8d
+GLOBL c3e27fc8d<>(SB), RODATA|NOPTR, $16
+
+DATA cbe2a03cc<>+0(SB)/8, $0xbe2a03ccbe2a03cc
+DATA cbe2a03cc<>+8(SB)/8, $0xbe2a03ccbe2a03cc
+GLOBL cbe2a03cc<>(SB), RODATA|NOPTR, $16
+
+DATA cbdbdfaf1<>+0(SB)/8, $0xbdbdfaf1bdbdfaf1
+DATA cbdbdfaf1<>+8(SB)/8, $0xbdbdfaf1bdbdfaf1
+GLOBL cbdbdfaf1<>(SB), RODATA|NOPTR, $16
+
+DATA c3fa37407<>+0(SB)/8, $0x3fa374073fa37407
+DATA c3fa37407<>+8(SB)/8, $0x3fa374073fa37407
+GLOBL c3fa37407<>(SB), RODATA|NOPTR, $16
+
+DATA cbfb8aa3b<>+0(SB)/8, $0xbfb8aa3bbfb8aa3b
+DATA cbfb8aa3b<>+8(SB)/8, $0xbfb8aa3bbfb8aa3b
+GLOBL cbfb8aa3b<>(SB), RODATA|NOPTR, $16
+
+DATA cba313b15<>+0(SB)/8, $0xba313b15ba313b15
+DATA cba313b15<>+8(SB)/8, $0xba313b15ba313b15
+GLOBL cba313b15<>(SB), RODATA|NOPTR, $16
+
+DATA c3ba7a3ac<>+0(SB)/8, $0x3ba7a3ac3ba7a3ac
+DATA c3ba7a3ac<>+8(SB)/8, $0x3ba7a3ac3ba7a3ac
+GLOBL c3ba7a3ac<>(SB), RODATA|NOPTR, $16
+
+DATA cbcdbd5f4<>+0(SB)/8, $0xbcdbd5f4bcdbd5f4
+DATA cbcdbd5f4<>+8(SB)/8, $0xbcdbd5f4bcdbd5f4
+GLOBL cbcdbd5f4<>(SB), RODATA|NOPTR, $16
+
+DATA c3de71579<>+0(SB)/8, $0x3de715793de71579
+DATA c3de71579<>+8(SB)/8, $0x3de715793de71579
+GLOBL c3de71579<>(SB), RODATA|NOPTR, $16
+
+DATA cbec0939d<>+0(SB)/8, $0xbec0939dbec0939d
+DATA cbec0939d<>+8(SB)/8, $0xbec0939dbec0939d
+GLOBL cbec0939d<>(SB), RODATA|NOPTR, $16
+
+DATA c3e0375d4<>+0(SB)/8, $0x3e0375d43e0375d4
+DATA c3e0375d4<>+8(SB)/8, $0x3e0375d43e0375d4
+GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $16
+
 DATA normalMax<>+0(SB)/8, $0x416c0000416c0000
 DATA normalMax<>+8(SB)/8, $0x416c0000416c0000
 GLOBL normalMax<>(SB), RODATA|NOPTR, $16
@@ -41864,10 +42914,6 @@ GLOBL c4effffff<>(SB), RODATA|NOPTR, $16
 DATA c7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
 DATA c7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
 GLOBL c7fffffff<>(SB), RODATA|NOPTR, $16
-
-DATA c00000000<>+0(SB)/8, $0x0000000000000000
-DATA c00000000<>+8(SB)/8, $0x0000000000000000
-GLOBL c00000000<>(SB), RODATA|NOPTR, $16
 
 DATA d8000000000000000<>+0(SB)/8, $0x8000000000000000
 DATA d8000000000000000<>+8(SB)/8, $0x8000000000000000
@@ -42860,6 +43906,18 @@ GLOBL d3feb2532d5cd90e5<>(SB), RODATA|NOPTR, $16
 DATA d3feb333333333333<>+0(SB)/8, $0x3feb333333333333
 DATA d3feb333333333333<>+8(SB)/8, $0x3feb333333333333
 GLOBL d3feb333333333333<>(SB), RODATA|NOPTR, $16
+
+DATA d403b800000000000<>+0(SB)/8, $0x403b800000000000
+DATA d403b800000000000<>+8(SB)/8, $0x403b800000000000
+GLOBL d403b800000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dbff71547652b82fe<>+0(SB)/8, $0xbff71547652b82fe
+DATA dbff71547652b82fe<>+8(SB)/8, $0xbff71547652b82fe
+GLOBL dbff71547652b82fe<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe8000000000000<>+0(SB)/8, $0x3fe8000000000000
+DATA d3fe8000000000000<>+8(SB)/8, $0x3fe8000000000000
+GLOBL d3fe8000000000000<>(SB), RODATA|NOPTR, $16
 
 DATA d4008000000000000<>+0(SB)/8, $0x4008000000000000
 DATA d4008000000000000<>+8(SB)/8, $0x4008000000000000

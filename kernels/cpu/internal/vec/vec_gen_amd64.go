@@ -271,6 +271,12 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		} else {
 			erfInvAVX2(dst, x, n)
 		}
+	case opErfc:
+		if wide {
+			erfcAVX512(dst, x, n)
+		} else {
+			erfcAVX2(dst, x, n)
+		}
 	case opGelu:
 		if wide {
 			geluAVX512(dst, x, n)
@@ -1867,6 +1873,12 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		} else {
 			erfInv64AVX2(dst, x, n)
 		}
+	case opErfc64:
+		if wide {
+			erfc64AVX512(dst, x, n)
+		} else {
+			erfc64AVX2(dst, x, n)
+		}
 	case opLogGamma64:
 		if wide {
 			logGamma64AVX512(dst, x, n)
@@ -2631,6 +2643,12 @@ func erfInvAVX2(dst, x *float32, n uintptr)
 
 //go:noescape
 func erfInvAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfcAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfcAVX512(dst, x *float32, n uintptr)
 
 //go:noescape
 func geluAVX2(dst, x *float32, n uintptr)
@@ -3783,6 +3801,12 @@ func erfInv64AVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func erfInv64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfc64AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfc64AVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func logGamma64AVX2(dst, x unsafe.Pointer, n uintptr)

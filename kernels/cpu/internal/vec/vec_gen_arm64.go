@@ -103,6 +103,8 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		atanhNEON(dst, x, n)
 	case opErfInv:
 		erfInvNEON(dst, x, n)
+	case opErfc:
+		erfcNEON(dst, x, n)
 	case opGelu:
 		geluNEON(dst, x, n)
 	}
@@ -844,6 +846,8 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		atanh64NEON(dst, x, n)
 	case opErfInv64:
 		erfInv64NEON(dst, x, n)
+	case opErfc64:
+		erfc64NEON(dst, x, n)
 	case opLogGamma64:
 		logGamma64NEON(dst, x, n)
 	case opRsqrt64:
@@ -1173,6 +1177,9 @@ func atanhNEON(dst, x *float32, n uintptr)
 
 //go:noescape
 func erfInvNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfcNEON(dst, x *float32, n uintptr)
 
 //go:noescape
 func geluNEON(dst, x *float32, n uintptr)
@@ -1689,6 +1696,9 @@ func atanh64NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func erfInv64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func erfc64NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func logGamma64NEON(dst, x unsafe.Pointer, n uintptr)
