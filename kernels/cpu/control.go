@@ -11,8 +11,11 @@ import (
 // means pointing its inputs and outputs at memory of the parent and executing it; nothing is copied for that.
 
 // subschedule compiles a sub-program.
-func (b *build) subschedule(p *ir.Program) (*schedule, error) {
-	s, err := b.c.compile(p, false)
+func (b *build) subschedule(p *ir.Program) (*schedule, error) { return b.partOf(p, false) }
+
+// partOf is subschedule of what may be a part of a program that only predicts.
+func (b *build) partOf(p *ir.Program, predicts bool) (*schedule, error) {
+	s, err := b.c.compilePart(p, false, predicts)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +80,7 @@ func buildScan(b *build) (func(), error) {
 	if run, err := buildBlockScan(b); run != nil || err != nil {
 		return run, err
 	}
-	body, err := b.subschedule(a.Body)
+	body, err := b.partOf(a.Body, b.predicts && a.Carry == 0) // see scan.ByExamples
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,14 @@ func ForcePairs(pairs bool) (restore func()) {
 	return func() { leastGain = 0 }
 }
 
+// ForceBlocks makes programs that predict go through layers by blocks of examples wherever that moves fewer bytes at
+// all, until the function is called.
+func ForceBlocks(near int) (restore func()) {
+	before, worth := nearExamples, worthExamples
+	nearExamples, worthExamples = near, 0
+	return func() { nearExamples, worthExamples = before, worth }
+}
+
 // MultipliesPairs reports whether the processor can multiply pairs of bfloat16, and may do without.
 func MultipliesPairs() bool { return micro.Pairs() && !isa.Active().Has(isa.AMXBF16) }
 

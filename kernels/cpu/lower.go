@@ -109,11 +109,16 @@ type compiler struct {
 
 // compile turns a verified program into a schedule.
 func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) {
+	return c.compilePart(source, aliases, false)
+}
+
+// compilePart is compile of a program that may be a part of one that only predicts.
+func (c *compiler) compilePart(source *ir.Program, aliases, predicts bool) (*schedule, error) {
 	q, err := c.passes.of(source, func() (*ir.Program, error) { return pipelineFor(c.replicas).improve(source, c.plain, aliases) })
 	if err != nil {
 		return nil, err
 	}
-	predicts := aliases && !c.plain && onlyPredicts(q)
+	predicts = predicts || aliases && !c.plain && onlyPredicts(q)
 	g := fuse.Build(q, fuse.Options{Overlap: c.overlap, Plain: c.plain, Updates: aliases, Predicts: predicts})
 	p := &placement{Placement: plan.Place(g, aliases), predicts: predicts}
 	if p.Err != nil {

@@ -10,6 +10,7 @@ import (
 type pipeline struct {
 	normal pass.Pass // leaves only ops that the backend has kernels for, simplified
 	all    pass.Pass // normal, then those that make programs faster
+	blocks pass.Pass // for programs that predict
 }
 
 // pipelineFor returns the passes for programs of so many replicas. testdata/passes shows what each makes of small
@@ -23,8 +24,12 @@ func pipelineFor(replicas int) pipeline {
 	}
 	l := pipeline{normal: pass.Sequence("normalize", normal...)}
 	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap())
+	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples) // each has caches of its own
 	return l
 }
+
+// Variables for tests.
+var nearExamples, worthExamples = scan.NearExamples, scan.WorthExamples
 
 // improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow. Of
 // whole programs, those that only predict may round convolutions differently. Barriers have done their work then.
@@ -44,6 +49,9 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	q, err := better.Run(p)
 	if err == nil && !plain && whole && onlyPredicts(q) {
 		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)
+		if err == nil {
+			q, err = l.blocks.Run(q)
+		}
 	}
 	if err != nil {
 		return nil, err

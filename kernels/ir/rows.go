@@ -26,6 +26,14 @@ func RowWise(p *Program, size string) error {
 	return nil
 }
 
+// KeepsRows reports whether the node computes row i of each result, along the given axis of each, from row i of the
+// operands along theirs, in the same way for each row and whatever their number is. An axis of -1 says that all rows
+// share the operand. Shapes are those of a program that runs. Nodes with programs of their own do not count as such.
+func KeepsRows(p *Program, n *Node, in, out []int) bool {
+	t := n.Op.Traits()
+	return t.rows != nil && SubPrograms(n.Attrs) == nil && !t.Random && !n.Op.IsCollective() && t.rows(rows{p: p}, n, in, out)
+}
+
 type rows struct {
 	p     *Program
 	size  string

@@ -1,0 +1,44 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TestBlocksOfExamples draws networks that predict and compares what they compute in blocks of examples with what they
+// compute for whole batches: the same bits, also when weights have changed.
+func TestBlocksOfExamples(t *testing.T) {
+	looped := 0
+	for seed := range uint64(24) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			paths := isa.Paths()
+			defer isa.Override(paths[int(seed)%len(paths)])()
+			f := newFolded(t, seed, []int{2, 3, 4, 6, 8}[seed%5])
+			f.fill()
+			whole := f.load(false)
+			defer ForceBlocks(1 << (6 + seed%8))()
+			blocks := f.load(false)
+			if slices.ContainsFunc(blocks.schedule.steps, func(s step) bool { return s.name == ir.Scan.String() }) {
+				looped++
+			}
+			for range 3 { // kernels are kept from the second time on
+				assert.Equal(t, f.run(whole), f.run(blocks))
+			}
+			y := []kernels.Buffer{newBuffer(here, f.p.Type(f.p.Outputs[0].Value))}
+			assert.Zero(t, testing.AllocsPerRun(2, func() { _ = blocks.Run(context.Background(), f.buffers, y) }))
+			for i := range f.buffers[1:] {
+				f.change(i + 1)
+			}
+			assert.Equal(t, f.run(whole), f.run(blocks))
+		})
+	}
+	assert.Greater(t, looped, 12, "networks with a loop over blocks")
+}

@@ -1,0 +1,249 @@
+package scan
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// A program that predicts computes layer after layer for the whole batch. Where images are large, what one layer makes
+// of a batch has left the caches before the next layer reads it. ByExamples puts the layers at the beginning, whose
+// results are large and whose weights are small, into a loop over blocks of examples, each of which goes through all of
+// these layers while it is in the cache. The loop is a scan that carries nothing. What is computed from weights alone
+// comes first, with a loop or without, so that both have the same sums with vectors inside their products: whether
+// there is a loop changes no bits.
+
+// NearExamples is how many bytes of what a node reads and writes stay in the second-level cache. All that follows
+// is in proportion.
+const NearExamples = 512 << 10
+
+// WorthExamples is how often as many bytes a loop must save; with fewer, its steps took as long as they saved.
+const WorthExamples = 16
+
+const (
+	farNears  = 16 // that stay in the cache behind it
+	farCost   = 3  // of a byte beyond, where one in between costs 1
+	stepParts = 8  // one could be moved while the steps of a node are prepared
+)
+
+// ByExamples returns the pass that rewrites a program that only predicts; see NearExamples and WorthExamples.
+func ByExamples(near, worth int) pass.Pass {
+	return pass.New("by_examples", func(p *ir.Program) (*ir.Program, error) {
+		e := newExamples(p, near, worth)
+		if e.find(); len(e.nodes) == 0 {
+			return p, nil
+		}
+		e.choose()
+		return e.rewrite()
+	})
+}
+
+// examples are the nodes of a program that go by examples: each computes rows of its results, along their first axis,
+// from the same rows of its operands.
+type examples struct {
+	p       *ir.Program
+	batch   int
+	def     []int   // by value: its node, or -1
+	row     []bool  // by value: the nodes read its rows, or write them
+	whole   []bool  // by value: the nodes read all of it
+	after   []bool  // by value: it depends on what the nodes compute, and is computed by others
+	taken   []bool  // by node
+	nodes   []int   // those, in order
+	readers [][]int // by value
+
+	near  int // see NearExamples
+	worth int // see WorthExamples
+	block int // examples of a block, or 0: no loop is worth it
+}
+
+func newExamples(p *ir.Program, near, worth int) *examples {
+	n := p.NumValues()
+	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth}
+	_, e.def = pass.Uses(p)
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Inputs {
+			e.readers[v] = append(e.readers[v], i)
+		}
+		if e.batch == 0 && begins(p, &p.Nodes[i]) {
+			e.batch = p.Type(p.Nodes[i].Inputs[0]).Shape[0]
+		}
+	}
+	return e
+}
+
+// begins reports whether the node is one that a loop may begin with.
+func begins(p *ir.Program, n *ir.Node) bool {
+	switch n.Op {
+	case ir.Conv, ir.MaxPool, ir.AvgPool, ir.LayerNorm:
+	case ir.Dot:
+		a := n.Attrs.(ir.DotAttrs)
+		return len(a.LhsBatch) == 0 && !slices.Contains(a.LhsContract, 0) && len(p.Type(n.Inputs[0]).Shape) > 2
+	default:
+		return false
+	}
+	return len(p.Type(n.Inputs[0]).Shape) > 2
+}
+
+// find looks for the nodes.
+func (e *examples) find() {
+	for i := range e.p.Nodes {
+		n := &e.p.Nodes[i]
+		if e.accepts(n) {
+			e.nodes, e.taken[i] = append(e.nodes, i), true
+			for _, v := range n.Inputs {
+				e.whole[v] = e.whole[v] || !e.row[v]
+			}
+			for _, v := range n.Outputs {
+				e.row[v] = true
+			}
+			continue
+		}
+		if slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return e.after[v] || e.inside(v) }) {
+			for _, v := range n.Outputs {
+				e.after[v] = true
+			}
+		}
+	}
+}
+
+// inside reports whether the nodes compute v.
+func (e *examples) inside(v ir.Value) bool { return e.def[v] >= 0 && e.taken[e.def[v]] }
+
+// hasRows reports whether v has a first axis as long as the batch.
+func (e *examples) hasRows(v ir.Value) bool {
+	s := e.p.Type(v).Shape
+	return len(s) > 0 && s[0] == e.batch
+}
+
+// accepts reports whether the node goes by examples, and marks what it reads by rows.
+func (e *examples) accepts(n *ir.Node) bool {
+	if len(n.Inputs) == 0 || slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return !e.hasRows(v) }) || !e.hasRows(n.Inputs[0]) && !n.Op.IsElementwise() {
+		return false
+	}
+	if !e.allowed(n) || slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return e.after[v] }) {
+		return false
+	}
+	in, out, more := make([]int, len(n.Inputs)), make([]int, len(n.Outputs)), []ir.Value(nil)
+	any := slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return e.row[v] })
+	for i, v := range n.Inputs {
+		switch aligned := n.Op.IsElementwise() || n.Op == ir.Concat; {
+		case e.row[v]:
+		case e.hasRows(v) && !e.whole[v] && (any && aligned || !any && i == 0 && begins(e.p, n)):
+			more = append(more, v)
+		default:
+			in[i] = -1
+		}
+	}
+	if !any && len(more) == 0 || !ir.KeepsRows(e.p, n, in, out) {
+		return false
+	}
+	for _, v := range more {
+		e.row[v] = true
+	}
+	return true
+}
+
+// allowed reports whether the node's op and attributes are such that it can be made for another number of examples.
+func (e *examples) allowed(n *ir.Node) bool {
+	switch a := n.Attrs.(type) {
+	case ir.TransposeAttrs:
+		return a.Perm[0] == 0
+	case ir.DotAttrs:
+		rows := 1 // of an example: a single row is summed in another order
+		for i, d := range e.p.Type(n.Inputs[0]).Shape[1:] {
+			if !slices.Contains(a.LhsContract, i+1) && !slices.Contains(a.LhsBatch, i+1) {
+				rows *= d
+			}
+		}
+		return rows > 1 && (len(a.LhsBatch) == 0 || a.LhsBatch[0] == 0)
+	case ir.ConvAttrs:
+		s := e.p.Type(n.Outputs[0]).Shape
+		return s[1:len(s)-1].Size() > 1
+	}
+	switch n.Op {
+	case ir.Attention: // a mask of the batch would have to be among the rows
+		return !slices.ContainsFunc(n.Inputs, func(v ir.Value) bool {
+			return !e.row[v] && !slices.Equal(e.p.Type(v).Shape[:min(1, len(e.p.Type(v).Shape))], []int{1})
+		})
+	case ir.Reshape, ir.Broadcast, ir.Slice, ir.Pad, ir.Concat, ir.Reduce, ir.MaxPool, ir.AvgPool, ir.LayerNorm, ir.GroupNorm, ir.Softmax, ir.LogSoftmax:
+		return true
+	}
+	return n.Op.IsElementwise()
+}
+
+// repeats reports whether v has the same numbers for all examples, so that it can be made for fewer.
+func (e *examples) repeats(v ir.Value) bool {
+	if e.def[v] < 0 {
+		return false
+	}
+	switch a := e.p.Nodes[e.def[v]].Attrs.(type) {
+	case ir.ConstantAttrs:
+		return a.Literal.Splat
+	case ir.BroadcastAttrs:
+		at := slices.Index(a.Axes, 0)
+		return at < 0 || e.p.Type(e.p.Nodes[e.def[v]].Inputs[0]).Shape[at] == 1
+	}
+	return false
+}
+
+// choose sets the size of blocks, if a loop is worth it, and leaves out the nodes at the end that are better computed
+// for the whole batch.
+func (e *examples) choose() {
+	best, until := e.worth*e.near, 0
+	for block := 1; block < e.batch; block++ {
+		if e.batch%block != 0 {
+			continue
+		}
+		gain, loops := 0, e.batch/block
+		for k, i := range e.nodes {
+			moved, shared := e.traffic(i)
+			if shared > NearExamples { // its kernel passes through the cache of each processor for each block
+				break
+			}
+			gain += e.moves(e.batch*moved) - loops*e.moves(block*moved) - (loops-1)*shared - loops*e.near/stepParts
+			within := k+1 < len(e.nodes) && e.p.Nodes[e.nodes[k+1]].Op.IsElementwise() // what happens to a result on its way
+			if gain > best && !within {
+				best, until, e.block = gain, k+1, block
+			}
+		}
+	}
+	if e.block > 0 {
+		for _, i := range e.nodes[until:] {
+			e.taken[i] = false
+		}
+		e.nodes = e.nodes[:until]
+	}
+}
+
+// moves is what it costs to write and read so many bytes, beside those that stay near.
+func (e *examples) moves(bytes int) int {
+	switch {
+	case bytes <= e.near:
+		return 0
+	case bytes <= farNears*e.near:
+		return bytes
+	}
+	return farCost * bytes
+}
+
+// traffic returns the bytes that node i reads and writes for each example, and those that all examples share. What
+// happens element by element to the result of another node happens on its way.
+func (e *examples) traffic(i int) (moved, shared int) {
+	n := &e.p.Nodes[i]
+	if n.Op == ir.Reshape || n.Op == ir.Broadcast {
+		return 0, 0
+	}
+	for k, v := range slices.Concat(n.Inputs, n.Outputs) {
+		bytes := e.p.Type(v).Bytes()
+		switch {
+		case e.repeats(v):
+		case !e.row[v]:
+			shared += bytes
+		case n.Op.IsElementwise() && (k > 0 || e.def[v] >= 0 && e.p.Nodes[e.def[v]].Op.IsElementwise()):
+		default:
+			moved += bytes / e.batch
+		}
+	}
+	return moved, shared
+}
