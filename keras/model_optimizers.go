@@ -106,12 +106,14 @@ func eachField(v reflect.Value, f func(name string, value any)) {
 	}
 	for i := range v.NumField() {
 		field, value := v.Type().Field(i), v.Field(i)
+		if field.Anonymous && (field.IsExported() || value.Kind() == reflect.Struct) {
+			eachField(value, f)
+			continue
+		}
 		if !field.IsExported() {
 			continue
 		}
-		if field.Anonymous {
-			eachField(value, f)
-		} else if k := value.Kind(); (k == reflect.Pointer || k == reflect.Interface) && !value.IsNil() {
+		if k := value.Kind(); (k == reflect.Pointer || k == reflect.Interface) && !value.IsNil() {
 			f(layers.SnakeCase(field.Name), value.Interface())
 		}
 	}

@@ -272,6 +272,12 @@ func (f finder) visit(v reflect.Value) []Layer {
 	return f.search(v)
 }
 
+// visible reports whether layers are looked for in a field: in exported ones, and in embedded structs whose type is not
+// exported, whose exported fields are those of the struct around them.
+func visible(f reflect.StructField) bool {
+	return f.Type != reflect.TypeFor[Base]() && (f.IsExported() || f.Anonymous && f.Type.Kind() == reflect.Struct)
+}
+
 // search looks at the fields or elements of v.
 func (f finder) search(v reflect.Value) (out []Layer) {
 	switch v.Kind() {
@@ -285,8 +291,12 @@ func (f finder) search(v reflect.Value) (out []Layer) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() && field.Type != reflect.TypeFor[Base]() {
+			switch field := v.Type().Field(i); {
+			case !visible(field):
+			case field.IsExported():
 				out = append(out, f.visit(v.Field(i))...)
+			default: // embedded
+				out = append(out, f.search(v.Field(i))...)
 			}
 		}
 	case reflect.Slice, reflect.Array:

@@ -132,7 +132,7 @@ func (f finder) attributes(v reflect.Value) []Attribute {
 	var out []Attribute
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
-		if !field.IsExported() || field.Type == reflect.TypeFor[Base]() {
+		if !visible(field) {
 			continue
 		}
 		if inner := reflect.Indirect(v.Field(i)); field.Anonymous && inner.Kind() == reflect.Struct && !field.Type.Implements(layerType) {

@@ -63,7 +63,7 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	}
 	report := &Report{}
 	var todo []assignment
-	var mistakes []string
+	var mistakes, missing []string
 	used := map[string]bool{}
 	for _, o := range objects {
 		fit, mistake, err := match(source, o, used)
@@ -75,12 +75,13 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 			report.skip(o, len(fit), mistake)
 		case mistake != "":
 			mistakes = append(mistakes, mistake)
+			missing = append(missing, o.Path)
 			continue
 		}
 		todo = append(todo, fit...)
 	}
 	if len(mistakes) > 0 {
-		return nil, Mismatch(mistakes)
+		return nil, fmt.Errorf("%w%s", Mismatch(mistakes), instead(source, missing))
 	}
 	all, err := source.Datasets()
 	if err != nil {
