@@ -31,6 +31,9 @@ type functional struct {
 // weights. Two models of equal layers begin with equal weights unless each has its own [Seed].
 func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	c := configure(options)
+	if c.inputShape != nil || c.inputDType != "" {
+		return nil, fmt.Errorf("keras: NewFunctional: InputShape and InputDType are options of NewSequential and NewModel; a Functional model has inputs that say it themselves, as in keras.Input(keras.Shape(28, 28), keras.DType(\"uint8\"))")
+	}
 	f := &functional{in: inputs, out: outputs}
 	if err := f.trace(); err != nil {
 		return nil, prefixed("Functional model", err)

@@ -31,6 +31,7 @@ type Model struct {
 
 	revision, changes uint64 // layers.Revision and layers.RevisionOf when the functions were made; see refresh
 
+	inputDType  ir.DType  // what Build takes the inputs for; Invalid: the float type of the policy
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
 	placed      bool
@@ -119,12 +120,13 @@ func (seedOption) LoadScope() distribute.Strategy { return nil }
 func DTypePolicy(name string) Option { return modelOption(func(c *modelConfig) { c.policy = name }) }
 
 // InputShape declares the shape of one example of a Sequential model, without the batch axis, so that it is built at
-// once.
+// once; also of a model of NewModel that has one input. For others see [Model.Build].
 func InputShape(shape ...int) Option {
 	return modelOption(func(c *modelConfig) { c.inputShape = append([]int{}, shape...) })
 }
 
-// InputDType declares the element type of the input of a Sequential model with InputShape; the default is "float32".
+// InputDType declares the element type of the input of a Sequential model with InputShape, and of all inputs of a model
+// of NewModel, for InputShape and Build; the default is "float32".
 func InputDType(dtype string) Option {
 	return modelOption(func(c *modelConfig) { c.inputDType = dtype })
 }
@@ -288,11 +290,14 @@ func (m *Model) ComputeMask(_ *layers.Context, _, outputs []*ops.Tensor) []*ops.
 }
 
 // Build creates the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown
-// while open).
+// while open). They are floats, unless NewModel was given an InputDType.
 func (m *Model) Build(shapes ...[]int) error {
 	types := make([]ir.Type, len(shapes))
 	for i, s := range shapes {
 		types[i] = ir.Type{DType: m.policy.Float(), Shape: s}
+		if m.inputDType != ir.Invalid {
+			types[i].DType = m.inputDType
+		}
 	}
 	return prefixed("Build", m.build(types))
 }

@@ -67,7 +67,26 @@ func modelOf(value any, options []Option) (*Model, error) {
 	if s.name == "" {
 		s.name = "Model"
 	}
-	return newModel(s, configure(options))
+	c := configure(options)
+	m, err := newModel(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.inputDType != "" {
+		if m.inputDType, err = layers.ParseInputDType(c.inputDType); err != nil {
+			return nil, prefixed("InputDType", err)
+		}
+		if m.inputDType == ir.Invalid {
+			return nil, fmt.Errorf("keras: InputDType: a model of NewModel takes no text, received %q; put a Functional model around it, whose input of text goes through a TextVectorization or StringLookup", c.inputDType)
+		}
+	}
+	if c.inputShape == nil {
+		return m, nil
+	}
+	if err := m.Build(append([]int{layers.Unknown}, c.inputShape...)); err != nil {
+		return nil, prefixed("InputShape", err)
+	}
+	return m, nil
 }
 
 // checkAssembly refuses methods that look as if they made layers or weights and that nothing would call.
