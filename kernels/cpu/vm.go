@@ -46,6 +46,7 @@ type vmProgram struct {
 	onceOps   []vmOp     // conversions of those
 	each      []vmLoad
 	apart     []*vmApart
+	moves     []vmMove // of memory and lines, where blocks need nothing else
 	ops       []vmOp
 	segments  []vmSegment // the operations again, those that pass their results on as chains
 	compiled  []vmSegment // the operations again, those that follow each other as code

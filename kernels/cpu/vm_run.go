@@ -8,6 +8,7 @@ func (b *vmBuilder) finish(rt *runtime) func() {
 	b.chain()
 	b.compileSegments()
 	prog := b.prog
+	prog.findMoves()
 	rt.need(prog.scratch)
 	loop := rt.parallel(prog.blocks(), prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
 	if len(prog.sinks) == 0 && len(prog.lookups) == 0 {
@@ -42,6 +43,10 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 	for i := range p.onceOps {
 		op := &p.onceOps[i]
 		op.fn(ptrs[op.dst], ptrs[op.a], nil, nil, p.block)
+	}
+	if code && len(p.moves) > 0 {
+		p.runMoves(w, lo, hi)
+		return
 	}
 	for k := lo; k < hi; k++ {
 		first, n := p.bounds(k)
