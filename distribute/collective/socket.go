@@ -24,7 +24,7 @@ type socket struct {
 	veiled bool       // by TLS: there are no frames to be seen, and nothing but the counting is done
 	closed func()
 	once   sync.Once
-	shut   *atomic.Bool // is set where the other end closes the connection without a word, as one that expects TLS; nil: it has said something
+	shut   *atomic.Bool // is set where the other end is none of a job without a secret, see proof.Foreign; nil: it has said something
 
 	frame   int                 // bytes of the current DATA frame that are still to be written
 	current *message            // to which they belong
@@ -217,7 +217,7 @@ func (s *socket) Read(b []byte) (int, error) {
 	if !s.veiled {
 		n, err := s.in.read(b)
 		if s.shut != nil && (n > 0 || err != nil) {
-			if proof.Closed(err) {
+			if proof.Foreign(b[:n], err) {
 				s.shut.Store(true)
 			}
 			s.shut = nil

@@ -230,7 +230,12 @@ func (t *transport) control(task int, p *peerLink) {
 		if t.ctx.Err() != nil || t.left() {
 			return
 		}
-		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.PermissionDenied || p.alien.Swap(false) {
+		alien := p.alien.Swap(false)
+		switch status.Code(err) {
+		case codes.FailedPrecondition, codes.PermissionDenied, codes.Unimplemented: // the last one is said by another service
+			alien = true
+		}
+		if alien {
 			t.handler.refused(task, describe(err))
 		}
 		t.handler.disconnected(task, since, describe(err))

@@ -271,7 +271,7 @@ func (c *coordinator) visit(i int) (alien bool, err error) {
 	}
 	defer conn.Close()
 	err = c.meet(i, conn)
-	return strange.Load(), err
+	return strange.Load() || status.Code(err) == codes.Unimplemented, err // which another service says
 }
 
 // meet goes on as long as a connection.

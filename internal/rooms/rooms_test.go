@@ -56,7 +56,7 @@ var floors = map[string]int{
 // because of what they bring into every program that links them, and leaves of our own because nothing may grow to need
 // them.
 var restricted = []restriction{
-	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/internal/proof", "distribute/multiworker/...", "distribute/parameterserver/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
+	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/internal/otherservice", "distribute/internal/proof", "distribute/multiworker/...", "distribute/parameterserver/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
 	{"github.com/cockroachdb/pebble", []string{"distribute/tables/disk"}, "an embedded store makes a program larger by megabytes"},
 	{"gorgonia.org/tensor", []string{"data/gorgonia"}, "it brings Arrow, flatbuffers and megabytes of code into every program"},
 	{"gonum.org/v1/gonum", []string{"data/gonum", "keras/plot/...", "layers/initializers", "layers/quantizers"}, "matrices come in and go out through data/gonum"},

@@ -21,7 +21,7 @@ func Watch(c credentials.TransportCredentials, alien *atomic.Bool) credentials.T
 }
 
 // Shut is a connection without a secret that sets alien when the other end closes it without a word, as one that
-// expects a secret does.
+// expects a secret does, or does not speak HTTP/2: see [Foreign].
 func Shut(conn net.Conn, alien *atomic.Bool) net.Conn { return &shut{Conn: conn, alien: alien} }
 
 type shut struct {
@@ -33,7 +33,7 @@ type shut struct {
 func (s *shut) Read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	if s.alien != nil && (n > 0 || err != nil) {
-		if Closed(err) {
+		if Foreign(b[:n], err) {
 			s.alien.Store(true)
 		}
 		s.alien = nil
@@ -41,8 +41,17 @@ func (s *shut) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Closed reports whether the other end has closed a connection.
-func Closed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) }
+// settingsFrame is the kind of the first frame that a server of HTTP/2 sends, behind three bytes of its length.
+const settingsFrame = 4
+
+// Foreign reports whether the other end of a connection, from which first came, or err, is no server of HTTP/2 or wants
+// a secret: web servers of HTTP/1.1, SSH and others answer with text, and one that expects TLS closes the connection.
+func Foreign(first []byte, err error) bool {
+	if len(first) > 0 {
+		return first[0] != 0 || len(first) > 3 && first[3] != settingsFrame
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+}
 
 type watched struct {
 	credentials.TransportCredentials
