@@ -32,3 +32,27 @@ func TestGuideNamesEverySymbol(t *testing.T) {
 		}
 	}
 }
+
+// What the constructors and methods of tf.distribute take has a counterpart, which docs/api.txt lists, or a reason why
+// there is none.
+func TestMembersHaveCounterparts(t *testing.T) {
+	api, err := os.ReadFile("../docs/api.txt")
+	require.NoError(t, err)
+	list, err := os.ReadFile("testdata/tf_members.txt")
+	require.NoError(t, err)
+	members := 0
+	for line := range strings.Lines(string(list)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		member, counterpart, found := strings.Cut(strings.TrimSpace(line), " | ")
+		require.True(t, found, line)
+		members++
+		if reason, none := strings.CutPrefix(counterpart, "- "); none {
+			require.NotEmpty(t, reason, member)
+		} else if !strings.Contains("\n"+string(api), "\n"+counterpart) {
+			t.Errorf("%s: docs/api.txt has no line that begins with %q", member, counterpart)
+		}
+	}
+	require.Greater(t, members, 80)
+}
