@@ -112,6 +112,20 @@ func depth(l layers.Layer) int {
 	return 0
 }
 
+// counts reports whether a layer gives a place for each word, of which Keras says that it is a float.
+func counts(l layers.Layer) bool {
+	mode := layers.IntMode
+	switch l := l.(type) {
+	case *layers.TextVectorization:
+		mode = l.OutputMode
+	case *layers.StringLookup:
+		mode = l.OutputMode
+	case *layers.IntegerLookup:
+		mode = l.OutputMode
+	}
+	return mode != "" && mode != layers.IntMode
+}
+
 // unlearned reports whether a layer cannot work before Adapt. A Normalization can: its mean is 0 and its variance 1.
 func unlearned(l layers.Layer) bool {
 	switch l := l.(type) {

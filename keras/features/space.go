@@ -138,12 +138,15 @@ type column struct {
 	text bool
 }
 
-// standing returns a vector as a matrix of one column; text stays as it is.
+// standing returns a vector as a matrix of one column. Text has one more axis, of its bytes.
 func (c *column) standing(d data.Array) data.Array {
-	if c.text || len(d.Shape()) != 1 {
-		return d
+	shape, bytes := d.Shape(), 0
+	if c.text {
+		bytes = 1
 	}
-	d.Type.Shape = []int{d.Shape()[0], 1}
+	if len(shape) == 1+bytes {
+		d.Type.Shape = slices.Insert(slices.Clone(shape), 1, 1)
+	}
 	return d
 }
 
@@ -248,6 +251,9 @@ func (s *Space) graph() (inputs, encoded []*layers.KerasTensor, err error) {
 		}
 		if e := y.Err(); e != nil {
 			return nil, nil, fmt.Errorf("feature %q: %w", name, e)
+		}
+		if !s.dict && modes[name] == FloatMode && counts(made[name]) {
+			y = layers.Op("cast", y, "float32")
 		}
 		if !s.dict && !y.DType().IsFloat() {
 			return nil, nil, fmt.Errorf("feature %q gives whole numbers, which cannot be joined to a row of floats; use the output mode %q, or AsDict", name, OneHotMode)
