@@ -16,10 +16,23 @@ func init() {
 // Cbrt returns the real cube root.
 func Cbrt(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
-		isZero := CompareScalar(ir.Eq, x, 0)
-		root := PowerScalar(Where(isZero, OnesLike(x), Abs(x)), 1.0/3)
-		return Multiply(Sign(x), root)
+		return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+			return []*Tensor{cubeRoot(xs[0])}, func(dys []*Tensor) []*Tensor {
+				isZero := CompareScalar(ir.Eq, xs[0], 0)
+				y := Cbrt(Where(isZero, OnesLike(xs[0]), xs[0]))
+				return []*Tensor{Multiply(dys[0], Where(isZero, ZerosLike(y), Divide(Scalar(y, 1.0/3), Square(y))))}
+			}
+		}, x)[0]
 	})
+}
+
+// cubeRoot improves a power, whose exponent 1/3 is rounded, by one step of Newton's.
+func cubeRoot(x *Tensor) *Tensor {
+	itself := Equal(MultiplyScalar(x, 0.5), x) // zeros and infinities
+	size := Where(itself, OnesLike(x), Abs(x))
+	y := PowerScalar(size, 1.0/3)
+	y = Subtract(y, MultiplyScalar(Subtract(y, Divide(size, Square(y))), 1.0/3))
+	return Where(itself, x, Multiply(Sign(x), y))
 }
 
 // Deg2rad returns x · π/180.
@@ -92,14 +105,38 @@ func Trunc(x *Tensor) *Tensor {
 // Sinc returns sin(πx)/(πx), 1 at 0.
 func Sinc(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
-		isZero := CompareScalar(ir.Eq, x, 0)
-		safe := Where(isZero, OnesLike(x), x)
-		whole := Round(safe)
-		odd := Subtract(whole, MultiplyScalar(Round(MultiplyScalar(whole, 0.5)), 2)) // 0, 1 or -1
-		sign := AddScalar(MultiplyScalar(Square(odd), -2), 1)
-		sine := Multiply(sign, Sin(MultiplyScalar(Subtract(safe, whole), math.Pi))) // of an exact part of a period
-		return Where(isZero, OnesLike(x), Divide(sine, MultiplyScalar(safe, math.Pi)))
+		return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+			return []*Tensor{sinc(xs[0])}, func(dys []*Tensor) []*Tensor { return []*Tensor{Multiply(dys[0], sincSlope(xs[0]))} }
+		}, x)[0]
 	})
+}
+
+func sinc(x *Tensor) *Tensor {
+	isZero := CompareScalar(ir.Eq, x, 0)
+	safe := Where(isZero, OnesLike(x), x)
+	return Where(isZero, OnesLike(x), Divide(ofHalfTurns(Sin, safe), MultiplyScalar(safe, math.Pi)))
+}
+
+// ofHalfTurns is the sine or cosine of πx, by an exact part of a period.
+func ofHalfTurns(f func(*Tensor) *Tensor, x *Tensor) *Tensor {
+	whole := Round(x)
+	odd := Subtract(whole, MultiplyScalar(Round(MultiplyScalar(whole, 0.5)), 2)) // 0, 1 or -1
+	sign := AddScalar(MultiplyScalar(Square(odd), -2), 1)
+	return Multiply(sign, f(MultiplyScalar(Subtract(x, whole), math.Pi)))
+}
+
+// sincSlope is (cos(πx) - sinc(x))/x, near 0, where both terms are the same, the series of that.
+func sincSlope(x *Tensor) *Tensor {
+	small := CompareScalar(ir.Lt, Abs(x), 0.25)
+	near := Where(small, x, ZerosLike(x))
+	u := MultiplyScalar(Square(near), math.Pi*math.Pi)
+	series, factorial := ZerosLike(x), math.Gamma(20) // of 2k + 1
+	for k := 9; k >= 1; k-- {
+		series = AddScalar(Multiply(Negative(u), series), -2*float64(k)/factorial)
+		factorial /= float64((2*k + 1) * 2 * k)
+	}
+	far := Where(small, OnesLike(x), x)
+	return Where(small, Multiply(MultiplyScalar(near, math.Pi*math.Pi), series), Divide(Subtract(ofHalfTurns(Cos, far), Sinc(far)), far))
 }
 
 // Logaddexp2 returns log2(2^a + 2^b) without overflow.
@@ -111,10 +148,17 @@ func Logaddexp2(a, b *Tensor) *Tensor {
 }
 
 // Isneginf returns whether each element is minus infinity.
-func Isneginf(x *Tensor) *Tensor { return CompareScalar(ir.Eq, float(x), math.Inf(-1)) }
+func Isneginf(x *Tensor) *Tensor { return isInfinity(x, math.Inf(-1)) }
 
 // Isposinf returns whether each element is plus infinity.
-func Isposinf(x *Tensor) *Tensor { return CompareScalar(ir.Eq, float(x), math.Inf(1)) }
+func Isposinf(x *Tensor) *Tensor { return isInfinity(x, math.Inf(1)) }
+
+func isInfinity(x *Tensor, infinity float64) *Tensor {
+	if !x.DType().IsFloat() {
+		return everywhere(x, 0)
+	}
+	return CompareScalar(ir.Eq, x, infinity)
+}
 
 // NanToNum replaces NaN by nan, plus infinity by posinf and minus infinity by neginf.
 func NanToNum(x *Tensor, nan, posinf, neginf float64) *Tensor {

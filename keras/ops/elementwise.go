@@ -229,10 +229,23 @@ func LogicalXor(a, b *Tensor) *Tensor { return binary(ir.BitXor, Cast(a, ir.Bool
 func LogicalNot(x *Tensor) *Tensor { return apply1(ir.Not, nil, Cast(x, ir.Bool)) }
 
 // Isfinite returns whether each element is neither NaN nor infinite.
-func Isfinite(x *Tensor) *Tensor { return apply1(ir.IsFinite, nil, float(x)) }
+func Isfinite(x *Tensor) *Tensor {
+	if !x.DType().IsFloat() {
+		return everywhere(x, 1)
+	}
+	return apply1(ir.IsFinite, nil, x)
+}
 
 // Isnan returns whether each element is NaN.
-func Isnan(x *Tensor) *Tensor { return NotEqual(x, x) }
+func Isnan(x *Tensor) *Tensor {
+	if !x.DType().IsFloat() {
+		return everywhere(x, 0)
+	}
+	return NotEqual(x, x)
+}
+
+// everywhere is one bool in the shape of x.
+func everywhere(x *Tensor, value float64) *Tensor { return Full(x, ir.Bool, value, x.Shape()...) }
 
 // Where returns a where condition holds and b elsewhere; all three broadcast.
 func Where(condition, a, b *Tensor) *Tensor {

@@ -70,7 +70,10 @@ func Logaddexp(a, b *Tensor) *Tensor {
 
 // Isinf returns whether each element is plus or minus infinity.
 func Isinf(x *Tensor) *Tensor {
-	return CompareScalar(ir.Eq, Abs(float(x)), math.Inf(1))
+	if !x.DType().IsFloat() {
+		return everywhere(x, 0)
+	}
+	return CompareScalar(ir.Eq, Abs(x), math.Inf(1))
 }
 
 // Isclose returns whether |a - b| <= atol + rtol · |b|. Equal infinities are close, NaN is close to nothing.

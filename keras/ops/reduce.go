@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -22,13 +24,28 @@ func KeepDims(reduced, x *Tensor, axes ...int) *Tensor {
 func Sum(x *Tensor, axes ...int) *Tensor { return reduce(ir.Sum, numeric(x), axes) }
 
 // Prod multiplies the elements along the given axes; without axes, all elements.
-func Prod(x *Tensor, axes ...int) *Tensor { return reduce(ir.Prod, numeric(x), axes) }
+func Prod(x *Tensor, axes ...int) *Tensor {
+	if x.DType() == ir.Bool {
+		return numeric(All(x, axes...))
+	}
+	return reduce(ir.Prod, x, axes)
+}
 
 // Max returns the largest element along the given axes; NaN wins. Equal maxima share the gradient.
-func Max(x *Tensor, axes ...int) *Tensor { return reduce(ir.Max, numeric(x), axes) }
+func Max(x *Tensor, axes ...int) *Tensor {
+	if x.DType() == ir.Bool && !slices.Contains(x.Shape(), 0) {
+		return numeric(Any(x, axes...))
+	}
+	return reduce(ir.Max, numeric(x), axes)
+}
 
 // Min returns the smallest element along the given axes; NaN wins. Equal minima share the gradient.
-func Min(x *Tensor, axes ...int) *Tensor { return reduce(ir.Min, numeric(x), axes) }
+func Min(x *Tensor, axes ...int) *Tensor {
+	if x.DType() == ir.Bool && !slices.Contains(x.Shape(), 0) {
+		return numeric(All(x, axes...))
+	}
+	return reduce(ir.Min, numeric(x), axes)
+}
 
 // numeric turns bools into int32 for arithmetic.
 func numeric(x *Tensor) *Tensor {

@@ -181,7 +181,12 @@ func Corrcoef(x *Tensor) *Tensor {
 }
 
 // withoutNaN replaces NaN by v.
-func withoutNaN(x *Tensor, v float64) *Tensor { return Where(Isnan(x), FullLike(x, v), x) }
+func withoutNaN(x *Tensor, v float64) *Tensor {
+	if !x.DType().IsFloat() {
+		return x
+	}
+	return Where(Isnan(x), FullLike(x, v), x)
+}
 
 // Nansum is Sum over the elements that are not NaN.
 func Nansum(x *Tensor, axes ...int) *Tensor { return Sum(withoutNaN(x, 0), axes...) }
@@ -200,6 +205,9 @@ func Nanmin(x *Tensor, axes ...int) *Tensor {
 }
 
 func orNaN(y, x *Tensor, axes []int) *Tensor {
+	if !x.DType().IsFloat() {
+		return y
+	}
 	return Where(All(Isnan(x), axes...), FullLike(y, math.NaN()), y)
 }
 
