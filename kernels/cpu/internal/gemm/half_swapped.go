@@ -2,30 +2,53 @@ package gemm
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // A product of few rows with a transposed matrix is computed as its transpose, as that of float32 is (transposed.go):
 // B, the weights, is widened along its rows, and only A, which is packed before, and the chunks of C are transposed.
 // The sums are the same.
+//
+// So is a product of a transposed A with more rows than columns where matrix registers want A turned: of the two
+// operands, both of which lie along the sums, the smaller one is turned.
 
 const turnedGap = 16 // between the rows of a transposed chunk, so that they do not compete for places in the cache
 
 // swap exchanges the operands where computing the transpose costs less, and reports whether it did.
 func (a *HalfArgs) swap() bool {
-	if !a.TransB || a.Packed != nil || a.M == 1 || a.Batch != [2]int{1, 1} || a.N < transposedMinRows || a.Type == vec.BFloat16 && micro.Pairs() {
-		return false
-	}
-	if a.M*(a.K+a.N) > a.K*a.N {
+	if a.Packed != nil || a.M == 1 || a.Batch != [2]int{1, 1} || !a.packsLess() && !a.turnsLess() {
 		return false
 	}
 	a.M, a.N = a.N, a.M
 	a.A, a.B = a.B, a.A
 	a.LDA, a.LDB = a.LDB, a.LDA
-	a.TransA, a.TransB = false, !a.TransA
+	a.TransA, a.TransB = !a.TransB, !a.TransA
 	a.StrideA, a.StrideB = a.StrideB, a.StrideA
 	return true
 }
+
+// packsLess reports whether the product is one of few rows with a transposed matrix that is widened.
+func (a *HalfArgs) packsLess() bool {
+	return a.TransB && a.N >= transposedMinRows && !a.pairs() && a.M*(a.K+a.N) <= a.K*a.N
+}
+
+// turnsLess reports whether more of A is turned than would be of B, for each chunk of columns again if the sums are not
+// one block, by more than transposing the result costs.
+func (a *HalfArgs) turnsLess() bool {
+	if !a.TransA || a.TransB || !a.pairs() || !micro.Matrices() {
+		return false
+	}
+	turns := func(rows, cols int) int {
+		if ceil(a.K, 2) > blockK() {
+			rows *= ceil(cols, halfCols)
+		}
+		return rows
+	}
+	return a.K*(turns(a.M, a.N)-turns(a.N, a.M)) > transposeCost*a.M*a.N
+}
+
+// transposeCost is what transposing an element of C costs, which is float32, where turning one of A costs 1. It was
+// estimated, not measured on a processor with matrix registers.
+const transposeCost = 4
 
 // turned is the memory for a transposed chunk of C.
 func (p *halfPlan) turned() int {
@@ -37,7 +60,7 @@ func (p *halfPlan) turned() int {
 
 // panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it.
 func (p *halfPlan) panels(a *HalfArgs) int {
-	if !p.swapped && !p.packs {
+	if !p.packs && (!p.swapped || p.matrices) {
 		return 0
 	}
 	width := micro.PanelWidth[float32]()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -36,6 +37,40 @@ func TestHalfSwapped(t *testing.T) {
 						}
 					}
 					RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
+					require.Equal(t, plain.C, a.C, describeHalf(&a))
+				}
+			}
+		})
+	}
+}
+
+// TestHalfTurnsLess: products of a transposed A that has more rows than B has columns have the bits that they have with
+// A stored the other way, on several workers too; with matrix registers they are computed as their transposes.
+func TestHalfTurnsLess(t *testing.T) {
+	for _, path := range halfPaths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			r := rand.New(rand.NewPCG(11, 12))
+			for _, s := range [][3]int{{144, 16, 2300}, {300, 1, 301}, {70, 33, 1200}, {600, 40, 2100}} {
+				a := HalfArgs{Type: vec.BFloat16, M: s[0], N: s[1], K: s[2], TransA: true, ReLU: r.IntN(2) == 0, C: make([]uint16, s[0]*s[1])}
+				a.A, _ = halves(r, a.Type, a.M*a.K)
+				a.B, _ = halves(r, a.Type, a.K*a.N)
+				a.Bias, _ = halves(r, a.Type, a.N)
+				plain := a
+				plain.TransA, plain.A, plain.C = false, make([]uint16, len(a.A)), make([]uint16, len(a.C))
+				for k := range a.K {
+					for m := range a.M {
+						plain.A[m*a.K+k] = a.A[k*a.M+m]
+					}
+				}
+				RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
+				for _, workers := range []int{1, 3} {
+					n := a.normal()
+					require.Equal(t, micro.Pairs() && micro.Matrices(), n.swap(), describeHalf(&a))
+					p := pool.New(workers)
+					clear(a.C)
+					RunHalf(p, &a, make([]float32, HalfScratch(&a, p.Size())))
+					p.Close()
 					require.Equal(t, plain.C, a.C, describeHalf(&a))
 				}
 			}
