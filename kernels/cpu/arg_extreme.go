@@ -21,6 +21,9 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 				return at
 			}
 		}
+		if isKey := unsafe.Sizeof(x[0]) <= 2 || unsafe.Sizeof(x[0]) == 4 && T(0)-1 < 0; isKey && !ok && len(x) < leastRare {
+			return firstByKeys(x, largest)
+		}
 		if largest {
 			return firstLargest(x)
 		}
@@ -86,6 +89,26 @@ const (
 	fewStrided  = 8
 	leastFloats = 24
 )
+
+// leastRare is the length of rows from which on new extremes are so rare that the processor foresees them.
+const leastRare = 64
+
+// firstByKeys finds the first of the largest (or smallest) of a few integers, of up to 16 bits or int32, without
+// branches: as the extreme of keys of a number and its place.
+func firstByKeys[T block.Number](x []T, largest bool) int {
+	if largest {
+		best := int64(x[0])<<32 | (1<<32 - 1)
+		for i, v := range x[1:] {
+			best = max(best, int64(v)<<32|int64(^uint32(i+1))) // of equals, the first is the largest
+		}
+		return int(^uint32(best))
+	}
+	best := int64(x[0]) << 32
+	for i, v := range x[1:] {
+		best = min(best, int64(v)<<32|int64(i+1))
+	}
+	return int(best & (1<<32 - 1))
+}
 
 func firstLargest[T block.Number](x []T) (at int) {
 	best := x[0]

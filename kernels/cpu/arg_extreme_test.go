@@ -36,6 +36,11 @@ func placesOf[T block.Number](t *testing.T, d ir.DType) {
 		for i := range x {
 			x[i] = T(r.IntN(spread))
 		}
+		if least := -int64(1) << (8*d.Size() - 1); d == ir.Int32 || d == ir.Int8 { // the type's own, among others below zero
+			for range r.IntN(3) {
+				x[r.IntN(len(x))], x[r.IntN(len(x))] = T(least), T(least+int64(r.IntN(50)))
+			}
+		}
 		if nan := math.NaN(); d.IsFloat() && r.IntN(3) == 0 {
 			for range 1 + r.IntN(max(4, len(x)/2)) { // few, or so many that some are neighbours
 				x[r.IntN(len(x))] = T(nan)
