@@ -29,4 +29,4 @@ run TDPBF16PS ./kernels/cpu/internal/gemm "Half"
 run TDPBF16PS ./kernels/cpu/internal/conv "Pairs"
 run TDPBSUD ./kernels/cpu/internal/quant .
 run TDPBF16PS ./keras TrainingInSixteenBits
-run TDPBF16PS,TDPBSUD ./kernels/cpu 'Half|Halves|OfInt8|AttentionInBlocks|Excess|PairsFor|WeightsThat'
+run TDPBF16PS,TDPBSUD ./kernels/cpu 'Half|Halves|OfInt8|AttentionInBlocks|AttentionInPairs|Excess|PairsFor|WeightsThat'

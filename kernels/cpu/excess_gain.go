@@ -17,7 +17,7 @@ const (
 	productCost     = 10  // of a result of a product, besides
 	convolutionGain = 0.5 // what an operation of a convolution saves
 	convolvedCost   = 40  // of an element of the input or the result of a convolution, besides
-	attendedCost    = 80  // of a result of attention, whose operations save nothing
+	attendedCost    = 80  // of a result of attention; to count what its operations save as well made a small network slower
 	widenedCost     = 10  // of a weight that a few rows are multiplied by in each step of a loop
 )
 

@@ -45,7 +45,7 @@ func init() {
 		ir.LstmCell: buildByExamples(buildLstmCell), ir.LstmCellGrad: buildByExamples(buildLstmCellGrad), ir.GruCell: buildByExamples(buildGruCell), ir.GruCellGrad: buildByExamples(buildGruCellGrad),
 		ir.Softmax: buildByExamples(buildSoftmax), ir.SoftmaxGrad: buildByExamples(buildSoftmaxGrad), ir.LogSoftmax: buildByExamples(buildLogSoftmax), ir.LogSoftmaxGrad: buildByExamples(buildLogSoftmaxGrad),
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
-		ir.Attention: buildByExamples(buildAttention), ir.AttentionGrad: buildByExamples(buildAttentionGrad),
+		ir.Attention: buildPairsOr(attentionInPairs, buildAttention), ir.AttentionGrad: buildPairsOr(attentionGradInPairs, buildAttentionGrad),
 		ir.PackedDot: buildPackedDot, ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
 		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
 		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,

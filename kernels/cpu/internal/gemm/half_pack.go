@@ -15,7 +15,7 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	case !p.pairs:
 		a.Type.WidenRows(dst, src[m*a.LDA+k:], k1, rows, p.lda, a.LDA)
 	case a.TransA:
-		packPairs(pairsOf(dst), src[2*k*a.LDA+m:], rows, k1, a.K-2*k, p.lda, a.LDA)
+		PackPairs(pairsOf(dst), src[2*k*a.LDA+m:], rows, k1, a.K-2*k, p.lda, a.LDA)
 	default:
 		length := min(2*k1, a.K-2*k)
 		for r := range rows {
@@ -26,8 +26,8 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	}
 }
 
-// packPairs interleaves pairs of rows, of which there are left; a missing last one is zeros.
-func packPairs(dst []uint32, src []uint16, columns, pairs, left, to, from int) {
+// PackPairs interleaves pairs of rows, of which there are left, as [vec.PairRows] does; a missing last one is zeros.
+func PackPairs(dst []uint32, src []uint16, columns, pairs, left, to, from int) {
 	whole := min(pairs, left/2)
 	vec.PairRows(dst, src, columns, whole, to, from)
 	if whole < pairs {
@@ -45,7 +45,7 @@ func (j *halfJob) packB(panel, lines []float32, src []uint16, k, k1, n, cols int
 	width := micro.PanelWidth[float32]()
 	switch {
 	case p.pairs && !a.TransB:
-		packPairs(pairsOf(panel), src[2*k*a.LDB+n:], cols, k1, a.K-2*k, width, a.LDB)
+		PackPairs(pairsOf(panel), src[2*k*a.LDB+n:], cols, k1, a.K-2*k, width, a.LDB)
 	case p.pairs && a.K%2 == 0 && a.LDB%2 == 0:
 		micro.PackPanel(panel, words(src[n*a.LDB+2*k:]), k1, cols, 1, a.LDB/2)
 	case p.pairs:

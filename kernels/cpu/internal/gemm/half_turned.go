@@ -13,7 +13,7 @@ func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) 
 	for first := 0; first < k1; first += turnedPairs {
 		pairs := min(turnedPairs, k1-first)
 		at := 2 * (k + first)
-		packPairs(pairsOf(lines), src[at*a.LDA+m:], rows, pairs, a.K-at, rows, a.LDA)
+		PackPairs(pairsOf(lines), src[at*a.LDA+m:], rows, pairs, a.K-at, rows, a.LDA)
 		micro.Transpose(dst[first*rows:], lines, pairs, rows, turnedPairs, rows)
 	}
 }

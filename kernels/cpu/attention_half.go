@@ -1,0 +1,239 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Attention of bfloat16 where the processor multiplies pairs of them: the products read the operands as they are, in
+// matrix registers where there are some, and add up float32. Scores and their softmax are float32; the probabilities,
+// and the gradients of the scores, are rounded before they are multiplied, as they are where each is an operation of
+// its own.
+//
+// Blocks of queries are those of attention.go. The keys and values of a head are brought into panels once. The
+// gradients of keys and values are sums over queries, which are the rows of the scores: their transposes are computed,
+// so that the block of queries, which is small, is turned, and the scores, which are many, have their rows interleaved.
+
+// Attention of fewer scores, or queries, than these is faster in float32: rounding the scores and bringing keys and
+// values into panels cost more than the products in pairs save.
+const (
+	leastPairedScores  = 1024
+	leastPairedQueries = 16
+)
+
+// attendedInPairs reports whether attention to queries, keys and values of these types, or its gradient, is computed
+// so.
+func attendedInPairs(q, k, v ir.Type) bool {
+	if q.DType != ir.BFloat16 || !micro.Pairs() || q.Shape.Size() == 0 || v.Shape.Size() == 0 || q.Shape[3]%2 != 0 || v.Shape[3]%2 != 0 {
+		return false
+	}
+	return q.Shape[1] >= leastPairedQueries && q.Shape[1]*k.Shape[1] >= leastPairedScores
+}
+
+// buildPairsOr returns the builder of attention or its gradient, in pairs where that can be.
+func buildPairsOr(pairs func(b *build) func(), wide func(b *build) (func(), error)) func(b *build) (func(), error) {
+	byExamples := buildByExamples(wide)
+	return func(b *build) (func(), error) {
+		if attendedInPairs(b.in(0).Typ, b.in(1).Typ, b.in(2).Typ) {
+			return pairs(b), nil
+		}
+		return byExamples(b)
+	}
+}
+
+const (
+	halfHeadRows = 32 // least of a block: two tiles of matrix registers, which share what they read of the panels
+	halfRowGap   = 16 // float32 between rows of pairs, so that they do not compete for places in the cache
+)
+
+// halfHeads is the geometry of such an attention. A pair takes the place of a float32.
+type halfHeads struct {
+	*heads
+	keyPairs int // pairs of keys
+}
+
+func newHalfHeads(b *build, mask *plan.Operand) halfHeads {
+	h := newHeads(b, mask)
+	h.rows = min(max(h.rows, halfHeadRows), h.queries)
+	h.items = min(h.items, h.blocks())
+	return halfHeads{heads: h, keyPairs: (h.keys + 1) / 2}
+}
+
+// panelsSize is the size of the panels of so many pairs by so many columns.
+func panelsSize(pairs, cols int) int {
+	width := micro.PanelWidth[float32]()
+	return pairs * ((cols + width - 1) / width * width)
+}
+
+// roundedRow is the distance of the rows of n scores in pairs.
+func roundedRow(n int) int { return vec.ScoreStride(n)/2 + halfRowGap }
+
+// halfStep returns the elements of an operand from a step of a head on.
+func halfStep(h *heads, o *plan.Operand, batch, steps, step, head, size int) []uint16 {
+	return plan.Data[uint16](o)[h.at(batch, steps, step, head, size):]
+}
+
+// inPairs views numbers of 16 bits as pairs.
+func inPairs(x []uint16) []float32 {
+	return block.View[float32](unsafe.Pointer(unsafe.SliceData(x)), len(x)/2)
+}
+
+// pairBits views pairs as their bits.
+func pairBits(x []float32) []uint32 {
+	return block.View[uint32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
+}
+
+// inHalves views pairs as numbers of 16 bits.
+func inHalves(x []float32) []uint16 {
+	return block.View[uint16](unsafe.Pointer(unsafe.SliceData(x)), 2*len(x))
+}
+
+// packTransposed makes the panels of the transpose of the keys or values of a head, whose pairs lie in rows.
+func (h *halfHeads) packTransposed(dst []float32, o *plan.Operand, bn, hd, size int) {
+	width, row := micro.PanelWidth[float32](), h.heads.heads*size/2
+	src := inPairs(halfStep(h.heads, o, bn, h.keys, 0, hd, size))
+	for key := 0; key < h.keys; key += width {
+		micro.PackPanel(dst[key*(size/2):][:width*(size/2)], src[key*row:], size/2, min(width, h.keys-key), 1, row)
+	}
+}
+
+// packSteps makes the panels of the keys or values of a head, whose pairs are of two steps.
+func (h *halfHeads) packSteps(dst []float32, o *plan.Operand, bn, hd, size int) {
+	interleaveSteps(dst, halfStep(h.heads, o, bn, h.keys, 0, hd, size), h.keys, size, h.heads.heads*size)
+}
+
+// interleaveSteps makes panels of so many rows of 16-bit numbers, from numbers apart.
+func interleaveSteps(dst []float32, src []uint16, rows, cols, from int) {
+	width, pairs := micro.PanelWidth[float32](), (rows+1)/2
+	for c := 0; c < cols; c += width {
+		gemm.PackPairs(pairBits(dst[c*pairs:][:pairs*width]), src[c:], min(width, cols-c), pairs, rows, width, from)
+	}
+}
+
+// pairProduct is a product of rows of pairs with panels.
+type pairProduct struct {
+	rows, cols, pairs int
+	a, panels, c      []float32
+	rowA, rowC        int
+	panelPairs        int // of a whole panel
+	accumulate        bool
+}
+
+func (p *pairProduct) run() {
+	width := micro.PanelWidth[float32]()
+	t := micro.Tile[float32]{A: p.a, ARow: p.rowA, AK: 1, BK: width, CRow: p.rowC, Rows: p.rows, K: p.pairs, Segments: 1, Outer: 1,
+		Pairs: true, Accumulate: p.accumulate}
+	for col := 0; col < p.cols; col += width {
+		t.B, t.C, t.Cols = p.panels[col*p.panelPairs:][:width*p.panelPairs], p.c[col:], min(width, p.cols-col)
+		micro.Run(&t)
+	}
+}
+
+// roundScores rounds a block of scores to rows of pairs, whose last one is filled up with 0, and returns their
+// distance.
+func roundScores(dst []uint16, scores []float32, s vec.Scores) int {
+	row := roundedRow(s.Cols)
+	vec.BFloat16.NarrowRows(dst, scores, s.Cols, s.Rows, 2*row, s.Stride)
+	for r := 0; s.Cols%2 == 1 && r < s.Rows; r++ {
+		dst[2*r*row+s.Cols] = 0
+	}
+	return row
+}
+
+// carved is memory of which parts are taken, each from the beginning of a cache line on.
+type carved []float32
+
+func carvedSize(n int) int { return (n + 15) &^ 15 }
+
+func (c *carved) take(n int) []float32 {
+	part := (*c)[:n:n]
+	*c = (*c)[carvedSize(n):]
+	return part
+}
+
+// carvedSizes is the memory that parts of the given sizes take.
+func carvedSizes(sizes ...int) int {
+	sum := 0
+	for _, n := range sizes {
+		sum += carvedSize(n)
+	}
+	return sum
+}
+
+// halfAttention are the operands of such an attention, and what a worker needs: the panels of a head, and a block of
+// scores, of these in pairs, of results and of logarithms of sums.
+type halfAttention struct {
+	halfHeads
+	q, k, v, y, total                    *plan.Operand
+	unread                               bool // nobody reads the logarithms
+	packedK, packedV, p, rounded, out, t []float32
+}
+
+func (f *halfAttention) sizes() [6]int {
+	return [...]int{panelsSize(f.depth/2, f.keys), panelsSize(f.keyPairs, f.width), f.rows * vec.ScoreStride(f.keys),
+		f.rows * roundedRow(f.keys), f.rows * f.width, f.rows}
+}
+
+func attentionInPairs(b *build) func() {
+	f := &halfAttention{q: b.in(0), k: b.in(1), v: b.in(2), y: b.out(0), total: b.out(1), unread: b.unread(b.n.Outputs[1])}
+	var mask *plan.Operand
+	if len(b.n.Inputs) == 4 {
+		mask = b.in(3)
+	}
+	f.halfHeads = newHalfHeads(b, mask)
+	sizes := f.sizes()
+	size := carvedSizes(sizes[:]...)
+	b.rt().need(size * 4)
+	blocks := f.blocks()
+	work := f.queries * f.keys * (f.depth + f.width) / f.items
+	return b.rt().parallel(f.batch*f.heads.heads*f.items, grain(work/16), func(w *worker, lo, hi int) {
+		memory := carved(scratchOf[float32](w, size))
+		f := *f
+		for i, part := range [...]*[]float32{&f.packedK, &f.packedV, &f.p, &f.rounded, &f.out, &f.t} {
+			*part = memory.take(sizes[i])
+		}
+		for item := lo; item < hi; item++ {
+			head, part := item/f.items, item%f.items
+			bn, hd := head/f.heads.heads, head%f.heads.heads
+			f.packTransposed(f.packedK, f.k, bn, hd, f.depth)
+			f.packSteps(f.packedV, f.v, bn, hd, f.width)
+			for block := part * blocks / f.items; block < (part+1)*blocks/f.items; block++ {
+				f.block(bn, hd, block*f.rows)
+			}
+		}
+	})
+}
+
+// scoresOf computes the products of rows of the queries' size with panels of keys, and those of the upstream gradient
+// with panels of values.
+func (h *halfHeads) scoresOf(dst, panels []float32, o *plan.Operand, bn, hd, first, size int, s vec.Scores) {
+	p := pairProduct{rows: s.Rows, cols: s.Cols, pairs: size / 2, panelPairs: size / 2, panels: panels, c: dst, rowC: s.Stride,
+		a: inPairs(halfStep(h.heads, o, bn, h.queries, first, hd, size)), rowA: h.heads.heads * size / 2}
+	p.run()
+}
+
+// block computes the results of the queries from first on.
+func (f *halfAttention) block(bn, hd, first int) {
+	last := min(first+f.rows, f.queries)
+	s := f.heads.scores(first, last-first, f.visible(last))
+	f.scoresOf(f.p, f.packedK, f.q, bn, hd, first, f.depth, s)
+	if vec.SoftmaxRows(f.p, f.t, s, look(f.heads, f.p, &s, bn, hd, first, false)) {
+		f.scoresOf(f.p, f.packedK, f.q, bn, hd, first, f.depth, s)
+		vec.SoftmaxRows(f.p, f.t, s, look(f.heads, f.p, &s, bn, hd, first, true))
+	}
+	if !f.unread {
+		vec.BFloat16.NarrowSums(plan.Data[uint16](f.total)[(bn*f.heads.heads+hd)*f.queries+first:][:s.Rows], f.t)
+	}
+	row := roundScores(inHalves(f.rounded), f.p, s)
+	p := pairProduct{rows: s.Rows, cols: f.width, pairs: (s.Cols + 1) / 2, panelPairs: f.keyPairs, a: f.rounded, rowA: row, panels: f.packedV,
+		c: f.out, rowC: f.width}
+	p.run()
+	y := halfStep(f.heads, f.y, bn, f.queries, first, hd, f.width)
+	vec.BFloat16.NarrowRows(y, f.out, f.width, s.Rows, f.heads.heads*f.width, f.width)
+}
