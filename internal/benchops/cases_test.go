@@ -75,11 +75,18 @@ func TestTablesNameLayers(t *testing.T) {
 	}
 }
 
-// Every row has a number of copies that it may take.
+// Every row has a number of copies that it may take, and so have its gradients.
 func TestEveryRowHasABar(t *testing.T) {
 	for _, c := range allCases() {
-		copies, ok := recorded(c.name)
-		assert.True(t, ok && copies >= 0, "%s has no number of copies; record it: go run ./internal/benchops -copies -record internal/benchops/copies.txt", c.name)
+		b, err := c.at(1 << 12)
+		require.NoError(t, err)
+		for _, gradients := range []bool{false, true} {
+			if _, err := b.program(gradients); err == errNoGradient {
+				continue
+			}
+			copies, ok := recorded(c.name, gradients)
+			assert.True(t, ok && copies >= 0, "%s (gradients: %v) has no number of copies; record it: go run ./internal/benchops -copies -record internal/benchops/copies.txt", c.name, gradients)
+		}
 	}
 }
 

@@ -138,8 +138,8 @@ func byRatio(a, c row) int {
 	return cmp.Compare(x, y)
 }
 
-// machine describes the processor and what else it does.
-func machine() string {
+// processor names the processor, and whether it has AVX-512.
+func processor() string {
 	name := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
@@ -152,11 +152,16 @@ func machine() string {
 			}
 		}
 	}
+	return name
+}
+
+// machine describes the processor and what else it does.
+func machine() string {
 	load := ""
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		if first, _, ok := strings.Cut(string(text), " "); ok {
 			load = fmt.Sprintf(", at a load of %s on %d processors", first, runtime.NumCPU())
 		}
 	}
-	return name + load
+	return processor() + load
 }
