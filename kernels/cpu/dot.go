@@ -50,10 +50,12 @@ func buildDot(b *build) (func(), error) {
 		multiply = buildHalfDot(b, product)
 	case ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64:
 		if d == ir.Int8 && b.out(0).Typ.DType == ir.Int32 {
-			multiply = buildQuantizedDot(b, product)
+			multiply = newQuantizedDot(b, product, b.out(0))
 			break
 		}
-		multiply = integerDot(b, product)
+		if multiply, err = integerDot(b, product); err != nil {
+			return nil, err
+		}
 	default:
 		return nil, b.unsupported("cannot multiply %v", d)
 	}
@@ -142,13 +144,19 @@ func (b *build) matrix(product *dotPlan, o *plan.Operand, batch, rows, cols []in
 	for i, p := range perm {
 		shape[i], src[i] = s[p], from[p]
 	}
-	t := ir.Type{DType: o.Typ.DType, Shape: shape}
-	ordered := &plan.Operand{Mem: b.workspace(t.Bytes()), Typ: t, N: o.N}
-	move, err := b.move(newCopy(t.DType.Size(), shape, byteStrides(t), src), ordered, o, 0, 0)
+	return m, b.ordered(product, &m, shape, src, len(batch))
+}
+
+// ordered adds a copy of the matrices to the plan: of the shape, as many axes of which as batch says are those of the
+// batch, from the strides in bytes.
+func (b *build) ordered(product *dotPlan, m *matrix, shape ir.Shape, src []int, batch int) error {
+	t := ir.Type{DType: m.o.Typ.DType, Shape: shape}
+	ordered := &plan.Operand{Mem: b.workspace(t.Bytes()), Typ: t, N: m.o.N}
+	move, err := b.move(newCopy(t.DType.Size(), shape, byteStrides(t), src), ordered, m.o, 0, 0)
 	product.prepare = append(product.prepare, move)
 	m.o, m.rowStride, m.colStride = ordered, m.cols, 1
-	m.batch = shape.Strides()[:len(batch)]
-	return m, err
+	m.batch = shape.Strides()[:batch]
+	return err
 }
 
 // layout returns the row stride of the matrix as stored, and whether it is stored transposed.

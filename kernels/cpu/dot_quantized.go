@@ -15,12 +15,13 @@ type quantizedDot struct {
 	args    quant.Args
 	scratch *plan.Operand
 	panels  *plan.Operand
+	sums    *plan.Operand // laid out as the result
 }
 
-// buildQuantizedDot multiplies int8 with sums in int32. Weights are kept in panels, as those of floats are.
-func buildQuantizedDot(b *build, product *dotPlan) func() {
-	d := &quantizedDot{b: b, product: product, loop: product.loop()}
-	if b.out(0).N == 0 {
+// newQuantizedDot multiplies int8 with sums in int32. Weights are kept in panels, as those of floats are.
+func newQuantizedDot(b *build, product *dotPlan, sums *plan.Operand) func() {
+	d := &quantizedDot{b: b, product: product, loop: product.loop(), sums: sums}
+	if sums.N == 0 {
 		return func() {}
 	}
 	d.kept = b.keptForm(product, &d.loop)
@@ -33,7 +34,7 @@ func buildQuantizedDot(b *build, product *dotPlan) func() {
 func (d *quantizedDot) run() {
 	p, q := &d.product.a, &d.product.b
 	pool := d.b.rt().pool
-	xs, ys, zs := plan.Data[int8](p.o), plan.Data[int8](q.o), plan.Data[int32](d.b.out(0))
+	xs, ys, zs := plan.Data[int8](p.o), plan.Data[int8](q.o), plan.Data[int32](d.sums)
 	kept := inBytePanels(ownBuffer(q.o), d.kept, pool)
 	for _, o := range d.loop.outer {
 		for i := range d.loop.dims[0] {
