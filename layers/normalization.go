@@ -61,11 +61,15 @@ func (l *Normalization) Build(b *Builder, in []ir.Shape) {
 		b.Fail("Mean and Variance must be given together and with equal lengths, received %d and %d numbers", len(l.Mean), len(l.Variance))
 	}
 	l.mean, l.variance, l.kept = nil, nil, ir.Shape{}
-	for _, a := range l.keptAxes(b.context.Graph(), in[0]) {
+	axes := l.keptAxes(b.context.Graph(), in[0])
+	for _, a := range axes {
 		l.kept = append(l.kept, in[0][a])
 	}
 	if l.Mean != nil {
 		return
+	}
+	if len(axes) > 0 && axes[0] == 0 && dim.Open(l.kept[0]) {
+		b.Fail("Axis %v keeps the batch axis of an input of shape %v, a mean for each example; batches have any length, so leave that axis out", l.Axis, in[0])
 	}
 	l.mean = b.AddWeight("mean", l.kept, WeightOptions{Initializer: "zeros", Frozen: true})
 	l.variance = b.AddWeight("variance", l.kept, WeightOptions{Initializer: "ones", Frozen: true})
@@ -106,7 +110,8 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 }
 
 // Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's
-// weights, replacing what was there. Axis 0 of the data is the batch.
+// weights, replacing what was there. Axis 0 of the data is the batch, which Axis may not keep; Keras, too, refuses that
+// of a dataset, but learns a mean for each example of an array, with which the layer takes no batches of other lengths.
 func (l *Normalization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
 
 // AdaptBatches is Adapt for data in several batches.

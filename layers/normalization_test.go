@@ -57,6 +57,17 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
+// TestAdaptToExamples: a mean for each example of one batch is none for the next.
+func TestAdaptToExamples(t *testing.T) {
+	for _, axis := range [][]int{{0}, {-3}, {2, 0}} {
+		for _, n := range []int{1, 3} {
+			l := &layers.Normalization{Axis: axis}
+			require.ErrorContains(t, l.Adapt(batch(t, ir.Shape{n, 1, 2}, make([]float64, 2*n)...)), "keeps the batch axis")
+			require.Empty(t, layers.Weights(l))
+		}
+	}
+}
+
 // TestAdaptKeras: mean and variance of the same data as Keras's.
 func TestAdaptKeras(t *testing.T) {
 	found := 0
