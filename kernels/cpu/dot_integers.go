@@ -12,18 +12,21 @@ import (
 
 // integerDot multiplies integers. They wrap around, so those with a sign and those without are computed alike.
 func integerDot(b *build, product *dotPlan) (func(), error) {
-	switch b.in(0).Typ.DType.Size() {
+	p := &integerProduct{dotPlan: product, out: b.out(0), size: b.in(0).Typ.DType.Size()}
+	switch p.size {
 	case 1:
 		if product.a.rows >= fewByteRows && product.b.cols >= leastCodeRow {
 			return byteDot(b, product), nil
 		}
-		return buildIntegerDot[uint8](b, product)
+		p.plain = integerRow[uint8]
 	case 2:
-		return buildIntegerDot[uint16](b, product)
+		p.plain = integerRow[uint16]
 	case 4:
-		return buildIntegerDot[uint32](b, product)
+		p.plain = integerRow[uint32]
+	default:
+		p.plain = integerRow[uint64]
 	}
-	return buildIntegerDot[uint64](b, product)
+	return p.build(b)
 }
 
 // fewByteRows is the number of rows below which a matrix of bytes is read faster than packed.
@@ -46,12 +49,15 @@ func byteDot(b *build, product *dotPlan) func() {
 	}
 }
 
-// integerProduct multiplies integers row by row.
-type integerProduct[T uint8 | uint16 | uint32 | uint64] struct {
+// integerProduct multiplies integers row by row. It knows their size alone: code for each type would be four times as
+// large.
+type integerProduct struct {
 	*dotPlan
 	x, y, out       *plan.Operand
+	size            int // of an element
 	l               batchLoop
-	code, remainder *jit.Code // of codeRows rows of b at a time, and of those left; nil: plain Go
+	code, remainder *jit.Code                                       // of codeRows rows of b at a time, and of those left; nil: plain
+	plain           func(p *integerProduct, z, x, y unsafe.Pointer) // computes a row
 }
 
 // The product is computed in blocks whose parts of a and of the result stay in the second-level cache, while a few rows
@@ -63,30 +69,22 @@ const (
 	leastCodeRow = 16
 )
 
-func buildIntegerDot[T uint8 | uint16 | uint32 | uint64](b *build, product *dotPlan) (func(), error) {
-	p := &integerProduct[T]{dotPlan: product, x: product.a.o, out: b.out(0)}
-	m, n, k := product.a.rows, product.b.cols, product.a.cols
+func (p *integerProduct) build(b *build) (func(), error) {
+	m, n, k := p.a.rows, p.b.cols, p.a.cols
 	if p.out.N == 0 {
 		return func() {}, nil
 	}
-	size := int(unsafe.Sizeof(T(0)))
 	if k > 1 && n >= leastCodeRow && jit.Usable() {
-		if product.b.colStride != 1 && m >= codeRows {
-			q := &product.b
-			shape := slices.Concat(ir.Shape(product.dims), ir.Shape{q.rows, q.cols})
-			strides := slices.Concat(q.batch, []int{q.rowStride, q.colStride})
-			for i := range strides {
-				strides[i] *= size
-			}
-			if err := b.ordered(product, q, shape, strides, len(product.dims)); err != nil {
+		if p.b.colStride != 1 && m >= codeRows {
+			if err := p.order(b); err != nil {
 				return nil, err
 			}
 		}
-		if product.b.colStride == 1 {
-			p.code, p.remainder = multiplyAdd(size, codeRows), multiplyAdd(size, k%codeRows)
+		if p.b.colStride == 1 {
+			p.code, p.remainder = multiplyAdd(p.size, codeRows), multiplyAdd(p.size, k%codeRows)
 		}
 	}
-	p.y, p.l = product.b.o, product.loop()
+	p.x, p.y, p.l = p.a.o, p.b.o, p.loop()
 	entries := len(p.l.outer) * p.l.dims[0] * p.l.dims[1]
 	least := min(codeBlock/2, entries*m/b.rt().pool.Size())
 	return b.rt().parallel(entries*m, max(grain(n*k), least), func(_ *worker, lo, hi int) {
@@ -98,26 +96,31 @@ func buildIntegerDot[T uint8 | uint16 | uint32 | uint64](b *build, product *dotP
 	}), nil
 }
 
+// order brings the rows of b together.
+func (p *integerProduct) order(b *build) error {
+	q := &p.b
+	shape := slices.Concat(ir.Shape(p.dims), ir.Shape{q.rows, q.cols})
+	strides := slices.Concat(q.batch, []int{q.rowStride, q.colStride})
+	for i := range strides {
+		strides[i] *= p.size
+	}
+	return b.ordered(p.dotPlan, q, shape, strides, len(p.dims))
+}
+
 // rows computes rows of an entry of the batch.
-func (p *integerProduct[T]) rows(entry, row, rows int) {
+func (p *integerProduct) rows(entry, row, rows int) {
 	l := &p.l
 	j, rest := entry%l.dims[1], entry/l.dims[1]
 	i, o := rest%l.dims[0], l.outer[rest/l.dims[0]]
-	xs := plan.Data[T](p.x)[o[0]+i*l.strideA[0]+j*l.strideA[1]:]
-	ys := plan.Data[T](p.y)[o[1]+i*l.strideB[0]+j*l.strideB[1]:]
-	zs := plan.Data[T](p.out)[o[2]+i*l.strideC[0]+j*l.strideC[1]:]
-	n, k := p.b.cols, p.a.cols
-	if p.code != nil && p.code.Usable() && (p.remainder != nil || k%codeRows == 0) {
-		p.byCode(zs[row*p.c.RowStride:], xs[row*p.a.rowStride:], ys, rows)
+	x := unsafe.Add(p.x.Ptr(), p.size*(o[0]+i*l.strideA[0]+j*l.strideA[1]+row*p.a.rowStride))
+	y := unsafe.Add(p.y.Ptr(), p.size*(o[1]+i*l.strideB[0]+j*l.strideB[1]))
+	z := unsafe.Add(p.out.Ptr(), p.size*(o[2]+i*l.strideC[0]+j*l.strideC[1]+row*p.c.RowStride))
+	if p.code != nil && p.code.Usable() && (p.remainder != nil || p.a.cols%codeRows == 0) {
+		p.byCode(z, x, y, rows)
 		return
 	}
-	for r := row; r < row+rows; r++ {
-		z := zs[r*p.c.RowStride:][:n]
-		if k == 0 {
-			clear(z)
-			continue
-		}
-		integerRow(z, xs[r*p.a.rowStride:], ys, p.dotPlan, k)
+	for r := range rows {
+		p.plain(p, unsafe.Add(z, p.size*r*p.c.RowStride), unsafe.Add(x, p.size*r*p.a.rowStride), y)
 	}
 }
 
@@ -136,15 +139,15 @@ func multiplyAdd(size, rows int) *jit.Code {
 	return jit.Compile(steps, size, func(p uint8) bool { return int(p) > rows && int(p) <= 2*rows })
 }
 
-// byCode computes rows from the first elements of z and x on.
-func (p *integerProduct[T]) byCode(z, x, y []T, rows int) {
+// byCode computes rows from those at z and x on.
+func (p *integerProduct) byCode(z, x, y unsafe.Pointer, rows int) {
 	n, k := p.b.cols, p.a.cols
-	piece := codeBytes / int(unsafe.Sizeof(T(0)))
+	piece := codeBytes / p.size
 	var pointers [2 + 2*codeRows]unsafe.Pointer
 	for first := 0; first < n; first += piece {
 		cols := min(piece, n-first)
 		for r := range rows {
-			clear(z[r*p.c.RowStride+first:][:cols])
+			clear(unsafe.Slice((*byte)(unsafe.Add(z, p.size*(r*p.c.RowStride+first))), p.size*cols))
 		}
 		code, count := p.remainder, k%codeRows
 		if count == 0 {
@@ -152,12 +155,12 @@ func (p *integerProduct[T]) byCode(z, x, y []T, rows int) {
 		}
 		for at := 0; at < k; at, code, count = at+count, p.code, codeRows {
 			for i := range count {
-				pointers[1+i] = unsafe.Pointer(&y[(at+i)*p.b.rowStride+first])
+				pointers[1+i] = unsafe.Add(y, p.size*((at+i)*p.b.rowStride+first))
 			}
 			for r := range rows {
-				pointers[0] = unsafe.Pointer(&z[r*p.c.RowStride+first])
+				pointers[0] = unsafe.Add(z, p.size*(r*p.c.RowStride+first))
 				for i := range count {
-					pointers[1+count+i] = unsafe.Pointer(&x[r*p.a.rowStride+(at+i)*p.a.colStride])
+					pointers[1+count+i] = unsafe.Add(x, p.size*(r*p.a.rowStride+(at+i)*p.a.colStride))
 				}
 				code.Run(unsafe.Pointer(&pointers), cols)
 			}
@@ -165,9 +168,16 @@ func (p *integerProduct[T]) byCode(z, x, y []T, rows int) {
 	}
 }
 
-// integerRow computes a row of the product: the row x, whose k elements are a's column stride apart, times the matrix.
-func integerRow[T uint8 | uint16 | uint32 | uint64](z, x, y []T, product *dotPlan, k int) {
-	step, q := product.a.colStride, &product.b
+// integerRow computes a row of the product: the row at x times the matrix at y.
+func integerRow[T uint8 | uint16 | uint32 | uint64](p *integerProduct, atZ, atX, atY unsafe.Pointer) {
+	step, q, k := p.a.colStride, &p.b, p.a.cols
+	z := unsafe.Slice((*T)(atZ), q.cols)
+	if k == 0 {
+		clear(z)
+		return
+	}
+	x := unsafe.Slice((*T)(atX), (k-1)*step+1)
+	y := unsafe.Slice((*T)(atY), (k-1)*q.rowStride+(q.cols-1)*q.colStride+1)
 	if q.colStride != 1 || len(z) < 3 {
 		for col := range z {
 			var sum T
@@ -182,15 +192,7 @@ func integerRow[T uint8 | uint16 | uint32 | uint64](z, x, y []T, product *dotPla
 	for col, w := range y[:len(z)] {
 		z[col] = v * w
 	}
-	c := 1
-	for ; c+1 < k; c += 2 { // two rows of the matrix at a time
-		v0, v1 := x[c*step], x[(c+1)*step]
-		row0, row1 := y[c*q.rowStride:][:len(z)], y[(c+1)*q.rowStride:][:len(z)]
-		for col := range z {
-			z[col] += v0*row0[col] + v1*row1[col]
-		}
-	}
-	if c < k {
+	for c := 1; c < k; c++ {
 		v = x[c*step]
 		for col, w := range y[c*q.rowStride:][:len(z)] {
 			z[col] += v * w
