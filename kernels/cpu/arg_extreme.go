@@ -21,8 +21,8 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 				return at
 			}
 		}
-		if isKey := unsafe.Sizeof(x[0]) <= 2 || unsafe.Sizeof(x[0]) == 4 && T(0)-1 < 0; isKey && !ok && len(x) < leastRare {
-			return firstByKeys(x, largest)
+		if !ok && isKey[T]() && len(x) < leastRare {
+			return firstByKeys(x, 1, largest)
 		}
 		if largest {
 			return firstLargest(x)
@@ -49,6 +49,9 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 
 // argOfStrided looks for the extreme of elements that lie stride apart.
 func argOfStrided[T block.Number](x []T, stride int, largest bool) (at int) {
+	if _, ok := any(x).([]float32); !ok && isKey[T]() {
+		return firstByKeys(x, stride, largest)
+	}
 	best := x[0]
 	if largest {
 		for i, k := 0, 0; k < len(x); i, k = i+1, k+stride {
@@ -90,22 +93,29 @@ const (
 	leastFloats = 24
 )
 
-// leastRare is the length of rows from which on new extremes are so rare that the processor foresees them.
+// leastRare is the length of rows, of elements side by side, from which on new extremes are so rare that the processor
+// foresees them.
 const leastRare = 64
 
-// firstByKeys finds the first of the largest (or smallest) of a few integers, of up to 16 bits or int32, without
-// branches: as the extreme of keys of a number and its place.
-func firstByKeys[T block.Number](x []T, largest bool) int {
+// isKey reports whether elements of the type, which is not float32, fit beside their places: see [firstByKeys].
+func isKey[T block.Number]() bool {
+	var x T
+	return unsafe.Sizeof(x) <= 2 || unsafe.Sizeof(x) == 4 && x-1 < 0
+}
+
+// firstByKeys finds the first of the largest (or smallest) of a few integers that lie stride apart, of up to 16 bits or
+// int32, without branches: as the extreme of keys of a number and its place.
+func firstByKeys[T block.Number](x []T, stride int, largest bool) int {
 	if largest {
 		best := int64(x[0])<<32 | (1<<32 - 1)
-		for i, v := range x[1:] {
-			best = max(best, int64(v)<<32|int64(^uint32(i+1))) // of equals, the first is the largest
+		for i, k := uint32(1), stride; k < len(x); i, k = i+1, k+stride {
+			best = max(best, int64(x[k])<<32|int64(^i)) // of equals, the first is the largest
 		}
 		return int(^uint32(best))
 	}
 	best := int64(x[0]) << 32
-	for i, v := range x[1:] {
-		best = min(best, int64(v)<<32|int64(i+1))
+	for i, k := uint32(1), stride; k < len(x); i, k = i+1, k+stride {
+		best = min(best, int64(x[k])<<32|int64(i))
 	}
 	return int(best & (1<<32 - 1))
 }
