@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -25,10 +26,7 @@ import (
 // is one example, as in Keras, and each entry of an array in memory is one; give a dataset's examples an axis of their
 // own where each word is an example. An error, or a context that ends, leaves the layer as it was.
 func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
-	if err := learn(ctx, l, ds); err != nil {
-		return prefixed("Adapt", err)
-	}
-	return nil
+	return config.PrefixedOnce("keras: Adapt: ", learn(ctx, l, ds), "keras: ", "layers: ", "Adapt: ")
 }
 
 func learn(ctx context.Context, l layers.Layer, ds data.Dataset) error {

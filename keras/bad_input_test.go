@@ -369,6 +369,14 @@ func TestBadModels(t *testing.T) {
 		{"disconnected", func(*testing.T) error {
 			return functional(keras.Inputs(input()), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, keras.Input(keras.Shape(4), keras.InputName("other")))))
 		}, []string{`the outputs depend on input "other" (None, 4) float32, which is not among the model's inputs`}},
+		{"an input without a name is not listed", func(*testing.T) error {
+			x := input()
+			sum := layers.Apply(&layers.Add{Name: "sum"}, x, input())
+			return functional(keras.Inputs(x), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, sum)))
+		}, []string{`the outputs depend on the unnamed input (None, 4) float32 that is input 1 of layer "sum", which is not among the model's inputs`}},
+		{"an output that is an input is not listed", func(*testing.T) error {
+			return functional(keras.Inputs(input()), keras.Outputs(input()))
+		}, []string{"the unnamed input (None, 4) float32 that is itself an output"}},
 		{"one input twice", func(*testing.T) error {
 			x := input()
 			return functional(keras.Inputs(x, x), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, x)))

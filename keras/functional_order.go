@@ -20,7 +20,7 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 		}
 		n, _ := t.Node()
 		if n.Layer == nil {
-			return fmt.Errorf("the outputs depend on input %q %v, which is not among the model's inputs; list it in keras.Inputs", t.Name(), t)
+			return fmt.Errorf("the outputs depend on %s, which is not among the model's inputs; list it in keras.Inputs", f.missing(t))
 		}
 		if seen[n] {
 			continue
@@ -30,6 +30,19 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 		pending = append(pending, n.Inputs...)
 	}
 	return nil
+}
+
+// missing describes an input that is not listed: its name, or where it has none, the call that takes it.
+func (f *functional) missing(t *layers.KerasTensor) string {
+	if t.Name() != "" {
+		return fmt.Sprintf("input %q %v", t.Name(), t)
+	}
+	for _, n := range f.nodes {
+		if i := slices.Index(n.Inputs, t); i >= 0 {
+			return fmt.Sprintf("the unnamed input %v that is input %d of layer %q", t, i, layers.Name(n.Layer))
+		}
+	}
+	return fmt.Sprintf("the unnamed input %v that is itself an output", t)
 }
 
 // sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest

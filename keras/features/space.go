@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -122,7 +123,7 @@ func (s *Space) Adapt(ctx context.Context, ds data.Dataset) error {
 			continue
 		}
 		if err := keras.Adapt(ctx, s.pre[name], &column{ds, name, s.features[name].DType == "string"}); err != nil {
-			return fmt.Errorf("features: column %q: %w", name, err)
+			return config.PrefixedOnce(fmt.Sprintf("features: Adapt: column %q: ", name), err, "features: ", "keras: ", "layers: ", "Adapt: ")
 		}
 	}
 	s.mutex.Lock()
