@@ -8,7 +8,6 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -380,51 +379,3 @@ func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable)
 
 // CountParams returns the number of elements of all weights.
 func (m *Model) CountParams() int { return m.Weights().Count() }
-
-// GetWeights returns copies of all weights in the order of Weights. While the model trains they are those between two
-// steps.
-func (m *Model) GetWeights() ([]kernels.Array, error) {
-	m.values.RLock()
-	defer m.values.RUnlock()
-	return readAll(m.Weights())
-}
-
-// SetWeights replaces all weights. Where the number or a shape is wrong nothing is changed.
-func (m *Model) SetWeights(weights []kernels.Array) error {
-	vars := m.Weights()
-	if len(weights) != len(vars) {
-		return fmt.Errorf("keras: SetWeights: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
-	}
-	return prefixed("SetWeights", m.writeAll(vars, weights))
-}
-
-func readAll(vars distribute.Variables) ([]kernels.Array, error) {
-	out := make([]kernels.Array, len(vars))
-	for i, v := range vars {
-		var err error
-		if out[i], err = v.Value(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// writeAll sets all values or, where a shape is wrong, none. Steps wait meanwhile.
-func (m *Model) writeAll(vars distribute.Variables, values []kernels.Array) error {
-	for i, v := range vars {
-		if err := values[i].Check(); err != nil {
-			return fmt.Errorf("weight %d, %s: %w", i, v.Path(), err)
-		}
-		if !v.Type().Shape.Equal(values[i].Type.Shape) {
-			return fmt.Errorf("weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)
-		}
-	}
-	m.values.Lock()
-	defer m.values.Unlock()
-	for i, v := range vars {
-		if err := v.SetValue(values[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
