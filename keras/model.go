@@ -34,6 +34,7 @@ type Model struct {
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
 	placed      bool
+	probing     atomic.Bool  // while Build works out the shapes
 	mu          sync.Mutex   // guards building and the functions below
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
@@ -274,7 +275,11 @@ func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	if _, ok := m.topology.(*sequential); ok && m.Path() == m.Name() {
 		c.Within = m.Name()
 	}
-	outputs := m.topology.forward(c, inputs)
+	forward := m.topology.forward
+	if c.Depth() == 1 && m.probing.Load() {
+		forward = m.probe
+	}
+	outputs := forward(c, inputs)
 	c.Policy, c.Within = outer, within
 	return outputs
 }
@@ -318,7 +323,10 @@ func (m *Model) build(types []ir.Type) error {
 		}
 	}
 	var err error
-	if m.outputTypes, err = layers.InferTypes(m, open); err != nil {
+	m.probing.Store(!m.part) // what is part of another model leaves the search to that
+	m.outputTypes, err = layers.InferTypes(m, open)
+	m.probing.Store(false)
+	if err != nil {
 		return err
 	}
 	m.inputTypes = open

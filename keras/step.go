@@ -72,7 +72,7 @@ func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {
 // outputs calls the model. All variables that it reads must be its own: others would be neither trained nor saved.
 func (m *Model) outputs(c *layers.Context, x []*ops.Tensor) []*ops.Tensor {
 	r, out := c.Replica, m.CallAll(c, x...)
-	m.checkOwn(r, nil, "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field")
+	m.checkOwn(r, nil, strangeVariable)
 	return out
 }
 
