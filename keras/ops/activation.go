@@ -33,6 +33,16 @@ func wideOfTwo(a, b *Tensor, f func(a, b *Tensor) *Tensor) *Tensor {
 	return Cast(f(Cast(a, ir.Float32), Cast(b, ir.Float32)), d)
 }
 
+// withSlope is wide for a function whose gradient has a formula of its own: that of its steps is a difference of nearly
+// the same terms.
+func withSlope(x *Tensor, f func(x *Tensor) *Tensor, slope func(x, dy *Tensor) *Tensor) *Tensor {
+	return wide(x, func(x *Tensor) *Tensor {
+		return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+			return []*Tensor{f(xs[0])}, func(dys []*Tensor) []*Tensor { return []*Tensor{slope(xs[0], dys[0])} }
+		}, x)[0]
+	})
+}
+
 // Exponential returns e to the power x; it is [Exp] under its name among the activations.
 func Exponential(x *Tensor) *Tensor { return Exp(x) }
 
@@ -122,9 +132,9 @@ func LogSigmoid(x *Tensor) *Tensor {
 
 // Softsign returns x / (1 + |x|).
 func Softsign(x *Tensor) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor {
-		return Divide(x, AddScalar(Abs(x), 1))
-	})
+	below := func(x *Tensor) *Tensor { return AddScalar(Abs(x), 1) }
+	return withSlope(x, func(x *Tensor) *Tensor { return Divide(x, below(x)) },
+		func(x, dy *Tensor) *Tensor { return Divide(dy, Square(below(x))) })
 }
 
 // Silu returns x · sigmoid(x), also called swish.
@@ -197,7 +207,8 @@ func SoftShrink(x *Tensor, threshold float64) *Tensor {
 
 // TanhShrink returns x - tanh(x).
 func TanhShrink(x *Tensor) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor { return Subtract(x, Tanh(x)) })
+	return withSlope(x, func(x *Tensor) *Tensor { return Subtract(x, Tanh(x)) },
+		func(x, dy *Tensor) *Tensor { return Multiply(dy, Square(Tanh(x))) })
 }
 
 // Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.

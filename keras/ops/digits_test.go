@@ -3,6 +3,7 @@ package ops_test
 import (
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -47,6 +48,35 @@ func TestActivationsKeepTheirDigits(t *testing.T) {
 				break
 			}
 			if !assert.InDelta(t, slope, got[1].F[i], unit*(8*max(1, math.Abs(slope))+16*math.Abs(x)), "gradient of %s(%g)", name, x) {
+				break
+			}
+		}
+	}
+}
+
+// TestSlopesKeepTheirDigits compares gradients in float32, at numbers of all sizes, with formulas in float64 that
+// subtract nothing.
+func TestSlopesKeepTheirDigits(t *testing.T) {
+	var xs []float64
+	r := rand.New(rand.NewPCG(3, 20))
+	for range 1500 {
+		x := float64(float32(math.Exp2(-30 + 157*r.Float64())))
+		near := float64(float32(math.Exp2(-12 + 18*r.Float64())))
+		xs = append(xs, x, -x, near, -near)
+	}
+	for _, c := range []struct {
+		name string
+		f    func(x *ops.Tensor) *ops.Tensor
+		want func(x float64) float64
+	}{
+		{"softsign", ops.Softsign, func(x float64) float64 { return math.Pow(1+math.Abs(x), -2) }},
+		{"tanh_shrink", ops.TanhShrink, func(x float64) float64 { return math.Pow(math.Tanh(x), 2) }},
+	} {
+		in := opstest.Floats([]int{len(xs)}, xs...)
+		in.DType = ir.Float32
+		got := opstest.EvalOn(t, "cpu", func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return ops.Grad(ops.Sum(c.f(in[0])), in...) }, in)[0].F
+		for i, x := range xs {
+			if want := c.want(x); !assert.InDelta(t, want, got[i], 8*0x1p-24*want+0x1p-126, "%s(%g)", c.name, x) {
 				break
 			}
 		}
