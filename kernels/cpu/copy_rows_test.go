@@ -43,18 +43,19 @@ func TestFillElement(t *testing.T) {
 
 // TestGatherElements gathers backwards and with gaps.
 func TestGatherElements(t *testing.T) {
-	src := make([]byte, 8000)
+	const middle = 100_000
+	src := make([]byte, 2*middle)
 	for i := range src {
-		src[i] = byte(i * 7 >> 2)
+		src[i] = byte(i*7>>2 ^ i>>9)
 	}
 	for _, size := range []int{1, 2, 4, 8} {
 		for _, stride := range []int{-size, size, 2 * size, -3 * size, 5*size + 1} {
-			for _, n := range []int{1, 5, 7, 8, 9, 16, 29, 64} {
+			for _, n := range []int{1, 5, 7, 8, 9, 16, 29, 64, 2309} {
 				dst, want := make([]byte, n*size+1), make([]byte, n*size+1)
 				for i := range n {
-					copy(want[i*size:(i+1)*size], src[4000+i*stride:])
+					copy(want[i*size:(i+1)*size], src[middle+i*stride:])
 				}
-				gatherElements(plan.PointerTo(dst), plan.PointerTo(src[4000:]), size, stride, n)
+				gatherElements(plan.PointerTo(dst), plan.PointerTo(src[middle:]), size, stride, n)
 				require.Equal(t, want, dst, "%d elements of %d bytes, %d apart", n, size, stride)
 			}
 		}

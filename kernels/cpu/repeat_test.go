@@ -13,7 +13,7 @@ import (
 func TestRepeatedElements(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Int64, ir.Uint8} {
 		for count := 1; count <= 5; count++ {
-			for _, shape := range []ir.Shape{{3, 37}, {1, 3}, {40}, {5, 1, 33, 1}} {
+			for _, shape := range []ir.Shape{{3, 37}, {1, 3}, {40}, {5, 1, 33, 1}, {2309}} {
 				rank := len(shape)
 				a := ir.BroadcastAttrs{Shape: append(append(ir.Shape{}, shape...), count)}
 				for i := range rank {
@@ -27,7 +27,7 @@ func TestRepeatedElements(t *testing.T) {
 				s := newSession(t, g.p)
 				x, y := s.inputs[0].Bytes(), s.outputs[0].Bytes()
 				for i := range x {
-					x[i] = byte(7 * i)
+					x[i] = byte(7*i ^ i>>8)
 				}
 				s.run(t)
 				size := d.Size()

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -14,6 +15,9 @@ var intTypes = map[ir.DType]vec.IntType{ir.Int8: vec.Int8Type, ir.Uint8: vec.Uin
 // pairKernel is the kernel of an operation on integers of one or two bytes that vectors compute in 32 bits, or of a
 // power of integers of up to four bytes, or nil; rest is the one without vectors.
 func pairKernel(op ir.Op, d ir.DType, rest Func) Func {
+	if op == ir.Pow && d.Size() == 8 && d.IsInteger() {
+		return powLongs(d.IsSigned(), rest)
+	}
 	k, ok := map[ir.Op]vec.SmallPair{ir.Div: vec.SmallDiv, ir.Rem: vec.SmallRem, ir.ShiftLeft: vec.SmallShiftLeft, ir.ShiftRight: vec.SmallShiftRight}[op]
 	t, small := intTypes[d]
 	size := d.Size()
@@ -29,6 +33,33 @@ func pairKernel(op ir.Op, d ir.DType, rest Func) Func {
 		}
 		if at := done * size; done < n {
 			rest(unsafe.Add(dst, at), unsafe.Add(a, at), unsafe.Add(b, at), nil, n-done)
+		}
+	}
+}
+
+// powLongs is the kernel of powers of integers of 64 bits: by squaring, as often as the longest exponent of a piece has
+// bits, without branches that depend on an exponent. Pieces with negative exponents are left to the kernel rest.
+func powLongs(signed bool, rest Func) Func {
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		for i := 0; i < n; i += numberPiece {
+			to, from, by, m := unsafe.Add(dst, 8*i), unsafe.Add(a, 8*i), unsafe.Add(b, 8*i), min(numberPiece, n-i)
+			all, z, x, y := uint64(0), View[uint64](to, m), View[uint64](from, m), View[uint64](by, m)
+			for _, e := range y {
+				all |= e
+			}
+			if signed && int64(all) < 0 {
+				rest(to, from, by, nil, m)
+				continue
+			}
+			width := bits.Len64(all)
+			for j, v := range x {
+				r, e := uint64(1), y[j]
+				for range width {
+					r *= v ^ (v^1)&(e&1-1) // v where the bit is set, else 1
+					v, e = v*v, e>>1
+				}
+				z[j] = r
+			}
 		}
 	}
 }
