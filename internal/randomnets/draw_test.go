@@ -48,12 +48,15 @@ func drawTo(t *testing.T, python, script, name, count, to string) {
 	require.NoError(t, err, "%s", out)
 }
 
-// openedByKeras has the script open the files that were written here, N.ours.keras in the folder, with Keras: there
-// must be some, all must open, and what they compute must be what the script expects.
+// openedByKeras has the script open the files that were written here, N.ours.keras and N.ours.weights.h5 in the folder,
+// with Keras: there must be some, all must open, and what they compute must be what the script expects.
 func openedByKeras(t *testing.T, python, script, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.ours.keras"))
 	require.NoError(t, err)
+	weights, err := filepath.Glob(filepath.Join(folder, "*.ours.weights.h5"))
+	require.NoError(t, err)
+	files = append(files, weights...)
 	require.NotEmpty(t, files, "nothing was written for Keras to open")
 	out, err := exec.Command(python, script, "--check", folder).Output()
 	require.NoError(t, err, "%s", out)

@@ -80,7 +80,7 @@ func init() {
 	}
 	maps.Copy(inlined, pools)
 	for _, op := range ir.Ops() {
-		if !op.IsElementwise() || inlined[op] != nil {
+		if !op.IsElementwise() || inlined[op] != nil || op == ir.Erfc { // which is decomposed
 			continue
 		}
 		switch op {
