@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -34,7 +35,7 @@ func equal(a, b []int) bool { return slices.Equal(a, b) }
 // failure returns the error of computing a loss.
 func failure(t testing.TB, l losses.Loss, inputs ...kernels.Array) error {
 	t.Helper()
-	_, err := run(distribute.Default(), func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	_, err := testdevice.Call(distribute.Default(), func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		var w *ops.Tensor
 		if len(in) == 3 {
 			w = in[2]

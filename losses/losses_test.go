@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 	"github.com/gokeras/gokeras/kernels"
@@ -205,7 +206,7 @@ func TestFocalAlphas(t *testing.T) {
 	y := array(t, ir.Float32, []int{3, 3}, 1, 0, 0, 0, 1, 0, 0, 0, 1)
 	p := array(t, ir.Float32, []int{3, 3}, .5, .3, .2, .1, .6, .3, .2, .2, .6)
 	require.InEpsilon(t, .043917865, compute(t, &losses.CategoricalFocalCrossentropy{Alpha: []float64{.1, .5, .9}}, y, p), 1e-6)
-	_, err := run(distribute.Default(), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	_, err := testdevice.Call(distribute.Default(), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{losses.Compute(&losses.CategoricalFocalCrossentropy{Alpha: []float64{.1, .5}}, in[0], in[1], nil)}
 	}, [][]kernels.Array{{y, p}})
 	require.ErrorContains(t, err, "alpha has 2 entries; expected 1, or one for each of the 3 classes")

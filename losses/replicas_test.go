@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -48,7 +49,7 @@ func TestReplicasEqualOne(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(c.Name, sizes), func(t *testing.T) {
-				out, err := run(mirrored(t, len(sizes)), total, split(inputs, sizes))
+				out, err := testdevice.Call(mirrored(t, len(sizes)), total, split(inputs, sizes))
 				require.NoError(t, err)
 				sum := 0.0
 				var grad []float64
@@ -69,7 +70,7 @@ func TestReplicasEqualOne(t *testing.T) {
 // TestComputeAverage: the replicas' averages add up to the mean over all examples, whose values add up.
 func TestComputeAverage(t *testing.T) {
 	values := array(t, ir.Float32, []int{5, 2}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
-	out, err := run(mirrored(t, 3), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	out, err := testdevice.Call(mirrored(t, 3), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{losses.ComputeAverage(in[0], r.GlobalBatchSize())}
 	}, split([]kernels.Array{values}, []int{2, 3, 0}))
 	require.NoError(t, err)
@@ -80,7 +81,7 @@ func TestComputeAverage(t *testing.T) {
 // tf.nn.compute_average_loss, and so are its gradients.
 func TestComputeAverageOfNothing(t *testing.T) {
 	values := array(t, ir.Float32, []int{0, 2})
-	out, err := run(mirrored(t, 2), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	out, err := testdevice.Call(mirrored(t, 2), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		loss := losses.ComputeAverage(in[0], 0)
 		return []*ops.Tensor{loss, ops.Grad(loss, in[0])[0]}
 	}, split([]kernels.Array{values}, []int{0, 0}))
@@ -95,7 +96,7 @@ func TestComputeAverageOfNothing(t *testing.T) {
 func TestScalarFunction(t *testing.T) {
 	l := losses.Func("mean", func(yTrue, yPred *ops.Tensor) *ops.Tensor { return ops.Mean(ops.Subtract(yPred, yTrue)) })
 	values := []kernels.Array{array(t, ir.Float32, []int{4}, 0, 0, 0, 0), array(t, ir.Float32, []int{4}, 1, 2, 3, 10)}
-	out, err := run(mirrored(t, 3), func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	out, err := testdevice.Call(mirrored(t, 3), func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{losses.Compute(l, in[0], in[1], nil)}
 	}, split(values, []int{3, 0, 1}))
 	require.NoError(t, err)

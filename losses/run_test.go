@@ -1,7 +1,6 @@
 package losses_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/internal/vectors"
-	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -30,57 +28,12 @@ func fromVector(t testing.TB, a vectors.Array) kernels.Array {
 	return array(t, d, a.Shape, a.Data...)
 }
 
-// run traces f and runs it once on every replica of s, with each replica's inputs; it returns each replica's results.
-func run(s distribute.Strategy, f distribute.TraceFunc, inputs [][]kernels.Array) ([][]kernels.Array, error) {
-	types, sizes := make([][]ir.Type, len(inputs)), make([]int, len(inputs))
-	for i, list := range inputs {
-		for _, a := range list {
-			types[i] = append(types[i], a.Type)
-		}
-		sizes[i] = list[0].Type.Shape[0]
-	}
-	results := 0
-	fn := distribute.NewFunction(s, "test", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		out := f(r, in)
-		results = len(out)
-		return out
-	})
-	defer fn.Close()
-	inst, err := fn.Acquire(types, sizes)
-	if err != nil {
-		return nil, err
-	}
-	defer fn.Release(inst)
-	for i, list := range inputs {
-		for j, a := range list {
-			if err := inst.Input(i, j).Write(a.Data); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if err := inst.Run(context.Background(), 1, 0); err != nil {
-		return nil, err
-	}
-	out := make([][]kernels.Array, len(inputs))
-	for i := range inputs {
-		for j := range results {
-			b := inst.Output(i, j)
-			a := kernels.NewArray(b.Type())
-			if err := b.Read(a.Data); err != nil {
-				return nil, err
-			}
-			out[i] = append(out[i], a)
-		}
-	}
-	return out, nil
-}
-
-// runOne is run on one replica.
+// runOne traces f and runs it once on one replica.
 func runOne(t testing.TB, f distribute.TraceFunc, inputs ...kernels.Array) []kernels.Array {
 	t.Helper()
-	out, err := run(testdevice.Strategy(), f, [][]kernels.Array{inputs})
+	out, err := testdevice.CallOne(f, inputs...)
 	require.NoError(t, err)
-	return out[0]
+	return out
 }
 
 // mirrored returns a strategy of n logical CPU replicas.

@@ -1,7 +1,6 @@
 package randomnets
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,9 +14,9 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/recorded"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -154,7 +153,7 @@ func (c *pictures) through(l layers.Layer, inputs map[string]typed) (map[string]
 		}
 	}
 	var names []string
-	f := distribute.NewFunction(distribute.Default(), "images", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+	out, err := testdevice.CallOne(func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		var e layers.LabelledImages
 		for k, i := range which {
 			*places(&e)[i] = in[k]
@@ -170,9 +169,7 @@ func (c *pictures) through(l layers.Layer, inputs map[string]typed) (map[string]
 			}
 		}
 		return out
-	})
-	defer f.Close()
-	out, err := computed(f, given, func() int { return len(names) })
+	}, given...)
 	if err != nil {
 		return nil, err
 	}
@@ -181,36 +178,6 @@ func (c *pictures) through(l layers.Layer, inputs map[string]typed) (map[string]
 		got[name] = out[i]
 	}
 	return got, nil
-}
-
-// computed runs a function once. results says how many there are, after the trace.
-func computed(f *distribute.Function, inputs []kernels.Array, results func() int) (out []kernels.Array, err error) {
-	var types []ir.Type
-	for _, a := range inputs {
-		types = append(types, a.Type)
-	}
-	inst, err := f.Acquire([][]ir.Type{types}, []int{inputs[0].Shape()[0]})
-	if err != nil {
-		return nil, err
-	}
-	defer f.Release(inst)
-	for i, a := range inputs {
-		if err := inst.Input(0, i).Write(a.Data); err != nil {
-			return nil, err
-		}
-	}
-	if err := inst.Run(context.Background(), 1, 0); err != nil {
-		return nil, err
-	}
-	for i := range results() {
-		b := inst.Output(0, i)
-		a := kernels.NewArray(b.Type())
-		if err := b.Read(a.Data); err != nil {
-			return nil, err
-		}
-		out = append(out, a)
-	}
-	return out, nil
 }
 
 // distribution compares how sums over the results are distributed.

@@ -5,16 +5,15 @@
 The random numbers of Keras are others, so there are two kinds of cases. Where settings leave nothing to chance (a factor from 0.3 to 0.3), the results are recorded: images, boxes, masks, labels.
 Where they do, the layer gets many copies of one image, and the distribution of two sums over each result is recorded, as quantiles.
 """
-import argparse
 import gzip
 import json
 import os
-import random
 import sys
 
 os.environ.setdefault('KERAS_BACKEND', 'numpy')  # TensorFlow has another wrap and another blur of oblong windows
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
+import drawing
 import keras
 import numpy as np
 
@@ -24,13 +23,7 @@ MODES = ['constant', 'reflect', 'wrap', 'nearest']
 BOXES = ['xyxy', 'yxyx', 'xywh', 'center_xywh', 'center_yxhw', 'rel_xyxy', 'rel_yxyx', 'rel_xywh', 'rel_center_xywh']
 
 
-class Draw(random.Random):
-    def of(self, *choices):
-        return self.choice(choices)
-
-    def maybe(self, chance, **settings):
-        return {k: v for k, v in settings.items() if self.random() < chance}
-
+class Draw(drawing.Draw):
     def within(self, low, high):
         return round(self.uniform(low, high - 0.01), 2) + 0.0017  # so that no cell lies between two others
 
@@ -244,11 +237,7 @@ def case(d, number):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--count', type=int, default=100)
-    p.add_argument('--seed', type=int, default=0)
-    p.add_argument('--out')
-    a = p.parse_args()
+    a = drawing.arguments().parse_args()
     cases = []
     for i in range(a.count):
         keras.utils.set_random_seed(a.seed + i)

@@ -4,29 +4,20 @@
 
 spaces.json has the features, the tables and the results; N.keras is a space after it has learned.
 """
-import argparse
 import json
 import os
-import random
 import sys
 
 os.environ.setdefault('KERAS_BACKEND', 'tensorflow')
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
+import drawing
 import keras
 import numpy as np
 import tensorflow as tf
 
 F, L = keras.utils.FeatureSpace, keras.layers
 WORDS = ['a', 'b', 'cat', 'Dog', 'été', '[UNK]', 'x y', '-1', 'b cat']  # no empty one, which Keras loses where it is the last in a file
-
-
-class Draw(random.Random):
-    def of(self, *choices):
-        return self.choice(choices)
-
-    def maybe(self, chance, **settings):
-        return {k: v for k, v in settings.items() if self.random() < chance}
 
 
 def feature(d, row):
@@ -100,17 +91,13 @@ def case(d, number, folder):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument('--count', type=int, default=100)
-    p.add_argument('--seed', type=int, default=0)
-    p.add_argument('--out')
-    a = p.parse_args()
+    a = drawing.arguments().parse_args()
     os.makedirs(a.out, exist_ok=True)
     cases = []
     for i in range(a.count):
         keras.utils.set_random_seed(a.seed + i)
         keras.backend.clear_session()
-        cases.append({**case(Draw(a.seed + i), i, a.out), 'seed': a.seed + i})
+        cases.append({**case(drawing.Draw(a.seed + i), i, a.out), 'seed': a.seed + i})
     with open(a.out + '/spaces.json', 'w') as f:
         json.dump(cases, f, separators=(',', ':'))
     print(len(cases), 'spaces,', sum('error' in c for c in cases), 'refused', {c['error'][:110] for c in cases if 'error' in c}, file=sys.stderr)

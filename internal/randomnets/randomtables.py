@@ -7,10 +7,8 @@ Layers of words and numbers (TextVectorization, StringLookup, IntegerLookup, Has
 configuration; they get a vocabulary or are adapted; they are called; and a model with the layer is written to a file, which the other program reads. models.json has
 the answers or, where Keras refuses, the error. Text stands in it byte by byte, each as the character of that number, since not all text is UTF-8.
 """
-import argparse
 import json
 import os
-import random
 import sys
 
 os.environ.setdefault('KERAS_BACKEND', 'tensorflow')
@@ -18,6 +16,7 @@ os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 import warnings
 warnings.filterwarnings('ignore')
+import drawing
 import keras
 import numpy as np
 import tensorflow as tf
@@ -37,13 +36,7 @@ def data(s):
     return s.encode('latin-1')
 
 
-class Draw(random.Random):
-    def of(self, *choices):
-        return self.choice(choices)
-
-    def maybe(self, chance, **settings):
-        return {k: v for k, v in settings.items() if self.random() < chance}
-
+class Draw(drawing.Draw):
     def word(self, plain):
         return self.choice(PLAIN if plain else WORDS)
 
@@ -407,10 +400,7 @@ def check(folder):
     print('opened', opened)
 
 
-p = argparse.ArgumentParser()
-p.add_argument('--count', type=int, default=100)
-p.add_argument('--seed', type=int, default=0)
-p.add_argument('--out')
+p = drawing.arguments()
 p.add_argument('--check')
 a = p.parse_args()
 check(a.check) if a.check else draw(a)

@@ -1,7 +1,6 @@
 package randomtraining
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/testdevice"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	_ "github.com/gokeras/gokeras/kernels/cpu"
@@ -141,43 +141,8 @@ func precision(types ...ir.DType) float64 {
 }
 
 // run traces f and runs it once.
-func run(inputs []kernels.Array, f func(in []*ops.Tensor) []*ops.Tensor) (out []kernels.Array, err error) {
-	var types []ir.Type
-	for _, a := range inputs {
-		types = append(types, a.Type)
-	}
-	results, examples := 0, 0
-	if s := inputs[1].Type.Shape; len(s) > 0 {
-		examples = s[0]
-	}
-	fn := distribute.NewFunction(distribute.Default(), "test", func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-		out := f(in)
-		results = len(out)
-		return out
-	})
-	defer fn.Close()
-	inst, err := fn.Acquire([][]ir.Type{types}, []int{examples})
-	if err != nil {
-		return nil, err
-	}
-	defer fn.Release(inst)
-	for i, a := range inputs {
-		if err := inst.Input(0, i).Write(a.Data); err != nil {
-			return nil, err
-		}
-	}
-	if err := inst.Run(context.Background(), 1, 0); err != nil {
-		return nil, err
-	}
-	for i := range results {
-		b := inst.Output(0, i)
-		a := kernels.NewArray(b.Type())
-		if err := b.Read(a.Data); err != nil {
-			return nil, err
-		}
-		out = append(out, a)
-	}
-	return out, nil
+func run(inputs []kernels.Array, f func(in []*ops.Tensor) []*ops.Tensor) ([]kernels.Array, error) {
+	return testdevice.CallOne(func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor { return f(in) }, inputs...)
 }
 
 func (m *measure) metric(t *testing.T) string {
