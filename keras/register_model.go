@@ -42,7 +42,7 @@ func RegisterModel[T any](packageName ...string) {
 	if _, err := callOf(new(T)); err != nil {
 		panic(fmt.Sprintf("keras: RegisterModel: %v", err))
 	}
-	models.Register(t, func() any { return new(T) }, packageName...)
+	models.Register((*T)(nil), packageName...)
 	layers.RegisterModel(config.RegisteredName(new(T)), func(configuration, build, compile json.RawMessage) (layers.Layer, error) {
 		m, err := registeredModel(new(T), configuration, asPart)
 		return inside(m, err, build, compile)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/gokeras/gokeras/keras/ops"
-	"reflect"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -25,7 +24,7 @@ func Register[T any, P interface {
 	*T
 	Layer
 }](packageName ...string) {
-	registry.Register(reflect.TypeFor[T](), func() Layer { return P(new(T)) }, packageName...)
+	registry.Register((*T)(nil), packageName...)
 }
 
 // RegisteredName returns the name of a layer type from outside of this module in files, "package>Name"; "" for others.

@@ -19,40 +19,36 @@ var (
 )
 
 // register makes a class known under its Go name and the given function names.
-func register[T any, P interface {
-	*T
-	Loss
-}](names ...string) {
-	class := reflect.TypeFor[T]()
-	classes.Register(class, func() Loss { return P(new(T)) })
+func register(class Loss, names ...string) {
+	classes.Register(class)
 	for _, n := range names {
-		functions[n] = class.Name()
+		functions[n] = reflect.TypeOf(class).Elem().Name()
 	}
 }
 
 func init() {
-	register[MeanSquaredError]("mean_squared_error", "mse", "MSE")
-	register[MeanAbsoluteError]("mean_absolute_error", "mae", "MAE")
-	register[MeanAbsolutePercentageError]("mean_absolute_percentage_error", "mape", "MAPE")
-	register[MeanSquaredLogarithmicError]("mean_squared_logarithmic_error", "msle", "MSLE")
-	register[Huber]("huber")
-	register[LogCosh]("log_cosh")
-	register[CosineSimilarity]("cosine_similarity")
-	register[BinaryCrossentropy]("binary_crossentropy", "bce", "BCE")
-	register[BinaryFocalCrossentropy]("binary_focal_crossentropy")
-	register[CategoricalCrossentropy]("categorical_crossentropy")
-	register[CategoricalFocalCrossentropy]("categorical_focal_crossentropy")
-	register[SparseCategoricalCrossentropy]("sparse_categorical_crossentropy")
-	register[CategoricalGeneralizedCrossEntropy]("categorical_generalized_cross_entropy")
-	register[KLDivergence]("kl_divergence", "kld", "KLD")
-	register[Poisson]("poisson")
-	register[Hinge]("hinge")
-	register[SquaredHinge]("squared_hinge")
-	register[CategoricalHinge]("categorical_hinge")
-	register[Dice]("dice")
-	register[Tversky]("tversky")
-	register[Circle]("circle")
-	register[CTC]("ctc")
+	register((*MeanSquaredError)(nil), "mean_squared_error", "mse", "MSE")
+	register((*MeanAbsoluteError)(nil), "mean_absolute_error", "mae", "MAE")
+	register((*MeanAbsolutePercentageError)(nil), "mean_absolute_percentage_error", "mape", "MAPE")
+	register((*MeanSquaredLogarithmicError)(nil), "mean_squared_logarithmic_error", "msle", "MSLE")
+	register((*Huber)(nil), "huber")
+	register((*LogCosh)(nil), "log_cosh")
+	register((*CosineSimilarity)(nil), "cosine_similarity")
+	register((*BinaryCrossentropy)(nil), "binary_crossentropy", "bce", "BCE")
+	register((*BinaryFocalCrossentropy)(nil), "binary_focal_crossentropy")
+	register((*CategoricalCrossentropy)(nil), "categorical_crossentropy")
+	register((*CategoricalFocalCrossentropy)(nil), "categorical_focal_crossentropy")
+	register((*SparseCategoricalCrossentropy)(nil), "sparse_categorical_crossentropy")
+	register((*CategoricalGeneralizedCrossEntropy)(nil), "categorical_generalized_cross_entropy")
+	register((*KLDivergence)(nil), "kl_divergence", "kld", "KLD")
+	register((*Poisson)(nil), "poisson")
+	register((*Hinge)(nil), "hinge")
+	register((*SquaredHinge)(nil), "squared_hinge")
+	register((*CategoricalHinge)(nil), "categorical_hinge")
+	register((*Dice)(nil), "dice")
+	register((*Tversky)(nil), "tversky")
+	register((*Circle)(nil), "circle")
+	register((*CTC)(nil), "ctc")
 
 	config.RegisterType(reflect.TypeFor[Loss](), "loss")
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
@@ -65,7 +61,7 @@ func Register[T any, P interface {
 	*T
 	Loss
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Loss { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 // New returns a loss of the given class with default configuration.

@@ -18,66 +18,62 @@ var (
 )
 
 // register makes a class known under its Go name and other names.
-func register[T any, P interface {
-	*T
-	Metric
-}](others ...string) {
-	class := reflect.TypeFor[T]()
-	classes.Register(class, func() Metric { return P(new(T)) })
+func register(class Metric, others ...string) {
+	classes.Register(class)
 	for _, n := range others {
-		names[n] = class.Name()
+		names[n] = reflect.TypeOf(class).Elem().Name()
 	}
 }
 
 func init() {
-	register[Mean]("mean")
-	register[Sum]("sum")
-	register[Accuracy]("accuracy")
-	register[BinaryAccuracy]("binary_accuracy")
-	register[CategoricalAccuracy]("categorical_accuracy")
-	register[SparseCategoricalAccuracy]("sparse_categorical_accuracy")
-	register[TopKCategoricalAccuracy]("top_k_categorical_accuracy")
-	register[SparseTopKCategoricalAccuracy]("sparse_top_k_categorical_accuracy")
+	register((*Mean)(nil), "mean")
+	register((*Sum)(nil), "sum")
+	register((*Accuracy)(nil), "accuracy")
+	register((*BinaryAccuracy)(nil), "binary_accuracy")
+	register((*CategoricalAccuracy)(nil), "categorical_accuracy")
+	register((*SparseCategoricalAccuracy)(nil), "sparse_categorical_accuracy")
+	register((*TopKCategoricalAccuracy)(nil), "top_k_categorical_accuracy")
+	register((*SparseTopKCategoricalAccuracy)(nil), "sparse_top_k_categorical_accuracy")
 
-	register[MeanSquaredError]("mean_squared_error", "mse", "MSE")
-	register[RootMeanSquaredError]("root_mean_squared_error")
-	register[MeanAbsoluteError]("mean_absolute_error", "mae", "MAE")
-	register[MeanAbsolutePercentageError]("mean_absolute_percentage_error", "mape", "MAPE")
-	register[MeanSquaredLogarithmicError]("mean_squared_logarithmic_error", "msle", "MSLE")
-	register[CosineSimilarity]("cosine_similarity")
-	register[LogCoshError]("log_cosh_error")
-	register[R2Score]("r2_score")
-	register[PearsonCorrelation]("pearson_correlation")
-	register[ConcordanceCorrelation]("concordance_correlation")
+	register((*MeanSquaredError)(nil), "mean_squared_error", "mse", "MSE")
+	register((*RootMeanSquaredError)(nil), "root_mean_squared_error")
+	register((*MeanAbsoluteError)(nil), "mean_absolute_error", "mae", "MAE")
+	register((*MeanAbsolutePercentageError)(nil), "mean_absolute_percentage_error", "mape", "MAPE")
+	register((*MeanSquaredLogarithmicError)(nil), "mean_squared_logarithmic_error", "msle", "MSLE")
+	register((*CosineSimilarity)(nil), "cosine_similarity")
+	register((*LogCoshError)(nil), "log_cosh_error")
+	register((*R2Score)(nil), "r2_score")
+	register((*PearsonCorrelation)(nil), "pearson_correlation")
+	register((*ConcordanceCorrelation)(nil), "concordance_correlation")
 
-	register[KLDivergence]("kl_divergence")
-	register[Poisson]("poisson")
-	register[BinaryCrossentropy]("binary_crossentropy", "bce", "BCE")
-	register[CategoricalCrossentropy]("categorical_crossentropy")
-	register[SparseCategoricalCrossentropy]("sparse_categorical_crossentropy")
-	register[Hinge]("hinge")
-	register[SquaredHinge]("squared_hinge")
-	register[CategoricalHinge]("categorical_hinge")
+	register((*KLDivergence)(nil), "kl_divergence")
+	register((*Poisson)(nil), "poisson")
+	register((*BinaryCrossentropy)(nil), "binary_crossentropy", "bce", "BCE")
+	register((*CategoricalCrossentropy)(nil), "categorical_crossentropy")
+	register((*SparseCategoricalCrossentropy)(nil), "sparse_categorical_crossentropy")
+	register((*Hinge)(nil), "hinge")
+	register((*SquaredHinge)(nil), "squared_hinge")
+	register((*CategoricalHinge)(nil), "categorical_hinge")
 
-	register[TruePositives]("true_positives")
-	register[TrueNegatives]("true_negatives")
-	register[FalsePositives]("false_positives")
-	register[FalseNegatives]("false_negatives")
-	register[Precision]("precision")
-	register[Recall]("recall")
-	register[PrecisionAtRecall]("precision_at_recall")
-	register[RecallAtPrecision]("recall_at_precision")
-	register[SensitivityAtSpecificity]("sensitivity_at_specificity")
-	register[SpecificityAtSensitivity]("specificity_at_sensitivity")
-	register[AUC]("auc")
-	register[F1Score]("f1_score")
-	register[FBetaScore]("f_beta_score")
+	register((*TruePositives)(nil), "true_positives")
+	register((*TrueNegatives)(nil), "true_negatives")
+	register((*FalsePositives)(nil), "false_positives")
+	register((*FalseNegatives)(nil), "false_negatives")
+	register((*Precision)(nil), "precision")
+	register((*Recall)(nil), "recall")
+	register((*PrecisionAtRecall)(nil), "precision_at_recall")
+	register((*RecallAtPrecision)(nil), "recall_at_precision")
+	register((*SensitivityAtSpecificity)(nil), "sensitivity_at_specificity")
+	register((*SpecificityAtSensitivity)(nil), "specificity_at_sensitivity")
+	register((*AUC)(nil), "auc")
+	register((*F1Score)(nil), "f1_score")
+	register((*FBetaScore)(nil), "f_beta_score")
 
-	register[IoU]("io_u")
-	register[BinaryIoU]("binary_io_u")
-	register[MeanIoU]("mean_io_u")
-	register[OneHotIoU]("one_hot_io_u")
-	register[OneHotMeanIoU]("one_hot_mean_io_u")
+	register((*IoU)(nil), "io_u")
+	register((*BinaryIoU)(nil), "binary_io_u")
+	register((*MeanIoU)(nil), "mean_io_u")
+	register((*OneHotIoU)(nil), "one_hot_io_u")
+	register((*OneHotMeanIoU)(nil), "one_hot_mean_io_u")
 
 	config.RegisterType(reflect.TypeFor[Metric](), "metric")
 	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
@@ -90,7 +86,7 @@ func Register[T any, P interface {
 	*T
 	Metric
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Metric { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 // New returns a metric of the given class with default configuration.

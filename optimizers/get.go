@@ -19,7 +19,7 @@ func Register[T any, P interface {
 	*T
 	Optimizer
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Optimizer { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 func init() {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,35 +42,46 @@ func FullName(function, name string, packageName []string) string {
 	return packageName[0] + ">" + name
 }
 
-// Registry holds what makes the values of one kind (layers, losses, ...), by their names in files: the class name alone
-// for those of this module's packages, "package>Name" for others.
+// Registry holds the types of one kind (layers, losses, ...), by their names in files: the class name alone for those
+// of this module's packages, "package>Name" for others. T is the interface that they implement.
 type Registry[T any] struct {
-	room string // the package of the kind, for messages
-	mu   sync.RWMutex
-	make map[string]func() T
+	classes classes
+}
+
+// classes is what a Registry does for any kind: a copy for each, and a function for each type that makes one, would
+// weigh 410 kB in every program.
+type classes struct {
+	room   string // the package of the kind, for messages
+	mu     sync.RWMutex
+	byName map[string]reflect.Type
 }
 
 // NewRegistry makes an empty registry for the kind of a package.
 func NewRegistry[T any](room string) *Registry[T] {
-	return &Registry[T]{room: room, make: map[string]func() T{}}
+	return &Registry[T]{classes{room: room, byName: map[string]reflect.Type{}}}
 }
 
-// Register makes a type known. It panics when the name is taken.
-func (r *Registry[T]) Register(t reflect.Type, create func() T, packageName ...string) {
-	name := t.Name()
-	if named, ok := any(create()).(interface{ ConfigClassName() string }); ok {
+// Register makes the type known to which pointer points, which may be nil; values of the kind are such pointers. It
+// panics when the name is taken.
+func (r *Registry[T]) Register(pointer any, packageName ...string) {
+	r.classes.register(reflect.TypeOf(pointer).Elem(), packageName)
+}
+
+func (r *classes) register(t reflect.Type, packageName []string) {
+	name, value := t.Name(), reflect.New(t).Interface()
+	if named, ok := value.(interface{ ConfigClassName() string }); ok {
 		name = named.ConfigClassName()
 	}
-	outside := Module(reflect.New(t).Interface()) == "" || len(packageName) > 0
+	outside := Module(value) == "" || len(packageName) > 0
 	if outside {
 		name = FullName(r.room+": Register", name, packageName)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, taken := r.make[name]; taken {
+	if _, taken := r.byName[name]; taken {
 		panic(r.room + ": Register called twice for " + name)
 	}
-	r.make[name] = create
+	r.byName[name] = t
 	if outside {
 		registered.Store(t, name)
 	}
@@ -77,10 +89,15 @@ func (r *Registry[T]) Register(t reflect.Type, create func() T, packageName ...s
 
 // Find returns what makes a class: by its name in files, or by the class name alone where one package has it.
 func (r *Registry[T]) Find(name string) (create func() T, ok bool) {
+	t, ok := r.classes.find(name)
+	return func() T { return reflect.New(t).Interface().(T) }, ok
+}
+
+func (r *classes) find(name string) (reflect.Type, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	full, ok := FindName(r.make, name)
-	return r.make[full], ok
+	full, ok := FindName(r.byName, name)
+	return r.byName[full], ok
 }
 
 // FindName finds a key of all: name itself, or the one "package>name" where there is only one.
@@ -106,21 +123,22 @@ func (r *Registry[T]) Object(o Object, byClass func(class string) (T, error)) (T
 	create, ok := r.Find(o.RegisteredName)
 	if !ok {
 		var none T
-		of, class, _ := strings.Cut(o.RegisteredName, ">")
-		return none, fmt.Errorf("%s: unknown class %q: the file was written with a type of its author's; write its Go type %s with the same configuration and register it in an init function: %s.Register[%s](%q)",
-			r.room, o.RegisteredName, class, r.room, class, of)
+		return none, r.classes.unknown(o.RegisteredName)
 	}
 	return create(), nil
 }
 
+func (r *classes) unknown(name string) error {
+	of, class, _ := strings.Cut(name, ">")
+	return fmt.Errorf("%s: unknown class %q: the file was written with a type of its author's; write its Go type %s with the same configuration and register it in an init function: %s.Register[%s](%q)",
+		r.room, name, class, r.room, class, of)
+}
+
 // Names lists the names that files use, in alphabetical order.
-func (r *Registry[T]) Names() []string {
+func (r *Registry[T]) Names() []string { return r.classes.names() }
+
+func (r *classes) names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	names := make([]string, 0, len(r.make))
-	for name := range r.make {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(r.byName))
 }

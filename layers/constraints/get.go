@@ -29,7 +29,7 @@ func Register[T any, P interface {
 	*T
 	Constraint
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Constraint { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 // Names lists the class names in alphabetical order.

@@ -31,7 +31,7 @@ func Register[T any, P interface {
 	*T
 	distribute.Initializer
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() distribute.Initializer { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 // Names lists the class names in alphabetical order.

@@ -29,7 +29,7 @@ func Register[T any, P interface {
 	*T
 	Regularizer
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Regularizer { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 // Names lists the class names in alphabetical order.

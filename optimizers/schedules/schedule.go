@@ -2,7 +2,6 @@ package schedules
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -67,7 +66,7 @@ func Register[T any, P interface {
 	*T
 	Schedule
 }](packageName ...string) {
-	classes.Register(reflect.TypeFor[T](), func() Schedule { return P(new(T)) }, packageName...)
+	classes.Register((*T)(nil), packageName...)
 }
 
 func init() {
