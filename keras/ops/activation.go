@@ -213,9 +213,14 @@ func TanhShrink(x *Tensor) *Tensor {
 
 // Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.
 func Squareplus(x *Tensor, b float64) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor {
-		return MultiplyScalar(Add(x, Sqrt(AddScalar(Square(x), b))), 0.5)
-	})
+	root := func(x *Tensor) *Tensor { // |x| where x² would overflow
+		size := Abs(x)
+		return Where(CompareScalar(ir.Gt, size, 1e18), size, Sqrt(AddScalar(Square(x), b)))
+	}
+	return withSlope(x, func(x *Tensor) *Tensor { return MultiplyScalar(Add(x, root(x)), 0.5) },
+		func(x, dy *Tensor) *Tensor {
+			return Multiply(dy, MultiplyScalar(AddScalar(Divide(x, root(x)), 1), 0.5))
+		})
 }
 
 // SparsePlus returns 0 where x <= -1, x where x >= 1 and (x + 1)²/4 between.

@@ -34,15 +34,11 @@ func bessel1(x *Tensor) *Tensor {
 // ((2j-1)² - 4·order²) / (8·j·|x|), with the sign of x for order 1.
 func bessel(signed *Tensor, order int) *Tensor {
 	x := Abs(signed)
-	border, nearFactors, farFactors := 6.0, besselNear, besselFar
-	if single := x.DType() != ir.Float64; !single || order == 1 {
-		// Where the series end and the second one takes over: both are then exact to the type's precision.
-		terms, more := 18, 12
-		if border = 10; !single {
-			border, terms, more = 18, 50, 24
-		}
-		nearFactors = series(terms, func(k int) float64 { return 1 / float64(k*(k+order)) })
-		farFactors = series(more, func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })
+	border, nearFactors, farFactors := 6.0, besselNear[order], besselFar[order]
+	if x.DType() == ir.Float64 {
+		border = 18 // where the first series ends and the second one takes over, both are exact to the type's precision
+		nearFactors = series(50, 1, func(k int) float64 { return 1 / float64(k*(k+order)) })
+		farFactors = series(24, math.Exp(besselShift)/math.Sqrt(2*math.Pi), func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })
 	}
 	isLarge := CompareScalar(ir.Gt, x, border)
 	small := Where(isLarge, ZerosLike(x), x)
@@ -50,9 +46,9 @@ func bessel(signed *Tensor, order int) *Tensor {
 	quarter := MultiplyScalar(Square(small), 0.25)
 	near := horner(quarter, nearFactors)
 	far := horner(Reciprocal(MultiplyScalar(large, 8)), farFactors)
-	// The exponential in two parts, so that it overflows no earlier than the result.
-	half := Exp(MultiplyScalar(large, 0.5))
-	far = Multiply(Multiply(half, Multiply(far, Rsqrt(MultiplyScalar(large, 2*math.Pi)))), half)
+	// The exponential is that of a smaller number, so that it overflows no earlier than the result; the factors make up
+	// for it.
+	far = Multiply(Exp(SubtractScalar(large, besselShift)), Multiply(far, Rsqrt(large)))
 	if order == 1 {
 		near = Multiply(near, MultiplyScalar(small, 0.5))
 		return Multiply(Sign(signed), Where(isLarge, far, near))
@@ -60,15 +56,24 @@ func bessel(signed *Tensor, order int) *Tensor {
 	return Where(isLarge, far, near)
 }
 
-// Minimax approximations of order 0 with fewer terms than the series, to 3e-8: in x²/4 up to 6, and in 1/(8x) beyond.
+const besselShift = 4
+
+// Minimax approximations of orders 0 and 1 with fewer terms than the series, to 3e-8 and 2e-8: in x²/4 up to 6, and in
+// 1/(8x) beyond, there times e^besselShift/sqrt(2π).
 var (
-	besselNear = []float64{1, 0.99999994, 0.250000328, 0.0277772099, 0.00173655502, 6.92627e-05, 1.97044619e-06, 3.41214026e-08, 9.52142254e-10}
-	besselFar  = []float64{1, 1.00003505, 4.47725964, 41.9237785, 164.823868, 7635.14014, 643456.125}
+	besselNear = [2][]float64{
+		{1, 0.99999994, 0.250000358, 0.0277771875, 0.00173656724, 6.9259353e-05, 1.97094005e-06, 3.40842092e-08, 9.53264023e-10},
+		{1, 0.5, 0.083333388, 0.00694436487, 0.000347278808, 1.15525891e-05, 2.80185276e-07, 4.36449676e-09, 1.02769827e-10},
+	}
+	besselFar = [2][]float64{
+		{21.7815094, 21.7827168, 97.366272, 936.870605, 1804.92493, 231530.766, 13091201},
+		{21.7815113, -65.3458252, -162.685242, -1263.14868, -5470.76953, -179104.188, -16832734},
+	}
 )
 
-// series returns the factors of 1 + Σ_k x^k · Π_(i≤k) next(i), up to k = terms.
-func series(terms int, next func(k int) float64) []float64 {
-	factors := []float64{1}
+// series returns the factors of first · (1 + Σ_k x^k · Π_(i≤k) next(i)), up to k = terms.
+func series(terms int, first float64, next func(k int) float64) []float64 {
+	factors := []float64{first}
 	for k := range terms {
 		factors = append(factors, factors[k]*next(k+1))
 	}

@@ -143,7 +143,7 @@ func sincSlope(x *Tensor) *Tensor {
 func Logaddexp2(a, b *Tensor) *Tensor {
 	a, b = commonFloat(a, b)
 	return wideOfTwo(a, b, func(a, b *Tensor) *Tensor {
-		return MultiplyScalar(Logaddexp(MultiplyScalar(a, math.Ln2), MultiplyScalar(b, math.Ln2)), 1/math.Ln2)
+		return logOfSum(a, b, math.Ln2)
 	})
 }
 

@@ -287,7 +287,7 @@ func init() {
 	}
 	derive(ir.Abs, func(x, _ *Tensor) *Tensor { return Sign(x) })
 	derive(ir.Exp, func(_, y *Tensor) *Tensor { return y })
-	derive(ir.Expm1, func(_, y *Tensor) *Tensor { return AddScalar(y, 1) })
+	derive(ir.Expm1, func(x, _ *Tensor) *Tensor { return Exp(x) }) // y + 1 has no digits where y is near -1
 	derive(ir.Log, func(x, _ *Tensor) *Tensor { return Reciprocal(x) })
 	derive(ir.Log1p, func(x, _ *Tensor) *Tensor { return Reciprocal(AddScalar(x, 1)) })
 	derive(ir.Sqrt, func(_, y *Tensor) *Tensor { return Divide(Scalar(y, 0.5), y) })

@@ -59,13 +59,19 @@ func Exp2(x *Tensor) *Tensor {
 
 // Logaddexp returns ln(e^a + e^b) without overflow: max(a, b) + ln(1 + e^-|a-b|).
 func Logaddexp(a, b *Tensor) *Tensor {
-	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor {
-		top, diff := Maximum(a, b), Subtract(a, b)
-		// Equal infinities have no difference; their sum is what they are.
-		same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
-		diff = Where(same, ZerosLike(diff), diff)
-		return Where(same, a, Add(top, Log1p(Exp(Negative(Abs(diff))))))
-	})
+	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor { return logOfSum(a, b, 1) })
+}
+
+// logOfSum is the logarithm of e^(scale·a) + e^(scale·b) by scale.
+func logOfSum(a, b *Tensor, scale float64) *Tensor {
+	top, diff := Maximum(a, b), Subtract(a, b)
+	// Equal infinities have no difference; their sum is what they are.
+	same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
+	diff = Negative(Abs(Where(same, ZerosLike(diff), diff)))
+	if scale == 1 {
+		return Where(same, a, Add(top, Log1p(Exp(diff))))
+	}
+	return Where(same, a, Add(top, MultiplyScalar(Log1p(Exp(MultiplyScalar(diff, scale))), 1/scale)))
 }
 
 // Isinf returns whether each element is plus or minus infinity.

@@ -98,7 +98,9 @@ type normal struct {
 
 func (m machine) normal(x vectors) normal {
 	v := normal{t: m.vectors(len(x)), square: m.vectors(len(x)), shifted: m.vectors(len(x))}
-	bound, shift, scale := Constant("normalMax", float(14.75)), Constant("roundShift", float(12582912)), Constant("halfLog2e", float(0.72134752044448170))
+	const halfLog2e = math.Log2E / 2
+	bound, shift, scale := Constant("normalMax", float(14.75)), Constant("roundShift", float(12582912)), Constant("halfLog2e", float(halfLog2e))
+	scaleRest := Constant("halfLog2eRest", float(halfLog2e-float64(float32(halfLog2e))))
 	most, rest := m.vector(), m.vectors(len(x))
 	Load(most, bound)
 	x.each(func(i int) {
@@ -112,6 +114,13 @@ func (m machine) normal(x vectors) normal {
 		SubtractProduct(v.shifted[i], v.square[i], scale)
 		Subtract(rest[i], rest[i], v.shifted[i])
 		SubtractProduct(rest[i], v.square[i], scale)
+	})
+	x.each(func(i int) { // of what the square and the scale lost
+		lost := m.vector()
+		Copy(lost, v.square[i])
+		SubtractProduct(lost, v.t[i], v.t[i])
+		AddProduct(rest[i], lost, scale)
+		SubtractProduct(rest[i], v.square[i], scaleRest)
 	})
 	v.power = m.horner("exp2P", rest, 0.001326470053754747, 0.009671534411609173, 0.05550733953714371, 0.24022242426872253, 0.6931470036506653, 1)
 	return v

@@ -27,9 +27,9 @@ var (
 // normal32 returns t = min(|x|, normalMax), R(t), and e^(−t²/2) as a number near 1 and a power of 2.
 func normal32(x float32) (t, r, power float32, exponent int32) {
 	t = min(float32(math.Abs(float64(x))), normalMax)
-	z := -halfLog2e * (t * t)
-	k := float32(z+roundShift) - roundShift
-	n, d, p, f := &millsN, &millsD, &exp2P, z-k
+	z := -halfLog2e * (float64(t) * float64(t)) // the digits of a square in float32 would not do
+	k := float32(float32(z)+roundShift) - roundShift
+	n, d, p, f := &millsN, &millsD, &exp2P, float32(z-float64(k))
 	r = ((((n[0]*t+n[1])*t+n[2])*t+n[3])*t + n[4]) / (((((d[0]*t+d[1])*t+d[2])*t+d[3])*t+d[4])*t + d[5])
 	return t, r, ((((p[0]*f+p[1])*f+p[2])*f+p[3])*f+p[4])*f + p[5], int32(k)
 }

@@ -7330,6 +7330,18 @@ loop1:
 	FMOVQ (R20), F12
 	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
 	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	VMOV V2.B16, V10.B16
+	VMOV V3.B16, V11.B16
+	WORD $0x4ea4cc8a // fmls v10.4S, v4.4S, v4.4S
+	WORD $0x4ea5ccab // fmls v11.4S, v5.4S, v5.4S
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd48 // fmla v8.4S, v10.4S, v12.4S
+	WORD $0x4e2ccd69 // fmla v9.4S, v11.4S, v12.4S
+	MOVD $halfLog2eRest<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
+	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
 	MOVD $exp2P0<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
@@ -7524,6 +7536,18 @@ loop1:
 	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
 	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
 	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
+	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	VMOV V2.B16, V10.B16
+	VMOV V3.B16, V11.B16
+	WORD $0x4ea4cc8a // fmls v10.4S, v4.4S, v4.4S
+	WORD $0x4ea5ccab // fmls v11.4S, v5.4S, v5.4S
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd48 // fmla v8.4S, v10.4S, v12.4S
+	WORD $0x4e2ccd69 // fmla v9.4S, v11.4S, v12.4S
+	MOVD $halfLog2eRest<>(SB), R20
 	FMOVQ (R20), F12
 	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
 	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
@@ -42818,6 +42842,10 @@ GLOBL roundShift<>(SB), RODATA|NOPTR, $16
 DATA halfLog2e<>+0(SB)/8, $0x3f38aa3b3f38aa3b
 DATA halfLog2e<>+8(SB)/8, $0x3f38aa3b3f38aa3b
 GLOBL halfLog2e<>(SB), RODATA|NOPTR, $16
+
+DATA halfLog2eRest<>+0(SB)/8, $0x3225706032257060
+DATA halfLog2eRest<>+8(SB)/8, $0x3225706032257060
+GLOBL halfLog2eRest<>(SB), RODATA|NOPTR, $16
 
 DATA exp2P0<>+0(SB)/8, $0x3aaddcf33aaddcf3
 DATA exp2P0<>+8(SB)/8, $0x3aaddcf33aaddcf3
