@@ -81,13 +81,17 @@ func (co *coordinator) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	term = max(term+1, own)
+	if own > term {
+		term = own
+	} else {
+		term = nextTerm(term)
+	}
 	if err := c.each(c.all(), func(server int) error {
 		_, err := c.execute(ctx, server, &protocol.Take{Term: term})
 		return err
 	}); err != nil {
 		if !errors.Is(err, protocol.ErrStale) || !c.tookOver(ctx, term) {
-			return fmt.Errorf("parameterserver: another coordinator has taken over meanwhile; run one only: %w", err)
+			return overtaken(err)
 		}
 	}
 	settled, err := c.agree(ctx, term)
@@ -111,6 +115,16 @@ func (co *coordinator) begin(ctx context.Context) error {
 	}
 	return nil
 }
+
+func overtaken(err error) error {
+	return fmt.Errorf("parameterserver: another coordinator has taken over; run one only: %w", err)
+}
+
+// nextTerm is a term after another one. Coordinators that take over at the same time have different ones, so that the
+// servers know one of them.
+func nextTerm(term uint64) uint64 { return (term>>termBits+1)<<termBits | rand.Uint64N(1<<termBits) }
+
+const termBits = 24
 
 // tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
 func (c *client) tookOver(ctx context.Context, term uint64) bool {
@@ -237,7 +251,7 @@ func (c *coordinator) attend(i int) {
 			return
 		default:
 		}
-		if code := status.Code(err); code == codes.FailedPrecondition {
+		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.Aborted { // another coordinator has taken over
 			c.fail(fmt.Errorf("parameterserver: %v at %s: %s", c.s.workers[i].Task, c.s.workers[i].Address, status.Convert(err).Message()))
 			return
 		}

@@ -177,10 +177,10 @@ func newWatch(ctx context.Context, s *settings, c *client, lineage uint64) (*wat
 		}
 		patient := missing > 0 && time.Since(began) < s.Deadline
 		if !patient {
-			a, err := protocol.NewArbiter(w.term+1, lineage, w.reports)
+			term := nextTerm(w.term)
+			a, err := protocol.NewArbiter(term, lineage, w.reports)
 			if err == nil {
-				w.arbiter = a
-				w.term++
+				w.arbiter, w.term = a, term
 				break
 			}
 			if errors.Is(err, protocol.ErrLost) {
@@ -219,7 +219,7 @@ func (w *watch) follow(ctx context.Context, i int) {
 			refusals = 0
 		}
 		if errors.Is(err, protocol.ErrStale) {
-			w.fail(err)
+			w.fail(overtaken(err))
 			return
 		}
 		w.mu.Lock()

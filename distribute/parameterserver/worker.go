@@ -149,7 +149,7 @@ func (w *worker) work(_ any, stream grpc.ServerStream) error {
 	w.mu.Lock()
 	if term < w.term {
 		w.mu.Unlock()
-		return status.Errorf(codes.Aborted, "a coordinator with term %d has taken over", w.term)
+		return errSuperseded
 	}
 	if w.leave != nil {
 		w.leave()
@@ -183,10 +183,17 @@ func (w *worker) work(_ any, stream grpc.ServerStream) error {
 	select {
 	case err := <-ends:
 		return err
-	case <-ctx.Done(): // another coordinator
-		return status.Error(codes.Aborted, "another coordinator has taken over")
+	case <-ctx.Done():
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.term == term { // the coordinator has come anew
+			return nil
+		}
+		return errSuperseded
 	}
 }
+
+var errSuperseded = status.Error(codes.Aborted, "another coordinator has taken over; run one only")
 
 // visit is one connection with a coordinator.
 type visit struct {
