@@ -125,8 +125,8 @@ func addManyRows[T block.Float](acc, x []T) []T {
 		return x
 	}
 	together := wideRow / n
-	whole := n%8 == 0
-	if n < geometry.ShortRow && !whole { // the loop for what is no whole vector is slow: of fewer rows, fewer are side by side
+	vectors := n >= 8
+	if !vectors { // the loop for less than a vector is slow: of fewer rows, fewer are side by side
 		together = min(together, len(x)/n/longRows)
 	}
 	if even := geometry.ShortRow / commonDivisor(n, geometry.ShortRow); together > even {
@@ -144,7 +144,7 @@ func addManyRows[T block.Float](acc, x []T) []T {
 		vec.Add(wide[:width], wide[:width], sums[:width])
 	}
 	parts := wide[:width]
-	if whole {
+	if vectors {
 		vec.SumRows(sums[:n], parts, together, n, n)
 		parts = sums[:n]
 	}

@@ -168,7 +168,7 @@ func TestOneChannelGroups(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			channels, filters := 2+rng.IntN(20), 1+rng.IntN(3)
 			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 1 + rng.IntN(40), 1 + rng.IntN(20)}, Groups: channels, InChannels: channels, OutChannels: channels * filters,
-				Kernel: [3]int{1, 1 + rng.IntN(4), 1 + rng.IntN(5)}, Strides: [3]int{1, 1 + rng.IntN(3), 1 + rng.IntN(10)/8}, Dilation: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(3)}}
+				Kernel: [3]int{1, 1 + rng.IntN(7), 1 + rng.IntN(8)}, Strides: [3]int{1, 1 + rng.IntN(3), 1 + rng.IntN(10)/8}, Dilation: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(3)}}
 			if rng.IntN(4) == 0 {
 				s.In[0], s.PadLow[0], s.Strides[0] = 3, rng.IntN(2), 1+rng.IntN(2)
 			}

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, or
@@ -16,6 +17,7 @@ import (
 const (
 	wideBytes   = 96 << 10 // of copied rows
 	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
+	evenSurplus = 24       // columns that a piece of no whole vectors costs besides
 )
 
 // wide is the geometry of such a computation.
@@ -58,7 +60,19 @@ func newWide[T Float](height, width *axis, channels, repeat int) wide {
 	unit := channels * micro.PanelWidth[T]() / 2 / gcd(channels, micro.PanelWidth[T]()/2)
 	want := wideWeights / size / max(height.taps*width.taps, 1) / unit
 	w.period = min(max(want, 1)*unit, w.out*channels)
+	w.evenPeriod()
 	return w
+}
+
+// evenPeriod makes the pieces of a row about as long as each other where that saves much: the last one overlaps the one
+// before it.
+func (w *wide) evenPeriod() {
+	if total := w.out * w.channels; total > w.period {
+		calls := (total + w.period/2) / w.period
+		if even := ceil(w.out, calls) * w.channels; 10*calls*(even+evenSurplus) < 9*ceil(total, w.period)*w.period {
+			w.period = even
+		}
+	}
 }
 
 // rowSize is the number of elements of a copied row.
@@ -153,6 +167,11 @@ func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 			for r := max(from, 0); r < min((last-1)*height.inStep+height.inOffset+max(height.taps-1, 0)*height.tapStep+1, height.in); r++ {
 				copyRow(&w.wide, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*c.axes[2].in*c.in:], c.axes[2].in)
 			}
+		}
+		if w.fold <= 1 { // tiles write parts of many rows, which the processor does not foresee
+			rowY := c.outs[2] * c.out
+			y := c.y[((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+first*height.outStep)*rowY:]
+			vec.Fetch(y, last-first, rowY, height.outStep*rowY)
 		}
 		for _, h := range c.spans[1] {
 			h.first, h.end = max(h.first, first), min(h.end, last)

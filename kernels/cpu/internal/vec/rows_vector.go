@@ -21,17 +21,36 @@ func columnBlock(rest int) (n int, wide, four bool) {
 	return 8, false, false
 }
 
-func addRows32(dst, x []float32, rows, stride int) (c int) {
-	for {
-		n, wide, four := columnBlock(len(dst) - c)
-		switch {
-		case n == 0:
-			return c
-		case four:
-			callAddRows4(wide, &dst[c], &x[c], uintptr(rows), uintptr(4*stride))
-		default:
-			callAddRows1(wide, &dst[c], &x[c], uintptr(rows), uintptr(4*stride))
-		}
-		c += n
+// addRows32 computes columns that are left over of whole vectors again with those before them: each is a sum of its
+// own.
+func addRows32(dst, x []float32, rows, stride int) int {
+	wide, ok := vectors()
+	if !ok || len(dst) < 8 {
+		return 0
 	}
+	for c := 0; c < len(dst); {
+		n, wide, four := overlappedBlock(len(dst)-c, len(dst), wide)
+		at := min(c, len(dst)-n)
+		if four {
+			callAddRows4(wide, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
+		} else {
+			callAddRows1(wide, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
+		}
+		c = at + n
+	}
+	return len(dst)
+}
+
+// overlappedBlock is [columnBlock] of the rest of all columns, 8 at least, where a block may begin in front of the
+// rest: fewer blocks are faster than narrower ones, whose sums wait for each other.
+func overlappedBlock(rest, all int, wide bool) (n int, useWide, four bool) {
+	switch {
+	case wide && (rest >= 64 || rest > 32 && all >= 64):
+		return 64, true, true
+	case rest > 16 && all >= 32:
+		return 32, false, true
+	case wide && rest > 8 && all >= 16:
+		return 16, true, false
+	}
+	return 8, false, false
 }
