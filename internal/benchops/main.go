@@ -52,6 +52,7 @@ func main() {
 	jax := flag.Bool("jax", false, "with -random and -python, time JAX too, which takes seconds to compile some calls")
 	flag.IntVar(&threads, "threads", 1, "how many threads each process may use; with more than one the time of day is measured, not the processor's")
 	flag.BoolVar(&variants, "variants", false, "time layers in the configurations of variants.txt, instead of what has rows in the document")
+	form := flag.Bool("forms", false, "with -python, time the functions of random calls with operands of the element type of -dtype, of each form that takes a way of its own")
 	flag.Parse()
 	runtime.GOMAXPROCS(threads)
 	if err := checkPrecision(); err != nil {
@@ -60,7 +61,7 @@ func main() {
 	}
 	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
 	var err error
-	if *random > 0 && *python != "" {
+	if *form || *random > 0 && *python != "" {
 		err = randomTable(*python, *jax, *seed, *random, elements, *rounds, regexp.MustCompile(*only), *list, *out)
 	} else if *random > 0 {
 		err = compareRandomCalls(*seed, *random, elements, *rounds, *gradients, regexp.MustCompile(*only))
@@ -217,7 +218,13 @@ func randomTable(python string, jax bool, seed uint64, count, elements, rounds i
 	if err != nil {
 		return err
 	}
-	if err := measureRandomCalls(seed, count, elements, rounds, only, peers, results); err != nil {
+	if count == 0 {
+		for _, b := range formCalls(elements, only) {
+			if err := measureCall(b, false, rounds, regexp.MustCompile(""), peers, results); err != nil {
+				return err
+			}
+		}
+	} else if err := measureRandomCalls(seed, count, elements, rounds, only, peers, results); err != nil {
 		return err
 	}
 	return write(out, results.text())

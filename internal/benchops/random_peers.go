@@ -29,27 +29,31 @@ func measureRandomCalls(seed uint64, count, n, rounds int, only *regexp.Regexp, 
 		} else {
 			b = drawCall(r, n, regexp.MustCompile(""))
 		}
-		gradients := r.IntN(3) == 0
-		if !only.MatchString(b.Name) || results.has(b.Name, drawnSize, gradients) {
-			continue
-		}
-		x, err := measureRow(b, drawnSize, gradients, peers, rounds)
-		if errors.Is(err, errNoGradient) {
-			continue
-		}
-		if err != nil { // arguments that do not go together
-			fmt.Fprintf(os.Stderr, "%s: %v\n", b.Name, err)
-			continue
-		}
-		if _, _, ok := x.ratio(); !ok {
-			continue
-		}
-		if err := results.add(x); err != nil {
+		if err := measureCall(b, r.IntN(3) == 0, rounds, only, peers, results); err != nil {
 			return err
 		}
-		fmt.Fprintln(os.Stderr, x)
 	}
 	return nil
+}
+
+// measureCall adds the row of a call, if it is asked for and there is none; none of arguments that do not go together.
+func measureCall(b benchmark, gradients bool, rounds int, only *regexp.Regexp, peers *peers, results *results) error {
+	if !only.MatchString(b.Name) || results.has(b.Name, drawnSize, gradients) {
+		return nil
+	}
+	x, err := measureRow(b, drawnSize, gradients, peers, rounds)
+	if errors.Is(err, errNoGradient) {
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", b.Name, err)
+		return nil
+	}
+	if _, _, ok := x.ratio(); !ok {
+		return nil
+	}
+	fmt.Fprintln(os.Stderr, x)
+	return results.add(x)
 }
 
 // randomText is the chapter on random calls.
