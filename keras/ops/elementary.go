@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Erfc returns 1 - erf(x), with all its digits where that is near 0.
@@ -172,8 +173,25 @@ func NanToNum(x *Tensor, nan, posinf, neginf float64) *Tensor {
 
 // Isin returns whether each element of x is one of the elements of values.
 func Isin(x, values *Tensor) *Tensor {
-	return Any(Equal(ExpandDims(x, -1), Ravel(values)), -1)
+	values = Ravel(values)
+	n := values.Dim(0)
+	if !dim.Known(n) || n == 0 { //dim:known
+		return Any(Equal(ExpandDims(x, -1), values), -1)
+	}
+	if n > mostCompared { //dim:known
+		values = Sort(values, 0)
+		at := Searchsorted(values, x, false)
+		return Equal(x, apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, values, at))
+	}
+	in := Equal(x, Index(values, 0, 0))
+	for i := 1; i < n; i++ { //dim:known
+		in = LogicalOr(in, Equal(x, Index(values, 0, i)))
+	}
+	return in
 }
+
+// mostCompared is how many values are compared with each element one by one; among more it is searched for.
+const mostCompared = 48
 
 // ArrayEqual returns whether a and b have the same shape and equal elements.
 func ArrayEqual(a, b *Tensor) *Tensor {

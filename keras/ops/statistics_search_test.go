@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // TestSearchsortedCounts compares with counting, for lengths around those at which the search takes one step more.
@@ -38,6 +39,41 @@ func TestSearchsortedCounts(t *testing.T) {
 			}
 			got := opstest.Eval(t, f, opstest.Floats([]int{n}, sorted...), opstest.Floats([]int{2, len(values) / 2}, values...))[0]
 			assert.Equal(t, want, got.F, "%d, right %v", n, right)
+		}
+	}
+}
+
+// TestIsin compares with a loop over the values, for as many as are compared one by one, and for more, with NaN, zeros
+// of both signs, infinities and the least integers among them.
+func TestIsin(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	f := func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Isin(x[0], x[1])} }
+	for _, d := range []ir.DType{ir.Float64, ir.Float32, ir.BFloat16, ir.Int8, ir.Uint8, ir.Int32, ir.Int64, ir.Bool} {
+		some := []float64{math.NaN(), math.Copysign(0, -1), 0, math.Inf(1), math.Inf(-1)}
+		switch {
+		case d == ir.Bool:
+			some = []float64{0, 1}
+		case !d.IsFloat():
+			some = []float64{0, math.MinInt8, math.MaxInt8}
+		}
+		draw := func(n int) opstest.Array {
+			x := make([]float64, n)
+			for i := range x {
+				if x[i] = float64(r.IntN(100)); d == ir.Bool || r.IntN(max(n, 3)) < 3 {
+					x[i] = some[r.IntN(len(some))]
+				}
+			}
+			return opstest.Floats([]int{n}, x...).As(d)
+		}
+		for _, n := range []int{0, 1, 2, 7, 48, 49, 50, 200} {
+			x, values := draw(300), draw(n)
+			want := make([]float64, len(x.F))
+			for i, v := range x.F {
+				if slices.Contains(values.F, v) { // NaN is none of them
+					want[i] = 1
+				}
+			}
+			assert.Equal(t, want, opstest.Eval(t, f, x, values)[0].F, "%v, %d values", d, n)
 		}
 	}
 }
