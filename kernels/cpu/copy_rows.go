@@ -245,42 +245,12 @@ func reverseBytes(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// reverseHalves stores n elements of 16 bits, a multiple of four, that end with the one at src, the last one first:
-// words of two in vectors, where there are any, and then the halves of each.
+// reverseHalves stores n elements of 16 bits, a multiple of four, that end with the one at src, the last one first.
 func reverseHalves(dst, src unsafe.Pointer, n int) {
-	i := 0
-	for words := n / 2; words >= len(wordPiece{})/2 && i < words; { // in shorter rows the calls cost more
-		m := min(words-i, len(wordPiece{}))
-		if m = vec.Reversed(unsafe.Add(dst, 4*i), unsafe.Add(src, -4*i-2), 4, m); m == 0 {
-			break
-		}
-		swapHalves(block.View[int32](unsafe.Add(dst, 4*i), m))
-		i += m
-	}
-	for i *= 4; i < 2*n; i += 8 {
+	for i := 0; i < 2*n; i += 8 {
 		v := bits.RotateLeft64(*(*uint64)(unsafe.Add(src, -i-6)), 32)
 		*(*uint64)(unsafe.Add(dst, i)) = v>>16&0x0000ffff0000ffff | v&0x0000ffff0000ffff<<16
 	}
-}
-
-// wordPiece are words that stay in the first-level cache while several kernels go through them.
-type wordPiece [1024]int32
-
-// sixteen are the bits by which halves move.
-var sixteen = func() (p wordPiece) {
-	for i := range p {
-		p[i] = 16
-	}
-	return p
-}()
-
-// swapHalves exchanges the halves of words, at most as many as a piece has.
-func swapHalves(z []int32) {
-	var high wordPiece
-	by, left := sixteen[:len(z)], high[:len(z)]
-	vec.ShiftInts(left, z, by)
-	vec.ShiftUintsRight(z, z, by)
-	vec.AddInts(z, z, left)
 }
 
 // reverseWords stores n elements of 32 bits, a multiple of eight, that end with the one at src, the last one first.

@@ -137,6 +137,9 @@ func (b *build) repeatedElements() (func(), bool) {
 	if n := len(axes); n > 0 && axes[n-1] == last && in.Typ.Shape[n-1] != 1 {
 		return nil, false
 	}
+	if size < 4 && vec.NewRepeats(size, shape[last]) != nil {
+		return nil, false // a copy repeats them by vectors
+	}
 	sources := slices.Repeat([]*plan.Operand{in}, shape[last])
 	if !interleaves(sources, in.N, size) {
 		return nil, false

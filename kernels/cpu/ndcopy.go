@@ -26,7 +26,7 @@ type ndCopy struct {
 	batch    *ndCopy // of blocks, beside each other; nil for none
 	together int     // how many those are
 
-	groups *vec.Repeats // repeats groups of a few words; nil for none
+	groups *vec.Repeats // repeats groups of a few bytes; nil for none
 	inside *ndCopy      // of the axis of those groups and what is inside of it
 }
 

@@ -94,17 +94,17 @@ func (c *ndCopy) runBatches(dst, src unsafe.Pointer, lo, hi int) {
 // batches are places for those that are put together.
 var batches pool.Recycler[[batchBytes]byte]
 
-// findGroups looks for groups of a few words, in one piece on both sides, each of which is repeated.
+// findGroups looks for groups of a few bytes, in one piece on both sides, each of which is repeated.
 func (c *ndCopy) findGroups() {
 	k, bytes := len(c.dims)-1, c.size
 	if k > 0 && c.src[k] == bytes && c.dst[k] == bytes {
 		bytes *= c.dims[k]
 		k--
 	}
-	if c.block != nil || c.tile >= 0 || k < 1 || bytes%4 != 0 || c.src[k] != 0 || c.dst[k] != bytes || c.src[k-1] != bytes || c.dst[k-1] != bytes*c.dims[k] {
+	if c.block != nil || c.tile >= 0 || k < 1 || c.src[k] != 0 || c.dst[k] != bytes || c.src[k-1] != bytes || c.dst[k-1] != bytes*c.dims[k] {
 		return
 	}
-	if c.groups = vec.NewRepeats(bytes/4, c.dims[k]); c.groups != nil {
+	if c.groups = vec.NewRepeats(bytes, c.dims[k]); c.groups != nil {
 		c.inside = &ndCopy{size: c.size, dims: c.dims[k-1:], dst: c.dst[k-1:], src: c.src[k-1:], tile: -1}
 	}
 }

@@ -27,15 +27,17 @@ func (m machine) stridedKernels() {
 }
 
 // reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
-// elements lie in a vector.
+// words lie in a vector, and then how bytes lie in each of its parts of 16.
 func (m machine) reversed() {
 	m.begin("", "reversed", "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
-	at := m.vector()
+	at, within := m.vector(), m.vector()
 	LoadInt(at, Memory{Base: table})
+	LoadInt(within, Memory{Base: table, Offset: m.bytes()})
 	Label("next")
 	v := m.vector()
 	Lookup(v, at, Memory{Base: src})
+	Compute(ShuffleBytes, v, v, within)
 	Store(Memory{Base: dst}, v)
 	Decrease(src, Number(m.bytes()))
 	Increase(dst, Number(m.bytes()))
@@ -144,8 +146,8 @@ func (m machine) gathering(table Scalar, sources, results int) func(j int, sourc
 }
 
 // repeated emits the loop that makes vectors of what lies within a vector's length: for each of count periods, which
-// begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector and the
-// distance of its source in bytes.
+// begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of words, one
+// of bytes within each part of 16, and the distance of its source in bytes.
 func (m machine) repeated() {
 	m.begin("", "repeated", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
 	dst, src, count := param("dst"), param("src"), param("count")
@@ -156,11 +158,12 @@ func (m machine) repeated() {
 	Label("next")
 	v := m.vector()
 	LoadInt(v, Memory{Base: entry})
-	Assign(p, Memory{Base: entry, Offset: m.bytes()})
+	Assign(p, Memory{Base: entry, Offset: 2 * m.bytes()})
 	Increase(p, src)
 	Lookup(v, v, Memory{Base: p})
+	Compute(ShuffleBytes, v, v, Memory{Base: entry, Offset: m.bytes()})
 	Store(Memory{Base: dst}, v)
-	Increase(entry, Number(m.bytes()+8))
+	Increase(entry, Number(2*m.bytes()+8))
 	Increase(dst, Number(m.bytes()))
 	Countdown(k, 1, "next")
 	Increase(src, param("step"))

@@ -25,6 +25,7 @@ const (
 	MinUint16
 	MaxUint32
 	MinUint32
+	ShuffleBytes // of each 16 bytes of a, those that b says
 )
 
 // packed are the instructions.
@@ -33,6 +34,7 @@ var packed = map[Packed]func(b *build.Context, ops ...operand.Op){
 	MinInt8: (*build.Context).VPMINSB, MinUint8: (*build.Context).VPMINUB, AddWords: (*build.Context).VPADDW, SubtractWords: (*build.Context).VPSUBW,
 	MultiplyWords: (*build.Context).VPMULLW, MaxInt16: (*build.Context).VPMAXSW, MaxUint16: (*build.Context).VPMAXUW,
 	MinInt16: (*build.Context).VPMINSW, MinUint16: (*build.Context).VPMINUW, MaxUint32: (*build.Context).VPMAXUD, MinUint32: (*build.Context).VPMINUD,
+	ShuffleBytes: (*build.Context).VPSHUFB,
 }
 
 // Compute is dst = a p b; sums, differences and products wrap around.

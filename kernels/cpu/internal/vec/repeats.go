@@ -2,45 +2,64 @@ package vec
 
 import "unsafe"
 
-// Repeats repeats groups of a few words of 32 bits, each several times in a row.
+// Repeats repeats groups of a few bytes, each several times in a row.
 type Repeats struct {
-	words, times int
-	lanes        int
+	group, times int
+	wide         int // bytes of a vector
 	period       int // groups after which the vectors of the result begin where groups do
-	behind       int // words that are read from the first group of a period on
-	table        []uint32
+	behind       int // bytes that are read from the first group of a period on
+	table        []uint8
 }
 
-// mostRepeats is how many words the copies of a group may have.
-const mostRepeats = 64
+// mostRepeats is how many bytes the copies of a group may have.
+const mostRepeats = 256
 
-// NewRepeats returns nil where there is no kernel that repeats groups of so many words so many times.
-func NewRepeats(words, times int) *Repeats {
-	lanes := repeatLanes()
-	if words < 1 || words > lanes || times < 2 || words*times > mostRepeats {
+// NewRepeats returns nil where there is no kernel that repeats groups of so many bytes so many times.
+func NewRepeats(group, times int) *Repeats {
+	wide := 4 * repeatLanes()
+	if group < 1 || group > wide || times < 2 || group*times > mostRepeats {
 		return nil
 	}
-	r := &Repeats{words: words, times: times, lanes: lanes, period: lanes / divisor(words*times, lanes)}
-	for at := 0; at < r.period*words*times; at += lanes {
-		first, last := r.period*words, 0
-		for i := at; i < at+lanes; i++ {
+	r := &Repeats{group: group, times: times, wide: wide, period: wide / divisor(group*times, wide)}
+	for at := 0; at < r.period*group*times; at += wide {
+		first, last := r.period*group, 0
+		for i := at; i < at+wide; i++ {
 			first, last = min(first, r.source(i)), max(last, r.source(i))
 		}
-		if last-first >= lanes {
+		first -= first % 4
+		first = min(first, max(r.period*group-wide, 0)) // so that nothing behind the period is read
+		if last-first >= wide || !r.add(at, first) {
 			return nil
 		}
-		first = min(first, max(r.period*words-lanes, 0)) // so that nothing behind the period is read
-		r.behind = max(r.behind, first+lanes)
-		for i := at; i < at+lanes; i++ {
-			r.table = append(r.table, uint32(r.source(i)-first))
-		}
-		r.table = append(r.table, uint32(4*first), 0)
 	}
 	return r
 }
 
-// source is the word of a period that word i of the result repeats.
-func (r *Repeats) source(i int) int { return i/(r.words*r.times)*r.words + i%r.words }
+// add adds the entry of the vector at a byte of the result, whose sources are in the vector at byte first of the
+// period. It reports false where a part of 16 bytes needs bytes of more than four words.
+func (r *Repeats) add(at, first int) bool {
+	r.behind = max(r.behind, first+r.wide)
+	words, within := make([]uint8, r.wide), make([]uint8, r.wide, r.wide+8)
+	for part := 0; part < r.wide; part += 16 {
+		known := 0
+		for i := part; i < part+16; i++ {
+			from, k := r.source(at+i)-first, 0
+			for k < known && words[part+4*k] != uint8(from/4) {
+				k++
+			}
+			if k == 4 {
+				return false
+			}
+			known = max(known, k+1)
+			words[part+4*k], within[i] = uint8(from/4), uint8(4*k+from%4)
+		}
+	}
+	r.table = append(append(r.table, words...), append(within, uint8(first), uint8(first>>8), 0, 0, 0, 0, 0, 0)...)
+	return true
+}
+
+// source is the byte of a period that byte i of the result repeats.
+func (r *Repeats) source(i int) int { return i/(r.group*r.times)*r.group + i%r.group }
 
 func divisor(a, b int) int {
 	for b != 0 {
@@ -52,11 +71,11 @@ func divisor(a, b int) int {
 // Run repeats n groups at src, as far as it can in whole vectors, and returns how many it repeated. It reads nothing
 // behind the last of them.
 func (r *Repeats) Run(dst, src unsafe.Pointer, n int) int {
-	room := n*r.words - r.behind
+	room := n*r.group - r.behind
 	if room < 0 {
 		return 0
 	}
-	periods := room/(r.period*r.words) + 1
+	periods := room/(r.period*r.group) + 1
 	r.run(dst, src, periods)
 	return periods * r.period
 }

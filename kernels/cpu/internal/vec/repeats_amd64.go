@@ -14,10 +14,10 @@ func repeatLanes() int {
 }
 
 func (r *Repeats) run(dst, src unsafe.Pointer, periods int) {
-	entries := len(r.table) / (r.lanes + 2)
-	most := max(callElements/(entries*r.lanes), 1)
+	entries := len(r.table) / (2*r.wide + 8)
+	most := max(4*callElements/(entries*r.wide), 1)
 	for at := 0; at < periods; at += most {
-		callRepeated(r.lanes == 16, unsafe.Add(dst, at*4*entries*r.lanes), unsafe.Add(src, at*4*r.period*r.words), uintptr(min(most, periods-at)),
-			uintptr(4*r.period*r.words), unsafe.Pointer(&r.table[0]), uintptr(entries))
+		callRepeated(r.wide == 64, unsafe.Add(dst, at*entries*r.wide), unsafe.Add(src, at*r.period*r.group), uintptr(min(most, periods-at)),
+			uintptr(r.period*r.group), unsafe.Pointer(&r.table[0]), uintptr(entries))
 	}
 }

@@ -11,10 +11,10 @@ func Strided(dst, src unsafe.Pointer, size, stride, n int) int {
 	return strided(dst, src, size, stride, n)
 }
 
-// Reversed copies n elements of 4 or 8 bytes in the opposite order, the last of which lies at src, as far as it can in
-// whole vectors, and returns how many it copied.
+// Reversed copies n elements of 1, 2, 4 or 8 bytes in the opposite order, the last of which lies at src, as far as it
+// can in whole vectors, and returns how many it copied.
 func Reversed(dst, src unsafe.Pointer, size, n int) int {
-	if size != 4 && size != 8 {
+	if size > 8 {
 		return 0
 	}
 	return reversed(dst, src, size, n)

@@ -1,6 +1,7 @@
 package vec
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 )
@@ -161,12 +162,16 @@ func apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n in
 	return groups * per
 }
 
-// reversedTables are index vectors for elements of one and of two words, in vectors of 8 words and of 16.
-var reversedTables = func() (t [2][2][16]int32) {
-	for words := 1; words <= 2; words++ {
+// reversedTables are index vectors for elements of 1, 2, 4 and 8 bytes, in vectors of 8 words and of 16: of words, and
+// of bytes within each 16.
+var reversedTables = func() (t [4][2][32]uint32) {
+	for log := range t {
+		words := max(1<<log/4, 1)
 		for w, lanes := range [2]int{8, 16} {
 			for i := range lanes {
-				t[words-1][w][i] = int32(lanes - words - i/words*words + i%words)
+				t[log][w][i] = uint32(lanes - words - i/words*words + i%words)
+				bytes := [4]uint32{0x00010203, 0x01000302, 0x03020100, 0x03020100}[log]
+				t[log][w][lanes+i] = bytes + uint32(i%4)*0x04040404
 			}
 		}
 	}
@@ -183,7 +188,7 @@ func reversed(dst, src unsafe.Pointer, size, n int) int {
 	if wide {
 		per, w = 2*per, 1
 	}
-	whole, table := n/per, unsafe.Pointer(&reversedTables[size/4-1][w])
+	whole, table := n/per, unsafe.Pointer(&reversedTables[bits.TrailingZeros(uint(size))][w])
 	for at := 0; at < whole; {
 		m := min(whole-at, callElements/per)
 		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-(at+1)*per*size), uintptr(m), table)

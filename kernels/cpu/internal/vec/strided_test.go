@@ -103,29 +103,25 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestReversed copies elements backwards, and reads nothing else.
+// TestReversed copies elements backwards, at any place, and reads and writes nothing else.
 func TestReversed(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		for n := range 70 {
-			x, y := make([]uint32, n), make([]uint32, n)
-			a, b := make([]uint64, n), make([]uint64, n)
-			for i := range x {
-				x[i], a[i] = uint32(i), uint64(i)<<33|7
-			}
-			if n == 0 {
-				continue
-			}
-			m := Reversed(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[n-1]), 4, n)
-			for i := range m {
-				require.Equal(t, x[n-1-i], y[i], "%d of %d", i, n)
-			}
-			k := Reversed(unsafe.Pointer(&b[0]), unsafe.Pointer(&a[n-1]), 8, n)
-			for i := range k {
-				require.Equal(t, a[n-1-i], b[i], "%d of %d", i, n)
-			}
-			require.Equal(t, make([]uint32, n-m), y[m:])
-			if Chains() { // on amd64
-				require.GreaterOrEqual(t, m, n&^15)
+		for _, size := range []int{1, 2, 4, 8} {
+			for n := 1; n < 300; n += 1 + n/70 {
+				for _, before := range []bool{false, true} {
+					x, y := guard.Copy(t, make([]uint8, n*size), before), guard.Copy(t, make([]uint8, n*size), before)
+					for i := range x {
+						x[i] = uint8(rand.Uint32()) | 1
+					}
+					m := Reversed(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[(n-1)*size]), size, n)
+					for i := range m {
+						require.Equal(t, x[(n-1-i)*size:][:size], y[i*size:][:size], "size %d, %d of %d", size, i, n)
+					}
+					require.Equal(t, make([]uint8, (n-m)*size), y[m*size:])
+					if Chains() { // on amd64
+						require.Greater(t, m, n-64/size)
+					}
+				}
 			}
 		}
 	})
