@@ -37,7 +37,7 @@ func cumulate[T block.Number](b *build, highest T) func() {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.CumulativeAttrs)
 	g := lines(in.Typ.Shape, a.Axis)
-	s := cumulation[T]{kind: a.Kind, identity: reductionOf(a.Kind, highest).identity, exclusive: a.Exclusive}
+	s := cumulation[T]{kind: a.Kind, identity: identityOf(a.Kind, highest), exclusive: a.Exclusive}
 	if g.Inner == 1 || !a.Exclusive && !a.Reverse && g.Inner <= fewBetween {
 		return cumulateBlocks(b, s, g, a.Reverse)
 	}

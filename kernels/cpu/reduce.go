@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"bytes"
 	"math"
 	"unsafe"
 
@@ -16,7 +15,7 @@ import (
 // separate groups of axes is a chain of these. The order of combination depends on the lengths only.
 
 // reduction holds the loops of one combining kind on one element type.
-type reduction[T block.Number] struct {
+type reduction[T block.Float] struct {
 	identity T
 	// row combines n consecutive elements.
 	row func(x []T) T
@@ -29,8 +28,7 @@ type reduction[T block.Number] struct {
 	short func(acc, x []T)
 	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
 	pixels func(acc, x []T, count, c, accStep, xStep int)
-	// slide and long combine element by element: extremes (see [reduceSliding]), and integers (see combineLong).
-	slide, long block.Func
+	slide  block.Func // combines extremes element by element: see [reduceSliding]
 }
 
 // shortLine is the length of rows up to which short is used.
@@ -47,7 +45,7 @@ func line[T block.Float](long, short func(x []T) T) func(x []T) T {
 	}
 }
 
-func sumOne[T block.Number](x []T) T {
+func sumOne[T block.Float](x []T) T {
 	s := x[0]
 	for _, v := range x[1:] {
 		s += v
@@ -55,11 +53,11 @@ func sumOne[T block.Number](x []T) T {
 	return s
 }
 
-func maxOne[T block.Number](x []T) T { return maxRow(x[0], x[1:]) }
-func minOne[T block.Number](x []T) T { return minRow(x[0], x[1:]) }
+func maxOne[T block.Float](x []T) T { return maxRow(x[0], x[1:]) }
+func minOne[T block.Float](x []T) T { return minRow(x[0], x[1:]) }
 
 // sumShort adds up short rows, from the left.
-func sumShort[T block.Number](acc, x []T) {
+func sumShort[T block.Float](acc, x []T) {
 	switch n := len(x) / max(len(acc), 1); n {
 	case 2:
 		for i := range acc {
@@ -79,14 +77,14 @@ func sumShort[T block.Number](acc, x []T) {
 }
 
 // maxShort and minShort return NaN where there is one.
-func maxShort[T block.Number](acc, x []T) {
+func maxShort[T block.Float](acc, x []T) {
 	n := len(x) / max(len(acc), 1)
 	for i := range acc {
 		acc[i] = maxOne(x[i*n : i*n+n])
 	}
 }
 
-func minShort[T block.Number](acc, x []T) {
+func minShort[T block.Float](acc, x []T) {
 	n := len(x) / max(len(acc), 1)
 	for i := range acc {
 		acc[i] = minOne(x[i*n : i*n+n])
@@ -107,26 +105,13 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
-	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil, nil}
-	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil, nil}
-	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil, nil}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil, nil}
+	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil}
+	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil}
+	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil}
+	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil}
 )
-
-// extreme returns the loops for the largest or smallest element of floats, if T is one.
-func extreme[T block.Number](kind ir.Kind) (reduction[T], bool) {
-	single, double := floatMin32, floatMin64
-	if kind == ir.Max {
-		single, double = floatMax32, floatMax64
-	}
-	if same, ok := any(single).(reduction[T]); ok {
-		return same, true
-	}
-	same, ok := any(double).(reduction[T])
-	return same, ok
-}
 
 // addRows adds the rows of x to acc.
 func addRows[T block.Float](acc, x []T) {
@@ -155,100 +140,54 @@ func addRows[T block.Float](acc, x []T) {
 }
 
 func buildReduce(b *build) (func(), error) {
-	a := b.n.Attrs.(ir.ReduceAttrs)
-	switch b.in(0).Typ.DType {
-	case ir.Bool:
-		r := reductionOf[uint8](ir.Max, math.MaxUint8)
-		r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 1) >= 0) }
-		if a.Kind == ir.And {
-			r = reductionOf[uint8](ir.Min, math.MaxUint8)
-			r.identity = 1
-			r.row = func(x []uint8) uint8 { return block.Bit(bytes.IndexByte(x, 0) < 0) }
-		}
-		return reduceBy(b, r)
+	kind := b.n.Attrs.(ir.ReduceAttrs).Kind
+	switch d := b.in(0).Typ.DType; d {
 	case ir.Float32:
-		return reduceWith[float32](b, a.Kind, float32(math.Inf(1)))
+		return reduceWith[float32](b, kind)
 	case ir.Float64:
-		return reduceWith(b, a.Kind, math.Inf(1))
-	case ir.Int8:
-		return reduceWith[int8](b, a.Kind, math.MaxInt8)
-	case ir.Int16:
-		return reduceWith[int16](b, a.Kind, math.MaxInt16)
-	case ir.Int32:
-		return reduceWith[int32](b, a.Kind, math.MaxInt32)
-	case ir.Int64:
-		return reduceWith[int64](b, a.Kind, math.MaxInt64)
-	case ir.Uint8:
-		return reduceWith[uint8](b, a.Kind, math.MaxUint8)
-	case ir.Uint16:
-		return reduceWith[uint16](b, a.Kind, math.MaxUint16)
-	case ir.Uint32:
-		return reduceWith[uint32](b, a.Kind, math.MaxUint32)
+		return reduceWith[float64](b, kind)
+	default:
+		f := newIntegerFold(kind, d)
+		return reduceBy(b, func(g geometry.AxisGroup, from, to *plan.Operand) func() { return reduceIntegers(b, f, g, from, to) })
 	}
-	return reduceWith[uint64](b, a.Kind, math.MaxUint64)
 }
 
-// reductionOf returns the loops for a kind; highest is the type's largest value (or infinity).
-func reductionOf[T block.Number](kind ir.Kind, highest T) reduction[T] {
-	lowest := T(0)
-	switch {
-	case highest-1 == highest: // infinity
-		lowest = -highest
-	case T(0)-1 < 0: // two's complement
-		lowest = -highest - 1
-	}
+// reductionOf returns the loops for a kind.
+func reductionOf[T block.Float](kind ir.Kind) reduction[T] {
+	single, double := floatMin32, floatMin64
 	switch kind {
 	case ir.Sum:
-		switch r := any(reduction[T]{}).(type) {
-		case reduction[float32]:
-			r = floatSum32
-			return any(r).(reduction[T])
-		case reduction[float64]:
-			r = floatSum64
-			return any(r).(reduction[T])
-		}
-		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T], nil, nil, nil}
+		single, double = floatSum32, floatSum64
 	case ir.Prod:
-		switch r := any(reduction[T]{}).(type) {
-		case reduction[float32]:
-			r = floatProd32
-			return any(r).(reduction[T])
-		case reduction[float64]:
-			r = floatProd64
-			return any(r).(reduction[T])
-		}
-		return reduction[T]{1, prodRow[T], prodRows[T], false, nil, nil, nil, nil}
+		single, double = floatProd32, floatProd64
+	case ir.Max:
+		single, double = floatMax32, floatMax64
 	}
-	if r, ok := extreme[T](kind); ok {
-		return r
+	if same, ok := any(single).(reduction[T]); ok {
+		return same
 	}
-	if r, ok := smallExtreme[T](kind); ok {
-		return r
-	}
-	if kind == ir.Max {
-		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T], nil, nil, nil}
-	}
-	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T], nil, nil, nil}
+	return any(double).(reduction[T])
 }
 
-// sumRow sums integers, which do not round.
-func sumRow[T block.Number](x []T) T {
-	var s0, s1, s2, s3 T
-	for len(x) >= 4 {
-		s0 += x[0]
-		s1 += x[1]
-		s2 += x[2]
-		s3 += x[3]
-		x = x[4:]
+// identityOf is the element that changes no other one; highest is the type's largest value (or infinity).
+func identityOf[T block.Number](kind ir.Kind, highest T) T {
+	switch {
+	case kind == ir.Sum:
+		return 0
+	case kind == ir.Prod:
+		return 1
+	case kind == ir.Min:
+		return highest
+	case highest-1 == highest: // infinity
+		return -highest
+	case T(0)-1 < 0: // two's complement
+		return -highest - 1
 	}
-	for _, v := range x {
-		s0 += v
-	}
-	return (s0 + s1) + (s2 + s3)
+	return 0
 }
 
 // prodRow multiplies in eight strands, which do not wait for each other.
-func prodRow[T block.Number](x []T) T {
+func prodRow[T block.Float](x []T) T {
 	p := [8]T{1, 1, 1, 1, 1, 1, 1, 1}
 	for ; len(x) >= 8; x = x[8:] {
 		for i, v := range x[:8] {
@@ -261,31 +200,21 @@ func prodRow[T block.Number](x []T) T {
 	return p[0] * p[4] * (p[1] * p[5]) * (p[2] * p[6] * (p[3] * p[7]))
 }
 
-func sumRows[T block.Number](acc, x []T) {
-	n := len(acc)
-	for ; len(x) >= n && n > 0; x = x[n:] {
-		row := x[:n]
-		for i, v := range row {
-			acc[i] += v
-		}
-	}
-}
-
-func maxRow[T block.Number](m T, x []T) T {
+func maxRow[T block.Float](m T, x []T) T {
 	for _, v := range x {
 		m = max(m, v)
 	}
 	return m
 }
 
-func minRow[T block.Number](m T, x []T) T {
+func minRow[T block.Float](m T, x []T) T {
 	for _, v := range x {
 		m = min(m, v)
 	}
 	return m
 }
 
-func maxRows[T block.Number](acc, x []T) {
+func maxRows[T block.Float](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -294,7 +223,7 @@ func maxRows[T block.Number](acc, x []T) {
 	}
 }
 
-func minRows[T block.Number](acc, x []T) {
+func minRows[T block.Float](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -303,16 +232,20 @@ func minRows[T block.Number](acc, x []T) {
 	}
 }
 
-func reduceWith[T block.Number](b *build, kind ir.Kind, highest T) (func(), error) {
-	return reduceBy(b, reductionOf(kind, highest))
+func reduceWith[T block.Float](b *build, kind ir.Kind) (func(), error) {
+	r := reductionOf[T](kind)
+	if op := combiningOps[kind]; op == ir.Maximum || op == ir.Minimum {
+		r.slide = block.Binary(op, b.in(0).Typ.DType)
+	}
+	return reduceBy(b, func(g geometry.AxisGroup, from, to *plan.Operand) func() { return reduceGroup(b, r, g, from, to) })
 }
 
-func reduceBy[T block.Number](b *build, r reduction[T]) (func(), error) {
+// reduceBy combines along one group of axes after the other.
+func reduceBy(b *build, group func(g geometry.AxisGroup, from, to *plan.Operand) func()) (func(), error) {
 	in, out := b.in(0), b.out(0)
 	if out.N == 0 {
 		return func() {}, nil
 	}
-	r = r.withKernels(b.n.Attrs.(ir.ReduceAttrs).Kind, in.Typ.DType)
 	groups := geometry.AxisGroups(in.Typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes)
 	if len(groups) == 0 {
 		return func() { copyOperand(out, in) }, nil
@@ -324,7 +257,7 @@ func reduceBy[T block.Number](b *build, r reduction[T]) (func(), error) {
 		if i < len(groups)-1 {
 			to = b.scratch(in.Typ.DType, g.Outer*g.Inner)
 		}
-		steps = append(steps, reduceGroup(b, r, g, from, to))
+		steps = append(steps, group(g, from, to))
 		from = to
 	}
 	if len(steps) == 1 {
@@ -342,7 +275,7 @@ const segmentWork = 1 << 15
 
 // reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
 // combined in order.
-func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
+func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	b.rt().need(columnBlock * 8)
 	segments := 1
 	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
@@ -357,7 +290,7 @@ func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup,
 	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
 			x, y := plan.Data[T](from), plan.Data[T](to)
-			if g.Inner == 1 && !(r.long != nil && g.Length >= 4*columnBlock) {
+			if g.Inner == 1 {
 				r.combineRows(y[lo:hi], x[lo*g.Length:hi*g.Length])
 				return
 			}
@@ -390,9 +323,9 @@ func reduceGroup[T block.Number](b *build, r reduction[T], g geometry.AxisGroup,
 const rowBlock = 64
 
 // reduceSegment combines the rows of x, each g.inner long, into acc.
-func reduceSegment[T block.Number](w *worker, r *reduction[T], g geometry.AxisGroup, acc, x []T) {
+func reduceSegment[T block.Float](w *worker, r *reduction[T], g geometry.AxisGroup, acc, x []T) {
 	if g.Inner == 1 {
-		acc[0] = r.combineLong(scratchOf[T](w, columnBlock), x)
+		acc[0] = r.row(x)
 		return
 	}
 	for i := range acc {
@@ -414,7 +347,7 @@ func reduceSegment[T block.Number](w *worker, r *reduction[T], g geometry.AxisGr
 const columnBlock = 512
 
 // reduceColumns combines columns [c, c+len(acc)) of rows of length n, rowBlock rows at a time.
-func reduceColumns[T block.Number](r *reduction[T], acc, x []T, n, c int, block []T) {
+func reduceColumns[T block.Float](r *reduction[T], acc, x []T, n, c int, block []T) {
 	rows := len(x) / n
 	for first := 0; first < rows; first += rowBlock {
 		for i := range block {

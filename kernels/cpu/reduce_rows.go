@@ -163,7 +163,7 @@ func commonDivisor(a, b int) int {
 	return a
 }
 
-func prodRows[T block.Number](acc, x []T) {
+func prodRows[T block.Float](acc, x []T) {
 	n := len(acc)
 	for ; len(x) >= n && n > 0; x = x[n:] {
 		for i, v := range x[:n] {
@@ -174,8 +174,8 @@ func prodRows[T block.Number](acc, x []T) {
 
 // The products of floats.
 var (
-	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil, nil}
-	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil, nil}
+	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil}
+	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil}
 )
 
 const (
@@ -185,7 +185,7 @@ const (
 
 // reduceFew combines a few rows for each of many results: the first rows of several results are copied, the second ones
 // added to all of these, and so on.
-func reduceFew[T block.Number](b *build, r *reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
+func reduceFew[T block.Float](b *build, r *reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	count := max(fewBlocks/(g.Length*g.Inner), 1)

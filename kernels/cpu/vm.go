@@ -105,7 +105,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.Sinks))/4, 1))
 	for _, i := range u.Sinks {
 		if p.Program.Nodes[i].Op != ir.Concat {
-			b.compileSink(i, rt)
+			b.compileSink(i)
 		}
 	}
 	return b.finish(rt)

@@ -64,8 +64,8 @@ func (b *vmBuilder) compileRowReduction(i int, n *ir.Node) {
 		}
 	} else {
 		op.a = b.operand(b.u.Accesses[n.Inputs[0]])
-		if op.fn = reduceBlock(kind, columns, float32(inf)); d == ir.Float64 {
-			op.fn = reduceBlock(kind, columns, inf)
+		if op.fn = reduceBlock[float32](kind, columns); d == ir.Float64 {
+			op.fn = reduceBlock[float64](kind, columns)
 		}
 	}
 	op.dst = b.result(n.Outputs[0])
@@ -123,8 +123,8 @@ func scalarRows(one block.Func, columns, size int) block.Func {
 }
 
 // reduceBlock returns the kernel that combines each of the rows of a block to one element.
-func reduceBlock[T block.Number](kind ir.Kind, columns int, highest T) block.Func {
-	r := reductionOf(kind, highest)
+func reduceBlock[T block.Float](kind ir.Kind, columns int) block.Func {
+	r := reductionOf[T](kind)
 	return func(dst, x, _, _ unsafe.Pointer, n int) {
 		r.combineRows(block.View[T](dst, n/columns), block.View[T](x, n))
 	}

@@ -23,37 +23,23 @@ func (b *vmBuilder) readLast(ptr uint8) bool {
 }
 
 // compileSink adds the sink that computes reduction node i.
-func (b *vmBuilder) compileSink(i int, rt *runtime) {
+func (b *vmBuilder) compileSink(i int) {
 	n := &b.Program.Nodes[i]
 	var s vmSink
 	switch b.Program.Type(n.Inputs[0]).DType {
 	case ir.Float32:
-		s = newSink[float32](b, n, rt, float32(inf))
+		s = newSink[float32](b, n)
 	case ir.Float64:
-		s = newSink(b, n, rt, inf)
-	case ir.Int8:
-		s = newSink[int8](b, n, rt, 1<<7-1)
-	case ir.Int16:
-		s = newSink[int16](b, n, rt, 1<<15-1)
-	case ir.Int32:
-		s = newSink[int32](b, n, rt, 1<<31-1)
-	case ir.Int64:
-		s = newSink[int64](b, n, rt, 1<<63-1)
-	case ir.Uint8:
-		s = newSink[uint8](b, n, rt, 1<<8-1)
-	case ir.Uint16:
-		s = newSink[uint16](b, n, rt, 1<<16-1)
-	case ir.Uint32:
-		s = newSink[uint32](b, n, rt, 1<<32-1)
+		s = newSink[float64](b, n)
 	default:
-		s = newSink[uint64](b, n, rt, 1<<64-1)
+		s = integerSink(b, n)
 	}
 	s.ptr = b.ptrOf[b.SinkOperand(i)]
 	b.prog.sinks = append(b.prog.sinks, s)
 }
 
-func newSink[T block.Number](b *vmBuilder, n *ir.Node, rt *runtime, highest T) vmSink {
-	r := reductionOf(n.Attrs.(ir.ReduceAttrs).Kind, highest)
+func newSink[T block.Float](b *vmBuilder, n *ir.Node) vmSink {
+	r := reductionOf[T](n.Attrs.(ir.ReduceAttrs).Kind)
 	out := &b.Operands[n.Outputs[0]]
 	shape, _ := b.SinkOf(n)
 	blocks := b.prog.blocks()
@@ -75,7 +61,7 @@ func newSink[T block.Number](b *vmBuilder, n *ir.Node, rt *runtime, highest T) v
 }
 
 // rowsSink combines rows: every chunk has its own result, combined in order at the end.
-func rowsSink[T block.Number](b *vmBuilder, r *reduction[T], columns, chunks int, out *plan.Operand) vmSink {
+func rowsSink[T block.Float](b *vmBuilder, r *reduction[T], columns, chunks int, out *plan.Operand) vmSink {
 	chunk := b.prog.grain
 	partial := out
 	if chunks > 1 {
