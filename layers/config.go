@@ -26,6 +26,8 @@ var classAliases = map[string]string{
 
 // IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They
 // are accepted if they have no value.
+//
+//go:noinline
 func (b *Base) IgnoredConfig() []string {
 	return []string{"activity_regularizer=null", "autocast=null", "quantization_config=null"}
 }
