@@ -219,7 +219,7 @@ func halfTilesFor(b *build, s *conv.Shape) *conv.Winograd {
 func (h *halfImages) readTiles(b *build) func() {
 	w, kernel := h.tiles[0], h.kernel
 	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1]
-	h.kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns})
+	h.kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
 	h.panels = b.scratch(ir.Float32, w.KernelSize())
 	scratch := b.scratch(ir.Float32, w.TransformScratch())
 	transform := func(dst []float32) {

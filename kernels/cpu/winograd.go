@@ -40,7 +40,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 	}
 	bias, relu := b.addedToProduct()
 	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1] // 9 taps and two numbers of channels can have one product
-	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns})
+	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
 	from := weightsOf[float32](b, kernel, kept)
 	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
 	own := b.scratch(x.Typ.DType, w.KernelSize())

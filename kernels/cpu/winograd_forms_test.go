@@ -11,20 +11,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestWinogradForms: one variable that is the kernel of two convolutions, with other numbers of channels in each, is
-// transformed for each, scaled or not.
+// TestWinogradForms: one variable that is the kernel of two convolutions, with other numbers of channels in each, or of
+// images of other sizes, is transformed for each, scaled or not.
 func TestWinogradForms(t *testing.T) {
 	for _, scaled := range []bool{false, true} {
 		kernel := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{9 * 32 * 64}})
 		require.NoError(t, kernel.Write(float32s(9*32*64)))
-		run := func(in, out int, plain bool) []float32 {
+		run := func(side, in, out int, plain bool) []float32 {
 			p := ir.New("")
 			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
 				v, err := p.Add("", op, attrs, in...)
 				require.NoError(t, err)
 				return v[0]
 			}
-			x := p.AddInput("", ir.Type{DType: ir.Float32, Shape: ir.Shape{1, 8, 8, in}})
+			x := p.AddInput("", ir.Type{DType: ir.Float32, Shape: ir.Shape{1, side, side, in}})
 			k := add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{3, 3, in, out}}, p.AddInput("", kernel.typ))
 			one := []int{1, 1}
 			y := add(ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: one, PadHigh: one, Groups: 1}, x, k)
@@ -35,14 +35,14 @@ func TestWinogradForms(t *testing.T) {
 			e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, plain)
 			require.NoError(t, err)
 			image, result := newBuffer(here, p.Type(x)), newBuffer(here, p.Type(y))
-			require.NoError(t, image.Write(float32s(8*8*in)))
+			require.NoError(t, image.Write(float32s(side*side*in)))
 			for range 3 { // kept in the meantime
 				require.NoError(t, e.Run(context.Background(), []kernels.Buffer{image, kernel}, []kernels.Buffer{result}))
 			}
 			return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(result.data))), len(result.data)/4)
 		}
-		for _, c := range [][2]int{{32, 64}, {64, 32}, {32, 64}} {
-			near(t, run(c[0], c[1], true), run(c[0], c[1], false))
+		for _, c := range [][3]int{{8, 32, 64}, {8, 64, 32}, {8, 32, 64}, {20, 32, 64}, {8, 32, 64}} {
+			near(t, run(c[0], c[1], c[2], true), run(c[0], c[1], c[2], false))
 		}
 	}
 }

@@ -12,7 +12,7 @@
 //	func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) // as which package gemm may pack the kernel, once for many calls of
 //	func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bool, y, scratch []T)
 //	type Plan[T Float] struct{ ... }                                   // one shape, on one goroutine, with little besides the products
-//	type Winograd[T Float] struct{ ... }                               // 3x3 with fewer products, rounded differently
+//	type Winograd[T Float] struct{ ... }                               // with fewer products, rounded differently
 //	type Moments[T Float] struct{ ... }                                // Forward that gathers the moments of channels besides
 //	func BackwardDataScratch[T Float](s *Shape, workers int) int
 //	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)

@@ -6,24 +6,31 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Winograd is the forward convolution of 3x3 taps without steps by F(2x2, 3x3) or F(4x4, 3x3) (Lavin and Gray, 2015):
-// tiles of 2x2 outputs cost 16 products for each pair of channels instead of 36, tiles of 4x4 outputs 36 instead of
-// 144. Tiles of the input and the kernel are transformed, the sums over channels are 16 or 36 matrix products, and what
-// they give is transformed back. Sums are rounded differently from those of [Forward]: by some 1e-6 of the largest,
-// 5e-6 with tiles of 4x4. An infinite input makes a tile NaN.
+// Winograd is the forward convolution by F(2x2, 3x3) or F(4x4, 3x3) (Lavin and Gray, 2015): tiles of 2x2 outputs of 3x3
+// taps cost 16 products for each pair of channels instead of 36, tiles of 4x4 outputs 36 instead of 144. Tiles of the
+// input and the kernel are transformed, the sums over channels are 16 or 36 matrix products, and what they give is
+// transformed back. Sums are rounded differently from those of [Forward]: by some 1e-6 of the largest, 5e-6 with tiles
+// of 4x4. An infinite input makes a tile NaN.
+//
+// Kernels of more taps, with strides too, are cut into groups of three taps along each axis, a stride apart. Each group
+// sees the input from its first tap on, as if that were further channels: 5x5 taps cost 9 products for each output
+// instead of 25. Where the kernel is one row, four outputs of six inputs along the width are a tile: three taps cost
+// 1.5 products instead of 3, seven 4.5.
 //
 // A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
 // that of workers.
 type Winograd struct {
 	shape      Shape
 	out        [3]int
-	side       int  // pixels of a tile of outputs along each axis: 2 or 4
-	rows, cols int  // of tiles in an image
-	strideV    int  // from one row of the transformed input to the next
-	block      int  // rows of tiles that are computed together
-	shared     bool // by all workers, since there are too few blocks for each to have some
-	local      int  // scratch of a worker
-	common     int  // and of all
+	first      [2][]int // tap of each group along the height and width
+	flat       bool     // the kernel is one row: tiles have one dimension, a row of tiles is a part of one of pixels
+	side       int      // pixels of a tile of outputs along each axis: 2 or 4
+	rows, cols int      // of tiles in an image
+	strideV    int      // from one row of the transformed input to the next
+	block      int      // rows of tiles that are computed together
+	shared     bool     // by all workers, since there are too few blocks for each to have some
+	local      int      // scratch of a worker
+	common     int      // and of all
 
 	x, kernel, bias, y, scratch []float32
 	relu                        bool
@@ -37,6 +44,7 @@ const (
 	winogradLarge    = 25 // tiles of 4x4 outputs of an image from which on they pay: fewer fill no products, and read a kernel of more matrices
 	winogradTiles    = 64 // of a block; the kernel is read for each
 	manyTiles        = 112
+	fewTiles         = 42        // where each sees several groups
 	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
 )
 
@@ -45,35 +53,97 @@ func NewWinograd(s *Shape) *Winograd {
 	w := &Winograd{shape: s.checked()}
 	n := &w.shape
 	w.out = n.Out()
-	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 ||
-		n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.InChannels < winogradChannels || n.OutChannels < winogradChannels ||
-		min(w.out[1], w.out[2]) < winogradPixels || n.Batch == 0 {
+	if w.flat = n.Kernel[1] == 1 && n.Strides[1] == 1 && n.PadLow[1] == 0 && n.PadHigh[1] == 0; w.flat { // rows of pixels are images of their own
+		n.Batch, n.In[1], w.out[1] = n.Batch*n.In[1], 1, 1
+	}
+	if n.Kernel[0] != 1 || n.Dilation != [3]int{1, 1, 1} || n.Strides[0] != 1 || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.Batch == 0 {
 		return nil
 	}
+	w.first = [2][]int{groups(n.Kernel[1], n.Strides[1]), groups(n.Kernel[2], n.Strides[2])}
+	w.strideV = gemm.SpacedRow[float32](w.depth())
+	w.setSide(4)
+	tiles := w.rows * w.cols
 	switch {
-	case ceil(w.out[1], 4)*ceil(w.out[2], 4) >= winogradLarge:
-		w.setSide(4)
+	case w.depth() < winogradChannels || n.OutChannels < winogradChannels || min(n.Kernel[1], n.Kernel[2]) == 2:
+		return nil
+	case w.flat || n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1}:
+		if !w.spares(tiles) {
+			return nil
+		}
+	case min(w.out[1], w.out[2]) < winogradPixels || n.InChannels < winogradChannels:
+		return nil
+	case tiles >= winogradLarge:
 	case n.InChannels%16 == 0 && n.OutChannels%16 == 0: // the transformations of small tiles know whole vectors alone
 		w.setSide(2)
 	default:
 		return nil
 	}
-	w.strideV = gemm.SpacedRow[float32](n.InChannels)
 	return w
 }
+
+const (
+	lineTiles    = 6        // of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
+	groupTiles   = 9        // of an image, for large kernels
+	leastOfInput = 8        // channels: fewer make no vectors
+	sparesTenths = 13       // products by Winograd's, in tenths
+	mostOfKernel = 12 << 20 // bytes of a transformed one
+)
+
+// spares reports whether products of groups of taps are worth the transformations: for so many tiles of an image.
+func (w *Winograd) spares(tiles int) bool {
+	n := &w.shape
+	least, products := groupTiles, tiles*w.matrices()*w.depth()
+	if w.flat {
+		least = lineTiles
+	}
+	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && 10*w.out[1]*w.out[2]*n.Kernel[1]*n.Kernel[2]*n.InChannels >= sparesTenths*products
+}
+
+// groups returns the first taps of the groups of three, a stride apart each, that so many taps are cut into.
+func groups(taps, stride int) (first []int) {
+	for phase := range min(stride, taps) {
+		for tap := phase; tap < taps; tap += 3 * stride {
+			first = append(first, tap)
+		}
+	}
+	return first
+}
+
+// depth is the channels of all groups of taps.
+func (w *Winograd) depth() int { return len(w.first[0]) * len(w.first[1]) * w.shape.InChannels }
 
 // setSide sets the pixels of a tile of outputs along each axis.
 func (w *Winograd) setSide(side int) {
 	w.side, w.rows, w.cols = side, ceil(w.out[1], side), ceil(w.out[2], side)
+	if w.flat && w.cols > 0 {
+		tiles := w.cols
+		w.cols = ceil(tiles, ceil(tiles, winogradTiles))
+		w.rows = ceil(tiles, w.cols)
+	}
 }
 
-// points is the number of inputs that a tile sees along each axis; the square of it that of the matrix products.
-func (w *Winograd) points() int   { return w.side + 2 }
-func (w *Winograd) matrices() int { return w.points() * w.points() }
+// Form tells kernels that are transformed differently apart, of those with the same numbers of elements and results.
+func (w *Winograd) Form() int {
+	n := &w.shape
+	return (((n.InChannels*1024+n.Kernel[1])*1024+n.Strides[1])*1024+n.Strides[2])*8 + w.side
+}
+
+// points is the number of inputs that a tile sees along each axis; lines that of rows of pixels; matrices that of the
+// matrix products.
+func (w *Winograd) points() int { return w.side + 2 }
+
+func (w *Winograd) lines() int {
+	if w.flat {
+		return 1
+	}
+	return w.points()
+}
+
+func (w *Winograd) matrices() int { return w.lines() * w.points() }
 
 // KernelSize returns the number of elements of a transformed kernel.
 func (w *Winograd) KernelSize() int {
-	return w.matrices() * gemm.PackedSize[float32](w.shape.OutChannels, w.shape.InChannels)
+	return w.matrices() * gemm.PackedSize[float32](w.shape.OutChannels, w.depth())
 }
 
 // Scratch returns the number of elements of scratch memory that [Winograd.Forward] needs.
@@ -81,7 +151,10 @@ func (w *Winograd) Scratch(workers int) int {
 	workers = max(workers, 1)
 	n, total := &w.shape, w.shape.Batch*w.rows
 	tiles := winogradTiles
-	if w.matrices()*n.InChannels*n.OutChannels*4 > fitsCache {
+	switch {
+	case !w.flat && w.depth() > n.InChannels:
+		tiles = fewTiles
+	case w.matrices()*w.depth()*n.OutChannels*4 > fitsCache:
 		tiles = manyTiles
 	}
 	w.block = min(max(tiles/w.cols, 1), total)
@@ -101,13 +174,13 @@ func (w *Winograd) Scratch(workers int) int {
 
 // inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives,
 // with those in between.
-func (w *Winograd) inputSize() int { return w.points() * w.line() }
+func (w *Winograd) inputSize() int { return w.lines() * w.line() }
 
 // line is the elements from one of the rows of pixels that a row of tiles sees to the next: whole vectors.
-func (w *Winograd) line() int { return ceil((w.side*w.cols+2)*w.shape.InChannels, 16) * 16 }
+func (w *Winograd) line() int { _, _, all := w.pixels(0); return ceil(all*w.shape.InChannels, 16) * 16 }
 
 func (w *Winograd) rowSize() int {
-	if w.side == 4 {
+	if w.side == 4 && !w.flat {
 		return (4 + 6) * 4 * w.cols * w.shape.OutChannels
 	}
 	return 4 * w.cols * w.shape.OutChannels
@@ -116,8 +189,8 @@ func (w *Winograd) rowSize() int {
 // product is the products for a number of tiles.
 func (w *Winograd) product(tiles int, v, kernel, m []float32) gemm.Args[float32] {
 	n := &w.shape
-	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: n.InChannels, A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{w.matrices(), 1},
-		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, n.InChannels), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
+	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: w.depth(), A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{w.matrices(), 1},
+		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, w.depth()), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
 }
 
 // Forward is the package's [Forward] with a kernel from [Winograd.Transform].
@@ -181,8 +254,10 @@ func (r *winogradRows) Run(worker, lo, hi int) {
 		case r.v != nil && w.side == 4:
 			w.readSixes(r.v[i*w.cols*w.strideV:], rows, image, row, tiles*w.strideV)
 		case r.v != nil:
-			w.readRows(rows, image, row)
+			w.readRows(rows, image, row, 0)
 			vec.WinogradInput(r.v[i*w.cols*w.strideV:], rows, w.cols, n.InChannels, w.strideV, tiles*w.strideV, len(rows)/4)
+		case w.flat:
+			w.writeLine(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
 		case w.side == 4:
 			w.writeFours(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
 		default:
@@ -205,29 +280,47 @@ func (w *Winograd) Run(worker, lo, hi int) {
 	}
 }
 
-// pixels returns the pixels [lo, hi) of a copied row that lie within the image, and the number of all.
-func (w *Winograd) pixels() (lo, hi, all int) {
+// pixels returns the pixels [lo, hi) of a copied row that lie within the image, for a row of tiles, and the number of
+// all.
+func (w *Winograd) pixels(row int) (lo, hi, all int) {
 	n := &w.shape
-	all = w.side*w.cols + 2
-	lo = min(max(n.PadLow[2], 0), all)
-	return lo, max(min(n.In[2]+n.PadLow[2], all), lo), all
+	all = n.Strides[2]*(w.side*w.cols+1) + w.first[1][len(w.first[1])-1] + 1
+	low := n.PadLow[2] - w.column(row)
+	lo = min(max(low, 0), all)
+	return lo, max(min(n.In[2]+low, all), lo), all
 }
 
-// readRows copies the rows of an image that a row of tiles sees, with zeros where it sees nothing of it.
-func (w *Winograd) readRows(rows []float32, image, row int) {
+// column is the column of the padded image at which a row of tiles begins.
+func (w *Winograd) column(row int) int {
+	if w.flat {
+		return row * w.side * w.cols * w.shape.Strides[2]
+	}
+	return 0
+}
+
+// line0 is the first row of an image that a row of tiles sees, from a tap on.
+func (w *Winograd) line0(row, tap int) int {
+	if w.flat {
+		return 0
+	}
+	return w.side*row*w.shape.Strides[1] + tap - w.shape.PadLow[1]
+}
+
+// readRows copies the rows of an image that a row of tiles sees, from a tap on, with zeros where it sees nothing of it.
+func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 	n := &w.shape
-	lo, hi, _ := w.pixels()
+	lo, hi, _ := w.pixels(row)
 	c, line := n.InChannels, w.line()
-	for i := range w.points() {
+	for i := range w.lines() {
 		to := rows[i*line : (i+1)*line]
-		at := w.side*row + i - n.PadLow[1]
+		at := w.line0(row, tap) + i*n.Strides[1]
 		if at < 0 || at >= n.In[1] {
 			clear(to)
 			continue
 		}
 		clear(to[:lo*c])
 		if lo < hi {
-			copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2])*c:])
+			copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2]+w.column(row))*c:])
 		}
 		clear(to[hi*c:])
 	}

@@ -8,21 +8,49 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 // readSixes transforms what a row of tiles sees of an image into v, by way of rows.
 func (w *Winograd) readSixes(v, rows []float32, image, row, plane int) {
 	n := &w.shape
-	lo, hi, pixels := w.pixels()
 	c, line := n.InChannels, w.line()
-	if first := 4*row - n.PadLow[1]; first >= 0 && first+6 <= n.In[1] && lo < hi {
-		for i := range 6 {
-			clear(rows[i*line : i*line+lo*c])
-			clear(rows[i*line+hi*c : i*line+pixels*c])
+	for _, tap := range w.first[0] {
+		w.readDown(rows, image, row, tap)
+		for _, column := range w.first[1] {
+			for i := range w.lines() {
+				vec.WinogradSixes(v[6*i*plane:], rows[i*line+column*c:], w.cols, c, w.strideV, plane, 4*n.Strides[2]*c, n.Strides[2]*c)
+			}
+			v = v[c:]
 		}
-		x := w.x[((image*n.In[1]+first)*n.In[2]+lo-n.PadLow[2])*c:]
-		vec.WinogradSixes(rows[lo*c:], x, 1, (hi-lo)*c, 0, line, 0, n.In[2]*c)
-	} else {
-		w.readRows(rows, image, row)
-		vec.WinogradSixes(rows, rows, 1, line, 0, line, 0, line)
+	}
+}
+
+// readDown transforms the pixels that a row of tiles sees from a tap on down the columns; kernels of one row have them
+// as they are.
+func (w *Winograd) readDown(rows []float32, image, row, tap int) {
+	n := &w.shape
+	lo, hi, pixels := w.pixels(row)
+	c, line, first := n.InChannels, w.line(), w.line0(row, tap)
+	if w.flat || first < 0 || first+5*n.Strides[1] >= n.In[1] || lo >= hi {
+		if w.readRows(rows, image, row, tap); !w.flat {
+			vec.WinogradSixes(rows, rows, 1, line, 0, line, 0, line)
+		}
+		return
 	}
 	for i := range 6 {
-		vec.WinogradSixes(v[6*i*plane:], rows[i*line:], w.cols, c, w.strideV, plane, 4*c, c)
+		clear(rows[i*line : i*line+lo*c])
+		clear(rows[i*line+hi*c : i*line+pixels*c])
+	}
+	x := w.x[((image*n.In[1]+first)*n.In[2]+lo-n.PadLow[2])*c:]
+	vec.WinogradSixes(rows[lo*c:], x, 1, (hi-lo)*c, 0, line, 0, n.Strides[1]*n.In[2]*c)
+}
+
+// writeLine transforms the sums m of a row of tiles of one dimension back, by way of edge where it is cut off.
+func (w *Winograd) writeLine(edge, m []float32, image, row, plane int) {
+	c, first := w.shape.OutChannels, 4*w.cols*row
+	y := w.y[(image*w.out[2]+first)*c:]
+	count, to := w.out[2]-first, y
+	if count < 4*w.cols {
+		to = edge
+	}
+	vec.WinogradFours(to, m, w.bias, w.relu, w.cols, c, 4*c, c, c, plane)
+	if count < 4*w.cols {
+		copy(y[:count*c], edge)
 	}
 }
 

@@ -27,6 +27,39 @@ func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, r
 	return y
 }
 
+// drawWinograd draws a shape: every sixth has tiles of 4x4, every sixth a kernel of one row, every sixth a large one.
+func drawWinograd(rng *rand.Rand, i int) Shape {
+	size, spread := 5, 9
+	if i%6 == 5 {
+		size, spread = 21, 4
+	}
+	s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, size + rng.IntN(spread), size + rng.IntN(spread)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
+		Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1 + rng.IntN(2), rng.IntN(3)}, PadHigh: [3]int{0, 1 + rng.IntN(2), 2 + rng.IntN(2)}}
+	if i%6 >= 3 { // which know any number of channels
+		s.InChannels, s.OutChannels = 32+rng.IntN(45), 32+rng.IntN(45)
+	}
+	if i%4 == 3 { // one side is padded by more than a row, the other cut off
+		s.PadLow[2] = 20 + rng.IntN(3)
+		if rng.IntN(2) == 0 {
+			s.PadLow[2] *= -1
+		}
+		s.PadHigh[2] = 2 - s.PadLow[2]
+	}
+	switch i % 6 {
+	case 3:
+		taps, stride := 3+rng.IntN(6), 1
+		if taps > 4 {
+			stride += rng.IntN(2)
+		}
+		s.In, s.Kernel, s.Strides, s.PadLow[1], s.PadHigh[1] = [3]int{1, 1 + rng.IntN(2), 40 + rng.IntN(300)}, [3]int{1, 1, taps}, [3]int{1, 1, stride}, 0, 0
+	case 4:
+		s.InChannels, s.OutChannels = 8+rng.IntN(16), 32+rng.IntN(12)
+		s.Kernel, s.Strides = [3]int{1, 5 + rng.IntN(2), 5 + rng.IntN(2)}, [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(2)}
+		s.In = [3]int{1, 16*s.Strides[1] + rng.IntN(4), 19*s.Strides[2] + rng.IntN(4)}
+	}
+	return s
+}
+
 // TestWinograd compares random shapes with the convolution itself, in float64: within 1e-5 of the largest result, and
 // the same bits with any number of workers and images.
 func TestWinograd(t *testing.T) {
@@ -36,22 +69,7 @@ func TestWinograd(t *testing.T) {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := range 30 {
-			size, spread := 5, 9
-			if i%6 == 5 {
-				size, spread = 21, 4 // tiles of 4x4
-			}
-			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, size + rng.IntN(spread), size + rng.IntN(spread)}, InChannels: 16 * (2 + rng.IntN(3)), OutChannels: 16 * (2 + rng.IntN(3)),
-				Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1 + rng.IntN(2), rng.IntN(3)}, PadHigh: [3]int{0, 1 + rng.IntN(2), 2 + rng.IntN(2)}}
-			if i%6 == 5 { // which know any number of channels
-				s.InChannels, s.OutChannels = 32+rng.IntN(45), 32+rng.IntN(45)
-			}
-			if i%4 == 3 { // one side is padded by more than a row, the other cut off
-				s.PadLow[2] = 20 + rng.IntN(3)
-				if rng.IntN(2) == 0 {
-					s.PadLow[2] *= -1
-				}
-				s.PadHigh[2] = 2 - s.PadLow[2]
-			}
+			s := drawWinograd(rng, i)
 			x, kernel, bias := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.OutChannels)
 			if rng.IntN(3) == 0 {
 				bias = nil
