@@ -54,6 +54,9 @@ func Matmul(a, b *Tensor) *Tensor {
 	if err != nil {
 		Fail(g, err)
 	}
+	if a.Dim(-1) == 1 && b.Dim(-2) == 1 {
+		return Multiply(a, b) // without sums
+	}
 	a = BroadcastTo(a, slices.Concat(lead, a.Shape()[a.Rank()-2:])...)
 	b = BroadcastTo(b, slices.Concat(lead, b.Shape()[b.Rank()-2:])...)
 	n := len(lead)

@@ -18,7 +18,7 @@ func init() {
 	n := opstest.Normal
 	for i, s := range [][2][]int{
 		{{2, 3}, {3, 4}}, {{3}, {3}}, {{3}, {3, 2}}, {{2, 3}, {3}}, {{5, 2, 3}, {3, 2}}, {{2, 2, 3}, {2, 3, 2}}, {{2, 1, 2, 3}, {3, 3, 2}},
-		{{3}, {2, 3, 2}}, {{2, 4, 3}, {3}}, {{0, 3}, {3, 2}}, {{2, 0}, {0, 2}}, {{1, 1}, {1, 1}},
+		{{3}, {2, 3, 2}}, {{2, 4, 3}, {3}}, {{0, 3}, {3, 2}}, {{2, 0}, {0, 2}}, {{1, 1}, {1, 1}}, {{2, 1, 2, 1}, {3, 1, 4}},
 	} {
 		a, b := n(2*i, s[0]...), n(2*i+1, s[1]...)
 		addCase(caseName("matmul", a, b), true, binary(ops.Matmul), a, b)
@@ -94,6 +94,16 @@ func TestEinsumResults(t *testing.T) {
 		got := opstest.Eval(t, einsum(test.equation), test.in...)[0]
 		opstest.Near(t, test.equation, got, opstest.Floats(test.shape, test.want...), 0, 0)
 	}
+}
+
+// TestProductsOfSingles checks products without sums, and determinants of single elements.
+func TestProductsOfSingles(t *testing.T) {
+	got := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.Matmul(in[0], in[1]), ops.Det(ops.Reshape(in[1], 3, 1, 1))}
+	}, opstest.Floats([]int{2, 1, 2, 1}, 1, 2, 3, 4), opstest.Floats([]int{3, 1, 1}, 5, -6, 7))
+	require.Equal(t, []int{2, 3, 2, 1}, got[0].Shape)
+	require.Equal(t, []float64{5, 10, -6, -12, 7, 14, 15, 20, -18, -24, 21, 28}, got[0].F)
+	require.Equal(t, []float64{5, -6, 7}, got[1].F)
 }
 
 func TestContractErrors(t *testing.T) {

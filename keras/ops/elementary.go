@@ -175,23 +175,20 @@ func NanToNum(x *Tensor, nan, posinf, neginf float64) *Tensor {
 func Isin(x, values *Tensor) *Tensor {
 	values = Ravel(values)
 	n := values.Dim(0)
-	if !dim.Known(n) || n == 0 { //dim:known
+	if !dim.Known(n) || n == 0 || n > fewBorders && Promote(x.DType(), values.DType()) == ir.Bool { //dim:known
 		return Any(Equal(ExpandDims(x, -1), values), -1)
 	}
-	if n > mostCompared { //dim:known
-		values = Sort(values, 0)
-		at := Searchsorted(values, x, false)
-		return Equal(x, apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, values, at))
+	if n > fewBorders { //dim:known
+		d := Promote(x.DType(), values.DType())
+		x, values = Cast(x, d), Sort(Cast(values, d), 0)
+		return Equal(x, apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, values, Searchsorted(values, x, false)))
 	}
-	in := Equal(x, Index(values, 0, 0))
+	found := Equal(x, Index(values, 0, 0))
 	for i := 1; i < n; i++ { //dim:known
-		in = LogicalOr(in, Equal(x, Index(values, 0, i)))
+		found = LogicalOr(found, Equal(x, Index(values, 0, i)))
 	}
-	return in
+	return found
 }
-
-// mostCompared is how many values are compared with each element one by one; among more it is searched for.
-const mostCompared = 48
 
 // ArrayEqual returns whether a and b have the same shape and equal elements.
 func ArrayEqual(a, b *Tensor) *Tensor {

@@ -334,6 +334,9 @@ func init() {
 				if c.needs(0) { // that quotient is there
 					return Negative(Multiply(Divide(c.dy(0), c.in(1)), c.out(0)))
 				}
+				if c.ofOne() { // no second quotient
+					return Negative(Multiply(Multiply(c.dy(0), c.out(0)), c.out(0)))
+				}
 				return Negative(Divide(Multiply(c.dy(0), c.out(0)), c.in(1)))
 			})
 	}
@@ -399,4 +402,11 @@ func extremeRule(c *vjp, wins ir.Direction) []*Tensor {
 		return func() *Tensor { return Where(compare(wins, x, y), c.dy(0), tie) }
 	}
 	return c.each(share(a, b), share(b, a))
+}
+
+// ofOne reports whether the node divides the constant 1 before it, as [Reciprocal] does.
+func (c *vjp) ofOne() bool {
+	before := &c.r.g.program.Nodes[max(c.index-1, 0)]
+	a, ok := before.Attrs.(ir.ConstantAttrs)
+	return ok && a.Literal.Splat && before.Outputs[0] == c.node.Inputs[0] && a.Literal.At(0) == 1
 }

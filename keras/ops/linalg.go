@@ -95,6 +95,9 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 
 // Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, NaN for a singular matrix.
 func Det(x *Tensor) *Tensor {
+	if x, n := squareMatrix("det", x); n == 1 {
+		return Reshape(x, x.Shape()[:x.Rank()-2]...)
+	}
 	sign, logarithm := Slogdet(x)
 	return Multiply(sign, Exp(logarithm)) // 0·exp(-Inf) is 0
 }

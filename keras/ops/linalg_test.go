@@ -24,6 +24,7 @@ func init() {
 	addCase("solve vector", false, binary(ops.Solve), square, opstest.Normal(5, 4))
 	addCase("inv", true, unary(ops.Inv), square)
 	addCase("det", true, unary(ops.Det), square)
+	addCase("det of one", true, unary(ops.Det), opstest.Normal(15, 3, 1, 1))
 	addCase("slogdet", false, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(6, 2, 3, 3))
 	addCase("solve triangular", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, true) }), square, right)
 	addCase("solve triangular upper", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, false) }), square, right)

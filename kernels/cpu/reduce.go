@@ -328,9 +328,7 @@ func reduceSegment[T block.Float](w *worker, r *reduction[T], g geometry.AxisGro
 		acc[0] = r.row(x)
 		return
 	}
-	for i := range acc {
-		acc[i] = r.identity
-	}
+	fillWith(acc, r.identity)
 	n := g.Inner
 	if r.blocked || len(x) <= rowBlock*n && n <= columnBlock {
 		r.rows(acc, x)
