@@ -142,6 +142,11 @@ func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
 		for _, v := range b.SinkOperands(u, i) {
 			b.lastUse[v] = math.MaxInt
 		}
+		if product := b.dots[i]; product != nil {
+			for _, x := range product.Inputs {
+				b.lastUse[u.Accesses[x].Source] = math.MaxInt
+			}
+		}
 	}
 	return b
 }
@@ -153,6 +158,11 @@ func (b *vmBuilder) compileNodes() {
 	for _, i := range b.u.Sinks {
 		if b.Program.Nodes[i].Op == ir.Concat {
 			b.compilePlaces(i)
+		}
+		if product := b.dots[i]; product != nil {
+			for _, x := range product.Inputs {
+				b.operand(b.u.Accesses[x]) // which takes a register before the block is chosen
+			}
 		}
 	}
 }

@@ -33,23 +33,46 @@ func (b *vmBuilder) rowRegister(size int) uint8 {
 	return ptr
 }
 
+// leastDot is the length of rows from which on a call for each takes less time than a product that is stored.
+const leastDot = 64
+
 // findDots finds sums of rows of a product that nothing else reads, which is then not stored.
 func (b *vmBuilder) findDots() {
-	if b.u.Rows == 0 {
-		return
-	}
 	b.dots = map[int]*ir.Node{}
-	for _, i := range b.u.Nodes {
+	list := b.u.Nodes
+	if b.u.Rows == 0 {
+		list = b.u.Sinks
+	}
+	for _, i := range list {
 		n := &b.Program.Nodes[i]
 		a, ok := n.Attrs.(ir.ReduceAttrs)
-		if !ok || a.Kind != ir.Sum {
+		if s, _ := b.SinkOf(n); !ok || a.Kind != ir.Sum || b.u.Rows == 0 && (s.Leading || s.Columns < leastDot) {
 			continue
 		}
-		v := b.u.Accesses[n.Inputs[0]].Source
-		if by := b.Def[v]; by >= 0 && b.UnitOf[by] == b.u && b.Program.Nodes[by].Op == ir.Mul && !b.Needed[v] && len(b.Users[v]) == 1 && v == n.Inputs[0] {
+		v := b.SinkOperand(i)
+		by := b.Def[v]
+		if by < 0 || b.UnitOf[by] != b.u || b.Program.Nodes[by].Op != ir.Mul || b.Needed[v] || len(b.Users[v]) != 1 || v != n.Inputs[0] {
+			continue
+		}
+		if _, shares := b.shares[by]; !shares && !b.skip[by] && !b.Program.Type(v).DType.IsHalf() && b.Program.Type(v).DType.IsFloat() {
 			b.dots[i], b.skip[by] = &b.Program.Nodes[by], true
 		}
 	}
+}
+
+// compileDotSink adds the sink of the reduction node n, which adds up the rows of a product.
+func (b *vmBuilder) compileDotSink(n, product *ir.Node) {
+	shape, _ := b.SinkOf(n)
+	out := &b.Operands[n.Outputs[0]]
+	size, rows := out.Typ.DType.Size(), b.prog.block/shape.Columns
+	dot := dotBlock[float32](shape.Columns)
+	if size == 8 {
+		dot = dotBlock[float64](shape.Columns)
+	}
+	b.prog.sinks = append(b.prog.sinks, vmSink{
+		ptr: b.operand(b.u.Accesses[product.Inputs[0]]), other: b.operand(b.u.Accesses[product.Inputs[1]]), finish: func() {},
+		take: func(p, q unsafe.Pointer, k int, _ bool, n int) { dot(unsafe.Add(out.Ptr(), k*rows*size), p, q, nil, n) },
+	})
 }
 
 // compileRowReduction adds the reduction node i of the rows of a value.

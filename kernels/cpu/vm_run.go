@@ -83,7 +83,7 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		}
 		for i := range p.sinks {
 			s := &p.sinks[i]
-			s.take(ptrs[s.ptr], k, k == lo, n)
+			s.take(ptrs[s.ptr], ptrs[s.other], k, k == lo, n)
 		}
 		for i := range p.places {
 			p.places[i].put(ptrs, first, n)

@@ -9,22 +9,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// vmSink is a compiled sink. take combines block k, first in its chunk or not; finish combines the chunks.
+// vmSink is a compiled sink. take combines block k of what one or two pointers stand for, first in its chunk or not;
+// finish combines the chunks.
 type vmSink struct {
 	ptr    uint8
-	take   func(p unsafe.Pointer, k int, first bool, n int)
+	other  uint8
+	take   func(p, q unsafe.Pointer, k int, first bool, n int)
 	finish func()
 }
 
 // readLast reports whether a sink reads what the pointer stands for.
 func (b *vmBuilder) readLast(ptr uint8) bool {
-	return slices.ContainsFunc(b.prog.sinks, func(s vmSink) bool { return s.ptr == ptr }) ||
+	return slices.ContainsFunc(b.prog.sinks, func(s vmSink) bool { return s.ptr == ptr || s.other == ptr }) ||
 		slices.ContainsFunc(b.prog.places, func(p vmPlace) bool { return slices.Contains(p.parts, ptr) })
 }
 
 // compileSink adds the sink that computes reduction node i.
 func (b *vmBuilder) compileSink(i int) {
 	n := &b.Program.Nodes[i]
+	if product := b.dots[i]; product != nil {
+		b.compileDotSink(n, product)
+		return
+	}
 	var s vmSink
 	switch b.Program.Type(n.Inputs[0]).DType {
 	case ir.Float32:
@@ -35,6 +41,7 @@ func (b *vmBuilder) compileSink(i int) {
 		s = integerSink(b, n)
 	}
 	s.ptr = b.ptrOf[b.SinkOperand(i)]
+	s.other = s.ptr
 	b.prog.sinks = append(b.prog.sinks, s)
 }
 
@@ -47,7 +54,7 @@ func newSink[T block.Float](b *vmBuilder, n *ir.Node) vmSink {
 	switch {
 	case shape.Columns > 0 && !shape.Leading:
 		rows := b.prog.block / shape.Columns
-		return vmSink{finish: func() {}, take: func(p unsafe.Pointer, k int, _ bool, n int) {
+		return vmSink{finish: func() {}, take: func(p, _ unsafe.Pointer, k int, _ bool, n int) {
 			r.combineRows(plan.Data[T](out)[k*rows:][:n/shape.Columns], block.View[T](p, n))
 		}}
 	case shape.Columns > 0:
@@ -55,7 +62,7 @@ func newSink[T block.Float](b *vmBuilder, n *ir.Node) vmSink {
 	}
 	partial := b.partial(blocks, out)
 	return vmSink{
-		take:   func(p unsafe.Pointer, k int, _ bool, n int) { plan.Data[T](partial)[k] = r.row(block.View[T](p, n)) },
+		take:   func(p, _ unsafe.Pointer, k int, _ bool, n int) { plan.Data[T](partial)[k] = r.row(block.View[T](p, n)) },
 		finish: func() { plan.Data[T](out)[0] = r.row(plan.Data[T](partial)) },
 	}
 }
@@ -69,7 +76,7 @@ func rowsSink[T block.Float](b *vmBuilder, r *reduction[T], columns, chunks int,
 	}
 	clearTo := func(acc []T) { fillWith(acc, r.identity) }
 	s := vmSink{finish: func() {}}
-	s.take = func(p unsafe.Pointer, k int, first bool, n int) {
+	s.take = func(p, _ unsafe.Pointer, k int, first bool, n int) {
 		at := k / chunk * columns
 		acc := plan.Data[T](partial)[at : at+columns]
 		if first {
