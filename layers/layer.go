@@ -260,6 +260,22 @@ type how struct {
 	masks   []*ops.Tensor                        // inputs with the masks that count for the results; nil: those of the inputs
 }
 
+// castInputs returns the inputs of a call, floats in the type that the layer computes in.
+func castInputs(l Layer, inputs []*ops.Tensor, compute ir.DType) []*ops.Tensor {
+	cast := slices.Clone(inputs)
+	_, isContainer := l.(Container)
+	_, asIs := l.(interface{ keepsInputType() })
+	if isContainer || asIs || slices.Contains(inputs, nil) {
+		return cast
+	}
+	for i, x := range inputs {
+		if x.DType().IsFloat() && !isCompanion(l, inputs, i) {
+			cast[i] = ops.Cast(x, compute)
+		}
+	}
+	return cast
+}
+
 // invoke is InvokeAll with what differs in this call.
 func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	compute := h.compute
@@ -272,6 +288,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	}
 	b := attach(l)
 	policy := b.dtypePolicy(c)
+	cast := castInputs(l, inputs, policy.Compute) // before the layer computes: it rounds nothing itself
 	c.EnterLayer(Name(l), policy.Compute)
 	if b.bounds != nil {
 		ops.Fail(c.Graph(), b.bounds)
@@ -279,17 +296,8 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	if len(inputs) == 0 {
 		ops.Failf(c.Graph(), "called without inputs; expected at least one tensor")
 	}
-	container, _ := l.(Container)
-	_, asIs := l.(interface{ keepsInputType() })
-	cast := make([]*ops.Tensor, len(inputs))
-	for i, x := range inputs {
-		if x == nil {
-			ops.Failf(c.Graph(), "input %d is nil; expected a tensor", i)
-		}
-		cast[i] = x
-		if x.DType().IsFloat() && container == nil && !asIs && !isCompanion(l, inputs, i) {
-			cast[i] = ops.Cast(x, policy.Compute)
-		}
+	if i := slices.Index(inputs, nil); i >= 0 {
+		ops.Failf(c.Graph(), "input %d is nil; expected a tensor", i)
 	}
 	b.build(c, cast, policy)
 	if compute == nil {
@@ -307,7 +315,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
 	}
 	outputs = c.LayerOutputs(b.Path(), outputs)
-	if c.Inspect != nil && container == nil {
+	if _, container := l.(Container); c.Inspect != nil && !container {
 		outputs = slices.Clone(outputs)
 		for i, y := range outputs {
 			outputs[i] = c.Inspect(y)

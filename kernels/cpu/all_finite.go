@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// finiteBlock is how many numbers of float32 are looked at twice while they are in the first-level cache.
+// finiteBlock is how many numbers of float32 are looked at, if need be again while they are in the first-level cache.
 const finiteBlock = 1 << 12
 
 // buildAllFinite compiles the question whether all numbers of an operand are finite.
@@ -50,19 +50,21 @@ func buildAllFinite(b *build) func() {
 	}
 }
 
-// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16: no largest or smallest number is
-// infinite or, as NaN is, none.
+// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16. Where the sum of the squares is
+// below the square of the first number that is not finite, each number is, which one reading tells; else no largest or
+// smallest number may be infinite or, as NaN is, none.
 func floatsFinite(b *build) func() {
 	in, out := b.in(0), b.out(0)
 	beyond := float32(math.Inf(1))
+	surely := beyond
 	if b.n.Op == ir.Convert {
-		beyond = 65520 // the first that is rounded to infinity
+		beyond, surely = 65520, 65000*65000 // the first that is rounded to infinity, and less than its square by more than sums are rounded
 	}
 	var found atomic.Bool
 	look := b.rt().parallel(in.N, 1<<14, func(_ *worker, lo, hi int) {
 		for ; lo < hi && !found.Load(); lo += finiteBlock {
 			x := plan.Data[float32](in)[lo:min(lo+finiteBlock, hi)]
-			if !(vec.MaxOf(x) < beyond && vec.MinOf(x) > -beyond) {
+			if !(vec.Dot(x, x) < surely || vec.MaxOf(x) < beyond && vec.MinOf(x) > -beyond) {
 				found.Store(true)
 			}
 		}

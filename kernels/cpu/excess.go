@@ -9,10 +9,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// Where the processor multiplies no 16-bit floats, or a program has too few products to gain by that, programs of mixed
-// precision compute in float32 as long as that takes little memory (pass.ExcessPrecision): to round each result and to
-// widen it again is work that float32 does not have. Large programs, whose memory is what 16 bits are for, do so all
-// the same, and so do programs without products, whose operations round in registers.
+// Where the processor multiplies no 16-bit floats, or a program has too few products to gain by that, or none, programs
+// of mixed precision compute in float32 as long as that takes little memory (pass.ExcessPrecision): to round each
+// result and to widen it again is work that float32 does not have. Large programs, whose memory is what 16 bits are
+// for, stay in 16 bits.
 
 const (
 	mostExcess = 64 << 20 // bytes that the results of a program may take up more than in 16 bits
@@ -37,19 +37,18 @@ func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	return pass.ExcessPrecision(o)
 }
 
-// multiplies reports whether the program has products of a type that is computed in float32.
-func multiplies(p *ir.Program, wide func(ir.DType) bool) bool {
+// multiplies reports whether the program has products of bfloat16.
+func multiplies(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		product := n.Op == ir.RnnScan || n.Op.Multiplies()
-		return product && wide(p.Type(n.Inputs[0]).DType) ||
-			slices.ContainsFunc(ir.SubPrograms(n.Attrs), func(body *ir.Program) bool { return multiplies(body, wide) })
+		return product && p.Type(n.Inputs[0]).DType == ir.BFloat16 || slices.ContainsFunc(ir.SubPrograms(n.Attrs), multiplies)
 	})
 }
 
 // widens returns the function that reports whether a program had better compute numbers of a type in float32. With
 // matrix registers, without which the costs were measured, pairs of bfloat16 are multiplied whatever they cost.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) || gainInPairs(p) > leastGain)
+	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) && multiplies(p) || gainInPairs(p) > leastGain)
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 

@@ -7,14 +7,14 @@ import (
 )
 
 // What 16 bits cost where the processor multiplies pairs of bfloat16, in units of what a floating-point operation of a
-// product of matrices saves there. Measured on Zen 4 with small networks of all kinds (internal/benchpeers/worker
-// --halves --drawn). In the mean they take 1.04 of float32's time if all that is bfloat16 is multiplied in pairs, at
-// worst 3.7; the better of both is 0.88 for each, and what these numbers choose 0.90. The worst of others, which they
-// were not chosen for, was 1.07, and 1.42 for convolutions.
+// product of matrices saves there. Measured on Zen 4 with networks of all kinds and with single layers
+// (internal/benchpeers/worker --halves --drawn): 880 steps, for which pairs throughout take 1.11 of float32's time in
+// the mean, at worst 4, no pairs 1.00, and the better of both for each 0.92. What these numbers choose takes 0.93.
 const (
 	storedCost      = 20  // of a result that is stored, and rounded before that
-	operandCost     = 20  // of an element of an operand of a product, which is brought into panels
-	productCost     = 10  // of a result of a product, besides
+	operandCost     = 5   // of an element of an operand of a product, which is brought into panels
+	convertedCost   = 5   // of an element that is rounded from float32
+	productCost     = 50  // of a result of a product, besides
 	convolutionGain = 0.5 // what an operation of a convolution saves
 	convolvedCost   = 40  // of an element of the input or the result of a convolution, besides
 	attendedCost    = 80  // of a result of attention; to count what its operations save as well made a small network slower
@@ -35,6 +35,9 @@ func gainInside(p *ir.Program, loop bool) float64 {
 		}
 		for _, body := range ir.SubPrograms(n.Attrs) {
 			gain += times * gainInside(body, loop || n.Op != ir.Cond)
+		}
+		if n.Op == ir.Convert {
+			gain -= convertedCost * float64(halfResults(p, n, nil))
 		}
 		if roundsResults(n.Op) {
 			gain += gainOfProduct(p, n, loop) - storedCost*float64(halfResults(p, n, chained))

@@ -51,6 +51,25 @@ func TestExcessPrecision(t *testing.T) {
 	}
 }
 
+// TestExcessPrecisionWithoutProducts: on every path a program without products computes in float32, too, and rounds
+// nothing but its results.
+func TestExcessPrecisionWithoutProducts(t *testing.T) {
+	for _, path := range isa.Paths() {
+		defer isa.Override(path)()
+		for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
+			p := passProgram{t, ir.New("moved")}
+			x := p.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{30, 70}})
+			half := p.add(ir.Convert, ir.ConvertAttrs{DType: d}, x)
+			p.p.AddOutput("y", p.add(ir.Tanh, nil, p.add(ir.Reverse, ir.AxesAttrs{Axes: []int{1}}, half)))
+			q, err := pipelineFor(1).improve(p.p, false, true)
+			require.NoError(t, err)
+			for _, n := range q.Nodes {
+				require.Equal(t, n.Op == ir.Convert, q.Type(n.Outputs[0]).DType == d, "%v, %v\n%v", path, d, q)
+			}
+		}
+	}
+}
+
 // TestExcessPrecisionIsForSmallPrograms: what takes much memory stays in 16 bits, as do weights that few rows are
 // multiplied by and no cache holds.
 func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {

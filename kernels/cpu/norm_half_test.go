@@ -104,6 +104,7 @@ func (n halfNorm) to(d ir.DType, v ir.Value) ir.Value {
 // TestNormsOfHalves: normalizations and losses of mixed precision read and write 16 bits, without steps that convert,
 // and are what float64 rounded at each conversion is, for rows that are several pieces and for few of them.
 func TestNormsOfHalves(t *testing.T) {
+	defer WithoutExcess()()
 	for name, build := range halfNorms {
 		for i, shape := range []ir.Shape{{5, 3, 1100, 6}, {700, 48}, {37, 100}, {70, 600}, {3, 1030}, {2, 3}} {
 			for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {

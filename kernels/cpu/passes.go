@@ -39,11 +39,9 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 		better = l.normal
 	}
 	if !plain && whole && withExcess {
-		if wide := widens(p); multiplies(p, wide) {
-			var err error
-			if p, err = excessPrecision(p, wide).Run(p); err != nil {
-				return nil, err
-			}
+		var err error
+		if p, err = excessPrecision(p, widens(p)).Run(p); err != nil {
+			return nil, err
 		}
 	}
 	q, err := better.Run(p)
