@@ -41,6 +41,9 @@ type CompileOptions struct {
 	Overlap bool
 	// TF32 says that matrices of float32 may be multiplied as TF32; see [AllowTF32].
 	TF32 bool
+	// Variables are the numbers of the inputs that hold variables. What only depends on them a backend may compute once
+	// for all runs between two changes.
+	Variables []int
 }
 
 // Executable is a program that has been compiled for one kind of device and one number of replicas. It never changes:

@@ -154,11 +154,8 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	switch {
-	case q.staysByColumns():
+	if q.calibrated() {
 		return q.calibratedProduct(c, x, matrix)
-	case q.calibrated():
-		return ops.Matmul(x, q.calibratedFloats(c, matrix))
 	}
 	if q.staysPacked() {
 		return q.packedProduct(c, x, matrix)

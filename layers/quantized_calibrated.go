@@ -63,16 +63,14 @@ func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribu
 	if q.mode == "awq" {
 		q.saliency = b.AddWeight("awq_scales", ir.Shape{inputs}, WeightOptions{Initializer: "ones", Frozen: true})
 	}
-	index := WeightOptions{Initializer: blockIndex(q.rowsOfBlock(inputs)), DType: ir.Float32, Frozen: true}
-	if q.staysByColumns() {
-		index.check = blockIndex(q.rowsOfBlock(inputs)).check
+	blocks := blockIndex(q.rowsOfBlock(inputs))
+	index := WeightOptions{Initializer: blocks, DType: ir.Float32, Frozen: true, check: blocks.checkSizes}
+	if q.inOrder {
+		index.check = blocks.check
 	}
 	q.index = b.AddWeight("g_idx", ir.Shape{inputs}, index)
 	return matrix
 }
-
-// staysByColumns reports whether floats are multiplied with the integers as they lie in memory.
-func (q *quantized) staysByColumns() bool { return q.calibrated() && q.inOrder }
 
 // rowsOfBlock is how many inputs of a matrix share scale and zero.
 func (q *quantized) rowsOfBlock(inputs int) int {
@@ -87,6 +85,24 @@ func (block blockIndex) check(a kernels.Array) error {
 	for i, group := range a.Float64s() {
 		if want := i / int(block); math.Trunc(group) != float64(want) {
 			return fmt.Errorf("input %d is of group %v, expected %d: groups are %d neighbouring inputs each; for weights that were quantized in another order set ActivationOrder of the layer's GPTQConfig", i, group, want, block)
+		}
+	}
+	return nil
+}
+
+// checkSizes refuses groups of other sizes, in any order.
+func (block blockIndex) checkSizes(a kernels.Array) error {
+	groups := a.Float64s()
+	counts := make([]int, groupsOf(len(groups), int(block)))
+	for i, group := range groups {
+		if !(group >= 0 && group < float64(len(counts))) {
+			return fmt.Errorf("input %d is of group %v; expected groups from 0 to %d", i, group, len(counts)-1)
+		}
+		counts[int(group)]++
+	}
+	for group, n := range counts {
+		if want := min(int(block), len(groups)-group*int(block)); n != want {
+			return fmt.Errorf("group %d has %d inputs; expected %d: groups have %d inputs each, and the last what is left", group, n, want, block)
 		}
 	}
 	return nil
@@ -107,17 +123,23 @@ func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *o
 	return ops.Cast(w, c.ComputeDType())
 }
 
-// calibratedProduct multiplies x (..., inputs) by the matrix as it lies in memory. What awq divides inputs of the
-// matrix by, it divides x by.
+// calibratedProduct multiplies x (..., inputs) by the matrix as it lies in memory, or, where groups are not neighbours,
+// by one whose inputs have been put in the order of their groups. What awq divides inputs of the matrix by, it divides
+// x by.
 func (q *quantized) calibratedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
 	scale, block := c.Weight(q.scale), q.rowsOfBlock(q.inputsOf(matrix))
 	if q.saliency != nil {
 		x = ops.Divide(ops.Cast(x, scale.DType()), c.Weight(q.saliency))
 	}
-	if q.bits != 4 {
-		return ops.Cast(ops.BytesMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.bits, block), c.ComputeDType())
+	integers := c.Read(matrix)
+	if !q.inOrder {
+		order := ops.Argsort(c.Read(q.index), 0)
+		x, integers = ops.Take(x, order, -1), ops.Take(integers, order, 1)
 	}
-	return ops.Cast(ops.PackedColumnsMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.columns, block), c.ComputeDType())
+	if q.bits != 4 {
+		return ops.Cast(ops.BytesMatmul(x, integers, scale, c.Read(q.zero), q.bits, block), c.ComputeDType())
+	}
+	return ops.Cast(ops.PackedColumnsMatmul(x, integers, scale, c.Read(q.zero), q.columns, block), c.ComputeDType())
 }
 
 // calibratedInFiles is how the weights lie in files.

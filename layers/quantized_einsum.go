@@ -176,7 +176,7 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
 	switch {
-	case q.staysByColumns() && l.axes.isMatmul():
+	case q.calibrated() && l.axes.isMatmul():
 		return l.packedProduct(c, x)
 	case q.calibrated():
 		return ops.Einsum(l.Equation, x, ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...))

@@ -54,7 +54,7 @@ func TestQuantizingIsRefusedWithAReason(t *testing.T) {
 }
 
 // TestGroupsAreNeighbours: where the product takes groups for neighbouring inputs, others are refused, as in a file
-// whose g_idx does not go with its configuration.
+// whose g_idx does not go with its configuration; so are groups of other sizes everywhere.
 func TestGroupsAreNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		dtype   string
@@ -86,6 +86,8 @@ func TestGroupsAreNeighbours(t *testing.T) {
 				err := set(value(0, 0, 1, 2, 1))
 				if !c.refused {
 					require.NoError(t, err, "%+v", c)
+					require.ErrorContains(t, set(value(0, 0, 1, 2, 2)), "g_idx: group 1 has 1 inputs; expected 2: groups have 2 inputs each, and the last what is left")
+					require.ErrorContains(t, set(value(0, 0, 1, 3, 1)), "g_idx: input 3 is of group 3; expected groups from 0 to 2")
 					continue
 				}
 				require.ErrorContains(t, err, "g_idx: input 3 is of group 2, expected 1: groups are 2 neighbouring inputs each")

@@ -23,6 +23,7 @@ type buffer struct {
 	tiles    panels // the kernel of a convolution, transformed; see winograd.go
 	halves   halves // the contents in 16 bits; see kept_halves.go
 	scaled   scaledPanels
+	derived  derivedValues
 }
 
 var (
@@ -91,6 +92,7 @@ func (b *buffer) Free() {
 	}
 	b.halves.forget()
 	b.scaled.free()
+	b.derived.forget()
 }
 
 func (b *buffer) check(n int) error {

@@ -18,6 +18,7 @@ type executable struct {
 	options kernels.CompileOptions
 	plain   bool // see fuse.Options
 	passes  *passes
+	derived []derivation // further inputs of the program
 	stats   kernels.Stats
 
 	mu    sync.Mutex
@@ -74,6 +75,12 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 		return nil, err
 	}
 	e := &executable{program: p, options: o, plain: plain, passes: &passes{done: map[*ir.Program]*ir.Program{}}}
+	if !plain {
+		var err error
+		if e.program, e.derived, err = b.derive(p, o); err != nil {
+			return nil, err
+		}
+	}
 	first, err := e.session(kernels.SessionOptions{Device: o.Device})
 	if err != nil {
 		return nil, err
@@ -136,7 +143,9 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	if err := rt.allocate(e.program.Name+s.largest, s.bytes); err != nil {
 		return nil, err
 	}
-	return newSession(e.program, s, rt, e.options, o.Replica), nil
+	made := newSession(e.program, s, rt, e.options, o.Replica)
+	made.derived = newDerivationRuns(e.derived)
+	return made, nil
 }
 
 // poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine

@@ -32,6 +32,8 @@ type session struct {
 	turns    uint64    // of the schedule
 	turn     int       // the next step, of a run in turns
 	closed   bool
+	derived  []*derivationRun
+	bound    []kernels.Buffer // inputs of the call that runs, and what is derived from them
 
 	timing   bool         // Profiling is on
 	measured *Measurement // that the times of the steps belong to, or nil
@@ -141,6 +143,10 @@ func (e *session) begin(ctx context.Context, inputs, outputs []kernels.Buffer, c
 	if err := e.connect(comm); err != nil {
 		return err
 	}
+	inputs, err := e.withDerived(ctx, inputs)
+	if err != nil {
+		return err
+	}
 	if err := e.bind(inputs, outputs); err != nil {
 		return err
 	}
@@ -197,7 +203,7 @@ func (e *session) wrote() {
 // bind points the schedule's inputs and outputs at the caller's memory.
 func (e *session) bind(inputs, outputs []kernels.Buffer) error {
 	if len(inputs) != len(e.inputs) || len(outputs) != len(e.outputs) {
-		return fmt.Errorf("cpu: the program takes %d inputs and %d outputs, received %d and %d", len(e.inputs), len(e.outputs), len(inputs), len(outputs))
+		return fmt.Errorf("cpu: the program takes %d inputs and %d outputs, received %d and %d", len(e.inputs)-len(e.derived), len(e.outputs), len(inputs), len(outputs))
 	}
 	for i, b := range inputs {
 		m := e.schedule.inputs[i]

@@ -185,7 +185,7 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 			if p.program = c.programs[i].program; key.reads {
 				p.program = withoutCentralWrites(c.programs[i], f.strategy.Placement())
 			}
-			o.Device = d
+			o.Device, o.Variables = d, c.programs[i].inputs
 			if p.executable, err = backend.Compile(p.program, o); err != nil {
 				for _, p := range made {
 					p.executable.Close()

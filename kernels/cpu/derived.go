@@ -1,0 +1,182 @@
+package cpu
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// What a program that only predicts computes from variables alone, such as a kernel that is standardized or rounded to
+// eight bits, is a program of its own (pass.Derive). Its result stays with the largest of these variables until one of
+// them changes, so that all programs, for batches of any size, share it; products keep panels of it (weights.go) as
+// they do of variables.
+
+// derivation computes a value from inputs of an executable.
+type derivation struct {
+	executable *executable
+	hash       string // equal programs make equal values
+	inputs     []int
+	keeper     int // the input that keeps the value
+}
+
+// derive takes out of a program what it computes from variables alone.
+func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, []derivation, error) {
+	if len(o.Variables) == 0 || !onlyPredicts(p) {
+		return p, nil, nil
+	}
+	simple, err := pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas, Fold: foldScalar}).Run(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	rest, parts, err := pass.Derive(simple, o.Variables)
+	if err != nil || len(parts) == 0 {
+		return p, nil, err
+	}
+	list := make([]derivation, len(parts))
+	for i, part := range parts {
+		d := derivation{hash: part.Program.Hash(), inputs: part.Inputs}
+		for j, input := range part.Inputs {
+			if size := p.Type(p.Inputs[input].Value).Bytes(); size > p.Type(p.Inputs[part.Inputs[d.keeper]].Value).Bytes() {
+				d.keeper = j
+			}
+		}
+		if d.executable, err = b.compile(part.Program, kernels.CompileOptions{Device: o.Device}, false); err != nil {
+			return nil, nil, err
+		}
+		list[i] = d
+	}
+	return rest, list, nil
+}
+
+// derivedValues are what programs computed from a buffer, and perhaps from smaller ones.
+type derivedValues struct {
+	mu   sync.Mutex
+	list []*derivedValue
+}
+
+// derivedValue is the result of a derivation.
+type derivedValue struct {
+	hash string
+	from []*buffer
+
+	mu       sync.Mutex
+	in       *buffer
+	versions []uint64 // of the buffers that it was computed from; nil: none
+}
+
+// of returns the value that a program makes from these buffers; what was made from buffers that are no more is dropped.
+func (v *derivedValues) of(hash string, from []*buffer) *derivedValue {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, d := range v.list {
+		if d.hash == hash && slices.Equal(d.from, from) {
+			return d
+		}
+	}
+	v.list = slices.DeleteFunc(v.list, func(d *derivedValue) bool {
+		return slices.ContainsFunc(d.from, func(b *buffer) bool { return b.data == nil })
+	})
+	d := &derivedValue{hash: hash, from: slices.Clone(from)}
+	v.list = append(v.list, d)
+	return d
+}
+
+// forget gives the memory back.
+func (v *derivedValues) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.list = nil
+}
+
+// derivationRun is what a session needs for a derivation.
+type derivationRun struct {
+	derivation
+	session  *session // made when it is needed: most find the value
+	inputs   []kernels.Buffer
+	from     []*buffer
+	versions []uint64
+	value    *derivedValue // made from from
+	own      derivedValue  // of buffers that may change unseen
+}
+
+// newDerivationRuns returns what a session needs for each derivation.
+func newDerivationRuns(list []derivation) []*derivationRun {
+	runs := make([]*derivationRun, len(list))
+	for i, d := range list {
+		n := len(d.inputs)
+		runs[i] = &derivationRun{derivation: d, inputs: make([]kernels.Buffer, n), from: make([]*buffer, n), versions: make([]uint64, n)}
+	}
+	return runs
+}
+
+// with appends what is derived from the inputs of a run to them.
+func (e *session) withDerived(ctx context.Context, inputs []kernels.Buffer) ([]kernels.Buffer, error) {
+	if len(e.derived) == 0 || len(inputs)+len(e.derived) != len(e.inputs) {
+		return inputs, nil
+	}
+	e.bound = append(e.bound[:0], inputs...)
+	for _, d := range e.derived {
+		value, err := d.read(ctx, inputs)
+		if err != nil {
+			return nil, err
+		}
+		e.bound = append(e.bound, value)
+	}
+	return e.bound, nil
+}
+
+// read returns the value for these inputs of a run.
+func (d *derivationRun) read(ctx context.Context, inputs []kernels.Buffer) (kernels.Buffer, error) {
+	same, steady := d.value != nil, true
+	for i, input := range d.derivation.inputs {
+		b, _ := inputs[input].(*buffer)
+		same = same && b == d.from[i]
+		d.inputs[i], d.from[i] = inputs[input], b
+		ok := false
+		if b != nil {
+			d.versions[i], ok = b.steady()
+		}
+		steady = steady && ok
+	}
+	value := &d.own
+	if steady {
+		if !same {
+			d.value = d.from[d.keeper].derived.of(d.hash, d.from)
+		}
+		value = d.value
+	} else {
+		d.value = nil
+	}
+	value.mu.Lock()
+	defer value.mu.Unlock()
+	if steady && slices.Equal(value.versions, d.versions) {
+		return value.in, nil
+	}
+	if err := d.compute(ctx, value); err != nil {
+		return nil, err
+	}
+	if steady {
+		value.versions = append(value.versions[:0], d.versions...)
+	}
+	return value.in, nil
+}
+
+// compute writes the value.
+func (d *derivationRun) compute(ctx context.Context, value *derivedValue) error {
+	if d.session == nil {
+		s, err := d.executable.session(kernels.SessionOptions{Device: d.executable.options.Device})
+		if err != nil {
+			return err
+		}
+		d.session = s
+	}
+	if value.in == nil {
+		value.in = newBuffer(d.executable.options.Device, d.session.outputs[0].typ)
+	}
+	value.versions = value.versions[:0]
+	return d.session.run(ctx, d.inputs, []kernels.Buffer{value.in}, nil)
+}
