@@ -71,3 +71,32 @@ func ExampleRewriter() {
 	fmt.Println(r.Finish().Nodes[3].Op)
 	// Output: max
 }
+
+func ExampleDerive() {
+	p := ir.New("look_up")
+	rows := p.AddInput("rows", ir.Type{DType: ir.Int32, Shape: ir.Shape{2}})
+	table := p.AddInput("table", ir.Type{DType: ir.Float32, Shape: ir.Shape{100, 64}})
+	scaled, err := p.Add("", ir.Tanh, nil, table)
+	if err != nil {
+		panic(err)
+	}
+	found, err := p.Add("", ir.Embedding, nil, scaled[0], rows)
+	if err != nil {
+		panic(err)
+	}
+	p.AddOutput("found", found[0])
+	rest, derived, err := pass.Derive(p, []int{1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(derived[0].Program)
+	fmt.Println(rest)
+	// Output:
+	// program look_up_derived(%0 in0 float32[100 64]) {
+	//   %1 = tanh(%0) float32[100 64]
+	// } -> (%1 out0)
+	//
+	// program look_up(%0 rows int32[2], %1 table float32[100 64], %2 derived0 float32[100 64]) {
+	//   %3 = embedding(%2, %0) float32[2 64]
+	// } -> (%3 found)
+}
