@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// What a program that only predicts computes from variables alone, such as a kernel that is standardized or rounded to
-// eight bits, is a program of its own (pass.Derive). Its result stays with the largest of these variables until one of
-// them changes, so that all programs, for batches of any size, share it; products keep panels of it (weights.go) as
-// they do of variables.
+// What a program computes from variables alone that it does not change, such as a kernel that is standardized or
+// rounded to eight bits in a prediction, is a program of its own (pass.Derive). Its result stays with the largest of
+// these variables until one of them changes, so that all programs, for batches of any size, share it; products keep
+// panels of it (weights.go) as they do of variables.
 
 // derivation computes a value from inputs of an executable.
 type derivation struct {
@@ -25,14 +25,15 @@ type derivation struct {
 
 // derive takes out of a program what it computes from variables alone.
 func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, []derivation, error) {
-	if len(o.Variables) == 0 || !onlyPredicts(p) {
-		return p, nil, nil
+	variables := slices.DeleteFunc(slices.Clone(o.Variables), func(i int) bool { return replaces(p, i) })
+	if _, parts, err := pass.Derive(p, variables); err != nil || len(parts) == 0 {
+		return p, nil, err // as most; those that have parts may have some twice
 	}
 	simple, err := pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas, Fold: foldScalar}).Run(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	rest, parts, err := pass.Derive(simple, o.Variables)
+	rest, parts, err := pass.Derive(simple, variables)
 	if err != nil || len(parts) == 0 {
 		return p, nil, err
 	}

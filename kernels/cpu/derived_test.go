@@ -110,3 +110,35 @@ func TestDerivedInputCount(t *testing.T) {
 	err := f.e.Run(context.Background(), []kernels.Buffer{f.x}, []kernels.Buffer{f.y})
 	require.ErrorContains(t, err, "the program takes 3 inputs and 1 outputs, received 1 and 1")
 }
+
+// TestDerivedInTraining: a program that trains derives from the variables that it does not replace.
+func TestDerivedInTraining(t *testing.T) {
+	build := func(variables ...int) (*loaded, []kernels.Buffer) {
+		p := ir.New("")
+		square := ir.Type{DType: ir.Float32, Shape: ir.Shape{64, 64}}
+		frozen, w := p.AddInput("frozen", square), p.AddInput("w", square)
+		add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+			out, err := p.Add("", op, attrs, in...)
+			require.NoError(t, err)
+			return out[0]
+		}
+		product := ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}
+		p.AddAlias("w", add(ir.Dot, product, add(ir.Tanh, nil, w), add(ir.Tanh, nil, frozen)), 1)
+		e, err := Backend{}.load(p, kernels.CompileOptions{Device: here, Variables: variables}, false)
+		require.NoError(t, err)
+		buffers := []kernels.Buffer{newBuffer(here, square), newBuffer(here, square)}
+		for _, b := range buffers {
+			require.NoError(t, b.(*buffer).Write(float32s(64*64)))
+		}
+		return e, buffers
+	}
+	e, buffers := build(0, 1)
+	plain, same := build()
+	for range 3 {
+		require.NoError(t, e.Run(context.Background(), buffers, []kernels.Buffer{nil}))
+		require.NoError(t, plain.Run(context.Background(), same, []kernels.Buffer{nil}))
+		require.Equal(t, same[1].(*buffer).data, buffers[1].(*buffer).data)
+	}
+	require.Len(t, buffers[0].(*buffer).derived.list, 1)
+	require.Empty(t, buffers[1].(*buffer).derived.list)
+}

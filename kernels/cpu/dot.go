@@ -318,6 +318,8 @@ func (b *build) keptForm(product *dotPlan, l *batchLoop) *form {
 }
 
 // replaced reports whether an output replaces input i of the program.
-func (b *build) replaced(i int) bool {
-	return slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Alias == i })
+func (b *build) replaced(i int) bool { return replaces(b.Program, i) }
+
+func replaces(p *ir.Program, input int) bool {
+	return slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias == input })
 }
