@@ -66,7 +66,11 @@ func (f *fitFlags) placeOnWorkers(ctx context.Context) (*distribute.MultiWorkerM
 	if err != nil {
 		return nil, err
 	}
-	return multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices, Elastic: elastic, Security: security})
+	return multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices, Elastic: elastic, Security: security, Observe: func(text string) {
+		if strings.HasPrefix(text, "waiting up to ") { // for a group; what else there is to say, Fit's errors do
+			fmt.Fprintln(os.Stderr, "keras fit:", text)
+		}
+	}})
 }
 
 // chiefWriter writes what the chief of the workers says. Who that is may change.

@@ -21,6 +21,7 @@ import (
 func (g *Group) update() {
 	if g.machine.Phase() == membership.Gathering {
 		g.reach()
+		g.retry()
 	}
 	if v := g.machine.View(); v != nil && (g.session == nil || g.session.view.ID != v.ID) {
 		g.session = newSession(g, v)
@@ -64,13 +65,25 @@ func (g *Group) renew(s *session, v *membership.Verdict) {
 		switch {
 		case a.Reason != membership.Silent || a.Who >= len(g.settings.members):
 		case a.Who != g.settings.self:
-			g.transport.reset(a.Who)
+			g.transport.reset(a.Who, 0)
 		default: // expelled: the others have replaced theirs
 			for _, member := range s.view.Members {
 				if member.Task != g.settings.self {
-					g.transport.reset(member.Task)
+					g.transport.reset(member.Task, 0)
 				}
 			}
+		}
+	}
+}
+
+// retry replaces connections over which nothing comes while a group is being formed, or nothing arrives, as the other
+// end says: the host there was another one when they were made, or the way to it was broken meanwhile.
+func (g *Group) retry() {
+	unheard := g.machine.Unheard()
+	for task := range g.settings.members {
+		s := g.machine.Peer(task)
+		if slices.Contains(unheard, task) || s != nil && slices.Contains(s.Unheard, g.settings.self) {
+			g.transport.reset(task, g.settings.Deadline)
 		}
 	}
 }
@@ -228,7 +241,7 @@ func (g *Group) joinError(e *membership.JoinError) *JoinError {
 func (g *Group) unheard() string {
 	var lines []string
 	for task, m := range g.settings.members {
-		if task != g.settings.self && g.machine.Peer(task) == nil {
+		if task != g.settings.self && (g.machine.Peer(task) == nil || g.lastSeen[task] != "") {
 			lines = append(lines, Lost{m.Task, m.Address, didNotCome, g.lastSeen[task], ""}.String())
 		}
 	}

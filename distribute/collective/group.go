@@ -143,6 +143,7 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	g.update()
 	look, since := time.NewTicker(g.settings.Heartbeat), time.Now()
 	defer look.Stop()
+	waits := since.Add(2 * g.settings.Deadline)
 	for {
 		if v := g.machine.View(); v != nil && v.ID.Generation > before && g.session.view.ID == v.ID {
 			step, source := v.Agreed()
@@ -161,6 +162,10 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 		over := g.session == nil && len(g.settings.members)-len(g.left(true)) < least
 		if !over {
 			since = time.Now()
+		}
+		if text := g.unheard(); text != "" && time.Now().After(waits) {
+			waits = waits.Add(g.settings.JoinTimeout)
+			g.observe("waiting up to %v for a group%s", g.settings.JoinTimeout, text)
 		}
 		changed := g.changed
 		g.mu.Unlock()

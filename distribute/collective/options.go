@@ -45,8 +45,9 @@ type Options struct {
 	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at
 	// least 200 ms; 0: 1 s
 	SlowAfter time.Duration
-	// Observe is called for groups that form and end, and about workers that keep the others waiting for longer than
-	// SlowAfter. It must return soon and must not call methods of the group. nil: not reported
+	// Observe is called for groups that form and end, about workers that keep the others waiting for longer than
+	// SlowAfter, and where a group has not formed after two deadlines. It must return soon and must not call methods of
+	// the group. nil: not reported
 	Observe func(text string)
 
 	// Unheard is told at each heartbeat from which workers, that have not left the job, nothing came for Deadline. It

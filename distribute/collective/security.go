@@ -23,7 +23,8 @@ import (
 // Either give the three files, or a secret. It is required as soon as an address is not a loopback address.
 type Security struct {
 	// CAFile holds the certificates (PEM) that sign those of the workers; CertFile and KeyFile are this worker's. The
-	// name in the certificates must be ServerName.
+	// name in the certificates must be ServerName. Files that are replaced while a job runs, before the certificates
+	// expire, count from the next connection on.
 	CAFile, CertFile, KeyFile string
 	ServerName                string // "": gokeras
 
@@ -95,6 +96,9 @@ func (s *Security) config() (*tls.Config, error) {
 		}
 		if own, err = tls.LoadX509KeyPair(s.CertFile, s.KeyFile); err != nil {
 			return nil, fmt.Errorf("collective: this worker's certificate: %w", err)
+		}
+		if until := own.Leaf.NotAfter; time.Now().After(until) {
+			return nil, fmt.Errorf("collective: this worker's certificate %s has expired on %v; put a new one in its place", s.CertFile, until)
 		}
 	default:
 		secret, err := decodeSecret(s.Secret)

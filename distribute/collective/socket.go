@@ -2,10 +2,14 @@ package collective
 
 import (
 	"encoding/binary"
+	"errors"
+	"io"
 	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/distribute/internal/proof"
@@ -23,7 +27,9 @@ type socket struct {
 	t      *transport // counts bytes, and knows what is lent
 	veiled bool       // by TLS: there are no frames to be seen, and nothing but the counting is done
 	closed func()
+	made   time.Time
 	once   sync.Once
+	heard  atomic.Bool  // something has come, or the end
 	shut   *atomic.Bool // is set where the other end is none of a job without a secret, see proof.Foreign; nil: it has said something
 
 	frame   int                 // bytes of the current DATA frame that are still to be written
@@ -74,7 +80,7 @@ func newSocket(conn net.Conn, t *transport, plain int, closed func()) *socket {
 	if tcp, ok := conn.(*net.TCPConn); ok && sameHost(conn) {
 		_ = tcp.SetWriteBuffer(hostBuffer) // it works without, somewhat slower
 	}
-	s := &socket{Conn: conn, t: t, closed: closed, veiled: t.buffer() > 0}
+	s := &socket{Conn: conn, t: t, closed: closed, made: time.Now(), veiled: t.buffer() > 0}
 	if !s.veiled {
 		s.open, s.copies = map[uint32]*message{}, make([]byte, 0, copiesBytes)
 		s.in.init(s, plain)
@@ -214,6 +220,14 @@ func (s *socket) update() error {
 
 // Read implements net.Conn.
 func (s *socket) Read(b []byte) (int, error) {
+	n, err := s.take(b)
+	if !s.heard.Load() && (n > 0 || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		s.heard.Store(true)
+	}
+	return n, err
+}
+
+func (s *socket) take(b []byte) (int, error) {
 	if !s.veiled {
 		n, err := s.in.read(b)
 		if s.shut != nil && (n > 0 || err != nil) {

@@ -78,6 +78,7 @@ type peerLink struct {
 	lapsed atomic.Pointer[time.Time] // when the newest attempt to connect began that is over
 	stream atomic.Int64              // number of the newest control stream from that worker
 	alien  atomic.Bool               // the newest attempt to connect met somebody who cannot prove to belong to the job
+	mute   atomic.Bool               // on the newest connection that is over nothing has come
 }
 
 func newTransport(ctx context.Context, s *settings, h handler) (*transport, error) {
@@ -85,12 +86,12 @@ func newTransport(ctx context.Context, s *settings, h handler) (*transport, erro
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	server, client := credentials.TransportCredentials(insecure.NewCredentials()), credentials.TransportCredentials(insecure.NewCredentials())
 	if s.Security != nil {
-		config, err := s.Security.config()
+		both, err := proof.Renewed(s.Security.config, s.Security.CAFile, s.Security.CertFile, s.Security.KeyFile)
 		if err != nil {
 			t.cancel()
 			return nil, err
 		}
-		server, client = credentials.NewTLS(config), credentials.NewTLS(config.Clone())
+		server, client = both, both
 	}
 	for task, member := range s.members {
 		if task == s.self {
@@ -152,10 +153,15 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 			began := time.Now()
 			conn, err := d.DialContext(ctx, "tcp", address)
 			if err != nil {
+				p.mute.Store(false)
 				p.lapsed.Store(&began)
 				return nil, err
 			}
-			c := newSocket(conn, t, 0, func() { p.lapsed.Store(&began) })
+			var c *socket
+			c = newSocket(conn, t, 0, func() {
+				p.mute.Store(!c.heard.Load())
+				p.lapsed.Store(&began)
+			})
 			c.shut = &p.alien
 			p.socket.Store(c)
 			return c, nil
@@ -238,7 +244,7 @@ func (t *transport) control(task int, p *peerLink) {
 		if alien {
 			t.handler.refused(task, describe(err))
 		}
-		t.handler.disconnected(task, since, describe(err))
+		t.handler.disconnected(task, since, p.describe(err))
 		if time.Since(began) > time.Second {
 			pause = 10 * time.Millisecond
 		}
@@ -253,14 +259,23 @@ func (t *transport) control(task int, p *peerLink) {
 	}
 }
 
-// reset closes the connection to a task, so that a new one is made: after a broken network has healed, the old one
-// would wait for its next retransmission, which may be a long time off.
-func (t *transport) reset(task int) {
+// reset closes the connection to a task if it is so old, so that a new one is made: after a broken network has healed,
+// the old one would wait for its next retransmission, which may be a long time off.
+func (t *transport) reset(task int, age time.Duration) {
 	if p := t.peers[task]; p != nil {
-		if c := p.socket.Load(); c != nil {
+		if c := p.socket.Load(); c != nil && time.Since(c.made) >= age {
 			_ = c.Close() // it may be closed already
 		}
 	}
+}
+
+// describe says why there is no connection.
+func (p *peerLink) describe(err error) string {
+	text := describe(err)
+	if p.mute.Load() {
+		text = "its address takes connections and then says nothing: the worker is stopped, or another program listens there: " + text
+	}
+	return text
 }
 
 func (t *transport) left() bool {

@@ -116,26 +116,6 @@ func (co *coordinator) begin(ctx context.Context) error {
 	return nil
 }
 
-func overtaken(err error) error {
-	return fmt.Errorf("parameterserver: another coordinator has taken over; run one only: %w", err)
-}
-
-// nextTerm is a term after another one. Coordinators that take over at the same time have different ones, so that the
-// servers know one of them.
-func nextTerm(term uint64) uint64 { return (term>>termBits+1)<<termBits | rand.Uint64N(1<<termBits) }
-
-const termBits = 24
-
-// tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
-func (c *client) tookOver(ctx context.Context, term uint64) bool {
-	for server := range c.links {
-		if got, err := c.list(ctx, server, c.s.ServerTimeout); err != nil || got.term != term {
-			return false
-		}
-	}
-	return true
-}
-
 // changed tells everybody who waits. The lock is held.
 func (c *coordinator) changed() {
 	for _, o := range c.d.Ended() {
@@ -279,7 +259,7 @@ func (c *coordinator) attend(i int) {
 // visit is one connection to a worker; alien says that somebody without the job's secret is in its place.
 func (c *coordinator) visit(i int) (alien bool, err error) {
 	var strange atomic.Bool
-	conn, err := c.s.dial(c.s.workers[i].Address, &strange)
+	conn, err := c.s.dial(c.s.workers[i].Address, &strange, nil)
 	if err != nil {
 		return false, err
 	}
@@ -348,6 +328,8 @@ func (c *coordinator) meet(i int, conn *grpc.ClientConn) error {
 // feed hands closures to a worker.
 func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w protocol.Worker) {
 	told := 0
+	beat := time.NewTicker(c.s.beat())
+	defer beat.Stop()
 	for {
 		news := c.news.wait()
 		if out := c.assignments(w); out != nil {
@@ -361,6 +343,10 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 		}
 		select {
 		case <-news:
+		case <-beat.C:
+			if stream.SendMsg(&message{[]byte{beatMessage}}) != nil {
+				return
+			}
 		case <-ctx.Done():
 			return
 		case <-c.over:

@@ -30,6 +30,7 @@ type link struct {
 	lanes    lanes
 	roomless atomic.Bool // the server cannot see rooms
 	alien    atomic.Bool // who is there has another secret
+	opened   atomic.Pointer[opened]
 
 	group  int     // of tables that calls are about
 	routes *routes // who answers for it; nil: this server
@@ -38,7 +39,7 @@ type link struct {
 func (s *settings) newLink(m cluster.Member) (*link, error) {
 	l := &link{s: s, member: m}
 	var err error
-	if l.conn, err = s.dial(m.Address, &l.alien); err != nil {
+	if l.conn, err = s.dial(m.Address, &l.alien, &l.opened); err != nil {
 		return nil, fmt.Errorf("parameterserver: address of %v: %w", m.Task, err)
 	}
 	return l, nil
@@ -76,6 +77,14 @@ func (l *link) target() (*link, protocol.View, context.Context) {
 		return l, v, ends
 	}
 	return l.routes.links[v.Primary.Server], v, ends
+}
+
+// renew has a new connection made after a call that nobody answered: the host at the other end of the old one may be
+// gone, or the way to it, and the system takes many minutes to find out.
+func (l *link) renew(err error) {
+	if c := l.opened.Load(); c != nil && status.Code(err) == codes.DeadlineExceeded && time.Since(c.since) >= l.s.Deadline {
+		_ = c.Close() // gRPC has closed it, perhaps
+	}
 }
 
 // slowestBytes is the speed, in bytes a second, below which a server counts as lost.
@@ -251,6 +260,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		if l.ended(err) {
 			return nil, parameters.ErrOver
 		}
+		to.renew(err)
 		silent := time.Since(began)
 		if to.alien.Swap(false) {
 			other.seen(err)

@@ -163,6 +163,7 @@ func newWatch(ctx context.Context, s *settings, c *client, lineage uint64) (*wat
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
+					l.renew(err)
 					missing++
 					last = fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
 					w.reports[i] = nil
@@ -215,6 +216,7 @@ func (w *watch) follow(ctx context.Context, i int) {
 		if ctx.Err() != nil {
 			return
 		}
+		l.renew(err)
 		if refusals++; err == nil || status.Code(err) != codes.Unavailable {
 			refusals = 0
 		}

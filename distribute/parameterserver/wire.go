@@ -78,11 +78,8 @@ func (s *settings) credentials() (server, client credentials.TransportCredential
 	if s.Security == nil {
 		return insecure.NewCredentials(), insecure.NewCredentials(), nil
 	}
-	config, err := s.Security.TLS()
-	if err != nil {
-		return nil, nil, err
-	}
-	return credentials.NewTLS(config), credentials.NewTLS(config.Clone()), nil
+	both, err := proof.Renewed(s.Security.TLS, s.Security.CAFile, s.Security.CertFile, s.Security.KeyFile)
+	return both, both, err
 }
 
 func (s *settings) newServer() (*grpc.Server, error) {
@@ -108,8 +105,15 @@ func (s *settings) listen(ctx context.Context, address string) (net.Listener, er
 	return l, nil
 }
 
-// dial makes a connection; alien is set where somebody without the job's secret is there.
-func (s *settings) dial(address string, alien *atomic.Bool) (*grpc.ClientConn, error) {
+// opened is a connection, and since when it is open.
+type opened struct {
+	net.Conn
+	since time.Time
+}
+
+// dial makes a connection; alien is set where somebody without the job's secret is there, and made, if it is not nil,
+// to what the network gives.
+func (s *settings) dial(address string, alien *atomic.Bool, made *atomic.Pointer[opened]) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()
 	if err != nil {
 		return nil, err
@@ -117,6 +121,9 @@ func (s *settings) dial(address string, alien *atomic.Bool) (*grpc.ClientConn, e
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", address)
+		if err == nil && made != nil {
+			made.Store(&opened{conn, time.Now()})
+		}
 		if err != nil || s.Security != nil {
 			return conn, err
 		}

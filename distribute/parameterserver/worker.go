@@ -8,6 +8,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -202,6 +203,8 @@ type visit struct {
 	stream grpc.ServerStream
 	ctx    context.Context
 	cancel context.CancelFunc
+	told   atomic.Bool  // that the job is over: nothing else will come
+	silent atomic.Int64 // beats since the coordinator sent something; a stopped process has none
 	out    sync.Mutex
 
 	results sync.Mutex
@@ -215,13 +218,18 @@ func (v *visit) send(b []byte) error {
 	return v.stream.SendMsg(&message{b})
 }
 
-// beat sends signs of life.
+// beat sends signs of life. Where none of the coordinator has come for two deadlines, its host is gone, or what it
+// sends is lost: it may come anew.
 func (v *visit) beat() {
 	ticker := time.NewTicker(v.s.beat())
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
+			if time.Duration(v.silent.Add(1))*v.s.beat() > 2*v.s.Deadline && !v.told.Load() {
+				v.cancel()
+				return
+			}
 			if v.send([]byte{beatMessage}) != nil {
 				return
 			}
@@ -237,9 +245,11 @@ func (v *visit) listen() error {
 		if err := v.stream.RecvMsg(&in); err != nil {
 			return nil // the coordinator is gone
 		}
+		v.silent.Store(0)
 		r := protocol.NewReader(in.data)
 		switch r.Byte() {
 		case overMessage:
+			v.told.Store(true)
 			v.ending.Do(func() { close(v.over) }) // the connection stays until this worker leaves, so that the coordinator waits for it
 		case viewsMessage:
 			views := decodeViews(r)

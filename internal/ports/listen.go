@@ -15,33 +15,50 @@ import (
 const Patience = 5 * time.Second
 
 // Listen opens a TCP address. While another socket has it, it tries again, for patience at most. The error then says
-// for how long, which process has the address where that can be found out, and what to do.
+// for how long, which process has the address where that can be found out, and what to do. It tries again, too, while
+// the name of the host is not known or leads elsewhere, as that of a container does that has just been started again.
 func Listen(ctx context.Context, address string, patience time.Duration) (net.Listener, error) {
-	const pause = 20 * time.Millisecond
+	pause := 20 * time.Millisecond
 	var config net.ListenConfig
 	var busy error
+	named := isName(address)
 	for began := time.Now(); ; {
 		l, err := config.Listen(ctx, "tcp", address)
 		if err == nil {
 			return l, nil
 		}
-		if inUse(err) {
-			busy = err
-		} else if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		elsewhere := errors.Is(err, syscall.EADDRNOTAVAIL)
+		if inUse(err) || named && ctx.Err() == nil && (elsewhere || unknown(err)) {
+			if busy = err; !inUse(err) {
+				pause = 200 * time.Millisecond
+			}
+		} else if elsewhere {
 			return nil, fmt.Errorf("%w: this machine has no such address; is it that of a task which runs elsewhere?", err)
 		} else if busy == nil || ctx.Err() == nil {
 			return nil, err
 		}
 		waited := time.Since(began)
 		if waited+pause > patience {
-			return nil, fmt.Errorf("%w, for %v so far; %s", busy, waited.Round(time.Millisecond), advice(address))
+			return nil, fmt.Errorf("%w, for %v so far; %s", busy, waited.Round(time.Millisecond), advice(address, busy))
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w, for %v until %w; %s", busy, waited.Round(time.Millisecond), context.Cause(ctx), advice(address))
+			return nil, fmt.Errorf("%w, for %v until %w; %s", busy, waited.Round(time.Millisecond), context.Cause(ctx), advice(address, busy))
 		}
 	}
+}
+
+// isName reports whether the host of an address is to be looked up.
+func isName(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && host != "" && net.ParseIP(host) == nil
+}
+
+// unknown reports whether a name could not be looked up.
+func unknown(err error) bool {
+	var failed *net.DNSError
+	return errors.As(err, &failed)
 }
 
 // inUse reports whether an address could not be opened because it is open.
@@ -51,7 +68,10 @@ func inUse(err error) bool {
 }
 
 // advice says who has the address and what to do.
-func advice(address string) string {
+func advice(address string, busy error) string {
+	if !inUse(busy) {
+		return "the name of this task's host must lead to this machine; is it that of a task which runs elsewhere?"
+	}
 	who := holder(address)
 	if who == "" {
 		who = "another process has it, perhaps of another user or container"

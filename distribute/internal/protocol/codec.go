@@ -10,7 +10,7 @@ import (
 )
 
 // Version of the protocol. Servers, workers and coordinators of another one are refused.
-const Version = 9
+const Version = 10
 
 // Writer builds a message. Numbers are little-endian; arrays begin at multiples of their elements' size, so that they
 // are read in place.
