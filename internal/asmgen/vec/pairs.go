@@ -4,7 +4,8 @@ import . "github.com/gokeras/gokeras/internal/asmgen/vector"
 
 // pairRows emits the loop that interleaves each two rows of 16-bit numbers: the first one's number is the lower half of
 // a number of 32 bits, the second one's the upper half. Rows are from bytes apart, those of the result to bytes; there
-// are as many numbers in a row as fill vectors of 32-bit ones.
+// are as many numbers in a row as fill vectors of 32-bit ones. What follows them in the rows is asked for: a matrix
+// goes into panels, one beside the other.
 func (m machine) pairRows() {
 	m.begin("", "pairRows", "dst, x unsafe.Pointer, columns, pairs, to, from uintptr", "")
 	dst, x := param("dst"), param("x")
@@ -16,6 +17,8 @@ func (m machine) pairRows() {
 	Assign(lower, x)
 	Assign(d, dst)
 	Reload(left, "columns")
+	Prefetch(Memory{Base: lower}.Indexed(left, 2))
+	Prefetch(Memory{Base: upper}.Indexed(left, 2))
 	Label("column")
 	a, b := m.vector(), m.vector()
 	WidenWords(a, Memory{Base: lower})

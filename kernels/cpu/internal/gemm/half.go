@@ -325,11 +325,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
 				continue
 			}
-			if a.TransA && p.matrices {
-				runTurned(t)
-			} else {
-				micro.Run(&t)
-			}
+			j.multiply(&t)
 		}
 	}
 	if blocks == 0 {

@@ -83,6 +83,10 @@ type halfPacking struct {
 // Run makes the panels [lo, hi).
 func (t *halfPacking) Run(worker, lo, hi int) {
 	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
+	if !a.TransB && !a.narrow() {
+		t.alongRows(lo, hi)
+		return
+	}
 	block := min(k, BlockK)
 	var lines []float32
 	if a.TransB {
@@ -99,3 +103,24 @@ func (t *halfPacking) Run(worker, lo, hi int) {
 		}
 	}
 }
+
+// alongRows makes the panels of a matrix that is stored by rows. A panel's part of a row is a line or two of the cache,
+// and the next row may lie in another page: a panel from top to bottom would look up a page for each line, and take it
+// from memory when it is needed. So a block of rows goes into several panels before the next rows do, and
+// [vec.PairRows] asks for the lines that the next panel reads.
+func (t *halfPacking) alongRows(lo, hi int) {
+	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
+	for group := lo; group < hi; group += panelsAtOnce {
+		for first := 0; first < k; first += rowsAtOnce {
+			rows := min(rowsAtOnce, k-first)
+			for i := group; i < min(group+panelsAtOnce, hi); i++ {
+				t.job.packB(t.dst[(i*k+first)*width:][:rows*width], nil, a.B, first, rows, i*width, min(width, a.N-i*width))
+			}
+		}
+	}
+}
+
+const (
+	panelsAtOnce = 16 // so many pages are written to
+	rowsAtOnce   = 64 // of pairs, or of numbers: twice as many pages, of lines in the second-level cache
+)

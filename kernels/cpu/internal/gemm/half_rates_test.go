@@ -40,6 +40,9 @@ func BenchmarkHalfPacks(b *testing.B) {
 				a := &HalfArgs{Type: vec.BFloat16, M: 64, N: s[1], K: s[0], TransB: trans, B: make([]uint16, s[0]*s[1])}
 				_, n := HalfPanels(a)
 				packed := make([]float32, n)
+				for i := range a.B { // memory that was never written is one page
+					a.B[i] = uint16(i)
+				}
 				for b.Loop() {
 					PackHalf(nil, packed, a)
 				}

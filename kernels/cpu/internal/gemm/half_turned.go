@@ -7,6 +7,33 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 const turnedPairs = 32
 
+// nearPairs is how many pairs of a sum matrix registers add up at once at most: a panel of so many, and as many of two
+// tiles of rows of A, lie in the first-level cache of 48 KiB, so that the panel comes from the second-level one once,
+// not for each nearRows rows, which are two tiles, again.
+const (
+	nearPairs = 160
+	nearRows  = 32
+)
+
+// multiply computes a tile of a block of sums.
+func (j *halfJob) multiply(t *micro.Tile[float32]) {
+	p, turned := &j.plan, j.plan.matrices && j.args.TransA
+	part, step := *t, t.K
+	if p.matrices && t.Rows > nearRows {
+		step = ceil(ceil(t.K, ceil(t.K, nearPairs)), turnedPairs) * turnedPairs
+	}
+	for k := 0; k < t.K; k += step {
+		part.K, part.Accumulate, part.B = min(step, t.K-k), t.Accumulate || k > 0, t.B[k*t.BK:]
+		if turned {
+			part.A = t.A[k*t.Rows:]
+			runTurned(part)
+			continue
+		}
+		part.A = t.A[k*t.AK:]
+		micro.Run(&part)
+	}
+}
+
 // turnA is packA of a transposed A for matrix registers. Lines is memory for a part.
 func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) {
 	a := &j.args

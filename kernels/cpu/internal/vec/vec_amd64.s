@@ -7446,7 +7446,7 @@ end1:
 	VZEROUPPER; RET
 
 // func pairRowsAVX2(dst uintptr, x uintptr, columns uintptr, pairs uintptr, to uintptr, from uintptr)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·pairRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -7456,7 +7456,8 @@ TEXT ·pairRowsAVX2(SB), NOSPLIT, $0-48
 
 pair:
 	LEAQ (CX)(SI*1), DI; MOVQ CX, R10; MOVQ AX, R8
-	MOVQ columns+16(FP), R9
+	MOVQ       columns+16(FP), R9
+	PREFETCHT1 (R10)(R9*2); PREFETCHT1 (DI)(R9*2)
 
 column:
 	VPMOVZXWD (R10), Y0; VPMOVZXWD (DI), Y1; VPSLLD $0x10, Y1, Y1; VPOR Y1, Y0, Y0; VMOVDQU Y0, (R8); ADDQ $0x00000010, R10; ADDQ $0x00000010, DI; ADDQ $0x00000020, R8; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; LEAQ (CX)(SI*2), CX; DECQ DX; JNE pair; VZEROUPPER; RET
@@ -17264,7 +17265,7 @@ end1:
 	VZEROUPPER; RET
 
 // func pairRowsAVX512(dst uintptr, x uintptr, columns uintptr, pairs uintptr, to uintptr, from uintptr)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·pairRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -17274,7 +17275,8 @@ TEXT ·pairRowsAVX512(SB), NOSPLIT, $0-48
 
 pair:
 	LEAQ (CX)(SI*1), DI; MOVQ CX, R10; MOVQ AX, R8
-	MOVQ columns+16(FP), R9
+	MOVQ       columns+16(FP), R9
+	PREFETCHT1 (R10)(R9*2); PREFETCHT1 (DI)(R9*2)
 
 column:
 	VPMOVZXWD (R10), Z0; VPMOVZXWD (DI), Z1; VPSLLD $0x10, Z1, Z1; VPORD Z1, Z0, Z0; VMOVDQU32 Z0, (R8); ADDQ $0x00000020, R10; ADDQ $0x00000020, DI; ADDQ $0x00000040, R8; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; LEAQ (CX)(SI*2), CX; DECQ DX; JNE pair; VZEROUPPER; RET
