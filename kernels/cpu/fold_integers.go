@@ -225,7 +225,7 @@ func integerSink(b *vmBuilder, n *ir.Node) vmSink {
 	columns, size := shape.Columns, f.size
 	if columns > 0 && !shape.Leading {
 		rows := b.prog.block / columns
-		return vmSink{finish: func() {}, take: func(p unsafe.Pointer, k int, _ bool, n int) {
+		return vmSink{finish: func() {}, take: func(p, _ unsafe.Pointer, k int, _ bool, n int) {
 			f.items(unsafe.Add(out.Ptr(), k*rows*size), p, n/columns, columns, 1)
 		}}
 	}
@@ -233,7 +233,7 @@ func integerSink(b *vmBuilder, n *ir.Node) vmSink {
 	chunks := (blocks + chunk - 1) / chunk
 	partial := b.partial(max(chunks, 1)*columns, out)
 	return vmSink{
-		take: func(p unsafe.Pointer, k int, first bool, n int) {
+		take: func(p, _ unsafe.Pointer, k int, first bool, n int) {
 			acc := unsafe.Add(partial.Ptr(), k/chunk*columns*size)
 			if first {
 				f.items(acc, p, 1, n/columns, columns)
