@@ -27,13 +27,12 @@ const stopGrace = 5 * time.Second
 // whether to go on.
 type together struct {
 	group  distribute.WorkerGroup
-	outer  context.Context       // Fit's
-	flags  [3]byte               // stop training; a context has ended; workers are waiting to join
-	sent   [3 + 2*rateBytes]byte // flags and rates
-	values []kernels.Array       // sent
+	outer  context.Context      // Fit's
+	flags  [3]byte              // stop training; a context has ended; workers are waiting to join
+	sent   [3 + 2*sumBytes]byte // flags and checksums
+	values []kernels.Array      // sent
 
-	rate    float32 // that the callbacks left at the end of an epoch
-	hasRate bool    // it is to be compared
+	compares bool // what the callbacks left at the end of an epoch
 
 	riding rider     // nil: the group joins no flags with sums
 	rides  [4]byte   // flags that a sum of the step took along, and whether somebody asks to agree after the step
@@ -215,12 +214,9 @@ func (t *trainer) boundary(ctx context.Context) error {
 }
 
 // epochBoundary is boundary at the end of an epoch. The workers also make sure that their callbacks have left them the
-// same learning rate, which each multiplies its gradients by itself.
+// same learning rate, which each multiplies its gradients by itself, and the same weights.
 func (t *trainer) epochBoundary(ctx context.Context) error {
-	w := t.workers
-	if rate, err := t.m.LearningRate(); err == nil {
-		w.rate, w.hasRate, w.ridden = float32(rate), true, false
-	}
+	t.workers.compares, t.workers.ridden = true, false
 	return t.boundary(ctx)
 }
 
@@ -275,25 +271,31 @@ func (t *trainer) agreeToGoOn(ctx context.Context) error {
 	return t.joinFlags(ctx)
 }
 
-// joinFlags is a call for the flags alone, and for the learning rates where an epoch has ended.
+// joinFlags is a call for the flags alone, and for the checksums where an epoch has ended.
 func (t *trainer) joinFlags(ctx context.Context) error {
 	w := t.workers
 	own := t.ownFlags()
 	if t.recovery != nil && t.recovery.group.Pending() {
 		w.flags[2] = 1
 	}
-	rates := w.sent[copy(w.sent[:], w.flags[:]):]
-	clear(rates)
-	if w.hasRate {
-		putRate(rates, w.rate)
+	sums := w.sent[copy(w.sent[:], w.flags[:]):]
+	clear(sums)
+	if w.compares {
+		sum, err := t.sum()
+		if err != nil {
+			return err
+		}
+		putSum(sums, sum)
 	}
 	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
 		return err
 	}
 	copy(w.flags[:], w.sent[:])
-	w.hasRate = false
-	if !oneRate(rates) {
-		return t.otherRate(ctx)
+	w.compares = false
+	if !oneSum(sums) {
+		if err := t.unlike(ctx); err != nil {
+			return err
+		}
 	}
 	return t.goOnAs(own)
 }

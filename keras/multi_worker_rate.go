@@ -3,41 +3,109 @@ package keras
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
 )
 
-// Workers compare their learning rates in the call that joins their flags, by the greatest of each byte: a rate goes
-// with its complement, and workers that have none to compare, such as one that has just taken over the state of
-// another, send zeros.
+// Workers compare their learning rates and weights in the call that joins their flags, by the greatest of each byte: a
+// checksum of them goes with its complement, and workers that have none to compare, such as one that has just taken
+// over the state of another, send zeros.
 
-const rateBytes = 4
+const sumBytes = 4
 
-// putRate writes a rate and its complement.
-func putRate(b []byte, rate float32) {
-	bits := math.Float32bits(rate)
-	binary.LittleEndian.PutUint32(b, bits)
-	binary.LittleEndian.PutUint32(b[rateBytes:], ^bits)
+// putSum writes a checksum and its complement.
+func putSum(b []byte, sum uint32) {
+	binary.LittleEndian.PutUint32(b, sum)
+	binary.LittleEndian.PutUint32(b[sumBytes:], ^sum)
 }
 
-// oneRate reports whether the rates of which b has the greatest bytes were one, or none.
-func oneRate(b []byte) bool {
-	rate, complement := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[rateBytes:])
-	return rate == ^complement || rate == 0 && complement == 0
+// oneSum reports whether the checksums of which b has the greatest bytes were one, or none.
+func oneSum(b []byte) bool {
+	sum, complement := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[sumBytes:])
+	return sum == ^complement || sum == 0 && complement == 0
 }
 
-// otherRate is the error of workers with different rates, which shows two of them.
-func (t *trainer) otherRate(ctx context.Context) error {
-	rate, err := t.m.LearningRate()
+// sum is a checksum of what callbacks must leave alike on all workers.
+func (t *trainer) sum() (uint32, error) {
+	rate, _ := t.m.LearningRate() // a step of the user's may have none, or several
+	sum := math.Float32bits(float32(rate))
+	for _, v := range t.alike() {
+		b, err := v.Buffer(0)
+		if err != nil {
+			return 0, err
+		}
+		data := b.Bytes()
+		if data == nil {
+			own, err := v.Value()
+			if err != nil {
+				return 0, err
+			}
+			data = own.Data
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, data)
+	}
+	return sum, nil
+}
+
+// alike are the weights that every worker computes for itself and that are the same on all. A step of the user's may
+// keep them apart.
+func (t *trainer) alike() (vars distribute.Variables) {
+	if t.m.compiled.trainStep != nil {
+		return nil
+	}
+	for _, v := range t.m.Weights() {
+		if s := v.Spec(); s.Synchronization != distribute.OnRead && (!s.Frozen || s.Aggregation != distribute.None) {
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+// unlike is the error of workers with different learning rates, which shows two of them, or weights. Weights that
+// differ by no more than rounding, as on processors of different kinds, become those of the chief.
+func (t *trainer) unlike(ctx context.Context) error {
+	rate, _ := t.m.LearningRate()
+	g := t.workers.group
+	call := distribute.WorkerCall{Name: fmt.Sprintf("end of epoch with learning rate %v", rate)}
+	if err := g.Agree(ctx, call); err != nil {
+		return err
+	}
+	vars, values, err := distribute.ReceiveVariables(ctx, t.m.strategy, t.alike(), 0)
 	if err != nil {
 		return err
 	}
-	err = t.workers.group.Agree(ctx, distribute.WorkerCall{Name: fmt.Sprintf("end of epoch with learning rate %v", rate)})
-	if err == nil {
-		err = errors.New("the callbacks of the workers have set different learning rates; let them set the same one on all")
+	for i, v := range vars {
+		own, err := v.Value()
+		if err != nil {
+			return err
+		}
+		if k, differs := apart(own, values[i]); differs {
+			return fmt.Errorf("the weight %s is not what the chief has: element %d is %g here and %g there; let callbacks set weights on all workers, to the same values",
+				v.Path(), k, own.Element(k), values[i].Element(k))
+		}
 	}
-	return err
+	if err := g.Agree(ctx, call); err != nil || g.Rank() == 0 {
+		return err
+	}
+	return t.m.writeAll(vars, values)
+}
+
+// rounding is how much weights may differ, as a part of the largest of a variable.
+const rounding = 0x1p-7
+
+// apart returns where two values differ most, and whether that is more than rounding explains.
+func apart(a, b kernels.Array) (where int, differs bool) {
+	var most, largest float64
+	for i := range a.Len() {
+		x, y := a.Element(i), b.Element(i)
+		largest = max(largest, math.Abs(y))
+		if d := math.Abs(x - y); d > most || d != d && (x == x || y == y) {
+			most, where = d, i
+		}
+	}
+	return where, !(most <= rounding*largest)
 }

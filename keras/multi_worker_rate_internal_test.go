@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,7 +12,7 @@ import (
 func TestRatesOfWorkers(t *testing.T) {
 	rates := []float32{0, 1e-3, 0.1, 0.2, 255, -1}
 	join := func(senders ...[]byte) []byte {
-		out := make([]byte, 2*rateBytes)
+		out := make([]byte, 2*sumBytes)
 		for _, b := range senders {
 			for i := range out {
 				out[i] = max(out[i], b[i])
@@ -20,16 +21,16 @@ func TestRatesOfWorkers(t *testing.T) {
 		return out
 	}
 	sent := func(rate float32) []byte {
-		b := make([]byte, 2*rateBytes)
-		putRate(b, rate)
+		b := make([]byte, 2*sumBytes)
+		putSum(b, math.Float32bits(rate))
 		return b
 	}
-	none := make([]byte, 2*rateBytes)
-	require.True(t, oneRate(join(none, none)))
+	none := make([]byte, 2*sumBytes)
+	require.True(t, oneSum(join(none, none)))
 	for _, a := range rates {
-		require.True(t, oneRate(join(none, sent(a))))
+		require.True(t, oneSum(join(none, sent(a))))
 		for _, b := range rates {
-			require.Equal(t, a == b, oneRate(join(sent(a), none, sent(b))), "%v and %v", a, b)
+			require.Equal(t, a == b, oneSum(join(sent(a), none, sent(b))), "%v and %v", a, b)
 		}
 	}
 }

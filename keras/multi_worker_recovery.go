@@ -91,7 +91,7 @@ func (r *recoverer) undertake(ctx context.Context, task recovery.Task, attempt f
 func (r *recoverer) perform(ctx context.Context, kind recovery.Kind, attempt func() error) (e recovery.Event, err error) {
 	a := r.machine.Action()
 	if a == recovery.Transfer || a == recovery.Rewrite { // what may come now is not what the callbacks here have set
-		r.t.workers.hasRate = false
+		r.t.workers.compares = false
 	}
 	switch a {
 	case recovery.Attempt:
