@@ -81,10 +81,13 @@ func (co *coordinator) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if own > term {
-		term = own
-	} else {
+	switch {
+	case own == 0:
 		term = nextTerm(term)
+	case own <= term: // its views of the copies are refused
+		return overtaken(protocol.ErrStale)
+	default:
+		term = own
 	}
 	if err := c.each(c.all(), func(server int) error {
 		_, err := c.execute(ctx, server, &protocol.Take{Term: term})
