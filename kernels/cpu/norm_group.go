@@ -106,7 +106,7 @@ func groupNorm[T block.Float](b *build) func() {
 	return r.run(b.rt(), func(n, k int) {
 		lo, hi, rows := r.block(n, k)
 		means, squares := of(n, k)
-		vec.Moments(means, squares, plan.Data[T](x)[lo:hi], rows, r.ch)
+		vec.MomentsOf(means, squares, linesOf[T](x, lo, hi), rows, r.ch)
 	}, func(_ *worker, n int) {
 		by, to := tile(scale, n), tile(shift, n)
 		gammas, betas := plan.Data[T](gamma), plan.Data[T](beta)
@@ -194,7 +194,7 @@ func groupNormGrad[T block.Float](b *build) func() {
 	each := r.run(b.rt(), func(n, k int) {
 		lo, hi, rows := r.block(n, k)
 		sum, product := of(n, k)
-		vec.SumProducts(sum, product, plan.Data[T](dy)[lo:hi], plan.Data[T](x)[lo:hi], rows, r.ch, tile(center, n), nil, nil)
+		vec.SumProductsOf(sum, product, linesOf[T](dy, lo, hi), linesOf[T](x, lo, hi), rows, r.ch, tile(center, n), nil, nil)
 	}, func(_ *worker, n int) {
 		sum, product := of(n, 0)
 		for k := 1; k < r.blocks; k++ {

@@ -86,15 +86,20 @@ func (p *rowPort[T]) store(lo int, x []T) {
 //go:noinline
 func (p *rowPort[T]) lines(w *worker, lo, hi, place int, half bool) vec.Lines[T] {
 	var l vec.Lines[T]
-	if half {
-		l.Scratch = scratchOf[T](w, (place+1)*vec.LinesScratch)[place*vec.LinesScratch:]
-	}
 	if p.half == nil {
-		l.X = plan.Data[T](p.o)[lo:hi]
+		l = linesOf[T](p.o, lo, hi)
 	} else {
 		l.Halves, l.Of = plan.Data[uint16](p.o)[lo:hi], *p.half
 	}
+	if half {
+		l.Scratch = scratchOf[T](w, (place+1)*vec.LinesScratch)[place*vec.LinesScratch:]
+	}
 	return l
+}
+
+// linesOf returns elements [lo, hi) of an operand that is not of 16 bits.
+func linesOf[T block.Float](o *plan.Operand, lo, hi int) vec.Lines[T] {
+	return vec.Lines[T]{X: plan.Data[T](o)[lo:hi], Far: o.N >= vec.FarNumbers}
 }
 
 // rowsAtOnce returns how many of rows are computed at a time: all of them, unless an operand is of 16 bits.

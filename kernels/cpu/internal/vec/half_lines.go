@@ -10,10 +10,14 @@ const (
 	fewHalfLines = 8
 )
 
+// FarNumbers is the number of elements from which on those of an operand are [Lines.Far].
+const FarNumbers = 1 << 20
+
 // Lines are the rows of a matrix without gaps: X, or numbers of 16 bits, of which T is float32 then, that are widened
-// into scratch memory of LinesScratch elements, a few rows at a time.
+// into scratch memory of LinesScratch elements, a few rows at a time. Those that are Far are in no cache.
 type Lines[T Float] struct {
 	X       []T
+	Far     bool
 	Halves  []uint16
 	Of      Half
 	Scratch []T
@@ -35,6 +39,9 @@ func (l *Lines[T]) step(lines, width int) int {
 //go:noinline
 func (l *Lines[T]) at(from, n, lines, stride int) (x []T, apart int) {
 	if l.Halves == nil {
+		if l.Far && n > channelsWidth { // a part of the columns is summed at a time, an order that the processor does not foresee
+			Fetch(l.X[from:], lines, n, stride)
+		}
 		return l.X[from:], stride
 	}
 	if n == stride {

@@ -20,6 +20,10 @@ func LayerNorm[T Float](y, x, gamma, beta, mean, rstd []T, epsilon float64) {
 	for r, step := 0, normBlock(cols); r < rows && cols > 0; r += step {
 		end := min(r+step, rows)
 		in, out, m, s := x[r*cols:end*cols], y[r*cols:end*cols], mean[r:end], rstd[r:end]
+		if next := min(end+step, rows); len(x) >= FarNumbers { // memory goes on while the block is computed
+			Fetch(out, 1, len(out), 0)
+			Fetch(x[end*cols:], 1, (next-end)*cols, 0)
+		}
 		if single[T]() && layerNorm32(as32(out), as32(in), as32(gamma), as32(beta), as32(m), as32(s), epsilon) {
 			continue
 		}
