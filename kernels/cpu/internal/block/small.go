@@ -2,8 +2,11 @@ package block
 
 import (
 	"math/bits"
+	"sync"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -52,6 +55,9 @@ func powLongs(signed bool, rest Func) Func {
 				continue
 			}
 			width := bits.Len64(all)
+			if width > 2 && powByCode(z, x, y, width) {
+				continue
+			}
 			for j, v := range x {
 				r, e := uint64(1), y[j]
 				for range width {
@@ -63,6 +69,59 @@ func powLongs(signed bool, rest Func) Func {
 		}
 	}
 }
+
+// powBits is how many bits of exponents the code of [longPower] goes through.
+const powBits = 4
+
+// longPower is code that multiplies results by numbers where the lowest bit of their exponents is set, squares the
+// numbers and goes on to the next bit. Its pointers are the results, the numbers, the exponents, ones, and two places.
+var longPower = sync.OnceValue(func() *jit.Code {
+	const result, base, exponent, one, first, second = 0, 1, 2, 3, 4, 5
+	var steps []jit.Step
+	for i := range powBits {
+		last := i == powBits-1
+		add := func(op vec.ChainOp, dst, a, b uint8, stored bool) {
+			steps = append(steps, jit.Step{Op: op, Dst: dst, In: [3]uint8{a, b}, Stored: stored})
+		}
+		add(vec.ChainAnd, first, exponent, one, false)
+		add(vec.ChainNegInt, first, first, 0, false) // all bits where one is set
+		add(vec.ChainSubInt, second, base, one, false)
+		add(vec.ChainAnd, first, first, second, false)
+		add(vec.ChainAddInt, first, first, one, false) // the number there, else 1
+		add(vec.ChainMulInt, result, result, first, last)
+		add(vec.ChainMulInt, base, base, base, last)
+		add(jit.ShiftRightUint, exponent, exponent, one, last)
+	}
+	return jit.Compile(steps, 8, func(p uint8) bool { return p == one })
+})
+
+// powers are places for the operands of powers that are computed.
+type powers struct{ result, base, exponent, first, second [numberPiece]uint64 }
+
+var powerPlaces pool.Recycler[powers]
+
+// powByCode computes powers by compiled code, and reports whether there is any.
+func powByCode(z, x, y []uint64, width int) bool {
+	code := longPower()
+	if code == nil || !code.Usable() {
+		return false
+	}
+	p := powerPlaces.Get()
+	for i := range z {
+		p.result[i] = 1
+	}
+	copy(p.base[:], x)
+	copy(p.exponent[:], y)
+	pointers := [6]unsafe.Pointer{unsafe.Pointer(&p.result), unsafe.Pointer(&p.base), unsafe.Pointer(&p.exponent), unsafe.Pointer(&oneLong), unsafe.Pointer(&p.first), unsafe.Pointer(&p.second)}
+	for ; width > 0; width -= powBits {
+		code.Run(unsafe.Pointer(&pointers), len(z))
+	}
+	copy(z, p.result[:])
+	powerPlaces.Put(p)
+	return true
+}
+
+var oneLong = uint64(1)
 
 // numbers are what [withNumber] compares and combines with: copies of 0, and of 1 in integers of 1, 2 and 4 bytes.
 var numbers = func() (n struct {
