@@ -151,8 +151,8 @@ func (b *examplesBody) body() (*ir.Program, error) {
 		r.Row[in.Value] = true
 	}
 	at := 0 // the nodes are in the order of the program
-	for i := range b.p.Nodes {
-		if b.taken[i] || b.again[i] {
+	for i, kept := range b.kept() {
+		if kept {
 			for k, v := range whole.Nodes[at].Outputs {
 				r.Row[v] = b.row[b.p.Nodes[i].Outputs[k]]
 			}
@@ -160,6 +160,24 @@ func (b *examplesBody) body() (*ir.Program, error) {
 		}
 	}
 	return r.ForRows(b.block, make([]bool, len(b.outputs)))
+}
+
+// kept says which nodes the outputs need, which [ir.Extract] keeps: of what is in the loop, results may have no reader.
+func (b *examplesBody) kept() []bool {
+	kept, needed := make([]bool, len(b.p.Nodes)), make([]bool, b.p.NumValues())
+	for _, v := range b.outputs {
+		needed[v] = true
+	}
+	for i := range slices.Backward(b.p.Nodes) {
+		n := &b.p.Nodes[i]
+		kept[i] = (b.taken[i] || b.again[i]) && slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return needed[v] && !b.noted[v] })
+		if kept[i] {
+			for _, v := range n.Inputs {
+				needed[v] = true
+			}
+		}
+	}
+	return kept
 }
 
 // add adds the loop to the program.
