@@ -211,3 +211,15 @@ func TestFocalAlphas(t *testing.T) {
 	}, [][]kernels.Array{{y, p}})
 	require.ErrorContains(t, err, "alpha has 2 entries; expected 1, or one for each of the 3 classes")
 }
+
+// Focal losses of large logits in 16 bits are finite: Keras 3.15.1 on TensorFlow prints 100, 0, 0 and 100.
+func TestFocalLossOfLargeLogitsInHalves(t *testing.T) {
+	for _, d := range []string{"float16", "bfloat16"} {
+		out := runOne(t, func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+			l := &losses.BinaryFocalCrossentropy{FromLogits: true, DType: d, Reduction: losses.Sum}
+			return []*ops.Tensor{losses.Values(l, in[0], in[1], nil), ops.Grad(losses.Compute(l, in[0], in[1], nil), in[1])[0]}
+		}, array(t, ir.Float32, []int{4, 1}, 0, 1, 0, 1), array(t, ir.Float32, []int{4, 1}, 100, 100, -100, -100))
+		require.Equal(t, []float64{100, 0, 0, 100}, out[0].Float64s(), d)
+		require.InDeltaSlice(t, []float64{1, 0, 0, -1}, out[1].Float64s(), 1e-6, d)
+	}
+}

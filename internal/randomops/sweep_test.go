@@ -61,8 +61,6 @@ func (c *call) sweepDiffers() string {
 		return "-1 is no number of an unsigned type"
 	case refused && of("bincount"):
 		return "backends refuse negative numbers or count them as zeros; here they are left out"
-	case types["float64"] && of("gelu leaky_relu percentile quantile nanpercentile nanquantile rms_normalization"):
-		return "Keras has a constant in float32"
 	case of("dot_product_attention") && !half && !types["float32"] && !types["float64"]:
 		return "Keras rounds the weights of whole numbers to whole numbers"
 	case of("layer_normalization") && (types["uint8"] || types["uint16"] || types["uint32"]):

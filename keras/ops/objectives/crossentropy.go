@@ -37,19 +37,25 @@ func meanAlong(b Batch, x *ops.Tensor, axis int) *ops.Tensor {
 // BinaryFocalCrossentropy returns the mean along axis of (1-q)^gamma · bce, where bce is the binary cross-entropy and q
 // = t·p + (1-t)·(1-p) the (unlimited) probability of the label; where balanced, it is also weighted with t·alpha +
 // (1-t)·(1-alpha). Logits go through a sigmoid first. Source: Lin et al., "Focal Loss for Dense Object Detection", ICCV
-// 2017, equations 4 and 5.
+// 2017, equations 4 and 5. In 16 bits bce is that of the logits themselves.
 func BinaryFocalCrossentropy(b Batch, yTrue, yPred *ops.Tensor, balanced bool, alpha, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	t = smooth(t, smoothing, 2)
+	logits := p
 	if fromLogits {
 		p = ops.Sigmoid(p)
+	}
+	bare := fromLogits && p.DType().Size() == 2 // where 1-ε is 1, the limits leave the logarithm infinite
+	entropy := p
+	if bare {
+		entropy = logits
 	}
 	one := ops.OnesLike(t)
 	mix := func(a, b *ops.Tensor) *ops.Tensor {
 		return ops.Add(ops.Multiply(t, a), ops.Multiply(ops.Subtract(one, t), b))
 	}
 	q := mix(p, ops.Subtract(one, p))
-	focal := ops.Multiply(ops.PowerScalar(ops.Subtract(one, q), gamma), binaryCrossentropy(t, p, false))
+	focal := ops.Multiply(ops.PowerScalar(ops.Subtract(one, q), gamma), binaryCrossentropy(t, entropy, bare))
 	if balanced {
 		focal = ops.Multiply(mix(ops.Scalar(t, alpha), ops.Scalar(t, 1-alpha)), focal)
 	}
