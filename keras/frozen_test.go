@@ -168,3 +168,49 @@ func TestBackupWithOtherFrozenLayers(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// The field Frozen of a built layer is Keras's layer.trainable: it holds for the layers inside, too, from the next
+// Compile on.
+func TestFrozenFieldOfABuiltLayer(t *testing.T) {
+	x, y := [][]float32{{1, 2}, {3, -1}}, [][]float32{{1, 0}, {0, 1}}
+	for _, l := range []layers.Layer{&layers.Dense{Units: 2}, &layers.TimeDistributed{Layer: &layers.Dense{Units: 2}}} {
+		var stack []layers.Layer
+		var field, inner *bool
+		switch l := l.(type) {
+		case *layers.Dense:
+			stack, field, inner = []layers.Layer{l}, &l.Frozen, &l.Frozen
+		case *layers.TimeDistributed:
+			stack = []layers.Layer{&layers.Reshape{TargetShape: []int{1, 2}}, l, &layers.Flatten{}}
+			field, inner = &l.Frozen, &l.Layer.(*layers.Dense).Frozen
+		}
+		m, err := keras.NewSequential(append(stack, &layers.Dense{Units: 2}), keras.InputShape(2))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse"}))
+		trained := func() (ours, theirs bool) {
+			before, err := m.GetWeights()
+			require.NoError(t, err)
+			_, err = m.Fit(t.Context(), data.Arrays(x, y))
+			require.NoError(t, err)
+			after, err := m.GetWeights()
+			require.NoError(t, err)
+			return !before[0].Equal(after[0]), !before[2].Equal(after[2])
+		}
+		check := func(want bool) {
+			t.Helper()
+			ours, theirs := trained()
+			require.Equal(t, want, ours)
+			require.True(t, theirs)
+		}
+		check(true)
+		for _, frozen := range []bool{true, false} {
+			*field = frozen
+			require.Len(t, m.TrainableVariables(), map[bool]int{true: 2, false: 4}[frozen])
+			require.Equal(t, frozen, *inner)
+			check(frozen) // as it was when Compile was called
+			require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse"}))
+			check(!frozen)
+		}
+		layers.SetTrainable(l, false)
+		require.True(t, *field)
+	}
+}

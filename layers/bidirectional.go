@@ -94,7 +94,8 @@ func copyConfig(l Layer) Layer {
 		to.Elem().Field(i).Set(copyValue(from.Field(i)))
 	}
 	made := to.Interface().(Layer)
-	attach(made).name, attach(made).frozen = attach(l).name, attach(l).frozen
+	attach(made).name = attach(l).name
+	attach(made).freeze(attach(l).frozen)
 	return made
 }
 

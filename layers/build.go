@@ -187,7 +187,9 @@ func (b *Base) readCommonFields() {
 		b.name = f.String()
 	}
 	if f := v.FieldByName("Frozen"); f.IsValid() && f.Kind() == reflect.Bool {
-		b.frozen = f.Bool()
+		if b.frozen = f.Bool(); f.CanInterface() {
+			b.field, _ = f.Addr().Interface().(*bool)
+		}
 	}
 	if f := v.FieldByName("DType"); f.IsValid() && f.Kind() == reflect.String {
 		b.policy = f.String()

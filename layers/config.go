@@ -122,7 +122,7 @@ func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
 	if common.DType != "" {
 		b.policy = common.DType
 	}
-	b.frozen = b.frozen || common.Trainable != nil && !*common.Trainable
+	b.freeze(b.frozen || common.Trainable != nil && !*common.Trainable)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -76,6 +77,7 @@ type caller struct {
 	m        *keras.Model
 	strategy distribute.Strategy
 	narrow   bool // part of the model is float32
+	freezes  int  // calls that froze or thawed
 }
 
 // TestSequences makes sequences of calls that calls.py drew, and compares what is in the model after each call with
@@ -241,6 +243,16 @@ func (r *caller) onBatch(name string, a *callArguments, want *callAnswer) (text 
 	return "", nil
 }
 
+// freeze sets the field of the layer, every other time.
+func (r *caller) freeze(l layers.Layer, frozen bool) {
+	r.freezes++
+	if f := reflect.ValueOf(l).Elem().FieldByName("Frozen"); f.IsValid() && r.freezes%2 == 1 {
+		f.SetBool(frozen)
+		return
+	}
+	layers.SetTrainable(l, !frozen)
+}
+
 // change makes a call that returns nothing.
 func (r *caller) change(name string, a *callArguments) error {
 	switch name {
@@ -249,7 +261,7 @@ func (r *caller) change(name string, a *callArguments) error {
 	case "set_rate":
 		return r.m.SetLearningRate(a.Rate)
 	case "trainable":
-		layers.SetTrainable(r.layer(a.Layer), a.On)
+		r.freeze(r.layer(a.Layer), !a.On)
 		return nil
 	case "file":
 		return r.file(a)
