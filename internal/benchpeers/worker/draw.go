@@ -11,16 +11,17 @@ import (
 type drawn struct {
 	model     *keras.Model
 	optimizer string
+	what      string // the layer, where it is one
 }
 
 // draw makes the network of a number: images, sequences of vectors, sequences of words or rows, with layers, widths,
 // depths and activations drawn at random. The same number is the same network everywhere.
-func draw(number uint64) (drawn, error) {
+func draw(number uint64, more ...keras.Option) (drawn, error) {
 	d := drawer{rand.New(rand.NewPCG(number, 16))}
 	input, x := d.network(int(number % 4))
 	y := layers.Apply(&layers.Dense{Units: d.between(1, 100)}, x)
-	m, err := keras.NewFunctional(keras.Inputs(input), keras.Outputs(y), keras.Seed(number))
-	return drawn{m, pick(d, "sgd", "mom", "adam", "adamw", "rmsprop")}, err
+	m, err := keras.NewFunctional(keras.Inputs(input), keras.Outputs(y), append(more, keras.Seed(number))...)
+	return drawn{model: m, optimizer: pick(d, "sgd", "mom", "adam", "adamw", "rmsprop")}, err
 }
 
 type drawer struct{ *rand.Rand }

@@ -3,14 +3,15 @@
 //	worker --threads N KEY...            speaks the protocol below
 //	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
 //	worker --scaling [--secs S] [--rounds N]   measures two replicas and two workers beside one
-//	worker --halves [--drawn N [--seed S]] [KEY...]   measures 16-bit floats beside float32: workloads, or N small networks of each kind
+//	worker --halves [KEY...]             measures 16-bit floats beside float32
+//	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger)
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
 // FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file. small-N:train,
-// small-N:1 and small-N:32 are a network that --drawn draws, N = 4·seed and on. Variants of training: fit (Model.Fit,
+// small-N:1 and small-N:32 are a network that --drawn draws, N = 6·seed and on. Variants of training: fit (Model.Fit,
 // callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch). Variant of
 // prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
@@ -86,7 +87,7 @@ func main() {
 	} else if *member != "" {
 		err = beMember(os.Stdin, os.Stdout, *member)
 	} else if *halves && *small > 0 {
-		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small), *secs, *rounds)
+		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small, flag.Args()...), *secs, *rounds)
 	} else if *halves {
 		err = comparePolicies(os.Stdout, policyKeys(flag.Args()), *secs, *rounds)
 	} else if *scaling {

@@ -18,6 +18,7 @@ import (
 // job runs the steps of one key.
 type job struct {
 	key   string
+	what  string // more about it
 	work  *workload
 	batch int     // of all replicas, where it trains
 	units float64 // of a step

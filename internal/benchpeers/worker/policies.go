@@ -35,14 +35,17 @@ func policyKeys(keys []string) []policyWork {
 	return list
 }
 
-// drawnSmall are count networks of each kind that are drawn at random, each trained on 32 examples, and predicting one
-// and 32.
-func drawnSmall(first uint64, count int) []policyWork {
+// drawnSmall are count networks of each kind that are drawn at random, each trained on 32 examples, and predicting one,
+// eight and 32. Without kinds all of them are drawn.
+func drawnSmall(first uint64, count int, kinds ...string) []policyWork {
 	var list []policyWork
 	for i := range uint64(count) {
 		for kind, name := range smallKinds {
+			if len(kinds) > 0 && !slices.Contains(kinds, name) {
+				continue
+			}
 			number := (first+i)*uint64(len(smallKinds)) + uint64(kind)
-			for _, key := range []string{"train", "1", "32"} {
+			for _, key := range []string{"train", "1", "8", "32"} {
 				list = append(list, policyWork{name + map[bool]string{true: " training", false: " predict " + key}[key == "train"], fmt.Sprintf("%d %s", number, key),
 					func() (*job, error) { return smallJob(number, key) }})
 			}
@@ -52,11 +55,26 @@ func drawnSmall(first uint64, count int) []policyWork {
 }
 
 // smallKinds are the kinds of networks that drawSmall draws, in turn.
-var smallKinds = []string{"dense", "convolutions", "recurrent", "attention"}
+var smallKinds = []string{"dense", "convolutions", "recurrent", "attention", "layers", "larger"}
 
-// drawSmall draws a network whose step takes milliseconds; its kind is number modulo their number. The same number is
-// the same network everywhere.
+// drawSmall draws a network whose step takes milliseconds, single layers or one of those that draw makes; its kind is
+// number modulo their number. The same number is the same network everywhere.
 func drawSmall(number uint64) (drawn, error) {
+	more := options(distribute.Default(), keras.Seed(number))
+	switch smallKinds[number%uint64(len(smallKinds))] {
+	case "larger":
+		return draw(number/uint64(len(smallKinds)), more...)
+	case "layers":
+		d := drawer{rand.New(rand.NewPCG(number, 17))}
+		inputs, y := d.oneLayer()
+		m, err := keras.NewFunctional(keras.Inputs(inputs...), keras.Outputs(y), more...)
+		node, _ := y.Node()
+		what := strings.TrimPrefix(fmt.Sprintf("%T", node.Layer), "*layers.")
+		for _, x := range inputs {
+			what += fmt.Sprint(" ", x.Shape()[1:])
+		}
+		return drawn{m, pick(d, "sgd", "mom", "adam"), what}, err
+	}
 	d := drawer{rand.New(rand.NewPCG(number, 17))}
 	width := func(low, high int) int { return pick(d, 1, 4, 8, 16)*d.between(low, high)/8 + 1 }
 	var input, x *layers.KerasTensor
@@ -92,8 +110,8 @@ func drawSmall(number uint64) (drawn, error) {
 		}
 		x = layers.Apply(&layers.GlobalAveragePooling1D{}, x)
 	}
-	m, err := keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: d.between(1, 20)}, x)), options(distribute.Default(), keras.Seed(number))...)
-	return drawn{m, pick(d, "sgd", "mom", "adam", "adamw", "rmsprop")}, err
+	m, err := keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: d.between(1, 20)}, x)), more...)
+	return drawn{model: m, optimizer: pick(d, "sgd", "mom", "adam", "adamw", "rmsprop")}, err
 }
 
 // smallImages draws layers over images of a size.
@@ -149,7 +167,7 @@ func smallJob(number uint64, key string) (*job, error) {
 		examples := data.Arrays(inputs, y)
 		step = func() error { _, err := d.model.TrainOnBatch(runs, examples); return err }
 	}
-	j := &job{key: key, work: &workload{units: 1}, batch: batch, units: float64(batch)}
+	j := &job{key: key, work: &workload{units: 1}, batch: batch, units: float64(batch), what: d.what}
 	j.run = func() (int, float64, error) {
 		begin := processTime()
 		err := step()
@@ -165,12 +183,12 @@ func comparePolicies(w io.Writer, works []policyWork, secs float64, rounds int) 
 	ratios := map[string][]float64{}
 	var order []string
 	for _, work := range works {
-		times, err := work.underPolicies(secs, rounds)
+		times, what, err := work.underPolicies(secs, rounds)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", work.kind, work.name, err)
 		}
 		b, f := times[1]/times[0], times[2]/times[0]
-		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.2f | %.2f |\n", work.kind, work.name, times[0]*1e6, times[1]*1e6, times[2]*1e6, b, f)
+		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.2f | %.2f |\n", work.kind, strings.TrimSpace(work.name+" "+what), times[0]*1e6, times[1]*1e6, times[2]*1e6, b, f)
 		for i, ratio := range []float64{b, f} {
 			kind := work.kind + " | " + halfPolicies[i]
 			if ratios[kind] == nil {
@@ -188,8 +206,9 @@ func comparePolicies(w io.Writer, works []policyWork, secs float64, rounds int) 
 	return nil
 }
 
-// underPolicies returns the least processor time of a step in float32 and under each of halfPolicies.
-func (work *policyWork) underPolicies(secs float64, rounds int) ([]float64, error) {
+// underPolicies returns the least processor time of a step in float32 and under each of halfPolicies, and what it is
+// of.
+func (work *policyWork) underPolicies(secs float64, rounds int) ([]float64, string, error) {
 	defer func(before string) { policy = before }(policy)
 	times := make([]float64, 1+len(halfPolicies))
 	jobs := make([]*job, len(times))
@@ -198,21 +217,21 @@ func (work *policyWork) underPolicies(secs float64, rounds int) ([]float64, erro
 			if policy = name; round == 0 {
 				j, err := work.job()
 				if err != nil {
-					return nil, err
+					return nil, "", err
 				}
 				for range 3 { // compiles, and keeps what is kept
 					if _, _, err := j.run(); err != nil {
-						return nil, err
+						return nil, "", err
 					}
 				}
 				jobs[i] = j
 			}
 			m, err := jobs[i].measure(secs)
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 			times[i] = least(times[i], m.CPU*m.Real/float64(m.Steps))
 		}
 	}
-	return times, nil
+	return times, jobs[0].what, nil
 }
