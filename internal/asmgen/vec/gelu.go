@@ -119,8 +119,9 @@ func (m machine) normal(x vectors) normal {
 		lost := m.vector()
 		Copy(lost, v.square[i])
 		SubtractProduct(lost, v.t[i], v.t[i])
-		AddProduct(rest[i], lost, scale)
-		SubtractProduct(rest[i], v.square[i], scaleRest)
+		Multiply(lost, lost, scale)
+		SubtractProduct(lost, v.square[i], scaleRest)
+		Add(rest[i], rest[i], lost)
 	})
 	v.power = m.horner("exp2P", rest, 0.001326470053754747, 0.009671534411609173, 0.05550733953714371, 0.24022242426872253, 0.6931470036506653, 1)
 	return v

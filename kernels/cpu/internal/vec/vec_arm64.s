@@ -7336,12 +7336,14 @@ loop1:
 	WORD $0x4ea5ccab // fmls v11.4S, v5.4S, v5.4S
 	MOVD $halfLog2e<>(SB), R20
 	FMOVQ (R20), F12
-	WORD $0x4e2ccd48 // fmla v8.4S, v10.4S, v12.4S
-	WORD $0x4e2ccd69 // fmla v9.4S, v11.4S, v12.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2cdd6b // fmul v11.4S, v11.4S, v12.4S
 	MOVD $halfLog2eRest<>(SB), R20
 	FMOVQ (R20), F12
-	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
-	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	WORD $0x4eaccc4a // fmls v10.4S, v2.4S, v12.4S
+	WORD $0x4eaccc6b // fmls v11.4S, v3.4S, v12.4S
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
 	MOVD $exp2P0<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
@@ -7545,12 +7547,14 @@ loop1:
 	WORD $0x4ea5ccab // fmls v11.4S, v5.4S, v5.4S
 	MOVD $halfLog2e<>(SB), R20
 	FMOVQ (R20), F12
-	WORD $0x4e2ccd48 // fmla v8.4S, v10.4S, v12.4S
-	WORD $0x4e2ccd69 // fmla v9.4S, v11.4S, v12.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2cdd6b // fmul v11.4S, v11.4S, v12.4S
 	MOVD $halfLog2eRest<>(SB), R20
 	FMOVQ (R20), F12
-	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
-	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	WORD $0x4eaccc4a // fmls v10.4S, v2.4S, v12.4S
+	WORD $0x4eaccc6b // fmls v11.4S, v3.4S, v12.4S
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
 	MOVD $exp2P0<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
