@@ -37,17 +37,24 @@ const (
 
 // differentTypes are cases in which results differ from Keras's, and why.
 var differentTypes = map[string]string{
-	"AutoContrast/float16": clipped, "AutoContrast/mixed_float16": clipped,
 	"ContrastLimitedAdaptiveHistogramEqualization/float64": inFloat32, "MelSpectrogram/float64": inFloat32,
 	"SpatialDropout1D/mixed_float16": readAsFloat32, "SpatialDropout2D/mixed_float16": readAsFloat32, "SpatialDropout3D/mixed_float16": readAsFloat32,
 	"SpatialDropout1D/mixed_bfloat16": readAsFloat32, "SpatialDropout2D/mixed_bfloat16": readAsFloat32, "SpatialDropout3D/mixed_bfloat16": readAsFloat32,
 }
 
 const (
-	clipped       = "the lightest pixel is scaled to 255 and clipped there, so that its gradient is a matter of rounding: 94.24 in Keras's float32, which float16 is computed in, 55.43 in its float64, 55.44 in float16, 16.5 in bfloat16"
 	inFloat32     = "Keras works parts of it out in float32, whatever the policy: it is off by parts in ten millions"
 	readAsFloat32 = "Keras writes float32, the type of variables, as the policy into the configuration: a layer that Keras reads from it computes in float32, too"
 )
+
+// differentGradients are cases in which gradients alone differ from Keras's, and why.
+var differentGradients = map[string]string{"AutoContrast/float16": clipped, "AutoContrast/mixed_float16": clipped}
+
+// The lightest pixels of a channel are scaled to 255, where the gradient of clipping is 1 below, 1/2 at and 0 above:
+// that of two of 40 pixels is 94.24 where rounding in float32 gives 255 + 2^-16, which float16 is computed in here, and
+// 55.43 where it gives 255, as in Keras's float16 and float64. All that Keras computes are the exact gradients with one
+// of the three.
+const clipped = "the gradient of the lightest pixels is a matter of rounding"
 
 // TestLayerTypes compares the results of every layer, their types and their gradients with Keras under every policy of
 // types, on the CPU.
@@ -58,6 +65,10 @@ func TestLayerTypes(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			if why := differentTypes[c.Name]; why != "" {
 				t.Skip(why)
+			}
+			if why := differentGradients[c.Name]; why != "" {
+				t.Log(why)
+				c.Gradients = nil
 			}
 			newKerasCase(t, c).checkTypes()
 		})
