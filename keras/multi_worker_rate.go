@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
@@ -29,7 +30,9 @@ func oneSum(b []byte) bool {
 	return sum == ^complement || sum == 0 && complement == 0
 }
 
-// sum is a checksum of what callbacks must leave alike on all workers.
+// sum is a checksum of what callbacks must leave alike on all workers. Weights on devices with a memory of their own are
+// not part of it: to read them would take longer than what an epoch may take there. They are copied, for who looks at
+// the memory of a buffer may write it, too, and from then on nothing that is made of a weight is kept.
 func (t *trainer) sum() (uint32, error) {
 	rate, _ := t.m.LearningRate() // a step of the user's may have none, or several
 	sum := math.Float32bits(float32(rate))
@@ -38,15 +41,15 @@ func (t *trainer) sum() (uint32, error) {
 		if err != nil {
 			return 0, err
 		}
-		data := b.Bytes()
-		if data == nil {
-			own, err := v.Value()
-			if err != nil {
-				return 0, err
-			}
-			data = own.Data
+		if b.Device().Kind != "cpu" {
+			continue
 		}
-		sum = crc32.Update(sum, crc32.IEEETable, data)
+		n := b.Type().Bytes()
+		t.workers.copied = slices.Grow(t.workers.copied[:0], n)[:n]
+		if err := b.Read(t.workers.copied); err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, t.workers.copied)
 	}
 	return sum, nil
 }

@@ -37,18 +37,27 @@ func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	return pass.ExcessPrecision(o)
 }
 
-// multiplies reports whether the program has products of bfloat16.
-func multiplies(p *ir.Program) bool {
+// multiplies reports whether the program has products of certain types.
+func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		product := n.Op == ir.RnnScan || n.Op.Multiplies()
-		return product && p.Type(n.Inputs[0]).DType == ir.BFloat16 || slices.ContainsFunc(ir.SubPrograms(n.Attrs), multiplies)
+		return product && of(p.Type(n.Inputs[0]).DType) ||
+			slices.ContainsFunc(ir.SubPrograms(n.Attrs), func(body *ir.Program) bool { return multiplies(body, of) })
 	})
 }
+
+// mixes reports whether all inputs of a program are wider than 16 bits, as those of a policy of mixed precision are. A
+// function of 16-bit floats without products is computed as it is written, operation by operation, as Keras computes it.
+func mixes(p *ir.Program) bool {
+	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() })
+}
+
+func isBFloat16(d ir.DType) bool { return d == ir.BFloat16 }
 
 // widens returns the function that reports whether a program had better compute numbers of a type in float32. With
 // matrix registers, without which the costs were measured, pairs of bfloat16 are multiplied whatever they cost.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) && multiplies(p) || gainInPairs(p) > leastGain)
+	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) && multiplies(p, isBFloat16) || gainInPairs(p) > leastGain)
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 

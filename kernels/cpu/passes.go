@@ -39,9 +39,11 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 		better = l.normal
 	}
 	if !plain && whole && withExcess {
-		var err error
-		if p, err = excessPrecision(p, widens(p)).Run(p); err != nil {
-			return nil, err
+		if wide := widens(p); mixes(p) || multiplies(p, wide) {
+			var err error
+			if p, err = excessPrecision(p, wide).Run(p); err != nil {
+				return nil, err
+			}
 		}
 	}
 	q, err := better.Run(p)
