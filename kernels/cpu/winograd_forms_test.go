@@ -12,12 +12,12 @@ import (
 )
 
 // TestWinogradForms: one variable that is the kernel of two convolutions, with other numbers of channels in each, or of
-// images of other sizes, is transformed for each, scaled or not.
+// images of other sizes or zeros around them, is transformed for each, scaled or not.
 func TestWinogradForms(t *testing.T) {
 	for _, scaled := range []bool{false, true} {
 		kernel := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{9 * 32 * 64}})
 		require.NoError(t, kernel.Write(float32s(9*32*64)))
-		run := func(side, in, out int, plain bool) []float32 {
+		run := func(side, in, out, lines, pad int, plain bool) []float32 {
 			p := ir.New("")
 			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
 				v, err := p.Add("", op, attrs, in...)
@@ -25,9 +25,9 @@ func TestWinogradForms(t *testing.T) {
 				return v[0]
 			}
 			x := p.AddInput("", ir.Type{DType: ir.Float32, Shape: ir.Shape{1, side, side, in}})
-			k := add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{3, 3, in, out}}, p.AddInput("", kernel.typ))
-			one := []int{1, 1}
-			y := add(ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: one, PadHigh: one, Groups: 1}, x, k)
+			k := add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{lines, 3, in, out}}, p.AddInput("", kernel.typ))
+			one, around := []int{1, 1}, []int{pad, 1}
+			y := add(ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: around, PadHigh: around, Groups: 1}, x, k)
 			if scaled {
 				y = add(ir.Mul, nil, y, add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 3, p.Type(y).Shape...)}))
 			}
@@ -41,8 +41,8 @@ func TestWinogradForms(t *testing.T) {
 			}
 			return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(result.data))), len(result.data)/4)
 		}
-		for _, c := range [][3]int{{8, 32, 64}, {8, 64, 32}, {8, 32, 64}, {20, 32, 64}, {8, 32, 64}} {
-			near(t, run(c[0], c[1], c[2], true), run(c[0], c[1], c[2], false))
+		for _, c := range [][5]int{{8, 32, 64, 3, 1}, {8, 64, 32, 3, 1}, {8, 32, 64, 3, 1}, {20, 32, 64, 3, 1}, {8, 32, 64, 3, 1}, {24, 96, 64, 1, 0}, {24, 96, 64, 1, 2}, {24, 96, 64, 1, 0}} {
+			near(t, run(c[0], c[1], c[2], c[3], c[4], true), run(c[0], c[1], c[2], c[3], c[4], false))
 		}
 	}
 }

@@ -125,7 +125,7 @@ func (w *Winograd) setSide(side int) {
 // Form tells kernels that are transformed differently apart, of those with the same numbers of elements and results.
 func (w *Winograd) Form() int {
 	n := &w.shape
-	return (((n.InChannels*1024+n.Kernel[1])*1024+n.Strides[1])*1024+n.Strides[2])*8 + w.side
+	return (((n.InChannels*1024+n.Kernel[1])*1024+n.Strides[1])*1024+n.Strides[2])*64 + w.matrices()
 }
 
 // points is the number of inputs that a tile sees along each axis; lines that of rows of pixels; matrices that of the
