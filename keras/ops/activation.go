@@ -213,9 +213,10 @@ func TanhShrink(x *Tensor) *Tensor {
 
 // Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.
 func Squareplus(x *Tensor, b float64) *Tensor {
-	root := func(x *Tensor) *Tensor { // |x| where x² would overflow
+	far := 1e9 * math.Sqrt(math.Max(b, 1)) // the root is |x| from there on, in float64 too
+	root := func(x *Tensor) *Tensor {      // x² overflows at 2e19
 		size := Abs(x)
-		return Where(CompareScalar(ir.Gt, size, 1e18), size, Sqrt(AddScalar(Square(x), b)))
+		return Where(CompareScalar(ir.Gt, size, far), size, Sqrt(AddScalar(Square(x), b)))
 	}
 	return withSlope(x, func(x *Tensor) *Tensor { return MultiplyScalar(Add(x, root(x)), 0.5) },
 		func(x, dy *Tensor) *Tensor {
