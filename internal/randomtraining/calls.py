@@ -54,10 +54,11 @@ def network(d):
     return keras.Model(i, outputs if len(outputs) > 1 else outputs[0]), [d.array('grid', (3,))], heads, False, d.randint(2, 4)
 
 
-def draw_compile(d, heads, norm):
+def draw_compile(d, heads, norm, lora=False):
     losses, metrics, weighted = [runs.draw_loss(d, h) for h in heads], [runs.draw_metrics(d, h) for h in heads], [runs.draw_metrics(d, h) if d.random() < 0.3 else [] for h in heads]
     c = {'optimizer': runs.draw_optimizer(d)}
-    while norm and 'Lion' in str(serialized(c)):  # which takes the sign of what is rounding before normalization
+    # Lion takes the sign of what is rounding before normalization, and Adafactor of what is left where LoRA's first steps, of one size, cancel out.
+    while norm and 'Lion' in str(serialized(c)) or lora and 'Adafactor' in str(serialized(c)):
         c = {'optimizer': runs.draw_optimizer(d)}
     if len(heads) == 1:
         c.update(loss=losses[0], metrics=metrics[0], weighted_metrics=weighted[0])  # with None for both, Keras keeps those of the last time
@@ -238,8 +239,9 @@ def draw_call(d, c, s, heads, n, batch):
     """A call that could come next."""
     m = s.m
     o = m.optimizer
+    lora = any(call['name'] == 'lora' for call in c['calls'])
     if c['calls'] and c['calls'][-1]['name'] in ('lora', 'quantize'):
-        return 'compile', {'config': json.loads(json.dumps(serialized(draw_compile(d, heads, c['norm']))))}
+        return 'compile', {'config': json.loads(json.dumps(serialized(draw_compile(d, heads, c['norm'], lora))))}
     name = d.of('compile', 'compile', 'fit', 'fit', 'fit', 'fit', 'evaluate', 'evaluate', 'predict', 'predict_on_batch', 'train_on_batch', 'train_on_batch', 'test_on_batch', 'set_weights', 'set_rate',
                 'trainable', 'trainable', 'file', 'file', 'lora', 'quantize' if d.random() < 0.6 else 'fit', *(['reset'] * 3 if c['stateful'] else []))
     quantized = any(call['name'] == 'quantize' for call in c['calls'])
@@ -259,7 +261,7 @@ def draw_call(d, c, s, heads, n, batch):
     if name == 'compile':
         if d.random() < 0.4:
             return name, {}
-        config = draw_compile(d, heads, c['norm'])
+        config = draw_compile(d, heads, c['norm'], lora)
         return name, {'config': json.loads(json.dumps(serialized(config)))}
     if name == 'fit':
         return name, draw_fit(d, c, n, batch, getattr(getattr(o, 'inner_optimizer', o), 'use_ema', False), 'schedules' in str(serialized(o)), s.pending, m.steps_per_execution)

@@ -80,6 +80,17 @@ def read(path):
         return json.load(f)
 
 
+def dense_gradients():
+    """Optimizers get whole gradients of embeddings, as with all backends but TensorFlow: its have the rows of a batch, of which Adafactor takes other means, and Nadam leaves other rows' averages."""
+    import keras
+    if keras.backend.backend() == 'tensorflow':
+        import tensorflow as tf
+        for c in (keras.optimizers.Optimizer, keras.optimizers.LossScaleOptimizer):
+            def apply(self, grads, trainable_variables=None, plain=c.apply):
+                return plain(self, [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in grads], trainable_variables)
+            c.apply = apply
+
+
 def agree(x, y, rough=1e-4):
     """Whether two answers are the same but for rounding."""
     if isinstance(x, dict):

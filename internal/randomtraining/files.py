@@ -17,7 +17,7 @@ os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 import keras
 import numpy as np
 import runs
-from draw import Draw, agree, error, numbers, plain, short
+from draw import Draw, agree, dense_gradients, error, numbers, plain, short
 
 L = keras.layers
 KINDS = ['keras', 'weights.h5', 'weights.json']
@@ -153,4 +153,5 @@ p.add_argument('--seed', type=int, default=0)
 p.add_argument('--out')
 p.add_argument('--debug', action='store_true')
 a = p.parse_args()
+dense_gradients()
 check(a.out) if a.what == 'check' else draw(a)
