@@ -105,10 +105,19 @@ func apart(a, b kernels.Array) (where int, differs bool) {
 	var most, largest float64
 	for i := range a.Len() {
 		x, y := a.Element(i), b.Element(i)
-		largest = max(largest, math.Abs(y))
-		if d := math.Abs(x - y); d > most || d != d && (x == x || y == y) {
+		d := math.Abs(x - y)
+		switch {
+		case x == y || x != x && y != y:
+			d = 0
+		case d != d: // one is no number
+			d = math.Inf(1)
+		}
+		if d > most {
 			most, where = d, i
 		}
+		if size := math.Abs(y); size <= math.MaxFloat64 {
+			largest = max(largest, size)
+		}
 	}
-	return where, !(most <= rounding*largest)
+	return where, most > rounding*largest
 }

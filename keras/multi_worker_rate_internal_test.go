@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Rates that are joined by the greatest of each byte are told apart, whatever they are, and those who have none do not
@@ -32,5 +35,35 @@ func TestRatesOfWorkers(t *testing.T) {
 		for _, b := range rates {
 			require.Equal(t, a == b, oneSum(join(sent(a), none, sent(b))), "%v and %v", a, b)
 		}
+	}
+}
+
+// TestApart: what is rounding and what is not, also beside NaN and infinities.
+func TestApart(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		a, b    []float64
+		where   int
+		differs bool
+	}{
+		{[]float64{1, 2}, []float64{1, 2}, 0, false},
+		{[]float64{1 + 0x1p-7, 1}, []float64{1, 1}, 0, false},
+		{[]float64{1, 1 + 0x1p-6}, []float64{1, 1}, 1, true},
+		{[]float64{0, 1e-9}, []float64{0, 0}, 1, true},
+		{[]float64{nan, inf, -inf, 1 + 0x1p-9}, []float64{nan, inf, -inf, 1}, 3, false},
+		{[]float64{nan, inf, -inf, 2}, []float64{nan, inf, -inf, 1}, 3, true},
+		{[]float64{1, nan}, []float64{1, 1}, 1, true},
+		{[]float64{1, 1}, []float64{1, nan}, 1, true},
+		{[]float64{inf, 1}, []float64{-inf, 1}, 0, true},
+		{[]float64{1, 1}, []float64{1, inf}, 1, true},
+	} {
+		array := func(values []float64) kernels.Array {
+			a := kernels.NewArray(ir.Type{DType: ir.Float64, Shape: ir.Shape{len(values)}})
+			require.NoError(t, a.SetFloat64s(0, values))
+			return a
+		}
+		where, differs := apart(array(c.a), array(c.b))
+		require.Equal(t, c.differs, differs, "%v %v", c.a, c.b)
+		require.Equal(t, c.where, where, "%v %v", c.a, c.b)
 	}
 }

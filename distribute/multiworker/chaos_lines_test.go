@@ -72,10 +72,11 @@ func (j lineJob) run(t *testing.T) (weights [][][]float64, errs []error) {
 		if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse"}); err != nil {
 			return nil, err
 		}
-		options := []keras.FitOption{keras.BatchSize(8), keras.Epochs(6)}
+		all := []callbacks.Callback{&callbacks.LambdaCallback{EpochEnd: func(epoch int, _ *callbacks.Logs) error { return halve(m.Weights()[epoch%4]) }}}
 		if j.kind == "backup" {
-			options = append(options, keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: backups, SaveFreq: 3}))
+			all = append(all, &callbacks.BackupAndRestore{BackupDir: backups, SaveFreq: 3})
 		}
+		options := []keras.FitOption{keras.BatchSize(8), keras.Epochs(6), keras.Callbacks(all...)}
 		if _, err := m.Fit(ctx, trainings()[0].arrays(false), options...); err != nil {
 			return nil, err
 		}
@@ -89,6 +90,22 @@ func (j lineJob) run(t *testing.T) (weights [][][]float64, errs []error) {
 		}
 		return out, nil
 	})
+}
+
+// halve is what a callback sets, alike on all workers, between the last step of an epoch and the next one.
+func halve(v *distribute.Variable) error {
+	a, err := v.Value()
+	if err != nil {
+		return err
+	}
+	half := a.Float64s()
+	for i := range half {
+		half[i] /= 2
+	}
+	if err := a.SetFloat64s(0, half); err != nil {
+		return err
+	}
+	return v.SetValue(a)
 }
 
 var (
