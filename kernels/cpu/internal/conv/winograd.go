@@ -1,6 +1,8 @@
 package conv
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -284,7 +286,7 @@ func (w *Winograd) Run(worker, lo, hi int) {
 // all.
 func (w *Winograd) pixels(row int) (lo, hi, all int) {
 	n := &w.shape
-	all = n.Strides[2]*(w.side*w.cols+1) + w.first[1][len(w.first[1])-1] + 1
+	all = n.Strides[2]*(w.side*w.cols+1) + slices.Max(w.first[1]) + 1
 	low := n.PadLow[2] - w.column(row)
 	lo = min(max(low, 0), all)
 	return lo, max(min(n.In[2]+low, all), lo), all
