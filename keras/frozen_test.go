@@ -214,3 +214,21 @@ func TestFrozenFieldOfABuiltLayer(t *testing.T) {
 		require.True(t, *field)
 	}
 }
+
+// TestFrozenAndSavedAtOnce: a layer that is frozen after it was built, and saved before anybody asks, is frozen in the
+// file with what is inside it.
+func TestFrozenAndSavedAtOnce(t *testing.T) {
+	bidirectional := &layers.Bidirectional{Layer: &layers.LSTM{Units: 2}}
+	distributed := &layers.TimeDistributed{Layer: &layers.Dense{Units: 2}}
+	recurrent := &layers.RNN{Cell: &layers.LSTMCell{Units: 2}}
+	for l, frozen := range map[layers.Layer]*bool{bidirectional: &bidirectional.Frozen, distributed: &distributed.Frozen, recurrent: &recurrent.Frozen} {
+		m := sequential(t, []keras.Option{keras.InputShape(3, 2)}, l, &layers.Flatten{}, &layers.Dense{Units: 1})
+		*frozen = true
+		path := filepath.Join(t.TempDir(), "m.keras")
+		require.NoError(t, m.Save(path))
+		loaded, err := keras.LoadModel(path)
+		require.NoError(t, err)
+		require.Len(t, loaded.TrainableVariables(), 2, "%T", l)
+		require.Len(t, m.TrainableVariables(), 2, "%T", l)
+	}
+}
