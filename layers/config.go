@@ -149,7 +149,7 @@ func ToObject(l Layer) (map[string]any, error) {
 	if IsNil(l) {
 		return nil, errNilLayer
 	}
-	trained := l.base().Trainable() // layers inside get it, too, before they are written
+	attach(l).isFrozen() // layers inside get it, too, before they are written
 	if w, ok := l.(ObjectWriter); ok {
 		return w.LayerObject()
 	}
@@ -165,7 +165,7 @@ func ToObject(l Layer) (map[string]any, error) {
 		c["name"] = Name(l)
 	}
 	if _, has := c["trainable"]; has {
-		c["trainable"] = trained
+		c["trainable"] = l.base().Trainable()
 	}
 	if a, ok := l.(configAdjuster); ok {
 		if err := a.adjustConfig(c); err != nil {
