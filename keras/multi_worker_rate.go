@@ -30,9 +30,9 @@ func oneSum(b []byte) bool {
 	return sum == ^complement || sum == 0 && complement == 0
 }
 
-// sum is a checksum of what callbacks must leave alike on all workers. Weights on devices with a memory of their own are
-// not part of it: to read them would take longer than what an epoch may take there. They are copied, for who looks at
-// the memory of a buffer may write it, too, and from then on nothing that is made of a weight is kept.
+// sum is a checksum of what callbacks must leave alike on all workers. Weights on devices with a memory of their own
+// are not part of it: to read them would take longer than what an epoch may take there. They are copied, for who looks
+// at the memory of a buffer may write it, too, and from then on nothing that is made of a weight is kept.
 func (t *trainer) sum() (uint32, error) {
 	rate, _ := t.m.LearningRate() // a step of the user's may have none, or several
 	sum := math.Float32bits(float32(rate))

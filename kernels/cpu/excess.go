@@ -47,7 +47,8 @@ func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 }
 
 // mixes reports whether all inputs of a program are wider than 16 bits, as those of a policy of mixed precision are. A
-// function of 16-bit floats without products is computed as it is written, operation by operation, as Keras computes it.
+// function of 16-bit floats without products is computed as it is written, operation by operation, as Keras computes
+// it.
 func mixes(p *ir.Program) bool {
 	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() })
 }
