@@ -109,10 +109,11 @@ func (d *deriver) classify() {
 	}
 	for i := range d.p.Nodes {
 		n := &d.p.Nodes[i]
+		if len(n.Outputs) == 0 || d.kind[n.Outputs[0]] != onRun {
+			continue
+		}
 		for _, v := range n.Inputs {
-			if d.kind[n.Outputs[0]] == onRun {
-				d.consider(v)
-			}
+			d.consider(v)
 		}
 	}
 }
