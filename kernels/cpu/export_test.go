@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
@@ -85,6 +86,11 @@ func ForceBlocks(near int) (restore func()) {
 	before, worth := nearExamples, worthExamples
 	nearExamples, worthExamples = near, 0
 	return func() { nearExamples, worthExamples = before, worth }
+}
+
+// Loops reports whether the program has a loop.
+func Loops(e *loaded) bool {
+	return slices.ContainsFunc(e.schedule.steps, func(s step) bool { return s.name == ir.Scan.String() })
 }
 
 // MultipliesPairs reports whether the processor can multiply pairs of bfloat16, and may do without.

@@ -12,7 +12,7 @@ import (
 // results are large and whose weights are small, into a loop over blocks of examples, each of which goes through all of
 // these layers while it is in the cache. The loop is a scan that carries nothing. What is computed from weights alone
 // comes first, with a loop or without, so that both have the same sums with vectors inside their products: whether
-// there is a loop changes no bits.
+// there is a loop changes no bits of what belongs to an example.
 
 // NearExamples is how many bytes of what a node reads and writes stay in the second-level cache. All that follows
 // is in proportion.
