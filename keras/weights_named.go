@@ -6,24 +6,22 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/saving"
-	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
 // loadNamed gives values to the weights by the variables' paths. If something does not fit, nothing is changed, unless
 // the option to skip is given.
 func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
-	names, value := file.Names, file.Value
 	report := &LoadReport{}
-	var vars distribute.Variables
-	var values []kernels.Array
+	var todo []namedWeight
 	used := map[string]bool{}
 	var mistakes []string
 	for _, v := range m.Weights() {
 		if v.Size() == 0 {
 			continue
 		}
-		a, mistake, err := namedValue(v, names, value)
+		w, mistake, err := findNamed(v, file)
 		if err != nil {
 			return err
 		}
@@ -33,40 +31,50 @@ func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
 			continue
 		}
 		used[v.Path()] = true
-		vars, values = append(vars, v), append(values, a)
+		todo = append(todo, w)
 		report.Matched = append(report.Matched, saving.Match{Tensor: v.Path(), Variable: v.Path()})
 	}
 	if len(mistakes) > 0 && !c.skipMismatch {
 		return saving.Mismatch(mistakes)
 	}
-	for _, name := range names {
+	for _, name := range file.Names {
 		if !used[name] {
 			report.Unused = append(report.Unused, name)
 		}
 	}
-	if err := m.writeAll(vars, values); err != nil {
-		return err
+	m.values.Lock()
+	defer m.values.Unlock()
+	var scratch []byte
+	for _, w := range todo {
+		read := func(memory []byte) error { return file.ReadInto(w.number, memory) }
+		if err := saving.ReadValue(w.variable, w.in, read, &scratch); err != nil {
+			return fmt.Errorf("weight %q: %w", w.variable.Path(), err)
+		}
 	}
 	c.done(report)
 	return nil
 }
 
-// namedValue finds the value of a variable; what does not fit is said in the second result.
-func namedValue(v *distribute.Variable, names []string, value func(i int) (kernels.Array, error)) (kernels.Array, string, error) {
-	i := slices.Index(names, v.Path())
+// namedWeight is a variable with the number of its array in a file.
+type namedWeight struct {
+	variable *distribute.Variable
+	number   int
+	in       ir.Type
+}
+
+// findNamed finds the array of a variable; what does not fit is said in the second result.
+func findNamed(v *distribute.Variable, file *saving.Named) (namedWeight, string, error) {
+	i := slices.Index(file.Names, v.Path())
 	if i < 0 {
-		return kernels.Array{}, fmt.Sprintf("the file has no weight %q", v.Path()), nil
+		return namedWeight{}, fmt.Sprintf("the file has no weight %q", v.Path()), nil
 	}
-	a, err := value(i)
+	t, err := file.Type(i)
 	if err != nil {
-		return a, "", fmt.Errorf("weight %q: %w", v.Path(), err)
+		return namedWeight{}, "", fmt.Errorf("weight %q: %w", v.Path(), err)
 	}
 	want := v.Type().Shape
-	if len(want) == 0 && a.Type.Shape.Size() == 1 {
-		a.Type.Shape = nil // some writers store a scalar as a list of one
+	if !want.Equal(t.Shape) && !(len(want) == 0 && t.Shape.Size() == 1) { // some writers store a scalar as a list of one
+		return namedWeight{}, fmt.Sprintf("%s: the variable has shape %s, the file holds shape %s", v.Path(), layers.ShapeString(want), layers.ShapeString(t.Shape)), nil
 	}
-	if !want.Equal(a.Type.Shape) {
-		return a, fmt.Sprintf("%s: the variable has shape %s, the file holds shape %s", v.Path(), layers.ShapeString(want), layers.ShapeString(a.Type.Shape)), nil
-	}
-	return a, "", nil
+	return namedWeight{v, i, t}, "", nil
 }

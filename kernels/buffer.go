@@ -69,6 +69,13 @@ type Filler interface {
 	Fill(f func(memory []byte) error) error
 }
 
+// RangeReader is implemented by buffers in host memory that can be read piece by piece.
+type RangeReader interface {
+	Buffer
+	// ReadRange copies the bytes from offset on into dst. No program that replaces the buffer may be running.
+	ReadRange(dst []byte, offset int) error
+}
+
 // Scratcher is implemented by buffers that a running program passes to a communicator while the device cannot do
 // anything else.
 type Scratcher interface {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Format is a form of files that hold weights alone, as arrays that are named by the paths of their variables
@@ -21,8 +21,9 @@ type Format struct {
 
 // Named are the arrays of a file.
 type Named struct {
-	Names []string
-	Value func(i int) (kernels.Array, error) // reads the array of Names[i]
+	Names    []string
+	Type     func(i int) (ir.Type, error)     // what the array of Names[i] is, without reading it
+	ReadInto func(i int, memory []byte) error // reads its elements into memory of their size
 }
 
 // formats are all there are; what lists them in messages does so in this order.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/hdf5"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -204,15 +206,37 @@ func loaded(objects []Object, todo []assignment) error {
 
 // assign reads the datasets and gives their values to the variables.
 func assign(todo []assignment, report *Report) error {
+	var scratch []byte
 	for _, a := range todo {
-		value, err := read(a.dataset)
-		if err == nil {
-			err = a.variable.TakeValue(value)
-		}
-		if err != nil {
+		if err := a.load(&scratch); err != nil {
 			return fmt.Errorf("weights: %s for variable %s: %w", a.tensor, a.variable.Path(), err)
 		}
 		report.Matched = append(report.Matched, Match{a.tensor, a.variable.Path()})
 	}
 	return nil
+}
+
+// load reads the value, through scratch where it cannot be read to where it belongs.
+func (a assignment) load(scratch *[]byte) error {
+	t, err := typeOf(a.dataset)
+	if err == nil && int64(t.Bytes()) != a.dataset.Size() {
+		err = fmt.Errorf("the dataset of shape %v holds %d bytes; expected %d", t.Shape, a.dataset.Size(), t.Bytes())
+	}
+	if err != nil {
+		return err
+	}
+	return ReadValue(a.variable, t, a.dataset.ReadInto, scratch)
+}
+
+// ReadValue gives a variable the value that read writes into memory as elements of type t, of the variable's shape. Of
+// another type they are converted. scratch is memory to use again with the next variable.
+func ReadValue(v *distribute.Variable, t ir.Type, read func(memory []byte) error, scratch *[]byte) error {
+	if t.DType == v.Type().DType {
+		return v.ReadValue(read, scratch)
+	}
+	a := kernels.NewArray(ir.Type{DType: t.DType, Shape: v.Type().Shape})
+	if err := read(a.Data); err != nil {
+		return err
+	}
+	return v.SetValue(a)
 }

@@ -2,6 +2,7 @@ package saving
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,24 +40,29 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 			return fmt.Errorf("two variables have the path %q, so that they cannot be told apart by name; save to .weights.h5, or name the layers differently", name)
 		}
 		seen[name] = true
-		a, err := v.Value()
-		if err != nil {
-			return err
-		}
-		if _, known := npyCodes[a.Type.DType]; !known && a.Type.DType.IsHalf() {
-			if a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s()); err != nil {
-				return err
-			}
-		}
 		member, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
 		if err == nil {
-			err = writeNPY(member, a)
+			err = writeVariable(member, v)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return archive.Close()
+}
+
+func writeVariable(w io.Writer, v *distribute.Variable) error {
+	if _, known := npyCodes[v.Type().DType]; known || !v.Type().DType.IsHalf() {
+		return writeNPY(w, v.Type(), v)
+	}
+	a, err := v.Value()
+	if err == nil {
+		a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s())
+	}
+	if err != nil {
+		return err
+	}
+	return writeNPY(w, a.Type, bytes.NewReader(a.Data))
 }
 
 // openNPZ opens a NumPy archive whose members are named by the paths of variables.
@@ -68,21 +74,28 @@ func openNPZ(r io.ReaderAt, size int64) (*Named, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Named{t.Names, func(i int) (kernels.Array, error) { return t.Arrays[i], t.Arrays[i].Check() }}, nil
+	return &Named{
+		Names: t.Names,
+		Type:  func(i int) (ir.Type, error) { return t.Arrays[i].Type, t.Arrays[i].Check() },
+		ReadInto: func(i int, memory []byte) error {
+			copy(memory, t.Arrays[i].Data)
+			return nil
+		},
+	}, nil
 }
 
 // writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a
 // multiple of 64.
-func writeNPY(w io.Writer, a kernels.Array) error {
-	code, ok := npyCodes[a.Type.DType]
+func writeNPY(w io.Writer, t ir.Type, values io.WriterTo) error {
+	code, ok := npyCodes[t.DType]
 	if !ok {
-		return fmt.Errorf("values of type %v have no place in a .npy file", a.Type.DType)
+		return fmt.Errorf("values of type %v have no place in a .npy file", t.DType)
 	}
 	dims := ""
-	for _, d := range a.Type.Shape {
+	for _, d := range t.Shape {
 		dims += fmt.Sprintf("%d, ", d)
 	}
-	if len(a.Type.Shape) > 1 {
+	if len(t.Shape) > 1 {
 		dims = strings.TrimSuffix(dims, ", ")
 	}
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", code, strings.TrimSuffix(dims, " "))
@@ -93,7 +106,7 @@ func writeNPY(w io.Writer, a kernels.Array) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	_, err := w.Write(a.Data)
+	_, err := values.WriteTo(w)
 	return err
 }
 

@@ -37,10 +37,7 @@ func WriteSafetensors(w io.Writer, variables distribute.Variables) error {
 			return fmt.Errorf("variable %s: values of type %v have no place in a safetensors file", v.Path(), v.Type().DType)
 		}
 		err := file.Add(v.Path(), dtype, v.Type().Shape, func(w io.Writer) error {
-			a, err := v.Value()
-			if err == nil {
-				_, err = w.Write(a.Data)
-			}
+			_, err := v.WriteTo(w)
 			return err
 		})
 		if err != nil {
@@ -73,18 +70,28 @@ func OpenSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	return s, nil
 }
 
-// Value reads tensor i.
-func (s *Safetensors) Value(i int) (kernels.Array, error) {
+// Type returns what tensor i is, without reading it.
+func (s *Safetensors) Type(i int) (ir.Type, error) {
 	t := s.list[i]
 	dtype, ok := safeTypes[t.DType()]
 	if !ok {
-		return kernels.Array{}, fmt.Errorf("the type %s cannot be read; expected one of 8 bits or more that programs have", t.DType())
+		return ir.Type{}, fmt.Errorf("the type %s cannot be read; expected one of 8 bits or more that programs have", t.DType())
 	}
-	a := kernels.NewArray(ir.Type{DType: dtype, Shape: t.Shape()})
-	if int64(len(a.Data)) != t.Size() {
-		return a, fmt.Errorf("the tensor of shape %v holds %d bytes; expected %d", t.Shape(), t.Size(), len(a.Data))
+	known := ir.Type{DType: dtype, Shape: t.Shape()}
+	if int64(known.Bytes()) != t.Size() {
+		return known, fmt.Errorf("the tensor of shape %v holds %d bytes; expected %d", t.Shape(), t.Size(), known.Bytes())
 	}
-	return a, t.ReadInto(a.Data)
+	return known, nil
+}
+
+// Value reads tensor i.
+func (s *Safetensors) Value(i int) (kernels.Array, error) {
+	t, err := s.Type(i)
+	if err != nil {
+		return kernels.Array{}, err
+	}
+	a := kernels.NewArray(t)
+	return a, s.list[i].ReadInto(a.Data)
 }
 
 func openSafetensors(r io.ReaderAt, size int64) (*Named, error) {
@@ -92,5 +99,5 @@ func openSafetensors(r io.ReaderAt, size int64) (*Named, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Named{s.Names, s.Value}, nil
+	return &Named{s.Names, s.Type, func(i int, memory []byte) error { return s.list[i].ReadInto(memory) }}, nil
 }

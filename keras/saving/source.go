@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/hdf5"
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -118,20 +117,4 @@ func typeOf(d *hdf5.Dataset) (ir.Type, error) {
 		return ir.Type{}, fmt.Errorf("the dataset holds values of type %v; expected numbers", d.Type())
 	}
 	return ir.Type{DType: dtype, Shape: ir.Shape(d.Shape())}, nil
-}
-
-// read returns the value of a dataset.
-func read(d *hdf5.Dataset) (kernels.Array, error) {
-	t, err := typeOf(d)
-	if err != nil {
-		return kernels.Array{}, err
-	}
-	if int64(t.Bytes()) != d.Size() {
-		return kernels.Array{}, fmt.Errorf("the dataset of shape %v holds %d bytes; expected %d", t.Shape, d.Size(), t.Bytes())
-	}
-	a := kernels.NewArray(t)
-	if len(a.Data) == 0 {
-		return a, nil
-	}
-	return a, d.ReadInto(a.Data)
 }

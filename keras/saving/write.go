@@ -65,13 +65,11 @@ func addVariable(group *hdf5.GroupWriter, name string, v *distribute.Variable, v
 		return fmt.Errorf("weights: variable %s: values of type %v have no place in a file", v.Path(), v.Type().DType)
 	}
 	_, err := group.Dataset(name, t, v.Type().Shape, func(w io.Writer) error {
-		a, err := given, error(nil)
 		if !found {
-			a, err = v.Value()
+			_, err := v.WriteTo(w)
+			return err
 		}
-		if err == nil {
-			_, err = w.Write(a.Data)
-		}
+		_, err := w.Write(given.Data)
 		return err
 	})
 	if err != nil {

@@ -27,9 +27,10 @@ type buffer struct {
 }
 
 var (
-	_ kernels.Borrower  = (*buffer)(nil)
-	_ kernels.Exchanger = (*buffer)(nil)
-	_ kernels.Filler    = (*buffer)(nil)
+	_ kernels.Borrower    = (*buffer)(nil)
+	_ kernels.Exchanger   = (*buffer)(nil)
+	_ kernels.Filler      = (*buffer)(nil)
+	_ kernels.RangeReader = (*buffer)(nil)
 )
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
@@ -128,6 +129,15 @@ func (b *buffer) Read(dst []byte) error {
 		return err
 	}
 	copy(dst, b.data)
+	return nil
+}
+
+// ReadRange copies the part that begins at offset.
+func (b *buffer) ReadRange(dst []byte, offset int) error {
+	if offset < 0 || offset > len(b.data)-len(dst) {
+		return fmt.Errorf("cpu: buffer of %v has %d bytes, %d were asked for from %d on", b.typ, len(b.data), len(dst), offset)
+	}
+	copy(dst, b.data[offset:])
 	return nil
 }
 

@@ -226,27 +226,22 @@ func (v *Variable) materialize() error {
 			return err
 		}
 	}
-	devices := v.strategy.Placement().VariableDevices(v)
-	copies := make([]kernels.Buffer, len(devices))
-	for i, d := range devices {
-		backend, err := kernels.Lookup(d.Kind)
-		if err != nil {
-			return err
-		}
-		if copies[i], err = backend.NewBuffer(d, v.strategy.Placement().storedType(v)); err != nil {
-			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
-		}
+	copies, err := v.newCopies()
+	if err != nil {
+		return err
 	}
 	if v.pending == nil && v.spec.Initializer == nil { // buffers begin as zeros
 		v.copies = copies
 		return nil
 	}
 	if f, ok := copies[0].(kernels.Filler); ok && v.pending == nil && !v.keepsShares() && !v.strategy.Placement().shards(v) {
-		if err := v.fill(f, copies[1:]); err != nil {
-			return err
+		err := fillAll(f, copies[1:], func(memory []byte) error {
+			return v.initialize(kernels.Array{Type: v.Type(), Data: memory})
+		})
+		if err == nil {
+			v.copies = copies
 		}
-		v.copies = copies
-		return nil
+		return err
 	}
 	value, err := v.initialValue()
 	if err != nil {
@@ -256,9 +251,26 @@ func (v *Variable) materialize() error {
 	return v.write(value)
 }
 
-// fill draws the initial value where it belongs.
-func (v *Variable) fill(first kernels.Filler, others []kernels.Buffer) error {
-	err := first.Fill(func(memory []byte) error { return v.initialize(kernels.Array{Type: v.Type(), Data: memory}) })
+// newCopies allocates the memory of all copies.
+func (v *Variable) newCopies() ([]kernels.Buffer, error) {
+	at := v.strategy.Placement()
+	devices := at.VariableDevices(v)
+	copies := make([]kernels.Buffer, len(devices))
+	for i, d := range devices {
+		backend, err := kernels.Lookup(d.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if copies[i], err = backend.NewBuffer(d, at.storedType(v)); err != nil {
+			return nil, fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
+		}
+	}
+	return copies, nil
+}
+
+// fillAll makes a value where it belongs, in the first copy, and the others equal to that.
+func fillAll(first kernels.Filler, others []kernels.Buffer, fill func(memory []byte) error) error {
+	err := first.Fill(fill)
 	for _, c := range others {
 		if err == nil {
 			err = c.CopyFrom(first).Wait(context.Background())

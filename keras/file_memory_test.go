@@ -1,0 +1,73 @@
+package keras_test
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// allocated returns how many bytes f allocates, whatever becomes of them.
+func allocated(t *testing.T, f func() error) int {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, f())
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
+}
+
+// TestFilesNeedNoMemoryOfTheModelsSize: saving copies weights piece by piece, and loading reads them to where they
+// stay, so that a model that fits into memory can be saved and served there.
+func TestFilesNeedNoMemoryOfTheModelsSize(t *testing.T) {
+	const weights = 2 * 2048 * 2048 * 4 // bytes
+	ones := data.Must(data.ArrayOf(make([]float32, 2048), 1, 2048))
+	build := func(t *testing.T, used bool) *keras.Model {
+		m, err := keras.NewSequential([]layers.Layer{
+			&layers.Dense{Units: 2048, NoBias: true}, &layers.Dense{Units: 2048, NoBias: true},
+		}, keras.InputShape(2048))
+		require.NoError(t, err)
+		if used {
+			_, err = m.Predict(t.Context(), data.Arrays(ones, nil))
+			require.NoError(t, err)
+		}
+		return m
+	}
+	for _, name := range []string{"a.keras", "a.weights.h5", "a.weights.json", "a.safetensors", "a.npz"} {
+		path := filepath.Join(t.TempDir(), name)
+		save := func(m *keras.Model) error {
+			if filepath.Ext(name) == ".keras" {
+				return m.Save(path)
+			}
+			return m.SaveWeights(path)
+		}
+		m := build(t, true)
+		require.Less(t, allocated(t, func() error { return save(m) }), weights/4, "%s, saved", name)
+		if name == "a.npz" {
+			continue // is read whole
+		}
+		require.Less(t, allocated(t, func() error { return m.LoadWeights(path) }), weights*5/8, "%s, loaded into a model in use", name)
+		fresh := build(t, false)
+		require.Less(t, allocated(t, func() error {
+			if err := fresh.LoadWeights(path); err != nil {
+				return err
+			}
+			_, err := fresh.Predict(t.Context(), data.Arrays(ones, nil))
+			return err
+		}), weights*5/4, "%s, loaded and used", name)
+		if filepath.Ext(name) == ".keras" {
+			require.Less(t, allocated(t, func() error {
+				back, err := keras.LoadModel(path)
+				if err == nil {
+					_, err = back.Predict(t.Context(), data.Arrays(ones, nil))
+				}
+				return err
+			}), weights*5/4, "a model, loaded and used")
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package exec
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// piece is how much of a value is in memory twice while it is written.
+const piece = 256 << 10
+
+// WriteTo writes the bytes of the value, those of the array that [Variable.Value] returns. Values in host memory are
+// copied piece by piece, so that writing a large model needs no memory for it. The value must not change meanwhile.
+func (v *Variable) WriteTo(w io.Writer) (int64, error) {
+	memory, err := v.readable()
+	if err != nil {
+		return 0, err
+	}
+	if memory == nil {
+		a, err := v.Value()
+		if err != nil {
+			return 0, err
+		}
+		n, err := w.Write(a.Data)
+		return int64(n), err
+	}
+	total := v.Type().Bytes()
+	buffer := make([]byte, min(piece, total))
+	for at := 0; at < total; at += len(buffer) {
+		buffer = buffer[:min(len(buffer), total-at)]
+		if err := memory.ReadRange(buffer, at); err != nil {
+			return int64(at), fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
+		}
+		if n, err := w.Write(buffer); err != nil {
+			return int64(at + n), err
+		}
+	}
+	return int64(total), nil
+}
+
+// readable returns the memory that holds the whole value; nil where it must be put together or lies on a device.
+func (v *Variable) readable() (kernels.RangeReader, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.materialize(); err != nil {
+		return nil, err
+	}
+	if v.spec.Synchronization == OnRead || v.strategy.Placement().shards(v) {
+		return nil, nil
+	}
+	memory, _ := v.copies[0].(kernels.RangeReader)
+	return memory, nil
+}
+
+// ReadValue replaces the value by what read puts into memory, as [Variable.SetValue] does. Where the variable is placed
+// and has no memory yet, read gets its own, if that is in host memory; else memory that is kept in scratch for the next
+// variable. If read fails the value is as before.
+func (v *Variable) ReadValue(read func(memory []byte) error, scratch *[]byte) error {
+	if filled, err := v.readFirst(read); filled || err != nil {
+		return err
+	}
+	n := v.Type().Bytes()
+	if cap(*scratch) < n {
+		*scratch = make([]byte, n)
+	}
+	a := kernels.Array{Type: v.Type(), Data: (*scratch)[:n]}
+	if err := read(a.Data); err != nil {
+		return err
+	}
+	return v.SetValue(a)
+}
+
+// readFirst reads the first value of a variable into its memory, if that can be.
+func (v *Variable) readFirst(read func(memory []byte) error) (bool, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.copies != nil || v.strategy == nil || v.spec.Check != nil || v.keepsShares() || v.strategy.Placement().shards(v) {
+		return false, nil
+	}
+	copies, err := v.newCopies()
+	if err != nil {
+		return false, err
+	}
+	first, ok := copies[0].(kernels.Filler)
+	if !ok {
+		return false, nil
+	}
+	if err := fillAll(first, copies[1:], read); err != nil {
+		return false, err
+	}
+	v.copies, v.pending = copies, nil
+	return true, nil
+}
+
+// check refuses values that the variable cannot be given.
+func (v *Variable) check(a kernels.Array) error {
+	if v.spec.Check == nil {
+		return nil
+	}
+	if err := v.spec.Check(a); err != nil {
+		return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
+	}
+	return nil
+}
