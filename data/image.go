@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"image"
-	"image/color"
 	_ "image/gif"
 	_ "image/jpeg"
 	_ "image/png"
@@ -108,107 +107,4 @@ func decodeImage(f *os.File) (image.Image, error) {
 	}
 	img, _, err := image.Decode(f)
 	return img, err
-}
-
-// pixelReader returns a function that reads one pixel without premultiplication. The usual kinds of image are read
-// without the allocation that img.At makes.
-func pixelReader(img image.Image) func(x, y int) color.NRGBA {
-	convert := func(c color.Color) color.NRGBA { return color.NRGBAModel.Convert(c).(color.NRGBA) }
-	switch img := img.(type) {
-	case *image.NRGBA:
-		return img.NRGBAAt
-	case *image.RGBA:
-		return func(x, y int) color.NRGBA {
-			c := img.RGBAAt(x, y)
-			if c.A == 255 {
-				return color.NRGBA(c)
-			}
-			return convert(c)
-		}
-	case *image.YCbCr:
-		return func(x, y int) color.NRGBA {
-			c := img.YCbCrAt(x, y)
-			r, g, b := color.YCbCrToRGB(c.Y, c.Cb, c.Cr)
-			return color.NRGBA{R: r, G: g, B: b, A: 255}
-		}
-	case *image.Gray:
-		return func(x, y int) color.NRGBA {
-			v := img.GrayAt(x, y).Y
-			return color.NRGBA{R: v, G: v, B: v, A: 255}
-		}
-	case *image.Paletted:
-		palette := make([]color.NRGBA, 256)
-		for i, c := range img.Palette {
-			palette[i] = convert(c)
-		}
-		return func(x, y int) color.NRGBA { return palette[img.ColorIndexAt(x, y)] }
-	}
-	return func(x, y int) color.NRGBA { return convert(img.At(x, y)) }
-}
-
-// channelsOf writes a pixel as 1, 3 or 4 channels, as many as out has places.
-func channelsOf(c color.NRGBA, out []float32) {
-	if len(out) == 1 {
-		out[0] = luma(c)
-		return
-	}
-	out[0], out[1], out[2] = float32(c.R), float32(c.G), float32(c.B)
-	if len(out) == 4 {
-		out[3] = float32(c.A)
-	}
-}
-
-// luma rounds 0.299 R + 0.587 G + 0.114 B, in units of 2^-16.
-func luma(c color.NRGBA) float32 {
-	return float32((19595*uint32(c.R) + 38470*uint32(c.G) + 7471*uint32(c.B) + 1<<15) >> 16)
-}
-
-// resizeBilinear returns the channels of an image of another size, in row-major order.
-//
-// Output pixel i lies at (i + 0.5) * in/out - 0.5 on each axis of the input (half-pixel centres) and is interpolated
-// linearly between the two input pixels around it, the outermost ones repeated. There is no antialiasing: shrinking by
-// more than 2 leaves pixels out. TensorFlow's tf.image.resize(method="bilinear"), which Keras calls.
-func resizeBilinear(img image.Image, channels, height, width int) []float32 {
-	at, bounds := pixelReader(img), img.Bounds()
-	columns := resizePoints(bounds.Dx(), width)
-	out := make([]float32, height*width*channels)
-	next := out
-	var corners [4][4]float32 // top left, top right, bottom left, bottom right
-	for _, r := range resizePoints(bounds.Dy(), height) {
-		top, bottom := bounds.Min.Y+r.lower, bounds.Min.Y+r.upper
-		for _, c := range columns {
-			left, right := bounds.Min.X+c.lower, bounds.Min.X+c.upper
-			channelsOf(at(left, top), corners[0][:channels])
-			channelsOf(at(right, top), corners[1][:channels])
-			channelsOf(at(left, bottom), corners[2][:channels])
-			channelsOf(at(right, bottom), corners[3][:channels])
-			for k := range channels {
-				t := corners[0][k] + float32((corners[1][k]-corners[0][k])*c.weight)
-				b := corners[2][k] + float32((corners[3][k]-corners[2][k])*c.weight)
-				next[k] = t + float32((b-t)*r.weight)
-			}
-			next = next[channels:]
-		}
-	}
-	return out
-}
-
-// resizePoint is the place of an output pixel between two input pixels of an axis.
-type resizePoint struct {
-	lower, upper int
-	weight       float32 // of upper
-}
-
-func resizePoints(in, out int) []resizePoint {
-	points := make([]resizePoint, out)
-	scale := float32(in) / float32(out)
-	for i := range points {
-		at := float32((float32(i)+0.5)*scale) - 0.5
-		floor := int(at)
-		if at < 0 {
-			floor = -1
-		}
-		points[i] = resizePoint{lower: max(floor, 0), upper: min(floor+1, in-1), weight: at - float32(floor)}
-	}
-	return points
 }

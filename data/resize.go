@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"image"
+	"image/color"
 	"math"
 	"slices"
 )
@@ -110,15 +111,15 @@ type pixels struct {
 // pixelsOf reads the part of an image that begins at the given row and column.
 func pixelsOf(img image.Image, channels, top, left, height, width int) pixels {
 	p := pixels{height, width, channels, make([]float32, height*width*channels)}
-	at, from := pixelReader(img), img.Bounds().Min
-	var all [4]float32
-	next := p.values
+	from := img.Bounds().Min.Add(image.Pt(left, top))
+	columns, row := make([]int, width), make([]color.NRGBA, width)
+	for x := range columns {
+		columns[x] = from.X + x
+	}
+	read := columnReader(img, columns)
 	for y := range height {
-		for x := range width {
-			channelsOf(at(from.X+left+x, from.Y+top+y), all[:channels])
-			copy(next, all[:channels])
-			next = next[channels:]
-		}
+		read(from.Y+y, row)
+		channelsOf(row, channels, p.values[y*width*channels:])
 	}
 	return p
 }

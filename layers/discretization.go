@@ -115,9 +115,9 @@ func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) e
 		if i++; err != nil {
 			return fmt.Errorf("layers: %s: Adapt: batch %d: %w", Name(l), i, err)
 		}
-		values := make([]float32, b.Type.Shape.Size()) //dim:known data
-		for j := range values {
-			if values[j] = float32(b.Element(j)); values[j] != values[j] {
+		values := narrow(b)
+		for j, v := range values {
+			if v != v {
 				return fmt.Errorf("layers: %s: Adapt: element %d of batch %d is NaN, which has no rank; leave such examples out", Name(l), j, i)
 			}
 		}
@@ -130,6 +130,18 @@ func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) e
 	}
 	l.BinBoundaries = sketch.boundaries(l.NumBins)
 	return nil
+}
+
+// narrow returns the elements in float32, in the array's own memory if it has that type.
+func narrow(b kernels.Array) []float32 {
+	if own, err := kernels.View[float32](b); err == nil {
+		return own
+	}
+	values := make([]float32, b.Type.Shape.Size()) //dim:known data
+	for j := range values {
+		values[j] = float32(b.Element(j))
+	}
+	return values
 }
 
 // AmendConfig writes a missing NumBins as null.

@@ -162,22 +162,34 @@ func (l *lookup[T]) padIDF(idf []float64, whole bool) []float64 {
 
 // counter collects the tokens that a layer is adapted to.
 type counter[T cmp.Ordered] struct {
-	counts, documents map[T]int
-	seen              int // documents
+	numbers map[T]int // where a token is in tallies
+	tallies []tally[T]
+	seen    int // examples
+}
+
+// tally is what is known of a token.
+type tally[T cmp.Ordered] struct {
+	token       T
+	count, have int // how often it was seen, and how many examples have it
+	last        int // the last example that has it
 }
 
 // add counts the tokens of one example.
 func (c *counter[T]) add(example []T) {
-	if c.counts == nil {
-		c.counts, c.documents = map[T]int{}, map[T]int{}
+	if c.numbers == nil {
+		c.numbers = map[T]int{}
 	}
 	c.seen++
-	once := map[T]bool{}
 	for _, token := range example {
-		c.counts[token]++
-		if !once[token] {
-			once[token] = true
-			c.documents[token]++
+		i, known := c.numbers[token]
+		if !known {
+			i = len(c.tallies)
+			c.numbers[token], c.tallies = i, append(c.tallies, tally[T]{token: token})
+		}
+		t := &c.tallies[i]
+		t.count++
+		if t.last != c.seen {
+			t.have, t.last = t.have+1, c.seen
 		}
 	}
 }
@@ -186,19 +198,14 @@ func (c *counter[T]) add(example []T) {
 // last in the order of tokens to the first, at most as many as MaxTokens allows. The weight of a token that n of N
 // examples have is log(1 + N/(1+n)).
 func (l *lookup[T]) learn(c *counter[T]) (*table[T], error) {
-	if len(c.counts) == 0 {
+	if len(c.tallies) == 0 {
 		return nil, fmt.Errorf("received no data; expected at least one example")
 	}
-	if l.mask != nil {
-		delete(c.counts, *l.mask)
-	}
-	delete(c.counts, l.unknown)
-	var tokens []T
-	for token := range c.counts {
-		tokens = append(tokens, token)
-	}
-	slices.SortFunc(tokens, func(a, b T) int {
-		return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), cmp.Compare(b, a))
+	tokens := slices.DeleteFunc(slices.Clone(c.tallies), func(t tally[T]) bool {
+		return t.token == l.unknown || l.mask != nil && t.token == *l.mask
+	})
+	slices.SortFunc(tokens, func(a, b tally[T]) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.token, a.token))
 	})
 	if room := l.maxTokens - l.firstBucket() - l.oov; l.maxTokens > 0 && len(tokens) > room {
 		if room <= 0 {
@@ -210,12 +217,13 @@ func (l *lookup[T]) learn(c *counter[T]) (*table[T], error) {
 		return nil, fmt.Errorf("the data have no token besides the special ones %v; expected at least one", l.special())
 	}
 	var idf []float64
-	if l.mode == TFIDFMode {
-		for _, token := range tokens {
-			idf = append(idf, math.Log(1+float64(c.seen)/float64(1+c.documents[token])))
+	list := make([]T, len(tokens))
+	for i, t := range tokens {
+		if list[i] = t.token; l.mode == TFIDFMode {
+			idf = append(idf, math.Log(1+float64(c.seen)/float64(1+t.have)))
 		}
 	}
-	return l.make(tokens, idf)
+	return l.make(list, idf)
 }
 
 // numberOf returns the number of a token; -1 for one that the rows of modes other than "int" leave out.

@@ -120,9 +120,7 @@ func (l *Normalization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 		return fmt.Errorf("layers: %s: Adapt: mean and variance are fixed by the fields Mean and Variance; leave those out to adapt", Name(l))
 	}
 	var shape ir.Shape
-	var axes []int
-	var n float64
-	var mean, square []float64
+	var m runningMoments
 	i := 0
 	for b, err := range batches {
 		switch s := b.Type.Shape; {
@@ -137,21 +135,21 @@ func (l *Normalization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 			if _, err := InferTypes(l, []ir.Type{{DType: b.Type.DType, Shape: open}}); err != nil {
 				return err
 			}
-			shape, axes = s, l.keptAxes(nil, s)
-			mean, square = make([]float64, l.mean.Size()), make([]float64, l.mean.Size())
+			shape = s
+			m = runningMoments{l.keptAxes(nil, s), 0, make([]float64, l.mean.Size()), make([]float64, l.mean.Size())}
 		case len(s) != len(shape) || !s[1:].Equal(shape[1:]):
 			return fmt.Errorf("layers: %s: Adapt: batch %d has shape %v, the first one %v; only the batch size may differ", Name(l), i, s, shape)
 		}
-		n = accumulateMoments(b, axes, n, mean, square)
+		m.add(b)
 		i++
 	}
 	if i == 0 {
 		return l.errNoData()
 	}
-	for i := range square {
-		square[i] /= n
+	for i := range m.square {
+		m.square[i] /= m.n
 	}
-	for v, values := range map[*distribute.Variable][]float64{l.mean: mean, l.variance: square} {
+	for v, values := range map[*distribute.Variable][]float64{l.mean: m.mean, l.variance: m.square} {
 		a, err := kernels.FromFloat64s(v.Spec().DType, v.Spec().Shape, values)
 		if err != nil {
 			return err
@@ -165,40 +163,6 @@ func (l *Normalization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 
 func (l *Normalization) errNoData() error {
 	return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one example", Name(l))
-}
-
-// accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the
-// new n (Welford's method: no difference of large numbers).
-//
-//dim:known data
-func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []float64) float64 {
-	shape := b.Type.Shape
-	strides := make([]int, len(shape)) // into mean and square
-	step := 1
-	for i := len(axes) - 1; i >= 0; i-- {
-		strides[axes[i]] = step
-		step *= shape[axes[i]]
-	}
-	counts := make([]float64, len(mean))
-	index := make([]int, len(shape))
-	at := 0
-	for i := range shape.Size() {
-		x := b.Element(i)
-		counts[at]++
-		d := x - mean[at]
-		mean[at] += d / (n + counts[at])
-		square[at] += d * (x - mean[at])
-		for j := len(shape) - 1; j >= 0; j-- {
-			index[j]++
-			at += strides[j]
-			if index[j] < shape[j] {
-				break
-			}
-			at -= strides[j] * index[j]
-			index[j] = 0
-		}
-	}
-	return n + counts[0]
 }
 
 // SupportsMasking reports that a mask passes through.

@@ -16,7 +16,7 @@ type quantileSketch struct {
 
 // add takes a batch in. Of n numbers in order every max(epsilon·n, 1)-th is kept, with that step as its weight.
 func (s *quantileSketch) add(batch []float32) {
-	sorted := slices.Sorted(slices.Values(batch))
+	sorted := sortedFloats(batch)
 	step := max(float64(len(sorted))/(1/s.epsilon), 1)
 	var values, weights []float32
 	for i := int(step - 1); i < len(sorted); i += int(step) {
@@ -86,4 +86,40 @@ func interpolate(x float64, xs, y []float64) float64 {
 	}
 	slope := (y[j+1] - y[j]) / (xs[j+1] - xs[j])
 	return slope*(x-xs[j]) + y[j]
+}
+
+// sortedFloats returns numbers in increasing order; none is NaN. They are sorted by their bits, eleven at a time, which
+// are in the order of the numbers once those of negative ones are turned over.
+func sortedFloats(values []float32) []float32 {
+	const digit, mask = 11, 1<<11 - 1
+	if len(values) < 4*mask {
+		return slices.Sorted(slices.Values(values))
+	}
+	keys, other := make([]uint32, len(values)), make([]uint32, len(values))
+	var counts [3][mask + 1]int
+	for i, v := range values {
+		k := math.Float32bits(v)
+		k ^= uint32(int32(k)>>31) | 1<<31
+		keys[i] = k
+		for pass := range counts {
+			counts[pass][k>>(digit*pass)&mask]++
+		}
+	}
+	for pass := range counts {
+		at := 0
+		for d, n := range counts[pass] {
+			counts[pass][d], at = at, at+n
+		}
+		for _, k := range keys {
+			d := k >> (digit * pass) & mask
+			other[counts[pass][d]] = k
+			counts[pass][d]++
+		}
+		keys, other = other, keys
+	}
+	out := make([]float32, len(keys))
+	for i, k := range keys {
+		out[i] = math.Float32frombits(k ^ (^uint32(int32(k)>>31) | 1<<31))
+	}
+	return out
 }
