@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-halves bench-pjrt bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -151,6 +151,9 @@ bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a 
 
 test-tables: ## a dynamic table of 2 million rows, of which 16 MB are in memory
 	go test -vet=off -count=1 -v ./distribute/tables/disk -run TestLargerThanMemory -rows 2000000
+
+bench-data: ## datasets, files, text and layers that are adapted beside Keras on TensorFlow; GOKERAS_PYTHON names a Python with both
+	./internal/benchdata/run.sh $(CASES)
 
 bench-ps: ## parameter servers beside TensorFlow's
 	./internal/benchps/run.sh

@@ -135,11 +135,7 @@ func (p pixels) resize(height, width int, m Interpolation) pixels {
 	for y := range p.height {
 		row, out := p.values[y*p.width*c:], wide[y*width*c:]
 		for x := range width {
-			for j, weight := range columns.weights[x] {
-				for k := range c {
-					out[x*c+k] += weight * float64(row[(columns.first[x]+j)*c+k])
-				}
-			}
+			weightedSum(out[x*c:][:c], row[columns.first[x]*c:], columns.weights[x])
 		}
 	}
 	out := pixels{height, width, c, make([]float32, height*width*c)}
@@ -156,6 +152,25 @@ func (p pixels) resize(height, width int, m Interpolation) pixels {
 		}
 	}
 	return out
+}
+
+// weightedSum adds neighbouring pixels to one.
+func weightedSum(out []float64, pixels []float32, weights []float64) {
+	if len(out) == 3 {
+		var r, g, b float64
+		for _, w := range weights {
+			p := (*[3]float32)(pixels)
+			r, g, b = r+w*float64(p[0]), g+w*float64(p[1]), b+w*float64(p[2])
+			pixels = pixels[3:]
+		}
+		out[0], out[1], out[2] = r, g, b
+		return
+	}
+	for j, w := range weights {
+		for k := range out {
+			out[k] += w * float64(pixels[j*len(out)+k])
+		}
+	}
 }
 
 // fitMode says what happens to the proportions of an image.

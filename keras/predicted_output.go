@@ -144,7 +144,7 @@ func (p *prediction) checkRoom(inst *distribute.Instance, n int) error {
 // looking would take longer than making it.
 const noticedResult = 64 << 20
 
-// newResult makes an array of zeros.
+// newResult makes an array that holds anything.
 func newResult(dtype ir.DType, row ir.Shape, rows int) (data.Array, error) {
 	if bytes := ir.MulLengths(ir.MulLengths(rows, row.Size()), dtype.Size()); bytes > noticedResult {
 		if err := memory.Check("a result of shape "+layers.ShapeString(append(ir.Shape{rows}, row...)), bytes); err != nil {
@@ -154,7 +154,8 @@ func newResult(dtype ir.DType, row ir.Shape, rows int) (data.Array, error) {
 	shape := make(ir.Shape, 1+len(row))
 	shape[0] = rows
 	copy(shape[1:], row)
-	return kernels.NewArray(ir.Type{DType: dtype, Shape: shape}), nil
+	t := ir.Type{DType: dtype, Shape: shape}
+	return kernels.Array{Type: t, Data: memory.Unset(t.Bytes())}, nil
 }
 
 // takeResults makes arrays of the caller's the ones that results are written to.

@@ -47,7 +47,7 @@ func (m *Model) loadNamed(file *saving.Named, c *fileConfig) error {
 	var scratch []byte
 	for _, w := range todo {
 		read := func(memory []byte) error { return file.ReadInto(w.number, memory) }
-		if err := saving.ReadValue(w.variable, w.in, read, &scratch); err != nil {
+		if err := w.variable.ReadValue(w.in.DType, read, &scratch); err != nil {
 			return fmt.Errorf("weight %q: %w", w.variable.Path(), err)
 		}
 	}

@@ -82,17 +82,40 @@ func (m *runningMoments) addEach(values []float64, at int, counts []float64) {
 // addRow adds values to one position.
 func (m *runningMoments) addRow(values []float64, at int, counts []float64) {
 	k := float64(len(values))
-	mean, square := 0.0, 0.0
-	for _, x := range values {
-		mean += x
-	}
-	mean /= k
-	for _, x := range values {
-		square += (x - mean) * (x - mean)
-	}
+	mean := sum(values) / k
+	square := squares(values, mean)
 	before := m.n + counts[at]
 	counts[at] += k
 	d := mean - m.mean[at]
 	m.mean[at] += d * k / (before + k)
 	m.square[at] += square + d*d*before*k/(before+k)
+}
+
+// sum adds values; four additions do not wait for each other.
+func sum(values []float64) float64 {
+	var a, b, c, d float64
+	for len(values) >= 4 {
+		v := (*[4]float64)(values)
+		a, b, c, d = a+v[0], b+v[1], c+v[2], d+v[3]
+		values = values[4:]
+	}
+	for _, v := range values {
+		a += v
+	}
+	return a + b + (c + d)
+}
+
+// squares adds the squared differences from the mean.
+func squares(values []float64, mean float64) float64 {
+	var a, b, c, d float64
+	for len(values) >= 4 {
+		v := (*[4]float64)(values)
+		p, q, r, s := v[0]-mean, v[1]-mean, v[2]-mean, v[3]-mean
+		a, b, c, d = a+p*p, b+q*q, c+r*r, d+s*s
+		values = values[4:]
+	}
+	for _, v := range values {
+		a += (v - mean) * (v - mean)
+	}
+	return a + b + (c + d)
 }

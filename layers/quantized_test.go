@@ -83,7 +83,7 @@ func TestGroupsAreNeighbours(t *testing.T) {
 			require.Equal(t, []float64{0, 0, 1, 1, 2}, first.Float64s())
 			require.NoError(t, v.SetValue(value(0, 0.5, 1, 1.5, 2)))
 			read := func(a kernels.Array) error {
-				return v.ReadValue(func(memory []byte) error { copy(memory, a.Data); return nil }, new([]byte))
+				return v.ReadValue(a.Type.DType, func(memory []byte) error { copy(memory, a.Data); return nil }, new([]byte))
 			}
 			for _, set := range []func(kernels.Array) error{v.SetValue, read} {
 				err := set(value(0, 0, 1, 2, 1))

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -86,52 +85,39 @@ func (l *TextVectorization) ready() (*StringLookup, error) {
 	return l.inner, err
 }
 
-const punctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
-
 // tokens are the words of an example, which is one text unless texts are not split, after standardizing, splitting and
-// joining to n-grams.
-func (l *TextVectorization) tokens(example []string) []string {
+// joining to n-grams; at most limit words, if that is not 0.
+func (l *TextVectorization) tokens(example []string, by *standardizer, limit int) []string {
+	if l.Split != "none" && l.Split != "character" && len(example) == 1 {
+		compact, starts := by.split(example[0], limit)
+		if lengths := l.lengths(); len(lengths) > 0 {
+			return neighbours(compact, starts, lengths...)
+		}
+		return neighbours(compact, starts, 1)
+	}
 	var words []string
 	for _, text := range example {
-		words = append(words, l.parts(text)...)
+		words = append(words, l.parts(text, by)...)
 	}
 	return l.joined(words)
 }
 
-// parts are the words of a text.
-func (l *TextVectorization) parts(text string) []string {
-	lower := l.Standardize != "none" && l.Standardize != "strip_punctuation"
-	strip := l.Standardize != "none" && l.Standardize != "lower"
-	if lower || strip {
-		out := make([]byte, 0, len(text))
-		for _, b := range []byte(text) {
-			switch {
-			case strip && strings.IndexByte(punctuation, b) >= 0:
-				continue
-			case lower && b >= 'A' && b <= 'Z':
-				b += 'a' - 'A'
-			}
-			out = append(out, b)
-		}
-		text = string(out)
-	}
-	switch l.Split {
-	case "none":
+// parts are a text, or its characters.
+func (l *TextVectorization) parts(text string, by *standardizer) []string {
+	text = by.standardize(text)
+	if l.Split == "none" {
 		return []string{text}
-	case "character":
-		var words []string
-		for len(text) > 0 {
-			r, n := utf8.DecodeRuneInString(text)
-			if r == utf8.RuneError && n == 1 {
-				n = brokenRune(text)
-			}
-			words = append(words, string(r)) // what is no UTF-8 becomes U+FFFD
-			text = text[n:]
-		}
-		return words
-	default:
-		return strings.FieldsFunc(text, isSpace)
 	}
+	words := make([]string, 0, len(text))
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && n == 1 {
+			n = brokenRune(text)
+		}
+		words = append(words, string(r)) // what is no UTF-8 becomes U+FFFD
+		text = text[n:]
+	}
+	return words
 }
 
 // brokenRune is the number of bytes at the beginning of a text, which are no UTF-8, that become one U+FFFD: as many as
@@ -145,20 +131,11 @@ func brokenRune(text string) int {
 	return min(len(text), utf8.UTFMax-1)
 }
 
-// isSpace reports what TensorFlow splits at: blanks of ASCII.
-func isSpace(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }
-
 // joined returns the n-grams of words, the shortest first; words themselves where none are asked for.
 func (l *TextVectorization) joined(words []string) []string {
-	if len(l.NGrams) == 0 {
+	lengths := l.lengths()
+	if len(lengths) == 0 {
 		return words
-	}
-	lengths := l.NGrams
-	if len(lengths) == 1 && !l.alone {
-		lengths = nil
-		for n := 1; n <= l.NGrams[0]; n++ {
-			lengths = append(lengths, n)
-		}
 	}
 	var out []string
 	for _, n := range lengths {
@@ -167,6 +144,18 @@ func (l *TextVectorization) joined(words []string) []string {
 		}
 	}
 	return out
+}
+
+// lengths are those of the n-grams; none for words alone.
+func (l *TextVectorization) lengths() []int {
+	if len(l.NGrams) != 1 || l.alone {
+		return l.NGrams
+	}
+	var lengths []int
+	for n := 1; n <= l.NGrams[0]; n++ {
+		lengths = append(lengths, n)
+	}
+	return lengths
 }
 
 // Transform vectorizes texts.
@@ -179,7 +168,7 @@ func (l *TextVectorization) Transform(inputs ...HostArray) (HostArray, error) {
 }
 
 // examples returns the tokens of each example of an input.
-func (l *TextVectorization) examples(inputs []HostArray) ([][]string, error) {
+func (l *TextVectorization) examples(inputs []HostArray, limit int) ([][]string, error) {
 	x, err := single(inputs)
 	switch {
 	case err != nil:
@@ -194,9 +183,10 @@ func (l *TextVectorization) examples(inputs []HostArray) ([][]string, error) {
 	if len(x.Shape) == 2 {
 		width = x.Shape[1]
 	}
+	by := newStandardizer(l.Standardize)
 	rows := make([][]string, x.Shape[0]) //dim:known the shapes of data
 	for i := range rows {
-		rows[i] = l.tokens(x.Strings[i*width : (i+1)*width]) //dim:known the shapes of data
+		rows[i] = l.tokens(x.Strings[i*width:(i+1)*width], by, limit) //dim:known the shapes of data
 	}
 	return rows, nil
 }
@@ -217,7 +207,11 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	if err != nil {
 		return HostArray{}, err
 	}
-	rows, err := l.examples(inputs)
+	limit := 0
+	if len(l.NGrams) == 0 && outputMode(l.OutputMode, IntMode) == IntMode {
+		limit = l.OutputSequenceLength // nobody sees the words behind
+	}
+	rows, err := l.examples(inputs, limit)
 	if err != nil {
 		return HostArray{}, err
 	}
@@ -328,7 +322,7 @@ func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) er
 	for b, err := range batches {
 		var rows [][]string
 		if err == nil {
-			rows, err = l.examples([]HostArray{b})
+			rows, err = l.examples([]HostArray{b}, 0)
 		}
 		if err != nil {
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)

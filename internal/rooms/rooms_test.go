@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"internal/randomops":           9,
 	"internal/benchops":            9,
 	"internal/benchps":             9,
+	"internal/benchdata":           9,
 	"kernels":                      2,
 	"kernels/stablehlo":            2,
 	"kernels/internal/parts":       2,

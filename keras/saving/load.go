@@ -8,8 +8,6 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/hdf5"
-	"github.com/gokeras/gokeras/kernels"
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -225,18 +223,5 @@ func (a assignment) load(scratch *[]byte) error {
 	if err != nil {
 		return err
 	}
-	return ReadValue(a.variable, t, a.dataset.ReadInto, scratch)
-}
-
-// ReadValue gives a variable the value that read writes into memory as elements of type t, of the variable's shape. Of
-// another type they are converted. scratch is memory to use again with the next variable.
-func ReadValue(v *distribute.Variable, t ir.Type, read func(memory []byte) error, scratch *[]byte) error {
-	if t.DType == v.Type().DType {
-		return v.ReadValue(read, scratch)
-	}
-	a := kernels.NewArray(ir.Type{DType: t.DType, Shape: v.Type().Shape})
-	if err := read(a.Data); err != nil {
-		return err
-	}
-	return v.SetValue(a)
+	return a.variable.ReadValue(t.DType, a.dataset.ReadInto, scratch)
 }

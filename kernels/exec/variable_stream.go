@@ -1,10 +1,12 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // piece is how much of a value is in memory twice while it is written.
@@ -53,18 +55,24 @@ func (v *Variable) readable() (kernels.RangeReader, error) {
 	return memory, nil
 }
 
-// ReadValue replaces the value by what read puts into memory, as [Variable.SetValue] does. Where the variable is placed
-// and has no memory yet, read gets its own, if that is in host memory; else memory that is kept in scratch for the next
-// variable. If read fails the value is as before.
-func (v *Variable) ReadValue(read func(memory []byte) error, scratch *[]byte) error {
-	if filled, err := v.readFirst(read); filled || err != nil {
-		return err
+// ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue]
+// does. Where the variable has that type, is placed and has no memory yet, read gets its own, if that is in host
+// memory; else memory that is kept in scratch for the next variable. If read fails the value is as before.
+func (v *Variable) ReadValue(dtype ir.DType, read func(memory []byte) error, scratch *[]byte) error {
+	if read == nil || scratch == nil {
+		return errors.New("distribute: ReadValue: received no function or no scratch memory")
 	}
-	n := v.Type().Bytes()
+	if dtype == v.Type().DType {
+		if filled, err := v.readFirst(read); filled || err != nil {
+			return err
+		}
+	}
+	t := ir.Type{DType: dtype, Shape: v.spec.Shape}
+	n := t.Bytes()
 	if cap(*scratch) < n {
 		*scratch = make([]byte, n)
 	}
-	a := kernels.Array{Type: v.Type(), Data: (*scratch)[:n]}
+	a := kernels.Array{Type: t, Data: (*scratch)[:n]}
 	if err := read(a.Data); err != nil {
 		return err
 	}
