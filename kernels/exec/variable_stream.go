@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -11,6 +12,8 @@ import (
 
 // piece is how much of a value is in memory twice while it is written.
 const piece = 256 << 10
+
+var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
 // WriteTo writes the bytes of the value, those of the array that [Variable.Value] returns. Values in host memory are
 // copied piece by piece, so that writing a large model needs no memory for it. The value must not change meanwhile.
@@ -28,7 +31,9 @@ func (v *Variable) WriteTo(w io.Writer) (int64, error) {
 		return int64(n), err
 	}
 	total := v.Type().Bytes()
-	buffer := make([]byte, min(piece, total))
+	whole := pieces.Get().(*[piece]byte)
+	defer pieces.Put(whole)
+	buffer := whole[:]
 	for at := 0; at < total; at += len(buffer) {
 		buffer = buffer[:min(len(buffer), total-at)]
 		if err := memory.ReadRange(buffer, at); err != nil {
