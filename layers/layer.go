@@ -137,58 +137,6 @@ func (b *Base) Path() string {
 // Built reports whether the layer has its variables.
 func (b *Base) Built() bool { return b.built }
 
-// Trainable reports whether the layer's own variables are trained.
-func (b *Base) Trainable() bool {
-	if b.self == nil {
-		return true
-	}
-	return !b.isFrozen()
-}
-
-// SetTrainable freezes or thaws the layer and its sub-layers, as setting the field Frozen does. A model that has been
-// trained must be compiled again for it to take effect: until then all its steps go on as they were.
-func SetTrainable(l Layer, trainable bool) {
-	Walk(l, func(l Layer) { attach(l).freeze(!trainable) })
-}
-
-// setTrainable is SetTrainable for a layer whose field was set.
-func (b *Base) setTrainable(trainable bool) {
-	b.freeze(!trainable)
-	for _, s := range b.sublayers {
-		SetTrainable(s, trainable)
-	}
-}
-
-func (b *Base) freeze(frozen bool) {
-	if b.frozen != frozen {
-		b.frozen = frozen
-		revisions.Add(1) // for those who keep what depends on it
-	}
-	if b.field != nil && *b.field != frozen {
-		*b.field = frozen
-	}
-}
-
-// isFrozen takes over what the field says since it was set. Predictions never ask, so they may run meanwhile.
-func (b *Base) isFrozen() bool {
-	if b.field != nil && *b.field != b.frozen {
-		b.setTrainable(!*b.field)
-	}
-	return b.frozen
-}
-
-// FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those
-// of the others may be. Files describe frozen models so, because layers in them may have been thawed later.
-func FreezeAlone(l Layer) { attach(l).freeze(true) }
-
-// frozenIn reports whether the layer is not trained in a trace.
-func (b *Base) frozenIn(c *Context) bool {
-	if c.Frozen != nil && b.self != nil {
-		return c.Frozen(b.self)
-	}
-	return b.isFrozen()
-}
-
 // Sublayers returns the layers that l is directly made of, in field order.
 func Sublayers(l Layer) []Layer { return attach(l).sublayers }
 
@@ -202,13 +150,21 @@ func Weights(l Layer) distribute.Variables {
 	return collect(l, func(*Base, *distribute.Variable) bool { return true })
 }
 
-// TrainableWeights returns the variables that training changes.
+// TrainableWeights returns the variables that training changes. Those of a layer that is frozen itself are none, as in
+// Keras, even where a layer inside was thawed: a model around it trains those.
 func TrainableWeights(l Layer) distribute.Variables {
+	if attach(l).isFrozen() {
+		return nil
+	}
 	return collect(l, func(b *Base, v *distribute.Variable) bool { return !b.frozen && v.Trainable() })
 }
 
-// NonTrainableWeights returns the variables that training leaves alone (statistics, and weights of frozen layers).
+// NonTrainableWeights returns the variables that training leaves alone (statistics, and weights of frozen layers): all
+// that are none of TrainableWeights.
 func NonTrainableWeights(l Layer) distribute.Variables {
+	if attach(l).isFrozen() {
+		return Weights(l)
+	}
 	return collect(l, func(b *Base, v *distribute.Variable) bool { return b.frozen || !v.Trainable() })
 }
 
