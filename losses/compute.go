@@ -35,7 +35,7 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
 	defer g.Leave()
-	w := weigh(l, yTrue, yPred, sampleWeight)
+	w := weigh(l, l.ReductionKind(), yTrue, yPred, sampleWeight)
 	total = reduce(w)
 	if w.reduction != None || w.values.Rank() == 0 {
 		return total, total
@@ -47,11 +47,11 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 }
 
 // Values returns the weighted values of the examples without reducing them: what Keras's losses return for the
-// reduction "none".
+// reduction "none", which the reduction of l may differ from.
 func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	g := graphOf(l, yPred)
 	g.Enter(l.LossName())
-	w := weigh(l, yTrue, yPred, sampleWeight)
+	w := weigh(l, None, yTrue, yPred, sampleWeight) // whatever the reduction of l: a mask is 1 and 0
 	g.Leave()
 	return w.values
 }
@@ -73,8 +73,8 @@ type weighted struct {
 	shared    bool        // values are those of the global batch, the same on all replicas
 }
 
-func weigh(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) weighted {
-	out := weighted{batch: batchOf(yPred), reduction: l.ReductionKind().known(yPred.Graph())}
+func weigh(l Loss, reduction Reduction, yTrue, yPred, sampleWeight *ops.Tensor) weighted {
+	out := weighted{batch: batchOf(yPred), reduction: reduction.known(yPred.Graph())}
 	if s, ok := l.(wholeBatch); ok {
 		out.shared = s.reducesBatch(yPred.Shape())
 	}

@@ -1,6 +1,7 @@
 package losses_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -221,5 +222,17 @@ func TestFocalLossOfLargeLogitsInHalves(t *testing.T) {
 		}, array(t, ir.Float32, []int{4, 1}, 0, 1, 0, 1), array(t, ir.Float32, []int{4, 1}, 100, 100, -100, -100))
 		require.Equal(t, []float64{100, 0, 0, 100}, out[0].Float64s(), d)
 		require.InDeltaSlice(t, []float64{1, 0, 0, -1}, out[1].Float64s(), 1e-6, d)
+	}
+}
+
+// Values are those of the reduction "none", whose numbers TestAgainstKeras compares, whatever the reduction of the
+// loss: a mask makes what it hides 0 and leaves the rest as it is.
+func TestValuesWithMask(t *testing.T) {
+	y, p, mask := array(t, ir.Int32, []int{2, 2}, 0, 1, 1, 0), array(t, ir.Float32, []int{2, 2, 2}, .5, .5, .25, .75, .5, .5, .1, .9), array(t, ir.Bool, []int{2, 2}, 1, 1, 1, 0)
+	for _, reduction := range []losses.Reduction{losses.None, losses.SumOverBatchSize, losses.Mean, losses.Sum, losses.MeanWithSampleWeight, ""} {
+		out := runOne(t, func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{losses.Values(&losses.SparseCategoricalCrossentropy{Reduction: reduction}, in[0], in[1].WithMask(in[2]), nil)}
+		}, y, p, mask)
+		require.InDeltaSlice(t, []float64{math.Ln2, -math.Log(.75), math.Ln2, 0}, out[0].Float64s(), 1e-6, reduction)
 	}
 }
