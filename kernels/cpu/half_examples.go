@@ -83,7 +83,7 @@ func (p *halfPort) at(first, examples int) {
 		return
 	}
 	o := *p.o
-	o.Off += p.begin * o.Typ.DType.Size()
+	o.Skip(p.begin * o.Typ.DType.Size())
 	p.chunk.Ptr = o.Ptr()
 }
 

@@ -345,7 +345,7 @@ func (b *vmBuilder) scalarOperand(a fuse.Access) uint8 {
 		return ptr
 	}
 	o := b.Operands[a.Source]
-	o.Off += a.Offset * o.Typ.DType.Size()
+	o.Skip(a.Offset * o.Typ.DType.Size())
 	ptr := b.newPointer()
 	b.prog.scalars = append(b.prog.scalars, vmMemory{o: o, ptr: ptr})
 	b.source[key] = ptr
@@ -393,7 +393,7 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	case o.Mem.Bytes == d.Size() && o.N > 1: // one element stands for all
 		ptr = b.load(o, &fuse.Access{Source: a.Source})
 	case contiguous:
-		o.Off += a.Offset * d.Size()
+		o.Skip(a.Offset * d.Size())
 		ptr = b.widened(d, b.memory(o))
 	case b.prog.line > 0 && isLines(&a):
 		ptr = b.lines(o, &a)
@@ -434,7 +434,7 @@ func accessKey(a *fuse.Access) string {
 func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 	d := o.Typ.DType
 	r := b.newRegister(block.ComputeType(d).Size()) // loads run before all operations of a block
-	o.Off += a.Offset * d.Size()
+	o.Skip(a.Offset * d.Size())
 	l, once := b.loadOf(o, a, r.ptr)
 	if a.Scalar() {
 		b.splats[r.ptr] = true

@@ -44,7 +44,7 @@ func (l *vmLine) at(k, first int) unsafe.Pointer {
 // lines returns the pointer to a block of what an access to lines yields.
 func (b *vmBuilder) lines(o plan.Operand, a *fuse.Access) uint8 {
 	d, ptr := o.Typ.DType, b.newPointer()
-	o.Off += a.Offset * d.Size()
+	o.Skip(a.Offset * d.Size())
 	l := vmLine{vmMemory{o: o, size: d.Size(), ptr: ptr}, *a, 0}
 	if len(a.Dims) == 2 && b.prog.block == a.Dims[1] {
 		l.step = a.Strides[0] * d.Size()

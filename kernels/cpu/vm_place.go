@@ -52,7 +52,7 @@ func (b *vmBuilder) asStored(a fuse.Access) uint8 {
 	}
 	// What is only moved keeps its bits: widening would lose those of the smallest numbers.
 	o := b.Operands[a.Source]
-	if o.Off += a.Offset * d.Size(); a.Dense && !(o.Mem.Bytes == d.Size() && o.N > 1) {
+	if o.Skip(a.Offset * d.Size()); a.Dense && !(o.Mem.Bytes == d.Size() && o.N > 1) {
 		return b.memory(o)
 	}
 	l, once := b.loadOf(o, &a, b.newRegister(d.Size()).ptr)

@@ -331,7 +331,8 @@ func (p *Placement) placeViews() {
 		r, offset := p.Root(v)
 		if m := p.Operands[r].Mem; m != nil {
 			p.set(v, m)
-			p.Operands[v].Off = p.Operands[r].Off + offset
+			p.Operands[v].Off = 0
+			p.Operands[v].Skip(p.Operands[r].Off + offset)
 		}
 	}
 }

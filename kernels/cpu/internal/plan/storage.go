@@ -46,6 +46,14 @@ type Operand struct {
 
 func (o *Operand) Ptr() unsafe.Pointer { return unsafe.Add(o.Mem.Ptr, o.Off) }
 
+// Skip lets the operand begin so many bytes further on. One without elements stays where it is: its storage may have no
+// memory or end there, and Go aborts the program when it meets an address on a stack that is that of nothing.
+func (o *Operand) Skip(bytes int) {
+	if o.N > 0 {
+		o.Off += bytes
+	}
+}
+
 // Data returns the operand's elements. It is inlined in a thousand places, where the checks of unsafe.Slice, which can
 // not fail here, would weigh 70 kB.
 func Data[T any](o *Operand) []T {
