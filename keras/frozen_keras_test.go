@@ -25,8 +25,9 @@ type frozenCase struct {
 		Layer     string
 		Trainable bool
 	}
-	Paths              []string
-	Trainable, Changed []bool
+	Paths     []string
+	Trainable []bool
+	Changed   []*bool // nil: rounding decides
 }
 
 // TestFrozenLikeKeras: in random models with frozen layers of all kinds (wrappers, cells, models inside models, shared
@@ -71,7 +72,10 @@ func TestFrozenLikeKeras(t *testing.T) {
 			require.Len(t, m.Weights(), len(c.Paths))
 			for i, v := range m.Weights() {
 				require.Equal(t, c.Trainable[i], trained[v], "%s (%s in Keras) is trainable", v.Path(), c.Paths[i])
-				require.Equal(t, c.Changed[i], !slices.Equal(before[i].Float64s(), after[i].Float64s()), "%s (%s in Keras) changes", v.Path(), c.Paths[i])
+				if c.Changed[i] == nil {
+					continue
+				}
+				require.Equal(t, *c.Changed[i], !slices.Equal(before[i].Float64s(), after[i].Float64s()), "%s (%s in Keras) changes", v.Path(), c.Paths[i])
 			}
 		})
 	}
