@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gokeras/gokeras/internal/lastwords"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/exec"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -205,10 +206,16 @@ func (s *MultiWorkerMirroredStrategy) String() string {
 	return fmt.Sprintf("%s worker %d of %d", s.local, s.Rank(), s.Workers())
 }
 
-// Close leaves the group. The others learn that this worker is gone; training cannot go on.
+// Close leaves the group. The others learn that this worker is gone; training cannot go on. Where it is deferred and
+// the program panics, they learn that, and take this worker for one that was lost.
 func (s *MultiWorkerMirroredStrategy) Close() error {
 	if s.at.Group == nil {
 		return nil
+	}
+	if v := recover(); v != nil {
+		FailTogether(s, lastwords.Of("distribute: Close", v))
+		_ = s.close(s.at.Group)
+		panic(v)
 	}
 	return s.close(s.at.Group)
 }

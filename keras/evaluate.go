@@ -42,9 +42,18 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Ev
 		return nil, err
 	}
 	defer m.training.Unlock()
+	done := false
+	defer m.tellPanic("Evaluate", &done)
+	logs, err := m.evaluate(ctx, ds, c)
+	done = true
+	return logs, err
+}
+
+func (m *Model) evaluate(ctx context.Context, ds data.Dataset, c *fitConfig) (*callbacks.Logs, error) {
 	m.closeBatches()
 	src, err := m.newSource(ds, c, c.batchSize, c.steps, 0)
 	if err != nil {
+		m.failTogether(err)
 		return nil, err
 	}
 	m.beginRun(c.output)
@@ -130,7 +139,7 @@ func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 }
 
 func (e *evaluator) batches(ctx context.Context) (*callbacks.Logs, error) {
-	seen := 0
+	seen, rows := 0, 0
 	for limit := e.source.steps(); limit < 0 || seen < limit; seen++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -145,9 +154,15 @@ func (e *evaluator) batches(ctx context.Context) (*callbacks.Logs, error) {
 		if err != nil {
 			return nil, fmt.Errorf("batch %d: %w", seen, err)
 		}
+		rows += e.parts.rows()
 	}
 	if seen == 0 {
 		return nil, fmt.Errorf("the data are empty; expected at least one batch")
+	}
+	if g := distribute.WorkersOf(e.m.strategy); g != nil { // of what one has left out nobody else has that part
+		if err := g.Agree(ctx, distribute.WorkerCall{Name: fmt.Sprintf("evaluation of %d batches, %d examples", seen, rows)}); err != nil {
+			return nil, err
+		}
 	}
 	logs := e.results.logs("")
 	if err := logs.Err(); err != nil {

@@ -34,6 +34,14 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 		return nil, err
 	}
 	defer m.training.Unlock()
+	done := false
+	defer m.tellPanic("Fit", &done)
+	h, err := m.fit(ctx, ds, c)
+	done = true
+	return h, err
+}
+
+func (m *Model) fit(ctx context.Context, ds data.Dataset, c *fitConfig) (*History, error) {
 	m.closeBatches()
 	t, err := m.newTrainer(ds, c)
 	if err != nil {

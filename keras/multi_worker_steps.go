@@ -143,6 +143,14 @@ func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	if g == nil {
 		return f()
 	}
+	done := false
+	defer m.tellPanic("OnChief", &done)
+	err := m.onChief(ctx, g, f)
+	done = true
+	return err
+}
+
+func (m *Model) onChief(ctx context.Context, g distribute.WorkerGroup, f func() error) error {
 	r := m.lastRun().recovery
 	if s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && r == nil && s.Joining() {
 		return nil // the others train already

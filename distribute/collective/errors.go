@@ -192,13 +192,16 @@ func (e *JoinError) Error() string {
 }
 
 // explanation is what a worker that gives up tells those that still wait: who did not come, without those that have
-// given up before it.
+// waited in vain before it.
 func (e *JoinError) explanation() string {
 	var lines []string
 	for _, l := range e.Missing {
-		if l.Reason != gaveUp {
+		if l.Reason != gaveUp || !strings.HasPrefix(l.Detail, inVain) {
 			lines = append(lines, l.String())
 		}
 	}
-	return bounded(fmt.Sprintf("within %v it missed %s", e.After, strings.Join(lines, "; ")))
+	return bounded(fmt.Sprintf("%s%v it missed %s", inVain, e.After, strings.Join(lines, "; ")))
 }
+
+// inVain begins the explanation of a worker that has waited for a group.
+const inVain = "within "

@@ -33,6 +33,7 @@ type Group struct {
 	refusals map[int]refusal  // by task
 	closed   bool
 	closing  bool
+	gone     string // why this worker has withdrawn, "" where it has not, or was taken back
 	stats    Stats
 	watchdog watchdog
 
@@ -138,6 +139,7 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	if v := g.machine.View(); v != nil {
 		before = v.ID.Generation
 	}
+	g.gone = ""
 	g.machine.Gather(g.now(), membership.Terms{Min: least, Max: most, Patience: patience, Timeout: g.settings.JoinTimeout, HasState: g.hasState, Step: g.step,
 		Note: []byte(g.note)})
 	g.update()
@@ -316,7 +318,8 @@ func (g *Group) Pending() []cluster.Task {
 	return g.tasks(g.machine.Pending(g.now()))
 }
 
-// Left lists the workers that have left the job in good order, with Close, and not come back.
+// Left lists the workers that have left the job in good order, with Close, and not come back. One that has waited for a
+// group in vain has not.
 func (g *Group) Left() []cluster.Task {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -327,7 +330,7 @@ func (g *Group) Left() []cluster.Task {
 func (g *Group) left(worked bool) []int {
 	var list []int
 	for task := range g.settings.members {
-		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left && (!worked || s.View.Generation > 0) {
+		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left && !strings.HasPrefix(s.Why, inVain) && (!worked || s.View.Generation > 0) {
 			list = append(list, task)
 		}
 	}
@@ -435,10 +438,14 @@ func (g *Group) Missing(text string) error {
 }
 
 // Withdraw leaves the group at once, with a reason that the others learn in a *MemberError. They can go on without this
-// worker; Regroup asks to be taken back.
+// worker; Regroup asks to be taken back. A worker that closes the group instead has not left in good order: the others
+// wait for it to come back as for one that was killed.
 func (g *Group) Withdraw(why string) {
 	g.mu.Lock()
 	s := g.session
+	if s != nil && !s.ended() {
+		g.gone = bounded(why)
+	}
 	g.mu.Unlock()
 	if s != nil && !s.ended() {
 		g.withdraw(s, bounded(why))
@@ -459,7 +466,11 @@ func (g *Group) Close() error {
 		g.opMu.Unlock()
 	}
 	g.closed = true
-	g.machine.Leave(g.now())
+	if g.gone == "" {
+		g.machine.Leave(g.now())
+	} else {
+		g.machine.Explain(g.gone)
+	}
 	g.update()
 	if g.session != nil {
 		g.session.end(ErrClosed)

@@ -244,12 +244,13 @@ func (w *group) Break(err error) error {
 
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
 // the cause: at once if it is a call of the group, after a while if it is a library of their devices. A worker whose
-// device is lost is lost itself.
+// device is lost, or that panics, is lost itself.
 func (w *group) Fail(err error) {
 	if err == nil || known(err) || w.g.Err() != nil {
 		return
 	}
-	if errors.Is(err, kernels.ErrDeviceLost) {
+	var end interface{ Withdraws() bool }
+	if errors.Is(err, kernels.ErrDeviceLost) || errors.As(err, &end) && end.Withdraws() {
 		w.g.Withdraw(err.Error())
 		return
 	}
