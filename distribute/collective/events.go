@@ -58,12 +58,13 @@ func (g *Group) update() {
 	}
 }
 
-// renew replaces connections over which nothing came for the deadline. Others may still carry the last word of a worker
-// that leaves.
+// renew replaces connections over which nothing came for the deadline, and those of a worker that stalled: its states
+// may get through while what should answer them is lost, and then no stream for data opens. Others may still carry the
+// last word of a worker that leaves.
 func (g *Group) renew(s *session, v *membership.Verdict) {
 	for _, a := range v.Removed {
 		switch {
-		case a.Reason != membership.Silent || a.Who >= len(g.settings.members):
+		case a.Reason != membership.Silent && a.Reason != membership.Stalled || a.Who >= len(g.settings.members):
 		case a.Who != g.settings.self:
 			g.transport.reset(a.Who, 0)
 		default: // expelled: the others have replaced theirs
