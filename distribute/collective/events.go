@@ -313,6 +313,19 @@ func (g *Group) disconnected(task int, since time.Time, detail string) {
 	g.hear()
 }
 
+// exhausted implements handler. That this process cannot open a socket is no fault of the worker at the other end.
+func (g *Group) exhausted(task int, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	g.lastSeen[task] = why
+	g.machine.Withdraw(g.now(), bounded(fmt.Sprintf("it cannot open a connection to %v: %s; raise the limit of open files (ulimit -n)", g.settings.members[task].Task, why)))
+	g.update()
+	g.hear()
+}
+
 // frames implements handler: it passes what comes on a data stream to the session of its view.
 func (g *Group) frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error {
 	s := g.awaitSession(ctx, view)

@@ -2,8 +2,10 @@ package collective
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,12 +21,16 @@ import (
 // inflow.
 func (t *transport) accept() {
 	defer t.running.Done()
-	pause := 5 * time.Millisecond
+	const firstPause = 5 * time.Millisecond
+	pause := firstPause
 	for {
 		conn, err := t.listener.Accept()
 		if err != nil {
 			if t.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
+			}
+			if pause == firstPause && t.settings.Observe != nil {
+				t.settings.Observe(fmt.Sprintf("connections of other workers cannot be taken: %v", err))
 			}
 			select { // out of file descriptors, perhaps
 			case <-time.After(pause):
@@ -33,7 +39,7 @@ func (t *transport) accept() {
 			pause = min(2*pause, time.Second)
 			continue
 		}
-		pause = 5 * time.Millisecond
+		pause = firstPause
 		if t.inbound.Add(1) > int64(4*len(t.peers)+32) { // a stranger cannot use up memory
 			t.inbound.Add(-1)
 			_ = conn.Close() // it is refused
@@ -41,6 +47,16 @@ func (t *transport) accept() {
 		}
 		t.serve(conn)
 	}
+}
+
+// exhausted reports whether the process or its host has no socket left.
+func exhausted(err error) bool {
+	for _, scarce := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, scarce) {
+			return true
+		}
+	}
+	return false
 }
 
 // serve serves one connection.

@@ -43,6 +43,7 @@ const (
 type handler interface {
 	received(s *membership.State)
 	disconnected(task int, since time.Time, detail string) // since: when the attempt began that failed; now if a connection broke
+	exhausted(task int, why string)                        // this process has no socket for a connection
 	refused(task int, why string)                          // the other side says, or shows, that it belongs elsewhere
 	frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error
 }
@@ -79,6 +80,7 @@ type peerLink struct {
 	stream atomic.Int64              // number of the newest control stream from that worker
 	alien  atomic.Bool               // the newest attempt to connect met somebody who cannot prove to belong to the job
 	mute   atomic.Bool               // on the newest connection that is over nothing has come
+	scarce atomic.Bool               // this process could not have a socket for the newest attempt to connect
 }
 
 func newTransport(ctx context.Context, s *settings, h handler) (*transport, error) {
@@ -152,6 +154,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 			var d net.Dialer
 			began := time.Now()
 			conn, err := d.DialContext(ctx, "tcp", address)
+			p.scarce.Store(exhausted(err))
 			if err != nil {
 				p.mute.Store(false)
 				p.lapsed.Store(&began)
@@ -244,7 +247,11 @@ func (t *transport) control(task int, p *peerLink) {
 		if alien {
 			t.handler.refused(task, describe(err))
 		}
-		t.handler.disconnected(task, since, p.describe(err))
+		if p.scarce.Load() {
+			t.handler.exhausted(task, describe(err))
+		} else {
+			t.handler.disconnected(task, since, p.describe(err))
+		}
 		if time.Since(began) > time.Second {
 			pause = 10 * time.Millisecond
 		}

@@ -42,6 +42,7 @@ type role struct {
 	pack    int  // bytes of a bucket of gradients; 0: the default
 	elastic *distribute.Elastic
 	patient time.Duration // wait for workers; 0: 30 s
+	tells   bool          // what the group observes
 	run     func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error)
 }
 
@@ -78,6 +79,9 @@ func play(r role) error {
 	}
 	o := multiworker.Options{Devices: r.devices, JoinTimeout: r.patient, NoSharedMemory: r.stream, Elastic: r.elastic, Security: secured(os.Getenv(secretVariable))}
 	o.Communication.BytesPerPack = r.pack
+	if r.tells {
+		o.Observe = func(text string) { fmt.Println(text) }
+	}
 	if r.hurried {
 		o.Deadline = deadline
 	}

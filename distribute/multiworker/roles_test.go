@@ -16,6 +16,7 @@ func roles() map[string]role {
 		return valuesOf(ctx, s)
 	}
 	all := misfits()
+	maps.Copy(all, limited())
 	maps.Copy(all, map[string]role{
 		"train":                     {run: trainRole},
 		"train over the network":    {run: trainRole, stream: true},
