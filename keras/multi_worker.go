@@ -32,8 +32,8 @@ type together struct {
 	sent   [3 + 2*sumBytes]byte // flags and checksums
 	values []kernels.Array      // sent
 
-	compares bool   // what the callbacks left at the end of an epoch
-	copied   []byte // of a weight, for its checksum
+	compares bool    // what the callbacks left at the end of an epoch
+	part     [4]byte // of a checksum
 
 	riding rider     // nil: the group joins no flags with sums
 	rides  [4]byte   // flags that a sum of the step took along, and whether somebody asks to agree after the step

@@ -76,6 +76,14 @@ type RangeReader interface {
 	ReadRange(dst []byte, offset int) error
 }
 
+// Checksummer is implemented by buffers in host memory that tell contents apart without a copy.
+type Checksummer interface {
+	Buffer
+	// Checksum is the CRC-32 of the contents, in the polynomial of IEEE. It takes no time where they have not changed
+	// since the last one. No program that writes the buffer may be running.
+	Checksum() uint32
+}
+
 // Scratcher is implemented by buffers that a running program passes to a communicator while the device cannot do
 // anything else.
 type Scratcher interface {

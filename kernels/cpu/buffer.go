@@ -24,6 +24,7 @@ type buffer struct {
 	halves   halves // the contents in 16 bits; see kept_halves.go
 	scaled   scaledPanels
 	derived  derivedValues
+	checksum checksum
 }
 
 var (
