@@ -151,7 +151,9 @@ func batchNorm[T block.Float](b *build) func() {
 	normalise := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
 		first, _ := r.block(lo)
 		_, last := r.block(hi - 1)
-		for at := first * r.ch; at < last*r.ch; at += r.piece {
+		at := first * r.ch
+		at += normaliseInPlace(p, at, last*r.ch, plan.Data[T](scale), plan.Data[T](shift), relu)
+		for ; at < last*r.ch; at += r.piece {
 			normalisePiece(w, p, at, min(at+r.piece, last*r.ch), plan.Data[T](scale), plan.Data[T](shift), relu)
 		}
 	})
@@ -180,6 +182,15 @@ func normalisePiece[T block.Float](w *worker, p []rowPort[T], lo, hi int, scale,
 	}
 	vec.AffineRows(y, x, more, scale, shift, relu)
 	p[2].store(lo, y)
+}
+
+// normaliseInPlace does so without widening operands that are all of 16 bits, where there are kernels for that; it
+// returns how many elements it did.
+func normaliseInPlace[T block.Float](p []rowPort[T], lo, hi int, scale, shift []T, relu bool) int {
+	if p[0].half == nil || p[2].half == nil || p[1].o != nil && p[1].half == nil {
+		return 0
+	}
+	return p[0].half.AffineRows(p[2].halves(lo, hi), p[0].halves(lo, hi), p[1].halves(lo, hi), floatsOf(scale), floatsOf(shift), relu)
 }
 
 // affineOf stores the scale and the shift that a normalization comes to.
@@ -259,7 +270,12 @@ func batchNormGrad[T block.Float](b *build) func() {
 		first, _ := r.block(lo)
 		_, last := r.block(hi - 1)
 		by, to := mask()
-		for at := first * r.ch; at < last*r.ch; at += r.piece {
+		at := first * r.ch
+		if p[0].half != nil && p[1].half != nil && p[2].half != nil {
+			end := last * r.ch
+			at += p[0].half.CombineRows(p[2].halves(at, end), p[0].halves(at, end), p[1].halves(at, end), floatsOf(plan.Data[T](onX)), floatsOf(plan.Data[T](onDy)), floatsOf(plan.Data[T](constant)), floatsOf(by), floatsOf(to))
+		}
+		for ; at < last*r.ch; at += r.piece {
 			end := min(at+r.piece, last*r.ch)
 			out := p[2].place(w, at, end) // where dy is, maybe
 			vec.CombineRows(out, p[0].read(w, at, end), p[1].read(w, at, end), plan.Data[T](onX), plan.Data[T](onDy), plan.Data[T](constant), by, to)

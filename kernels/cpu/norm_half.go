@@ -81,6 +81,14 @@ func (p *rowPort[T]) store(lo int, x []T) {
 	}
 }
 
+// halves returns elements [lo, hi) of an operand of 16 bits; of one that nobody reads, nothing.
+func (p *rowPort[T]) halves(lo, hi int) []uint16 {
+	if p.o == nil {
+		return nil
+	}
+	return plan.Data[uint16](p.o)[lo:hi]
+}
+
 // lines returns elements [lo, hi) of an operand, of which a worker that may have others of 16 bits besides sums lines.
 //
 //go:noinline

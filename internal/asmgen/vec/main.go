@@ -82,6 +82,7 @@ type function struct {
 	parameters string
 	result     string
 	table      string // the dispatch by number it belongs to
+	wide       bool   // for wide vectors alone
 }
 
 var functions []function
@@ -90,7 +91,7 @@ var functions []function
 // with a table is called by number, the others by name.
 func (m machine) begin(table, name, parameters, result string) {
 	if !m.wide {
-		functions = append(functions, function{name, parameters, result, table})
+		functions = append(functions, function{name: name, parameters: parameters, result: result, table: table})
 	}
 	Begin(m.Machine, name, parameters, result)
 }
@@ -161,6 +162,7 @@ func (m machine) record() {
 	m.expAffine()
 	m.affineMul()
 	m.rowKernels()
+	m.halfRowKernels()
 	m.optimizers()
 	m.rules()
 	m.conversions()
@@ -225,10 +227,16 @@ func (t target) goFile() ([]byte, error) {
 		"// The functions call... run one assembly function each, " + t.comment + " They are neither inlined nor\n" +
 		"// leaves: assembly cannot be preempted, and a loop that calls nothing else would hold up the garbage collector until it ends.\n")
 	mine := slices.DeleteFunc(slices.Clone(functions), func(f function) bool {
-		return t.wide == "" && slices.Contains(onlyAMD64, f.name)
+		return t.wide == "" && (f.wide || slices.Contains(onlyAMD64, f.name))
 	})
 	done := map[string]bool{}
 	for _, f := range mine {
+		if f.wide {
+			fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(%s) {\n", title(f.name), f.parameters)
+			t.call(&s, f)
+			s.WriteString("}\n")
+			continue
+		}
 		if f.table == "" {
 			fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(wide bool, %s) %s {\n", title(f.name), f.parameters, f.result)
 			t.call(&s, f)
@@ -250,7 +258,7 @@ func (t target) goFile() ([]byte, error) {
 	}
 	for _, f := range mine {
 		for _, machine := range []string{t.narrow, t.wide} {
-			if machine != "" {
+			if machine != "" && (!f.wide || machine == t.wide) {
 				fmt.Fprintf(&s, "\n//go:noescape\nfunc %s%s(%s) %s\n", f.name, machine, f.parameters, f.result)
 			}
 		}
@@ -272,6 +280,8 @@ func (t target) call(s *strings.Builder, f function) {
 	switch wide := fmt.Sprintf("%s%s%s(%s)\n", give, f.name, t.wide, list); {
 	case t.wide == "":
 		s.WriteString(narrow)
+	case f.wide:
+		s.WriteString(wide)
 	case f.result != "":
 		fmt.Fprintf(s, "if wide {\n%s}\n%s", wide, narrow)
 	default:

@@ -148,7 +148,7 @@ func (g *Graph) findNormGradient(i int) {
 	}
 	f := g.Node(y)
 	if f == nil || f.Op != ir.BatchNorm || f.Outputs[0] != y || f.Attrs != n.Attrs ||
-		!slices.Equal(n.Inputs[:4], []ir.Value{f.Inputs[0], f.Inputs[1], f.Outputs[1], f.Outputs[2]}) {
+		!slices.Equal(n.Inputs[1:4], []ir.Value{f.Inputs[1], f.Outputs[1], f.Outputs[2]}) || g.Before(n, 0) != g.Before(f, 0) { // x may be converted twice
 		return
 	}
 	e := NewEpilogue(i, n.Outputs[0])

@@ -97,6 +97,11 @@ func momentsIn[T Float](shift, sum, square []T, mean, squares []float64, x *Line
 	step := x.step(lines, width)
 	for first := 0; first < width; first += blockWidth {
 		n := min(blockWidth, width-first)
+		if x.inPlace(n) {
+			momentsInPlace(shift[:n], sum[:n], square[:n], x, from+first, lines, width, step)
+			mergeLines(mean, squares, shift[:n], sum[:n], square[:n], first, done, lines)
+			continue
+		}
 		for line, sample := 0, min(lines, sampleLines, step); line < lines; line, sample = line+step, 0 {
 			k := min(step, lines-line)
 			in, stride := x.at(from+line*width+first, n, k, width)
@@ -106,6 +111,18 @@ func momentsIn[T Float](shift, sum, square []T, mean, squares []float64, x *Line
 			}
 		}
 		mergeLines(mean, squares, shift[:n], sum[:n], square[:n], first, done, lines)
+	}
+}
+
+// momentsInPlace sums lines that need not be widened: all of them at once, unless columns are read block by block, of
+// lines that are in the first-level cache.
+func momentsInPlace[T Float](shift, sum, square []T, x *Lines[T], from, lines, width, step int) {
+	sample := min(lines, sampleLines, step)
+	if width <= channelsWidth {
+		step = lines
+	}
+	for line := 0; line < lines; line, sample = line+step, 0 {
+		halfMoments(as32(shift), as32(sum), as32(square), x.Halves[from+line*width:], sample, min(step, lines-line), width)
 	}
 }
 
@@ -216,12 +233,25 @@ func productsOf[T Float](sum, product []float64, dy, x *Lines[T], from, lines, w
 	productsIn(s[:], p[:], sum, product, dy, x, from, lines, width, mean, scale, shift)
 }
 
+// after returns what follows the first numbers of a tile, or nil if there is none.
+func after[T Float](tile []T, first int) []T {
+	if tile == nil {
+		return nil
+	}
+	return tile[first:]
+}
+
 func productsIn[T Float](s, p []T, sum, product []float64, dy, x *Lines[T], from, lines, width int, mean, scale, shift []T) {
 	step := min(dy.step(lines, width), x.step(lines, width))
 	for first := 0; first < width; first += blockWidth {
 		n := min(blockWidth, width-first)
 		clear(s[:n])
 		clear(p[:n])
+		if dy.inPlace(n) && x.inPlace(n) {
+			productsInPlace(s[:n], p[:n], dy, x, from+first, lines, width, step, mean[first:], after(scale, first), after(shift, first))
+			addLines(sum, product, s[:n], p[:n], first)
+			continue
+		}
 		for line := 0; line < lines; line += step {
 			k, start := min(step, lines-line), from+line*width+first
 			up, upStride := dy.at(start, n, k, width)
@@ -231,14 +261,21 @@ func productsIn[T Float](s, p []T, sum, product []float64, dy, x *Lines[T], from
 			}
 			for c := 0; c < n; c += channelsWidth {
 				end, at := min(c+channelsWidth, n), first+c
-				var by, to []T
-				if scale != nil {
-					by, to = scale[at:], shift[at:]
-				}
-				productsBlock(s[c:end], p[c:end], up[c:], in[c:], mean[at:], by, to, k, stride)
+				productsBlock(s[c:end], p[c:end], up[c:], in[c:], mean[at:], after(scale, at), after(shift, at), k, stride)
 			}
 		}
 		addLines(sum, product, s[:n], p[:n], first)
+	}
+}
+
+// productsInPlace is momentsInPlace for the sums of a gradient.
+func productsInPlace[T Float](sum, product []T, dy, x *Lines[T], from, lines, width, step int, mean, scale, shift []T) {
+	if width <= channelsWidth {
+		step = lines
+	}
+	for line := 0; line < lines; line += step {
+		at := from + line*width
+		halfProducts(as32(sum), as32(product), dy.Halves[at:], x.Halves[at:], as32(mean), as32(scale), as32(shift), min(step, lines-line), width)
 	}
 }
 

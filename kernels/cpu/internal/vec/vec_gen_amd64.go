@@ -2398,6 +2398,41 @@ func callPower(wide bool, op powerOp, dst, a, b unsafe.Pointer, n, bits uintptr)
 	}
 }
 
+//go:noinline
+func callHalfMoments(shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr) {
+	halfMomentsAVX512(shift, sum, squares, x, inverse, sample, rows, stride)
+}
+
+//go:noinline
+func callHalfProducts(sum, product *float32, y, x unsafe.Pointer, mean *float32, rows, stride uintptr) {
+	halfProductsAVX512(sum, product, y, x, mean, rows, stride)
+}
+
+//go:noinline
+func callHalfCombine(dst, x, y unsafe.Pointer, a, b, c *float32, rows, stride uintptr) {
+	halfCombineAVX512(dst, x, y, a, b, c, rows, stride)
+}
+
+//go:noinline
+func callHalfProductsMasked(sum, product *float32, y, x unsafe.Pointer, mean, scale, shift *float32, rows, stride uintptr) {
+	halfProductsMaskedAVX512(sum, product, y, x, mean, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callHalfCombineMasked(dst, x, y unsafe.Pointer, a, b, c, scale, shift *float32, rows, stride uintptr) {
+	halfCombineMaskedAVX512(dst, x, y, a, b, c, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callHalfAffine(dst, x unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr) {
+	halfAffineAVX512(dst, x, scale, shift, floor, rows, stride)
+}
+
+//go:noinline
+func callHalfAffineAdd(dst, x, addend unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr) {
+	halfAffineAddAVX512(dst, x, addend, scale, shift, floor, rows, stride)
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -4275,3 +4310,24 @@ func powerUint32AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
 
 //go:noescape
 func powerUint32AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func halfMomentsAVX512(shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr)
+
+//go:noescape
+func halfProductsAVX512(sum, product *float32, y, x unsafe.Pointer, mean *float32, rows, stride uintptr)
+
+//go:noescape
+func halfCombineAVX512(dst, x, y unsafe.Pointer, a, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func halfProductsMaskedAVX512(sum, product *float32, y, x unsafe.Pointer, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func halfCombineMaskedAVX512(dst, x, y unsafe.Pointer, a, b, c, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func halfAffineAVX512(dst, x unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr)
+
+//go:noescape
+func halfAffineAddAVX512(dst, x, addend unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr)

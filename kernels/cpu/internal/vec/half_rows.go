@@ -1,0 +1,26 @@
+package vec
+
+// Rows of bfloat16 whose columns are whole blocks of four vectors need not be widened first where the processor rounds
+// to bfloat16 by an instruction: loops of batch normalization read and write them as they are. They compute the bits of
+// those for float32.
+
+// AffineRows is [AffineRows] of numbers of 16 bits, from whole lines of the tiles; it returns how many numbers it
+// stored. With an addend, x·scale + shift is rounded before that is added.
+func (h Half) AffineRows(dst, x, addend []uint16, scale, shift []float32, relu bool) (done int) {
+	if !h.inPlace(len(scale)) {
+		return 0
+	}
+	return halfAffine(dst, x, addend, scale, shift, relu)
+}
+
+// CombineRows is [CombineRows] of numbers of 16 bits, from whole lines of the tiles; it returns how many numbers it
+// stored.
+func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift []float32) (done int) {
+	if !h.inPlace(len(onX)) {
+		return 0
+	}
+	return halfCombine(dst, x, dy, onX, onDy, constant, scale, shift)
+}
+
+// inPlace reports whether so many columns of the lines are read in 16 bits.
+func (l *Lines[T]) inPlace(columns int) bool { return l.Halves != nil && l.Of.inPlace(columns) }
