@@ -40,18 +40,24 @@ func table(name string, numbers [16]float64) Memory {
 // mills computes R(t) of 0 ≤ t ≤ 14.75; for AVX2 2⁶⁴ times that.
 type mills struct {
 	machine
-	tables vectors // for AVX-512: in registers
+	tables []Operand // for AVX-512: in registers, for package jit in memory
 }
 
 func (m machine) newMills() mills {
 	r := mills{machine: m}
 	if m.wide {
-		r.tables = m.vectors(len(millsTable))
 		for i, row := range millsTable {
 			// The index is made of the last two bits of the exponent, 3 for [1, 2), and of the first two of the
 			// fraction.
 			rotated := slices.Concat(row[4:], row[:4])
-			Load(r.tables[i], table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated)))
+			place := table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated))
+			if m.inline {
+				r.tables = append(r.tables, place)
+				continue
+			}
+			v := m.vector()
+			Load(v, place)
+			r.tables = append(r.tables, v)
 		}
 	}
 	return r

@@ -65,8 +65,10 @@ const (
 	Acosh
 	Atanh
 	ErfInv
+	Gelu
 	Pow // of two operands from here on
 	Atan2
+	GeluGrad
 	operations
 )
 

@@ -376,7 +376,7 @@ func (s *Step) isArithmetic() bool {
 		vec.ChainMulNumber, vec.ChainSqrt:
 		return true
 	}
-	return s.Op >= firstFunction && s.Op != Pow && s.Op != Atan2
+	return s.Op >= firstFunction && s.Op < Pow || s.Op == GeluGrad
 }
 
 // storeWords writes floats to their places as floats of 16 bits.
