@@ -111,10 +111,14 @@ func Selu(x *Tensor) *Tensor {
 
 // Celu returns max(x, 0) + alpha · (e^(min(x, 0)/alpha) - 1). Source: Barron, 2017.
 func Celu(x *Tensor, alpha float64) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor {
+	f := func(x *Tensor) *Tensor {
 		low := Expm1(DivideScalar(MinimumScalar(x, 0), alpha))
 		return Add(MaximumScalar(x, 0), MultiplyScalar(low, alpha))
-	})
+	}
+	if size := math.Abs(alpha); alpha == 1 || !(size > 1e-30 && size < 1e30) { // the exponents are x, or beyond all bounds
+		return wide(x, f)
+	}
+	return withSlope(x, f, func(x, dy *Tensor) *Tensor { return Multiply(dy, expOfProduct(MinimumScalar(x, 0), 1/alpha)) })
 }
 
 // Softplus returns ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|). Its gradient is sigmoid(x).

@@ -31,6 +31,10 @@ var accuracies = []accuracy{
 	{"selu", func(x *ops.Tensor) *ops.Tensor { return ops.Selu(x) }, func(x float64) float64 {
 		return 1.0507009873554805 * (max(x, 0) + 1.6732632423543772*math.Expm1(min(x, 0)))
 	}, below(func(x float64) float64 { return 1.0507009873554805 * 1.6732632423543772 * math.Exp(x) }, 1.0507009873554805), -86, 1e30, 2.5, 2.5},
+	{"celu 0.7", func(x *ops.Tensor) *ops.Tensor { return ops.Celu(x, 0.7) },
+		func(x float64) float64 { return max(x, 0) + 0.7*math.Expm1(min(x, 0)/0.7) }, below(func(x float64) float64 { return math.Exp(x / 0.7) }, 1), -60, 1e30, 3, 2.5},
+	{"celu 3e5", func(x *ops.Tensor) *ops.Tensor { return ops.Celu(x, 3e5) },
+		func(x float64) float64 { return max(x, 0) + 3e5*math.Expm1(min(x, 0)/3e5) }, below(func(x float64) float64 { return math.Exp(x / 3e5) }, 1), -2.5e7, 1e30, 3, 2.5},
 	{"erfc", ops.Erfc, math.Erfc, nil, -9, 9, 2.5, 0},
 	{"gelu", func(x *ops.Tensor) *ops.Tensor { return ops.Gelu(x, false) }, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }, nil, -12.9, 1e30, 6.5, 0},
 	{"i0", ops.I0, func(x float64) float64 { return besselSeries(x, 0) }, func(x float64) float64 { return besselSeries(x, 1) }, -88, 88, 4.5, 4.5},
