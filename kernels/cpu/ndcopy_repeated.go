@@ -11,8 +11,9 @@ import (
 // Broadcasts along axes that are not the innermost one: what is repeated is put together once, and copied from there,
 // where it lies in one piece.
 
-// mostRepeated is how many bytes are copied from what was just written, as long as that is in the second-level cache.
-const mostRepeated = 256 << 10
+// mostRepeated is how many bytes are copied from what was just written, as long as that is in the second-level cache of
+// most processors.
+const mostRepeated = 512 << 10
 
 // shortRun and manyRuns say which blocks in one piece on both sides are put together from copies too: short ones that
 // are repeated often, which otherwise are copied one by one.
@@ -29,7 +30,7 @@ func (c *ndCopy) findRepeated() {
 	for k := last; k > 0 && c.dst[k] == bytes; k-- {
 		bytes *= c.dims[k]
 		if bytes == 0 || bytes > mostRepeated {
-			return
+			break // what was found further in is prepared below
 		}
 		run := k == last && c.src[k] == c.size && !(bytes < shortRun && c.dims[k-1] >= manyRuns)
 		if a := k - 1; c.src[a] == 0 && c.dst[a] == bytes && !run {

@@ -64,6 +64,33 @@ func TestCopyAgainstLoops(t *testing.T) {
 	}
 }
 
+// TestLargeCopyInPieces copies what is repeated along several axes, the outer ones of which are larger than what is
+// copied from one place: the pieces inside of them are copied by rows too, and not element by element.
+func TestLargeCopyInPieces(t *testing.T) {
+	for _, channels := range []int{1, 3, 32, 74} {
+		n := 12
+		for channels*4*8*n*n*n < 2*mostRepeated {
+			n += 8
+		}
+		cell := 4 * channels
+		dims := []int{n, 2, n, 2, n, 2, channels}
+		dst := []int{8 * n * n * cell, 4 * n * n * cell, 4 * n * cell, 2 * n * cell, 2 * cell, cell, 4}
+		src := []int{n * n * cell, 0, n * cell, 0, cell, 0, 4}
+		from, to, want := make([]byte, n*src[0]), make([]byte, n*dst[0]), make([]byte, n*dst[0])
+		for i := range from {
+			from[i] = byte(i * i >> 5)
+		}
+		naive(dims, dst, src, func(d, s int) { copy(want[d:d+4], from[s:]) })
+		c := newCopy(4, dims, dst, src)
+		require.NotNil(t, c.block)
+		for b := c; b != nil; b = b.block {
+			require.False(t, b.tile >= 0 && b.src[b.tile] != b.size, "%d channels: a plane of axis %d of %v, in steps of %v", channels, b.tile, b.dims, b.src)
+		}
+		c.run(plan.PointerTo(to), plan.PointerTo(from), 0, c.dims[0])
+		require.True(t, slices.Equal(want, to), "%d channels", channels)
+	}
+}
+
 func naive(dims, dst, src []int, f func(d, s int)) {
 	if len(dims) == 0 {
 		f(0, 0)
