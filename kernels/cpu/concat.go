@@ -49,10 +49,13 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	}, nil
 }
 
-// concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here.
+// concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here, and
+// those that go on where the one before ends, as the steps of overlapping windows do, are one piece.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
+	var shape ir.Shape // of the last piece,
+	var strides []int  // and how it lies in its source
 	for i, v := range b.n.Inputs {
 		t := b.Program.Type(v)
 		m := pieceMove{out: b.out(0), source: b.in(i), to: at}
@@ -61,7 +64,12 @@ func (b *build) concatMoves(axis int) (moves []pieceMove) {
 			m.source = &b.Operands[cut.Inputs[0]]
 			src, m.from = slicedStrides(m.source.Typ, cut.Attrs.(ir.SliceAttrs))
 		}
-		if t.Shape.Size() > 0 {
+		if last := len(moves) - 1; last >= 0 && m.source == moves[last].source && slices.Equal(src, strides) &&
+			m.from == moves[last].from+shape[axis]*src[axis] && t.Shape.Size() > 0 {
+			shape[axis] += t.Shape[axis]
+			moves[last].ndCopy = newCopy(t.DType.Size(), shape, slices.Clone(dst), slices.Clone(src))
+		} else if t.Shape.Size() > 0 {
+			shape, strides = t.Shape.Clone(), slices.Clone(src)
 			m.ndCopy = newCopy(t.DType.Size(), t.Shape, slices.Clone(dst), src)
 			moves = append(moves, m)
 		}

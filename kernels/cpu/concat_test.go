@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -9,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
 )
 
 // TestConcatenationsOfSlices cuts random pieces out of values of every size of element and puts them together along any
@@ -93,4 +97,48 @@ func TestConcatenationsOfSlices(t *testing.T) {
 		}
 	}
 	require.Greater(t, cuts, 200)
+}
+
+// TestConcatenationsOfWindows puts steps of one value together, some of which go on where the one before ends: at the
+// next step, or further along the same one.
+func TestConcatenationsOfWindows(t *testing.T) {
+	merged := 0
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		s := &stacks{rng: r, dtype: []ir.DType{ir.Uint8, ir.Int16, ir.Float32, ir.Float64}[r.IntN(4)], p: ir.New(fmt.Sprint("windows ", seed))}
+		rows, steps, width := 1+r.IntN(3), 3+r.IntN(9), (1+r.IntN(3))*64/s.dtype.Size()
+		x, count := s.input(ir.Shape{rows, steps, width}), 1+r.IntN(steps-2)
+		at, column := 0, 0
+		var parts []ir.Value
+		for range 2 + r.IntN(4) {
+			end := width
+			if r.IntN(3) == 0 {
+				end = column + (width-column+1)/2
+			}
+			a := ir.SliceAttrs{Start: []int{0, at, column}, Limit: []int{rows, at + count, end}, Stride: []int{1, 1, 1}}
+			parts = append(parts, s.add(ir.Slice, a, x))
+			if column = end % width; column == 0 {
+				at++
+			}
+			if r.IntN(4) == 0 || at+count > steps {
+				at, column = r.IntN(steps-count+1), 0
+			}
+		}
+		s.p.AddOutput("y", s.add(ir.Concat, ir.AxisAttrs{Axis: 2}, parts...))
+		want, err := reference.Run(s.p, s.inputs)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want[0].Bytes(), runOnce(t, s.p, s.inputs, false)[0].Bytes()), "seed %d: %v", seed, s.p)
+		merged += len(parts) - movesOf(t, s.p)
+	}
+	require.Greater(t, merged, 50)
+}
+
+// movesOf counts the copies of the concatenation that is a program.
+func movesOf(t *testing.T, p *ir.Program) int {
+	g := fuse.Build(p, fuse.Options{})
+	pl := &placement{Placement: plan.Place(g, false)}
+	u := g.Units[len(g.Units)-1]
+	n := &p.Nodes[u.Nodes[len(u.Nodes)-1]]
+	require.Equal(t, ir.Concat, n.Op)
+	return len((&build{placement: pl, u: u, n: n}).concatMoves(n.Attrs.(ir.AxisAttrs).Axis))
 }
