@@ -41,6 +41,7 @@ type vmProgram struct {
 	parts     int // the blocks of a line
 	memory    []vmMemory
 	lines     []vmLine
+	numbers   []vmNumber
 	scalars   []vmMemory // operands that do not follow the index space
 	once      []vmLoad   // the same for every block: scalars and periodic rows
 	onceOps   []vmOp     // conversions of those
@@ -397,6 +398,8 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 		ptr = b.widened(d, b.memory(o))
 	case b.prog.line > 0 && isLines(&a):
 		ptr = b.lines(o, &a)
+	case b.prog.line > 0 && len(b.u.Sinks) == 0 && b.isRowNumber(&a) && a.Dims[len(a.Dims)-1]%b.prog.line == 0:
+		ptr = b.rowNumber(o, &a)
 	default:
 		ptr = b.load(o, &a)
 	}

@@ -43,14 +43,20 @@ func (l *vmLine) at(k, first int) unsafe.Pointer {
 
 // lines returns the pointer to a block of what an access to lines yields.
 func (b *vmBuilder) lines(o plan.Operand, a *fuse.Access) uint8 {
-	d, ptr := o.Typ.DType, b.newPointer()
-	o.Skip(a.Offset * d.Size())
-	l := vmLine{vmMemory{o: o, size: d.Size(), ptr: ptr}, *a, 0}
-	if len(a.Dims) == 2 && b.prog.block == a.Dims[1] {
-		l.step = a.Strides[0] * d.Size()
-	}
+	l := b.lineOf(o, a)
 	b.prog.lines = append(b.prog.lines, l)
-	return b.widened(d, ptr)
+	return b.widened(o.Typ.DType, l.ptr)
+}
+
+// lineOf returns an operand that lies where an access to lines begins in each block.
+func (b *vmBuilder) lineOf(o plan.Operand, a *fuse.Access) vmLine {
+	size := o.Typ.DType.Size()
+	o.Skip(a.Offset * size)
+	l := vmLine{vmMemory{o: o, size: size, ptr: b.newPointer()}, *a, 0}
+	if len(a.Dims) == 2 && b.prog.block == a.Dims[1] {
+		l.step = a.Strides[0] * size
+	}
+	return l
 }
 
 // isLines reports whether an access reads lines, each from consecutive elements.
@@ -75,6 +81,10 @@ func (b *vmBuilder) findLine() {
 		if line == 0 || run < line {
 			line = run
 		}
+	}
+	if line == 0 {
+		b.prog.line = b.rowOfNumbers()
+		return
 	}
 	if line < shortestLine || b.u.Columns > 0 && b.u.Columns != line || len(b.u.Sinks) > 0 && line > longestLine {
 		return

@@ -36,6 +36,13 @@ func (p *vmProgram) findMoves() {
 		}
 		moves = append(moves, vmMove{l.o, l.ptr, l.step})
 	}
+	for i := range p.numbers {
+		m := &p.numbers[i]
+		if !m.direct || m.step == 0 {
+			return
+		}
+		moves = append(moves, vmMove{m.o, m.ptr, m.step})
+	}
 	p.moves = moves
 }
 

@@ -7,6 +7,7 @@ func (b *vmBuilder) finish(rt *runtime) func() {
 	b.findApart()
 	b.chain()
 	b.compileSegments()
+	b.findDirect()
 	prog := b.prog
 	prog.findMoves()
 	rt.need(prog.scratch)
@@ -64,6 +65,9 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 		for i := range p.lines {
 			l := &p.lines[i]
 			ptrs[l.ptr] = l.at(k, first)
+		}
+		for i := range p.numbers {
+			p.numbers[i].take(ptrs, code, k, first, n)
 		}
 		for i := range p.each {
 			if l := &p.each[i]; k == lo || p.parts > 1 || !l.holds(first, n, p.block) {

@@ -1,0 +1,99 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Operands of one number for each row: where blocks lie within a row, compiled code reads the number from where it is
+// once for a block. Nothing fills a register with copies of it first, which takes as long as a cheap operation.
+
+// numbersLine is the length of rows from which on a block for each pays where nothing else asks for lines.
+const numbersLine = 128
+
+// vmNumber is an operand of one number for each row.
+type vmNumber struct {
+	vmLine
+	load   vmLoad // of copies into a register, which other operations than those of code read
+	direct bool   // code alone reads the operand
+}
+
+// isRowNumber reports whether an access reads one element for each row of the index space, of a type that code keeps in
+// a register as a number.
+func (b *vmBuilder) isRowNumber(a *fuse.Access) bool {
+	d := b.Program.Type(a.Source).DType
+	n := len(a.Dims)
+	return n > 1 && a.Strides[n-1] == 0 && !d.IsHalf() && d != ir.Bool && d.Size() >= 4
+}
+
+// rowOfNumbers returns the length of the rows that blocks may be for the sake of operands of one number for each row,
+// 0 where there are none, or where another operand would be copied more often then.
+func (b *vmBuilder) rowOfNumbers() int {
+	if len(b.u.Sinks)+len(b.u.Tables) > 0 {
+		return 0
+	}
+	row := 0
+	for _, a := range b.u.Accesses {
+		if b.isRowNumber(&a) {
+			if n := a.Dims[len(a.Dims)-1]; row == 0 || n < row {
+				row = n
+			}
+		}
+	}
+	if row < numbersLine {
+		return 0
+	}
+	for _, a := range b.u.Accesses {
+		switch length, count := a.Repetition(); {
+		case a.Dense, a.Scalar():
+		case b.isRowNumber(&a):
+			if a.Dims[len(a.Dims)-1]%row != 0 {
+				return 0
+			}
+		case length == 0, row%length != 0, length*count < b.u.Size:
+			return 0
+		}
+	}
+	return row
+}
+
+// rowNumber returns the pointer to the number that an access yields for the row of a block.
+func (b *vmBuilder) rowNumber(o plan.Operand, a *fuse.Access) uint8 {
+	size := o.Typ.DType.Size()
+	n := vmNumber{vmLine: b.lineOf(o, a)}
+	o.Off += a.Offset * size
+	n.load, _ = b.loadOf(o, a, b.newRegister(size).ptr)
+	b.prog.numbers = append(b.prog.numbers, n)
+	b.splats[n.ptr] = true
+	return n.ptr
+}
+
+// findDirect finds the numbers that code alone reads, where it takes them for numbers.
+func (b *vmBuilder) findDirect() {
+	for i := range b.prog.numbers {
+		n := &b.prog.numbers[i]
+		n.direct = b.prog.code != nil
+		for k := range b.prog.compiled {
+			s := &b.prog.compiled[k]
+			for j := range s.ops {
+				op := &s.ops[j]
+				reads := op.a == n.ptr || op.b == n.ptr || op.c == n.ptr
+				n.direct = n.direct && !(reads && (s.code == nil || op.chain.first == jit.Convert || op.chain.first == jit.ConvertOdd))
+			}
+		}
+	}
+}
+
+// take points the number's pointer to it, or to a register with copies of it.
+func (m *vmNumber) take(ptrs *[maxPointers]unsafe.Pointer, code bool, k, first, n int) {
+	if code && m.direct {
+		ptrs[m.ptr] = m.at(k, first)
+		return
+	}
+	ptrs[m.ptr] = ptrs[m.load.ptr]
+	m.load.fill(ptrs[m.ptr], first, n)
+}
