@@ -57,6 +57,9 @@ func vectorRows[T block.Float](kind combining) func(acc, x []T) {
 		if n == 0 {
 			return
 		}
+		if n <= mostFolded {
+			x = foldedRows(kind, acc, x)
+		}
 		if n <= wideRow/4 {
 			x = manyRows(kind, acc, x)
 		}
@@ -71,6 +74,49 @@ func vectorRows[T block.Float](kind combining) func(acc, x []T) {
 			}
 		}
 	}
+}
+
+// Rows of up to so many elements, or some short ones as one of leastFolded, are combined in registers where there are
+// several.
+const (
+	mostFolded  = 256
+	leastFolded = 64
+	severalRows = 8
+)
+
+// foldedRows combines rows in registers, if there are kernels for them, and returns those that are left.
+func foldedRows[T block.Float](kind combining, acc, x []T) []T {
+	n, width := len(acc), len(acc)
+	for 2*width <= leastFolded {
+		width *= 2
+	}
+	rows := len(x) / width
+	if rows < severalRows || unsafe.Sizeof(acc[0]) > 4 {
+		return x
+	}
+	var wide [mostFolded]T
+	if !foldRows(kind, wide[:width], x[:rows*width]) {
+		return x
+	}
+	if n >= geometry.ShortRow {
+		for part := wide[:width]; len(part) > 0; part = part[n:] {
+			vectors(kind, acc, acc, part[:n])
+		}
+	} else {
+		shortRows(kind, acc, wide[:width])
+	}
+	return x[rows*width:]
+}
+
+// foldRows stores what rows of len(dst) elements are combined to, and reports whether it did.
+func foldRows[T block.Float](kind combining, dst, x []T) bool {
+	switch kind {
+	case multiplying:
+		return vec.MulRows(dst, x)
+	case largest:
+		return vec.MaxRows(dst, x)
+	}
+	return vec.MinRows(dst, x)
 }
 
 // manyRows combines short rows, several at a time, and returns those that are left.
@@ -107,7 +153,11 @@ func vectorProd[T block.Float](x []T) T {
 	if len(x) < 2*wideRow {
 		return prodRow(x)
 	}
+	whole := len(x) / leastFolded * leastFolded
 	var wide [wideRow]T
+	if vec.MulRows(wide[:leastFolded], x[:whole]) {
+		return prodRow(wide[:leastFolded]) * prodRow(x[whole:])
+	}
 	rest := combineWide(multiplying, wide[:], x)
 	return prodRow(wide[:]) * prodRow(rest)
 }

@@ -36,6 +36,10 @@ func TestReduceRows(t *testing.T) {
 				want, err := reference.Run(p, []reference.Value{x})
 				require.NoError(t, err)
 				got := runOnce(t, p, []reference.Value{x}, false)
+				allowed := 2e-6
+				if n := shape[1]; kind == ir.Prod && d == ir.Float32 { // n−1 roundings in any order, of 2⁻²⁵ and more each
+					allowed = max(allowed, 4*math.Sqrt(float64(n))*0x1p-25)
+				}
 				nans := 0
 				for i := range want[0].Type.Shape.Size() {
 					w, g := want[0].At(i), got[0].At(i)
@@ -44,7 +48,7 @@ func TestReduceRows(t *testing.T) {
 						require.True(t, math.IsNaN(g), name)
 						continue
 					}
-					require.InEpsilon(t, w, g, 2e-6, name)
+					require.InEpsilon(t, w, g, allowed, name)
 				}
 				require.Equal(t, nan, nans > 0, name)
 			}

@@ -12,6 +12,9 @@ import (
 func (m machine) rowKernels() {
 	for _, count := range []int{1, 4} {
 		m.addRows(count)
+		m.foldRows("multiplyRows", one(), Multiply, count)
+		m.foldRows("largestRows", pattern(0xff800000), Max, count)
+		m.foldRows("smallestRows", pattern(0x7f800000), Min, count)
 		m.moments(count)
 		for _, add := range []bool{false, true} {
 			m.rowsAffine(count, add, false)
@@ -63,6 +66,32 @@ func (m machine) addRows(count int) {
 		s.each(func(i int) { Add(s[i], s[i], m.place(x, i)) })
 	})
 	m.store(s, dst)
+	End()
+}
+
+// foldRows combines the rows, from a start on: products, or extremes, which are NaN where there is one.
+func (m machine) foldRows(name string, start Memory, f operation, count int) {
+	m.begin("", fmt.Sprintf("%s%d", name, count), "dst, x *float32, rows, stride uintptr", "")
+	dst, x, rows, stride := param("dst"), param("x"), param("rows"), param("stride")
+	all, bad := m.vectors(count), m.zeros(count) // bad becomes NaN where an element was
+	all.each(func(i int) { Load(all[i], start) })
+	extremes := name != "multiplyRows"
+	eachRow("row", rows, stride, []Scalar{x}, func() {
+		all.each(func(i int) {
+			if extremes {
+				v := m.vector()
+				Load(v, m.place(x, i))
+				Blend(bad[i], Compare(Unordered, v, v), v)
+				f(all[i], all[i], v)
+				return
+			}
+			f(all[i], all[i], m.place(x, i))
+		})
+	})
+	if extremes {
+		all.each(func(i int) { Or(all[i], all[i], bad[i]) })
+	}
+	m.store(all, dst)
 	End()
 }
 

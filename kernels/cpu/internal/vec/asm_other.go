@@ -17,6 +17,7 @@ func min32([]float32) (float32, bool)                                { return 0,
 func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)       { return 0, false }
 func affineMul32(_, _, _ []float32, _ [2]float32) bool               { return false }
 func addRows32(_, _ []float32, _, _ int) int                         { return 0 }
+func foldRows32(_ rowFold, _, _ []float32, _, _ int) int             { return 0 }
 func addRowsAt32(_, _ []float32, _ [][2]int, _ int) bool             { return false }
 func placedRows32[P rowNumber](rowWork, []float32, []float32, int, []P, float32, bool) bool {
 	return false

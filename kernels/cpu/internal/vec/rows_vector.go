@@ -24,6 +24,10 @@ func columnBlock(rest int) (n int, wide, four bool) {
 // addRows32 computes columns that are left over of whole vectors again with those before them: each is a sum of its
 // own.
 func addRows32(dst, x []float32, rows, stride int) int {
+	return foldRows32(adding, dst, x, rows, stride)
+}
+
+func foldRows32(fold rowFold, dst, x []float32, rows, stride int) int {
 	wide, ok := vectors()
 	if !ok || len(dst) < 8 {
 		return 0
@@ -31,14 +35,32 @@ func addRows32(dst, x []float32, rows, stride int) int {
 	for c := 0; c < len(dst); {
 		n, wide, four := overlappedBlock(len(dst)-c, len(dst), wide)
 		at := min(c, len(dst)-n)
-		if four {
-			callAddRows4(wide, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
-		} else {
-			callAddRows1(wide, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
-		}
+		foldColumns(fold, wide, four, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
 		c = at + n
 	}
 	return len(dst)
+}
+
+// foldColumns combines the rows of one or four vectors of columns. (Function values would let dst escape.)
+func foldColumns(fold rowFold, wide, four bool, dst, x *float32, rows, stride uintptr) {
+	switch {
+	case fold == adding && four:
+		callAddRows4(wide, dst, x, rows, stride)
+	case fold == adding:
+		callAddRows1(wide, dst, x, rows, stride)
+	case fold == multiplying && four:
+		callMultiplyRows4(wide, dst, x, rows, stride)
+	case fold == multiplying:
+		callMultiplyRows1(wide, dst, x, rows, stride)
+	case fold == largest && four:
+		callLargestRows4(wide, dst, x, rows, stride)
+	case fold == largest:
+		callLargestRows1(wide, dst, x, rows, stride)
+	case four:
+		callSmallestRows4(wide, dst, x, rows, stride)
+	default:
+		callSmallestRows1(wide, dst, x, rows, stride)
+	}
 }
 
 // overlappedBlock is [columnBlock] of the rest of all columns, 8 at least, where a block may begin in front of the

@@ -6669,6 +6669,42 @@ TEXT ·addRows1AVX2(SB), NOSPLIT, $0-32
 row:
 	VADDPS (CX), Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VZEROUPPER; RET
 
+// func multiplyRows1AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·multiplyRows1AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y0, Y0, Y0; VMOVUPS one<>+0(SB), Y0
+
+row:
+	VMULPS (CX), Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VZEROUPPER; RET
+
+// func largestRows1AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·largestRows1AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y1, Y1, Y1; VMOVUPS cff800000<>+0(SB), Y0
+
+row:
+	VMOVUPS (CX), Y2; VCMPPS $0x03, Y2, Y2, Y3; VBLENDVPS Y3, Y2, Y1, Y1; VMAXPS Y2, Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VORPS Y1, Y0, Y0; VMOVUPS Y0, (AX); VZEROUPPER; RET
+
+// func smallestRows1AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·smallestRows1AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y1, Y1, Y1; VMOVUPS c7f800000<>+0(SB), Y0
+
+row:
+	VMOVUPS (CX), Y2; VCMPPS $0x03, Y2, Y2, Y3; VBLENDVPS Y3, Y2, Y1, Y1; VMINPS Y2, Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VORPS Y1, Y0, Y0; VMOVUPS Y0, (AX); VZEROUPPER; RET
+
 // func moments1AVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·moments1AVX2(SB), NOSPLIT, $0-64
@@ -6835,6 +6871,42 @@ TEXT ·addRows4AVX2(SB), NOSPLIT, $0-32
 
 row:
 	VADDPS (CX), Y0, Y0; VADDPS 32(CX), Y1, Y1; VADDPS 64(CX), Y2, Y2; VADDPS 96(CX), Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
+
+// func multiplyRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·multiplyRows4AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y0, Y0, Y0; VXORPS Y0, Y0, Y0; VXORPS Y0, Y0, Y0; VXORPS Y0, Y0, Y0; VMOVUPS one<>+0(SB), Y0; VMOVUPS one<>+0(SB), Y1; VMOVUPS one<>+0(SB), Y2; VMOVUPS one<>+0(SB), Y3
+
+row:
+	VMULPS (CX), Y0, Y0; VMULPS 32(CX), Y1, Y1; VMULPS 64(CX), Y2, Y2; VMULPS 96(CX), Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
+
+// func largestRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·largestRows4AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VXORPS Y6, Y6, Y6; VXORPS Y7, Y7, Y7; VMOVUPS cff800000<>+0(SB), Y0; VMOVUPS cff800000<>+0(SB), Y1; VMOVUPS cff800000<>+0(SB), Y2; VMOVUPS cff800000<>+0(SB), Y3
+
+row:
+	VMOVUPS (CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y4, Y4; VMAXPS Y8, Y0, Y0; VMOVUPS 32(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y5, Y5; VMAXPS Y8, Y1, Y1; VMOVUPS 64(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y6, Y6; VMAXPS Y8, Y2, Y2; VMOVUPS 96(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y7, Y7; VMAXPS Y8, Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VORPS Y4, Y0, Y0; VORPS Y5, Y1, Y1; VORPS Y6, Y2, Y2; VORPS Y7, Y3, Y3; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
+
+// func smallestRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·smallestRows4AVX2(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    stride+24(FP), BX
+	VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VXORPS Y6, Y6, Y6; VXORPS Y7, Y7, Y7; VMOVUPS c7f800000<>+0(SB), Y0; VMOVUPS c7f800000<>+0(SB), Y1; VMOVUPS c7f800000<>+0(SB), Y2; VMOVUPS c7f800000<>+0(SB), Y3
+
+row:
+	VMOVUPS (CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y4, Y4; VMINPS Y8, Y0, Y0; VMOVUPS 32(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y5, Y5; VMINPS Y8, Y1, Y1; VMOVUPS 64(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y6, Y6; VMINPS Y8, Y2, Y2; VMOVUPS 96(CX), Y8; VCMPPS $0x03, Y8, Y8, Y9; VBLENDVPS Y9, Y8, Y7, Y7; VMINPS Y8, Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VORPS Y4, Y0, Y0; VORPS Y5, Y1, Y1; VORPS Y6, Y2, Y2; VORPS Y7, Y3, Y3; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
 
 // func moments4AVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
@@ -16488,6 +16560,42 @@ TEXT ·addRows1AVX512(SB), NOSPLIT, $0-32
 row:
 	VADDPS (CX), Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VZEROUPPER; RET
 
+// func multiplyRows1AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·multiplyRows1AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z0, Z0, Z0; VBROADCASTSS one<>+0(SB), Z0
+
+row:
+	VMULPS (CX), Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VZEROUPPER; RET
+
+// func largestRows1AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·largestRows1AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z1, Z1, Z1; VBROADCASTSS cff800000<>+0(SB), Z0
+
+row:
+	VMOVUPS (CX), Z2; VCMPPS $0x03, Z2, Z2, K1; VMOVUPS Z2, K1, Z1; VMAXPS Z2, Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VORPS Z1, Z0, Z0; VMOVUPS Z0, (AX); VZEROUPPER; RET
+
+// func smallestRows1AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·smallestRows1AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z1, Z1, Z1; VBROADCASTSS c7f800000<>+0(SB), Z0
+
+row:
+	VMOVUPS (CX), Z2; VCMPPS $0x03, Z2, Z2, K1; VMOVUPS Z2, K1, Z1; VMINPS Z2, Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VORPS Z1, Z0, Z0; VMOVUPS Z0, (AX); VZEROUPPER; RET
+
 // func moments1AVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·moments1AVX512(SB), NOSPLIT, $0-64
@@ -16654,6 +16762,42 @@ TEXT ·addRows4AVX512(SB), NOSPLIT, $0-32
 
 row:
 	VADDPS (CX), Z0, Z0; VADDPS 64(CX), Z1, Z1; VADDPS 128(CX), Z2, Z2; VADDPS 192(CX), Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
+
+// func multiplyRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·multiplyRows4AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z0, Z0, Z0; VXORPS Z0, Z0, Z0; VXORPS Z0, Z0, Z0; VXORPS Z0, Z0, Z0; VBROADCASTSS one<>+0(SB), Z0; VBROADCASTSS one<>+0(SB), Z1; VBROADCASTSS one<>+0(SB), Z2; VBROADCASTSS one<>+0(SB), Z3
+
+row:
+	VMULPS (CX), Z0, Z0; VMULPS 64(CX), Z1, Z1; VMULPS 128(CX), Z2, Z2; VMULPS 192(CX), Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
+
+// func largestRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·largestRows4AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z4, Z4, Z4; VXORPS Z5, Z5, Z5; VXORPS Z6, Z6, Z6; VXORPS Z7, Z7, Z7; VBROADCASTSS cff800000<>+0(SB), Z0; VBROADCASTSS cff800000<>+0(SB), Z1; VBROADCASTSS cff800000<>+0(SB), Z2; VBROADCASTSS cff800000<>+0(SB), Z3
+
+row:
+	VMOVUPS (CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z4; VMAXPS Z8, Z0, Z0; VMOVUPS 64(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z5; VMAXPS Z8, Z1, Z1; VMOVUPS 128(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z6; VMAXPS Z8, Z2, Z2; VMOVUPS 192(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z7; VMAXPS Z8, Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VORPS Z4, Z0, Z0; VORPS Z5, Z1, Z1; VORPS Z6, Z2, Z2; VORPS Z7, Z3, Z3; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
+
+// func smallestRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·smallestRows4AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	VXORPS Z4, Z4, Z4; VXORPS Z5, Z5, Z5; VXORPS Z6, Z6, Z6; VXORPS Z7, Z7, Z7; VBROADCASTSS c7f800000<>+0(SB), Z0; VBROADCASTSS c7f800000<>+0(SB), Z1; VBROADCASTSS c7f800000<>+0(SB), Z2; VBROADCASTSS c7f800000<>+0(SB), Z3
+
+row:
+	VMOVUPS (CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z4; VMINPS Z8, Z0, Z0; VMOVUPS 64(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z5; VMINPS Z8, Z1, Z1; VMOVUPS 128(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z6; VMINPS Z8, Z2, Z2; VMOVUPS 192(CX), Z8; VCMPPS $0x03, Z8, Z8, K1; VMOVUPS Z8, K1, Z7; VMINPS Z8, Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VORPS Z4, Z0, Z0; VORPS Z5, Z1, Z1; VORPS Z6, Z2, Z2; VORPS Z7, Z3, Z3; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
 
 // func moments4AVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F

@@ -19298,6 +19298,101 @@ row:
 	FSTPQ (F0, F1), 0(R0)
 	RET
 
+// multiplyRows1NEON is multiplyRows1AVX2 with two registers for one.
+TEXT ·multiplyRows1NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+row:
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6e22dc00 // fmul v0.4S, v0.4S, v2.4S
+	WORD $0x6e23dc21 // fmul v1.4S, v1.4S, v3.4S
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	RET
+
+// largestRows1NEON is largestRows1AVX2 with two registers for one.
+TEXT ·largestRows1NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+row:
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e486 // fcmeq v6.4S, v4.4S, v4.4S
+	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a7 // fcmeq v7.4S, v5.4S, v5.4S
+	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VBIT V6.B16, V4.B16, V0.B16
+	VBIT V7.B16, V5.B16, V1.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	WORD $0x4ea01c42 // orr v2.4S, v2.4S, v0.4S
+	WORD $0x4ea11c63 // orr v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	RET
+
+// smallestRows1NEON is smallestRows1AVX2 with two registers for one.
+TEXT ·smallestRows1NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+row:
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e486 // fcmeq v6.4S, v4.4S, v4.4S
+	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a7 // fcmeq v7.4S, v5.4S, v5.4S
+	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VBIT V6.B16, V4.B16, V0.B16
+	VBIT V7.B16, V5.B16, V1.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	WORD $0x4ea01c42 // orr v2.4S, v2.4S, v0.4S
+	WORD $0x4ea11c63 // orr v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	RET
+
 // moments1NEON is moments1AVX2 with two registers for one.
 TEXT ·moments1NEON(SB), NOSPLIT, $0-64
 	MOVD shift+0(FP), R0
@@ -19668,6 +19763,278 @@ row:
 	FSTPQ (F2, F3), 32(R0)
 	FSTPQ (F4, F5), 64(R0)
 	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// multiplyRows4NEON is multiplyRows4AVX2 with two registers for one.
+TEXT ·multiplyRows4NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+row:
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc00 // fmul v0.4S, v0.4S, v8.4S
+	WORD $0x6e29dc21 // fmul v1.4S, v1.4S, v9.4S
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6e28dc42 // fmul v2.4S, v2.4S, v8.4S
+	WORD $0x6e29dc63 // fmul v3.4S, v3.4S, v9.4S
+	FLDPQ 64(R1), (F8, F9)
+	WORD $0x6e28dc84 // fmul v4.4S, v4.4S, v8.4S
+	WORD $0x6e29dca5 // fmul v5.4S, v5.4S, v9.4S
+	FLDPQ 96(R1), (F8, F9)
+	WORD $0x6e28dcc6 // fmul v6.4S, v6.4S, v8.4S
+	WORD $0x6e29dce7 // fmul v7.4S, v7.4S, v9.4S
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// largestRows4NEON is largestRows4AVX2 with two registers for one.
+TEXT ·largestRows4NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+row:
+	FLDPQ 0(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	WORD $0x6eb0e51f // fcmgt v31.4S, v8.4S, v16.4S
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eb1e53f // fcmgt v31.4S, v9.4S, v17.4S
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	FLDPQ 32(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V2.B16
+	VBIT V19.B16, V17.B16, V3.B16
+	WORD $0x6eb0e55f // fcmgt v31.4S, v10.4S, v16.4S
+	WORD $0x6e701d5f // bsl v31.4S, v10.4S, v16.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eb1e57f // fcmgt v31.4S, v11.4S, v17.4S
+	WORD $0x6e711d7f // bsl v31.4S, v11.4S, v17.4S
+	VMOV V31.B16, V11.B16
+	FLDPQ 64(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	FLDPQ 96(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V6.B16
+	VBIT V19.B16, V17.B16, V7.B16
+	WORD $0x6eb0e5df // fcmgt v31.4S, v14.4S, v16.4S
+	WORD $0x6e701ddf // bsl v31.4S, v14.4S, v16.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eb1e5ff // fcmgt v31.4S, v15.4S, v17.4S
+	WORD $0x6e711dff // bsl v31.4S, v15.4S, v17.4S
+	VMOV V31.B16, V15.B16
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	WORD $0x4ea01d08 // orr v8.4S, v8.4S, v0.4S
+	WORD $0x4ea11d29 // orr v9.4S, v9.4S, v1.4S
+	WORD $0x4ea21d4a // orr v10.4S, v10.4S, v2.4S
+	WORD $0x4ea31d6b // orr v11.4S, v11.4S, v3.4S
+	WORD $0x4ea41d8c // orr v12.4S, v12.4S, v4.4S
+	WORD $0x4ea51dad // orr v13.4S, v13.4S, v5.4S
+	WORD $0x4ea61dce // orr v14.4S, v14.4S, v6.4S
+	WORD $0x4ea71def // orr v15.4S, v15.4S, v7.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 32(R0)
+	FSTPQ (F12, F13), 64(R0)
+	FSTPQ (F14, F15), 96(R0)
+	RET
+
+// smallestRows4NEON is smallestRows4AVX2 with two registers for one.
+TEXT ·smallestRows4NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+row:
+	FLDPQ 0(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V0.B16
+	VBIT V19.B16, V17.B16, V1.B16
+	WORD $0x6ea8e61f // fcmgt v31.4S, v16.4S, v8.4S
+	WORD $0x6e701d1f // bsl v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e63f // fcmgt v31.4S, v17.4S, v9.4S
+	WORD $0x6e711d3f // bsl v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V9.B16
+	FLDPQ 32(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V2.B16
+	VBIT V19.B16, V17.B16, V3.B16
+	WORD $0x6eaae61f // fcmgt v31.4S, v16.4S, v10.4S
+	WORD $0x6e701d5f // bsl v31.4S, v10.4S, v16.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eabe63f // fcmgt v31.4S, v17.4S, v11.4S
+	WORD $0x6e711d7f // bsl v31.4S, v11.4S, v17.4S
+	VMOV V31.B16, V11.B16
+	FLDPQ 64(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V4.B16
+	VBIT V19.B16, V17.B16, V5.B16
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V13.B16
+	FLDPQ 96(R1), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VBIT V18.B16, V16.B16, V6.B16
+	VBIT V19.B16, V17.B16, V7.B16
+	WORD $0x6eaee61f // fcmgt v31.4S, v16.4S, v14.4S
+	WORD $0x6e701ddf // bsl v31.4S, v14.4S, v16.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eafe63f // fcmgt v31.4S, v17.4S, v15.4S
+	WORD $0x6e711dff // bsl v31.4S, v15.4S, v17.4S
+	VMOV V31.B16, V15.B16
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	WORD $0x4ea01d08 // orr v8.4S, v8.4S, v0.4S
+	WORD $0x4ea11d29 // orr v9.4S, v9.4S, v1.4S
+	WORD $0x4ea21d4a // orr v10.4S, v10.4S, v2.4S
+	WORD $0x4ea31d6b // orr v11.4S, v11.4S, v3.4S
+	WORD $0x4ea41d8c // orr v12.4S, v12.4S, v4.4S
+	WORD $0x4ea51dad // orr v13.4S, v13.4S, v5.4S
+	WORD $0x4ea61dce // orr v14.4S, v14.4S, v6.4S
+	WORD $0x4ea71def // orr v15.4S, v15.4S, v7.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 32(R0)
+	FSTPQ (F12, F13), 64(R0)
+	FSTPQ (F14, F15), 96(R0)
 	RET
 
 // moments4NEON is moments4AVX2 with two registers for one.

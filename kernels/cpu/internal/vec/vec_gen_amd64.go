@@ -601,6 +601,33 @@ func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
 }
 
 //go:noinline
+func callMultiplyRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		multiplyRows1AVX512(dst, x, rows, stride)
+	} else {
+		multiplyRows1AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callLargestRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		largestRows1AVX512(dst, x, rows, stride)
+	} else {
+		largestRows1AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callSmallestRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		smallestRows1AVX512(dst, x, rows, stride)
+	} else {
+		smallestRows1AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
 func callMoments1(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
 	if wide {
 		moments1AVX512(shift, sum, squares, x, inverse, sample, rows, stride)
@@ -687,6 +714,33 @@ func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
 		addRows4AVX512(dst, x, rows, stride)
 	} else {
 		addRows4AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callMultiplyRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		multiplyRows4AVX512(dst, x, rows, stride)
+	} else {
+		multiplyRows4AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callLargestRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		largestRows4AVX512(dst, x, rows, stride)
+	} else {
+		largestRows4AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callSmallestRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	if wide {
+		smallestRows4AVX512(dst, x, rows, stride)
+	} else {
+		smallestRows4AVX2(dst, x, rows, stride)
 	}
 }
 
@@ -2950,6 +3004,24 @@ func addRows1AVX2(dst, x *float32, rows, stride uintptr)
 func addRows1AVX512(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
+func multiplyRows1AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func multiplyRows1AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows1AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows1AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows1AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows1AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
 func moments1AVX2(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
 
 //go:noescape
@@ -3008,6 +3080,24 @@ func addRows4AVX2(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func addRows4AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func multiplyRows4AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func multiplyRows4AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows4AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows4AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows4AVX2(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows4AVX512(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func moments4AVX2(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)

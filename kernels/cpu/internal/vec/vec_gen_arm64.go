@@ -264,6 +264,21 @@ func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
 }
 
 //go:noinline
+func callMultiplyRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	multiplyRows1NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callLargestRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	largestRows1NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callSmallestRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+	smallestRows1NEON(dst, x, rows, stride)
+}
+
+//go:noinline
 func callMoments1(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
 	moments1NEON(shift, sum, squares, x, inverse, sample, rows, stride)
 }
@@ -311,6 +326,21 @@ func callRowsCombineMasked1(wide bool, dst, x, a, y, b, c, scale, shift *float32
 //go:noinline
 func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
 	addRows4NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callMultiplyRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	multiplyRows4NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callLargestRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	largestRows4NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callSmallestRows4(wide bool, dst, x *float32, rows, stride uintptr) {
+	smallestRows4NEON(dst, x, rows, stride)
 }
 
 //go:noinline
@@ -1314,6 +1344,15 @@ func affineMulNEON(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 func addRows1NEON(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
+func multiplyRows1NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows1NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows1NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
 func moments1NEON(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
 
 //go:noescape
@@ -1342,6 +1381,15 @@ func rowsCombineMasked1NEON(dst, x, a, y, b, c, scale, shift *float32, rows, str
 
 //go:noescape
 func addRows4NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func multiplyRows4NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func largestRows4NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func smallestRows4NEON(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func moments4NEON(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)

@@ -1,0 +1,26 @@
+package vec
+
+// rowFold is how rows are combined.
+type rowFold int
+
+const (
+	adding rowFold = iota
+	multiplying
+	largest
+	smallest
+)
+
+// MulRows stores the products of the columns, dst[c] = Π_r x[r·len(dst) + c], and reports whether it did: there are
+// kernels for float32, from 8 columns on.
+func MulRows[T Float](dst, x []T) bool { return foldRows(multiplying, dst, x) }
+
+// MaxRows is MulRows for the largest elements, NaN where there is one.
+func MaxRows[T Float](dst, x []T) bool { return foldRows(largest, dst, x) }
+
+// MinRows is MulRows for the smallest elements, NaN where there is one.
+func MinRows[T Float](dst, x []T) bool { return foldRows(smallest, dst, x) }
+
+func foldRows[T Float](fold rowFold, dst, x []T) bool {
+	n := len(dst)
+	return single[T]() && n > 0 && len(x) >= n && foldRows32(fold, as32(dst), as32(x), len(x)/n, n) == n
+}
