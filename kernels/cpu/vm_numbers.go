@@ -65,7 +65,7 @@ func (b *vmBuilder) rowOfNumbers() int {
 func (b *vmBuilder) rowNumber(o plan.Operand, a *fuse.Access) uint8 {
 	size := o.Typ.DType.Size()
 	n := vmNumber{vmLine: b.lineOf(o, a)}
-	o.Off += a.Offset * size
+	o.Skip(a.Offset * size)
 	n.load, _ = b.loadOf(o, a, b.newRegister(size).ptr)
 	b.prog.numbers = append(b.prog.numbers, n)
 	b.splats[n.ptr] = true
