@@ -231,7 +231,9 @@ func (m *Model) String() string {
 // Strategy returns the strategy of the model's variables.
 func (m *Model) Strategy() distribute.Strategy { return m.strategy }
 
-// Layers returns the direct layers of the model, in order.
+// Layers returns the direct layers of the model, in order. Inputs are not among them, while Keras's model.layers of a
+// Functional model has an InputLayer for each: model.layers[1] of a model with one input is Layers()[0] here. Inputs
+// returns what the model is fed with.
 func (m *Model) Layers() []layers.Layer { return m.topology.members() }
 
 // GetLayer returns the layer of the given name. Use Layers for access by position.
