@@ -143,6 +143,23 @@ func TestNetworkSlow(t *testing.T) {
 	requireUnbroken(t, onLoopback(t, 3, config), results, true)
 }
 
+// On lines of 300 ms that lose every twentieth packet and reorder others, workers train what they train on the loopback
+// interface, bit for bit, and nobody is lost.
+func TestNetworkFar(t *testing.T) {
+	config := chaosConfig{Dropout: true, Deadline: 5 * time.Second, Epochs: 1}
+	network, addresses, run := hosts(t, 2)
+	network.SetAll(namespaces.Link{Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: 0.05, Reorder: 0.05})
+	began := time.Now()
+	j := chaosOn(t, network, addresses, run, config, 1)
+	first := j.await(1)
+	results := j.end()
+	counts := network.Counts()
+	t.Logf("first step after %v, %v steps within %v; %+v", first.Sub(began).Round(time.Millisecond), results[0].Steps, time.Since(began).Round(time.Millisecond), counts)
+	require.Greater(t, counts.Lost, int64(5), "the network lost too little")
+	require.Equal(t, 1, j.said(0, "formed"), "no worker was lost")
+	requireUnbroken(t, onLoopback(t, 2, config), results, true)
+}
+
 // If nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names the
 // one that was cut off, and that one gets an error too.
 func TestNetworkPulled(t *testing.T) {
