@@ -29,6 +29,7 @@ type correlation[T Float] struct {
 	pairs             bool
 	slides            bool // see slide.go
 	lanes             int  // see grouped.go; 0: they do not go by vectors
+	apart             bool // the groups of x lie one behind the other, see apart.go
 
 	x, y, w, bias []T
 	relu          bool
@@ -62,7 +63,7 @@ func getCorrelation[T Float]() *correlation[T] {
 
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias, c.moments, c.local = nil, nil, nil, nil, nil, nil // let go of the caller's memory
-	c.wide, c.joins = wideCorrelation[T]{}, false
+	c.wide, c.joins, c.apart = wideCorrelation[T]{}, false, false
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
@@ -194,7 +195,7 @@ func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 			}
 			continue
 		}
-		if c.groups > 1 && (!c.depthwise || c.axes[2].outStep > 1 && columns >= fetchColumns) {
+		if c.groups > 1 && !c.apart && (!c.depthwise || c.axes[2].outStep > 1 && columns >= fetchColumns) {
 			c.fetchRows(n, d, first, blockEnd)
 		}
 		if c.lanes > 0 {
@@ -257,7 +258,7 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part
 	t.Lines, t.ALine, t.CLine = lines, xl, yl
 	startX := (n*ax[0].in+d*ax[0].inStep+ax[0].inOffset+td*ax[0].tapStep)*planeX +
 		(h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX +
-		(w.first*ax[2].inStep+ax[2].inOffset+w.tap*ax[2].tapStep)*c.in + g*c.inGroup
+		(w.first*ax[2].inStep+ax[2].inOffset+w.tap*ax[2].tapStep)*c.in + g*c.groupX()
 	startY := ((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*c.outs[2]*c.out +
 		(ax[2].outStart+w.first*ax[2].outStep)*c.out + g*c.outGroup + col
 	if c.depthwise {
@@ -317,7 +318,7 @@ func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
 		micro.RunChannels(t)
-	case ax[2].tapStep == 1 && c.groups == 1 || w.tapEnd-w.tap == 1: // the channels under a kernel row are contiguous
+	case ax[2].tapStep == 1 && c.in == c.inGroup || w.tapEnd-w.tap == 1: // the channels under a kernel row are contiguous
 		t.K, t.AK = (w.tapEnd-w.tap)*c.inGroup, 1
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane

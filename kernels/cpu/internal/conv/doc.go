@@ -60,6 +60,9 @@
 // would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
 // visit memory in steps as long as a pixel.
 //
+// Other groups of a few inputs are copied apart from each other, so that the taps of a row are one sum, where the
+// copies cost less than they spare (apart.go).
+//
 // Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
 // and add them afterwards (spread.go). Their kernel gradients are computed transposed (few.go).
 //

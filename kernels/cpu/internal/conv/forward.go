@@ -32,6 +32,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(ForwardScratch[T](&most, workers), ForwardScratch[T](&last, workers))
 	}
+	if apart[T](&n) {
+		return apartScratch[T](&n, workers)
+	}
 	return panelsScratch[T](&n, workers)
 }
 
@@ -113,6 +116,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	}
 	if planes[T](&n) {
 		forwardPlanes(p, &n, x, kernel, bias, relu, y, scratch)
+		return
+	}
+	if apart[T](&n) {
+		forwardApart(p, &n, x, kernel, bias, relu, y, scratch)
 		return
 	}
 	c := getCorrelation[T]()

@@ -20,7 +20,7 @@ var momentShapes = []Shape{
 	{Batch: 3, In: [3]int{4, 9, 6}, InChannels: 4, OutChannels: 8, Kernel: [3]int{2, 3, 3}, PadLow: [3]int{1, 1, 1}, PadHigh: [3]int{1, 1, 1}},
 	{Batch: 2, In: [3]int{1, 30, 30}, InChannels: 6, OutChannels: 6, Groups: 6, Kernel: [3]int{1, 3, 3}},
 	{Batch: 2, In: [3]int{1, 30, 30}, InChannels: 32, OutChannels: 32, Groups: 32, Kernel: [3]int{1, 3, 3}},
-	{Batch: 2, In: [3]int{1, 20, 20}, InChannels: 8, OutChannels: 36, Groups: 2, Kernel: [3]int{1, 3, 3}},
+	{Batch: 2, In: [3]int{1, 20, 20}, InChannels: 20, OutChannels: 36, Groups: 2, Kernel: [3]int{1, 3, 3}},
 	{Batch: 2, In: [3]int{1, 40, 40}, InChannels: 20, OutChannels: 70, Kernel: [3]int{1, 1, 1}},
 	{Batch: 2, In: [3]int{1, 1, 59}, InChannels: 41, OutChannels: 17, Kernel: [3]int{1, 1, 4}, PadLow: [3]int{0, 0, 3}, PadHigh: [3]int{0, 0, 1}}, // which Forward pads
 	{Batch: 1, In: [3]int{1, 12, 13}, InChannels: 40, OutChannels: 200, Kernel: [3]int{1, 3, 3}},                                                  // its weights do not stay in the cache
@@ -38,6 +38,7 @@ func TestMoments(t *testing.T) {
 		}
 	})
 	require.Nil(t, NewMoments[float32](&Shape{Batch: 0, In: [3]int{1, 5, 5}, InChannels: 1, OutChannels: 2, Kernel: [3]int{1, 3, 3}}))
+	require.Nil(t, NewMoments[float32](&Shape{Batch: 2, In: [3]int{1, 20, 20}, InChannels: 8, OutChannels: 36, Groups: 2, Kernel: [3]int{1, 3, 3}}))
 	require.Nil(t, NewMoments[float32](&Shape{Batch: 4, In: [3]int{1, 5, 5}, InChannels: 1000, OutChannels: 2, Kernel: [3]int{1, 1, 1}}))
 }
 
