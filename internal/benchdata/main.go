@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -28,13 +27,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-// processorTime is what the process has used.
-func processorTime() (time.Duration, error) {
-	var u syscall.Rusage
-	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
 
 func measure(folder, only string) error {

@@ -60,32 +60,37 @@ func (v *Variable) readable() (kernels.RangeReader, error) {
 	return memory, nil
 }
 
-// ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue]
-// does. Where the variable has that type, is placed and has no memory yet, read gets its own, if that is in host
-// memory; else memory that is kept in scratch for the next variable. If read fails the value is as before.
+// ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue] does.
+// Where the variable has that type, is placed and has no memory yet, it gets memory, and read fills that if it is in
+// host memory; else read gets memory that is kept in scratch for the next variable. If read fails the value is as
+// before.
 func (v *Variable) ReadValue(dtype ir.DType, read func(memory []byte) error, scratch *[]byte) error {
 	if read == nil || scratch == nil {
 		return errors.New("distribute: ReadValue: received no function or no scratch memory")
 	}
 	if dtype == v.Type().DType {
-		if filled, err := v.readFirst(read); filled || err != nil {
+		if done, err := v.readFirst(read, scratch); done || err != nil {
 			return err
 		}
 	}
 	t := ir.Type{DType: dtype, Shape: v.spec.Shape}
-	n := t.Bytes()
-	if cap(*scratch) < n {
-		*scratch = make([]byte, n)
-	}
-	a := kernels.Array{Type: t, Data: (*scratch)[:n]}
+	a := kernels.Array{Type: t, Data: sized(scratch, t.Bytes())}
 	if err := read(a.Data); err != nil {
 		return err
 	}
 	return v.SetValue(a)
 }
 
-// readFirst reads the first value of a variable into its memory, if that can be.
-func (v *Variable) readFirst(read func(memory []byte) error) (bool, error) {
+// sized returns n bytes of scratch, which grows.
+func sized(scratch *[]byte, n int) []byte {
+	if cap(*scratch) < n {
+		*scratch = make([]byte, n)
+	}
+	return (*scratch)[:n]
+}
+
+// readFirst reads the first value of a variable to where it belongs, if that can be.
+func (v *Variable) readFirst(read func(memory []byte) error, scratch *[]byte) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.copies != nil || v.strategy == nil || v.spec.Check != nil || v.keepsShares() || v.strategy.Placement().shards(v) {
@@ -95,11 +100,21 @@ func (v *Variable) readFirst(read func(memory []byte) error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	first, ok := copies[0].(kernels.Filler)
-	if !ok {
-		return false, nil
+	if first, ok := copies[0].(kernels.Filler); ok {
+		err = fillAll(first, copies[1:], read)
+	} else {
+		memory := sized(scratch, v.Type().Bytes())
+		err = read(memory)
+		for _, c := range copies {
+			if err == nil {
+				err = c.Write(memory)
+			}
+		}
 	}
-	if err := fillAll(first, copies[1:], read); err != nil {
+	if err != nil {
+		for _, c := range copies {
+			c.Free()
+		}
 		return false, err
 	}
 	v.copies, v.pending = copies, nil
