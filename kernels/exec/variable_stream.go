@@ -60,9 +60,9 @@ func (v *Variable) readable() (kernels.RangeReader, error) {
 	return memory, nil
 }
 
-// ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue] does.
-// Where the variable has that type, is placed and has no memory yet, it gets memory, and read fills that if it is in
-// host memory; else read gets memory that is kept in scratch for the next variable. If read fails the value is as
+// ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue]
+// does. Where the variable has that type, is placed and has no memory yet, it gets memory, and read fills that if it is
+// in host memory; else read gets memory that is kept in scratch for the next variable. If read fails the value is as
 // before.
 func (v *Variable) ReadValue(dtype ir.DType, read func(memory []byte) error, scratch *[]byte) error {
 	if read == nil || scratch == nil {
