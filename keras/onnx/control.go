@@ -16,7 +16,7 @@ func (b *builder) input(i int) {
 	v := b.trace.Inputs[i].Value
 	name := b.w.unique(b.g.name + "/input")
 	t := b.trace.Type(v)
-	b.g.inputs = append(b.g.inputs, info{name, t.DType, axesOf(b.dims(v))})
+	b.g.inputs = append(b.g.inputs, info{name: name, dtype: t.DType, axes: axesOf(b.dims(v))})
 	b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 }
 
@@ -36,7 +36,7 @@ func (b *builder) output(v ir.Value) error {
 	}
 	name := b.w.unique(b.g.name + "/output")
 	b.g.nodes = append(b.g.nodes, &node{name: b.w.unique(b.g.name + "/Identity"), op: "Identity", inputs: list(in), outputs: list(name)})
-	b.g.outputs = append(b.g.outputs, info{name, b.dtype(v), axesOf(b.dims(v))})
+	b.g.outputs = append(b.g.outputs, info{name: name, dtype: b.dtype(v), axes: axesOf(b.dims(v))})
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (b *builder) finish(op string, inputs []string, attributes ...attribute) {
 	}
 }
 
-// writeScan writes a loop over steps. The constants are not inputs: the body names them.
+// writeScan writes a loop over steps. The constants are not inputs, where the body can name weights.
 func writeScan(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ScanAttrs)
 	inputs, err := b.fullAll(n.Inputs)
@@ -66,11 +66,13 @@ func writeScan(b *builder, n *ir.Node) error {
 	}
 	body := b.inner("scan", func(a ir.Attrs) *ir.Program { return a.(ir.ScanAttrs).Body })
 	moving := a.Carry + a.Xs
-	for i := range n.Inputs {
+	around := map[string]ir.DType{}
+	for i, v := range n.Inputs {
 		if i < moving {
 			body.input(i)
 		} else {
-			body.takes(i, b.operands[n.Inputs[i]])
+			around[inputs[i]] = b.dtype(v)
+			body.takes(i, b.operands[v])
 		}
 	}
 	inputs = inputs[:moving]
@@ -81,7 +83,7 @@ func writeScan(b *builder, n *ir.Node) error {
 			return err
 		}
 		inputs, steps = append(inputs, b.add("Expand", list(b.scalar(ir.Float32, 0), length))), 1
-		body.g.inputs = append(body.g.inputs, info{b.w.unique(body.g.name + "/step"), ir.Float32, nil})
+		body.g.inputs = append(body.g.inputs, info{name: body.g.unique(b.w, "step"), dtype: ir.Float32})
 	}
 	if err := body.body(); err != nil {
 		return err
@@ -89,13 +91,77 @@ func writeScan(b *builder, n *ir.Node) error {
 	if err := body.outputs(); err != nil {
 		return err
 	}
+	kept := body.carryAround(around, a.Carry)
+	inputs = slices.Insert(inputs, a.Carry, kept...)
 	direction := map[bool]int{true: 1}[a.Reverse]
 	attributes := []attribute{{"body", body.g}, {"num_scan_inputs", steps}, {"scan_input_directions", slices.Repeat([]int{direction}, steps)}}
-	if stacked := len(n.Outputs) - a.Carry; stacked > 0 {
+	stacked := len(n.Outputs) - a.Carry
+	if stacked > 0 {
 		attributes = append(attributes, attribute{"scan_output_directions", slices.Repeat([]int{direction}, stacked)})
 	}
-	b.finish("Scan", inputs, attributes...)
+	results := b.addAll("Scan", len(n.Outputs)+len(kept), inputs, attributes...)
+	results = slices.Concat(results[:a.Carry], results[a.Carry+len(kept):])
+	for i, v := range n.Outputs {
+		b.set(v, results[i])
+	}
 	return nil
+}
+
+// carryAround makes what the graph takes from nodes of the graphs around it states that stay as they are, which follow
+// the first states, and returns their names outside: of those graphs OpenVINO's Scan sees weights and constants alone.
+// around has the types of the names that were handed in; other names are lengths.
+func (b *builder) carryAround(around map[string]ir.DType, states int) (outside []string) {
+	names := map[string]string{}
+	for _, t := range b.w.main.g.initializers {
+		names[t.name] = t.name
+	}
+	for _, in := range b.g.inputs {
+		names[in.name] = in.name
+	}
+	var inputs, outputs []info
+	b.g.rename(names, func(name string) string {
+		in := info{name: b.g.unique(b.w, "kept"), dtype: ir.Int64, axes: []any{1}}
+		if d, ok := around[name]; ok {
+			in.dtype, in.anyShape = d, true
+		}
+		out := in
+		out.name = b.g.unique(b.w, "output")
+		b.g.nodes = append(b.g.nodes, &node{name: b.g.unique(b.w, "Identity"), op: "Identity", inputs: list(in.name), outputs: list(out.name)})
+		inputs, outputs, outside = append(inputs, in), append(outputs, out), append(outside, name)
+		return in.name
+	})
+	b.g.inputs = slices.Insert(b.g.inputs, states, inputs...)
+	b.g.outputs = slices.Insert(b.g.outputs, states, outputs...)
+	return outside
+}
+
+// unique makes a name in the graph.
+func (g *graph) unique(w *writer, name string) string { return w.unique(g.name + "/" + name) }
+
+// rename changes the names of what nodes take to those of the table, to which define adds what is missing.
+func (g *graph) rename(names map[string]string, define func(name string) string) {
+	for _, n := range slices.Clone(g.nodes) {
+		for i, in := range n.inputs {
+			if in == "" {
+				continue
+			}
+			if _, ok := names[in]; !ok {
+				names[in] = define(in)
+			}
+			n.inputs[i] = names[in]
+		}
+		for _, a := range n.attributes {
+			if inner, ok := a.value.(*graph); ok {
+				for _, in := range inner.inputs {
+					names[in.name] = in.name
+				}
+				inner.rename(names, define)
+			}
+		}
+		for _, out := range n.outputs {
+			names[out] = out
+		}
+	}
 }
 
 // writeCond writes a choice between two graphs without inputs.
@@ -159,7 +225,7 @@ func writeWhile(b *builder, n *ir.Node) error {
 		name  string
 		dtype ir.DType
 	}{{"iteration", ir.Int64}, {"go_on", ir.Bool}} {
-		body.g.inputs = append(body.g.inputs, info{b.w.unique(body.g.name + "/" + extra.name), extra.dtype, nil})
+		body.g.inputs = append(body.g.inputs, info{name: body.g.unique(b.w, extra.name), dtype: extra.dtype})
 	}
 	for i := range n.Inputs {
 		if i < a.State {
@@ -184,7 +250,7 @@ func writeWhile(b *builder, n *ir.Node) error {
 	}
 	again := b.w.unique(body.g.name + "/again")
 	body.g.nodes = append(body.g.nodes, &node{name: b.w.unique(body.g.name + "/Identity"), op: "Identity", inputs: list(goOn), outputs: list(again)})
-	body.g.outputs = append([]info{{again, ir.Bool, nil}}, body.g.outputs...)
+	body.g.outputs = append([]info{{name: again, dtype: ir.Bool}}, body.g.outputs...)
 	b.finish("Loop", append(list("", first), inputs[:a.State]...), attribute{"body", body.g})
 	return nil
 }

@@ -135,7 +135,7 @@ func (w *writer) write(trace *ir.Program) (*graph, error) {
 		name := w.unique(in)
 		v := trace.Inputs[i].Value
 		t := trace.Type(v)
-		b.g.inputs = append(b.g.inputs, info{name, t.DType, w.inputAxes(i, t.Shape)})
+		b.g.inputs = append(b.g.inputs, info{name: name, dtype: t.DType, axes: w.inputAxes(i, t.Shape)})
 		b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 	}
 	for i, weight := range p.Weights {
@@ -159,7 +159,7 @@ func (w *writer) write(trace *ir.Program) (*graph, error) {
 		}
 		name = w.unique(name)
 		b.g.nodes = append(b.g.nodes, &node{name: w.unique("output/" + name), op: "Identity", inputs: []string{result}, outputs: []string{name}})
-		b.g.outputs = append(b.g.outputs, info{name, trace.Type(v).DType, axesOf(b.dims(v))})
+		b.g.outputs = append(b.g.outputs, info{name: name, dtype: trace.Type(v).DType, axes: axesOf(b.dims(v))})
 	}
 	b.g.prune()
 	return b.g, nil

@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -106,6 +107,7 @@ func cases(t testing.TB) map[string]testCase {
 	}
 	merges(t, c)
 	nested(t, c)
+	maps.Copy(c, drawn(t, 30, 1))
 	return c
 }
 

@@ -151,6 +151,8 @@ type info struct {
 	name  string
 	dtype ir.DType
 	axes  []any // int or string; "" is an open axis without a name
+
+	anyShape bool // the shape is not said
 }
 
 func (v *info) marshal() []byte {
@@ -167,7 +169,10 @@ func (v *info) marshal() []byte {
 		}
 		shape = putBytes(shape, shapeDim, dim)
 	}
-	t := putBytes(putInt(nil, tensorElemType, int64(elementTypes[v.dtype])), tensorTypeShape, shape)
+	t := putInt(nil, tensorElemType, int64(elementTypes[v.dtype]))
+	if !v.anyShape {
+		t = putBytes(t, tensorTypeShape, shape)
+	}
 	return putBytes(putBytes(nil, infoName, v.name), infoType, putBytes(nil, typeTensor, t))
 }
 
