@@ -26,8 +26,14 @@ def layer(s, c):
     if kind == "separable":
         pad = "same" if stride == 1 else around // 2
         return nn.Sequential(nn.Conv2d(c, c, k, stride, pad, groups=c, bias=False), nn.Conv2d(c, s["filters"], 1))
-    if kind in ("lstm", "gru"):
+    if kind in ("lstm", "gru", "bidirectional"):
         return Sequences(kind, c, s["filters"])
+    if kind == "convlstm":
+        return ConvLSTM(c, s["filters"], k)
+    if kind == "einsumdense":
+        return nn.Sequential(nn.Linear(c, s["heads"] * s["filters"]), nn.Unflatten(-1, (s["heads"], s["filters"])))
+    if kind in ("mha", "gqa"):
+        return Heads(s)
     if kind == "transpose":
         low = (max(k - stride, 0) + 1) // 2
         return (nn.ConvTranspose1d, nn.ConvTranspose2d)[axes - 1](c, s["filters"], k, stride, low, output_padding=stride - k + 2 * low)
@@ -53,10 +59,57 @@ def layer(s, c):
 class Sequences(nn.Module):
     def __init__(self, kind, inputs, units):
         super().__init__()
-        self.cells = (nn.LSTM if kind == "lstm" else nn.GRU)(inputs, units, batch_first=True)
+        cells = nn.GRU if kind == "gru" else nn.LSTM
+        self.cells = cells(inputs, units, batch_first=True, bidirectional=kind == "bidirectional")
 
     def forward(self, x):
         return self.cells(x)[0]
+
+
+class ConvLSTM(nn.Module):
+    """Takes (batch, steps, channels, rows, columns), as ConvLSTM2D of Keras with padding "same"."""
+
+    def __init__(self, inputs, filters, k):
+        super().__init__()
+        self.of_input = nn.Conv2d(inputs, 4 * filters, k, padding="same")
+        self.of_state = nn.Conv2d(filters, 4 * filters, k, padding="same", bias=False)
+
+    def forward(self, x):
+        batch, steps = x.shape[:2]
+        all_ = self.of_input(channels_last(x.flatten(0, 1))).unflatten(0, (batch, steps))
+        h = c = None
+        out = []
+        for step in range(steps):
+            z = all_[:, step]
+            if h is not None:
+                z = z + self.of_state(h)
+            i, f, g, o = z.chunk(4, 1)
+            new = torch.sigmoid(i) * torch.tanh(g)
+            c = new if c is None else torch.sigmoid(f) * c + new
+            h = torch.sigmoid(o) * torch.tanh(c)
+            out.append(h)
+        return torch.stack(out, 1)
+
+
+class Heads(nn.Module):
+    """Attention of a sequence over itself; keys at the ends of sequences are hidden as in ../shapes/compound.go."""
+
+    def __init__(self, s):
+        super().__init__()
+        (batch, steps, c), self.heads, self.size = s["input"], s["heads"], s["filters"]
+        self.shared, self.causal, self.mask = s["shared"], s.get("causal", False), None
+        width, narrow = self.heads * self.size, self.heads // self.shared * self.size
+        self.q, self.k, self.v, self.out = nn.Linear(c, width), nn.Linear(c, narrow), nn.Linear(c, narrow), nn.Linear(width, c)
+        if s.get("masked"):
+            ends = steps - torch.arange(batch) * steps // (2 * batch)
+            self.mask = (torch.arange(steps) < ends[:, None])[:, None, None]
+            if self.causal:
+                self.mask = self.mask & torch.ones(steps, steps, dtype=torch.bool).tril()
+
+    def forward(self, x):
+        q, k, v = (f(x).unflatten(-1, (-1, self.size)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        y = F.scaled_dot_product_attention(q, k, v, self.mask, is_causal=self.causal and self.mask is None, enable_gqa=self.shared > 1)
+        return self.out(y.transpose(1, 2).flatten(2))
 
 
 class Bag(nn.Module):
@@ -106,11 +159,14 @@ def layer_job(s, train, dtype):
         f, weights = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=s.get("causal", False)), []
     else:
         shape = s["input"]
-        if len(shape) > 2 and s["kind"] not in ("lstm", "gru"):
+        if s["kind"] == "convlstm":
+            shape = [*shape[:2], shape[-1], *shape[2:-1]]
+        elif len(shape) > 2 and s["kind"] not in ("lstm", "gru", "bidirectional", "einsumdense", "mha", "gqa"):
             shape = [shape[0], shape[-1], *shape[1:-1]]
         f = channels_last_module(layer(s, s["input"][-1]).to(dtype))
         f.train(train)
-        xs, weights = [channels_last(torch.randn(shape, dtype=dtype)).requires_grad_(train)], list(f.parameters())
+        x = torch.randn(shape, dtype=dtype)
+        xs, weights = [(x if s["kind"] == "convlstm" else channels_last(x)).requires_grad_(train)], list(f.parameters())
     if not train:
         return lambda: f(*xs)
     dy = torch.randn_like(f(*xs))

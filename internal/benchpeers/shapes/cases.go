@@ -13,6 +13,9 @@ type spec struct {
 	Dilation int    `json:"dilation,omitempty"` // on every axis
 	Groups   int    `json:"groups,omitempty"`   // of convolutions and normalizations
 	Causal   bool   `json:"causal,omitempty"`
+	Masked   bool   `json:"masked,omitempty"`   // keys at the ends of the sequences are hidden
+	Heads    int    `json:"heads,omitempty"`    // of attention layers, whose heads have Filters features
+	Shared   int    `json:"shared,omitempty"`   // heads of the query for each of key and value
 	Rows     int    `json:"rows,omitempty"`     // of an embedding's table
 	Widths   []int  `json:"widths,omitempty"`   // of a perceptron's layers
 	Double   bool   `json:"double,omitempty"`   // float64
@@ -90,6 +93,11 @@ func cases() []spec {
 	add(spec{Key: "softmax-10", Kind: "softmax", Input: []int{65536, 10}})
 	add(spec{Key: "embedding-100kx64", Kind: "embedding", Input: []int{64, 50}, Rows: 100000, Filters: 64})
 	add(spec{Key: "embedding-5kx300", Kind: "embedding", Input: []int{64, 50}, Rows: 5000, Filters: 300})
+	add(spec{Key: "convlstm3x3-c16", Kind: "convlstm", Input: []int{4, 8, 16, 16, 16}, Filters: 16, Kernel: 3})
+	add(spec{Key: "einsumdense-8x32", Kind: "einsumdense", Input: []int{8, 128, 256}, Heads: 8, Filters: 32})
+	add(spec{Key: "bidirectional-64", Kind: "bidirectional", Input: []int{16, 32, 64}, Filters: 64})
+	add(spec{Key: "mha-t128-8x32-masked", Kind: "mha", Input: []int{8, 128, 256}, Heads: 8, Filters: 32, Shared: 1, Masked: true})
+	add(spec{Key: "gqa-t128-8x32-by4-causal", Kind: "gqa", Input: []int{8, 128, 256}, Heads: 8, Filters: 32, Shared: 4, Causal: true})
 	perceptron := func(name string, batch int, double bool, widths ...int) {
 		add(spec{Key: name, Kind: "mlp", Input: []int{batch, widths[0]}, Widths: widths[1:], Double: double})
 	}

@@ -44,6 +44,19 @@ var draws = []struct {
 	}},
 	{"lstm", func(r *rand.Rand) spec { return recurrent(r, "lstm") }},
 	{"gru", func(r *rand.Rand) spec { return recurrent(r, "gru") }},
+	{"bidirectional", func(r *rand.Rand) spec { return recurrent(r, "bidirectional") }},
+	{"convlstm", func(r *rand.Rand) spec {
+		s := spec{Kind: "convlstm", Input: images(r, 2, 2, 64), Filters: between(r, 4, 64), Kernel: 1 + r.IntN(5)}
+		steps := between(r, 2, 16)
+		s.Input = slices.Insert(s.Input, 1, steps)
+		s.Input[0] = max(1, s.Input[0]/steps)
+		return s
+	}},
+	{"einsumdense", func(r *rand.Rand) spec {
+		return spec{Kind: "einsumdense", Input: []int{between(r, 1, 64), between(r, 4, 256), between(r, 8, 1024)}, Heads: between(r, 1, 16), Filters: between(r, 4, 128)}
+	}},
+	{"mha", func(r *rand.Rand) spec { return heads(r, "mha", 1) }},
+	{"gqa", func(r *rand.Rand) spec { return heads(r, "gqa", 1<<(1+r.IntN(3))) }},
 	{"transpose", func(r *rand.Rand) spec {
 		k := 2 + r.IntN(4)
 		return spec{Kind: "transpose", Input: images(r, 1+r.IntN(2), 8, 256), Filters: between(r, 8, 256), Kernel: k, Stride: 1 + r.IntN(min(k, 3))}
@@ -93,6 +106,14 @@ var draws = []struct {
 // recurrent draws a layer over sequences: batch, steps, numbers of a step, units.
 func recurrent(r *rand.Rand, kind string) spec {
 	return spec{Kind: kind, Input: []int{between(r, 1, 128), between(r, 2, 128), between(r, 4, 512)}, Filters: between(r, 4, 512)}
+}
+
+// heads draws an attention layer over itself, in which groups of heads share key and value: batch, steps, features.
+func heads(r *rand.Rand, kind string, shared int) spec {
+	s := spec{Kind: kind, Shared: shared, Heads: roundUp(between(r, 1, 16), shared), Filters: between(r, 8, 128)}
+	s.Input = []int{between(r, 1, 16), between(r, 8, 512), between(r, 16, 1024)}
+	s.Masked, s.Causal = r.IntN(3) < 2, r.IntN(2) == 0
+	return s
 }
 
 // between draws from low to high, each power of two as often as the others.
@@ -150,6 +171,14 @@ func (s *spec) cost() float64 {
 		return 4 * size * float64(s.Filters) * (1 + float64(s.Filters)/float64(s.Input[2]))
 	case "attention":
 		return 2 * size * float64(s.Input[1])
+	case "bidirectional":
+		return 8 * size * float64(s.Filters) * (1 + float64(s.Filters)/float64(s.Input[2]))
+	case "convlstm":
+		return 4 * size * float64(s.Filters*s.Kernel*s.Kernel) * (1 + float64(s.Filters)/float64(s.Input[4]))
+	case "einsumdense":
+		return size * float64(s.Heads*s.Filters)
+	case "mha", "gqa":
+		return s.headFLOPs()
 	}
 	return size
 }
@@ -160,7 +189,7 @@ func (s *spec) String() string {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"to", s.Filters}, {"window", s.Kernel}, {"stride", s.Stride}, {"dilation", s.Dilation}, {"groups", s.Groups}, {"rows", s.Rows}} {
+	}{{"to", s.Filters}, {"window", s.Kernel}, {"stride", s.Stride}, {"dilation", s.Dilation}, {"groups", s.Groups}, {"rows", s.Rows}, {"heads", s.Heads}, {"shared by", s.Shared}} {
 		if f.value > 1 {
 			text += fmt.Sprintf(" %s %d", f.name, f.value)
 		}
@@ -170,6 +199,9 @@ func (s *spec) String() string {
 	}
 	if s.Causal {
 		text += " causal"
+	}
+	if s.Masked {
+		text += " masked"
 	}
 	if len(s.Widths) > 0 {
 		text += " to " + strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Widths), " ", "-"), "[]")

@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 			w.close()
 		}
 	}
-	require.Len(t, kinds, 15)
+	require.Len(t, kinds, 20)
 }
 
 func TestTable(t *testing.T) {

@@ -90,6 +90,8 @@ func (s *spec) layerOf() layers.Layer {
 		return &layers.LSTM{Units: s.Filters, ReturnSequences: true}
 	case "gru":
 		return &layers.GRU{Units: s.Filters, ReturnSequences: true}
+	case "bidirectional", "convlstm", "einsumdense", "mha", "gqa":
+		return s.compound()
 	case "depthwise":
 		if axes == 1 {
 			return &layers.DepthwiseConv1D{KernelSize: k, Strides: stride, Padding: "same", DepthMultiplier: max(s.Filters, 1)}
@@ -152,6 +154,9 @@ func (s *spec) forward() *forward {
 		return f
 	}
 	f.call = func(c *layers.Context, in []*ops.Tensor) *ops.Tensor { return layers.Invoke(f.layer, c, in[0]) }
+	if s.Kind == "mha" || s.Kind == "gqa" {
+		f.call = func(c *layers.Context, in []*ops.Tensor) *ops.Tensor { return s.overItself(f.layer, c, in[0]) }
+	}
 	return f
 }
 
@@ -169,6 +174,15 @@ func (s *spec) flopsFor(out ir.Shape) float64 {
 	case "lstm", "gru":
 		gates := map[string]float64{"lstm": 4, "gru": 3}[s.Kind]
 		return 2 * float64(s.Input[0]*s.Input[1]*s.Filters*(channels+s.Filters)) * gates
+	case "bidirectional":
+		return 2 * 2 * float64(s.Input[0]*s.Input[1]*s.Filters*(channels+s.Filters)) * 4
+	case "convlstm":
+		pixels := float64(s.Input[0] * s.Input[1] * s.Input[2] * s.Input[3])
+		return 2 * pixels * float64(s.Kernel*s.Kernel*(channels+s.Filters)*4*s.Filters)
+	case "einsumdense":
+		return 2 * float64(ir.Shape(s.Input).Size()) * float64(s.Heads*s.Filters)
+	case "mha", "gqa":
+		return s.headFLOPs()
 	case "dense":
 		return 2 * float64(ir.Shape(s.Input).Size()) * float64(s.Filters)
 	case "transpose":
