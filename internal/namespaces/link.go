@@ -14,6 +14,7 @@ type Link struct {
 	Jitter  time.Duration // added to Delay: evenly distributed between 0 and this. Packets do not overtake each other for it
 	Loss    float64       // share of packets that are lost
 	Reorder float64       // share of packets that overtake those under way
+	Rate    int           // bytes a second; what would wait longer than maxWait is lost. 0: no bound
 }
 
 // Counts are packets of a network.
@@ -21,6 +22,9 @@ type Counts struct{ Delivered, Lost, Reordered, Cut int64 }
 
 // maxQueued bounds the packets under way; more are lost, as in a router.
 const maxQueued = 1 << 14
+
+// maxWait is how long packets wait for a link with a Rate.
+const maxWait = time.Second
 
 // packet is one under way.
 type packet struct {
@@ -34,6 +38,7 @@ type packet struct {
 type wire struct {
 	links  [][]Link // from, to
 	newest [][]time.Time
+	free   [][]time.Time // when a link with a Rate has sent what waits for it
 	queue  []packet
 	order  int
 	rng    *rand.Rand
@@ -41,9 +46,9 @@ type wire struct {
 }
 
 func newWire(hosts int, seed uint64) *wire {
-	w := &wire{links: make([][]Link, hosts), newest: make([][]time.Time, hosts), rng: rand.New(rand.NewPCG(seed, 77))}
+	w := &wire{links: make([][]Link, hosts), newest: make([][]time.Time, hosts), free: make([][]time.Time, hosts), rng: rand.New(rand.NewPCG(seed, 77))}
 	for i := range hosts {
-		w.links[i], w.newest[i] = make([]Link, hosts), make([]time.Time, hosts)
+		w.links[i], w.newest[i], w.free[i] = make([]Link, hosts), make([]time.Time, hosts), make([]time.Time, hosts)
 	}
 	return w
 }
@@ -75,11 +80,19 @@ func (w *wire) take(now time.Time, from, to int, data []byte) {
 	case l.Down:
 		w.counts.Cut++
 		return
-	case lost || len(w.queue) >= maxQueued:
+	case lost || len(w.queue) >= maxQueued || l.Rate > 0 && w.free[from][to].Sub(now) > maxWait:
 		w.counts.Lost++
 		return
 	}
-	at := now.Add(l.Delay + jitter)
+	sent := now
+	if l.Rate > 0 {
+		if free := w.free[from][to]; free.After(now) {
+			sent = free
+		}
+		sent = sent.Add(time.Duration(len(data)) * time.Second / time.Duration(l.Rate))
+		w.free[from][to] = sent
+	}
+	at := sent.Add(l.Delay + jitter)
 	if newest := &w.newest[from][to]; overtakes && newest.After(now) {
 		w.counts.Reordered++
 		at = now
