@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -160,7 +161,7 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 
 // fitInputs checks the shapes of the inputs against the declared ones and, as Keras does, adds or drops a last axis of
 // length 1. The length of the batch is not compared, so that a model of a fixed batch can stand inside one of an open
-// batch.
+// batch. An open length fits any declared one: the model is traced again with the length that comes.
 func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))
@@ -177,7 +178,7 @@ func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.
 		}
 		fits := x.Rank() == n
 		for j := 1; fits && j < n; j++ { // a batch may have another length than the declared one, as in Keras
-			fits = want[j] == layers.Unknown || want[j] == x.Shape()[j]
+			fits = want[j] == layers.Unknown || !dim.Differ(want[j], x.Shape()[j])
 		}
 		if !fits {
 			ops.Failf(c.Graph(), "input %q expects shape %s, received shape %s", declared[i].Name(), layers.ShapeString(want), layers.ShapeString(x.Shape()))

@@ -183,6 +183,41 @@ func TestFixedBatchInsideOpenBatch(t *testing.T) {
 	require.ErrorContains(t, err, "expects shape (None, 2), received shape (1, 3)")
 }
 
+// An open axis fits an inner model that declares its length: what Keras 3.15.1 answers when models are made and when
+// they are called.
+func TestOpenAxisInFrontOfFixed(t *testing.T) {
+	none := layers.Unknown
+	y := keras.Input(keras.Shape(4, 3))
+	functional, err := keras.NewFunctional(keras.Inputs(y), keras.Outputs(layers.Apply(&layers.Dense{Units: 2}, y)))
+	require.NoError(t, err)
+	for _, inner := range []*keras.Model{functional, sequential(t, []keras.Option{keras.InputShape(4, 3)}, &layers.Dense{Units: 2})} {
+		for _, row := range []struct {
+			shape []int
+			want  string
+		}{
+			{[]int{none, 3}, "(None, None, 2)"}, {[]int{4, none}, "(None, 4, 2)"}, {[]int{none, none}, "(None, None, 2)"},
+			{[]int{5, 3}, ""}, {[]int{none, 4}, ""},
+		} {
+			x := keras.Input(keras.Shape(row.shape...))
+			out := layers.Apply(inner, x)
+			if row.want == "" {
+				require.ErrorContains(t, out.Err(), "expects shape (None, 4, 3), received shape (None, ", "%v", row.shape)
+				continue
+			}
+			require.NoError(t, out.Err(), "%v", row.shape)
+			require.Equal(t, row.want, layers.ShapeString(out.Shape()), "%v", row.shape)
+		}
+		x := keras.Input(keras.Shape(none, 3))
+		m, err := keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Apply(inner, x)))
+		require.NoError(t, err)
+		got, err := m.Predict(context.Background(), data.Arrays(make([][4][3]float32, 2), nil))
+		require.NoError(t, err)
+		require.Equal(t, []int{2, 4, 2}, got.Shape())
+		_, err = m.Predict(context.Background(), data.Arrays(make([][5][3]float32, 2), nil))
+		require.ErrorContains(t, err, "expects shape (None, 4, 3), received shape (2, 5, 3)")
+	}
+}
+
 // Keras 3.15.1 names these models so in a new process.
 func TestInnerModelsAreNumbered(t *testing.T) {
 	first := sequential(t, nil, &layers.Dense{Units: 2})

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // FloorDivide returns the largest whole number not above a / b. Integers stay integers; dividing one by zero gives 0.
@@ -130,7 +131,9 @@ func Median(x *Tensor, axis int) *Tensor {
 	if n == 0 {
 		return noneLeft(x, axis)
 	}
-	Fixed(x, "median", n)
+	if !dim.Known(n) {
+		return Quantile(x, 0.5, axis)
+	}
 	sorted, _ := partitioned(x, axis, (n-1)/2, n/2, -1) //dim:known
 	middle := Index(sorted, axis, n/2)                  //dim:known
 	if n%2 == 0 {                                       //dim:known

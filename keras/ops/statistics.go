@@ -39,7 +39,7 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 		return Sum(y, axis)
 	}
 	pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, dim.Sub(n, 1)))
-	return MultiplyScalar(Sum(pairs, axis), dx/2)
+	return Sum(MultiplyScalar(pairs, dx/2), axis) // halved before they are added: their sum may overflow where its half does not
 }
 
 // Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated
@@ -55,7 +55,9 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	if n == 0 || !(q >= 0 && q <= 1) {
 		Failf(x.g, "quantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
 	}
-	Fixed(x, "quantile", n)
+	if !dim.Known(n) {
+		return Quantiles(x, Scalar(x, q), method, axis)
+	}
 	at := q * float64(n-1) //dim:known
 	switch method {
 	case "linear":
