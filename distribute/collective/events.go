@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+	"github.com/gokeras/gokeras/internal/ports"
 )
 
 // update does what follows from a change of the machine. g.mu is held.
@@ -321,7 +322,7 @@ func (g *Group) exhausted(task int, why string) {
 		return
 	}
 	g.lastSeen[task] = why
-	g.machine.Withdraw(g.now(), bounded(fmt.Sprintf("it cannot open a connection to %v: %s; raise the limit of open files (ulimit -n)", g.settings.members[task].Task, why)))
+	g.machine.Withdraw(g.now(), bounded(fmt.Sprintf("it cannot open a connection to %v: %s; %s", g.settings.members[task].Task, why, ports.RaiseLimit)))
 	g.update()
 	g.hear()
 }

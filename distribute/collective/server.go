@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -47,16 +46,6 @@ func (t *transport) accept() {
 		}
 		t.serve(conn)
 	}
-}
-
-// exhausted reports whether the process or its host has no socket left.
-func exhausted(err error) bool {
-	for _, scarce := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
-		if errors.Is(err, scarce) {
-			return true
-		}
-	}
-	return false
 }
 
 // serve serves one connection.

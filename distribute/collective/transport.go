@@ -154,7 +154,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 			var d net.Dialer
 			began := time.Now()
 			conn, err := d.DialContext(ctx, "tcp", address)
-			p.scarce.Store(exhausted(err))
+			p.scarce.Store(ports.Exhausted(err))
 			if err != nil {
 				p.mute.Store(false)
 				p.lapsed.Store(&began)

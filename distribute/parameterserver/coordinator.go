@@ -262,7 +262,7 @@ func (c *coordinator) attend(i int) {
 // visit is one connection to a worker; alien says that somebody without the job's secret is in its place.
 func (c *coordinator) visit(i int) (alien bool, err error) {
 	var strange atomic.Bool
-	conn, err := c.s.dial(c.s.workers[i].Address, &strange, nil)
+	conn, err := c.s.dial(c.s.workers[i], &strange, nil)
 	if err != nil {
 		return false, err
 	}

@@ -39,7 +39,7 @@ type link struct {
 func (s *settings) newLink(m cluster.Member) (*link, error) {
 	l := &link{s: s, member: m}
 	var err error
-	if l.conn, err = s.dial(m.Address, &l.alien, &l.opened); err != nil {
+	if l.conn, err = s.dial(m, &l.alien, &l.opened); err != nil {
 		return nil, fmt.Errorf("parameterserver: address of %v: %w", m.Task, err)
 	}
 	return l, nil
@@ -82,9 +82,17 @@ func (l *link) target() (*link, protocol.View, context.Context) {
 // renew has a new connection made after a call that nobody answered: the host at the other end of the old one may be
 // gone, or the way to it, and the system takes many minutes to find out.
 func (l *link) renew(err error) {
-	if c := l.opened.Load(); c != nil && status.Code(err) == codes.DeadlineExceeded && time.Since(c.since) >= l.s.Deadline {
+	if c := l.opened.Load(); c != nil && c.scarce == nil && status.Code(err) == codes.DeadlineExceeded && time.Since(c.since) >= l.s.Deadline {
 		_ = c.Close() // gRPC has closed it, perhaps
 	}
+}
+
+// scarce says that this process cannot open a connection; nil: it is not known to be so.
+func (l *link) scarce() error {
+	if c := l.opened.Load(); c != nil {
+		return c.scarce
+	}
+	return nil
 }
 
 // slowestBytes is the speed, in bytes a second, below which a server counts as lost.
@@ -273,7 +281,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			if l.s.task.Type == cluster.Worker {
 				late = "; or the job has ended, and nothing is left to do for this worker"
 			}
-			return nil, &ServerError{Task: l.member.Task.String(), Address: l.member.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late}
+			return nil, &ServerError{Task: l.member.Task.String(), Address: l.member.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late, scarce: to.scarce()}
 		}
 		if (status.Code(err) == codes.DeadlineExceeded || silent > l.s.Deadline) && !l.lost.Swap(true) {
 			l.s.Observe(fmt.Sprintf("%v at %s has not answered for %v; waiting up to %v for it", l.member.Task, l.member.Address, silent.Round(time.Millisecond), patience))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -124,6 +125,7 @@ type settings struct {
 	servers []cluster.Member
 	workers []cluster.Member
 	job     uint64
+	scarce  atomic.Bool // there was no descriptor for the newest connection, which was said
 }
 
 func (o Options) resolve() (*settings, error) {

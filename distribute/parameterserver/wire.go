@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/internal/proof"
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/internal/recycle"
@@ -96,24 +97,25 @@ func (s *settings) newServer() (*grpc.Server, error) {
 // listen opens the port of this process, for which one that was started again may have to wait.
 func (s *settings) listen(ctx context.Context, address string) (net.Listener, error) {
 	if s.Listener != nil {
-		return s.Listener, nil
+		return &patient{Listener: s.Listener, s: s}, nil
 	}
 	l, err := ports.Listen(ctx, address, min(ports.Patience, s.JoinTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
 	}
-	return l, nil
+	return &patient{Listener: l, s: s}, nil
 }
 
-// opened is a connection, and since when it is open.
+// opened is a connection, and since when it is open; or why this process cannot open one.
 type opened struct {
 	net.Conn
-	since time.Time
+	since  time.Time
+	scarce error
 }
 
 // dial makes a connection; alien is set where somebody without the job's secret is there, and made, if it is not nil,
 // to what the network gives.
-func (s *settings) dial(address string, alien *atomic.Bool, made *atomic.Pointer[opened]) (*grpc.ClientConn, error) {
+func (s *settings) dial(to cluster.Member, alien *atomic.Bool, made *atomic.Pointer[opened]) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()
 	if err != nil {
 		return nil, err
@@ -121,15 +123,15 @@ func (s *settings) dial(address string, alien *atomic.Bool, made *atomic.Pointer
 	dial := func(ctx context.Context, address string) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", address)
-		if err == nil && made != nil {
-			made.Store(&opened{conn, time.Now()})
+		if err = s.noteDial(to, err); made != nil && (err == nil || ports.Exhausted(err)) {
+			made.Store(&opened{conn, time.Now(), err})
 		}
 		if err != nil || s.Security != nil {
 			return conn, err
 		}
 		return proof.Shut(conn, alien), nil
 	}
-	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(proof.Watch(creds, alien)), grpc.WithContextDialer(dial), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
+	return grpc.NewClient("passthrough:///"+to.Address, grpc.WithTransportCredentials(proof.Watch(creds, alien)), grpc.WithContextDialer(dial), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window), grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycle.Buffers),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
@@ -166,11 +168,15 @@ type ServerError struct {
 	Silent  time.Duration // how long nothing came
 	Err     error
 
-	late string // what else it may mean
+	late   string // what else it may mean
+	scarce error  // why this process cannot open a connection to it, and what to do
 }
 
 // Error names the server.
 func (e *ServerError) Error() string {
+	if e.scarce != nil {
+		return fmt.Sprintf("parameterserver: for %v %v", e.Silent.Round(time.Millisecond), e.scarce)
+	}
 	return fmt.Sprintf("parameterserver: %s at %s has not answered for %v: %v; start it again with the same Directory, then the job goes on%s", e.Task, e.Address, e.Silent.Round(time.Millisecond), e.Err, e.late)
 }
 
