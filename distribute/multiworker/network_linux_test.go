@@ -128,27 +128,20 @@ func requireUnbroken(t *testing.T, want chaosResult, results []chaosResult, same
 
 // On a slow and lossy network workers train what they train on the loopback interface, bit for bit, and nobody is lost.
 func TestNetworkSlow(t *testing.T) {
-	config := chaosConfig{Dropout: true, Deadline: 3 * time.Second, Epochs: 3}
-	network, addresses, run := hosts(t, 3)
-	network.SetAll(namespaces.Link{Delay: 20 * time.Millisecond, Jitter: 4 * time.Millisecond, Loss: 0.015, Reorder: 0.01})
-	began := time.Now()
-	j := chaosOn(t, network, addresses, run, config, 1)
-	first := j.await(1)
-	results := j.end()
-	counts := network.Counts()
-	t.Logf("first step after %v, %v steps within %v; %+v", first.Sub(began).Round(time.Millisecond), results[0].Steps, time.Since(began).Round(time.Millisecond), counts)
-	require.Greater(t, counts.Lost, int64(5), "the network lost too little")
+	counts := trainAsOnLoopback(t, 3, chaosConfig{Dropout: true, Deadline: 3 * time.Second, Epochs: 3},
+		namespaces.Link{Delay: 20 * time.Millisecond, Jitter: 4 * time.Millisecond, Loss: 0.015, Reorder: 0.01})
 	require.Greater(t, counts.Reordered, int64(5), "the network reordered too little")
-	require.Equal(t, 1, j.said(0, "formed"), "no worker was lost")
-	requireUnbroken(t, onLoopback(t, 3, config), results, true)
 }
 
-// On lines of 1 Mbit/s and 300 ms that lose every twentieth packet and reorder others, workers train what they train on
-// the loopback interface, bit for bit, and nobody is lost.
+// On lines of 1 Mbit/s and 300 ms that lose every twentieth packet and reorder others they do so too.
 func TestNetworkFar(t *testing.T) {
-	config := chaosConfig{Dropout: true, Deadline: 5 * time.Second, Epochs: 1}
-	network, addresses, run := hosts(t, 2)
-	network.SetAll(namespaces.Link{Rate: 1e6 / 8, Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: 0.05, Reorder: 0.05})
+	trainAsOnLoopback(t, 2, chaosConfig{Dropout: true, Deadline: 5 * time.Second, Epochs: 1},
+		namespaces.Link{Rate: 1e6 / 8, Delay: 150 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: 0.05, Reorder: 0.05})
+}
+
+func trainAsOnLoopback(t *testing.T, workers int, config chaosConfig, link namespaces.Link) namespaces.Counts {
+	network, addresses, run := hosts(t, workers)
+	network.SetAll(link)
 	began := time.Now()
 	j := chaosOn(t, network, addresses, run, config, 1)
 	first := j.await(1)
@@ -157,7 +150,8 @@ func TestNetworkFar(t *testing.T) {
 	t.Logf("first step after %v, %v steps within %v; %+v", first.Sub(began).Round(time.Millisecond), results[0].Steps, time.Since(began).Round(time.Millisecond), counts)
 	require.Greater(t, counts.Lost, int64(5), "the network lost too little")
 	require.Equal(t, 1, j.said(0, "formed"), "no worker was lost")
-	requireUnbroken(t, onLoopback(t, 2, config), results, true)
+	requireUnbroken(t, onLoopback(t, workers, config), results, true)
+	return counts
 }
 
 // If nothing is to outlive a lost worker, a pulled link ends Fit on all: the others get the same error, which names the

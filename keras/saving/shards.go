@@ -78,12 +78,17 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 		return err
 	}
 	at := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-	for _, s := range shards {
-		if err := write(at(s.name), s.contents); err != nil {
-			return err
+	made := slices.DeleteFunc(slices.Clone(shards), func(s *shard) bool {
+		_, err := os.Lstat(at(s.name))
+		return err == nil
+	})
+	if err := writeSet(path, at, shards, &index, write); err != nil {
+		listed := filesOf(path) // with the new ones, if all is written and only that could not be confirmed
+		for _, s := range made {
+			if !slices.Contains(listed, s.name) {
+				_ = os.Remove(at(s.name)) // on a full disk it would keep what is left
+			}
 		}
-	}
-	if err := writeIndex(path, &index, write); err != nil {
 		return err
 	}
 	if first > 0 && len(filesOf(path)) > 0 { // else nothing was written
@@ -105,6 +110,16 @@ func WriteShards(path string, objects []Object, limit int64, write func(path str
 	}
 	removeReplaced(path, base, old)
 	return nil
+}
+
+// writeSet writes shards and then the index.
+func writeSet(path string, at func(name string) string, shards []*shard, index *shardIndex, write func(path string, contents func(io.Writer) error) error) error {
+	for _, s := range shards {
+		if err := write(at(s.name), s.contents); err != nil {
+			return err
+		}
+	}
+	return writeIndex(path, index, write)
 }
 
 func (s *shard) contents(w io.Writer) error {

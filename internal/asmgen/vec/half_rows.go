@@ -38,36 +38,7 @@ func (m machine) halfPlace(p Scalar, i int) Memory { return Memory{Base: p, Offs
 
 func (m machine) halfMoments() {
 	m.beginWide("halfMoments", "shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr")
-	shift, sum, squares, x := param("shift"), param("sum"), param("squares"), param("x")
-	sample, rows, stride := param("sample"), param("rows"), param("stride")
-	inverse := m.broadcast(param("inverse"), 0)
-	first := NewScalar()
-	Assign(first, x)
-	middle, s, q := m.zeros(halfColumns), m.zeros(halfColumns), m.zeros(halfColumns)
-	JumpZero(sample, "more")
-	eachRow("first", sample, stride, []Scalar{first}, func() {
-		middle.each(func(i int) { Add(middle[i], middle[i], m.widenedHalf(first, i)) })
-	})
-	middle.each(func(i int) { Multiply(middle[i], middle[i], inverse) })
-	m.store(middle, shift)
-	Jump("sums")
-	Label("more")
-	middle.each(func(i int) {
-		Load(middle[i], m.place(shift, i))
-		Load(s[i], m.place(sum, i))
-		Load(q[i], m.place(squares, i))
-	})
-	Label("sums")
-	eachRow("row", rows, stride, []Scalar{x}, func() {
-		s.each(func(i int) {
-			v := m.widenedHalf(x, i)
-			Subtract(v, v, middle[i])
-			Add(s[i], s[i], v)
-			AddProduct(q[i], v, v)
-		})
-	})
-	m.store(s, sum)
-	m.store(q, squares)
+	m.sumMoments(halfColumns, m.widenedHalf, func(sum Vector, p Scalar, i int) { Add(sum, sum, m.widenedHalf(p, i)) })
 	End()
 }
 
@@ -77,25 +48,7 @@ func (m machine) halfProducts(masked bool) {
 		name, parameters = name+"Masked", "sum, product *float32, y, x unsafe.Pointer, mean, scale, shift *float32, rows, stride uintptr"
 	}
 	m.beginWide(name, parameters)
-	sum, product, y, x, rows, stride := param("sum"), param("product"), param("y"), param("x"), param("rows"), param("stride")
-	mean, s, p := param("mean"), m.columns(sum, halfColumns), m.columns(product, halfColumns)
-	var relu *normalised
-	if masked {
-		relu = m.normalised()
-	}
-	eachRow("row", rows, stride, []Scalar{x, y}, func() {
-		s.each(func(i int) {
-			v, w := m.widenedHalf(x, i), m.widenedHalf(y, i)
-			if masked {
-				relu.keep(v, w, i)
-			}
-			Subtract(v, v, m.place(mean, i))
-			Add(s[i], s[i], w)
-			AddProduct(p[i], v, w)
-		})
-	})
-	m.store(s, sum)
-	m.store(p, product)
+	m.sumProducts(halfColumns, masked, m.widenedHalf)
 	End()
 }
 
@@ -105,23 +58,7 @@ func (m machine) halfCombine(masked bool) {
 		name, parameters = name+"Masked", "dst, x, y unsafe.Pointer, a, b, c, scale, shift *float32, rows, stride uintptr"
 	}
 	m.beginWide(name, parameters)
-	dst, x, y, rows, stride := param("dst"), param("x"), param("y"), param("rows"), param("stride")
-	a, b, c := m.columns(param("a"), halfColumns), m.columns(param("b"), halfColumns), param("c")
-	var relu *normalised
-	if masked {
-		relu = m.normalised()
-	}
-	eachRow("row", rows, stride, []Scalar{dst, x, y}, func() {
-		a.each(func(i int) {
-			v, w := m.widenedHalf(x, i), m.widenedHalf(y, i)
-			if masked {
-				relu.keep(v, w, i)
-			}
-			MultiplyAdd(w, b[i], m.place(c, i))
-			AddProduct(w, a[i], v)
-			StoreBFloat16(m.halfPlace(dst, i), w)
-		})
-	})
+	m.combine(halfColumns, masked, m.widenedHalf, func(p Scalar, i int, v Vector) { StoreBFloat16(m.halfPlace(p, i), v) })
 	End()
 }
 

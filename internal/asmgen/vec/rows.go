@@ -99,6 +99,19 @@ func (m machine) foldRows(name string, start Memory, f operation, count int) {
 // all rows. With a sample of 0 the shifts are those in memory, and the sums go on from there.
 func (m machine) moments(count int) {
 	m.begin("", fmt.Sprintf("moments%d", count), "shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr", "")
+	m.sumMoments(count, m.loaded, func(sum Vector, p Scalar, i int) { Add(sum, sum, m.place(p, i)) })
+	End()
+}
+
+// loaded is vector i behind p.
+func (m machine) loaded(p Scalar, i int) Vector {
+	v := m.vector()
+	Load(v, m.place(p, i))
+	return v
+}
+
+// sumMoments is what moments does with vectors that load yields, and that add adds.
+func (m machine) sumMoments(count int, load func(p Scalar, i int) Vector, add func(sum Vector, p Scalar, i int)) {
 	shift, sum, squares, x := param("shift"), param("sum"), param("squares"), param("x")
 	sample, rows, stride := param("sample"), param("rows"), param("stride")
 	inverse := m.broadcast(param("inverse"), 0)
@@ -107,7 +120,7 @@ func (m machine) moments(count int) {
 	middle, s, q := m.zeros(count), m.zeros(count), m.zeros(count)
 	JumpZero(sample, "more")
 	eachRow("first", sample, stride, []Scalar{first}, func() {
-		middle.each(func(i int) { Add(middle[i], middle[i], m.place(first, i)) })
+		middle.each(func(i int) { add(middle[i], first, i) })
 	})
 	middle.each(func(i int) { Multiply(middle[i], middle[i], inverse) })
 	m.store(middle, shift)
@@ -121,8 +134,7 @@ func (m machine) moments(count int) {
 	Label("sums")
 	eachRow("row", rows, stride, []Scalar{x}, func() {
 		s.each(func(i int) {
-			v := m.vector()
-			Load(v, m.place(x, i))
+			v := load(x, i)
 			Subtract(v, v, middle[i])
 			Add(s[i], s[i], v)
 			AddProduct(q[i], v, v)
@@ -130,7 +142,6 @@ func (m machine) moments(count int) {
 	})
 	m.store(s, sum)
 	m.store(q, squares)
-	End()
 }
 
 // rowsAffine: dst = x·scale + shift, with addend added to it, and max(·, 0) of it.
@@ -195,6 +206,12 @@ func (m machine) rowsCombine(count int, masked bool) {
 		name, parameters = name+"Masked", "dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr"
 	}
 	m.begin("", fmt.Sprintf("%s%d", name, count), parameters, "")
+	m.combine(count, masked, m.loaded, func(p Scalar, i int, v Vector) { Store(m.place(p, i), v) })
+	End()
+}
+
+// combine is what rowsCombine does with vectors that load yields, and that store stores.
+func (m machine) combine(count int, masked bool, load func(p Scalar, i int) Vector, store func(p Scalar, i int, v Vector)) {
 	dst, x, y, rows, stride := param("dst"), param("x"), param("y"), param("rows"), param("stride")
 	a, b, c := m.columns(param("a"), count), m.columns(param("b"), count), param("c")
 	var relu *normalised
@@ -203,18 +220,15 @@ func (m machine) rowsCombine(count int, masked bool) {
 	}
 	eachRow("row", rows, stride, []Scalar{dst, x, y}, func() {
 		a.each(func(i int) {
-			v, w := m.vector(), m.vector()
-			Load(v, m.place(x, i))
-			Load(w, m.place(y, i))
+			v, w := load(x, i), load(y, i)
 			if masked {
 				relu.keep(v, w, i)
 			}
 			MultiplyAdd(w, b[i], m.place(c, i))
 			AddProduct(w, a[i], v)
-			Store(m.place(dst, i), w)
+			store(dst, i, w)
 		})
 	})
-	End()
 }
 
 // productRows: sum += Σ y, product += Σ y·(x − mean); masked: with only the y at which x·scale + shift is positive.
@@ -224,6 +238,12 @@ func (m machine) productRows(count int, masked bool) {
 		name, parameters = name+"Masked", "sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr"
 	}
 	m.begin("", fmt.Sprintf("%s%d", name, count), parameters, "")
+	m.sumProducts(count, masked, m.loaded)
+	End()
+}
+
+// sumProducts is what productRows does with vectors that load yields.
+func (m machine) sumProducts(count int, masked bool, load func(p Scalar, i int) Vector) {
 	sum, product, y, x, rows, stride := param("sum"), param("product"), param("y"), param("x"), param("rows"), param("stride")
 	mean, s, p := param("mean"), m.columns(sum, count), m.columns(product, count)
 	var relu *normalised
@@ -232,9 +252,7 @@ func (m machine) productRows(count int, masked bool) {
 	}
 	eachRow("row", rows, stride, []Scalar{x, y}, func() {
 		s.each(func(i int) {
-			v, w := m.vector(), m.vector()
-			Load(v, m.place(x, i))
-			Load(w, m.place(y, i))
+			v, w := load(x, i), load(y, i)
 			if masked {
 				relu.keep(v, w, i)
 			}
@@ -245,5 +263,4 @@ func (m machine) productRows(count int, masked bool) {
 	})
 	m.store(s, sum)
 	m.store(p, product)
-	End()
 }
