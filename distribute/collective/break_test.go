@@ -74,3 +74,34 @@ func TestMissing(t *testing.T) {
 		require.ErrorContains(t, err, "roll call", "rank %d", rank)
 	}
 }
+
+// Workers whose devices wait while they are in a collective of the group name the one that does not come to either,
+// long before the collective's own timeout.
+func TestMissingInCollective(t *testing.T) {
+	groups := join(t, 3, func(_ int, o *Options) { o.Deadline, o.Timeout = 500*time.Millisecond, time.Hour })
+	noErrors(t, together(groups, func(rank int, g *Group) error {
+		if rank == 1 {
+			over, why := g.Ended()
+			<-over
+			var own *ExpelledError
+			require.ErrorAs(t, why(), &own)
+			return nil
+		}
+		hosts := make(chan error, 1)
+		go func() { hosts <- g.Barrier(context.Background(), Name("end of step")) }()
+		require.Eventually(t, func() bool { return !g.opMu.TryLock() || unlocked(g) }, time.Second, time.Millisecond)
+		for _, err := range []error{g.Missing("devices wait"), <-hosts} {
+			var lost *MemberError
+			require.ErrorAs(t, err, &lost)
+			require.Len(t, lost.Lost, 1)
+			require.ErrorContains(t, lost, "worker:1")
+			require.ErrorContains(t, lost, "end of step")
+		}
+		return nil
+	}))
+}
+
+func unlocked(g *Group) bool {
+	g.opMu.Unlock()
+	return false
+}

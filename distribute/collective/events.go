@@ -42,10 +42,10 @@ func (g *Group) update() {
 					g.stats.Lost++
 				}
 			}
-			g.renew(s, v)
 		}
 		if s.verdict != nil && (g.machine.Told(g.now()) || g.now()-s.decided >= g.settings.Deadline/4) {
 			s.end(s.verdict)
+			g.renew(s)
 			g.announce()
 			g.observe("%v", s.err)
 		}
@@ -61,8 +61,13 @@ func (g *Group) update() {
 
 // renew replaces connections over which nothing came for the deadline, and those of a worker that stalled: its states
 // may get through while what should answer them is lost, and then no stream for data opens. Others may still carry the
-// last word of a worker that leaves.
-func (g *Group) renew(s *session, v *membership.Verdict) {
+// last word of a worker that leaves. It is called when the others know of the verdict: to one that does not, the end of
+// a connection looks like that of this worker.
+func (g *Group) renew(s *session) {
+	v := g.machine.Verdict()
+	if v == nil {
+		return
+	}
 	for _, a := range v.Removed {
 		switch {
 		case a.Reason != membership.Silent && a.Reason != membership.Stalled || a.Who >= len(g.settings.members):

@@ -417,12 +417,13 @@ var calledRoll = (&call{kind: barrier, name: rollCall}).opening()
 
 // Missing says that this worker waits for others by another way than the group's, and that they do not come, though no
 // connection is lost. Workers that wait as well say so, too; a member that does not within Options.Deadline is lost,
-// and the error names it. Where all say so, or this worker is in a collective at the same time, it is Break.
+// and the error names it. A collective that is under way here finds out itself who is missing: from now on it waits for
+// at most Options.Deadline. Where all come to both, Missing is Break.
 func (g *Group) Missing(text string) error {
 	g.mu.Lock()
 	s := g.session
 	g.mu.Unlock()
-	if s != nil && s.n > 1 && g.opMu.TryLock() {
+	if s != nil && s.n > 1 && g.turn(s) {
 		c := newCall(call{kind: barrier, name: rollCall, timeout: g.settings.Deadline})
 		var err error
 		if !s.ended() { // no other session can begin meanwhile
@@ -435,6 +436,23 @@ func (g *Group) Missing(text string) error {
 		}
 	}
 	return g.Break(text)
+}
+
+// turn locks g.opMu when no collective is under way, unless the session ends before. Those that are hurry.
+func (g *Group) turn(s *session) bool {
+	began := time.Now()
+	s.hurried.CompareAndSwap(nil, &began)
+	for !g.opMu.TryLock() {
+		select {
+		case <-s.over:
+			return false
+		case <-time.After(patience / 10):
+		}
+		if time.Since(began) >= 3*g.settings.Deadline { // one after the other, and they take their time
+			return false
+		}
+	}
+	return true
 }
 
 // Withdraw leaves the group at once, with a reason that the others learn in a *MemberError. They can go on without this

@@ -36,8 +36,9 @@ type session struct {
 	callsMu  sync.Mutex
 	sequence uint64 // of the last call
 
-	active atomic.Uint64 // the call under way; 0: none
-	moves  atomic.Uint64 // counts what came, and what went
+	active  atomic.Uint64             // the call under way; 0: none
+	hurried atomic.Pointer[time.Time] // since when no wait is to take longer than the deadline, if that is so
+	moves   atomic.Uint64             // counts what came, and what went
 
 	in  []chan *frame // by rank
 	out []grpc.ClientStream
@@ -163,8 +164,11 @@ func (s *session) overdue(ctx context.Context, c *call) error {
 	if c.timeout > 0 {
 		limit = c.timeout
 	}
+	if since := s.hurried.Load(); since != nil {
+		limit = min(limit, max(since.Sub(s.begun), 0)+s.group.settings.Deadline)
+	}
 	if waited >= limit {
-		s.group.stall(s, c, limit)
+		s.group.stall(s, c, limit.Round(time.Millisecond))
 		return s.failure(nil)
 	}
 	return nil

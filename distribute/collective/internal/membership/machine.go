@@ -294,14 +294,16 @@ func (m *Machine) Explain(why string) {
 	}
 }
 
-// Told reports whether all other members of a view that has ended know it, as far as they are there to know.
+// Told reports whether all other members of a view that has ended know it, as far as they are there to know: those that
+// stalled are.
 func (m *Machine) Told(now time.Duration) bool {
 	v := m.Verdict()
 	if v == nil {
 		return true
 	}
 	for _, member := range m.view.Members {
-		if v.Removes(member.Task) || !m.fresh(member.Task, now) {
+		stalled := slices.ContainsFunc(v.Removed, func(a Accusation) bool { return a.Who == member.Task && a.Reason == Stalled })
+		if v.Removes(member.Task) && !stalled || !m.fresh(member.Task, now) {
 			continue
 		}
 		if s := m.peers[member.Task].state; s.View == m.view.ID && s.Phase == Serving {
