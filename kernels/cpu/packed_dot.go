@@ -32,7 +32,7 @@ func buildPackedDot(b *build) (func(), error) {
 	rt, packer := b.rt(), packerOf(a)
 	packed := b.scratch(ir.Uint8, packer.size(k, a.Columns, a.Block))
 	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes, Unsigned: a.ByColumns}, b.packedScales(a), (func())(nil)
-	if packer.bytes || k > 0 && quant.AsFloats(m, a.Columns, k, a.Block) {
+	if k > 0 && quant.AsFloats(m, a.Columns, k, a.Block, packer.bytes) {
 		run = b.packedAsFloats(m, matrix)
 	} else {
 		run = b.packedInDigits(m, matrix)
@@ -55,7 +55,7 @@ func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
 	scratch := b.scratch(ir.Uint8, quant.NibbleScratch(m, p.K, p.Block, pool.Size()))
 	return func() {
-		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
+		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, Bytes: p.Bytes, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
 		quant.RunNibbles(pool, args)
 	}
 }

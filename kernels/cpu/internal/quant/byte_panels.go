@@ -39,3 +39,16 @@ func (t *nibblePacker) packBytes(at []byte, first, rows, panel int) {
 		}
 	}
 }
+
+// byteOf is a number of a packed panel.
+func byteOf(w []byte, k, column int) int32 { return int32(w[k/group*group*Width+column*group+k%group]) }
+
+// bytes sets the sums of n rows of digits times a block of a panel, as rows of int8.
+func (f family) bytes(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
+	clear(sums)
+	for row, rows := 0, n*digits; row < rows; {
+		count := f.rows(rows - row)
+		f.multiply(count, sums[row*Width:], Width, x[row*plane:], plane, w, groups)
+		row += count
+	}
+}

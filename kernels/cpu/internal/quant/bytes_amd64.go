@@ -2,8 +2,9 @@ package quant
 
 import "unsafe"
 
-// unpacksBytes reports whether blocks of panels are unpacked to bytes.
-func (f family) unpacksBytes() bool { return f == familyVNNI || f == familyAMX }
+// dotsBytes reports whether an instruction adds four products of bytes to each number. Blocks of panels are unpacked to
+// bytes then where that pays, and panels of bytes are multiplied as they are.
+func (f family) dotsBytes() bool { return f == familyVNNI || f == familyAMX }
 
 // timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
 func (f family) timeOfDigits() float64 {

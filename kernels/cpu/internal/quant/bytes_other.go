@@ -2,8 +2,8 @@
 
 package quant
 
-// unpacksBytes reports whether blocks of panels are unpacked to bytes.
-func (f family) unpacksBytes() bool { return false }
+// dotsBytes reports whether an instruction adds four products of a byte without a sign and one with a sign.
+func (f family) dotsBytes() bool { return false }
 
 // timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
 func (f family) timeOfDigits() float64 {

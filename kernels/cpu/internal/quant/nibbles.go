@@ -41,6 +41,7 @@ type NibbleArgs struct {
 	Block   int // rows of B that share a scale; 0: there are none, and Scale and Zero are nil
 	// Unsigned: the numbers have no sign, as PackNibbleColumns packs them, and zero points are bytes minus 128.
 	Unsigned bool
+	Bytes    bool      // the numbers are of eight bits, as PackBytes packs them, and Unsigned
 	A        []float32 // M rows of K
 	B        []byte    // in panels, as PackNibbles writes them
 	Scale    []float32 // a row of N for each block
@@ -208,7 +209,7 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	a.x = a.Scratch[a.M*(4+blocks*sumsSize):]
 	a.x, a.bytes = a.x[:a.M*digits*a.plane], a.x[a.M*digits*a.plane:]
 	a.room = unpackedRoom(a.M, a.K, a.Block)
-	a.unpacks = a.room > 0 && a.family.unpacksBytes() && fitBytes(a.Zero, a.excess())
+	a.unpacks = a.room > 0 && !a.Bytes && a.family.dotsBytes() && fitBytes(a.Zero, a.excess())
 	p.Parallel(a.M, max(1, 1<<16/a.K), (*nibbleRows)(a))
 	panels := (a.N + Width - 1) / Width
 	a.parts = 1
@@ -277,10 +278,19 @@ func (a *NibbleArgs) Run(worker, lo, hi int) {
 	}
 }
 
+// groupBytes is how many bytes a group of rows of a panel has.
+func (a *NibbleArgs) groupBytes() int {
+	if a.Bytes {
+		return group * Width
+	}
+	return group * halfWidth
+}
+
 // packedRows computes rows of a panel as it is.
 func (a *NibbleArgs) packedRows(panel, first, last int) {
 	rows, blocks, all := nibbleShape(a.K, a.Block)
-	size, each := all*group*halfWidth, groups(rows)
+	step := a.groupBytes()
+	size, each := all*step, groups(rows)
 	var sums [2 * digits * Width]int32
 	var y [2][Width]float32
 	var own ownScales
@@ -294,7 +304,11 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 			count := groups(min(rows, a.K-block*rows))
 			s, z := a.scales(block, panel, &own)
 			x := a.x[i*digits*a.plane+block*each*group:]
-			a.family.nibbles(n, sums[:], x, a.plane, b[block*each*group*halfWidth:], count)
+			if w := b[block*each*step:]; a.Bytes {
+				a.family.bytes(n, sums[:n*digits*Width], x, a.plane, w, count)
+			} else {
+				a.family.nibbles(n, sums[:], x, a.plane, w, count)
+			}
 			for r := range n {
 				if f := a.factors[i+r]; f == f {
 					a.family.combine(y[r][:], sums[r*digits*Width:], z, s, &a.sums[(i+r)*blocks+block], joining{f, a.excess()})
@@ -351,10 +365,13 @@ func (a *NibbleArgs) scales(block, panel int, own *ownScales) ([]float32, []int8
 func (a *NibbleArgs) infinite(y []float32, row, block, panel int, zero []int8, scale []float32) {
 	rows, _, all := nibbleShape(a.K, a.Block)
 	first := block * rows
-	b := a.B[(panel*all+block*groups(rows))*group*halfWidth:]
+	number, b := nibble, a.B[(panel*all+block*groups(rows))*a.groupBytes():]
+	if a.Bytes {
+		number = byteOf
+	}
 	for k, v := range a.A[row*a.K+first:][:min(rows, a.K-first)] {
 		for j := range y {
-			y[j] += v * (float32(nibble(b, k, j)-a.excess()-int32(zero[j])) * scale[j])
+			y[j] += v * (float32(number(b, k, j)-a.excess()-int32(zero[j])) * scale[j])
 		}
 	}
 }

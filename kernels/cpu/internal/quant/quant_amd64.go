@@ -16,7 +16,7 @@ var tiles = [...]tile.Tile{
 }
 
 func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
-	_, _, _ = c[(n-1)*ldc+Width-1], x[n*ldx-1], w[groups*group*Width-1]
+	_, _, _ = c[(n-1)*ldc+Width-1], x[(n-1)*ldx+groups*group-1], w[groups*group*Width-1]
 	cs, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
 	g, lc, lx := uintptr(groups), uintptr(4*ldc), uintptr(ldx)
 	switch {

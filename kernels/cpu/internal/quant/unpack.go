@@ -16,10 +16,14 @@ type NibblePanels struct {
 // AsFloats reports whether a product of m rows takes less time with panels of floats, in which each number is unpacked
 // once for a few hundred rows, than with digits: those take time for each row and for each block of it. Both are
 // measured in times of the product of float32. Blocks whose sums of digits 32 bits have no room for are always
-// unpacked.
-func AsFloats(m, n, k, block int) bool {
-	if block > 0 && min(block, k) > mostUnsigned {
+// unpacked, and bytes where no instruction adds up four products.
+func AsFloats(m, n, k, block int, bytes bool) bool {
+	rows := blockOf(block, k)
+	if (block > 0 || bytes) && rows > mostUnsigned {
 		return true
+	}
+	if bytes {
+		return !active().dotsBytes() || 1.05+4.5/float64(m) < 0.75+36/float64(rows)+60/float64(n)
 	}
 	unpacked, digits := 1.02+6/float64(m), active().timeOfDigits()+35/float64(n)
 	if block > 0 {
