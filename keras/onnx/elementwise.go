@@ -39,7 +39,7 @@ func writers() map[ir.Op]func(b *builder, n *ir.Node) error {
 		operations[op] = elementwise(func(b *builder, _ *ir.Node, in []string) (string, error) { return b.add(name, in), nil })
 	}
 	for op, write := range map[ir.Op]func(b *builder, n *ir.Node, in []string) (string, error){
-		ir.Expm1: writeExpm1, ir.Log1p: writeLog1p, ir.Rsqrt: writeRsqrt, ir.IsFinite: writeIsFinite, ir.Not: writeNot, ir.Convert: writeConvert,
+		ir.Exp2: writeExp2, ir.Expm1: writeExpm1, ir.Log1p: writeLog1p, ir.Rsqrt: writeRsqrt, ir.IsFinite: writeIsFinite, ir.Not: writeNot, ir.Convert: writeConvert,
 		ir.Rem: writeRem, ir.BitAnd: writeBits, ir.BitOr: writeBits, ir.BitXor: writeBits, ir.ShiftLeft: writeShift, ir.ShiftRight: writeShift,
 		ir.Compare: writeCompare, ir.Select: writeSelect, ir.Atan2: writeAtan2,
 	} {
@@ -70,6 +70,10 @@ func elementwise(write func(b *builder, n *ir.Node, in []string) (string, error)
 		b.operands[n.Outputs[0]] = result
 		return nil
 	}
+}
+
+func writeExp2(b *builder, n *ir.Node, in []string) (string, error) {
+	return b.add("Pow", list(b.scalar(b.dtype(n.Inputs[0]), 2), in[0])), nil
 }
 
 func writeExpm1(b *builder, n *ir.Node, in []string) (string, error) {

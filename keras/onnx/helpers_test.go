@@ -52,7 +52,7 @@ var operationCases = map[string]func(x *ops.Tensor) *ops.Tensor{
 	"mod":        func(x *ops.Tensor) *ops.Tensor { return ops.Mod(x, ops.AddScalar(ops.Abs(x), 0.7)) },
 	"arctan2":    func(x *ops.Tensor) *ops.Tensor { return ops.Arctan2(x, ops.Flip(x, 2)) },
 	"small": func(x *ops.Tensor) *ops.Tensor {
-		return ops.Add(ops.Expm1(x), ops.Add(ops.Log1p(ops.Abs(x)), ops.Rsqrt(ops.AddScalar(ops.Abs(x), 1))))
+		return ops.Add(ops.Add(ops.Exp2(x), ops.Expm1(x)), ops.Add(ops.Log1p(ops.Abs(x)), ops.Rsqrt(ops.AddScalar(ops.Abs(x), 1))))
 	},
 	"logic": logic,
 	"take": func(x *ops.Tensor) *ops.Tensor {

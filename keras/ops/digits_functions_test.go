@@ -24,6 +24,7 @@ type accuracy struct {
 
 var accuracies = []accuracy{
 	{"expm1", ops.Expm1, math.Expm1, math.Exp, -87, 88, 2, 2},
+	{"exp2", ops.Exp2, math.Exp2, func(x float64) float64 { return math.Ln2 * math.Exp2(x) }, -125, 127, 1.5, 2.5},
 	{"elu", func(x *ops.Tensor) *ops.Tensor { return ops.Elu(x, 1.5) },
 		func(x float64) float64 { return max(x, 0) + 1.5*math.Expm1(min(x, 0)) }, below(func(x float64) float64 { return 1.5 * math.Exp(x) }, 1), -86, 1e30, 2, 2},
 	{"celu", func(x *ops.Tensor) *ops.Tensor { return ops.Celu(x, 1) },

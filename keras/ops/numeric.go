@@ -54,8 +54,10 @@ func Log10(x *Tensor) *Tensor {
 }
 
 // Exp2 returns 2 to the power x.
-func Exp2(x *Tensor) *Tensor {
-	return wide(x, func(x *Tensor) *Tensor { return Exp(MultiplyScalar(x, math.Ln2)) })
+func Exp2(x *Tensor) *Tensor { return unaryFloat(ir.Exp2, x) }
+
+func init() {
+	derive(ir.Exp2, func(_, y *Tensor) *Tensor { return MultiplyScalar(y, math.Ln2) })
 }
 
 // Logaddexp returns ln(e^a + e^b) without overflow: max(a, b) + ln(1 + e^-|a-b|).

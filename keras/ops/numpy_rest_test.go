@@ -14,6 +14,7 @@ import (
 func init() {
 	addCase("i0", true, unary(ops.I0), opstest.Floats([]int{3}, -3, 0.5, 2))
 	addCase("i0 scaled", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Multiply(ops.I0(x), ops.Exp(ops.Negative(ops.Abs(x)))) }), opstest.Floats([]int{3}, -30, 17, 19))
+	addCase("exp2", true, unary(ops.Exp2), opstest.Floats([]int{4}, -3, -0.5, 0, 2))
 	addCase("ldexp", false, binary(ops.Ldexp), opstest.Normal(1, 3), opstest.Ints([]int{3}, 2, 0, -3))
 	addCase("correlate", true, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Correlate(a, b, "same") }), opstest.Normal(2, 3), opstest.Normal(3, 6))
 	addCase("nanquantile", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Nanquantile(x, 0.3, 1) }), opstest.Normal(4, 2, 5))

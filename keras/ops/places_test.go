@@ -24,6 +24,8 @@ var composed = []struct {
 }{
 	{"erfc", ops.Erfc, math.Erfc, -6, 9, 2, 4},
 	{"erfc far", ops.Erfc, math.Erfc, 9, 26, math.Inf(1), 4}, // below what float32 holds
+	{"exp2", ops.Exp2, math.Exp2, -126, 127, 1.5, 2},
+	{"exp2 far", ops.Exp2, math.Exp2, -1000, 1000, math.Inf(1), 2},
 	{"cbrt", ops.Cbrt, math.Cbrt, -1e30, 1e30, 2, 2},
 	{"softplus", ops.Softplus, func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }, -80, 80, 2, 3},
 	{"sinh", ops.Sinh, math.Sinh, -80, 80, 2, 4},
@@ -76,6 +78,7 @@ func TestEndsOfFunctions(t *testing.T) {
 			want []float64
 		}{
 			"erfc": {ops.Erfc, []float64{2, 2, 1, 1, 0, 0}},
+			"exp2": {ops.Exp2, []float64{0, 0, 1, 1, inf, inf}},
 			"cbrt": {ops.Cbrt, []float64{-inf, math.Cbrt(-2000), zero, 0, math.Cbrt(2000), inf}},
 		} {
 			got := opstest.EvalOn(t, "cpu", unary(c.f), x)[0].F

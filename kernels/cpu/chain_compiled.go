@@ -115,7 +115,7 @@ func smallSize(size int) uint8 {
 // compiledFunctions are the functions of floats of 32 bits.
 var compiledFunctions = map[ir.Op]vec.ChainOp{ir.Rsqrt: jit.Rsqrt, ir.Exp: jit.Exp, ir.Log: jit.Log, ir.Tanh: jit.Tanh, ir.Sigmoid: jit.Sigmoid,
 	ir.Erf: jit.Erf, ir.Expm1: jit.Expm1, ir.Log1p: jit.Log1p, ir.Asin: jit.Asin, ir.Acos: jit.Acos, ir.Atan: jit.Atan, ir.Sinh: jit.Sinh,
-	ir.Cosh: jit.Cosh, ir.Asinh: jit.Asinh, ir.Acosh: jit.Acosh, ir.Atanh: jit.Atanh, ir.ErfInv: jit.ErfInv, ir.Pow: jit.Pow, ir.Atan2: jit.Atan2,
+	ir.Cosh: jit.Cosh, ir.Asinh: jit.Asinh, ir.Acosh: jit.Acosh, ir.Atanh: jit.Atanh, ir.ErfInv: jit.ErfInv, ir.Exp2: jit.Exp2, ir.Pow: jit.Pow, ir.Atan2: jit.Atan2,
 	ir.Gelu: jit.Gelu, ir.GeluGrad: jit.GeluGrad}
 
 // compiledCompare returns the comparison of bools or integers, 0 where there is none.

@@ -35,7 +35,7 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	unary := []ir.Op{ir.Neg, ir.Abs, ir.Relu, ir.Sqrt, ir.Floor, ir.Ceil, ir.Round, ir.Sign, ir.Tanh}
 	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
 	functions := []ir.Op{ir.Rsqrt, ir.Exp, ir.Log, ir.Tanh, ir.Sigmoid, ir.Erf, ir.Expm1, ir.Log1p, ir.Asin, ir.Acos, ir.Atan, ir.Sinh, ir.Cosh,
-		ir.Asinh, ir.Acosh, ir.Atanh, ir.ErfInv, ir.Erfc, ir.Sin}
+		ir.Asinh, ir.Acosh, ir.Atanh, ir.ErfInv, ir.Erfc, ir.Exp2, ir.Sin}
 	twoOperands := []ir.Op{ir.Pow, ir.Atan2, ir.Rem}
 	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
 	for range 3 + r.IntN(30) {

@@ -23,6 +23,7 @@ const (
 	Ceil
 	Round // to nearest, ties to even
 	Exp
+	Exp2 // 2 to the power x
 	Expm1
 	Log
 	Log1p
@@ -173,6 +174,7 @@ func init() {
 		Ceil:     {"ceil", "ceil", 1, 1, inferFloat},
 		Round:    {"round", "round_nearest_even", 1, 1, inferFloat},
 		Exp:      {"exp", "exponential", 1, 1, inferFloat},
+		Exp2:     {"exp2", "", 1, 1, inferFloat},
 		Expm1:    {"expm1", "exponential_minus_one", 1, 1, inferFloat},
 		Log:      {"log", "log", 1, 1, inferFloat},
 		Log1p:    {"log1p", "log_plus_one", 1, 1, inferFloat},

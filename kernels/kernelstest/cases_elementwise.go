@@ -27,6 +27,7 @@ var unaryOps = []struct {
 	{ir.Ceil, false, 0, triple},
 	{ir.Round, false, 0, triple},
 	{ir.Exp, false, 4, triple},
+	{ir.Exp2, false, 4, triple},
 	{ir.Expm1, false, 8, nil},
 	{ir.Log, false, 4, math.Abs},
 	{ir.Log1p, false, 8, math.Abs},

@@ -57,7 +57,7 @@ func sweep(dtype ir.DType, op ir.Op) reference.Value {
 		switch op {
 		case ir.Sin, ir.Cos, ir.Tan:
 			inside = size < 1000
-		case ir.Exp, ir.Expm1, ir.Sinh, ir.Cosh, ir.Sigmoid:
+		case ir.Exp, ir.Exp2, ir.Expm1, ir.Sinh, ir.Cosh, ir.Sigmoid:
 			inside = size < 80 || size > 1000
 		case ir.Gelu:
 			inside = size < 20
@@ -70,7 +70,7 @@ func sweep(dtype ir.DType, op ir.Op) reference.Value {
 		case ir.Acosh:
 			x = 1 + size
 		}
-		if (op == ir.Exp || op == ir.Expm1 || op == ir.Sinh || op == ir.Cosh) && dtype.Largest() < 1e6 {
+		if (op == ir.Exp || op == ir.Exp2 || op == ir.Expm1 || op == ir.Sinh || op == ir.Cosh) && dtype.Largest() < 1e6 {
 			inside = size < 10 || size > 1000
 		}
 		if inside {

@@ -17,6 +17,7 @@ var (
 		ir.Ceil:  math.Ceil,
 		ir.Round: math.RoundToEven,
 		ir.Exp:   math.Exp,
+		ir.Exp2:  math.Exp2,
 		ir.Expm1: math.Expm1,
 		ir.Log:   math.Log,
 		ir.Log1p: math.Log1p,

@@ -88,6 +88,14 @@ func (p precise) expScaled(x vector, k float64) vector {
 
 func (p precise) exp(x vector) vector { return p.expScaled(x, 0) }
 
+// exp2 is 2ⁿ·e^(f·ln 2) with the fraction f = x − n, which is exact.
+func (p precise) exp2(x vector) vector {
+	x = p.limit(x, -1076, 1024)
+	n := p.round(Nearest, x)
+	r := p.mul(p.sub(x, n), double(math.Ln2))
+	return p.power2(p.add(p.fma(p.mul(r, r), p.expTerms(r), r), p.one()), n)
+}
+
 func (p precise) expm1(x vector) vector {
 	n, more, r := p.reduced(p.limit(x, -40, 710))
 	y := p.add(more, r)

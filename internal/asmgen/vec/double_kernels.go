@@ -11,7 +11,8 @@ func (m machine) doubleKernels() {
 	}{
 		{"exp", p.exp}, {"log", p.log}, {"tanh", p.tanh}, {"sigmoid", p.sigmoid}, {"erf", p.erf}, {"gelu", p.gelu}, {"expm1", p.expm1},
 		{"log1p", p.log1p}, {"sin", p.sin}, {"cos", p.cos}, {"tan", p.tan}, {"asin", p.asin}, {"acos", p.acos}, {"atan", p.atan},
-		{"sinh", p.sinh}, {"cosh", p.cosh}, {"asinh", p.asinh}, {"acosh", p.acosh}, {"atanh", p.atanh}, {"erfInv", p.erfInv}, {"erfc", p.erfc}, {"logGamma", p.logGamma},
+		{"sinh", p.sinh}, {"cosh", p.cosh}, {"asinh", p.asinh}, {"acosh", p.acosh}, {"atanh", p.atanh}, {"erfInv", p.erfInv}, {"erfc", p.erfc}, {"exp2", p.exp2},
+		{"logGamma", p.logGamma},
 		{"rsqrt", func(x vector) vector { return p.div(p.one(), p.sqrt(x)) }},
 	} {
 		m.begin("unary64", k.name+"64", "dst, x unsafe.Pointer, n uintptr", "")

@@ -150,6 +150,7 @@ func (m machine) unary() []unaryKernel {
 		{name: "atanh", unroll: unroll, f: m.single(m.atanh), function: true},
 		{name: "erfInv", unroll: 1, f: m.single(m.erfInv), function: true},
 		{name: "erfc", unroll: 1, f: m.single(m.erfc)},
+		{name: "exp2", unroll: 4, f: m.exp2, function: true},
 	}
 }
 

@@ -60,12 +60,33 @@ func (m machine) expWithin(x vectors) vectors {
 		MultiplyAdd(p[i], square, x[i])
 	})
 	x.each(func(i int) { Add(p[i], p[i], one()) })
+	return m.timesPower(p, n, whole)
+}
+
+// exp2 is 2ⁿ·2ᶠ with the fraction f = x − n, which is exact. Its polynomial interpolates at Chebyshev's nodes, to 2⁻²⁶.
+func (m machine) exp2(x vectors) vectors {
+	m.clamp(x, Constant("exp2Min", float(-151)), Constant("exp2Max", float(128)))
+	n, whole := m.vectors(len(x)), m.vectors(len(x))
 	if m.wide {
-		x.each(func(i int) { Scale(p[i], p[i], n[i]) })
+		x.each(func(i int) { Round(n[i], x[i], Nearest) })
+	} else {
+		x.each(func(i int) { ToInt(whole[i], x[i]) })
+		x.each(func(i int) { ToFloat(n[i], whole[i]) })
+	}
+	x.each(func(i int) { Subtract(x[i], x[i], n[i]) })
+	p := m.horner("fractionP", x, 0.00015453163, 0.0013390863, 0.009618083, 0.05550357, 0.2402265, 0.6931472, 1)
+	return m.timesPower(p, n, whole)
+}
+
+// timesPower is p·2ⁿ, which replaces p, of whole numbers n as floats and, for vectors that are not wide, as integers
+// too.
+func (m machine) timesPower(p, n, whole vectors) vectors {
+	if m.wide {
+		p.each(func(i int) { Scale(p[i], p[i], n[i]) })
 		return p
 	}
 	bias := Constant("exponentBias", 127)
-	x.each(func(i int) { // 2ⁿ in two steps: n = half + (n − half)
+	p.each(func(i int) { // 2ⁿ in two steps: n = half + (n − half)
 		half, rest := m.vector(), whole[i]
 		ShiftRightSigned(half, rest, 1)
 		SubtractInt(rest, rest, half)

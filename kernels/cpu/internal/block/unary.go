@@ -233,7 +233,7 @@ func floatFunctions[T Float]() map[ir.Op]func(dst, x []T) {
 		ir.Sign: vec.Sign[T], ir.Floor: vec.Floor[T], ir.Ceil: vec.Ceil[T], ir.Round: vec.Round[T], ir.Expm1: vec.Expm1[T], ir.Log1p: vec.Log1p[T],
 		ir.Sin: vec.Sin[T], ir.Cos: vec.Cos[T], ir.Tan: vec.Tan[T], ir.Asin: vec.Asin[T], ir.Acos: vec.Acos[T], ir.Atan: vec.Atan[T],
 		ir.Sinh: vec.Sinh[T], ir.Cosh: vec.Cosh[T], ir.Asinh: vec.Asinh[T], ir.Acosh: vec.Acosh[T], ir.Atanh: vec.Atanh[T],
-		ir.ErfInv: vec.ErfInv[T], ir.Erfc: vec.Erfc[T],
+		ir.ErfInv: vec.ErfInv[T], ir.Erfc: vec.Erfc[T], ir.Exp2: vec.Exp2[T],
 	}
 }
 

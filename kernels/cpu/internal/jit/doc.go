@@ -65,6 +65,7 @@ const (
 	Acosh
 	Atanh
 	ErfInv
+	Exp2
 	Gelu
 	Pow // of two operands from here on
 	Atan2

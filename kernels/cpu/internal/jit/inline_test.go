@@ -25,7 +25,7 @@ func TestFunctions(t *testing.T) {
 		jit.Tanh: vec.Tanh[float32], jit.Sigmoid: vec.Sigmoid[float32], jit.Erf: vec.Erf[float32], jit.Expm1: vec.Expm1[float32],
 		jit.Log1p: vec.Log1p[float32], jit.Asin: vec.Asin[float32], jit.Acos: vec.Acos[float32], jit.Atan: vec.Atan[float32],
 		jit.Sinh: vec.Sinh[float32], jit.Cosh: vec.Cosh[float32], jit.Asinh: vec.Asinh[float32], jit.Acosh: vec.Acosh[float32],
-		jit.Atanh: vec.Atanh[float32], jit.ErfInv: vec.ErfInv[float32], jit.Gelu: vec.Gelu[float32]}
+		jit.Atanh: vec.Atanh[float32], jit.ErfInv: vec.ErfInv[float32], jit.Exp2: vec.Exp2[float32], jit.Gelu: vec.Gelu[float32]}
 	step := uint64(40009)
 	if *everyFloat {
 		step = 1

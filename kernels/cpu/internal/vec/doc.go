@@ -8,7 +8,7 @@
 //
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
 //	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf, Gelu (dst, x []T)
-//	Floor, Ceil, Round, Sign, Expm1, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, ErfInv, Erfc (dst, x []T)
+//	Floor, Ceil, Round, Sign, Expm1, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, ErfInv, Erfc, Exp2 (dst, x []T)
 //	Lgamma                            (dst, x []T)                 of positive numbers in float64 vectors, of others Go's
 //	Pow, Rem, Atan2                   (dst, a, b []T)
 //	CompareFloats, CompareInts        (Relation, dst []uint8, a, b)   1 where it holds

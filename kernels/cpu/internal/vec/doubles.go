@@ -30,9 +30,10 @@ func as64[T Float](s []T) []float64 {
 }
 
 // functions64 are the kernels of functions of one operand of float64, 0 where there is none.
-var functions64 = [opErfc + 1]unary64Op{opExp: opExp64, opLog: opLog64, opTanh: opTanh64, opSigmoid: opSigmoid64, opErf: opErf64, opRsqrt: opRsqrt64, opGelu: opGelu64,
+var functions64 = [opExp2 + 1]unary64Op{opExp: opExp64, opLog: opLog64, opTanh: opTanh64, opSigmoid: opSigmoid64, opErf: opErf64, opRsqrt: opRsqrt64, opGelu: opGelu64,
 	opExpm1: opExpm164, opLog1p: opLog1p64, opSin: opSin64, opCos: opCos64, opTan: opTan64, opAsin: opAsin64, opAcos: opAcos64, opAtan: opAtan64,
-	opSinh: opSinh64, opCosh: opCosh64, opAsinh: opAsinh64, opAcosh: opAcosh64, opAtanh: opAtanh64, opErfInv: opErfInv64, opErfc: opErfc64}
+	opSinh: opSinh64, opCosh: opCosh64, opAsinh: opAsinh64, opAcosh: opAcosh64, opAtanh: opAtanh64, opErfInv: opErfInv64, opErfc: opErfc64,
+	opExp2: opExp264}
 
 // function64 computes a function of float64 and reports whether there is assembly for it in force.
 func function64[T Float](op unaryOp, dst, x []T) bool {

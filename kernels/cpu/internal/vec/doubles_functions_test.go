@@ -64,6 +64,7 @@ var functions64Cases = []function64Case{
 	}, math.Atanh, 1.7, upTo(1)},
 	{"Erf", Erf[float64], bigErf, math.Erf, 1, upTo(5.9)},
 	{"Erfc", Erfc[float64], bigErfc, math.Erfc, 2, upTo(26)},
+	{"Exp2", Exp2[float64], func(x *big.Float) *big.Float { return bigExp(bigMul(x, bigLog(bigOf(2)))) }, math.Exp2, 1.5, upTo(1020)},
 	{"ErfInv", ErfInv[float64], nil, math.Erfinv, 4, upTo(1)},
 	{"Gelu", Gelu[float64], func(x *big.Float) *big.Float { return bigMul(x, bigNormal(x)) }, nil, 4, upTo(10)},
 	{"Rsqrt", Rsqrt[float64], func(x *big.Float) *big.Float { return bigDiv(bigOf(1), bigRoot(x)) }, func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5, math.Abs},

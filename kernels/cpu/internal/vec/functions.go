@@ -30,7 +30,7 @@ func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x [
 }
 
 // chainOf are the steps of chains that compute the same.
-var chainOf = [opErfc + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
+var chainOf = [opExp2 + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
 
 // guardBlock is how many elements are looked at again because one of them is beyond the range of the assembly.
 const guardBlock = 1 << 10
@@ -78,6 +78,9 @@ func sign(x float64) float64 {
 	}
 	return x
 }
+
+// Exp2 stores 2 to the power x.
+func Exp2[T Float](dst, x []T) { apply(opExp2, 0, math.Exp2, dst, x) }
 
 // Expm1 stores eˣ − 1.
 func Expm1[T Float](dst, x []T) { apply(opExpm1, 0, math.Expm1, dst, x) }

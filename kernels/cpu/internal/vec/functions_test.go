@@ -72,6 +72,7 @@ var accurate = []struct {
 	{"Atanh", Atanh[float32], math.Atanh, 2},
 	{"ErfInv", ErfInv[float32], math.Erfinv, 2},
 	{"Erfc", Erfc[float32], math.Erfc, 2},
+	{"Exp2", Exp2[float32], math.Exp2, 1.1},
 	{"Lgamma", Lgamma[float32], lgamma, 1},
 }
 

@@ -69,6 +69,7 @@ const (
 	opAtanh
 	opErfInv
 	opErfc
+	opExp2
 )
 
 const (
@@ -184,6 +185,7 @@ const (
 	opAtanh64
 	opErfInv64
 	opErfc64
+	opExp264
 	opRsqrt64
 	opLogGamma64
 	opNegLongs

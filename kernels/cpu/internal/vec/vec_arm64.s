@@ -7291,6 +7291,496 @@ loop1:
 end1:
 	RET
 
+// exp2NEON is exp2AVX2 with two registers for one.
+TEXT ·exp2NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	MOVD $exp2Min<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea2e51f // fcmgt v31.4S, v8.4S, v2.4S
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e53f // fcmgt v31.4S, v9.4S, v3.4S
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $exp2Max<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e601d1f // bsl v31.4S, v8.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e611d3f // bsl v31.4S, v9.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea8e45f // fcmgt v31.4S, v2.4S, v8.4S
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea9e47f // fcmgt v31.4S, v3.4S, v9.4S
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4e21a80a // fcvtns v10.4S, v0.4S
+	WORD $0x4e21a82b // fcvtns v11.4S, v1.4S
+	WORD $0x4e21a84c // fcvtns v12.4S, v2.4S
+	WORD $0x4e21a86d // fcvtns v13.4S, v3.4S
+	WORD $0x4e21a88e // fcvtns v14.4S, v4.4S
+	WORD $0x4e21a8af // fcvtns v15.4S, v5.4S
+	WORD $0x4e21a8d0 // fcvtns v16.4S, v6.4S
+	WORD $0x4e21a8f1 // fcvtns v17.4S, v7.4S
+	WORD $0x4e21d948 // scvtf v8.4S, v10.4S
+	WORD $0x4e21d969 // scvtf v9.4S, v11.4S
+	WORD $0x4e21d992 // scvtf v18.4S, v12.4S
+	WORD $0x4e21d9b3 // scvtf v19.4S, v13.4S
+	WORD $0x4e21d9d4 // scvtf v20.4S, v14.4S
+	WORD $0x4e21d9f5 // scvtf v21.4S, v15.4S
+	WORD $0x4e21da16 // scvtf v22.4S, v16.4S
+	WORD $0x4e21da37 // scvtf v23.4S, v17.4S
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	WORD $0x4eb2d442 // fsub v2.4S, v2.4S, v18.4S
+	WORD $0x4eb3d463 // fsub v3.4S, v3.4S, v19.4S
+	WORD $0x4eb4d484 // fsub v4.4S, v4.4S, v20.4S
+	WORD $0x4eb5d4a5 // fsub v5.4S, v5.4S, v21.4S
+	WORD $0x4eb6d4c6 // fsub v6.4S, v6.4S, v22.4S
+	WORD $0x4eb7d4e7 // fsub v7.4S, v7.4S, v23.4S
+	MOVD $fractionP0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $fractionP0<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	MOVD $fractionP0<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	MOVD $fractionP0<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V23.B16
+	MOVD $fractionP1<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP1<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP1<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP1<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $fractionP2<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP2<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP2<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP2<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $fractionP3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $fractionP4<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP4<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP4<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP4<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $fractionP5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	MOVD $fractionP6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $fractionP6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $fractionP6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cc9f // fmla v31.4S, v4.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e35ccbf // fmla v31.4S, v5.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	MOVD $fractionP6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ccdf // fmla v31.4S, v6.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e37ccff // fmla v31.4S, v7.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x4f3f0540 // sshr v0, v10, #1
+	WORD $0x4f3f0561 // sshr v1, v11, #1
+	WORD $0x6ea0854a // sub v10.4S, v10.4S, v0.4S
+	WORD $0x6ea1856b // sub v11.4S, v11.4S, v1.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8854a // add v10.4S, v10.4S, v24.4S
+	WORD $0x4eb8856b // add v11.4S, v11.4S, v24.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f37554a // shl v10, v10, #23
+	WORD $0x4f37556b // shl v11, v11, #23
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
+	WORD $0x4f3f0580 // sshr v0, v12, #1
+	WORD $0x4f3f05a1 // sshr v1, v13, #1
+	WORD $0x6ea0858c // sub v12.4S, v12.4S, v0.4S
+	WORD $0x6ea185ad // sub v13.4S, v13.4S, v1.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8858c // add v12.4S, v12.4S, v24.4S
+	WORD $0x4eb885ad // add v13.4S, v13.4S, v24.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f37558c // shl v12, v12, #23
+	WORD $0x4f3755ad // shl v13, v13, #23
+	WORD $0x6e20de52 // fmul v18.4S, v18.4S, v0.4S
+	WORD $0x6e21de73 // fmul v19.4S, v19.4S, v1.4S
+	WORD $0x6e2cde52 // fmul v18.4S, v18.4S, v12.4S
+	WORD $0x6e2dde73 // fmul v19.4S, v19.4S, v13.4S
+	WORD $0x4f3f05c0 // sshr v0, v14, #1
+	WORD $0x4f3f05e1 // sshr v1, v15, #1
+	WORD $0x6ea085ce // sub v14.4S, v14.4S, v0.4S
+	WORD $0x6ea185ef // sub v15.4S, v15.4S, v1.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb885ce // add v14.4S, v14.4S, v24.4S
+	WORD $0x4eb885ef // add v15.4S, v15.4S, v24.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f3755ce // shl v14, v14, #23
+	WORD $0x4f3755ef // shl v15, v15, #23
+	WORD $0x6e20de94 // fmul v20.4S, v20.4S, v0.4S
+	WORD $0x6e21deb5 // fmul v21.4S, v21.4S, v1.4S
+	WORD $0x6e2ede94 // fmul v20.4S, v20.4S, v14.4S
+	WORD $0x6e2fdeb5 // fmul v21.4S, v21.4S, v15.4S
+	WORD $0x4f3f0600 // sshr v0, v16, #1
+	WORD $0x4f3f0621 // sshr v1, v17, #1
+	WORD $0x6ea08610 // sub v16.4S, v16.4S, v0.4S
+	WORD $0x6ea18631 // sub v17.4S, v17.4S, v1.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88610 // add v16.4S, v16.4S, v24.4S
+	WORD $0x4eb88631 // add v17.4S, v17.4S, v24.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375610 // shl v16, v16, #23
+	WORD $0x4f375631 // shl v17, v17, #23
+	WORD $0x6e20ded6 // fmul v22.4S, v22.4S, v0.4S
+	WORD $0x6e21def7 // fmul v23.4S, v23.4S, v1.4S
+	WORD $0x6e30ded6 // fmul v22.4S, v22.4S, v16.4S
+	WORD $0x6e31def7 // fmul v23.4S, v23.4S, v17.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F18, F19), 32(R0)
+	FSTPQ (F20, F21), 64(R0)
+	FSTPQ (F22, F23), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $exp2Min<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $exp2Max<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e21a804 // fcvtns v4.4S, v0.4S
+	WORD $0x4e21a825 // fcvtns v5.4S, v1.4S
+	WORD $0x4e21d882 // scvtf v2.4S, v4.4S
+	WORD $0x4e21d8a3 // scvtf v3.4S, v5.4S
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	MOVD $fractionP0<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $fractionP1<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $fractionP2<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $fractionP3<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $fractionP4<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $fractionP5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $fractionP6<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4f3f0480 // sshr v0, v4, #1
+	WORD $0x4f3f04a1 // sshr v1, v5, #1
+	WORD $0x6ea08484 // sub v4.4S, v4.4S, v0.4S
+	WORD $0x6ea184a5 // sub v5.4S, v5.4S, v1.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88400 // add v0.4S, v0.4S, v24.4S
+	WORD $0x4eb88421 // add v1.4S, v1.4S, v24.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88484 // add v4.4S, v4.4S, v24.4S
+	WORD $0x4eb884a5 // add v5.4S, v5.4S, v24.4S
+	WORD $0x4f375400 // shl v0, v0, #23
+	WORD $0x4f375421 // shl v1, v1, #23
+	WORD $0x4f375484 // shl v4, v4, #23
+	WORD $0x4f3754a5 // shl v5, v5, #23
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
 // geluNEON is geluAVX2 with two registers for one.
 TEXT ·geluNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -37243,6 +37733,157 @@ next:
 	BNE next
 	RET
 
+// exp264NEON is exp264AVX2 with two registers for one.
+TEXT ·exp264NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+next:
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $dc090d00000000000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $d4090000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ee0e45f // fcmgt v31.2D, v2.2D, v0.2D
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee1e47f // fcmgt v31.2D, v3.2D, v1.2D
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ee4e45f // fcmgt v31.2D, v2.2D, v4.2D
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e47f // fcmgt v31.2D, v3.2D, v5.2D
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e618880 // frintn v0.2D, v4.2D
+	WORD $0x4e6188a1 // frintn v1.2D, v5.2D
+	WORD $0x4ee0d482 // fsub v2.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a3 // fsub v3.2D, v5.2D, v1.2D
+	MOVD $d3fe62e42fefa39ef<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc42 // fmul v2.2D, v2.2D, v8.2D
+	WORD $0x6e68dc63 // fmul v3.2D, v3.2D, v8.2D
+	WORD $0x6e62dc44 // fmul v4.2D, v2.2D, v2.2D
+	WORD $0x6e63dc65 // fmul v5.2D, v3.2D, v3.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e66cc5f // fmla v31.2D, v2.2D, v6.2D
+	VMOV V31.B16, V6.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e67cc7f // fmla v31.2D, v3.2D, v7.2D
+	VMOV V31.B16, V7.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e64ccdf // fmla v31.2D, v6.2D, v4.2D
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e65ccff // fmla v31.2D, v7.2D, v5.2D
+	VMOV V31.B16, V5.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d482 // fadd v2.2D, v4.2D, v8.2D
+	WORD $0x4e68d4a3 // fadd v3.2D, v5.2D, v8.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e68dc04 // fmul v4.2D, v0.2D, v8.2D
+	WORD $0x6e68dc25 // fmul v5.2D, v1.2D, v8.2D
+	WORD $0x4e619884 // frintm v4.2D, v4.2D
+	WORD $0x4e6198a5 // frintm v5.2D, v5.2D
+	WORD $0x4ee4d400 // fsub v0.2D, v0.2D, v4.2D
+	WORD $0x4ee5d421 // fsub v1.2D, v1.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e68d4a5 // fadd v5.2D, v5.2D, v8.2D
+	WORD $0x4f745484 // shl v4, v4, #52
+	WORD $0x4f7454a5 // shl v5, v5, #52
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e68d421 // fadd v1.2D, v1.2D, v8.2D
+	WORD $0x4f745400 // shl v0, v0, #52
+	WORD $0x4f745421 // shl v1, v1, #52
+	WORD $0x6e60dc40 // fmul v0.2D, v2.2D, v0.2D
+	WORD $0x6e61dc61 // fmul v1.2D, v3.2D, v1.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $4, R2
+	BNE next
+	RET
+
 // logGamma64NEON is logGamma64AVX2 with two registers for one.
 TEXT ·logGamma64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -43202,6 +43843,42 @@ DATA c3e0375d4<>+0(SB)/8, $0x3e0375d43e0375d4
 DATA c3e0375d4<>+8(SB)/8, $0x3e0375d43e0375d4
 GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $16
 
+DATA exp2Min<>+0(SB)/8, $0xc3170000c3170000
+DATA exp2Min<>+8(SB)/8, $0xc3170000c3170000
+GLOBL exp2Min<>(SB), RODATA|NOPTR, $16
+
+DATA exp2Max<>+0(SB)/8, $0x4300000043000000
+DATA exp2Max<>+8(SB)/8, $0x4300000043000000
+GLOBL exp2Max<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP0<>+0(SB)/8, $0x392209c5392209c5
+DATA fractionP0<>+8(SB)/8, $0x392209c5392209c5
+GLOBL fractionP0<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP1<>+0(SB)/8, $0x3aaf84483aaf8448
+DATA fractionP1<>+8(SB)/8, $0x3aaf84483aaf8448
+GLOBL fractionP1<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP2<>+0(SB)/8, $0x3c1d952a3c1d952a
+DATA fractionP2<>+8(SB)/8, $0x3c1d952a3c1d952a
+GLOBL fractionP2<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP3<>+0(SB)/8, $0x3d6357b63d6357b6
+DATA fractionP3<>+8(SB)/8, $0x3d6357b63d6357b6
+GLOBL fractionP3<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP4<>+0(SB)/8, $0x3e75fdf03e75fdf0
+DATA fractionP4<>+8(SB)/8, $0x3e75fdf03e75fdf0
+GLOBL fractionP4<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP5<>+0(SB)/8, $0x3f3172183f317218
+DATA fractionP5<>+8(SB)/8, $0x3f3172183f317218
+GLOBL fractionP5<>(SB), RODATA|NOPTR, $16
+
+DATA fractionP6<>+0(SB)/8, $0x3f8000003f800000
+DATA fractionP6<>+8(SB)/8, $0x3f8000003f800000
+GLOBL fractionP6<>(SB), RODATA|NOPTR, $16
+
 DATA normalMax<>+0(SB)/8, $0x416c0000416c0000
 DATA normalMax<>+8(SB)/8, $0x416c0000416c0000
 GLOBL normalMax<>(SB), RODATA|NOPTR, $16
@@ -44317,6 +44994,14 @@ GLOBL dbff71547652b82fe<>(SB), RODATA|NOPTR, $16
 DATA d3fe8000000000000<>+0(SB)/8, $0x3fe8000000000000
 DATA d3fe8000000000000<>+8(SB)/8, $0x3fe8000000000000
 GLOBL d3fe8000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA dc090d00000000000<>+0(SB)/8, $0xc090d00000000000
+DATA dc090d00000000000<>+8(SB)/8, $0xc090d00000000000
+GLOBL dc090d00000000000<>(SB), RODATA|NOPTR, $16
+
+DATA d4090000000000000<>+0(SB)/8, $0x4090000000000000
+DATA d4090000000000000<>+8(SB)/8, $0x4090000000000000
+GLOBL d4090000000000000<>(SB), RODATA|NOPTR, $16
 
 DATA d4008000000000000<>+0(SB)/8, $0x4008000000000000
 DATA d4008000000000000<>+8(SB)/8, $0x4008000000000000

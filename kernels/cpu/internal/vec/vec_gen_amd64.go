@@ -277,6 +277,12 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		} else {
 			erfcAVX2(dst, x, n)
 		}
+	case opExp2:
+		if wide {
+			exp2AVX512(dst, x, n)
+		} else {
+			exp2AVX2(dst, x, n)
+		}
 	case opGelu:
 		if wide {
 			geluAVX512(dst, x, n)
@@ -1933,6 +1939,12 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		} else {
 			erfc64AVX2(dst, x, n)
 		}
+	case opExp264:
+		if wide {
+			exp264AVX512(dst, x, n)
+		} else {
+			exp264AVX2(dst, x, n)
+		}
 	case opLogGamma64:
 		if wide {
 			logGamma64AVX512(dst, x, n)
@@ -2738,6 +2750,12 @@ func erfcAVX2(dst, x *float32, n uintptr)
 
 //go:noescape
 func erfcAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func exp2AVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func exp2AVX512(dst, x *float32, n uintptr)
 
 //go:noescape
 func geluAVX2(dst, x *float32, n uintptr)
@@ -3932,6 +3950,12 @@ func erfc64AVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func erfc64AVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func exp264AVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func exp264AVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func logGamma64AVX2(dst, x unsafe.Pointer, n uintptr)

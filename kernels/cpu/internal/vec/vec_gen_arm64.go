@@ -105,6 +105,8 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		erfInvNEON(dst, x, n)
 	case opErfc:
 		erfcNEON(dst, x, n)
+	case opExp2:
+		exp2NEON(dst, x, n)
 	case opGelu:
 		geluNEON(dst, x, n)
 	}
@@ -878,6 +880,8 @@ func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 		erfInv64NEON(dst, x, n)
 	case opErfc64:
 		erfc64NEON(dst, x, n)
+	case opExp264:
+		exp264NEON(dst, x, n)
 	case opLogGamma64:
 		logGamma64NEON(dst, x, n)
 	case opRsqrt64:
@@ -1210,6 +1214,9 @@ func erfInvNEON(dst, x *float32, n uintptr)
 
 //go:noescape
 func erfcNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func exp2NEON(dst, x *float32, n uintptr)
 
 //go:noescape
 func geluNEON(dst, x *float32, n uintptr)
@@ -1747,6 +1754,9 @@ func erfInv64NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func erfc64NEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func exp264NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func logGamma64NEON(dst, x unsafe.Pointer, n uintptr)

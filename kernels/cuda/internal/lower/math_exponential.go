@@ -65,6 +65,18 @@ func (m *calc) exp(x ptx.Operand) ptx.Operand {
 	return m.mul(m.mul(m.fma(r, m.expSeries(r), m.num(1)), a), b)
 }
 
+// exp2 is 2^n·exp(f·ln 2) with the fraction f = x - n, which is exact.
+func (m *calc) exp2(x ptx.Operand) ptx.Operand {
+	if m.fast {
+		return m.op("ex2.approx", x)
+	}
+	x = m.atLeast(m.atMost(x, m.limit()*math.Log2E), -m.limit()*math.Log2E)
+	whole := m.op("cvt.rni."+m.s, x)
+	r := m.mul(m.sub(x, whole), m.num(math.Ln2))
+	a, b := m.power(m.f.Op(ptx.B32, "cvt.rzi.s32."+m.s, whole))
+	return m.mul(m.mul(m.fma(r, m.expSeries(r), m.num(1)), a), b)
+}
+
 // expm1 is 2^n·(exp(r)-1) + (2^n-1).
 func (m *calc) expm1(x ptx.Operand) ptx.Operand {
 	limit := 80.0

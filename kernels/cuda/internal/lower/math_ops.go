@@ -59,6 +59,7 @@ func init() {
 		ir.Cos:     func(m *calc, x ptx.Operand) ptx.Operand { return m.wave(x, 1) },
 		ir.Tan:     func(m *calc, x ptx.Operand) ptx.Operand { return m.div(m.wave(x, 0), m.wave(x, 1)) },
 		ir.Exp:     (*calc).exp,
+		ir.Exp2:    (*calc).exp2,
 		ir.Expm1:   (*calc).expm1,
 		ir.Log:     (*calc).log,
 		ir.Log1p:   (*calc).log1p,
