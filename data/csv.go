@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
 )
@@ -123,7 +124,7 @@ func readCSV(r io.Reader, options []CSVOption) (*CSV, error) {
 		return nil, errors.New("the file is empty")
 	}
 	if err != nil {
-		return nil, err
+		return nil, config.explain(err, nil, 0)
 	}
 	header := slices.Clone(first)
 	for i := range header {
@@ -146,12 +147,38 @@ func readCSV(r io.Reader, options []CSVOption) (*CSV, error) {
 			return table.finish()
 		}
 		if err != nil {
-			return nil, err
+			return nil, config.explain(err, record, len(header))
 		}
 		if err := table.add(record, lines); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// explain says more about an error of package csv, on a record of a file whose first line has so many fields.
+func (c *csvConfig) explain(err error, record []string, fields int) error {
+	var parse *csv.ParseError
+	switch {
+	case !errors.As(err, &parse):
+		if !utf8.ValidRune(c.comma) || strings.ContainsRune("\"\r\n\x00\ufffd", c.comma) {
+			return fmt.Errorf("Comma is %q, which cannot separate fields; expected a character such as ',', ';' or a tab", c.comma)
+		}
+		return err
+	case errors.Is(err, csv.ErrFieldCount):
+		return fmt.Errorf("line %d has %d fields, the first line %d; expected equally many in all, empty ones too, and one that holds %q in double quotes",
+			parse.Line, len(record), fields, c.comma)
+	}
+	return fmt.Errorf("line %d, character %d: %w; expected fields without double quotes, or in a pair of them, with those inside doubled", parse.Line, parse.Column, parse.Err)
+}
+
+// separator returns the character that seems to separate the fields of a line, if that is none of those in use.
+func separator(line string) (rune, bool) {
+	for _, c := range ";\t|" {
+		if strings.ContainsRune(line, c) {
+			return c, true
+		}
+	}
+	return 0, false
 }
 
 // csvTable collects the rows.
@@ -224,7 +251,9 @@ func (t *csvTable) add(record []string, lines *csv.Reader) error {
 		if err != nil && !errors.Is(err, strconv.ErrRange) { // too large a number is infinite
 			line, _ := lines.FieldPos(i)
 			remedy := "choose the columns that are numbers with Columns, or name the label with LabelColumn"
-			if field == "" {
+			if c, seems := separator(t.header[0]); seems && len(t.header) == 1 {
+				remedy = fmt.Sprintf("%q seems to separate the fields: give Comma(%q)", c, c)
+			} else if field == "" {
 				remedy = "give MissingValue to fill empty fields"
 			}
 			return fmt.Errorf("line %d, column %q: %q is no number; %s", line, t.header[i], abbreviate(field), remedy)

@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -237,13 +238,21 @@ func (c *compiled) buildMetrics(m *Model, targets, outputs []ir.Type) error {
 			}
 		}
 		if err := metric.metric.Build(dtype, y, p); err != nil {
-			return fmt.Errorf("metric %q: %w", metric.name, err)
+			return naming(fmt.Sprintf("metric %q: ", metric.name), err)
 		}
 		if err := m.placeAll(metric.metric.Variables()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// naming puts a prefix before an error that does not begin with it yet.
+func naming(prefix string, err error) error {
+	if strings.HasPrefix(err.Error(), prefix) {
+		return err
+	}
+	return fmt.Errorf("%s%w", prefix, err)
 }
 
 // compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list; nil

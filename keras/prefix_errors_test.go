@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/gokeras/gokeras/keras"
@@ -11,9 +12,14 @@ import (
 
 var packagePrefix = regexp.MustCompile(`(?:^|[ :])(keras|layers|losses|metrics|optimizers|initializers|regularizers|constraints|activations|schedules|config|ops|saving|data|distribute|quantizers): `)
 
-// repeatedPrefix returns the package that a message names twice, "" for none.
+// repeatedPrefix returns the package that a message names twice, or the words that it says twice in a row, "" for none.
 func repeatedPrefix(message string) string {
-	seen := map[string]bool{}
+	seen, parts := map[string]bool{}, strings.Split(message, ": ")
+	for i := range len(parts) - 1 {
+		if parts[i] == parts[i+1] {
+			return parts[i]
+		}
+	}
 	for _, found := range packagePrefix.FindAllStringSubmatch(message, -1) {
 		if seen[found[1]] {
 			return found[1]

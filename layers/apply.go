@@ -46,8 +46,8 @@ type Node struct {
 func NewInput(name string, dtype ir.DType, shape ...int) *KerasTensor {
 	t := &KerasTensor{shape: slices.Clone(shape), dtype: dtype, name: name, node: &Node{Sequence: sequences.Add(1)}}
 	for i, d := range shape {
-		if d < 0 && d != Unknown {
-			t.err = fmt.Errorf("layers: input %q: axis %d of shape %v is %d; expected a length of at least 0, or layers.Unknown", name, i, shape, d)
+		if d < 0 && d != Unknown { //dim:known what was declared
+			t.err = fmt.Errorf("layers: input %q: axis %d of shape %s is %d; expected a length of at least 0, or layers.Unknown", name, i, ShapeString(shape), d)
 		}
 	}
 	t.node.Outputs = []*KerasTensor{t}

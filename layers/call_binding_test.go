@@ -69,6 +69,6 @@ func ExampleOperand() {
 		fmt.Println(o.Argument, o.Shape(), o.Tensor == nil)
 	}
 	// Output:
-	// inputs [-1 2] false
+	// inputs [None 2] false
 	// inputs [1 2] true
 }

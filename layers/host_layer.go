@@ -128,6 +128,21 @@ func inferHostTypes(l HostLayer, inputs []ir.Type) ([]ir.Type, error) {
 	return b.results, nil
 }
 
+// oneInput reports what is not one input of words, or one of numbers.
+func oneInput(inputs []ir.Type, words bool) error {
+	kind, dtype := "numbers", "int64"
+	if words {
+		kind, dtype = "strings", "string"
+	}
+	if len(inputs) != 1 {
+		return fmt.Errorf("takes one input of %s, received %d inputs", kind, len(inputs))
+	}
+	if x := NewInput("", inputs[0].DType, inputs[0].Shape...); x.IsText() != words {
+		return fmt.Errorf("takes one input of %s, received %v; give the input the DType %q", kind, x, dtype)
+	}
+	return nil
+}
+
 // refuseText reports text as an input of a layer of the program.
 func refuseText(l Layer, inputs []ir.Type) error {
 	if slices.ContainsFunc(inputs, func(t ir.Type) bool { return t.DType == ir.Invalid }) {

@@ -146,8 +146,8 @@ func (l hashingLookup) transform(inputs []HostArray) (HostArray, error) {
 
 // HostType returns the type of the result.
 func (l hashingLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
-	if len(inputs) != 1 || inputs[0].DType == ir.Invalid {
-		return ir.Type{}, fmt.Errorf("takes one input of whole numbers")
+	if err := oneInput(inputs, false); err != nil {
+		return ir.Type{}, err
 	}
 	k, t, err := l.ready()
 	if err != nil {

@@ -154,13 +154,10 @@ func invert[T string | int64](k *lookup[T], t *table[T], numbers []int64) []T {
 
 // HostType returns the type of the result.
 func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
-	if len(inputs) != 1 {
-		return ir.Type{}, fmt.Errorf("takes one input, received %d", len(inputs))
+	if err := oneInput(inputs, !l.Invert); err != nil {
+		return ir.Type{}, err
 	}
 	x := inputs[0]
-	if (x.DType == ir.Invalid) == l.Invert {
-		return ir.Type{}, fmt.Errorf("takes strings, or with Invert whole numbers; received an input of the other kind")
-	}
 	k, t, err := l.ready()
 	if err != nil {
 		return ir.Type{}, err

@@ -289,8 +289,8 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if err != nil {
 		return ir.Type{}, err
 	}
-	if len(inputs) != 1 || inputs[0].DType != ir.Invalid {
-		return ir.Type{}, fmt.Errorf("takes one input of strings")
+	if err := oneInput(inputs, true); err != nil {
+		return ir.Type{}, err
 	}
 	x := inputs[0].Shape
 	if err := l.checkShape(x); err != nil {

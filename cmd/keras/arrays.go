@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,6 +77,9 @@ func hasHeader(path string) (bool, error) {
 	}
 	defer f.Close()
 	first, err := csv.NewReader(f).Read()
+	if err == io.EOF {
+		return false, nil // LoadCSV says what the file lacks
+	}
 	if err != nil {
 		return false, fmt.Errorf("%s: the first line: %w", path, err)
 	}

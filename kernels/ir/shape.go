@@ -61,12 +61,12 @@ func (s Shape) WithOnes(axes ...int) Shape {
 	return out
 }
 
-// String prints the shape as [2 3]; a scalar prints as []. An open axis prints as None, as in Keras, and what is
-// computed from one as an expression: [None 2*time+1].
+// String prints the shape as [2 3]; a scalar prints as []. An open axis (-1 in those of symbolic tensors) prints as
+// None, as in Keras, and what is computed from one as an expression: [None 2*time+1].
 func (s Shape) String() string {
 	parts := make([]string, len(s))
 	for i, d := range s {
-		if parts[i] = dim.String(d); dim.Name(d) != "" {
+		if parts[i] = dim.String(d); d == -1 || dim.Name(d) != "" {
 			parts[i] = "None"
 		}
 	}

@@ -80,7 +80,7 @@ func classAxis(p *ops.Tensor, axis int) int {
 // limited to [ε, 1-ε]; from logits ln p is p - logsumexp(p). Smoothing s replaces t by t·(1-s) + s/n, where n is the
 // length of the last axis, as in Keras, also where that is not the one of the classes.
 func CategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
-	t, p := pair(yTrue, yPred)
+	t, p := pairOf(true, yTrue, yPred)
 	axis = classAxis(p, axis)
 	t = smooth(t, smoothing, t.Dim(-1))
 	logs := LogProbabilities(p, fromLogits, axis)
@@ -100,7 +100,7 @@ func LogProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 // to [ε, 1-ε]. Logits go through a softmax first. Smoothing is that of CategoricalCrossentropy. alpha has one entry, or
 // one for each place along the last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
 func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
-	t, p := pair(yTrue, yPred)
+	t, p := pairOf(true, yTrue, yPred)
 	axis = classAxis(p, axis)
 	t = smooth(t, smoothing, t.Dim(-1))
 	if fromLogits {

@@ -38,14 +38,21 @@ func floats(x *ops.Tensor) *ops.Tensor {
 
 // pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so
 // that the batch is never the axis that the formulas reduce by default.
-func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
+func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) { return pairOf(false, yTrue, yPred) }
+
+// pairOf is pair for functions of one-hot labels that have a sparse variant, or for others.
+func pairOf(ofClasses bool, yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 	yTrue, yPred = Match(yTrue, yPred)
 	p = floats(yPred)
 	t = ops.Cast(yTrue, p.DType())
 	if !t.Shape().Equal(p.Shape()) {
 		hint := "they must be equal; check the last layer's units and the labels' encoding"
-		if t.Rank() == p.Rank()-1 || t.Rank() == p.Rank() && t.Rank() > 0 && t.Dim(-1) == 1 {
+		numbers := t.Rank() == p.Rank()-1 || t.Rank() == p.Rank() && t.Rank() > 0 && t.Dim(-1) == 1
+		switch {
+		case numbers && ofClasses:
 			hint += " (for integer class numbers use the sparse variant)"
+		case numbers && !yTrue.DType().IsFloat():
+			hint += " (for integer class numbers use SparseCategoricalCrossentropy or SparseCategoricalAccuracy, or make the labels one-hot)"
 		}
 		ops.Failf(p.Graph(), "labels have shape %v and predictions %v; %s", yTrue.Shape(), yPred.Shape(), hint)
 	}
