@@ -11,14 +11,22 @@ import (
 
 // convolution translates the shapes and attributes of a convolution.
 func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, error) {
+	s := convolutionOf(x, kernel, a)
+	if s == nil {
+		return nil, b.unsupported("%d spatial axes; at most 3 are supported", len(x)-2)
+	}
+	return s, s.Validate()
+}
+
+// convolutionOf is convolution for what may not be one; nil: it has more than three spatial axes.
+func convolutionOf(x, kernel ir.Shape, a ir.ConvAttrs) *conv.Shape {
 	n := len(x) - 2
 	if n > 3 {
-		return nil, b.unsupported("%d spatial axes; at most 3 are supported", n)
+		return nil
 	}
-	s := &conv.Shape{Batch: x[0], InChannels: x[n+1], OutChannels: kernel[n+1], In: geometry.Spatial(x[1:n+1], 1), Kernel: geometry.Spatial(kernel[:n], 1),
+	return &conv.Shape{Batch: x[0], InChannels: x[n+1], OutChannels: kernel[n+1], In: geometry.Spatial(x[1:n+1], 1), Kernel: geometry.Spatial(kernel[:n], 1),
 		Strides: geometry.Spatial(a.Strides, 1), Dilation: geometry.Spatial(a.Dilation, 1), PadLow: geometry.Spatial(a.PadLow, 0), PadHigh: geometry.Spatial(a.PadHigh, 0),
 		Groups: a.Groups}
-	return s, s.Validate()
 }
 
 func buildConv(b *build) (func(), error) {

@@ -4,8 +4,10 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -17,7 +19,32 @@ import (
 
 // convolvesPairs reports whether the unit is a convolution or an input gradient that is computed in pairs.
 func convolvesPairs(b *build) bool {
-	return convolvedInPairs(b.Program, b.n) && (b.u.Fused == nil || !b.u.Fused.Pool)
+	if !convolvedInPairs(b.Program, b.n) || b.u.Fused != nil && b.u.Fused.Pool {
+		return false
+	}
+	return b.n.Op != ir.Conv || !b.predicts || !b.constant(b.in(1)) || !tilesBeatPairs(b.Program, b.n)
+}
+
+const (
+	sparedOfPairs = 2.5 // products of a convolution for each of Winograd's: from so many on float32 takes less time with these than pairs do without
+	sparedOfWide  = 2.1 // with so many channels
+	wideChannels  = 96
+)
+
+// tilesBeatPairs reports whether a convolution of a program that only predicts takes less time in float32, by
+// Winograd's products, than by its own in pairs. It was measured on Zen 4, which multiplies pairs at twice the rate of
+// float32; matrix registers have eight times that of pairs there.
+func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
+	s := convolutionOf(p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, n.Attrs.(ir.ConvAttrs))
+	if s == nil || s.Validate() != nil || isa.Active().Has(isa.AMXBF16) {
+		return false
+	}
+	w := conv.NewWinograd(s)
+	if w == nil {
+		return false
+	}
+	spared := w.Spared()
+	return spared >= sparedOfPairs || spared >= sparedOfWide && min(s.InChannels, s.OutChannels) >= wideChannels
 }
 
 // floatsAt views memory as numbers of 32 bits.
@@ -47,15 +74,37 @@ func (e *byExamples) compilePairs(examples int) (func(), error) {
 		return nil, err
 	}
 	s.InChannels, s.Pairs = s.InChannels/2, true
-	scratch, pairs := b.scratch(ir.Float32, conv.ForwardScratch[float32](s, pool.Size())), b.scratch(ir.Uint32, kernel.N/2)
-	before := e.prepare
-	e.prepare = func() {
-		before()
-		vec.PairRows(plan.Data[uint32](pairs), plan.Data[uint16](kernel), out, rows/2, out, out)
+	scratch := b.scratch(ir.Float32, conv.ForwardScratch[float32](s, pool.Size()))
+	if e.pairs == nil {
+		e.pairs = &kernelPairs{}
+		e.prepare = e.pairs.of(b, kernel, rows, out)
 	}
 	return func() {
-		conv.Forward(pool, s, floatsAt(x.chunk.Ptr, examples*x.size/2), floatsAt(pairs.Ptr(), pairs.N), nil, false, plan.Data[float32](y.wide), plan.Data[float32](scratch))
+		conv.Forward(pool, s, floatsAt(x.chunk.Ptr, examples*x.size/2), e.pairs.now, nil, false, plan.Data[float32](y.wide), plan.Data[float32](scratch))
 	}, nil
+}
+
+// kernelPairs is a kernel in pairs of input channels, as it is in this run.
+type kernelPairs struct{ now []float32 }
+
+// of returns the function that sets the pairs of a kernel, a matrix. They are kept with one that does not change.
+func (p *kernelPairs) of(b *build, kernel *plan.Operand, rows, columns int) func() {
+	kept := b.kept(kernel, &form{off: kernel.Off, k: rows, n: columns, ld: columns})
+	scratch := b.scratch(ir.Uint32, kernel.N/2)
+	return func() {
+		if own := ownBuffer(kernel); own != nil && kept != nil {
+			memory := own.inForm(&own.panels, kept, tile.BFloat16Pairs, 2*kernel.N, func(memory []byte) {
+				from := unsafe.Slice((*uint16)(plan.PointerTo(own.own)), len(own.own)/2)[kept.off/2:]
+				vec.PairRows(unsafe.Slice((*uint32)(plan.PointerTo(memory)), kernel.N/2), from, columns, rows/2, columns, columns)
+			})
+			if memory != nil {
+				p.now = elementsOf[float32](memory)
+				return
+			}
+		}
+		vec.PairRows(plan.Data[uint32](scratch), plan.Data[uint16](kernel), columns, rows/2, columns, columns)
+		p.now = floatsAt(scratch.Ptr(), scratch.N)
+	}
 }
 
 // sumsPairs reports whether the gradient of a kernel is computed in pairs: of gradients dy with whole vectors of

@@ -23,9 +23,9 @@ const (
 
 // gainInPairs returns what a program gains by products of pairs of bfloat16 over the same in float32, in those units.
 // Below 0 it loses.
-func gainInPairs(p *ir.Program) float64 { return gainInside(p, false) }
+func gainInPairs(p *ir.Program) float64 { return gainInside(p, false, onlyPredicts(p)) }
 
-func gainInside(p *ir.Program, loop bool) float64 {
+func gainInside(p *ir.Program, loop, predicts bool) float64 {
 	gain, chained := 0.0, inChains(p)
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -34,13 +34,13 @@ func gainInside(p *ir.Program, loop bool) float64 {
 			times = float64(a.Length)
 		}
 		for _, body := range ir.SubPrograms(n.Attrs) {
-			gain += times * gainInside(body, loop || n.Op != ir.Cond)
+			gain += times * gainInside(body, loop || n.Op != ir.Cond, false)
 		}
 		if n.Op == ir.Convert {
 			gain -= convertedCost * float64(halfResults(p, n, nil))
 		}
 		if roundsResults(n.Op) {
-			gain += gainOfProduct(p, n, loop) - storedCost*float64(halfResults(p, n, chained))
+			gain += gainOfProduct(p, n, loop, predicts) - storedCost*float64(halfResults(p, n, chained))
 		}
 	}
 	return gain
@@ -87,8 +87,9 @@ func halfResults(p *ir.Program, n *ir.Node, without []bool) int {
 }
 
 // gainOfProduct returns what a node gains that multiplies, apart from storing its results. Products of a few rows gain
-// nothing: they take as long as reading the weights does, which loops widen again at each step.
-func gainOfProduct(p *ir.Program, n *ir.Node, loop bool) float64 {
+// nothing: they take as long as reading the weights does, which loops widen again at each step. Nor do convolutions
+// that predictions compute by Winograd's products, in float32 either way.
+func gainOfProduct(p *ir.Program, n *ir.Node, loop, predicts bool) float64 {
 	if !n.Op.Multiplies() || p.Type(n.Inputs[0]).DType != ir.BFloat16 {
 		return 0
 	}
@@ -106,7 +107,7 @@ func gainOfProduct(p *ir.Program, n *ir.Node, loop bool) float64 {
 	case ir.Attention, ir.AttentionGrad:
 		return -attendedCost * results
 	case ir.Conv, ir.ConvInputGrad:
-		if !convolvedInPairs(p, n) {
+		if !convolvedInPairs(p, n) || predicts && n.Op == ir.Conv && tilesBeatPairs(p, n) {
 			return 0
 		}
 		return convolutionGain*flops - convolvedCost*(float64(p.Type(n.Inputs[0]).Shape.Size())+results)

@@ -139,6 +139,7 @@ type byExamples struct {
 	whole    func() // computes a chunk
 	rest     func() // and the last one, if it is shorter
 	prepare  func() // once for all chunks
+	pairs    *kernelPairs
 	bias     *halfBias
 }
 

@@ -101,6 +101,12 @@ func (w *Winograd) spares(tiles int) bool {
 	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && 10*w.out[1]*w.out[2]*n.Kernel[1]*n.Kernel[2]*n.InChannels >= sparesTenths*products
 }
 
+// Spared returns how many products [Forward] has for each of these.
+func (w *Winograd) Spared() float64 {
+	n := &w.shape
+	return float64(w.out[1]*w.out[2]*n.Kernel[1]*n.Kernel[2]*n.InChannels) / float64(w.rows*w.cols*w.matrices()*w.depth())
+}
+
 // groups returns the first taps of the groups of three, a stride apart each, that so many taps are cut into.
 func groups(taps, stride int) (first []int) {
 	for phase := range min(stride, taps) {
