@@ -144,7 +144,7 @@ func sincSlope(x *Tensor) *Tensor {
 func Logaddexp2(a, b *Tensor) *Tensor {
 	a, b = commonFloat(a, b)
 	return wideOfTwo(a, b, func(a, b *Tensor) *Tensor {
-		return logOfSum(a, b, math.Ln2)
+		return logOfSum(a, b, Exp2, math.Ln2)
 	})
 }
 

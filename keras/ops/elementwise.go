@@ -276,6 +276,14 @@ func oneMinusSquare(x *Tensor) *Tensor {
 	return Multiply(Subtract(OnesLike(x), x), AddScalar(x, 1))
 }
 
+// rsqrtNear is 1/√square of a square that is size² ± 1. Where the 1 is below its last place that is 1/size: the square
+// may overflow.
+func rsqrtNear(size, square *Tensor) *Tensor {
+	far := CompareScalar(ir.Gt, size, math.Ldexp(1, size.DType().Digits()/2+1))
+	y := Rsqrt(Where(far, size, square))
+	return Where(far, Square(y), y)
+}
+
 func init() {
 	for _, op := range []ir.Op{ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Compare, ir.IsFinite, ir.Not, ir.BitAnd, ir.BitOr, ir.BitXor,
 		ir.ShiftLeft, ir.ShiftRight, ir.Constant, ir.Iota} {
@@ -291,7 +299,7 @@ func init() {
 	derive(ir.Log, func(x, _ *Tensor) *Tensor { return Reciprocal(x) })
 	derive(ir.Log1p, func(x, _ *Tensor) *Tensor { return Reciprocal(AddScalar(x, 1)) })
 	derive(ir.Sqrt, func(_, y *Tensor) *Tensor { return Divide(Scalar(y, 0.5), y) })
-	derive(ir.Rsqrt, func(x, y *Tensor) *Tensor { return MultiplyScalar(Divide(y, x), -0.5) })
+	derive(ir.Rsqrt, func(x, y *Tensor) *Tensor { return Divide(MultiplyScalar(y, -0.5), x) })
 	derive(ir.Sin, func(x, _ *Tensor) *Tensor { return Cos(x) })
 	derive(ir.Cos, func(x, _ *Tensor) *Tensor { return Negative(Sin(x)) })
 	derive(ir.Tan, func(_, y *Tensor) *Tensor { return AddScalar(Square(y), 1) })
@@ -300,10 +308,8 @@ func init() {
 	derive(ir.Atan, func(x, _ *Tensor) *Tensor { return Reciprocal(AddScalar(Square(x), 1)) })
 	derive(ir.Sinh, func(x, _ *Tensor) *Tensor { return Cosh(x) })
 	derive(ir.Cosh, func(x, _ *Tensor) *Tensor { return Sinh(x) })
-	derive(ir.Asinh, func(x, _ *Tensor) *Tensor { return Rsqrt(AddScalar(Square(x), 1)) })
-	derive(ir.Acosh, func(x, _ *Tensor) *Tensor {
-		return Rsqrt(Multiply(SubtractScalar(x, 1), AddScalar(x, 1)))
-	})
+	derive(ir.Asinh, func(x, _ *Tensor) *Tensor { return rsqrtNear(Abs(x), AddScalar(Square(x), 1)) })
+	derive(ir.Acosh, func(x, _ *Tensor) *Tensor { return rsqrtNear(x, Multiply(SubtractScalar(x, 1), AddScalar(x, 1))) })
 	derive(ir.Atanh, func(x, _ *Tensor) *Tensor { return Reciprocal(oneMinusSquare(x)) })
 	derive(ir.Tanh, func(_, y *Tensor) *Tensor { return oneMinusSquare(y) })
 	derive(ir.Sigmoid, func(_, y *Tensor) *Tensor { return Multiply(y, Subtract(OnesLike(y), y)) })

@@ -62,19 +62,20 @@ func init() {
 
 // Logaddexp returns ln(e^a + e^b) without overflow: max(a, b) + ln(1 + e^-|a-b|).
 func Logaddexp(a, b *Tensor) *Tensor {
-	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor { return logOfSum(a, b, 1) })
+	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor { return logOfSum(a, b, Exp, 1) })
 }
 
-// logOfSum is the logarithm of e^(scale·a) + e^(scale·b) by scale.
-func logOfSum(a, b *Tensor, scale float64) *Tensor {
+// logOfSum is the logarithm of power(a) + power(b), to the base of the powers, whose natural logarithm is base.
+func logOfSum(a, b *Tensor, power func(x *Tensor) *Tensor, base float64) *Tensor {
 	top, diff := Maximum(a, b), Subtract(a, b)
 	// Equal infinities have no difference; their sum is what they are.
 	same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
 	diff = Negative(Abs(Where(same, ZerosLike(diff), diff)))
-	if scale == 1 {
-		return Where(same, a, Add(top, Log1p(Exp(diff))))
+	more := Log1p(power(diff))
+	if base != 1 {
+		more = MultiplyScalar(more, 1/base)
 	}
-	return Where(same, a, Add(top, MultiplyScalar(Log1p(Exp(MultiplyScalar(diff, scale))), 1/scale)))
+	return Where(same, a, Add(top, more))
 }
 
 // Isinf returns whether each element is plus or minus infinity.

@@ -2,9 +2,11 @@ package ops_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
@@ -67,4 +69,25 @@ func TestLikeNumPy(t *testing.T) {
 	}
 	assert.ErrorContains(t, opstest.EvalError(correlate("most"), a, b), `unknown mode "most"`)
 	assert.ErrorContains(t, opstest.EvalError(binary(ops.Gcd), a, a), "needs whole numbers")
+}
+
+// TestLdexpIsExact: also where the power of 2 is beyond the numbers of the type.
+func TestLdexpIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(44, 3))
+	for d, most := range map[ir.DType]int{ir.Float16: 13, ir.Float32: 125, ir.Float64: 1021} {
+		var xs, ns, want []float64
+		for range 1000 {
+			from, to := r.IntN(2*most)-most, r.IntN(2*most)-most
+			xs = append(xs, math.Ldexp(r.NormFloat64(), from))
+			xs[len(xs)-1] = opstest.Floats([]int{1}, xs[len(xs)-1]).As(d).F[0]
+			ns = append(ns, float64(to-from))
+			want = append(want, math.Ldexp(xs[len(xs)-1], to-from))
+		}
+		got := opstest.EvalOn(t, "cpu", binary(ops.Ldexp), opstest.Floats([]int{len(xs)}, xs...).As(d), opstest.Ints([]int{len(ns)}, ns...))[0].F
+		for i, y := range got {
+			if size := math.Abs(want[i]); size >= d.LeastNormal() && size <= d.Largest() && math.Abs(xs[i]) >= d.LeastNormal() {
+				require.Equal(t, want[i], y, "%v: %v · 2^%v", d, xs[i], ns[i])
+			}
+		}
+	}
 }

@@ -28,8 +28,13 @@ func Angle(x *Tensor) *Tensor {
 	return Where(compare(ir.Ne, x, x), x, angle)
 }
 
-// Ldexp returns x · 2^n.
-func Ldexp(x, n *Tensor) *Tensor { x = float(x); return Multiply(x, Exp2(Cast(n, x.DType()))) }
+// Ldexp returns x · 2^n, also where 2^n is beyond the numbers of the type of x.
+func Ldexp(x, n *Tensor) *Tensor {
+	x = float(x)
+	n = Cast(n, x.DType())
+	half := Round(MultiplyScalar(n, 0.5))
+	return Multiply(Multiply(x, Exp2(half)), Exp2(Subtract(n, half)))
+}
 
 // Argpartition returns int32 positions that bring the k-th smallest element along axis to its place, the smaller ones
 // before it and the larger ones after it.
