@@ -77,9 +77,15 @@ func FuzzReadNPZ(f *testing.F) {
 	f.Add(bytes.Replace(small, []byte("arr_1"), []byte("arr_0"), -1))
 	f.Add(small[:len(small)-1])
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if arrays, err := data.ReadNPZ(bytes.NewReader(file), int64(len(file))); err == nil {
-			for _, d := range arrays.Arrays {
-				checkArray(t, d)
+		arrays, err := data.ReadNPZ(bytes.NewReader(file), int64(len(file)))
+		again, errAgain := opened(t, file)
+		if (err == nil) != (errAgain == nil) || len(arrays.Arrays) != len(again.Arrays) {
+			t.Fatalf("read at once: %v, array by array: %v", err, errAgain)
+		}
+		for i, d := range arrays.Arrays {
+			checkArray(t, d)
+			if !d.Equal(again.Arrays[i]) {
+				t.Fatalf("array %d is %v, read by itself %v", i, d, again.Arrays[i])
 			}
 		}
 	})

@@ -85,20 +85,10 @@ func readNPY(r io.Reader, hint int) (Array, error) {
 	if r == nil {
 		return Array{}, errNoReader
 	}
-	text, err := readNPYHeader(r)
-	if err != nil {
-		return Array{}, err
-	}
-	h, err := parseNPYHeader(text)
-	if err != nil {
-		return Array{}, fmt.Errorf("header %q: %w", abbreviate(text), err)
-	}
-	n, ok := volume(h.shape, 2*max(h.item, 4)) // twice: widening and reordering make a copy
+	h, n, err := beginNPY(r)
 	switch {
-	case !ok:
-		return Array{}, fmt.Errorf("shape %v is too large for memory", h.shape)
-	case n == 0 && h.text != 0:
-		return Array{}, fmt.Errorf("shape %v holds no values, which arrays of text must", h.shape)
+	case err != nil:
+		return Array{}, err
 	case n == 0 && h.complex:
 		return newArray(h.dtype, append(slices.Clone(h.shape), 2)...), nil
 	case n == 0:
@@ -109,6 +99,25 @@ func readNPY(r io.Reader, hint int) (Array, error) {
 		return Array{}, err
 	}
 	return h.decode(raw), nil
+}
+
+// beginNPY reads up to the values, and says how many follow.
+func beginNPY(r io.Reader) (h npyHeader, n int, err error) {
+	text, err := readNPYHeader(r)
+	if err != nil {
+		return h, 0, err
+	}
+	if h, err = parseNPYHeader(text); err != nil {
+		return h, 0, fmt.Errorf("header %q: %w", abbreviate(text), err)
+	}
+	n, ok := volume(h.shape, 2*max(h.item, 4)) // twice: widening and reordering make a copy
+	switch {
+	case !ok:
+		return h, 0, fmt.Errorf("shape %v is too large for memory", h.shape)
+	case n == 0 && h.text != 0:
+		return h, 0, fmt.Errorf("shape %v holds no values, which arrays of text must", h.shape)
+	}
+	return h, n, nil
 }
 
 func readNPYHeader(r io.Reader) (string, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
@@ -46,32 +45,46 @@ func ReadNPZ(r io.ReaderAt, size int64) (Tensors, error) {
 }
 
 func readNPZ(r io.ReaderAt, size int64) (Tensors, error) {
-	if r == nil {
-		return Tensors{}, errNoReader
-	}
-	archive, err := zip.NewReader(r, size)
+	names, files, err := npzFiles(r, size)
 	if err != nil {
 		return Tensors{}, err
 	}
-	var t Tensors
-	for _, member := range archive.File {
-		name, ok := strings.CutSuffix(member.Name, ".npy")
+	t := Tensors{Names: names}
+	for _, f := range files {
+		d, err := readMember(f, size)
+		if err != nil {
+			return Tensors{}, fmt.Errorf("member %q: %w", f.Name, err)
+		}
+		t.Arrays = append(t.Arrays, d)
+	}
+	return t, nil
+}
+
+// npzFiles lists the arrays of an archive, at least one.
+func npzFiles(r io.ReaderAt, size int64) (names []string, files []*zip.File, err error) {
+	if r == nil {
+		return nil, nil, errNoReader
+	}
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[string]bool{}
+	for _, f := range archive.File {
+		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if !ok {
 			continue
 		}
-		if slices.Contains(t.Names, name) {
-			return Tensors{}, fmt.Errorf("two members are named %q", member.Name)
+		if seen[name] {
+			return nil, nil, fmt.Errorf("two members are named %q", f.Name)
 		}
-		d, err := readMember(member, size)
-		if err != nil {
-			return Tensors{}, fmt.Errorf("member %q: %w", member.Name, err)
-		}
-		t.Names, t.Arrays = append(t.Names, name), append(t.Arrays, d)
+		seen[name] = true
+		names, files = append(names, name), append(files, f)
 	}
-	if t.Len() == 0 {
-		return Tensors{}, errors.New("the archive holds no .npy member")
+	if len(names) == 0 {
+		return nil, nil, errors.New("the archive holds no .npy member")
 	}
-	return t, nil
+	return names, files, nil
 }
 
 func readMember(member *zip.File, archiveSize int64) (Array, error) {

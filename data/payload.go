@@ -26,7 +26,7 @@ func readPayload(r io.Reader, n, hint int) ([]byte, error) {
 		k, err := io.ReadFull(r, buf[have:])
 		have += k
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("the header promises %d bytes of values, but only %d follow: %w", n, have, io.ErrUnexpectedEOF)
+			return nil, shortOf(n, have)
 		}
 		if err != nil {
 			return nil, err
@@ -38,6 +38,11 @@ func readPayload(r io.Reader, n, hint int) ([]byte, error) {
 		copy(grown, buf)
 		buf = grown
 	}
+}
+
+// shortOf is the error for values that are cut off.
+func shortOf(n, have int) error {
+	return fmt.Errorf("the header promises %d bytes of values, but only %d follow: %w", n, have, io.ErrUnexpectedEOF)
 }
 
 // expectEnd fails where data follows the values.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras/saving"
 )
 
 // Members of a backup that is made in Fit, beside those of any: what its callbacks remember, and what it trains on.
@@ -67,10 +68,10 @@ func sampleOf(s *data.ArraySource) uint64 {
 }
 
 // addRun adds what the run knows to its backup.
-func (t *trainer) addRun(to *data.Tensors) error {
+func (t *trainer) addRun(to []saving.Member) ([]saving.Member, error) {
 	states, err := t.callbackStates()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, member := range []struct {
 		name  string
@@ -78,21 +79,20 @@ func (t *trainer) addRun(to *data.Tensors) error {
 	}{{backupCallbacks, states}, {backupRun, t.runOf()}} {
 		text, err := json.Marshal(member.value)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		to.Names = append(to.Names, member.name)
-		to.Arrays = append(to.Arrays, data.Must(data.ArrayOf(text, len(text))))
+		to = append(to, saving.Member{Name: member.name, Array: data.Must(data.ArrayOf(text, len(text)))})
 	}
-	return nil
+	return to, nil
 }
 
-// readMember decodes a member of JSON, and reports whether the backup has it.
-func readMember(t data.Tensors, name string, to any) (bool, error) {
-	d := t.Get(name)
-	if d.IsZero() {
-		return false, nil
+// text decodes a member of JSON, and reports whether the backup has it.
+func (b *backupFile) text(name string, to any) (bool, error) {
+	a, err := b.read(name)
+	if err != nil || a.IsZero() {
+		return false, err
 	}
-	text, ok := d.Elements().([]uint8)
+	text, ok := a.Elements().([]uint8)
 	if !ok {
 		return true, fmt.Errorf("the member %q is no text", name)
 	}

@@ -29,8 +29,7 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 	if err := checkWrite(w, variables); err != nil {
 		return err
 	}
-	archive := zip.NewWriter(w)
-	seen := map[string]bool{}
+	members, seen := make([]Member, 0, len(variables)), map[string]bool{}
 	for _, v := range variables {
 		if v.Size() == 0 {
 			continue
@@ -40,27 +39,52 @@ func WriteNPZ(w io.Writer, variables distribute.Variables) error {
 			return fmt.Errorf("two variables have the path %q, so that they cannot be told apart by name; save to .weights.h5, or name the layers differently", name)
 		}
 		seen[name] = true
-		member, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		_, known := npyCodes[v.Type().DType]
+		members = append(members, Member{Name: name, Variable: v, Widen: !known && v.Type().DType.IsHalf()})
+	}
+	return WriteMembers(w, members)
+}
+
+// Member is an array of a NumPy archive.
+type Member struct {
+	Name     string
+	Variable *distribute.Variable // whose value it is, which is written piece by piece; nil: Array is written
+	Array    kernels.Array
+	Widen    bool // to float32
+}
+
+// WriteMembers writes a NumPy archive, without compression.
+func WriteMembers(w io.Writer, members []Member) error {
+	if err := checkWrite(w, nil); err != nil {
+		return err
+	}
+	archive := zip.NewWriter(w)
+	for _, m := range members {
+		member, err := archive.CreateHeader(&zip.FileHeader{Name: m.Name + ".npy", Method: zip.Store})
 		if err == nil {
-			err = writeVariable(member, v)
+			err = m.write(member)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	return archive.Close()
 }
 
-func writeVariable(w io.Writer, v *distribute.Variable) error {
-	if _, known := npyCodes[v.Type().DType]; known || !v.Type().DType.IsHalf() {
-		return writeNPY(w, v.Type(), v)
+func (m Member) write(w io.Writer) (err error) {
+	if m.Variable != nil && !m.Widen {
+		return writeNPY(w, m.Variable.Type(), m.Variable)
 	}
-	a, err := v.Value()
-	if err == nil {
-		a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s())
+	a := m.Array
+	if m.Variable != nil {
+		if a, err = m.Variable.Value(); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if m.Widen {
+		if a, err = a.Convert(ir.Float32); err != nil {
+			return err
+		}
 	}
 	return writeNPY(w, a.Type, bytes.NewReader(a.Data))
 }
@@ -70,18 +94,11 @@ func openNPZ(r io.ReaderAt, size int64) (*Named, error) {
 	if archive, err := zip.NewReader(r, size); err == nil && len(archive.File) == 0 {
 		return &Named{}, nil // of a model without weights; as data it is a mistake
 	}
-	t, err := data.ReadNPZ(r, size)
+	z, err := data.OpenNPZ(r, size)
 	if err != nil {
 		return nil, err
 	}
-	return &Named{
-		Names: t.Names,
-		Type:  func(i int) (ir.Type, error) { return t.Arrays[i].Type, t.Arrays[i].Check() },
-		ReadInto: func(i int, memory []byte) error {
-			copy(memory, t.Arrays[i].Data)
-			return nil
-		},
-	}, nil
+	return &Named{z.Names, z.Type, z.ReadInto}, nil
 }
 
 // writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a
