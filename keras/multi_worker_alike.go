@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Workers compare their learning rates and weights in the call that joins their flags, by the greatest of each byte: a
@@ -47,18 +48,54 @@ func (t *trainer) sum() (uint32, error) {
 	return sum, nil
 }
 
-// alike are the weights that every worker computes for itself and that are the same on all. A step of the user's may
-// keep them apart.
+// alike are the weights that every worker computes for itself and that are the same on all, as far as this worker
+// knows: one that has just come, and has traced no step, takes those that steps assign for such, too.
 func (t *trainer) alike() (vars distribute.Variables) {
-	if t.m.compiled.trainStep != nil {
-		return nil
-	}
-	for _, v := range t.m.Weights() {
-		if s := v.Spec(); s.Synchronization != distribute.OnRead && (!s.Frozen || s.Aggregation != distribute.None) {
+	for _, v := range t.comparable() {
+		if !ownValue(v) {
 			vars = append(vars, v)
 		}
 	}
 	return vars
+}
+
+// comparable are weights of which every worker has a copy. A step of the user's may keep them apart.
+func (t *trainer) comparable() (vars distribute.Variables) {
+	if t.m.compiled.trainStep != nil {
+		return nil
+	}
+	for _, v := range t.m.Weights() {
+		if v.Spec().Synchronization != distribute.OnRead {
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+// ownValue reports whether each replica gives a variable a value of its own, which is no weight's gradient.
+func ownValue(v *distribute.Variable) bool {
+	s := v.Spec()
+	return s.Frozen && s.Aggregation == distribute.None && v.Assigned()
+}
+
+// alikeOnAll are the weights that are alike for all workers.
+func (t *trainer) alikeOnAll(ctx context.Context) (vars distribute.Variables, err error) {
+	all := t.comparable()
+	own := make([]byte, len(all))
+	for i, v := range all {
+		if ownValue(v) {
+			own[i] = 1
+		}
+	}
+	if err := t.workers.group.AllReduce(ctx, distribute.WorkerCall{Name: "weights to compare"}, ir.Max, []kernels.Array{bytesArray(own)}); err != nil {
+		return nil, err
+	}
+	for i, v := range all {
+		if own[i] == 0 {
+			vars = append(vars, v)
+		}
+	}
+	return vars, nil
 }
 
 // unlike is the error of workers with different learning rates, which shows two of them, or weights. Weights that
@@ -70,7 +107,11 @@ func (t *trainer) unlike(ctx context.Context) error {
 	if err := g.Agree(ctx, call); err != nil {
 		return err
 	}
-	vars, values, err := distribute.ReceiveVariables(ctx, t.m.strategy, t.alike(), 0)
+	list, err := t.alikeOnAll(ctx)
+	if err != nil {
+		return err
+	}
+	vars, values, err := distribute.ReceiveVariables(ctx, t.m.strategy, list, 0)
 	if err != nil {
 		return err
 	}

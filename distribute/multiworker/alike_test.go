@@ -127,3 +127,50 @@ func spoil(m *keras.Model, epoch, rank int) error {
 	}
 	return kernel.SetValue(a)
 }
+
+// constants is a layer with a frozen weight, which no step assigns.
+type constants struct {
+	layers.Base
+	weight *distribute.Variable
+}
+
+// Build implements [layers.Layer].
+func (l *constants) Build(b *layers.Builder, _ []ir.Shape) {
+	l.weight = b.AddWeight("constant", ir.Shape{1}, layers.WeightOptions{Initializer: "ones", Frozen: true})
+}
+
+// Forward implements [layers.Layer].
+func (l *constants) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{ops.Multiply(in[0], c.Read(l.weight))}
+}
+
+// TestFrozenWeightsThatDiffer: a frozen weight that a callback changes on one worker alone is an error at the end of
+// the epoch, also beside state that each replica has for itself.
+func TestFrozenWeightsThatDiffer(t *testing.T) {
+	_, errs := workers(t, 2, func(int, *multiworker.Options) {}, func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (int, error) {
+		odd := &constants{}
+		m, err := keras.NewSequential([]layers.Layer{&ownState{}, odd, &layers.Dense{Units: 2}}, distribute.Scope(s), keras.InputShape(4))
+		if err != nil {
+			return 0, err
+		}
+		if err := m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}); err != nil {
+			return 0, err
+		}
+		_, err = m.Fit(ctx, trainings()[0].arrays(false), keras.BatchSize(4), keras.Epochs(3), keras.Callbacks(&callbacks.LambdaCallback{EpochEnd: func(epoch int, _ *callbacks.Logs) error {
+			if epoch != 1 || s.Rank() != 1 {
+				return nil
+			}
+			a, err := odd.weight.Value()
+			if err == nil {
+				err = a.SetFloat64s(0, []float64{2})
+			}
+			if err != nil {
+				return err
+			}
+			return odd.weight.SetValue(a)
+		}}))
+		return 0, err
+	})
+	require.ErrorContains(t, errs[1], "constant is not what the chief has: element 0 is 2 here and 1 there")
+	require.Error(t, errs[0])
+}

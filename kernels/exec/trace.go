@@ -103,6 +103,7 @@ func (f *Function) traceOn(r *Replica, types []ir.Type) *tracedProgram {
 		e := r.entries[v]
 		p.variables, p.inputs = append(p.variables, v), append(p.inputs, e.input)
 		if e.assigned {
+			v.assigned.Store(true)
 			p.program.AddAlias(v.Path(), e.current.Value(), e.input)
 			p.writes = true
 		}

@@ -84,6 +84,7 @@ type Variable struct {
 	seed     uint64
 	pending  *kernels.Array                // value given before there was memory
 	whole    atomic.Pointer[kernels.Array] // of a variable whose pieces lie in several processes: the value set last, until a step changes it
+	assigned atomic.Bool                   // by a program that was traced
 }
 
 // NewVariable returns a variable that belongs to no strategy yet. If it is used before it was placed, it belongs to

@@ -134,6 +134,9 @@ func (v *Variable) SetComponents(values PerReplica) error {
 	return nil
 }
 
+// Assigned reports whether a program that was traced in this process assigns the variable.
+func (v *Variable) Assigned() bool { return v.assigned.Load() }
+
 // ValueOn reads the copy on the given device; where there is none, the first.
 func (v *Variable) ValueOn(device string) (kernels.Array, error) {
 	d, err := kernels.ParseDevice(device)
