@@ -113,20 +113,28 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteFolder writes the members into a folder, each beside and renamed, as Keras does with zipped=False.
+// WriteFolder writes the members into a folder, as Keras does with zipped=False. All are written beside before any
+// takes its place, so that a full disk leaves the model that was there.
 func (c *Contents) WriteFolder(folder string) error {
 	list, err := c.members()
 	if err != nil {
 		return err
 	}
-	for _, m := range list {
-		name := filepath.Join(folder, filepath.FromSlash(m.name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return err
-		}
-		if err := atomicfile.Write(name, m.write); err != nil {
-			return err
-		}
+	return writeInto(folder, list)
+}
+
+func writeInto(folder string, list []member) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	name := filepath.Join(folder, filepath.FromSlash(list[0].name))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(name, func(w io.Writer) error {
+		if err := list[0].write(w); err != nil {
+			return err
+		}
+		return writeInto(folder, list[1:])
+	})
 }
