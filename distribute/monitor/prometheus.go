@@ -108,7 +108,7 @@ func Serve(address string, metrics http.Handler) (*Server, error) {
 	s := &Server{listener: l, done: make(chan error, 1), server: &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}}
-	go func() { s.done <- s.server.Serve(l) }()
+	go func() { s.done <- s.server.Serve(patient{l}) }()
 	return s, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
@@ -59,8 +60,9 @@ func create(path string) (*os.File, error) {
 // the system and of [Write] do.
 func Named(path string, err error) error {
 	if p, ok := err.(*fs.PathError); ok && p.Path == path {
-		return fmt.Errorf("%s: %w", path, p.Err)
+		return fmt.Errorf("%s: %w", path, raised(p.Err))
 	}
+	err = raised(err)
 	text := " " + err.Error() + ":" // the path as a word, since "a" stands in nearly all errors, or a file in that folder
 	if strings.Contains(text, " "+path+":") || strings.Contains(text, " "+path+string(filepath.Separator)) {
 		return err
@@ -78,7 +80,18 @@ func refused(path string, err error) error {
 	if folder := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
 		return &noFolder{path, folder, err}
 	}
-	return fmt.Errorf("cannot write %s: %w", path, err)
+	return fmt.Errorf("cannot write %s: %w", path, raised(err))
+}
+
+// RaiseLimit is what to do where a process has no file descriptor left.
+const RaiseLimit = "raise the limit of open files (ulimit -n)"
+
+// raised adds to an error of a process without file descriptors what to do.
+func raised(err error) error {
+	if scarce := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); !scarce || strings.Contains(err.Error(), RaiseLimit) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, RaiseLimit)
 }
 
 // noFolder says that a folder is missing, once: what the system says of it is left to errors.Is.

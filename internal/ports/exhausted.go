@@ -3,10 +3,12 @@ package ports
 import (
 	"errors"
 	"syscall"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // RaiseLimit is what to do where a process has no file descriptor left.
-const RaiseLimit = "raise the limit of open files (ulimit -n)"
+const RaiseLimit = atomicfile.RaiseLimit
 
 // Exhausted reports whether the process or its host has no socket left, which is no fault of whoever is at the other
 // end.

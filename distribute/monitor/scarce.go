@@ -1,0 +1,27 @@
+package monitor
+
+import (
+	"net"
+
+	"github.com/gokeras/gokeras/internal/ports"
+)
+
+// patient is a listener whose errors say what to do where the process has no file descriptor left for a connection.
+type patient struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (p patient) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	if ports.Exhausted(err) {
+		err = &exhausted{err}
+	}
+	return conn, err
+}
+
+// exhausted is what the server logs before it tries again. It would end for some of these errors, which pass as well.
+type exhausted struct{ error }
+
+func (e *exhausted) Error() string   { return e.error.Error() + "; " + ports.RaiseLimit }
+func (e *exhausted) Unwrap() error   { return e.error }
+func (e *exhausted) Timeout() bool   { return false }
+func (e *exhausted) Temporary() bool { return true }
