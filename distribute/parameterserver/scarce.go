@@ -5,6 +5,8 @@ import (
 	"net"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/internal/ports"
 )
 
@@ -40,4 +42,15 @@ func (s *settings) noteDial(to cluster.Member, err error) error {
 		s.Observe(err.Error())
 	}
 	return err
+}
+
+// affords refuses a table for which this process has no memory: making it would end the process, and once it is in the
+// log, each that is started in its place.
+func (s *Server) affords(c protocol.Command) error {
+	if create, ok := c.(*protocol.Create); ok && !create.Dynamic && !s.state.Seen(c) {
+		if err := memory.Check(fmt.Sprintf("parameterserver: table %s on %v", create.Name, s.settings.task), create.Bytes()); err != nil {
+			return fmt.Errorf("%w, or more parameter servers", err)
+		}
+	}
+	return nil
 }

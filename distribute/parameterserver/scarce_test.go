@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
 )
 
 // fewSockets is a listener that has none for some calls.
@@ -56,4 +59,28 @@ func TestScarceSockets(t *testing.T) {
 	require.NoError(t, s.noteDial(to, nil))
 	require.Error(t, s.noteDial(to, none))
 	require.Len(t, said, 2)
+}
+
+// TestScarceMemory: a table for which a server has no memory is refused, with the limit, and the server goes on.
+func TestScarceMemory(t *testing.T) {
+	s := &Server{settings: &settings{task: cluster.Task{Type: "ps", Index: 1}}, state: protocol.NewState(protocol.Limits{})}
+	change := func(c protocol.Command) error {
+		var w protocol.Writer
+		_, err := s.change(&w, nil, c)
+		return err
+	}
+	table := func(name string, rows int) error {
+		return change(&protocol.Create{Term: 1, Definition: protocol.Definition{Name: name, Rows: rows, Width: 1 << 10, Rule: protocol.Rule{Kind: protocol.SGD}}})
+	}
+	require.NoError(t, change(&protocol.Take{Term: 1}))
+	var used runtime.MemStats
+	runtime.ReadMemStats(&used)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(used.Sys) + 256<<20))
+	err := table("big", 1<<18)
+	require.ErrorContains(t, err, "parameterserver: table big on ps:1 takes 1.07e+09 bytes of memory")
+	require.ErrorContains(t, err, "GOMEMLIMIT")
+	require.ErrorContains(t, err, "or more parameter servers")
+	require.Empty(t, s.state.Tables())
+	require.NoError(t, table("small", 4))
+	require.NoError(t, table("small", 4), "again")
 }

@@ -280,6 +280,9 @@ func (s *Server) changeLocked(w *protocol.Writer, b []byte, c protocol.Command) 
 	if err := s.state.Check(c); err != nil {
 		return 0, err
 	}
+	if err := s.affords(c); err != nil {
+		return 0, err
+	}
 	if s.store != nil && !s.state.Seen(c) {
 		if err := s.store.append(b); err != nil {
 			s.broken = err
