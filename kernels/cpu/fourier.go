@@ -23,7 +23,8 @@ type fourierPlan[T block.Float] struct {
 	radices  []int
 	factors  [][]T // of each step; see vec.Butterfly
 	roots    [][]T
-	matrices [][]T            // of steps of other lengths than 2, 3 and 4, in place of those
+	matrices [][]T            // of steps of other lengths than 2 to 5, in place of those
+	odd      *oddStep[T]      // the last step, of a larger prime, in place of its matrices
 	long     *longLinePlan[T] // of single lines, in place of all steps
 }
 
@@ -45,9 +46,14 @@ func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 	}
 	length := n
 	for _, r := range p.radices {
-		count := length / r
+		count, largestButterfly := length/r, 5
+		if p.lanes == 1 { // which vectors do not take
+			largestButterfly = 4
+		}
 		var turns, roots, matrix []T
-		if r > 4 && r <= largestMatrixRadix && count*r*r <= largestMatrices {
+		if r > largestButterfly && count == 1 && oddPays(r, n/r*p.lanes) {
+			p.odd = newOddStep[T](r)
+		} else if r > largestButterfly && r <= largestMatrixRadix && count*r*r <= largestMatrices {
 			matrix = stepMatrices[T](r, count)
 		} else {
 			for i := range count {
@@ -149,7 +155,9 @@ func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
 	run, count := p.lanes, p.n
 	for i, r := range p.radices {
 		count /= r
-		if m := p.matrices[i]; m != nil {
+		if p.odd != nil && count == 1 {
+			p.odd.run(b, run)
+		} else if m := p.matrices[i]; m != nil {
 			p.multiply(b, m, r, count, run)
 		} else {
 			vec.Butterfly(b.yre, b.yim, b.xre, b.xim, p.factors[i], p.roots[i], r, count, run)

@@ -19,6 +19,7 @@ func (m machine) lanes() {
 		l.butterfly(2)
 		l.butterfly(3)
 		l.butterfly(4)
+		l.butterfly(5)
 		l.splitReal()
 		l.joinReal()
 	}
@@ -90,12 +91,12 @@ func (m sideBySide) butterfly(radix int) {
 	count, part, run, in := param("count"), param("part"), param("run"), param("in") // all but count in bytes
 	n := NewScalar()
 	in3, run3 := in, run
-	if radix == 4 {
+	if radix > 3 {
 		in3, run3 = triple(in), triple(run)
 	}
 	places := func(p, stride, stride3 Scalar) []Memory {
 		at := Memory{Base: p}
-		return []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1)}[:radix]
+		return []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1), at.Indexed(stride, 4)}[:radix]
 	}
 	Label("factor")
 	Assign(n, part)
@@ -105,7 +106,7 @@ func (m sideBySide) butterfly(radix int) {
 		x.re = append(x.re, m.load(at))
 		x.im = append(x.im, m.load(places(xim, in, in3)[i]))
 	}
-	y := map[int]func(complexes) complexes{2: m.fourier2, 3: m.fourier3, 4: m.fourier4}[radix](x)
+	y := map[int]func(complexes) complexes{2: m.fourier2, 3: m.fourier3, 4: m.fourier4, 5: m.fourier5}[radix](x)
 	for i := range radix {
 		re, im := y.re[i], y.im[i]
 		if i > 0 {
@@ -180,6 +181,36 @@ func (m sideBySide) fourier4(x complexes) complexes {
 	r[2], j[3] = m.sumAndDifference(r[2], j[3]) // real parts of results 1 and 3
 	j[2], r[3] = m.sumAndDifference(j[2], r[3]) // imaginary parts of results 3 and 1
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
+}
+
+// fourier5: with t = b + e, u = c + d, v = b − e and w = c − d, the results are a + t + u, a + cos72·t − cos36·u ∓
+// i·(sin72·v + sin36·w) and a − cos36·t + cos72·u ∓ i·(sin36·v − sin72·w).
+func (m sideBySide) fourier5(x complexes) complexes {
+	cos72, cos36 := m.constant("cos72", 0.30901699437494742410), m.constant("cos36", 0.80901699437494742410)
+	sin72, sin36 := m.constant("sin72", 0.95105651629515357212), m.constant("sin36", 0.58778525229247312917)
+	for _, v := range []vectors{x.re, x.im} {
+		v[1], v[4] = m.sumAndDifference(v[1], v[4])
+		v[2], v[3] = m.sumAndDifference(v[2], v[3])
+		first, second, third := m.vector(), m.vector(), m.vector()
+		Add(first, v[1], v[2])
+		Add(first, v[0], first)
+		Copy(second, v[0])
+		AddProduct(second, v[1], cos72)
+		SubtractProduct(second, v[2], cos36)
+		SubtractProduct(v[0], v[1], cos36)
+		AddProduct(v[0], v[2], cos72)
+		Multiply(third, v[4], sin72)
+		AddProduct(third, v[3], sin36)
+		Multiply(v[4], v[4], sin36)
+		SubtractProduct(v[4], v[3], sin72)
+		v[0], v[1], v[2], v[3] = first, second, v[0], third
+	}
+	r, j := x.re, x.im
+	r[1], j[3] = m.sumAndDifference(r[1], j[3]) // real parts of results 1 and 4
+	r[2], j[4] = m.sumAndDifference(r[2], j[4]) // of results 2 and 3
+	j[1], r[3] = m.sumAndDifference(j[1], r[3]) // imaginary parts of results 4 and 1
+	j[2], r[4] = m.sumAndDifference(j[2], r[4]) // of results 3 and 2
+	return complexes{vectors{r[0], r[1], r[2], j[4], j[3]}, vectors{j[0], r[3], r[4], j[2], j[1]}}
 }
 
 // eachPair emits a loop over elements of which some pointers go forward and some backward, and over their factors; body

@@ -22,14 +22,14 @@ func outerVectors(dst, f, x unsafe.Pointer, size, rows, cols, dstStride, fStride
 	return true
 }
 
-// butterflies are the steps of lengths 2 to 4, of both sizes.
-var butterflies = [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr){
-	{callButterfly2, callButterfly3, callButterfly4}, {callButterfly2Doubles, callButterfly3Doubles, callButterfly4Doubles},
+// butterflies are the steps of lengths 2 to 5, of both sizes.
+var butterflies = [2][4]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr){
+	{callButterfly2, callButterfly3, callButterfly4, callButterfly5}, {callButterfly2Doubles, callButterfly3Doubles, callButterfly4Doubles, callButterfly5Doubles},
 }
 
 func butterflyVectors(yre, yim, xre, xim, w unsafe.Pointer, size, radix, count, run int) bool {
 	wide, ok := vectors()
-	if !ok || radix < 2 || radix > 4 || run%Lanes != 0 {
+	if !ok || radix < 2 || radix > 5 || run%Lanes != 0 {
 		return false
 	}
 	call := butterflies[size/8][radix-2]

@@ -12,7 +12,7 @@ import (
 // However many runs there are, and however long, up to 2^24 numbers, no call is longer than others, as the garbage
 // collector cannot interrupt it, and together the calls make all elements. (None of them is made: they get no memory.)
 func TestCallsOfButterfliesAreShort(t *testing.T) {
-	defer func(old [2][3]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)) {
+	defer func(old [2][4]func(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)) {
 		butterflies = old
 	}(butterflies)
 	most, bytes := uintptr(0), uintptr(0)
@@ -27,7 +27,7 @@ func TestCallsOfButterfliesAreShort(t *testing.T) {
 		}
 	}
 	for _, size := range []int{4, 8} {
-		for radix := 2; radix <= 4; radix++ {
+		for radix := 2; radix <= 5; radix++ {
 			for count := 1; radix*count*Lanes <= 1<<24; count = count*7/4 + 1 {
 				for run := Lanes; radix*count*run <= 1<<24; run = (run*7/4 + Lanes) &^ (Lanes - 1) {
 					most, bytes = 0, 0

@@ -30864,6 +30864,243 @@ run:
 	BNE factor
 	RET
 
+// butterfly5NEON is butterfly5AVX2 with two registers for one.
+TEXT ·butterfly5NEON(SB), NOSPLIT, $0-72
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
+	ADD R8<<1, R8, R19
+	ADD $0, R19, R10
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R11
+factor:
+	MOVD R6, R9
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R8<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R8<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	ADD R8<<2, R2, R19
+	FLDPQ 0(R19), (F16, F17)
+	ADD R8<<2, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e30d494 // fadd v20.4S, v4.4S, v16.4S
+	WORD $0x4e31d4b5 // fadd v21.4S, v5.4S, v17.4S
+	WORD $0x4eb0d490 // fsub v16.4S, v4.4S, v16.4S
+	WORD $0x4eb1d4b1 // fsub v17.4S, v5.4S, v17.4S
+	WORD $0x4e2cd504 // fadd v4.4S, v8.4S, v12.4S
+	WORD $0x4e2dd525 // fadd v5.4S, v9.4S, v13.4S
+	WORD $0x4eacd50c // fsub v12.4S, v8.4S, v12.4S
+	WORD $0x4eadd52d // fsub v13.4S, v9.4S, v13.4S
+	WORD $0x4e24d688 // fadd v8.4S, v20.4S, v4.4S
+	WORD $0x4e25d6a9 // fadd v9.4S, v21.4S, v5.4S
+	WORD $0x4e28d408 // fadd v8.4S, v0.4S, v8.4S
+	WORD $0x4e29d429 // fadd v9.4S, v1.4S, v9.4S
+	VMOV V0.B16, V22.B16
+	VMOV V1.B16, V23.B16
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38ce96 // fmla v22.4S, v20.4S, v24.4S
+	WORD $0x4e38ceb7 // fmla v23.4S, v21.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cc96 // fmls v22.4S, v4.4S, v24.4S
+	WORD $0x4eb8ccb7 // fmls v23.4S, v5.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8ce80 // fmls v0.4S, v20.4S, v24.4S
+	WORD $0x4eb8cea1 // fmls v1.4S, v21.4S, v24.4S
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cc80 // fmla v0.4S, v4.4S, v24.4S
+	WORD $0x4e38cca1 // fmla v1.4S, v5.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de04 // fmul v4.4S, v16.4S, v24.4S
+	WORD $0x6e38de25 // fmul v5.4S, v17.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cd84 // fmla v4.4S, v12.4S, v24.4S
+	WORD $0x4e38cda5 // fmla v5.4S, v13.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de10 // fmul v16.4S, v16.4S, v24.4S
+	WORD $0x6e38de31 // fmul v17.4S, v17.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd90 // fmls v16.4S, v12.4S, v24.4S
+	WORD $0x4eb8cdb1 // fmls v17.4S, v13.4S, v24.4S
+	WORD $0x4e32d4cc // fadd v12.4S, v6.4S, v18.4S
+	WORD $0x4e33d4ed // fadd v13.4S, v7.4S, v19.4S
+	WORD $0x4eb2d4d2 // fsub v18.4S, v6.4S, v18.4S
+	WORD $0x4eb3d4f3 // fsub v19.4S, v7.4S, v19.4S
+	WORD $0x4e2ed546 // fadd v6.4S, v10.4S, v14.4S
+	WORD $0x4e2fd567 // fadd v7.4S, v11.4S, v15.4S
+	WORD $0x4eaed54e // fsub v14.4S, v10.4S, v14.4S
+	WORD $0x4eafd56f // fsub v15.4S, v11.4S, v15.4S
+	WORD $0x4e26d58a // fadd v10.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ab // fadd v11.4S, v13.4S, v7.4S
+	WORD $0x4e2ad44a // fadd v10.4S, v2.4S, v10.4S
+	WORD $0x4e2bd46b // fadd v11.4S, v3.4S, v11.4S
+	VMOV V2.B16, V20.B16
+	VMOV V3.B16, V21.B16
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cd94 // fmla v20.4S, v12.4S, v24.4S
+	WORD $0x4e38cdb5 // fmla v21.4S, v13.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8ccd4 // fmls v20.4S, v6.4S, v24.4S
+	WORD $0x4eb8ccf5 // fmls v21.4S, v7.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd82 // fmls v2.4S, v12.4S, v24.4S
+	WORD $0x4eb8cda3 // fmls v3.4S, v13.4S, v24.4S
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38ccc2 // fmla v2.4S, v6.4S, v24.4S
+	WORD $0x4e38cce3 // fmla v3.4S, v7.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de46 // fmul v6.4S, v18.4S, v24.4S
+	WORD $0x6e38de67 // fmul v7.4S, v19.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cdc6 // fmla v6.4S, v14.4S, v24.4S
+	WORD $0x4e38cde7 // fmla v7.4S, v15.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de52 // fmul v18.4S, v18.4S, v24.4S
+	WORD $0x6e38de73 // fmul v19.4S, v19.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cdd2 // fmls v18.4S, v14.4S, v24.4S
+	WORD $0x4eb8cdf3 // fmls v19.4S, v15.4S, v24.4S
+	WORD $0x4e26d6cc // fadd v12.4S, v22.4S, v6.4S
+	WORD $0x4e27d6ed // fadd v13.4S, v23.4S, v7.4S
+	WORD $0x4ea6d6c6 // fsub v6.4S, v22.4S, v6.4S
+	WORD $0x4ea7d6e7 // fsub v7.4S, v23.4S, v7.4S
+	WORD $0x4e32d40e // fadd v14.4S, v0.4S, v18.4S
+	WORD $0x4e33d42f // fadd v15.4S, v1.4S, v19.4S
+	WORD $0x4eb2d412 // fsub v18.4S, v0.4S, v18.4S
+	WORD $0x4eb3d433 // fsub v19.4S, v1.4S, v19.4S
+	WORD $0x4e24d680 // fadd v0.4S, v20.4S, v4.4S
+	WORD $0x4e25d6a1 // fadd v1.4S, v21.4S, v5.4S
+	WORD $0x4ea4d684 // fsub v4.4S, v20.4S, v4.4S
+	WORD $0x4ea5d6a5 // fsub v5.4S, v21.4S, v5.4S
+	WORD $0x4e30d454 // fadd v20.4S, v2.4S, v16.4S
+	WORD $0x4e31d475 // fadd v21.4S, v3.4S, v17.4S
+	WORD $0x4eb0d450 // fsub v16.4S, v2.4S, v16.4S
+	WORD $0x4eb1d471 // fsub v17.4S, v3.4S, v17.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e22dd8a // fmul v10.4S, v12.4S, v2.4S
+	WORD $0x6e23ddab // fmul v11.4S, v13.4S, v3.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4ea8cc8a // fmls v10.4S, v4.4S, v8.4S
+	WORD $0x4ea9ccab // fmls v11.4S, v5.4S, v9.4S
+	WORD $0x4e22cc8c // fmla v12.4S, v4.4S, v2.4S
+	WORD $0x4e23ccad // fmla v13.4S, v5.4S, v3.4S
+	ADD R7<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $8, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $12, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e22ddc8 // fmul v8.4S, v14.4S, v2.4S
+	WORD $0x6e23dde9 // fmul v9.4S, v15.4S, v3.4S
+	WORD $0x6e24ddca // fmul v10.4S, v14.4S, v4.4S
+	WORD $0x6e25ddeb // fmul v11.4S, v15.4S, v5.4S
+	WORD $0x4ea4ce08 // fmls v8.4S, v16.4S, v4.4S
+	WORD $0x4ea5ce29 // fmls v9.4S, v17.4S, v5.4S
+	WORD $0x4e22ce0a // fmla v10.4S, v16.4S, v2.4S
+	WORD $0x4e23ce2b // fmla v11.4S, v17.4S, v3.4S
+	ADD R7<<1, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $16, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $20, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e22de48 // fmul v8.4S, v18.4S, v2.4S
+	WORD $0x6e23de69 // fmul v9.4S, v19.4S, v3.4S
+	WORD $0x6e24de4a // fmul v10.4S, v18.4S, v4.4S
+	WORD $0x6e25de6b // fmul v11.4S, v19.4S, v5.4S
+	WORD $0x4ea4ce88 // fmls v8.4S, v20.4S, v4.4S
+	WORD $0x4ea5cea9 // fmls v9.4S, v21.4S, v5.4S
+	WORD $0x4e22ce8a // fmla v10.4S, v20.4S, v2.4S
+	WORD $0x4e23ceab // fmla v11.4S, v21.4S, v3.4S
+	ADD R11<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R11<<0, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $24, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $28, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e22dcc8 // fmul v8.4S, v6.4S, v2.4S
+	WORD $0x6e23dce9 // fmul v9.4S, v7.4S, v3.4S
+	WORD $0x6e24dcc6 // fmul v6.4S, v6.4S, v4.4S
+	WORD $0x6e25dce7 // fmul v7.4S, v7.4S, v5.4S
+	WORD $0x4ea4cc08 // fmls v8.4S, v0.4S, v4.4S
+	WORD $0x4ea5cc29 // fmls v9.4S, v1.4S, v5.4S
+	WORD $0x4e22cc06 // fmla v6.4S, v0.4S, v2.4S
+	WORD $0x4e23cc27 // fmla v7.4S, v1.4S, v3.4S
+	ADD R7<<2, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<2, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R9
+	BNE run
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD $32, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
 // splitRealNEON is splitRealAVX2 with two registers for one.
 TEXT ·splitRealNEON(SB), NOSPLIT, $0-48
 	MOVD fre+0(FP), R0
@@ -31430,6 +31667,243 @@ run:
 	ADD R7, R0
 	ADD R7, R1
 	ADD $48, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// butterfly5DoublesNEON is butterfly5DoublesAVX2 with two registers for one.
+TEXT ·butterfly5DoublesNEON(SB), NOSPLIT, $0-72
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD part+48(FP), R6
+	MOVD run+56(FP), R7
+	MOVD in+64(FP), R8
+	ADD R8<<1, R8, R19
+	ADD $0, R19, R10
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R11
+factor:
+	MOVD R6, R9
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R8<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R8<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	ADD R8<<2, R2, R19
+	FLDPQ 0(R19), (F16, F17)
+	ADD R8<<2, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e70d494 // fadd v20.2D, v4.2D, v16.2D
+	WORD $0x4e71d4b5 // fadd v21.2D, v5.2D, v17.2D
+	WORD $0x4ef0d490 // fsub v16.2D, v4.2D, v16.2D
+	WORD $0x4ef1d4b1 // fsub v17.2D, v5.2D, v17.2D
+	WORD $0x4e6cd504 // fadd v4.2D, v8.2D, v12.2D
+	WORD $0x4e6dd525 // fadd v5.2D, v9.2D, v13.2D
+	WORD $0x4eecd50c // fsub v12.2D, v8.2D, v12.2D
+	WORD $0x4eedd52d // fsub v13.2D, v9.2D, v13.2D
+	WORD $0x4e64d688 // fadd v8.2D, v20.2D, v4.2D
+	WORD $0x4e65d6a9 // fadd v9.2D, v21.2D, v5.2D
+	WORD $0x4e68d408 // fadd v8.2D, v0.2D, v8.2D
+	WORD $0x4e69d429 // fadd v9.2D, v1.2D, v9.2D
+	VMOV V0.B16, V22.B16
+	VMOV V1.B16, V23.B16
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78ce96 // fmla v22.2D, v20.2D, v24.2D
+	WORD $0x4e78ceb7 // fmla v23.2D, v21.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cc96 // fmls v22.2D, v4.2D, v24.2D
+	WORD $0x4ef8ccb7 // fmls v23.2D, v5.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8ce80 // fmls v0.2D, v20.2D, v24.2D
+	WORD $0x4ef8cea1 // fmls v1.2D, v21.2D, v24.2D
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cc80 // fmla v0.2D, v4.2D, v24.2D
+	WORD $0x4e78cca1 // fmla v1.2D, v5.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de04 // fmul v4.2D, v16.2D, v24.2D
+	WORD $0x6e78de25 // fmul v5.2D, v17.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd84 // fmla v4.2D, v12.2D, v24.2D
+	WORD $0x4e78cda5 // fmla v5.2D, v13.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de10 // fmul v16.2D, v16.2D, v24.2D
+	WORD $0x6e78de31 // fmul v17.2D, v17.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd90 // fmls v16.2D, v12.2D, v24.2D
+	WORD $0x4ef8cdb1 // fmls v17.2D, v13.2D, v24.2D
+	WORD $0x4e72d4cc // fadd v12.2D, v6.2D, v18.2D
+	WORD $0x4e73d4ed // fadd v13.2D, v7.2D, v19.2D
+	WORD $0x4ef2d4d2 // fsub v18.2D, v6.2D, v18.2D
+	WORD $0x4ef3d4f3 // fsub v19.2D, v7.2D, v19.2D
+	WORD $0x4e6ed546 // fadd v6.2D, v10.2D, v14.2D
+	WORD $0x4e6fd567 // fadd v7.2D, v11.2D, v15.2D
+	WORD $0x4eeed54e // fsub v14.2D, v10.2D, v14.2D
+	WORD $0x4eefd56f // fsub v15.2D, v11.2D, v15.2D
+	WORD $0x4e66d58a // fadd v10.2D, v12.2D, v6.2D
+	WORD $0x4e67d5ab // fadd v11.2D, v13.2D, v7.2D
+	WORD $0x4e6ad44a // fadd v10.2D, v2.2D, v10.2D
+	WORD $0x4e6bd46b // fadd v11.2D, v3.2D, v11.2D
+	VMOV V2.B16, V20.B16
+	VMOV V3.B16, V21.B16
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd94 // fmla v20.2D, v12.2D, v24.2D
+	WORD $0x4e78cdb5 // fmla v21.2D, v13.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8ccd4 // fmls v20.2D, v6.2D, v24.2D
+	WORD $0x4ef8ccf5 // fmls v21.2D, v7.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd82 // fmls v2.2D, v12.2D, v24.2D
+	WORD $0x4ef8cda3 // fmls v3.2D, v13.2D, v24.2D
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78ccc2 // fmla v2.2D, v6.2D, v24.2D
+	WORD $0x4e78cce3 // fmla v3.2D, v7.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de46 // fmul v6.2D, v18.2D, v24.2D
+	WORD $0x6e78de67 // fmul v7.2D, v19.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cdc6 // fmla v6.2D, v14.2D, v24.2D
+	WORD $0x4e78cde7 // fmla v7.2D, v15.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de52 // fmul v18.2D, v18.2D, v24.2D
+	WORD $0x6e78de73 // fmul v19.2D, v19.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cdd2 // fmls v18.2D, v14.2D, v24.2D
+	WORD $0x4ef8cdf3 // fmls v19.2D, v15.2D, v24.2D
+	WORD $0x4e66d6cc // fadd v12.2D, v22.2D, v6.2D
+	WORD $0x4e67d6ed // fadd v13.2D, v23.2D, v7.2D
+	WORD $0x4ee6d6c6 // fsub v6.2D, v22.2D, v6.2D
+	WORD $0x4ee7d6e7 // fsub v7.2D, v23.2D, v7.2D
+	WORD $0x4e72d40e // fadd v14.2D, v0.2D, v18.2D
+	WORD $0x4e73d42f // fadd v15.2D, v1.2D, v19.2D
+	WORD $0x4ef2d412 // fsub v18.2D, v0.2D, v18.2D
+	WORD $0x4ef3d433 // fsub v19.2D, v1.2D, v19.2D
+	WORD $0x4e64d680 // fadd v0.2D, v20.2D, v4.2D
+	WORD $0x4e65d6a1 // fadd v1.2D, v21.2D, v5.2D
+	WORD $0x4ee4d684 // fsub v4.2D, v20.2D, v4.2D
+	WORD $0x4ee5d6a5 // fsub v5.2D, v21.2D, v5.2D
+	WORD $0x4e70d454 // fadd v20.2D, v2.2D, v16.2D
+	WORD $0x4e71d475 // fadd v21.2D, v3.2D, v17.2D
+	WORD $0x4ef0d450 // fsub v16.2D, v2.2D, v16.2D
+	WORD $0x4ef1d471 // fsub v17.2D, v3.2D, v17.2D
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e62dd8a // fmul v10.2D, v12.2D, v2.2D
+	WORD $0x6e63ddab // fmul v11.2D, v13.2D, v3.2D
+	WORD $0x6e68dd8c // fmul v12.2D, v12.2D, v8.2D
+	WORD $0x6e69ddad // fmul v13.2D, v13.2D, v9.2D
+	WORD $0x4ee8cc8a // fmls v10.2D, v4.2D, v8.2D
+	WORD $0x4ee9ccab // fmls v11.2D, v5.2D, v9.2D
+	WORD $0x4e62cc8c // fmla v12.2D, v4.2D, v2.2D
+	WORD $0x4e63ccad // fmla v13.2D, v5.2D, v3.2D
+	ADD R7<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $16, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $24, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e62ddc8 // fmul v8.2D, v14.2D, v2.2D
+	WORD $0x6e63dde9 // fmul v9.2D, v15.2D, v3.2D
+	WORD $0x6e64ddca // fmul v10.2D, v14.2D, v4.2D
+	WORD $0x6e65ddeb // fmul v11.2D, v15.2D, v5.2D
+	WORD $0x4ee4ce08 // fmls v8.2D, v16.2D, v4.2D
+	WORD $0x4ee5ce29 // fmls v9.2D, v17.2D, v5.2D
+	WORD $0x4e62ce0a // fmla v10.2D, v16.2D, v2.2D
+	WORD $0x4e63ce2b // fmla v11.2D, v17.2D, v3.2D
+	ADD R7<<1, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $32, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $40, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e62de48 // fmul v8.2D, v18.2D, v2.2D
+	WORD $0x6e63de69 // fmul v9.2D, v19.2D, v3.2D
+	WORD $0x6e64de4a // fmul v10.2D, v18.2D, v4.2D
+	WORD $0x6e65de6b // fmul v11.2D, v19.2D, v5.2D
+	WORD $0x4ee4ce88 // fmls v8.2D, v20.2D, v4.2D
+	WORD $0x4ee5cea9 // fmls v9.2D, v21.2D, v5.2D
+	WORD $0x4e62ce8a // fmla v10.2D, v20.2D, v2.2D
+	WORD $0x4e63ceab // fmla v11.2D, v21.2D, v3.2D
+	ADD R11<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R11<<0, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $48, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $56, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e62dcc8 // fmul v8.2D, v6.2D, v2.2D
+	WORD $0x6e63dce9 // fmul v9.2D, v7.2D, v3.2D
+	WORD $0x6e64dcc6 // fmul v6.2D, v6.2D, v4.2D
+	WORD $0x6e65dce7 // fmul v7.2D, v7.2D, v5.2D
+	WORD $0x4ee4cc08 // fmls v8.2D, v0.2D, v4.2D
+	WORD $0x4ee5cc29 // fmls v9.2D, v1.2D, v5.2D
+	WORD $0x4e62cc06 // fmla v6.2D, v0.2D, v2.2D
+	WORD $0x4e63cc27 // fmla v7.2D, v1.2D, v3.2D
+	ADD R7<<2, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<2, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R9
+	BNE run
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD R7, R0
+	ADD R7, R1
+	ADD $64, R4
 	SUBS $1, R5
 	BNE factor
 	RET
@@ -44187,9 +44661,41 @@ DATA sin60<>+0(SB)/8, $0x3f5db3d73f5db3d7
 DATA sin60<>+8(SB)/8, $0x3f5db3d73f5db3d7
 GLOBL sin60<>(SB), RODATA|NOPTR, $16
 
+DATA cos72<>+0(SB)/8, $0x3e9e377a3e9e377a
+DATA cos72<>+8(SB)/8, $0x3e9e377a3e9e377a
+GLOBL cos72<>(SB), RODATA|NOPTR, $16
+
+DATA cos36<>+0(SB)/8, $0x3f4f1bbd3f4f1bbd
+DATA cos36<>+8(SB)/8, $0x3f4f1bbd3f4f1bbd
+GLOBL cos36<>(SB), RODATA|NOPTR, $16
+
+DATA sin72<>+0(SB)/8, $0x3f7378713f737871
+DATA sin72<>+8(SB)/8, $0x3f7378713f737871
+GLOBL sin72<>(SB), RODATA|NOPTR, $16
+
+DATA sin36<>+0(SB)/8, $0x3f1679183f167918
+DATA sin36<>+8(SB)/8, $0x3f1679183f167918
+GLOBL sin36<>(SB), RODATA|NOPTR, $16
+
 DATA d3febb67ae8584caa<>+0(SB)/8, $0x3febb67ae8584caa
 DATA d3febb67ae8584caa<>+8(SB)/8, $0x3febb67ae8584caa
 GLOBL d3febb67ae8584caa<>(SB), RODATA|NOPTR, $16
+
+DATA d3fd3c6ef372fe950<>+0(SB)/8, $0x3fd3c6ef372fe950
+DATA d3fd3c6ef372fe950<>+8(SB)/8, $0x3fd3c6ef372fe950
+GLOBL d3fd3c6ef372fe950<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe9e3779b97f4a8<>+0(SB)/8, $0x3fe9e3779b97f4a8
+DATA d3fe9e3779b97f4a8<>+8(SB)/8, $0x3fe9e3779b97f4a8
+GLOBL d3fe9e3779b97f4a8<>(SB), RODATA|NOPTR, $16
+
+DATA d3fee6f0e134454ff<>+0(SB)/8, $0x3fee6f0e134454ff
+DATA d3fee6f0e134454ff<>+8(SB)/8, $0x3fee6f0e134454ff
+GLOBL d3fee6f0e134454ff<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe2cf2304755a5e<>+0(SB)/8, $0x3fe2cf2304755a5e
+DATA d3fe2cf2304755a5e<>+8(SB)/8, $0x3fe2cf2304755a5e
+GLOBL d3fe2cf2304755a5e<>(SB), RODATA|NOPTR, $16
 
 DATA dfff0000000000000<>+0(SB)/8, $0xfff0000000000000
 DATA dfff0000000000000<>+8(SB)/8, $0xfff0000000000000

@@ -1579,6 +1579,15 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part
 }
 
 //go:noinline
+func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	if wide {
+		butterfly5AVX512(yre, yim, xre, xim, w, count, part, run, in)
+	} else {
+		butterfly5AVX2(yre, yim, xre, xim, w, count, part, run, in)
+	}
+}
+
+//go:noinline
 func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	if wide {
 		splitRealAVX512(fre, fim, bre, bim, w, count)
@@ -1629,6 +1638,15 @@ func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, coun
 		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
 	} else {
 		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
+	}
+}
+
+//go:noinline
+func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	if wide {
+		butterfly5DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
+	} else {
+		butterfly5DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
 	}
 }
 
@@ -3670,6 +3688,12 @@ func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in u
 func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
+func butterfly5AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
+func butterfly5AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
 func splitRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
@@ -3704,6 +3728,12 @@ func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, ru
 
 //go:noescape
 func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
+func butterfly5DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
+func butterfly5DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)

@@ -781,6 +781,11 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part
 }
 
 //go:noinline
+func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly5NEON(yre, yim, xre, xim, w, count, part, run, in)
+}
+
+//go:noinline
 func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
 	splitRealNEON(fre, fim, bre, bim, w, count)
 }
@@ -808,6 +813,11 @@ func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, coun
 //go:noinline
 func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
+}
+
+//go:noinline
+func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+	butterfly5DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
 }
 
 //go:noinline
@@ -1660,6 +1670,9 @@ func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in u
 func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
+func butterfly5NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
 func splitRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
@@ -1676,6 +1689,9 @@ func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, ru
 
 //go:noescape
 func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+
+//go:noescape
+func butterfly5DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
 func splitRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
