@@ -66,6 +66,26 @@ func (m machine) doubles() {
 	s.each(func(i int) { Store(Memory{Base: sums, Offset: i * m.bytes()}, s[i]) })
 	End()
 
+	m.begin("", "addProducts64", "sums, x, y unsafe.Pointer, n uintptr", "")
+	Doc("sums[i] += the products of the elements i, i + 8, ... of x and y, for eight of them; products are rounded")
+	Float64()
+	sums, x, n = param("sums"), param("x"), param("n")
+	y := param("y")
+	s = m.vectors(AVX512.Bytes / m.bytes())
+	s.each(func(i int) { Load(s[i], Memory{Base: sums, Offset: i * m.bytes()}) })
+	Label("next")
+	s.each(func(i int) {
+		v := m.vector()
+		Load(v, Memory{Base: x, Offset: i * m.bytes()})
+		Multiply(v, v, Memory{Base: y, Offset: i * m.bytes()})
+		Add(s[i], s[i], v)
+	})
+	Increase(x, Number(AVX512.Bytes))
+	Increase(y, Number(AVX512.Bytes))
+	Countdown(n, 8, "next")
+	s.each(func(i int) { Store(Memory{Base: sums, Offset: i * m.bytes()}, s[i]) })
+	End()
+
 	m.extremeDoubles("largest64", math.Inf(-1), Max)
 	m.extremeDoubles("smallest64", math.Inf(1), Min)
 }

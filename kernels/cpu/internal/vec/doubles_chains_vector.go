@@ -63,6 +63,18 @@ func lanes64(sums *[8]float64, x []float64) int {
 	return n
 }
 
+// products64 adds the products of the first elements of x and y, a multiple of 8 whose number it returns, to eight
+// sums.
+func products64(sums *[8]float64, x, y []float64) int {
+	wide, ok := vectors()
+	n := len(x) &^ 7
+	if !ok || n == 0 {
+		return 0
+	}
+	callAddProducts64(wide, unsafe.Pointer(sums), unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(unsafe.SliceData(y)), uintptr(n))
+	return n
+}
+
 // extreme64 is the largest or the smallest of the first n elements, a multiple of 8.
 func extreme64(largest bool, x []float64) (m float64, n int) {
 	m = math.Inf(1)

@@ -36,6 +36,9 @@ func Sum[T Float](x []T) T {
 	return join(&s)
 }
 
+// leastProducts64 is how many products of float64 are worth a call.
+const leastProducts64 = 48
+
 // Dot returns Σ a·b.
 func Dot[T Float](a, b []T) T {
 	b = b[:len(a)]
@@ -50,14 +53,17 @@ func Dot[T Float](a, b []T) T {
 	}
 	var s [8]T
 	i := 0
+	if !single[T]() && len(a) >= leastProducts64 {
+		i = products64((*[8]float64)(unsafe.Pointer(&s)), as64(a), as64(b))
+	}
 	for ; i+8 <= len(a); i += 8 {
 		v, w := a[i:i+8:i+8], b[i:i+8:i+8]
 		for j := range s {
-			s[j] += v[j] * w[j]
+			s[j] += T(v[j] * w[j]) // rounded, as by the vector kernel
 		}
 	}
 	for j, v := range a[i:] {
-		s[j] += v * b[i+j]
+		s[j] += T(v * b[i+j])
 	}
 	return join(&s)
 }

@@ -40,6 +40,33 @@ func TestReductions(t *testing.T) {
 	})
 }
 
+// TestDoubleSumsHaveOneOrder compares the bits of sums of float64 with those of loops in the same order: in eight
+// lanes, and down the rows.
+func TestDoubleSumsHaveOneOrder(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(19, 20))
+		for _, n := range append(lengths, 40, 48, 50, 64, 71, sumBlock) {
+			x, y := random[float64](rng, n), random[float64](rng, n)
+			var s [8]float64
+			for i, v := range x {
+				s[i%8] += float64(v * y[i])
+			}
+			if n <= sumBlock { // longer ones are added in pairs
+				require.Equal(t, join(&s), Dot(x, y), "n %d", n)
+			}
+			for _, rows := range []int{1, 3, 4, 7, 64} {
+				cols := n / rows
+				want, got := make([]float64, cols), make([]float64, cols)
+				for i, v := range x[:rows*cols] {
+					want[i%cols] += v
+				}
+				SumRows(got, x, rows, cols, cols)
+				require.Equal(t, want, got, "%d rows of %d", rows, cols)
+			}
+		}
+	})
+}
+
 // TestSumIsPairwise adds a number whose plain float32 sums drift off, in 64 lanes too.
 func TestSumIsPairwise(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

@@ -10419,6 +10419,18 @@ TEXT ·addLanes64AVX2(SB), NOSPLIT, $0-24
 next:
 	VADDPD (CX), Y0, Y0; VADDPD 32(CX), Y1, Y1; ADDQ $0x00000040, CX; SUBQ $0x00000008, DX; JNE next; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VZEROUPPER; RET
 
+// func addProducts64AVX2(sums uintptr, x uintptr, y uintptr, n uintptr)
+// Requires: AVX
+TEXT ·addProducts64AVX2(SB), NOSPLIT, $0-32
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+24(FP), DX
+	MOVQ    y+16(FP), BX
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1
+
+next:
+	VMOVUPD (CX), Y2; VMULPD (BX), Y2, Y2; VADDPD Y2, Y0, Y0; VMOVUPD 32(CX), Y2; VMULPD 32(BX), Y2, Y2; VADDPD Y2, Y1, Y1; ADDQ $0x00000040, CX; ADDQ $0x00000040, BX; SUBQ $0x00000008, DX; JNE next; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VZEROUPPER; RET
+
 // func largest64AVX2(x uintptr, n uintptr) float64
 // Requires: AVX, SSE2
 TEXT ·largest64AVX2(SB), NOSPLIT, $0-24
@@ -19945,6 +19957,18 @@ TEXT ·addLanes64AVX512(SB), NOSPLIT, $0-24
 
 next:
 	VADDPD (CX), Z0, Z0; ADDQ $0x00000040, CX; SUBQ $0x00000008, DX; JNE next; VMOVUPD Z0, (AX); VZEROUPPER; RET
+
+// func addProducts64AVX512(sums uintptr, x uintptr, y uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts64AVX512(SB), NOSPLIT, $0-32
+	MOVQ    sums+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+24(FP), DX
+	MOVQ    y+16(FP), BX
+	VMOVUPD (AX), Z0
+
+next:
+	VMOVUPD (CX), Z1; VMULPD (BX), Z1, Z1; VADDPD Z1, Z0, Z0; ADDQ $0x00000040, CX; ADDQ $0x00000040, BX; SUBQ $0x00000008, DX; JNE next; VMOVUPD Z0, (AX); VZEROUPPER; RET
 
 // func largest64AVX512(x uintptr, n uintptr) float64
 // Requires: AVX, AVX512DQ, AVX512F, SSE2

@@ -32304,6 +32304,35 @@ next:
 	FSTPQ (F2, F3), 32(R0)
 	RET
 
+// addProducts64NEON is addProducts64AVX2 with two registers for one.
+TEXT ·addProducts64NEON(SB), NOSPLIT, $0-32
+	MOVD sums+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+24(FP), R2
+	MOVD y+16(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+next:
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	WORD $0x4e64d400 // fadd v0.2D, v0.2D, v4.2D
+	WORD $0x4e65d421 // fadd v1.2D, v1.2D, v5.2D
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 32(R3), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	ADD $64, R1
+	ADD $64, R3
+	SUBS $8, R2
+	BNE next
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	RET
+
 // largest64NEON is largest64AVX2 with two registers for one.
 TEXT ·largest64NEON(SB), NOSPLIT, $0-24
 	MOVD x+0(FP), R0

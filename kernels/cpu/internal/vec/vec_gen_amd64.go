@@ -1813,6 +1813,15 @@ func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
 }
 
 //go:noinline
+func callAddProducts64(wide bool, sums, x, y unsafe.Pointer, n uintptr) {
+	if wide {
+		addProducts64AVX512(sums, x, y, n)
+	} else {
+		addProducts64AVX2(sums, x, y, n)
+	}
+}
+
+//go:noinline
 func callLargest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
 	if wide {
 		return largest64AVX512(x, n)
@@ -3842,6 +3851,12 @@ func addLanes64AVX2(sums, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func addLanes64AVX512(sums, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addProducts64AVX2(sums, x, y unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addProducts64AVX512(sums, x, y unsafe.Pointer, n uintptr)
 
 //go:noescape
 func largest64AVX2(x unsafe.Pointer, n uintptr) float64

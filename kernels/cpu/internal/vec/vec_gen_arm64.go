@@ -836,6 +836,11 @@ func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
 }
 
 //go:noinline
+func callAddProducts64(wide bool, sums, x, y unsafe.Pointer, n uintptr) {
+	addProducts64NEON(sums, x, y, n)
+}
+
+//go:noinline
 func callLargest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
 	return largest64NEON(x, n)
 }
@@ -1701,6 +1706,9 @@ func joinRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
 func addLanes64NEON(sums, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addProducts64NEON(sums, x, y unsafe.Pointer, n uintptr)
 
 //go:noescape
 func largest64NEON(x unsafe.Pointer, n uintptr) float64
