@@ -33,7 +33,7 @@ func Apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n in
 // Turns stores the elements of 4 or 8 bytes of two to four sources in turn, n of each from number first on, as far as
 // it can in whole vectors, and returns how many of each it stored.
 func Turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int {
-	if count := len(sources); count < 2 || count > 4 || size != 4 && (size != 8 || count == 3) {
+	if count := len(sources); count < 2 || count > 4 || size != 4 && size != 8 {
 		return 0
 	}
 	return turns(dst, sources, size, first, n)
