@@ -2,8 +2,11 @@ package keras
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/metrics"
 	"github.com/gokeras/gokeras/optimizers"
@@ -54,7 +57,8 @@ func (m *Model) optimizerObject() (map[string]any, error) {
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok && !givenScaled(m.compiled.config.Optimizer) {
 		o = scaled.Inner
 	}
-	return describeOptimizer(o)
+	wide := slices.ContainsFunc(m.TrainableVariables(), func(v *distribute.Variable) bool { return v.Type().DType == ir.Float64 })
+	return describeOptimizer(o, wide)
 }
 
 // givenScaled reports whether the user asked for the wrapper himself.
@@ -68,7 +72,8 @@ func givenScaled(v any) bool {
 	return false
 }
 
-func describeOptimizer(o optimizers.Optimizer) (map[string]any, error) {
+// describeOptimizer describes an optimizer of weights; wide: some of these are float64, and so is its learning rate.
+func describeOptimizer(o optimizers.Optimizer, wide bool) (map[string]any, error) {
 	object, err := config.EncodeObject(o)
 	if err != nil {
 		return nil, err
@@ -78,7 +83,7 @@ func describeOptimizer(o optimizers.Optimizer) (map[string]any, error) {
 		c["name"] = optimizerName(o)
 	}
 	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
-		c["inner_optimizer"], err = describeOptimizer(scaled.Inner)
+		c["inner_optimizer"], err = describeOptimizer(scaled.Inner, wide)
 		return object, err
 	}
 	if _, scheduled := c["learning_rate"].(map[string]any); scheduled {
@@ -89,7 +94,10 @@ func describeOptimizer(o optimizers.Optimizer) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		c["learning_rate"] = float64(float32(rate)) // as the variable holds it
+		if !wide {
+			rate = float64(float32(rate)) // as the variable holds it
+		}
+		c["learning_rate"] = rate
 	}
 	return object, nil
 }

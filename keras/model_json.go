@@ -137,6 +137,9 @@ func modelFromConfig(class string, raw json.RawMessage, options []Option) (*Mode
 	default:
 		return nil, fmt.Errorf("class %q is not a model that can be read; known: Sequential, Functional", class)
 	}
+	if err == nil {
+		m.readPolicy(&o)
+	}
 	if err == nil && o.Trainable != nil && !*o.Trainable && class != "Sequential" { // of a Sequential Keras does not read this key
 		layers.FreezeAlone(m)
 	}

@@ -10,13 +10,16 @@ import (
 	"github.com/gokeras/gokeras/keras"
 )
 
+// element is a step of the way to a value, which may be the same in the list around it.
+var element = regexp.MustCompile(`^element \d+$`)
+
 var packagePrefix = regexp.MustCompile(`(?:^|[ :])(keras|layers|losses|metrics|optimizers|initializers|regularizers|constraints|activations|schedules|config|ops|saving|data|distribute|quantizers): `)
 
 // repeatedPrefix returns the package that a message names twice, or the words that it says twice in a row, "" for none.
 func repeatedPrefix(message string) string {
 	seen, parts := map[string]bool{}, strings.Split(message, ": ")
 	for i := range len(parts) - 1 {
-		if parts[i] == parts[i+1] {
+		if parts[i] == parts[i+1] && !element.MatchString(parts[i]) {
 			return parts[i]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -325,12 +326,12 @@ func (g *Group) Left() []cluster.Task {
 	return g.tasks(g.left(false))
 }
 
-// left lists those that have left; worked: of these the ones that were in a group before. Those that say why have
-// waited in vain. g.mu is held.
+// left lists those that have left; worked: of these the ones that were in a group before. Those that were stopped while
+// they waited for a group are among them, those that have waited in vain are not. g.mu is held.
 func (g *Group) left(worked bool) []int {
 	var list []int
 	for task := range g.settings.members {
-		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left && s.Why == "" && (!worked || s.View.Generation > 0) {
+		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left && !strings.HasPrefix(s.Why, inVain) && (!worked || s.View.Generation > 0) {
 			list = append(list, task)
 		}
 	}

@@ -224,10 +224,7 @@ func Squareplus(x *Tensor, b float64) *Tensor {
 	}
 	return withSlope(x, func(x *Tensor) *Tensor { return MultiplyScalar(Add(x, root(x)), 0.5) },
 		func(x, dy *Tensor) *Tensor {
-			// (1 + x/root)/2; below 0, where its terms cancel, that is b/4 by root·(root - x)/2.
-			root, below := root(x), CompareScalar(ir.Lt, x, 0)
-			mean := Add(MultiplyScalar(Abs(x), 0.5), MultiplyScalar(root, 0.5)) // the sum overflows
-			return Multiply(dy, Divide(Where(below, FullLike(x, b/4), mean), Where(below, Multiply(mean, root), root)))
+			return Multiply(dy, MultiplyScalar(AddScalar(Divide(x, root(x)), 1), 0.5))
 		})
 }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -15,12 +16,13 @@ type Error struct {
 	Err error
 }
 
-// Error returns "path: message".
+// Error returns "path: message". The path of an operation that is a layer, such as "transpose", may be in the message.
 func (e *Error) Error() string {
-	if e.Path == "" {
-		return e.Err.Error()
+	text := e.Err.Error()
+	if e.Path == "" || strings.HasPrefix(text, e.Path+": ") {
+		return text
 	}
-	return e.Path + ": " + e.Err.Error()
+	return e.Path + ": " + text
 }
 
 // Unwrap returns the cause.

@@ -13,7 +13,8 @@ import (
 )
 
 // slopes are functions of one number with formulas of their slopes, in float64, that subtract nothing. Those of tanh,
-// sigmoid, silu, mish and gelu are not here: they are differences of what the forward pass has kept.
+// sigmoid, silu, mish and gelu are not here: they are differences of what the forward pass has kept. Nor is that of
+// squareplus, whose terms cancel below 0 as in Keras.
 var slopes = []struct {
 	name string
 	f    func(x *ops.Tensor) *ops.Tensor
@@ -44,13 +45,6 @@ var slopes = []struct {
 	{"log_sigmoid", ops.LogSigmoid, func(x float64) float64 { return logistic(-x) }},
 	{"softsign", ops.Softsign, func(x float64) float64 { return 1 / ((1 + math.Abs(x)) * (1 + math.Abs(x))) }},
 	{"tanh_shrink", ops.TanhShrink, func(x float64) float64 { return math.Tanh(x) * math.Tanh(x) }},
-	{"squareplus", func(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }, func(x float64) float64 {
-		root := math.Sqrt(x*x + 4)
-		if x < 0 {
-			return 2 / (root * (root - x))
-		}
-		return (1 + x/root) / 2
-	}},
 	{"logaddexp", func(x *ops.Tensor) *ops.Tensor { return ops.Logaddexp(x, ops.ZerosLike(x)) }, logistic},
 	{"logaddexp2", func(x *ops.Tensor) *ops.Tensor { return ops.Logaddexp2(x, ops.ZerosLike(x)) },
 		func(x float64) float64 { return logistic(x * math.Ln2) }},
