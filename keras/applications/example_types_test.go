@@ -29,33 +29,33 @@ func ExampleOptions() {
 		NoTop: true, Pooling: "max", InputShape: []int{layers.Unknown, layers.Unknown, 1}, Name: "grey"}))
 	report(applications.NewVGG16(applications.Options{InputShape: []int{20, 20, 3}}))
 	// Output:
-	// grey 14713536 [float32[-1 512]]
+	// grey 14713536 [float32[None 512]]
 	// applications: vgg16: the input must be at least 32x32, received InputShape [20 20 3]
 }
 
 func ExampleMobileNetOptions() {
 	report(applications.NewMobileNet(applications.MobileNetOptions{Alpha: 0.25, Options: applications.Options{Classes: 10}}))
-	// Output: mobilenet_0.25_224 221114 [float32[-1 10]]
+	// Output: mobilenet_0.25_224 221114 [float32[None 10]]
 }
 
 func ExampleMobileNetV2Options() {
 	report(applications.NewMobileNetV2(applications.MobileNetV2Options{Alpha: 0.35, Options: applications.Options{Classes: 10}}))
-	// Output: mobilenetv2_0.35_224 423018 [float32[-1 10]]
+	// Output: mobilenetv2_0.35_224 423018 [float32[None 10]]
 }
 
 func ExampleMobileNetV3Options() {
 	report(applications.NewMobileNetV3Small(applications.MobileNetV3Options{Minimalistic: true, Options: applications.Options{Classes: 10}}))
-	// Output: MobileNetV3Small 1042098 [float32[-1 10]]
+	// Output: MobileNetV3Small 1042098 [float32[None 10]]
 }
 
 func ExampleEfficientNetV2Options() {
 	report(applications.NewEfficientNetV2B0(applications.EfficientNetV2Options{NoPreprocessing: true, Options: applications.Options{Classes: 10}}))
-	// Output: efficientnetv2-b0 5932122 [float32[-1 10]]
+	// Output: efficientnetv2-b0 5932122 [float32[None 10]]
 }
 
 func ExampleConvNeXtOptions() {
 	report(applications.NewConvNeXtTiny(applications.ConvNeXtOptions{Options: applications.Options{Classes: 10}}))
-	// Output: convnext_tiny 27827818 [float32[-1 10]]
+	// Output: convnext_tiny 27827818 [float32[None 10]]
 }
 
 // Published weights are used from a folder; nothing is fetched unless Download is set.
@@ -102,12 +102,12 @@ func ExampleLayerScale() {
 	x := keras.Input(keras.Shape(4, 4, 8))
 	y := layers.Apply(&applications.LayerScale{InitValues: 1e-6, ProjectionDim: 8}, x)
 	report(keras.NewFunctional(keras.Inputs(x), keras.Outputs(y)))
-	// Output: functional 8 [float32[-1 4 4 8]]
+	// Output: functional 8 [float32[None 4 4 8]]
 }
 
 func ExampleCustomScaleLayer() {
 	x := keras.Input(keras.Shape(8))
 	up := layers.Apply(&layers.Dense{Units: 8}, x)
 	report(keras.NewFunctional(keras.Inputs(x), keras.Outputs(layers.Apply(&applications.CustomScaleLayer{Scale: 0.17}, x, up))))
-	// Output: functional 72 [float32[-1 8]]
+	// Output: functional 72 [float32[None 8]]
 }
