@@ -3,7 +3,6 @@ package randomnets
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -85,7 +84,7 @@ func (c *recording) replicated(path string) error {
 	if err != nil {
 		return fmt.Errorf("%d replicas: %w", len(devices), err)
 	}
-	if got := scores["loss"]; !(math.Abs(got-c.Loss) <= 1e-4*max(1, math.Abs(c.Loss))) {
+	if got := scores["loss"]; !c.sameLoss(got) {
 		return fmt.Errorf("%d replicas: the loss is %g, one replica's %g", len(devices), got, c.Loss)
 	}
 	if err := predicts(m, x, c.After); err != nil {
