@@ -106,8 +106,8 @@ func setWeights(m *keras.Model, seed uint64) error {
 			s.Kind = "positive"
 		}
 		values := s.values()
-		if s.Kind == "grid" {
-			for i := range values {
+		for i, v := range values {
+			if values[i] = float64(float32(v)); s.Kind == "grid" { // float32 in models of float64, too, as runs.py has them
 				values[i] /= 4
 			}
 		}
