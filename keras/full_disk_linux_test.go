@@ -1,7 +1,6 @@
 package keras_test
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,20 +13,10 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/smalldisk"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
-
-// smallDisk mounts a disk of so many bytes.
-func smallDisk(t *testing.T, size int) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Skipf("cannot mount a small disk, which needs root: %v", err)
-	}
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	return dir
-}
 
 // filesIn reads all files below a folder.
 func filesIn(t *testing.T, dir string) map[string]string {
@@ -85,7 +74,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	for name, write := range whole {
 		t.Run(name, func(t *testing.T) {
-			disk := smallDisk(t, 80*block)
+			disk := smalldisk.Mount(t, 80*block)
 			dir := filepath.Join(disk, "files")
 			require.NoError(t, os.Mkdir(dir, 0o777))
 			m := build(t, 48)
@@ -151,7 +140,7 @@ func TestFullDiskOfLogs(t *testing.T) {
 		"tensorboard": func(dir string) callbacks.Callback { return &callbacks.TensorBoard{LogDir: dir} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			disk := smallDisk(t, 64<<10)
+			disk := smalldisk.Mount(t, 64<<10)
 			m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(1))
 			require.NoError(t, err)
 			require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))

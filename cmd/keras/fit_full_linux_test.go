@@ -4,10 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/smalldisk"
 )
 
 // TestFitDiskFull: where the disk of one worker is full, all name that worker and that cause.
@@ -16,12 +17,7 @@ func TestFitDiskFull(t *testing.T) {
 		t.Skip("starts processes: not with -short")
 	}
 	dir := smallModel(t)
-	disk := filepath.Join(dir, "disk")
-	require.NoError(t, os.Mkdir(disk, 0o777))
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=8k"); err != nil {
-		t.Skipf("cannot mount a small disk, which needs root: %v", err)
-	}
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, 0)) })
+	disk := smalldisk.Mount(t, 8<<10)
 	require.NoError(t, os.WriteFile(filepath.Join(disk, "much"), make([]byte, 6<<10), 0o666))
 	r := startFaulty(t, t.Context(), dir, "full", []string{"-n", "2"}, []string{"--backup", filepath.Join(disk, "backup")})
 	require.Equal(t, 1, r.end(), r.out.String())

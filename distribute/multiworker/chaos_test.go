@@ -412,7 +412,7 @@ func TestChaos(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long && *faults < 20 {
-				t.Skip("only with -faults 20 or more")
+				t.Skip("only with -faults 20 or more: see make chaos")
 			}
 			config := chaosConfig{Elastic: c.elastic, Dropout: c.elastic == nil, Deadline: deadline, Stream: c.stream, Epochs: 45 + *faults*30}
 			began := time.Now()

@@ -12,16 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/internal/smalldisk"
 )
 
 // TestFullDisk: on a disk that fills up at any place, in the midst of a record, of a snapshot or of the start, a server
 // that is started again has what was acknowledged and nothing else, with room or without, and leaves no files behind.
 func TestFullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=128k"); err != nil {
-		t.Skipf("cannot mount a small disk, which needs root: %v", err)
-	}
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	disk := smalldisk.Mount(t, 128<<10)
 	rng := rand.New(rand.NewPCG(8, 8))
 	directory, filler := filepath.Join(disk, "ps-0"), filepath.Join(disk, "filler")
 	plain := protocol.NewState(protocol.Limits{})

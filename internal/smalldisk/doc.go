@@ -1,0 +1,2 @@
+// Package smalldisk mounts disks in memory that a test fills, on Linux.
+package smalldisk
