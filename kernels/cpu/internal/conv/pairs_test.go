@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -89,4 +90,45 @@ func TestPairs(t *testing.T) {
 		same("kernel gradient", got, want, s.Batch*volume(s.Out()))
 	}
 	require.True(t, micro.Pairs())
+}
+
+// BenchmarkPairs is convolutions of usual sizes in pairs and in float32, and their gradients, which find their operands
+// in the second-level cache or beyond, as in a network.
+func BenchmarkPairs(b *testing.B) {
+	for _, l := range []struct{ batch, size, in, out, kernel, stride int }{
+		{64, 32, 16, 16, 3, 1}, {64, 32, 16, 32, 3, 2}, {64, 16, 32, 32, 3, 1}, {64, 16, 32, 64, 3, 2}, {64, 8, 64, 64, 3, 1}, {64, 32, 16, 32, 1, 2},
+		{8, 56, 64, 64, 3, 1}, {8, 28, 128, 128, 3, 1}, {8, 14, 256, 256, 3, 1}, {8, 7, 512, 512, 3, 1}, {8, 14, 256, 1024, 1, 1}, {8, 56, 64, 256, 1, 1},
+	} {
+		s := same(l.batch, l.size, l.in, l.out, l.kernel, l.stride)
+		for _, pairs := range []bool{false, true} {
+			if pairs && !micro.Pairs() {
+				continue
+			}
+			of := func(change func(s *Shape)) *Shape {
+				p := s
+				if p.Pairs = pairs; pairs {
+					change(&p)
+				}
+				return &p
+			}
+			forward, data, weights := of(func(s *Shape) { s.InChannels /= 2 }), of(func(s *Shape) { s.OutChannels /= 2 }), of(func(s *Shape) { s.Batch /= 2; s.Turned = s.Turns() })
+			n := max(ForwardScratch[float32](forward, 1), BackwardDataScratch[float32](data, 1), BackwardWeightsScratch[float32](weights, 1))
+			x, k, y, scratch := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY()), make([]float32, n)
+			for _, op := range []struct {
+				name string
+				run  func()
+			}{
+				{"forward", func() { Forward(nil, forward, x, k, nil, false, y, scratch) }},
+				{"data", func() { BackwardData(nil, data, y, k, x, scratch) }},
+				{"weights", func() { BackwardWeights(nil, weights, x, y, k, scratch) }},
+			} {
+				b.Run(fmt.Sprintf("%dx%dx%d,%d,%dx%d,s%d/%s/pairs=%v", l.batch, l.size, l.in, l.out, l.kernel, l.kernel, l.stride, op.name, pairs), func(b *testing.B) {
+					for b.Loop() {
+						op.run()
+					}
+					b.ReportMetric(float64(s.FLOPs())*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+				})
+			}
+		}
+	}
 }
