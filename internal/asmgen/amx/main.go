@@ -61,6 +61,7 @@ const (
 	fieldAccumulate
 	fieldASecond // from the first tile of rows to the second
 	fieldCSecond
+	fieldBLine
 	fieldSegmentsLeft // counters of the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
@@ -70,6 +71,7 @@ const (
 	fieldBOuterAt
 	fieldABlockAt
 	fieldCBlockAt
+	fieldBLineAt
 )
 
 func main() {
@@ -132,6 +134,8 @@ func (t *text) function(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), R11", fieldC)
 	t.Asm("MOVQ %d(DI), DX // between rows of A", fieldARow)
 	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
+	t.Asm("MOVQ %d(DI), AX", fieldB)
+	t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", fieldBLineAt)
 	t.Label("line")
 	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
 	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
@@ -154,6 +158,8 @@ func (t *text) function(p product, rows, columns int) {
 	t.advance("block", fieldBlocksLeft, [2]int{fieldABlockAt, fieldABlock}, [2]int{fieldCBlockAt, fieldCBlock})
 	t.Asm("ADDQ %d(DI), R10", fieldALine)
 	t.Asm("ADDQ %d(DI), R11", fieldCLine)
+	t.Asm("MOVQ %d(DI), AX", fieldBLine)
+	t.Asm("ADDQ AX, %d(DI)", fieldBLineAt)
 	t.Asm("DECQ %d(DI)", fieldLines)
 	t.Asm("JNZ line")
 	t.tile("TILERELEASE", none, 0, 0x49, noExtension, 0xc0)
@@ -164,7 +170,7 @@ func (t *text) function(p product, rows, columns int) {
 func (t *text) begin(rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldABlockAt)
 	t.Asm("MOVQ AX, %d(DI)", fieldAOuterAt)
-	t.Asm("MOVQ %d(DI), AX", fieldB)
+	t.Asm("MOVQ %d(DI), AX", fieldBLineAt)
 	t.Asm("MOVQ AX, %d(DI)", fieldBOuterAt)
 	t.Asm("MOVQ %d(DI), AX", fieldOuter)
 	t.Asm("MOVQ AX, %d(DI)", fieldOuterLeft)

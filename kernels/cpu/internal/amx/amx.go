@@ -17,8 +17,8 @@ type Product struct {
 	BK, BSegment, BOuter   int
 	CRow                   int
 
-	Lines        int // 0 means 1: the product is repeated with A and C moved on by
-	ALine, CLine int // these strides
+	Lines               int // 0 means 1: the product is repeated with A, B and C moved on by
+	ALine, BLine, CLine int // these strides
 
 	Accumulate bool // add to C instead of overwriting it
 }

@@ -14,8 +14,9 @@ type call struct {
 	lines, aLine, cLine           int
 	accumulate                    int
 	aSecond, cSecond              int // from the first tile of rows to the second
+	bLine                         int
 
-	_ [9]uintptr // where the assembly counts
+	_ [10]uintptr // where the assembly counts
 }
 
 const (
@@ -33,7 +34,7 @@ func Multiply(p *Product) {
 	}
 	var config [64]byte
 	c := call{config: &config, segments: p.Segments, outer: p.Outer, aRow: p.ARow * word, aSegment: p.ASegment * word, aOuter: p.AOuter * word,
-		bRow: p.BK * word, bSegment: p.BSegment * word, bOuter: p.BOuter * word, cRow: p.CRow * word, aLine: p.ALine * word, cLine: p.CLine * word}
+		bRow: p.BK * word, bSegment: p.BSegment * word, bOuter: p.BOuter * word, cRow: p.CRow * word, aLine: p.ALine * word, bLine: p.BLine * word, cLine: p.CLine * word}
 	for column := 0; column < p.Cols; column += 2 * Words {
 		if p.Accumulate {
 			c.accumulate = 1
@@ -58,7 +59,6 @@ func Multiply(p *Product) {
 func (p *Product) columns(c *call, column, k, steps, words int) {
 	columns := min(p.Cols-column, 2*Words)
 	c.steps, c.aStep, c.bStep = steps, words*word, words*p.BK*word
-	c.b = unsafe.Add(p.B, (k*p.BK+column)*word)
 	lines := max(p.Lines, 1)
 	for row := 0; row < p.Rows; {
 		rows, blocks := 2*height, (p.Rows-row)/(2*height)
@@ -68,7 +68,7 @@ func (p *Product) columns(c *call, column, k, steps, words int) {
 		c.aBlock, c.cBlock = rows*c.aRow, rows*c.cRow
 		c.aSecond, c.cSecond = height*c.aRow, height*c.cRow
 		pairs := 0
-		if rows <= height { // two lines at once: they share the tiles of B
+		if rows <= height && p.BLine == 0 { // two lines at once: they share the tiles of B
 			pairs = lines / 2
 		}
 		if pairs > 0 {
@@ -98,6 +98,7 @@ func (p *Product) blocks(c *call, first, each, lines, row, column, k, rows, bloc
 			c.lines, c.blocks = min(linesPerCall, lines-line), min(perCall, blocks-block)
 			at, row := first+line*each, row+block*rows
 			c.a = unsafe.Add(p.A, (at*p.ALine+row*p.ARow+k)*word)
+			c.b = unsafe.Add(p.B, (at*p.BLine+k*p.BK+column)*word)
 			c.c = unsafe.Add(p.C, (at*p.CLine+row*p.CRow+column)*word)
 			dispatch(p.Bytes, second, p.Cols-column > Words, c)
 		}

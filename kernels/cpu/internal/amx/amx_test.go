@@ -62,6 +62,9 @@ func randomOperands(r *rand.Rand) *operands {
 	o.BK = o.Cols + gap()
 	o.BSegment = o.K*o.BK + gap()
 	o.BOuter = o.Segments*o.BSegment + gap()
+	if r.IntN(2) == 0 {
+		o.BLine = o.Outer*o.BOuter + gap()
+	}
 	o.CRow = o.Cols + gap()
 	o.CLine = o.Rows*o.CRow + gap()
 	lines := max(o.Lines, 1)
@@ -79,7 +82,7 @@ func randomOperands(r *rand.Rand) *operands {
 		}
 		return x
 	}
-	o.a, o.b, o.c = fill(lines*o.ALine), fill(o.Outer*o.BOuter), make([]int32, lines*o.CLine)
+	o.a, o.b, o.c = fill(lines*o.ALine), fill(lines*max(o.Outer*o.BOuter, o.BLine)), make([]int32, lines*o.CLine)
 	for i := range o.c {
 		if o.c[i] = int32(r.IntN(100) - 50); !o.Bytes {
 			o.c[i] = asBits(float32(o.c[i]))
@@ -105,7 +108,7 @@ func (o *operands) want() []int32 {
 				for k := range o.Outer * o.Segments * o.K {
 					outer, segment, k := k/(o.Segments*o.K), k/o.K%o.Segments, k%o.K
 					x := o.numbers(o.a[line*o.ALine+outer*o.AOuter+segment*o.ASegment+row*o.ARow+k], true)
-					y := o.numbers(o.b[outer*o.BOuter+segment*o.BSegment+k*o.BK+col], false)
+					y := o.numbers(o.b[line*o.BLine+outer*o.BOuter+segment*o.BSegment+k*o.BK+col], false)
 					for i := range x {
 						sum += x[i] * y[i]
 					}

@@ -15,8 +15,8 @@ func TestCallLayout(t *testing.T) {
 		unsafe.Offsetof(c.aOuter), unsafe.Offsetof(c.bRow), unsafe.Offsetof(c.bStep), unsafe.Offsetof(c.bSegment), unsafe.Offsetof(c.bOuter),
 		unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.lines),
 		unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.accumulate),
-		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond)} {
+		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond), unsafe.Offsetof(c.bLine)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
-	require.Equal(t, uintptr(8*(25+9)), unsafe.Sizeof(c), "nine counters of the assembly")
+	require.Equal(t, uintptr(8*(26+10)), unsafe.Sizeof(c), "ten counters of the assembly")
 }

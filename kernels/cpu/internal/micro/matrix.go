@@ -24,20 +24,20 @@ func (t *Tile[T]) fitsMatrices() bool { return t.AK == 1 && t.K >= leastMatrixPa
 func matrix(t *Tile[float32]) {
 	p := amx.Product{A: unsafe.Pointer(&t.A[0]), B: unsafe.Pointer(&t.B[0]), C: unsafe.Pointer(&t.C[0]), Rows: t.Rows, Cols: t.Cols, K: t.K,
 		Segments: t.Segments, Outer: t.Outer, ARow: t.ARow, ASegment: t.ASegment, AOuter: t.AOuter, BK: t.BK, BSegment: t.BSegment, BOuter: t.BOuter,
-		CRow: t.CRow, Lines: t.Lines, ALine: t.ALine, CLine: t.CLine, Accumulate: t.Accumulate || t.Bias != nil}
+		CRow: t.CRow, Lines: t.Lines, ALine: t.ALine, BLine: t.BLine, CLine: t.CLine, Accumulate: t.Accumulate || t.Bias != nil}
 	if t.Bias != nil {
-		eachRow(t, func(row []float32) {
+		eachRow(t, func(line int, row []float32) {
 			if !t.Accumulate {
 				clear(row)
 			}
-			for c, bias := range t.Bias[:len(row)] {
+			for c, bias := range t.Bias[line*t.BiasLine:][:len(row)] {
 				row[c] += bias
 			}
 		})
 	}
 	amx.Multiply(&p)
 	if t.ReLU {
-		eachRow(t, func(row []float32) {
+		eachRow(t, func(_ int, row []float32) {
 			for c, v := range row {
 				if v < 0 {
 					row[c] = 0
@@ -48,11 +48,11 @@ func matrix(t *Tile[float32]) {
 	runtime.KeepAlive(t)
 }
 
-// eachRow calls a function with each row of C.
-func eachRow(t *Tile[float32], f func(row []float32)) {
+// eachRow calls a function with each row of C and the line that it is of.
+func eachRow(t *Tile[float32], f func(line int, row []float32)) {
 	for line := range max(t.Lines, 1) {
 		for r := range t.Rows {
-			f(t.C[line*t.CLine+r*t.CRow:][:t.Cols])
+			f(line, t.C[line*t.CLine+r*t.CRow:][:t.Cols])
 		}
 	}
 }

@@ -37,13 +37,17 @@ func randomPairTile(r *rand.Rand) *Tile[float32] {
 	t.ALine = t.Outer*t.AOuter + gap()
 	t.BSegment = t.K * t.BK
 	t.BOuter = t.Segments*t.BSegment + 32*gap()
+	if r.IntN(2) == 0 {
+		t.BLine = t.Outer*t.BOuter + 32*gap()
+	}
 	t.CRow = t.Cols + gap()
 	t.CLine = t.Rows*t.CRow + gap()
 	lines := max(t.Lines, 1)
-	t.A, t.B = randomPairs(r, lines*t.ALine, 0), randomPairs(r, t.Outer*t.BOuter, 32)
+	t.A, t.B = randomPairs(r, lines*t.ALine, 0), randomPairs(r, lines*max(t.Outer*t.BOuter, t.BLine), 32)
 	t.C = random[float32](r, lines*t.CLine, 0)
 	if r.IntN(2) == 0 {
-		t.Bias = random[float32](r, t.Cols, 0)
+		t.BiasLine = r.IntN(2) * 40
+		t.Bias = random[float32](r, (lines-1)*t.BiasLine+t.Cols, 0)
 	}
 	return t
 }
@@ -55,14 +59,14 @@ func wantPairs(t *Tile[float32], line, r, c int) (sum, size float64) {
 		for s := range t.Segments {
 			for k := range t.K {
 				x := math.Float32bits(t.A[line*t.ALine+o*t.AOuter+s*t.ASegment+r*t.ARow+k*t.AK])
-				y := math.Float32bits(t.B[o*t.BOuter+s*t.BSegment+k*t.BK+c])
+				y := math.Float32bits(t.B[line*t.BLine+o*t.BOuter+s*t.BSegment+k*t.BK+c])
 				add(float64(math.Float32frombits(x<<16)) * float64(math.Float32frombits(y<<16)))
 				add(float64(math.Float32frombits(x&^0xffff)) * float64(math.Float32frombits(y&^0xffff)))
 			}
 		}
 	}
 	if t.Bias != nil {
-		add(float64(t.Bias[c]))
+		add(float64(t.Bias[line*t.BiasLine+c]))
 	}
 	if t.Accumulate {
 		add(float64(t.C[line*t.CLine+r*t.CRow+c]))

@@ -27,7 +27,7 @@ type Tile[T Float] struct {
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
 	BLine        int // and B, and
-	BiasLine     int // Bias; both for Run without Pairs
+	BiasLine     int // Bias; both for Run alone
 
 	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
 	NextStep int // from one row of Next to the one after it; 0 means BK
@@ -119,6 +119,10 @@ func Run[T Float](t *Tile[T]) {
 			matrix((*Tile[float32])(unsafe.Pointer(t)))
 			return
 		}
+		if t.BLine|t.BiasLine != 0 && t.Lines > 1 {
+			eachLine(t)
+			return
+		}
 	}
 	l := k.Lanes
 	if l == 1 {
@@ -137,6 +141,19 @@ func Run[T Float](t *Tile[T]) {
 	}
 	if full < t.Cols {
 		portable(t, full)
+	}
+}
+
+// eachLine computes one line after the other.
+func eachLine[T Float](t *Tile[T]) {
+	one := *t
+	one.Lines, one.BLine, one.BiasLine = 0, 0, 0
+	for line := range t.Lines {
+		one.A, one.B, one.C = t.A[line*t.ALine:], t.B[line*t.BLine:], t.C[line*t.CLine:]
+		if t.Bias != nil {
+			one.Bias = t.Bias[line*t.BiasLine:]
+		}
+		Run(&one)
 	}
 }
 
