@@ -56,7 +56,10 @@ type halfPlan struct {
 	inPlace              bool // A is read where it lies
 	row                  bool // one row in float32, whose sums are not cut into blocks
 	lda                  int  // of the copied block of A
+	lineC                int  // of a chunk of sums
+	step                 int  // rows of a chunk that are computed and rounded before the next ones
 	packs                bool // B is brought into panels before, for all chunks
+	short                bool // sums are short: see half_short.go
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
@@ -78,7 +81,11 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 			p.blockK = a.K
 		}
 	}
-	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, halfCols)
+	mostCols := halfCols
+	if p.short = p.matrices && p.k > 0 && p.k <= nearPairs; p.short {
+		mostCols = shortCols
+	}
+	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, mostCols)
 	p.packs = p.matrices && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
 	want := 1
 	if workers > 1 {
@@ -99,6 +106,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 			want = 1
 		}
 	}
+	p.setSteps()
 	switch p.lda = min(p.k, p.blockK) + halfGap; {
 	case a.TransA && p.matrices:
 		p.lda = turnedPairs
@@ -114,7 +122,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 // rows of 16-bit numbers on their way.
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := min(p.k, p.blockK), micro.PanelWidth[float32]()
-	switch c = p.rows * p.cols; {
+	switch c = p.step * p.lineC; {
 	case a.TransA && p.matrices:
 		blockA, rows = ceil(k, turnedPairs)*turnedPairs*p.rows, turnedPairs*p.rows
 	case a.TransA:
@@ -122,7 +130,10 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	case !p.inPlace:
 		blockA = p.rows * p.lda
 	}
-	if panel = k * width; a.TransB {
+	if panel = k * width; p.packsChunks(a) {
+		panel = k * p.cols
+	}
+	if a.TransB {
 		rows = max(rows, k*width)
 	}
 	if rows = max(rows, p.cols); p.swapped {
@@ -296,7 +307,14 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	}
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
 	width := micro.PanelWidth[float32]()
-	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.cols, BK: width, Pairs: p.pairs}
+	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs}
+	at := e0*a.StrideC[0] + e1*a.StrideC[1]
+	if p.short {
+		t.K = p.k
+		j.setA(&t, blockA, lines, matrixA, m, 0, holdsA)
+		j.shortSums(&t, sums, panel, lines, turned, matrixB, at, m, n, cols)
+		return
+	}
 	blocks := ceil(p.k, p.blockK)
 	for i := range blocks {
 		k := i * p.k / blocks
@@ -306,9 +324,14 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		if p.row && a.addRow(sums, blockA[:p.k], panel, matrixB, n, cols) {
 			continue
 		}
+		if p.packsChunks(a) {
+			j.packPanels(panel, lines, matrixB, k, t.K, n, cols)
+		}
 		for c := 0; c < cols; c += width {
 			t.Cols = min(width, cols-c)
-			if a.Packed != nil && a.narrow() {
+			if p.packsChunks(a) {
+				t.B = panel[c*t.K:]
+			} else if a.Packed != nil && a.narrow() {
 				a.Type.Widen(panel[:t.K*width], a.narrowPanel(n+c, k, t.K))
 				t.B = panel
 			} else if a.Packed != nil {
@@ -331,10 +354,16 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	if blocks == 0 {
 		clear(sums)
 	}
-	at, from := e0*a.StrideC[0]+e1*a.StrideC[1], p.cols
-	if p.swapped {
+	j.store(sums, lines, turned, at, m, n, rows, cols)
+}
+
+// store rounds the sums of a chunk, or of some of its rows, from row m and column n on, and stores them in the batch
+// entry at an offset. Lines and turned are memory for it.
+func (j *halfJob) store(sums, lines, turned []float32, at, m, n, rows, cols int) {
+	a, from := &j.args, j.plan.lineC
+	if j.plan.swapped {
 		from = rows + turnedGap
-		micro.Transpose(turned, sums, rows, cols, from, p.cols)
+		micro.Transpose(turned, sums, rows, cols, from, j.plan.lineC)
 		sums, m, n, rows, cols = turned, n, m, cols, rows
 	}
 	a.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)

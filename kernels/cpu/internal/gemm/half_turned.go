@@ -26,7 +26,7 @@ func (j *halfJob) multiply(t *micro.Tile[float32]) {
 		part.K, part.Accumulate, part.B = min(step, t.K-k), t.Accumulate || k > 0, t.B[k*t.BK:]
 		if turned {
 			part.A = t.A[k*t.Rows:]
-			runTurned(part)
+			runTurned(part, t.Rows)
 			continue
 		}
 		part.A = t.A[k*t.AK:]
@@ -45,10 +45,11 @@ func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) 
 	}
 }
 
-// runTurned computes a tile of which A has been turned: its parts are segments, the last of which may be shorter.
-func runTurned(t micro.Tile[float32]) {
+// runTurned computes a tile of which A has been turned, with others to so many rows: its parts are segments, the last of
+// which may be shorter.
+func runTurned(t micro.Tile[float32], rows int) {
 	whole, rest := t.K/turnedPairs, t.K%turnedPairs
-	part := turnedPairs * t.Rows
+	part := turnedPairs * rows
 	if whole > 0 {
 		t.K, t.Segments, t.ASegment, t.BSegment = turnedPairs, whole, part, turnedPairs*t.BK
 		micro.Run(&t)
