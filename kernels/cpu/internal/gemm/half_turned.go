@@ -45,8 +45,8 @@ func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) 
 	}
 }
 
-// runTurned computes a tile of which A has been turned, with others to so many rows: its parts are segments, the last of
-// which may be shorter.
+// runTurned computes a tile of which A has been turned, with others to so many rows: its parts are segments, the last
+// of which may be shorter.
 func runTurned(t micro.Tile[float32], rows int) {
 	whole, rest := t.K/turnedPairs, t.K%turnedPairs
 	part := turnedPairs * rows
