@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -82,6 +82,9 @@ arm64: ## check the sources for other platforms, and run the kernels for arm64 i
 
 amx: ## run the kernels for Intel's matrix registers in an emulator (needs a processor with AVX512-BF16 and VNNI)
 	./internal/test-amx.sh
+
+amx-machine: ## what a machine with AMX needs to test and time the kernels for 16 bits and for bytes, in build/amx; runs it where this machine has AMX
+	./internal/amx-machine.sh
 
 platforms: ## compile everything for other platforms
 	./internal/check-platforms.sh compile
