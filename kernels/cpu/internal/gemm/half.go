@@ -58,6 +58,7 @@ type halfPlan struct {
 	lda                  int  // of the copied block of A
 	lineC                int  // of a chunk of sums
 	step                 int  // rows of a chunk that are computed and rounded before the next ones
+	keepsA               bool // a worker's memory has the rows of A for all blocks of a sum, for the next chunk of columns
 	packs                bool // B is brought into panels before, for all chunks
 	short                bool // sums are short: see half_short.go
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
@@ -107,6 +108,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 		}
 	}
 	p.setSteps()
+	p.keepsA = p.k <= p.blockK || a.TransA && p.matrices && p.colChunks > 1 && p.rows*p.k <= mostTurned
 	switch p.lda = min(p.k, p.blockK) + halfGap; {
 	case a.TransA && p.matrices:
 		p.lda = turnedPairs
@@ -124,7 +126,7 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := min(p.k, p.blockK), micro.PanelWidth[float32]()
 	switch c = p.step * p.lineC; {
 	case a.TransA && p.matrices:
-		blockA, rows = ceil(k, turnedPairs)*turnedPairs*p.rows, turnedPairs*p.rows
+		blockA, rows = p.blocksOfA()*p.turnedBlock(), turnedPairs*p.rows
 	case a.TransA:
 		blockA = k * p.lda
 	case !p.inPlace:
@@ -264,7 +266,7 @@ func (j *halfJob) Run(worker, lo, hi int) {
 		col, rest := chunk%p.colChunks, chunk/p.colChunks
 		row, entry := rest%p.rowChunks, rest/p.rowChunks
 		j.block(worker, entry/a.Batch[1], entry%a.Batch[1], row*p.rows, col*p.cols, rest == last)
-		if last = -1; p.k <= p.blockK {
+		if last = -1; p.keepsA {
 			last = rest
 		}
 	}
@@ -320,7 +322,11 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		k := i * p.k / blocks
 		t.K = (i+1)*p.k/blocks - k
 		t.Accumulate = i > 0
-		j.setA(&t, blockA, lines, matrixA, m, k, holdsA)
+		if blocks > 1 && p.keepsA {
+			j.setA(&t, blockA[i*p.turnedBlock():], lines, matrixA, m, k, holdsA)
+		} else {
+			j.setA(&t, blockA, lines, matrixA, m, k, holdsA)
+		}
 		if p.row && a.addRow(sums, blockA[:p.k], panel, matrixB, n, cols) {
 			continue
 		}

@@ -38,7 +38,7 @@ func (a *HalfArgs) turnsLess() bool {
 		return false
 	}
 	turns := func(rows, cols int) int {
-		if ceil(a.K, 2) > blockK() {
+		if k := ceil(a.K, 2); k > blockK() && min(rows, halfRowsMatrices)*k > mostTurned {
 			rows *= ceil(cols, halfCols)
 		}
 		return rows

@@ -47,11 +47,20 @@ func TestHalfSwapped(t *testing.T) {
 // TestHalfTurnsLess: products of a transposed A that has more rows than B has columns have the bits that they have with
 // A stored the other way, on several workers too; with matrix registers they are computed as their transposes.
 func TestHalfTurnsLess(t *testing.T) {
+	testHalfTurned(t, [][3]int{{144, 16, 2300}, {300, 1, 301}, {70, 33, 1200}, {600, 40, 2100}}, true)
+}
+
+// TestHalfKeepsA: so have those with more columns, for each chunk of which the rows of A stay turned, long sums too.
+func TestHalfKeepsA(t *testing.T) {
+	testHalfTurned(t, [][3]int{{64, 600, 2100}, {128, 300, 2048}, {33, 520, 1025}, {20, 300, 9000}, {5, 530, 60}}, false)
+}
+
+func testHalfTurned(t *testing.T, shapes [][3]int, swaps bool) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			r := rand.New(rand.NewPCG(11, 12))
-			for _, s := range [][3]int{{144, 16, 2300}, {300, 1, 301}, {70, 33, 1200}, {600, 40, 2100}} {
+			for _, s := range shapes {
 				a := HalfArgs{Type: vec.BFloat16, M: s[0], N: s[1], K: s[2], TransA: true, ReLU: r.IntN(2) == 0, C: make([]uint16, s[0]*s[1])}
 				a.A, _ = halves(r, a.Type, a.M*a.K)
 				a.B, _ = halves(r, a.Type, a.K*a.N)
@@ -66,7 +75,7 @@ func TestHalfTurnsLess(t *testing.T) {
 				RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
 				for _, workers := range []int{1, 3} {
 					n := a.normal()
-					require.Equal(t, micro.Pairs() && micro.Matrices(), n.swap(), describeHalf(&a))
+					require.Equal(t, swaps && micro.Pairs() && micro.Matrices(), n.swap(), describeHalf(&a))
 					p := pool.New(workers)
 					clear(a.C)
 					RunHalf(p, &a, make([]float32, HalfScratch(&a, p.Size())))

@@ -34,6 +34,23 @@ func (j *halfJob) multiply(t *micro.Tile[float32]) {
 	}
 }
 
+// mostTurned is how many pairs of A are turned for all chunks of columns at most: a quarter of the second-level cache.
+const mostTurned = 1 << 17
+
+// turnedBlock is the memory for the rows of a chunk in a block of a sum, turned.
+func (p *halfPlan) turnedBlock() int {
+	k := ceil(p.k, max(ceil(p.k, p.blockK), 1))
+	return ceil(k, turnedPairs) * turnedPairs * p.rows
+}
+
+// blocksOfA is how many blocks of a sum a worker has the turned rows of A for at a time.
+func (p *halfPlan) blocksOfA() int {
+	if p.keepsA {
+		return ceil(p.k, p.blockK)
+	}
+	return 1
+}
+
 // turnA is packA of a transposed A for matrix registers. Lines is memory for a part.
 func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) {
 	a := &j.args
