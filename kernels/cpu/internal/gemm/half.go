@@ -251,6 +251,13 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	if flops := 2 * min(j.plan.rows, n.M) * min(j.plan.cols, n.N) * n.K; flops < chunkFlops/2 {
 		grain = max(chunkFlops/2/max(flops, 1), 1)
 	}
+	if plan.keepsA && !plan.inPlace { // neighbouring columns go to one worker, which has their rows of A
+		pieces := 1
+		if p.Size() > 1 {
+			pieces = 2 * p.Size() // for balance
+		}
+		grain = max(grain, min(plan.colChunks, ceil(chunks, pieces)))
+	}
 	p.Parallel(chunks, grain, j)
 	lines := j.packing.lines
 	*j = halfJob{}
