@@ -12,7 +12,15 @@ import (
 // worker withdraws. It returns why the group has ended, and an error with the text where it does not end.
 func (g *Group) Break(text string) error {
 	g.mu.Lock()
-	s, closed := g.session, g.closed
+	s := g.session
+	g.mu.Unlock()
+	return g.breakOff(s, text)
+}
+
+// breakOff is Break of a session. One that has ended meanwhile, and that another may have followed, gives its reason.
+func (g *Group) breakOff(s *session, text string) error {
+	g.mu.Lock()
+	closed := g.closed
 	g.mu.Unlock()
 	if closed || s == nil {
 		return ErrClosed
@@ -78,7 +86,7 @@ func (g *Group) Missing(text string) error {
 			return err
 		}
 	}
-	return g.Break(text)
+	return g.breakOff(s, text)
 }
 
 // turn locks g.opMu when no collective is under way, unless the session ends before. Those that are hurry.

@@ -41,6 +41,21 @@ func TestBreak(t *testing.T) {
 	require.ErrorIs(t, groups[2].Break("remote error"), ErrClosed)
 }
 
+// A worker whose group ends while it looks for the missing one gets the reason of that end, and leaves the next group,
+// which may have formed meanwhile, as it is.
+func TestMissingLeavesTheNextGroup(t *testing.T) {
+	groups := join(t, 3, func(_ int, o *Options) { o.Deadline = 500 * time.Millisecond })
+	first := groups[0].session
+	groups[1].Withdraw("it has had enough")
+	noErrors(t, together(groups, func(_ int, g *Group) error {
+		over, _ := g.Ended()
+		<-over
+		return g.Regroup(context.Background(), Terms{Min: 3})
+	}))
+	require.ErrorContains(t, groups[0].breakOff(first, "devices wait"), "it has had enough")
+	noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(context.Background(), Name("the next group")) }))
+}
+
 // Workers that wait elsewhere for one that does not come name it, though it is alive. Where all of them wait, each says
 // why; where one waits in a collective of the group, the difference between the two is the reason.
 func TestMissing(t *testing.T) {
