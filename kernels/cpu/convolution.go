@@ -52,6 +52,9 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 	if w := tilesFor(b, s); w != nil {
 		return convTiles(b, w)
 	}
+	if w := trainingTiles(b, s, conv.NewSmallWinograd); w != nil {
+		return convSmallTiles(b, w)
+	}
 	if e := b.u.Fused; e != nil && e.Pool {
 		return convPool[T](b, s)
 	}
@@ -219,6 +222,9 @@ func buildConvInputGrad(b *build) (func(), error) {
 	}
 	if b.in(0).Typ.DType == ir.Float64 {
 		return convInputGrad[float64](b, s), nil
+	}
+	if w := trainingTiles(b, s, conv.NewWinogradInputGradient); w != nil {
+		return inputGradTiles(b, s, w), nil
 	}
 	return convInputGrad[float32](b, s), nil
 }

@@ -57,7 +57,7 @@ func buildHalfImages(b *build) (func(), error) {
 	tasks := (h.batch + h.images - 1) / h.images
 	part, rest := *s, *s
 	part.Batch, rest.Batch = h.images, h.batch%h.images
-	h.tiles[0] = halfTilesFor(b, &part)
+	h.tiles[0] = halfTilesFor(b, &part, h.batch)
 	if bytes > halfImageMost || tasks < rt.pool.Size() {
 		if h.tiles[0] == nil {
 			return nil, nil
@@ -129,7 +129,7 @@ func (h *halfImages) readKernel(b *build, part, rest *conv.Shape) func() {
 	h.wideKernel = b.scratch(ir.Float32, kernel.N)
 	if h.tiles[0] != nil {
 		if h.tiles[1] = h.tiles[0]; rest.Batch > 0 {
-			h.tiles[1] = conv.NewWinograd(rest)
+			h.tiles[1] = halfTilesFor(b, rest, h.batch)
 		}
 		return h.readTiles(b)
 	}
@@ -207,9 +207,12 @@ func (h *halfImages) task(scratch []float32, first int, tiles [2]*conv.Winograd)
 	h.half.NarrowSums(out, y)
 }
 
-// halfTilesFor is tilesFor.
-func halfTilesFor(b *build, s *conv.Shape) *conv.Winograd {
-	if !b.predicts || !b.constant(b.in(1)) {
+// halfTilesFor is tilesFor, or trainingTiles.
+func halfTilesFor(b *build, s *conv.Shape, images int) *conv.Winograd {
+	switch {
+	case !b.predicts:
+		return conv.NewSmallWinograd(s, images)
+	case !b.predicts || !b.constant(b.in(1)):
 		return nil
 	}
 	return conv.NewWinograd(s)

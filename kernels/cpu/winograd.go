@@ -29,6 +29,59 @@ func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 	return conv.NewWinograd(s)
 }
 
+// trainingTiles returns the convolution, or the gradient of its input, by Winograd's products of small tiles for
+// programs that train, or nil where they are not to be used.
+func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *conv.Winograd) *conv.Winograd {
+	if b.predicts || b.in(0).Typ.DType != ir.Float32 || b.u.Fused != nil && b.u.Fused.Addend >= 0 || s.Validate() != nil {
+		return nil
+	}
+	return of(s, s.Batch)
+}
+
+// convSmallTiles is a convolution by Winograd's products of a program that trains, with the maxima of its result if the
+// unit takes them. A batch normalization after it looks at the result for its moments: those of the few rows of a tile
+// would take longer to put together.
+func convSmallTiles(b *build, w *conv.Winograd) func() {
+	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
+	result, pool := y, func() {}
+	if e := b.u.Fused; e != nil && e.Pool {
+		result, pool = b.pooledLater(y)
+	}
+	bias, relu := b.addedToProduct()
+	from := weightsOf[float32](b, kernel, nil)
+	tiles := b.scratch(ir.Float32, w.KernelSize())
+	scratch := b.scratch(ir.Float32, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
+	return func() {
+		var vector []float32
+		if bias != nil {
+			vector = plan.Data[float32](bias)
+		}
+		weights, _ := from.read()
+		memory := plan.Data[float32](scratch)
+		w.Transform(plan.Data[float32](tiles), weights, memory)
+		w.Forward(rt.pool, plan.Data[float32](x), plan.Data[float32](tiles), vector, relu, plan.Data[float32](result), memory)
+		pool()
+	}
+}
+
+// inputGradTiles is the gradient of a convolution's input by Winograd's products.
+func inputGradTiles(b *build, s *conv.Shape, w *conv.Winograd) func() {
+	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
+	bias, relu := b.addedToProduct()
+	turned, tiles := b.scratch(ir.Float32, kernel.N), b.scratch(ir.Float32, w.KernelSize())
+	scratch := b.scratch(ir.Float32, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
+	return func() {
+		var vector []float32
+		if bias != nil {
+			vector = plan.Data[float32](bias)
+		}
+		memory := plan.Data[float32](scratch)
+		conv.TurnKernel(plan.Data[float32](turned), plan.Data[float32](kernel), s)
+		w.Transform(plan.Data[float32](tiles), plan.Data[float32](turned), memory)
+		w.Forward(rt.pool, plan.Data[float32](dy), plan.Data[float32](tiles), vector, relu, plan.Data[float32](dx), memory)
+	}
+}
+
 // convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. Its
 // kernel is a variable of a program that only predicts, so the transformed kernel is kept with it; where that is not
 // possible, each run transforms it, which gives the same numbers.

@@ -68,7 +68,7 @@ func kernelBuffer(t *testing.T, scale float32) *buffer {
 
 // TestWinogradPredicts: programs that only predict compute 3x3 convolutions by Winograd's products, within 1e-5 of the
 // others, with the same numbers whether the kernel is kept transformed or not, for every batch, and follow the kernel's
-// changes; programs that train keep their bits.
+// changes. So few images are not worth transforming a kernel that training changes.
 func TestWinogradPredicts(t *testing.T) {
 	for _, pool := range []bool{false, true} {
 		f, plain, trains := newTiled(t, 2, pool, false, false), newTiled(t, 2, pool, false, true), newTiled(t, 2, pool, true, false)

@@ -62,8 +62,7 @@ func NewWinograd(s *Shape) *Winograd {
 		return nil
 	}
 	w.first = [2][]int{groups(n.Kernel[1], n.Strides[1]), groups(n.Kernel[2], n.Strides[2])}
-	w.strideV = gemm.SpacedRow[float32](w.depth())
-	w.setSide(4)
+	w.prepare(4)
 	tiles := w.rows * w.cols
 	switch {
 	case w.depth() < winogradChannels || n.OutChannels < winogradChannels || min(n.Kernel[1], n.Kernel[2]) == 2:
@@ -81,6 +80,12 @@ func NewWinograd(s *Shape) *Winograd {
 		return nil
 	}
 	return w
+}
+
+// prepare sets what follows from the shape, with so many pixels of a tile of outputs along each axis.
+func (w *Winograd) prepare(side int) {
+	w.strideV = gemm.SpacedRow[float32](w.depth())
+	w.setSide(side)
 }
 
 const (

@@ -1,0 +1,62 @@
+package conv
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// Training takes tiles of 2x2 outputs alone, whose sums are rounded about as much as those of [Forward] (within 2e-6 of
+// the largest); the kernel is transformed anew at each step. The gradient of the input is a convolution, too, with the
+// kernel turned around.
+
+const (
+	smallTiles  = 64  // of all images: fewer do not pay for the transformation of the kernel
+	smallSpares = 1.8 // products for each of Winograd's: fewer where an image cuts off most of its last tiles
+	mostPad     = 2   // taps beyond the edge of an image that a kernel of three can see
+)
+
+// NewSmallWinograd returns the convolution by tiles of 2x2 outputs, or nil where [Forward] is to be used. The kernel is
+// transformed once for so many images.
+func NewSmallWinograd(s *Shape, images int) *Winograd {
+	n := s.checked()
+	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 ||
+		n.Batch == 0 || n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(n.InChannels, n.OutChannels) < winogradChannels {
+		return nil
+	}
+	for i := 1; i < 3; i++ {
+		if min(n.PadLow[i], n.PadHigh[i]) < 0 || max(n.PadLow[i], n.PadHigh[i]) > mostPad {
+			return nil
+		}
+	}
+	w := &Winograd{shape: n, out: n.Out(), first: [2][]int{{0}, {0}}}
+	if min(w.out[1], w.out[2]) < winogradPixels {
+		return nil
+	}
+	if w.prepare(2); images*w.rows*w.cols < smallTiles || w.Spared() < smallSpares {
+		return nil
+	}
+	return w
+}
+
+// NewWinogradInputGradient returns the convolution of the result's gradient, dy, that gives the input's gradient: its
+// kernel is that of s turned around by [TurnKernel]. It is nil where [BackwardData] is to be used.
+func NewWinogradInputGradient(s *Shape, images int) *Winograd {
+	n := s.checked()
+	turned := n
+	turned.In, turned.InChannels, turned.OutChannels = n.Out(), n.OutChannels, n.InChannels
+	for i := 1; i < 3; i++ {
+		turned.PadLow[i], turned.PadHigh[i] = mostPad-n.PadLow[i], mostPad-n.PadHigh[i]
+	}
+	w := NewSmallWinograd(&turned, images)
+	if w == nil || w.out != n.In { // pixels that the convolution of s does not see
+		return nil
+	}
+	return w
+}
+
+// TurnKernel writes the kernel (kernel height, kernel width, input channels, output channels) with its taps in reverse
+// and its channels exchanged.
+func TurnKernel(dst, kernel []float32, s *Shape) {
+	size := s.InChannels * s.OutChannels
+	for tap := range volume(s.Kernel) {
+		from := kernel[(volume(s.Kernel)-1-tap)*size:][:size]
+		micro.Transpose(dst[tap*size:][:size], from, s.InChannels, s.OutChannels, s.InChannels, s.OutChannels)
+	}
+}
