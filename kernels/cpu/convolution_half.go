@@ -50,6 +50,22 @@ func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
 // floatsAt views memory as numbers of 32 bits.
 func floatsAt(p unsafe.Pointer, n int) []float32 { return unsafe.Slice((*float32)(p), n) }
 
+// matrixBytes is how much memory the examples of a chunk take, of 16 bits and their results in float32: a half of the
+// second-level cache of processors with matrix registers.
+const matrixBytes = 1 << 20
+
+// chunkOfMatrices returns how many examples are convolved at a time in matrix registers: as many as stay in the
+// second-level cache, or as the kernel is large, which all of them read; a multiple of what fills a tile, if it is more.
+func (e *byExamples) chunkOfMatrices() int {
+	b := e.b
+	bytes := max(2*b.in(0).N/e.batch+4*b.out(0).N/e.batch, 1)
+	examples := max(max(matrixBytes, 2*b.in(1).N)/bytes, b.rt().pool.Size(), 1)
+	if examples > conv.MatrixRows {
+		examples = examples / conv.MatrixRows * conv.MatrixRows
+	}
+	return min(examples, e.batch)
+}
+
 // compilePairs returns the function that convolves a chunk of so many examples in pairs.
 func (e *byExamples) compilePairs(examples int) (func(), error) {
 	b := e.b

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -157,8 +158,8 @@ func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func()
 // byExamplesOf compiles an op whose operands are of 16 bits.
 func byExamplesOf(b *build, wide func(b *build) (func(), error)) (func(), error) {
 	e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
-	e.chooseChunk()
 	inPairs := convolvesPairs(b)
+	e.chooseChunk(inPairs)
 	for i := range b.n.Inputs {
 		e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
 	}
@@ -191,8 +192,13 @@ func (e *byExamples) shares(i int) bool {
 	return false
 }
 
-// chooseChunk sets the number of examples: as many as fit, in chunks of about the same size.
-func (e *byExamples) chooseChunk() {
+// chooseChunk sets the number of examples: as many as fit, in chunks of about the same size. Those of pairs for matrix
+// registers have a size of their own.
+func (e *byExamples) chooseChunk(inPairs bool) {
+	if inPairs && micro.Matrices() {
+		e.examples = e.chunkOfMatrices()
+		return
+	}
 	bytes := 0
 	for i := range e.b.n.Inputs {
 		if !e.shares(i) {

@@ -10,11 +10,17 @@ import (
 // read for a few rows of a tile. There the rows of a tile are the same output of several images. Every output is the
 // same sum in the same order either way.
 
+// MatrixRows is how many images fill a matrix register, where images are joined.
+const MatrixRows = 16
+
 const (
 	joinRows   = 4       // outputs that see the same taps, along each axis, up to which images are joined
 	joinImages = 28      // at a time, as many as there are
 	joinBytes  = 1 << 20 // of the images, which stay in the second-level cache or nearly so
 	joinLeast  = 6       // images, fewer are not joined
+
+	matrixRows  = 14      // outputs up to which images are joined in matrix registers, which take as long for one row as for all of a tile
+	matrixBytes = 2 << 20 // of the images: the second-level cache of processors that have them
 )
 
 // joined returns how many images are computed together.
@@ -28,15 +34,28 @@ func (c *correlation[T]) joined() int {
 			longest = max(longest, s.end-s.first)
 		}
 	}
-	if longest > joinRows {
-		return 1
-	}
 	var zero T
-	image := (c.axes[0].in*c.planeX() + volume(c.outs)*c.out) * int(unsafe.Sizeof(zero))
-	if image*joinLeast > joinBytes {
+	image := max((c.axes[0].in*c.planeX()+volume(c.outs)*c.out)*int(unsafe.Sizeof(zero)), 1)
+	if images := c.tilesOfImages(matrixBytes / image); images > longest && longest <= matrixRows {
+		return images
+	}
+	if longest > joinRows || image*joinLeast > joinBytes {
 		return 1
 	}
-	return min(joinBytes/max(image, 1), joinImages, c.batch)
+	return min(joinBytes/image, joinImages, c.batch)
+}
+
+// tilesOfImages returns how many images fill tiles of matrix registers best, of so many at most; 0: it is not computed
+// in these.
+func (c *correlation[T]) tilesOfImages(most int) int {
+	images := min(most, c.batch, 2*MatrixRows)
+	switch {
+	case !c.pairs || !micro.Matrices():
+		return 0
+	case images < 2*MatrixRows:
+		return min(images, MatrixRows)
+	}
+	return images
 }
 
 // rowsOfImages is the rest of rectangle for the images from n on: rows of its tiles are images, lines the outputs along

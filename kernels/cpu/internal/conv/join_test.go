@@ -2,11 +2,14 @@ package conv
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -54,4 +57,49 @@ func TestJoinedImages(t *testing.T) {
 		}
 		require.Greater(t, joined, 10)
 	})
+}
+
+// TestJoinedImagesInMatrixRegisters compares the bits of a batch with those of its images alone, forward and backward,
+// where images fill the tiles that their rows do not.
+func TestJoinedImagesInMatrixRegisters(t *testing.T) {
+	defer isa.Override(isa.Executable())()
+	if !micro.Matrices() {
+		t.Skip("this processor has no AMX, whose tiles images are joined for")
+	}
+	r := rand.New(rand.NewPCG(6, 9))
+	joined := 0
+	for i := range 24 {
+		s := Shape{Batch: joinLeast + r.IntN(60), In: [3]int{1, 1 + r.IntN(10), 1 + r.IntN(18)}, InChannels: 8 + 2*r.IntN(20), OutChannels: 16 * (1 + r.IntN(3)), Pairs: true,
+			Kernel: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, PadLow: [3]int{0, r.IntN(2), r.IntN(2)}, PadHigh: [3]int{0, r.IntN(2), r.IntN(2)}}
+		if volume(s.Out()) == 0 {
+			continue
+		}
+		x, _ := halves(r, 2*s.sizeX())
+		kernel, _ := halves(r, 2*s.sizeKernel())
+		image := r.IntN(s.Batch)
+		one := s
+		one.Batch = 1
+		y, alone := make([]float32, s.sizeY()), make([]float32, one.sizeY())
+		Forward(nil, &s, pairsOf(x), pairsOf(kernel), nil, false, y, scratchFor[float32](ForwardScratch[float32](&s, 1)))
+		Forward(nil, &one, pairsOf(x)[image*one.sizeX():], pairsOf(kernel), nil, false, alone, scratchFor[float32](ForwardScratch[float32](&one, 1)))
+		require.True(t, slices.Equal(alone, y[image*one.sizeY():][:one.sizeY()]), "try %d, image %d alone: %+v", i, image, s)
+
+		n := s.checked()
+		c := getCorrelation[float32]()
+		c.forward(&n)
+		c.joins = true
+		if c.cut(1); c.images > 1 {
+			joined++
+		}
+		putCorrelation(c)
+
+		s.InChannels, s.OutChannels = s.OutChannels, s.InChannels
+		one.InChannels, one.OutChannels = s.InChannels, s.OutChannels
+		dy, _ := halves(r, 2*s.sizeY())
+		dx, alone := make([]float32, s.sizeX()), make([]float32, one.sizeX())
+		BackwardData(nil, &s, pairsOf(dy), pairsOf(kernel), dx, scratchFor[float32](BackwardDataScratch[float32](&s, 1)))
+		BackwardData(nil, &one, pairsOf(dy)[image*one.sizeY():], pairsOf(kernel), alone, scratchFor[float32](BackwardDataScratch[float32](&one, 1)))
+		require.True(t, slices.Equal(alone, dx[image*one.sizeX():][:one.sizeX()]), "try %d, input gradient of image %d alone: %+v", i, image, s)
+	}
+	require.Greater(t, joined, 10)
 }

@@ -41,10 +41,10 @@ func TestPairs(t *testing.T) {
 		t.Skip("pairs need AVX512-BF16, which this processor does not have; convolutions of widened numbers are tested elsewhere")
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	for try := range 60 {
-		s := Shape{Batch: 2 + 2*r.IntN(2), In: [3]int{1, 3 + r.IntN(9), 3 + r.IntN(12)}, InChannels: 2 + 2*r.IntN(10), OutChannels: 16 * (1 + r.IntN(4)),
-			Kernel: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, Dilation: [3]int{1, 1 + r.IntN(2), 1},
-			PadLow: [3]int{0, r.IntN(2), r.IntN(2)}, PadHigh: [3]int{0, r.IntN(2), r.IntN(2)}}
+	for try := range 120 {
+		s := Shape{Batch: 2 + 2*r.IntN([]int{2, 24}[try%2]), In: [3]int{1 + r.IntN(3)/2, 1 + r.IntN(11), 1 + r.IntN(20)}, InChannels: 2 + 2*r.IntN(20), OutChannels: 16 * (1 + r.IntN(4)),
+			Kernel: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(4)}, Strides: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(3)}, Dilation: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(4)/3},
+			PadLow: [3]int{0, r.IntN(2), r.IntN(3)}, PadHigh: [3]int{0, r.IntN(2), r.IntN(3)}}
 		if volume(s.Out()) == 0 {
 			continue
 		}
