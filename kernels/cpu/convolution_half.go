@@ -246,6 +246,9 @@ func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape, most int) *paire
 // convKernelGradPairs is the gradient of a kernel in pairs, a few images at a time, whose gradients are added up. How
 // many they are depends on the shape alone, as the order of the sums does.
 func convKernelGradPairs(b *build, s *conv.Shape) func() {
+	if run := convKernelGradStacked(b, s); run != nil {
+		return run
+	}
 	batch := s.Batch
 	most := min(max(pairedBytes/max(2*(b.in(0).N+b.in(1).N)/batch, 1)/2*2, 2), batch)
 	s.Batch, s.Pairs = (most+1)/2, true

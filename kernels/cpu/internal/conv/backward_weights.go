@@ -75,7 +75,7 @@ func getGradient[T Float]() *kernelGradient[T] {
 }
 
 func putGradient[T Float](c *kernelGradient[T]) {
-	c.x, c.dy, c.dkernel, c.partial, c.local = nil, nil, nil, nil, nil
+	c.x, c.dy, c.dkernel, c.partial, c.local, c.summing = nil, nil, nil, nil, nil, sumTask[T]{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
@@ -131,6 +131,9 @@ func imageParts[T Float](s *Shape) int {
 // BackwardWeightsScratch returns the number of elements of scratch memory that BackwardWeights needs.
 func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 	n := s.checked()
+	if n.Stacked {
+		return stackedScratch(&n)
+	}
 	if n.pointwiseWeights() {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
@@ -176,10 +179,16 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	n := s.checked()
 	n.need("x", len(x), n.sizeX())
 	n.need("dkernel", len(dkernel), n.sizeKernel())
-	n.need("dy", len(dy), n.sizeY())
+	if n.need("dy", len(dy), n.sizeY()); n.Stacked {
+		n.need("dy", len(dy), n.Batch*n.StackedGradient()-stackedGap)
+	}
 	n.need("scratch", len(scratch), BackwardWeightsScratch[T](&n, p.Size()))
 	if n.without() {
 		return // the kernel has no elements
+	}
+	if n.Stacked {
+		backwardWeightsStacked(p, &n, floats(x), floats(dy), floats(dkernel), floats(scratch))
+		return
 	}
 	if n.pointwiseWeights() {
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
@@ -232,8 +241,8 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	}
 	p.Parallel(c.parts*n.Kernel[0]*c.tapUnits*c.columns, 1, c)
 	if c.parts > 1 {
-		c.summing.gradient = c
-		p.Parallel(size, max(1<<15/c.parts, 1<<9), &c.summing)
+		c.summing = sumTask[T]{c.dkernel, c.partial, c.parts}
+		c.summing.run(p)
 	}
 	putGradient(c)
 }
@@ -265,15 +274,19 @@ func inPieces(spans []span) []span {
 }
 
 // sumTask adds the partial results in order.
-type sumTask[T Float] struct{ gradient *kernelGradient[T] }
+type sumTask[T Float] struct {
+	dkernel, partial []T
+	parts            int
+}
+
+func (t *sumTask[T]) run(p *pool.Pool) { p.Parallel(len(t.dkernel), max(1<<15/t.parts, 1<<9), t) }
 
 func (t *sumTask[T]) Run(_, lo, hi int) {
-	c := t.gradient
-	size := len(c.dkernel)
-	dst := c.dkernel[lo:hi]
-	copy(dst, c.partial[lo:hi])
-	for part := 1; part < c.parts; part++ {
-		vec.Add(dst, dst, c.partial[part*size+lo:part*size+hi])
+	size := len(t.dkernel)
+	dst := t.dkernel[lo:hi]
+	copy(dst, t.partial[lo:hi])
+	for part := 1; part < t.parts; part++ {
+		vec.Add(dst, dst, t.partial[part*size+lo:part*size+hi])
 	}
 }
 

@@ -34,6 +34,42 @@ func interleaved(x []uint16, parts int) []float32 {
 	return pairsOf(dst)
 }
 
+// waysOfGradients returns the shape of a kernel gradient with all arrangements of its operands that may be asked for.
+func waysOfGradients(s *Shape) []Shape {
+	ways := []Shape{*s}
+	if s.Turns() {
+		turned := *s
+		turned.Turned = true
+		ways = append(ways, turned)
+	}
+	if s.Stacks() {
+		stacked := *s
+		stacked.Stacked = true
+		ways = append(ways, stacked)
+	}
+	return ways
+}
+
+// arranged returns pairs of images of x and dy as the shape wants them.
+func arranged(s *Shape, x, dy []float32) (arrangedX, arrangedDY []float32) {
+	switch {
+	case s.Turned:
+		to, row := make([]float32, len(x)), s.TurnedPixels()*s.InChannels
+		for i := 0; i < len(x); i += row {
+			micro.Transpose(to[i:i+row], x[i:], s.TurnedPixels(), s.InChannels, s.TurnedPixels(), s.InChannels)
+		}
+		return to, dy
+	case s.Stacked:
+		toX, toDY := make([]float32, len(x)), make([]float32, s.Batch*s.StackedGradient())
+		micro.Transpose(toX, x, s.Batch, len(x)/s.Batch, s.Batch, len(x)/s.Batch)
+		for i, size := 0, len(dy)/s.Batch; i < s.Batch; i++ {
+			copy(toDY[i*s.StackedGradient():], dy[i*size:(i+1)*size])
+		}
+		return toX, toDY
+	}
+	return x, dy
+}
+
 // TestPairs compares convolutions in pairs, and both gradients, with those of the widened numbers.
 func TestPairs(t *testing.T) {
 	defer isa.Override(isa.Executable())()
@@ -74,20 +110,17 @@ func TestPairs(t *testing.T) {
 		BackwardData(nil, &s, wideDY, wideK, want, scratchFor[float32](BackwardDataScratch[float32](&s, 1)))
 		same("input gradient", got, want, volume(s.Kernel)*s.OutChannels)
 
+		want = make([]float32, s.sizeKernel())
+		BackwardWeights(nil, &s, wideX, wideDY, want, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
 		p = s
 		p.Pairs = true
 		p.Batch /= 2
-		got, want = make([]float32, s.sizeKernel()), make([]float32, s.sizeKernel())
-		pairedX := interleaved(x, s.Batch)
-		if p.Turned = p.Turns(); p.Turned {
-			row := p.TurnedPixels() * p.InChannels
-			for i := 0; i < len(pairedX); i += row {
-				micro.Transpose(pairedX[i:i+row], append([]float32{}, pairedX[i:i+row]...), p.TurnedPixels(), p.InChannels, p.TurnedPixels(), p.InChannels)
-			}
+		for _, way := range waysOfGradients(&p) {
+			got := make([]float32, s.sizeKernel())
+			pairedX, pairedDY := arranged(&way, interleaved(x, s.Batch), interleaved(dy, s.Batch))
+			BackwardWeights(nil, &way, pairedX, pairedDY, got, scratchFor[float32](BackwardWeightsScratch[float32](&way, 1)))
+			same(fmt.Sprintf("kernel gradient, turned %v, stacked %v,", way.Turned, way.Stacked), got, want, s.Batch*volume(s.Out()))
 		}
-		BackwardWeights(nil, &p, pairedX, interleaved(dy, s.Batch), got, scratchFor[float32](BackwardWeightsScratch[float32](&p, 1)))
-		BackwardWeights(nil, &s, wideX, wideDY, want, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
-		same("kernel gradient", got, want, s.Batch*volume(s.Out()))
 	}
 	require.True(t, micro.Pairs())
 }
@@ -111,16 +144,29 @@ func BenchmarkPairs(b *testing.B) {
 				}
 				return &p
 			}
-			forward, data, weights := of(func(s *Shape) { s.InChannels /= 2 }), of(func(s *Shape) { s.OutChannels /= 2 }), of(func(s *Shape) { s.Batch /= 2; s.Turned = s.Turns() })
+			perWord := 1
+			if pairs {
+				perWord = 2
+			}
+			forward, data, weights := of(func(s *Shape) { s.InChannels /= 2 }), of(func(s *Shape) { s.OutChannels /= 2 }), of(func(s *Shape) {
+				if s.Batch /= 2; s.Stacks() {
+					s.Batch, s.Stacked = min(s.Batch, MatrixRows), true
+				}
+				s.Turned = !s.Stacked && s.Turns()
+			})
 			n := max(ForwardScratch[float32](forward, 1), BackwardDataScratch[float32](data, 1), BackwardWeightsScratch[float32](weights, 1))
-			x, k, y, scratch := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY()), make([]float32, n)
+			x, k, y, scratch := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY()+MatrixRows*stackedGap), make([]float32, n)
 			for _, op := range []struct {
 				name string
 				run  func()
 			}{
 				{"forward", func() { Forward(nil, forward, x, k, nil, false, y, scratch) }},
 				{"data", func() { BackwardData(nil, data, y, k, x, scratch) }},
-				{"weights", func() { BackwardWeights(nil, weights, x, y, k, scratch) }},
+				{"weights", func() {
+					for images := 0; images < s.Batch; images += weights.Batch * perWord {
+						BackwardWeights(nil, weights, x, y, k, scratch)
+					}
+				}},
 			} {
 				b.Run(fmt.Sprintf("%dx%dx%d,%d,%dx%d,s%d/%s/pairs=%v", l.batch, l.size, l.in, l.out, l.kernel, l.kernel, l.stride, op.name, pairs), func(b *testing.B) {
 					for b.Loop() {

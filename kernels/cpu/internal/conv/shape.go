@@ -30,6 +30,10 @@ type Shape struct {
 	// Turned says that x of BackwardWeights has its rows by channels: each row of TurnedPixels pixels holds those of
 	// one channel after the other. Where Turns says so.
 	Turned bool
+
+	// Stacked says that x of BackwardWeights holds for each pixel, and each of its channels, the pairs of all images
+	// side by side, and that the pairs of images of dy lie StackedGradient apart. Where Stacks says so.
+	Stacked bool
 }
 
 // normal returns a copy with defaults filled in.
