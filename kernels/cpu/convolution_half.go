@@ -66,13 +66,39 @@ func (e *byExamples) chunkOfMatrices() int {
 	return min(examples, e.batch)
 }
 
+// convolvesRows reports whether rows of images may be convolved apart from each other: by a kernel of a single tap, in
+// matrix registers. Otherwise an image of many channels would leave the cache before its results are rounded.
+func convolvesRows(b *build) bool {
+	x, kernel := b.in(0).Typ.Shape, b.in(1).Typ.Shape
+	a, ok := b.n.Attrs.(ir.ConvAttrs)
+	if !ok {
+		gradient := b.n.Attrs.(ir.ConvGradAttrs)
+		x, a = gradient.Shape, gradient.Conv
+	}
+	s := convolutionOf(x, kernel, a)
+	return len(x) > 3 && s != nil && s.Pointwise() && micro.Matrices()
+}
+
+// chunkShape returns the shape of a chunk of so many examples of images of the given shape. Rows are one image: its
+// pixels follow each other, and so they fill tiles.
+func (e *byExamples) chunkShape(s ir.Shape, examples int) ir.Shape {
+	s = s.Clone()
+	if s[0] = examples; e.byRows {
+		for i := range len(s) - 2 {
+			s[i] = 1
+		}
+		s[len(s)-3] = examples
+	}
+	return s
+}
+
 // compilePairs returns the function that convolves a chunk of so many examples in pairs.
 func (e *byExamples) compilePairs(examples int) (func(), error) {
 	b := e.b
 	x, kernel, y := e.inputs[0], b.in(1), e.outputs[0]
 	taps, pool := kernel.Typ.Shape, b.rt().pool
 	out, rows := taps[len(taps)-1], kernel.N/max(taps[len(taps)-1], 1)
-	shape := func(s ir.Shape) ir.Shape { s = s.Clone(); s[0] = examples; return s }
+	shape := func(s ir.Shape) ir.Shape { return e.chunkShape(s, examples) }
 	if b.n.Op == ir.ConvInputGrad {
 		a := b.n.Attrs.(ir.ConvGradAttrs)
 		s, err := b.convolution(shape(a.Shape), taps, a.Conv)
@@ -146,7 +172,7 @@ func halfConvKernelGrad(b *build, s *conv.Shape) func() {
 func convKernelGradWidened(b *build, s *conv.Shape) func() {
 	out, batch, pool := b.out(0), s.Batch, b.rt().pool
 	examples := min(max(halfBytes/max(4*(b.in(0).N+b.in(1).N)/batch, 1), 1), batch)
-	x, dy := newHalfPort(b, b.in(0), examples, false, false), newHalfPort(b, b.in(1), examples, false, false)
+	x, dy := newHalfPort(b, b.in(0), batch, examples, false, false), newHalfPort(b, b.in(1), batch, examples, false, false)
 	part, rest := *s, *s
 	part.Batch, rest.Batch = examples, batch%examples
 	one, total := b.scratch(ir.Float32, out.N), b.scratch(ir.Float32, out.N)

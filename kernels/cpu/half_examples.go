@@ -48,12 +48,13 @@ type halfPort struct {
 // halfPiece is the number of elements that are widened or rounded in one task.
 const halfPiece = 1 << 14
 
-// newHalfPort returns a port with memory for so many examples in float32; without if the op reads 16 bits in place.
-func newHalfPort(b *build, o *plan.Operand, examples int, shared, inPlace bool) *halfPort {
+// newHalfPort returns a port with memory for so many of a batch of examples in float32; without if the op reads 16 bits
+// in place.
+func newHalfPort(b *build, o *plan.Operand, batch, examples int, shared, inPlace bool) *halfPort {
 	p := &halfPort{o: o, chunk: &plan.Storage{}}
 	n := o.N
 	if !shared {
-		p.size = o.N / o.Typ.Shape[0]
+		p.size = o.N / batch
 		n = p.size * examples
 	}
 	h := halfOf[o.Typ.DType]
@@ -141,6 +142,7 @@ type byExamples struct {
 	rest     func() // and the last one, if it is shorter
 	prepare  func() // once for all chunks
 	pairs    *kernelPairs
+	byRows   bool // examples are rows of images: each pixel is computed alone
 	bias     *halfBias
 }
 
@@ -159,12 +161,16 @@ func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func()
 func byExamplesOf(b *build, wide func(b *build) (func(), error)) (func(), error) {
 	e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
 	inPairs := convolvesPairs(b)
+	if e.byRows = inPairs && convolvesRows(b); e.byRows {
+		shape := b.in(0).Typ.Shape
+		e.batch = shape[:len(shape)-2].Size()
+	}
 	e.chooseChunk(inPairs)
 	for i := range b.n.Inputs {
-		e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.examples, e.shares(i), inPairs))
+		e.inputs = append(e.inputs, newHalfPort(b, b.in(i), e.batch, e.examples, e.shares(i), inPairs))
 	}
 	for i := range b.n.Outputs {
-		port := newHalfPort(b, b.out(i), e.examples, false, false)
+		port := newHalfPort(b, b.out(i), e.batch, e.examples, false, false)
 		port.copies = b.n.Op == ir.MaxPool || b.n.Op == ir.MaxPoolGrad
 		port.unread = i > 0 && b.unread(b.n.Outputs[i])
 		e.outputs = append(e.outputs, port)

@@ -1,0 +1,137 @@
+package cpu_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// halfConvolution is a convolution of bfloat16 of square images.
+type halfConvolution struct{ batch, size, channels, filters, kernel, stride, dilation, pad int }
+
+func (c halfConvolution) out() int {
+	return (c.size+2*c.pad-(c.kernel-1)*c.dilation-1)/c.stride + 1
+}
+
+// each calls a function with every pixel of the result and every pixel of the input that it sees, by which tap.
+func (c halfConvolution) each(f func(to, from, tap int)) {
+	out := c.out()
+	for to := range c.batch * out * out {
+		image, row, column := to/(out*out), to/out%out*c.stride-c.pad, to%out*c.stride-c.pad
+		for tap := range c.kernel * c.kernel {
+			line, at := row+tap/c.kernel*c.dilation, column+tap%c.kernel*c.dilation
+			if min(line, at) >= 0 && max(line, at) < c.size {
+				f(to, (image*c.size+line)*c.size+at, tap)
+			}
+		}
+	}
+}
+
+// run runs the convolution, or a gradient of it, on whole numbers, and returns these and the bytes of the result.
+func (c halfConvolution) run(t *testing.T, op ir.Op) (a, b []float32, result []byte) {
+	two := func(n int) []int { return []int{n, n} }
+	conv := ir.ConvAttrs{Strides: two(c.stride), Dilation: two(c.dilation), PadLow: two(c.pad), PadHigh: two(c.pad), Groups: 1}
+	shapes := [3]ir.Shape{{c.batch, c.size, c.size, c.channels}, {c.kernel, c.kernel, c.channels, c.filters}, {c.batch, c.out(), c.out(), c.filters}}
+	var attrs ir.Attrs = conv
+	first, second := 0, 1
+	switch op {
+	case ir.ConvInputGrad:
+		attrs, first = ir.ConvGradAttrs{Conv: conv, Shape: shapes[0]}, 2
+	case ir.ConvKernelGrad:
+		attrs, second = ir.ConvGradAttrs{Conv: conv, Shape: shapes[1]}, 2
+	}
+	g := tape{p: &ir.Program{}}
+	g.p.AddOutput("", g.op(op, attrs, g.input("a", ir.BFloat16, shapes[first]...), g.input("b", ir.BFloat16, shapes[second]...)))
+	s := newSession(t, g.p)
+	r := rand.New(rand.NewPCG(5, 6))
+	numbers := make([][]float32, 2)
+	for i := range numbers {
+		data := s.inputs[i].Bytes()
+		numbers[i] = make([]float32, len(data)/2)
+		for j := range numbers[i] {
+			numbers[i][j] = float32(r.IntN(5) - 2)
+			copy(data[2*j:], ir.AppendElement(nil, ir.BFloat16, float64(numbers[i][j])))
+		}
+	}
+	s.run(t)
+	return numbers[0], numbers[1], s.outputs[0].Bytes()
+}
+
+// rounded returns numbers in bfloat16.
+func rounded(x []float32) []byte {
+	var b []byte
+	for _, v := range x {
+		b = ir.AppendElement(b, ir.BFloat16, float64(v))
+	}
+	return b
+}
+
+// TestHalfKernelGradientOfManyImages compares the kernel gradient of more images than are computed at once, the last of
+// which are fewer and odd, and of more rows of them, with its definition: on whole numbers, whose sums are exact in
+// every order.
+func TestHalfKernelGradientOfManyImages(t *testing.T) {
+	for _, c := range []halfConvolution{
+		{11, 64, 8, 32, 3, 1, 1, 1}, // rows of pixels
+		{37, 24, 8, 16, 3, 2, 1, 1}, // images
+		{64, 24, 16, 32, 1, 2, 1, 0},
+		{63, 32, 16, 32, 3, 2, 1, 1}, // bands of rows
+		{33, 9, 24, 48, 3, 1, 2, 2},
+		{9, 30, 3, 16, 7, 2, 1, 3},
+		{5, 16, 4, 16, 4, 4, 1, 0},
+	} {
+		x, dy, got := c.run(t, ir.ConvKernelGrad)
+		want := make([]float32, c.kernel*c.kernel*c.channels*c.filters)
+		c.each(func(to, from, tap int) {
+			gradients := dy[to*c.filters:][:c.filters]
+			for channel, v := range x[from*c.channels:][:c.channels] {
+				sums := want[(tap*c.channels+channel)*c.filters:][:c.filters]
+				for i, gradient := range gradients {
+					sums[i] += v * gradient
+				}
+			}
+		})
+		require.True(t, bytes.Equal(rounded(want), got), "%+v", c)
+	}
+}
+
+// TestHalfConvolutionsOfManyImages compares convolutions, and their input gradients, of more images than are computed
+// at once, or of more rows of them, with the definition, on whole numbers.
+func TestHalfConvolutionsOfManyImages(t *testing.T) {
+	for _, c := range []halfConvolution{
+		{75, 8, 32, 64, 3, 1, 1, 1},  // the same pixel of several images
+		{39, 16, 16, 48, 3, 2, 1, 1}, // with strides
+		{3, 21, 16, 512, 1, 1, 1, 0}, // rows of images
+		{5, 13, 256, 48, 1, 1, 1, 0},
+		{33, 14, 16, 32, 1, 2, 1, 0},
+	} {
+		x, kernel, got := c.run(t, ir.Conv)
+		want := make([]float32, c.batch*c.out()*c.out()*c.filters)
+		c.each(func(to, from, tap int) {
+			sums := want[to*c.filters:][:c.filters]
+			for channel, v := range x[from*c.channels:][:c.channels] {
+				for i, weight := range kernel[(tap*c.channels+channel)*c.filters:][:c.filters] {
+					sums[i] += v * weight
+				}
+			}
+		})
+		require.True(t, bytes.Equal(rounded(want), got), "%+v", c)
+
+		dy, kernel, got := c.run(t, ir.ConvInputGrad)
+		want = make([]float32, c.batch*c.size*c.size*c.channels)
+		c.each(func(to, from, tap int) {
+			gradients := dy[to*c.filters:][:c.filters]
+			for channel := range c.channels {
+				sum := float32(0)
+				for i, weight := range kernel[(tap*c.channels+channel)*c.filters:][:c.filters] {
+					sum += gradients[i] * weight
+				}
+				want[from*c.channels+channel] += sum
+			}
+		})
+		require.True(t, bytes.Equal(rounded(want), got), "input gradient of %+v", c)
+	}
+}
