@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -31,8 +32,8 @@ func (c halfConvolution) each(f func(to, from, tap int)) {
 	}
 }
 
-// run runs the convolution, or a gradient of it, on whole numbers, and returns these and the bytes of the result.
-func (c halfConvolution) run(t *testing.T, op ir.Op) (a, b []float32, result []byte) {
+// session returns the convolution, or a gradient of it, in a type.
+func (c halfConvolution) session(t testing.TB, op ir.Op, d ir.DType) *session {
 	two := func(n int) []int { return []int{n, n} }
 	conv := ir.ConvAttrs{Strides: two(c.stride), Dilation: two(c.dilation), PadLow: two(c.pad), PadHigh: two(c.pad), Groups: 1}
 	shapes := [3]ir.Shape{{c.batch, c.size, c.size, c.channels}, {c.kernel, c.kernel, c.channels, c.filters}, {c.batch, c.out(), c.out(), c.filters}}
@@ -45,8 +46,14 @@ func (c halfConvolution) run(t *testing.T, op ir.Op) (a, b []float32, result []b
 		attrs, second = ir.ConvGradAttrs{Conv: conv, Shape: shapes[1]}, 2
 	}
 	g := tape{p: &ir.Program{}}
-	g.p.AddOutput("", g.op(op, attrs, g.input("a", ir.BFloat16, shapes[first]...), g.input("b", ir.BFloat16, shapes[second]...)))
-	s := newSession(t, g.p)
+	g.p.AddOutput("", g.op(op, attrs, g.input("a", d, shapes[first]...), g.input("b", d, shapes[second]...)))
+	return newSession(t, g.p)
+}
+
+// run runs the convolution, or a gradient of it, in bfloat16 on whole numbers, and returns these and the bytes of the
+// result.
+func (c halfConvolution) run(t *testing.T, op ir.Op) (a, b []float32, result []byte) {
+	s := c.session(t, op, ir.BFloat16)
 	r := rand.New(rand.NewPCG(5, 6))
 	numbers := make([][]float32, 2)
 	for i := range numbers {
@@ -133,5 +140,28 @@ func TestHalfConvolutionsOfManyImages(t *testing.T) {
 			}
 		})
 		require.True(t, bytes.Equal(rounded(want), got), "input gradient of %+v", c)
+	}
+}
+
+// BenchmarkHalfConvolutions is convolutions of usual sizes and their gradients in float32 and in bfloat16, with all that
+// is converted and arranged for them.
+func BenchmarkHalfConvolutions(b *testing.B) {
+	for _, c := range []halfConvolution{
+		{64, 32, 16, 16, 3, 1, 1, 1}, {64, 32, 16, 32, 3, 2, 1, 1}, {64, 16, 32, 32, 3, 1, 1, 1}, {64, 16, 32, 64, 3, 2, 1, 1}, {64, 8, 64, 64, 3, 1, 1, 1}, {64, 32, 16, 32, 1, 2, 1, 0},
+		{32, 15, 32, 32, 3, 1, 1, 1}, {32, 7, 64, 64, 3, 1, 1, 1}, // whose images do not lie a multiple of pages apart
+		{8, 56, 64, 64, 3, 1, 1, 1}, {8, 56, 64, 256, 1, 1, 1, 0}, {8, 14, 256, 1024, 1, 1, 1, 0}, {32, 7, 512, 512, 3, 1, 1, 1}, {8, 112, 3, 64, 7, 2, 1, 3}, {64, 32, 3, 64, 4, 4, 1, 0},
+	} {
+		for _, op := range []ir.Op{ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad} {
+			for _, d := range []ir.DType{ir.Float32, ir.BFloat16} {
+				b.Run(fmt.Sprintf("%dx%dx%d,%d,%dx%d,s%d/%v/%v", c.batch, c.size, c.channels, c.filters, c.kernel, c.kernel, c.stride, op, d), func(b *testing.B) {
+					s := c.session(b, op, d)
+					for b.Loop() {
+						s.run(b)
+					}
+					flops := 2 * c.batch * c.out() * c.out() * c.filters * c.kernel * c.kernel * c.channels
+					b.ReportMetric(float64(flops)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+				})
+			}
+		}
 	}
 }
