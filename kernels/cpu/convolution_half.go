@@ -55,15 +55,20 @@ func floatsAt(p unsafe.Pointer, n int) []float32 { return unsafe.Slice((*float32
 const matrixBytes = 1 << 20
 
 // chunkOfMatrices returns how many examples are convolved at a time in matrix registers: as many as stay in the
-// second-level cache, or as the kernel is large, which all of them read; a multiple of what fills a tile, if it is more.
+// second-level cache, or as the kernel is large, which all of them read; a multiple of what fills a tile, if it is
+// more.
 func (e *byExamples) chunkOfMatrices() int {
 	b := e.b
 	bytes := max(2*b.in(0).N/e.batch+4*b.out(0).N/e.batch, 1)
 	examples := max(max(matrixBytes, 2*b.in(1).N)/bytes, b.rt().pool.Size(), 1)
-	if examples > conv.MatrixRows {
-		examples = examples / conv.MatrixRows * conv.MatrixRows
+	switch {
+	case examples >= e.batch:
+		return e.batch
+	case examples >= conv.MatrixRows:
+		return examples / conv.MatrixRows * conv.MatrixRows
 	}
-	return min(examples, e.batch)
+	chunks := (e.batch + examples - 1) / examples
+	return (e.batch + chunks - 1) / chunks
 }
 
 // convolvesRows reports whether rows of images may be convolved apart from each other: by a kernel of a single tap, in
@@ -276,9 +281,13 @@ func convKernelGradPairs(b *build, s *conv.Shape) func() {
 		return run
 	}
 	batch := s.Batch
+	s.Pairs = true
+	if s.Turned = s.Turns(); micro.Matrices() && !s.Turned {
+		s.Pairs = false // Intel's vectors take less time for float32
+		return convKernelGradWidened(b, s)
+	}
 	most := min(max(pairedBytes/max(2*(b.in(0).N+b.in(1).N)/batch, 1)/2*2, 2), batch)
-	s.Batch, s.Pairs = (most+1)/2, true
-	s.Turned = s.Turns()
+	s.Batch = (most + 1) / 2
 	var x *pairedImages
 	if s.Turned {
 		x = pairTurnedImages(b, b.in(0), s, most)

@@ -143,8 +143,8 @@ func TestHalfConvolutionsOfManyImages(t *testing.T) {
 	}
 }
 
-// BenchmarkHalfConvolutions is convolutions of usual sizes and their gradients in float32 and in bfloat16, with all that
-// is converted and arranged for them.
+// BenchmarkHalfConvolutions is convolutions of usual sizes and their gradients in float32 and in bfloat16, with all
+// that is converted and arranged for them.
 func BenchmarkHalfConvolutions(b *testing.B) {
 	for _, c := range []halfConvolution{
 		{64, 32, 16, 16, 3, 1, 1, 1}, {64, 32, 16, 32, 3, 2, 1, 1}, {64, 16, 32, 32, 3, 1, 1, 1}, {64, 16, 32, 64, 3, 2, 1, 1}, {64, 8, 64, 64, 3, 1, 1, 1}, {64, 32, 16, 32, 1, 2, 1, 0},

@@ -179,9 +179,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	n := s.checked()
 	n.need("x", len(x), n.sizeX())
 	n.need("dkernel", len(dkernel), n.sizeKernel())
-	if n.need("dy", len(dy), n.sizeY()); n.Stacked {
-		n.need("dy", len(dy), n.Batch*n.StackedGradient()-stackedGap)
-	}
+	n.need("dy", len(dy), n.sizeDY())
 	n.need("scratch", len(scratch), BackwardWeightsScratch[T](&n, p.Size()))
 	if n.without() {
 		return // the kernel has no elements

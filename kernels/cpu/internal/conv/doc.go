@@ -67,6 +67,10 @@
 // and add them afterwards (spread.go). Their kernel gradients are computed transposed (few.go).
 //
 // Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
+// In matrix registers that goes for rows that fill less of a tile than images do.
+//
+// Kernel gradients in matrix registers sum over pixels that lie side by side (turned.go), or over images, which are
+// stacked first (stacked.go).
 //
 // The input gradient of few input channels with long windows and strides is one product, whose rows are windows that
 // are added one after the other (overlapped.go).

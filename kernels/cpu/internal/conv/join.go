@@ -20,7 +20,7 @@ const (
 	joinLeast  = 6       // images, fewer are not joined
 
 	matrixRows  = 14      // outputs up to which images are joined in matrix registers, which take as long for one row as for all of a tile
-	matrixBytes = 2 << 20 // of the images: the second-level cache of processors that have them
+	matrixBytes = 3 << 20 // of the images, less than a half of which are inputs: these stay in a second-level cache of 2 MiB
 )
 
 // joined returns how many images are computed together.
@@ -52,8 +52,10 @@ func (c *correlation[T]) tilesOfImages(most int) int {
 	switch {
 	case !c.pairs || !micro.Matrices():
 		return 0
+	case images < MatrixRows:
+		return even(c.batch, max(images, 1))
 	case images < 2*MatrixRows:
-		return min(images, MatrixRows)
+		return MatrixRows
 	}
 	return images
 }

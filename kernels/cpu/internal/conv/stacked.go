@@ -6,9 +6,9 @@ import (
 )
 
 // The gradient of a kernel sums over images and pixels. Where there are images enough, matrix registers take the images
-// as what lies side by side, and pixels one after the other: then strides, dilation and short rows cost nothing, and the
-// rows under a row of the kernel, of all its taps and channels, fill tiles together. So x is handed over stacked, with
-// the pairs of images of each channel of each pixel side by side.
+// as what lies side by side, and pixels one after the other: then strides, dilation and short rows cost nothing, and
+// the rows under a row of the kernel, of all its taps and channels, fill tiles together. So x is handed over stacked,
+// with the pairs of images of each channel of each pixel side by side.
 
 // StackedImages is how many images fill a matrix register: each word has two.
 const StackedImages = 2 * MatrixRows
@@ -33,6 +33,14 @@ func (s *Shape) Stacks() bool {
 
 // StackedGradient is how many numbers lie between a pair of images of dy and the next one, if stacked.
 func (s *Shape) StackedGradient() int { return volume(s.Out())*s.OutChannels + stackedGap }
+
+// sizeDY is how many numbers dy of BackwardWeights has.
+func (s *Shape) sizeDY() int {
+	if s.Stacked {
+		return s.Batch*s.StackedGradient() - stackedGap
+	}
+	return s.sizeY()
+}
 
 // Lines returns the convolution of the rows [first, end) of outputs along the height, which see the rows of x from the
 // returned one on.
