@@ -43,6 +43,7 @@ type correlation[T Float] struct {
 
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
+	corners         int  // images whose outputs in the corners are computed together, if that is 1
 	rows, rowChunks int  // rows (positions on the height axis) of a chunk
 	cols, colChunks int  // channels of y of a chunk
 	block           int  // rows of a chunk that are computed together
@@ -95,6 +96,7 @@ func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	}
 	height := c.axes[1].out
 	c.images = c.joined()
+	c.corners = c.joinedCorners()
 	images := ceil(c.batch, c.images) * c.axes[0].out
 	if height == 0 || images == 0 || c.axes[2].out == 0 || c.out == 0 {
 		return 0, 0
@@ -232,6 +234,10 @@ func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 // rectangle computes the outputs of two spans, for the columns [col, col+cols) of group g.
 func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part) {
 	var t micro.Tile[T]
+	images := c.together(h, w, p)
+	if n%images != 0 {
+		return // with an image before
+	}
 	td, tdEnd := c.axes[0].inside(d)
 	t.Cols, t.Pairs, t.Accumulate = cols, c.pairs, p != whole
 	if p != adds {
@@ -265,7 +271,8 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part
 		startX += col
 	}
 	empty := td == tdEnd || h.tap == h.tapEnd || w.tap == w.tapEnd
-	if c.images > 1 {
+	if images > 1 {
+		t.Rows = min(images, c.batch-n)
 		t.Lines, t.ALine, t.CLine = countW, xw, yw
 		c.rowsOfImages(&t, n, countH, startX, startY, xh, yh, empty, td, tdEnd, h, w, g, col)
 		return

@@ -45,6 +45,23 @@ func (c *correlation[T]) joined() int {
 	return min(joinBytes/image, joinImages, c.batch)
 }
 
+// joinedCorners returns of how many images the corners are computed together, in matrix registers, where the rest of an
+// image fills tiles alone.
+func (c *correlation[T]) joinedCorners() int {
+	if !c.joins || c.images > 1 {
+		return 1
+	}
+	return max(c.tilesOfImages(c.batch), 1)
+}
+
+// together returns of how many images the outputs of two spans are computed together.
+func (c *correlation[T]) together(h, w span, p part) int {
+	if p == whole && max(h.end-h.first, w.end-w.first) <= joinRows {
+		return max(c.images, c.corners)
+	}
+	return c.images
+}
+
 // tilesOfImages returns how many images fill tiles of matrix registers best, of so many at most; 0: it is not computed
 // in these.
 func (c *correlation[T]) tilesOfImages(most int) int {
@@ -63,7 +80,6 @@ func (c *correlation[T]) tilesOfImages(most int) int {
 // rowsOfImages is the rest of rectangle for the images from n on: rows of its tiles are images, lines the outputs along
 // the width. It takes the lines of outputs along the height one after the other.
 func (c *correlation[T]) rowsOfImages(t *micro.Tile[T], n, lines, startX, startY, xLine, yLine int, empty bool, td, tdEnd int, h, w span, g, col int) {
-	t.Rows = min(c.images, c.batch-n)
 	t.ARow, t.CRow = c.axes[0].in*c.planeX(), volume(c.outs)*c.out
 	for i := range lines {
 		line := *t

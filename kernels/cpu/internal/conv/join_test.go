@@ -67,9 +67,9 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 		t.Skip("this processor has no AMX, whose tiles images are joined for")
 	}
 	r := rand.New(rand.NewPCG(6, 9))
-	joined := 0
+	joined, corners := 0, 0
 	for i := range 24 {
-		s := Shape{Batch: joinLeast + r.IntN(60), In: [3]int{1, 1 + r.IntN(10), 1 + r.IntN(18)}, InChannels: 8 + 2*r.IntN(20), OutChannels: 16 * (1 + r.IntN(3)), Pairs: true,
+		s := Shape{Batch: joinLeast + r.IntN(60), In: [3]int{1, 1 + r.IntN(10), 1 + r.IntN(28)}, InChannels: 8 + 2*r.IntN(20), OutChannels: 16 * (1 + r.IntN(3)), Pairs: true,
 			Kernel: [3]int{1, 1 + r.IntN(3), 1 + r.IntN(3)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(2)}, PadLow: [3]int{0, r.IntN(2), r.IntN(2)}, PadHigh: [3]int{0, r.IntN(2), r.IntN(2)}}
 		if volume(s.Out()) == 0 {
 			continue
@@ -90,6 +90,8 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 		c.joins = true
 		if c.cut(1); c.images > 1 {
 			joined++
+		} else if c.corners > 1 {
+			corners++
 		}
 		putCorrelation(c)
 
@@ -101,5 +103,6 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 		BackwardData(nil, &one, pairsOf(dy)[image*one.sizeY():], pairsOf(kernel), alone, scratchFor[float32](BackwardDataScratch[float32](&one, 1)))
 		require.True(t, slices.Equal(alone, dx[image*one.sizeX():][:one.sizeX()]), "try %d, input gradient of image %d alone: %+v", i, image, s)
 	}
-	require.Greater(t, joined, 10)
+	require.Greater(t, joined, 6)
+	require.Greater(t, corners, 4)
 }
