@@ -167,6 +167,7 @@ func (m machine) record() {
 	m.rules()
 	m.conversions()
 	m.pairRows()
+	m.roundPairs()
 	m.widenRows()
 	m.narrowRows()
 	m.pooling()

@@ -36,6 +36,56 @@ func (m machine) pairRows() {
 	End()
 }
 
+// roundPairs emits the loop that rounds each two rows of float32, from bytes apart, to rows of bfloat16, to bytes
+// apart, and interleaves these in panels of 32 columns, panel bytes apart; the columns are a multiple of 16. For
+// AVX-512 with AVX512-BF16.
+func (m machine) roundPairs() {
+	if !m.wide {
+		return
+	}
+	m.beginWide("roundPairs", "panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr")
+	panels, dst, x := param("panels"), param("dst"), param("x")
+	pairs, panel, to, from := param("pairs"), param("panel"), param("to"), param("from")
+	source, d, place, left := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+	vectors := func(n int) {
+		for i := range n {
+			upper, lower := m.vector(), m.vector()
+			at, half := Memory{Base: source, Offset: i * m.bytes()}, m.halfPlace(d, i)
+			Load(lower, at)
+			Load(upper, at.Indexed(from, 1))
+			StoreBFloat16(half, lower)
+			StoreBFloat16(half.Indexed(to, 1), upper)
+			WidenWords(lower, half)
+			WidenWords(upper, half.Indexed(to, 1))
+			ShiftLeft(upper, upper, 16)
+			OrInt(lower, lower, upper)
+			StoreInt(m.place(place, i), lower)
+		}
+	}
+	Label("pair")
+	Assign(source, x)
+	Assign(d, dst)
+	Assign(place, panels)
+	Reload(left, "columns")
+	Label("whole")
+	JumpBelow(left, Number(32), "rest")
+	vectors(2)
+	Increase(source, Number(2*m.bytes()))
+	Increase(d, Number(m.bytes()))
+	Increase(place, panel)
+	Decrease(left, Number(32))
+	Jump("whole")
+	Label("rest")
+	JumpBelow(left, Number(16), "next")
+	vectors(1)
+	Label("next")
+	Increase(panels, Number(2*m.bytes()))
+	Address(dst, Memory{Base: dst}.Indexed(to, 2))
+	Address(x, Memory{Base: x}.Indexed(from, 2))
+	Countdown(pairs, 1, "pair")
+	End()
+}
+
 // widenRows emits the loops that widen rows of 16-bit numbers, from bytes apart, to rows of float32, to bytes apart;
 // there are as many numbers in a row as fill vectors.
 func (m machine) widenRows() {

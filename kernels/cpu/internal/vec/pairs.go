@@ -57,6 +57,34 @@ func PairRows(dst []uint32, x []uint16, columns, pairs, to, from int) {
 	}
 }
 
+// pairColumns is the width of the panels of [Half.RoundPairs].
+const pairColumns = 32
+
+// RoundPairs rounds rows of float32 as [Half.NarrowRows] does, of a multiple of 16 columns, and interleaves the rows 2i
+// and 2i+1 as [PairRows] does, in panels of 32 columns: panels[p·panel + 32·i + c] has those of column 32·p + c. A last
+// row without another one is paired with zeros. It is for results of arithmetic that flushes denormals.
+func (h Half) RoundPairs(panels []uint32, dst []uint16, x []float32, columns, rows, panel, to, from int) {
+	if columns <= 0 || rows <= 0 {
+		return
+	}
+	done := h.roundPairs(panels, dst, x, columns, rows, panel, to, from)
+	if done == rows {
+		return
+	}
+	panels, dst, x, rows = panels[done/2*pairColumns:], dst[done*to:], x[done*from:], rows-done
+	h.NarrowRows(dst, x, columns, rows, to, from)
+	for c := 0; c < columns; c += pairColumns {
+		n, place := min(pairColumns, columns-c), panels[c/pairColumns*panel:]
+		PairRows(place, dst[c:], n, rows/2, pairColumns, to)
+		if rows%2 == 1 {
+			last := place[rows/2*pairColumns:][:n]
+			for i, v := range dst[(rows-1)*to+c:][:n] {
+				last[i] = uint32(v)
+			}
+		}
+	}
+}
+
 // RoundAdd rounds x, adds y, both float32, and rounds again; relu says whether negative sums become 0. Y is not
 // rounded, so it should be numbers of the type. X is overwritten.
 func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {

@@ -25,6 +25,23 @@ func pairRows(dst []uint32, x []uint16, columns, pairs, to, from int) int {
 	return pairs
 }
 
+// roundPairs does so for whole pairs of rows where the processor rounds by an instruction, and returns for how many
+// rows.
+func (h Half) roundPairs(panels []uint32, dst []uint16, x []float32, columns, rows, panel, to, from int) int {
+	wide, ok := vectors()
+	if rows /= 2; rows == 0 || !ok || !wide || h.rounding() == 0 || columns%16 != 0 || to < columns {
+		return 0
+	}
+	_, _ = dst[(2*rows-1)*to+columns-1], x[(2*rows-1)*from+columns-1]
+	_ = panels[(columns-1)/pairColumns*panel+(rows-1)*pairColumns+(columns-1)%pairColumns]
+	most := max(callElements/(2*columns), 1)
+	for i := 0; i < rows; i += most {
+		callRoundPairs(unsafe.Pointer(&panels[i*pairColumns]), unsafe.Pointer(&dst[2*i*to]), &x[2*i*from], uintptr(columns), uintptr(min(most, rows-i)),
+			uintptr(4*panel), uintptr(2*to), uintptr(4*from))
+	}
+	return 2 * rows
+}
+
 // roundAdd is RoundAdd as a chain; it reports whether chains run.
 func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
 	if !Chains() {

@@ -31,6 +31,37 @@ func TestPairRows(t *testing.T) {
 	})
 }
 
+// TestRoundPairs compares with Narrow, and leaves alone what lies behind the columns.
+func TestRoundPairs(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, h := range []Half{Float16, BFloat16} {
+			for _, columns := range []int{16, 32, 48, 112} {
+				for _, rows := range []int{1, 2, 5, 40} {
+					from, to, panel := columns+16, columns+2, (rows+1)/2*pairColumns+7
+					x := guard.Copy(t, make([]float32, (rows-1)*from+columns), false)
+					for i := range x {
+						x[i] = float32(math.Sin(float64(i))) * float32(math.Exp(float64(i%40-20)))
+					}
+					x[0], x[columns-1] = float32(math.NaN()), float32(math.Inf(1))
+					whole := (columns + pairColumns - 1) / pairColumns * pairColumns
+					panels, dst := make([]uint32, whole/pairColumns*panel), make([]uint16, rows*to)
+					wantPanels, want := slices.Clone(panels), slices.Clone(dst)
+					for r := range rows {
+						row := want[r*to:][:columns]
+						h.Narrow(row, x[r*from:][:columns])
+						for c, v := range row {
+							wantPanels[c/pairColumns*panel+r/2*pairColumns+c%pairColumns] |= uint32(v) << (r % 2 * 16)
+						}
+					}
+					h.RoundPairs(panels, dst, x, columns, rows, panel, to, from)
+					require.Equal(t, want, dst, "%d columns, %d rows", columns, rows)
+					require.Equal(t, wantPanels, panels, "%d columns, %d rows", columns, rows)
+				}
+			}
+		}
+	})
+}
+
 // TestWidenRows compares with Widen, row by row.
 func TestWidenRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

@@ -2526,6 +2526,11 @@ func callHalfAffineAdd(dst, x, addend unsafe.Pointer, scale, shift, floor *float
 	halfAffineAddAVX512(dst, x, addend, scale, shift, floor, rows, stride)
 }
 
+//go:noinline
+func callRoundPairs(panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr) {
+	roundPairsAVX512(panels, dst, x, columns, pairs, panel, to, from)
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -4490,3 +4495,6 @@ func halfAffineAVX512(dst, x unsafe.Pointer, scale, shift, floor *float32, rows,
 
 //go:noescape
 func halfAffineAddAVX512(dst, x, addend unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr)
+
+//go:noescape
+func roundPairsAVX512(panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr)
