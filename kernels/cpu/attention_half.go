@@ -94,6 +94,16 @@ func inHalves(x []float32) []uint16 {
 	return block.View[uint16](unsafe.Pointer(unsafe.SliceData(x)), 2*len(x))
 }
 
+// fetch brings a part of an operand of a head into the cache, as fetchHead does.
+func (h *halfHeads) fetch(o *plan.Operand, head, steps, size, part, parts int) {
+	if 2*steps*size > headBytes {
+		return
+	}
+	if first, last := part*steps/parts, (part+1)*steps/parts; first < last {
+		vec.Fetch(inPairs(halfStep(h.heads, o, head/h.heads.heads, steps, first, head%h.heads.heads, size)), last-first, size/2, h.heads.heads*size/2)
+	}
+}
+
 // packTransposed makes the panels of the transpose of the keys or values of a head, whose pairs lie in rows.
 func (h *halfHeads) packTransposed(dst []float32, o *plan.Operand, bn, hd, size int) {
 	width, row := micro.PanelWidth[float32](), h.heads.heads*size/2
@@ -127,10 +137,13 @@ type pairProduct struct {
 
 func (p *pairProduct) run() {
 	width := micro.PanelWidth[float32]()
-	t := micro.Tile[float32]{A: p.a, ARow: p.rowA, AK: 1, BK: width, CRow: p.rowC, Rows: p.rows, K: p.pairs, Segments: 1, Outer: 1,
-		Pairs: true, Accumulate: p.accumulate}
-	for col := 0; col < p.cols; col += width {
-		t.B, t.C, t.Cols = p.panels[col*p.panelPairs:][:width*p.panelPairs], p.c[col:], min(width, p.cols-col)
+	t := micro.Tile[float32]{A: p.a, B: p.panels, C: p.c, ARow: p.rowA, AK: 1, BK: width, CRow: p.rowC, Rows: p.rows, K: p.pairs, Segments: 1,
+		Outer: 1, Pairs: true, Accumulate: p.accumulate, Lines: p.cols / width, BLine: p.panelPairs * width, CLine: width, Cols: width}
+	if t.Lines > 0 {
+		micro.Run(&t)
+	}
+	if whole := t.Lines * width; whole < p.cols {
+		t.B, t.C, t.Cols, t.Lines, t.BLine, t.CLine = p.panels[whole*p.panelPairs:], p.c[whole:], p.cols-whole, 0, 0, 0
 		micro.Run(&t)
 	}
 }
@@ -204,6 +217,11 @@ func attentionInPairs(b *build) func() {
 			f.packTransposed(f.packedK, f.k, bn, hd, f.depth)
 			f.packSteps(f.packedV, f.v, bn, hd, f.width)
 			for block := part * blocks / f.items; block < (part+1)*blocks/f.items; block++ {
+				if item+1 < hi && (item+1)%f.items == 0 {
+					f.fetch(f.k, head+1, f.keys, f.depth, block, blocks)
+					f.fetch(f.v, head+1, f.keys, f.width, block, blocks)
+					f.fetch(f.q, head+1, f.queries, f.depth, block, blocks)
+				}
 				f.block(bn, hd, block*f.rows)
 			}
 		}

@@ -172,6 +172,8 @@ func TestAttentionInPairs(t *testing.T) {
 		{1, 1, 1, 70, 64, 64, false, nil, 0.1, nil}, // too few queries, and too few scores: not in pairs
 		{1, 1, 31, 31, 6, 2, true, nil, 0.5, nil},
 		{1, 1, 70, 2100, 8, 8, false, nil, 0.3, nil},
+		{1, 1, 400, 390, 8, 8, true, nil, 0.2, nil}, // several groups of blocks, which end within panels
+		{1, 1, 200, 600, 8, 8, true, nil, 0.2, nil},
 	}
 	for range 10 {
 		one := func(n int) int { return 1 + (n-1)*r.IntN(2) }
