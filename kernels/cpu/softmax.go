@@ -156,12 +156,26 @@ func crossEntropyGrad[T block.Float](b *build) func() {
 	x, labels, total, dloss, dx := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	positions, find := b.labels(x, labels)
 	p := ports[T](b, 0, x.N/max(total.N, 1), x, dx)
+	inPlace := isBFloat16(x.Typ.DType) && isBFloat16(dx.Typ.DType)
 	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
-		d := p[1].place(w, lo, hi)
-		g := plan.Data[T](dloss)[r]
-		vec.ExpAffine(d, p[0].read(w, lo, hi), 1, -plan.Data[T](total)[r], g)
-		d[plan.Data[int64](positions)[r]] -= g
-		p[1].store(lo, d)
+		shift, g, label := -plan.Data[T](total)[r], plan.Data[T](dloss)[r], lo+int(plan.Data[int64](positions)[r])
+		power := func(lo, hi int) {
+			d := p[1].place(w, lo, hi)
+			if vec.ExpAffine(d, p[0].read(w, lo, hi), 1, shift, g); lo <= label && label < hi {
+				d[label-lo] -= g
+			}
+			p[1].store(lo, d)
+		}
+		done := 0
+		if inPlace {
+			done = vec.BFloat16.ExpAffine(p[1].halves(lo, hi), p[0].halves(lo, hi), float32(shift), float32(g))
+		}
+		if label < lo+done {
+			power(label, label+1)
+		}
+		if lo+done < hi {
+			power(lo+done, hi)
+		}
 	})
 	return func() {
 		if find() {

@@ -1,10 +1,14 @@
 package main
 
-import . "github.com/gokeras/gokeras/internal/asmgen/vector"
+import (
+	"fmt"
 
-// halfRowKernels emits loops of batch normalization for rows of bfloat16: what moments, productRows, rowsCombine and
-// rowsAffine compute of rows that were widened, with the same bits, of four vectors of columns. For AVX-512 with
-// AVX512-BF16: they exist for no other machine.
+	. "github.com/gokeras/gokeras/internal/asmgen/vector"
+)
+
+// halfRowKernels emits loops for rows of bfloat16, most of them of batch normalization: what moments, productRows,
+// rowsCombine and rowsAffine compute of rows that were widened, with the same bits, of four vectors of columns. For
+// AVX-512 with AVX512-BF16: they exist for no other machine.
 func (m machine) halfRowKernels() {
 	if !m.wide {
 		return
@@ -16,6 +20,7 @@ func (m machine) halfRowKernels() {
 	}
 	m.halfAffine(false)
 	m.halfAffine(true)
+	m.halfPowers()
 }
 
 const halfColumns = 4 // vectors
@@ -35,6 +40,34 @@ func (m machine) widenedHalf(p Scalar, i int) Vector {
 }
 
 func (m machine) halfPlace(p Scalar, i int) Memory { return Memory{Base: p, Offset: i * m.bytes() / 2} }
+
+// halfPowers: dst = b·exp(x + a), as expAffine has it.
+func (m machine) halfPowers() {
+	m.beginWide("halfPowers", "dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer")
+	dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
+	a, b := m.broadcast(scalars, 0), m.broadcast(scalars, 1)
+	for _, u := range []int{halfColumns, 1} {
+		top, bottom := fmt.Sprintf("loop%d", u), fmt.Sprintf("end%d", u)
+		Label(top)
+		JumpBelow(n, Number(u*m.bytes()/4), bottom)
+		v := make(vectors, u)
+		for i := range v {
+			v[i] = m.widenedHalf(x, i)
+			Add(v[i], v[i], a)
+		}
+		v = m.exp(v)
+		for i := range v {
+			Multiply(v[i], v[i], b)
+			StoreBFloat16(m.halfPlace(dst, i), v[i])
+		}
+		Increase(dst, Number(u*m.bytes()/2))
+		Increase(x, Number(u*m.bytes()/2))
+		Decrease(n, Number(u*m.bytes()/4))
+		Jump(top)
+		Label(bottom)
+	}
+	End()
+}
 
 func (m machine) halfMoments() {
 	m.beginWide("halfMoments", "shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr")

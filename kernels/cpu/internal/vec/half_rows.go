@@ -22,5 +22,14 @@ func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift
 	return halfCombine(dst, x, dy, onX, onDy, constant, scale, shift)
 }
 
+// ExpAffine stores b·exp(x + a), as [ExpAffine] has it, of numbers of 16 bits that stay such, of whole vectors; it
+// returns how many numbers it stored.
+func (h Half) ExpAffine(dst, x []uint16, a, b float32) (done int) {
+	if !h.inPlace(0) {
+		return 0
+	}
+	return halfPowers(dst, x, a, b)
+}
+
 // inPlace reports whether so many columns of the lines are read in 16 bits.
 func (l *Lines[T]) inPlace(columns int) bool { return l.Halves != nil && l.Of.inPlace(columns) }

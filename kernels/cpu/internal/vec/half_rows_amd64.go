@@ -78,3 +78,12 @@ func halfCombine(dst, x, dy []uint16, onX, onDy, constant, scale, shift []float3
 		}
 	})
 }
+
+func halfPowers(dst, x []uint16, a, b float32) int {
+	n, scalars := len(dst)/16*16, [2]float32{a, b}
+	x = x[:len(dst)]
+	for i := 0; i < n; i += callElements {
+		callHalfPowers(unsafe.Pointer(&dst[i]), unsafe.Pointer(&x[i]), uintptr(min(callElements, n-i)), unsafe.Pointer(&scalars))
+	}
+	return n
+}

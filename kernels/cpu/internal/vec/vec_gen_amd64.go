@@ -2527,6 +2527,11 @@ func callHalfAffineAdd(dst, x, addend unsafe.Pointer, scale, shift, floor *float
 }
 
 //go:noinline
+func callHalfPowers(dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	halfPowersAVX512(dst, x, n, scalars)
+}
+
+//go:noinline
 func callRoundPairs(panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr) {
 	roundPairsAVX512(panels, dst, x, columns, pairs, panel, to, from)
 }
@@ -4495,6 +4500,9 @@ func halfAffineAVX512(dst, x unsafe.Pointer, scale, shift, floor *float32, rows,
 
 //go:noescape
 func halfAffineAddAVX512(dst, x, addend unsafe.Pointer, scale, shift, floor *float32, rows, stride uintptr)
+
+//go:noescape
+func halfPowersAVX512(dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func roundPairsAVX512(panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr)
