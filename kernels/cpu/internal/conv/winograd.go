@@ -22,17 +22,18 @@ import (
 // A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
 // that of workers.
 type Winograd struct {
-	shape      Shape
-	out        [3]int
-	first      [2][]int // tap of each group along the height and width
-	flat       bool     // the kernel is one row: tiles have one dimension, a row of tiles is a part of one of pixels
-	side       int      // pixels of a tile of outputs along each axis: 2 or 4
-	rows, cols int      // of tiles in an image
-	strideV    int      // from one row of the transformed input to the next
-	block      int      // rows of tiles that are computed together
-	shared     bool     // by all workers, since there are too few blocks for each to have some
-	local      int      // scratch of a worker
-	common     int      // and of all
+	shape           Shape
+	out             [3]int
+	first           [2][]int // tap of each group along the height and width
+	flat            bool     // the kernel is one row: tiles have one dimension, a row of tiles is a part of one of pixels
+	side            int      // pixels of a tile of outputs along each axis: 2 or 4
+	rows, cols      int      // of tiles in an image
+	inputs, outputs int      // channels of the input and of the sums as they lie in scratch memory: whole vectors for tiles of 2x2
+	strideV         int      // from one row of the transformed input to the next
+	block           int      // rows of tiles that are computed together
+	shared          bool     // by all workers, since there are too few blocks for each to have some
+	local           int      // scratch of a worker
+	common          int      // and of all
 
 	x, kernel, bias, y, scratch []float32
 	relu                        bool
@@ -75,7 +76,7 @@ func NewWinograd(s *Shape) *Winograd {
 		return nil
 	case tiles >= winogradLarge:
 	case n.InChannels%16 == 0 && n.OutChannels%16 == 0: // the transformations of small tiles know whole vectors alone
-		w.setSide(2)
+		w.prepare(2)
 	default:
 		return nil
 	}
@@ -84,8 +85,12 @@ func NewWinograd(s *Shape) *Winograd {
 
 // prepare sets what follows from the shape, with so many pixels of a tile of outputs along each axis.
 func (w *Winograd) prepare(side int) {
+	w.inputs, w.outputs = w.shape.InChannels, w.shape.OutChannels
 	w.strideV = gemm.SpacedRow[float32](w.depth())
-	w.setSide(side)
+	if w.setSide(side); side == 2 {
+		w.inputs, w.outputs = ceil(w.inputs, 16)*16, ceil(w.outputs, 16)*16
+		w.strideV = gemm.SpacedRow[float32](w.inputs)
+	}
 }
 
 const (
@@ -175,9 +180,9 @@ func (w *Winograd) Scratch(workers int) int {
 		w.block = total
 	}
 	w.local = w.inputSize() + w.rowSize()
-	w.common = n.OutChannels
+	w.common = w.outputs
 	a := w.product(w.block*w.cols, nil, nil, nil)
-	if sums := w.matrices() * w.block * w.cols * (w.strideV + n.OutChannels); w.shared {
+	if sums := w.matrices() * w.block * w.cols * (w.strideV + w.outputs); w.shared {
 		w.common += sums + gemm.ScratchSize(&a, workers)
 	} else {
 		w.local += sums + gemm.ScratchSize(&a, 1)
@@ -190,20 +195,20 @@ func (w *Winograd) Scratch(workers int) int {
 func (w *Winograd) inputSize() int { return w.lines() * w.line() }
 
 // line is the elements from one of the rows of pixels that a row of tiles sees to the next: whole vectors.
-func (w *Winograd) line() int { _, _, all := w.pixels(0); return ceil(all*w.shape.InChannels, 16) * 16 }
+func (w *Winograd) line() int { _, _, all := w.pixels(0); return ceil(all*w.inputs, 16) * 16 }
 
 func (w *Winograd) rowSize() int {
 	if w.side == 4 && !w.flat {
-		return (4 + 6) * 4 * w.cols * w.shape.OutChannels
+		return (4 + 6) * 4 * w.cols * w.outputs
 	}
-	return 4 * w.cols * w.shape.OutChannels
+	return 4 * w.cols * w.outputs
 }
 
 // product is the products for a number of tiles.
 func (w *Winograd) product(tiles int, v, kernel, m []float32) gemm.Args[float32] {
 	n := &w.shape
-	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: w.depth(), A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, Batch: [2]int{w.matrices(), 1},
-		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, w.depth()), 0}, StrideC: [2]int{tiles * n.OutChannels, 0}}
+	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: w.depth(), A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, LDC: w.outputs, Batch: [2]int{w.matrices(), 1},
+		StrideA: [2]int{tiles * w.strideV, 0}, StrideB: [2]int{gemm.PackedSize[float32](n.OutChannels, w.depth()), 0}, StrideC: [2]int{tiles * w.outputs, 0}}
 }
 
 // Forward is the package's [Forward] with a kernel from [Winograd.Transform].
@@ -214,14 +219,16 @@ func (w *Winograd) Forward(p *pool.Pool, x, kernel, bias []float32, relu bool, y
 	n.need("y", len(y), n.sizeY())
 	n.need("scratch", len(scratch), w.Scratch(p.Size()))
 	common, scratch := scratch[:w.common], scratch[w.common:]
-	if bias == nil {
-		bias = common[:n.OutChannels]
-		clear(bias)
+	if bias != nil {
+		n.need("bias", len(bias), n.OutChannels)
 	}
-	n.need("bias", len(bias), n.OutChannels)
+	if len(bias) < w.outputs {
+		clear(common[copy(common[:w.outputs], bias):w.outputs])
+		bias = common[:w.outputs]
+	}
 	w.x, w.kernel, w.bias, w.y, w.scratch, w.relu = x, kernel, bias, y, scratch, relu
 	if w.shared {
-		w.together(p, common[n.OutChannels:])
+		w.together(p, common[w.outputs:])
 	} else {
 		p.Parallel(ceil(n.Batch*w.rows, w.block), 1, w)
 	}
@@ -245,7 +252,7 @@ func (w *Winograd) together(p *pool.Pool, scratch []float32) {
 func (w *Winograd) sums(scratch []float32, rows int) (v, m, rest []float32) {
 	tiles := w.matrices() * rows * w.cols
 	v, scratch = scratch[:tiles*w.strideV], scratch[tiles*w.strideV:]
-	return v, scratch[:tiles*w.shape.OutChannels], scratch[tiles*w.shape.OutChannels:]
+	return v, scratch[:tiles*w.outputs], scratch[tiles*w.outputs:]
 }
 
 // winogradRows transforms the rows of tiles [first, end) into v, or back from m.
@@ -258,7 +265,7 @@ type winogradRows struct {
 // Run implements pool.Task.
 func (r *winogradRows) Run(worker, lo, hi int) {
 	w := r.w
-	n, tiles := &w.shape, (r.end-r.first)*w.cols
+	tiles := (r.end - r.first) * w.cols
 	rows := w.scratch[worker*w.local:][:w.inputSize()]
 	edge := w.scratch[worker*w.local+len(rows):][:w.rowSize()]
 	for i := lo; i < hi; i++ {
@@ -268,13 +275,13 @@ func (r *winogradRows) Run(worker, lo, hi int) {
 			w.readSixes(r.v[i*w.cols*w.strideV:], rows, image, row, tiles*w.strideV)
 		case r.v != nil:
 			w.readRows(rows, image, row, 0)
-			vec.WinogradInput(r.v[i*w.cols*w.strideV:], rows, w.cols, n.InChannels, w.strideV, tiles*w.strideV, len(rows)/4)
+			vec.WinogradInput(r.v[i*w.cols*w.strideV:], rows, w.cols, w.inputs, w.strideV, tiles*w.strideV, len(rows)/4)
 		case w.flat:
-			w.writeLine(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
+			w.writeLine(edge, r.m[i*w.cols*w.outputs:], image, row, tiles*w.outputs)
 		case w.side == 4:
-			w.writeFours(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
+			w.writeFours(edge, r.m[i*w.cols*w.outputs:], image, row, tiles*w.outputs)
 		default:
-			w.writeRows(edge, r.m[i*w.cols*n.OutChannels:], image, row, tiles*n.OutChannels)
+			w.writeRows(edge, r.m[i*w.cols*w.outputs:], image, row, tiles*w.outputs)
 		}
 	}
 }
@@ -323,7 +330,7 @@ func (w *Winograd) line0(row, tap int) int {
 func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 	n := &w.shape
 	lo, hi, _ := w.pixels(row)
-	c, line := n.InChannels, w.line()
+	c, line := w.inputs, w.line()
 	for i := range w.lines() {
 		to := rows[i*line : (i+1)*line]
 		at := w.line0(row, tap) + i*n.Strides[1]
@@ -333,7 +340,7 @@ func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 		}
 		clear(to[:lo*c])
 		if lo < hi {
-			copy(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2]+w.column(row))*c:])
+			copyChannels(to[lo*c:hi*c], w.x[((image*n.In[1]+at)*n.In[2]+lo-n.PadLow[2]+w.column(row))*n.InChannels:], hi-lo, c, n.InChannels)
 		}
 		clear(to[hi*c:])
 	}
@@ -342,15 +349,27 @@ func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 // writeRows transforms the sums of a row of tiles back; edge has room for what may lie outside of the result.
 func (w *Winograd) writeRows(edge, m []float32, image, row, plane int) {
 	n := &w.shape
-	c, line := n.OutChannels, w.out[2]*n.OutChannels
+	c, line := w.outputs, w.out[2]*n.OutChannels
 	y := w.y[(image*w.out[1]+2*row)*line:]
 	count := min(w.out[1]-2*row, 2)
-	if count == 2 && w.out[2]%2 == 0 {
+	if count == 2 && w.out[2]%2 == 0 && c == n.OutChannels {
 		vec.WinogradOutput(y, m, w.bias, w.relu, w.cols, c, c, plane, line)
 		return
 	}
 	vec.WinogradOutput(edge, m, w.bias, w.relu, w.cols, c, c, plane, 2*w.cols*c)
 	for i := range count {
-		copy(y[i*line:(i+1)*line], edge[i*2*w.cols*c:])
+		copyChannels(y[i*line:(i+1)*line], edge[i*2*w.cols*c:], w.out[2], n.OutChannels, c)
+	}
+}
+
+// copyChannels copies pixels with channels from one number of channels to another, the new ones of which are zeros.
+func copyChannels(dst, src []float32, pixels, to, from int) {
+	if to == from {
+		copy(dst[:pixels*to], src)
+		return
+	}
+	for i := range pixels {
+		pixel := dst[i*to : (i+1)*to]
+		clear(pixel[copy(pixel, src[i*from:(i+1)*from]):])
 	}
 }

@@ -17,7 +17,7 @@ const (
 func NewSmallWinograd(s *Shape, images int) *Winograd {
 	n := s.checked()
 	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 ||
-		n.Batch == 0 || n.InChannels%16 != 0 || n.OutChannels%16 != 0 || min(n.InChannels, n.OutChannels) < winogradChannels {
+		n.Batch == 0 || min(n.InChannels, n.OutChannels) < winogradChannels {
 		return nil
 	}
 	for i := 1; i < 3; i++ {

@@ -133,7 +133,7 @@ func BenchmarkWinograd(b *testing.B) {
 				continue
 			}
 			w := NewWinograd(&s)
-			w.setSide(side)
+			w.prepare(side)
 			panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
 			w.Transform(panels, kernel, scratch)
 			b.Run(fmt.Sprintf("%dx%dx%d/%dx%d", c[2], c[1], c[0], side, side), func(b *testing.B) {
