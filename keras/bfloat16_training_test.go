@@ -25,7 +25,7 @@ func TestTrainingInSixteenBits(t *testing.T) {
 		input []int
 		list  func() []layers.Layer
 	}{
-		"dense": {[]int{37}, func() []layers.Layer { return []layers.Layer{&layers.Dense{Units: 48, Activation: "relu"}} }},
+		"dense": {[]int{237}, func() []layers.Layer { return []layers.Layer{&layers.Dense{Units: 248, Activation: "relu"}} }}, // so many that pairs are worth while in matrix registers
 		"convolutions": {[]int{9, 11, 4}, func() []layers.Layer {
 			return []layers.Layer{&layers.Conv2D{Filters: 16, KernelSize: []int{3, 3}, Padding: "same", Activation: "relu"},
 				&layers.Conv2D{Filters: 32, KernelSize: []int{1, 1}}, &layers.Conv2D{Filters: 16, KernelSize: []int{3, 3}, Strides: []int{2, 2}}, &layers.Flatten{}}
@@ -35,7 +35,7 @@ func TestTrainingInSixteenBits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
-			const examples, classes = 12, 5
+			const examples, classes = 48, 5
 			size := examples
 			for _, n := range c.input {
 				size *= n

@@ -3,7 +3,6 @@ package cpu
 import (
 	"slices"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
@@ -53,12 +52,9 @@ func mixes(p *ir.Program) bool {
 	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() })
 }
 
-func isBFloat16(d ir.DType) bool { return d == ir.BFloat16 }
-
-// widens returns the function that reports whether a program had better compute numbers of a type in float32. With
-// matrix registers, without which the costs were measured, pairs of bfloat16 are multiplied whatever they cost.
+// widens returns the function that reports whether a program had better compute numbers of a type in float32.
 func widens(p *ir.Program) func(d ir.DType) bool {
-	pairs := micro.Pairs() && (isa.Active().Has(isa.AMXBF16) && multiplies(p, isBFloat16) || gainInPairs(p) > leastGain)
+	pairs := micro.Pairs() && gainInPairs(p) > leastGain
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 

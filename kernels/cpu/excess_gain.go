@@ -6,26 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// What 16 bits cost where the processor multiplies pairs of bfloat16, in units of what a floating-point operation of a
-// product of matrices saves there. Measured on Zen 4 with networks of all kinds and with single layers
-// (internal/benchpeers/worker --halves --drawn): 880 steps, for which pairs throughout take 1.11 of float32's time in
-// the mean, at worst 4, no pairs 1.00, and the better of both for each 0.92. What these numbers choose takes 0.93.
-const (
-	storedCost      = 20  // of a result that is stored, and rounded before that
-	operandCost     = 5   // of an element of an operand of a product, which is brought into panels
-	convertedCost   = 5   // of an element that is rounded from float32
-	productCost     = 50  // of a result of a product, besides
-	convolutionGain = 0.5 // what an operation of a convolution saves
-	convolvedCost   = 40  // of an element of the input or the result of a convolution, besides
-	attendedCost    = 80  // of a result of attention; to count what its operations save as well made a small network slower
-	widenedCost     = 10  // of a weight that a few rows are multiplied by in each step of a loop
-)
+// gainInPairs returns what a program gains by products of pairs of bfloat16 over the same in float32, in units of
+// [pairCosts]. Below 0 it loses.
+func gainInPairs(p *ir.Program) float64 { return costsOfPairs().gain(p, false, onlyPredicts(p)) }
 
-// gainInPairs returns what a program gains by products of pairs of bfloat16 over the same in float32, in those units.
-// Below 0 it loses.
-func gainInPairs(p *ir.Program) float64 { return gainInside(p, false, onlyPredicts(p)) }
-
-func gainInside(p *ir.Program, loop, predicts bool) float64 {
+func (c *pairCosts) gain(p *ir.Program, loop, predicts bool) float64 {
 	gain, chained := 0.0, inChains(p)
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -34,13 +19,13 @@ func gainInside(p *ir.Program, loop, predicts bool) float64 {
 			times = float64(a.Length)
 		}
 		for _, body := range ir.SubPrograms(n.Attrs) {
-			gain += times * gainInside(body, loop || n.Op != ir.Cond, false)
+			gain += times * c.gain(body, loop || n.Op != ir.Cond, false)
 		}
 		if n.Op == ir.Convert {
-			gain -= convertedCost * float64(halfResults(p, n, nil))
+			gain -= c.converted * float64(halfResults(p, n, nil))
 		}
 		if roundsResults(n.Op) {
-			gain += gainOfProduct(p, n, loop, predicts) - storedCost*float64(halfResults(p, n, chained))
+			gain += c.ofProduct(p, n, loop, predicts) - c.stored*float64(halfResults(p, n, chained))
 		}
 	}
 	return gain
@@ -86,37 +71,72 @@ func halfResults(p *ir.Program, n *ir.Node, without []bool) int {
 	return count
 }
 
-// gainOfProduct returns what a node gains that multiplies, apart from storing its results. Products of a few rows gain
-// nothing: they take as long as reading the weights does, which loops widen again at each step. Nor do convolutions
-// that predictions compute by Winograd's products, in float32 either way.
-func gainOfProduct(p *ir.Program, n *ir.Node, loop, predicts bool) float64 {
+// ofProduct returns what a node gains that multiplies, apart from storing its results. Convolutions that predictions
+// compute by Winograd's products gain nothing: they are in float32 either way.
+func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) float64 {
 	if !n.Op.Multiplies() || p.Type(n.Inputs[0]).DType != ir.BFloat16 {
 		return 0
 	}
+	x := p.Type(n.Inputs[0])
 	flops, results := float64(p.FLOPs(n)), float64(halfResults(p, n, nil))
 	switch n.Op {
 	case ir.Dot:
-		x, w := p.Type(n.Inputs[0]).Shape.Size(), p.Type(n.Inputs[1]).Shape.Size()
-		switch few := flops < 2*keptRows*float64(w); {
-		case few && loop:
-			return -widenedCost * float64(w)
-		case few:
-			return 0
-		}
-		return flops - operandCost*float64(x+w) - productCost*results
+		return c.ofDot(p, n, loop)
 	case ir.Attention, ir.AttentionGrad:
-		return -attendedCost * results
+		products := 2
+		if n.Op == ir.AttentionGrad {
+			products = 5
+		}
+		return c.attention*flops - c.head*float64(products*x.Shape[0]*x.Shape[2]) - c.attended*results
 	case ir.Conv, ir.ConvInputGrad:
 		if !convolvedInPairs(p, n) || predicts && n.Op == ir.Conv && tilesBeatPairs(p, n) {
 			return 0
 		}
-		return convolutionGain*flops - convolvedCost*(float64(p.Type(n.Inputs[0]).Shape.Size())+results)
+		gain := -c.convolvedInput*float64(x.Shape.Size()) - c.convolved*results
+		if x.Shape[len(x.Shape)-1] >= c.leastChannels {
+			gain += c.convolution * flops
+		}
+		return gain
 	case ir.ConvKernelGrad:
-		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(p.Type(n.Inputs[0]), p.Type(n.Inputs[1]), a.Conv) {
-			return convolutionGain * flops
+		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(x, p.Type(n.Inputs[1]), a.Conv) {
+			return c.kernelGradient * flops
 		}
 	}
 	return 0
+}
+
+// ofDot is ofProduct for products of matrices. Those of a few rows gain nothing: they take as long as reading the
+// weights does, which loops widen again at each step.
+func (c *pairCosts) ofDot(p *ir.Program, n *ir.Node, loop bool) float64 {
+	a, lhs, rhs := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape
+	entries, sums := 1, 1
+	for _, axis := range a.LhsBatch {
+		entries *= lhs[axis]
+	}
+	for _, axis := range a.LhsContract {
+		sums *= lhs[axis]
+	}
+	x, w, results, flops := lhs.Size(), rhs.Size(), float64(halfResults(p, n, nil)), float64(p.FLOPs(n))
+	each := max(entries*sums, 1)
+	gain := -c.panel * float64(entries*panelProducts(x/each, w/each, sums))
+	switch few := flops < 2*keptRows*float64(w); {
+	case few && loop:
+		return gain - c.widened*float64(w)
+	case few:
+		return gain
+	}
+	return gain + flops - c.operand*float64(x+w) - c.product*results
+}
+
+// panelProducts returns how often a product of matrices multiplies a block of rows with a panel; the end of long sums
+// that does not fill a matrix register is multiplied by itself.
+func panelProducts(rows, cols, sums int) int {
+	const block, panel, register = 128, 32, 32
+	n := (rows + block - 1) / block * ((cols + panel - 1) / panel)
+	if sums > register && sums%register != 0 {
+		n *= 2
+	}
+	return n
 }
 
 // convolvedInPairs reports whether a node is a convolution, or the gradient of the input of one, that the processor can

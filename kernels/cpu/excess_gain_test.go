@@ -11,7 +11,8 @@ import (
 )
 
 // TestPairsForProgramsThatGain: where the processor multiplies pairs of bfloat16, programs do so whose products
-// outweigh what rounding costs, in loops too; elsewhere none does.
+// outweigh what rounding costs, in loops too, and in matrix registers what it takes to set them up; elsewhere none
+// does.
 func TestPairsForProgramsThatGain(t *testing.T) {
 	loop := func(p *ir.Program, length int) *ir.Program {
 		loop := passProgram{t, ir.New("loop")}
@@ -26,19 +27,23 @@ func TestPairsForProgramsThatGain(t *testing.T) {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			for _, c := range []struct {
-				program *ir.Program
-				gains   bool
+				program           *ir.Program
+				vectors, matrices bool // gain
 			}{
-				{twoProducts(t, ir.BFloat16, 1, 70), false},
-				{twoProducts(t, ir.BFloat16, 9, 10), false},
-				{twoProducts(t, ir.BFloat16, 16, 70), true},
-				{twoProducts(t, ir.BFloat16, 32, 200), true},
-				{loop(twoProducts(t, ir.BFloat16, 1, 70), 9), false},
-				{loop(twoProducts(t, ir.BFloat16, 32, 200), 9), true},
+				{twoProducts(t, ir.BFloat16, 1, 70), false, false},
+				{twoProducts(t, ir.BFloat16, 9, 10), false, false},
+				{twoProducts(t, ir.BFloat16, 16, 70), true, false},
+				{twoProducts(t, ir.BFloat16, 32, 200), true, true},
+				{twoProducts(t, ir.BFloat16, 3, 1000), false, false},
+				{loop(twoProducts(t, ir.BFloat16, 1, 70), 9), false, false},
+				{loop(twoProducts(t, ir.BFloat16, 32, 200), 9), true, true},
 			} {
 				wide := widens(c.program)
-				pairs := micro.Pairs() && (c.gains || isa.Active().Has(isa.AMXBF16))
-				require.Equal(t, !pairs, wide(ir.BFloat16), "%v", c.program)
+				gains := c.vectors
+				if isa.Active().Has(isa.AMXBF16) {
+					gains = c.matrices
+				}
+				require.Equal(t, !(micro.Pairs() && gains), wide(ir.BFloat16), "%v", c.program)
 				require.True(t, wide(ir.Float16))
 			}
 		})

@@ -87,8 +87,8 @@ func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
 }
 
 // TestWeightsThatCachesDoNotHoldTogether: where the processor multiplies pairs of bfloat16, predictions of a few rows
-// keep weights in 16 bits if no cache holds all of them in float32, with matrix registers always; elsewhere only those
-// that are too large by themselves.
+// keep weights in 16 bits if no cache holds all of them in float32; elsewhere only those that are too large by
+// themselves.
 func TestWeightsThatCachesDoNotHoldTogether(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -102,11 +102,8 @@ func TestWeightsThatCachesDoNotHoldTogether(t *testing.T) {
 						halves++
 					}
 				}
-				switch {
-				case !micro.Pairs():
+				if !micro.Pairs() {
 					narrow = 0
-				case isa.Active().Has(isa.AMXBF16):
-					narrow = 2
 				}
 				require.Equal(t, narrow, halves, "%d units\n%v", units, q)
 			}
