@@ -15,8 +15,8 @@ import (
 // sums are complete: no operand and no result ever exists as a whole in 32 bits.
 //
 // Sums are formed in blocks of K as those of float32, and in pairs within them where products come in pairs: the bits
-// depend on K and on which of the two ways the processor goes, and on nothing else. Each sum is rounded once; then the
-// bias is added, which rounds again, as two operations would.
+// depend on K and on which of the two ways the processor goes, and on nothing else, but that a single row does not go
+// to matrix registers. Each sum is rounded once; then the bias is added, which rounds again, as two operations would.
 
 // HalfArgs describes a product of 16-bit floats, or a batch of them. The fields are those of [Args].
 type HalfArgs struct {
@@ -49,7 +49,7 @@ const (
 // halfPlan is how a product of 16-bit floats is cut up.
 type halfPlan struct {
 	pairs                bool // pairs of bfloat16 are multiplied
-	matrices             bool // by matrix registers, which want rows of A
+	matrices             bool // by matrix registers, which want rows of A, and take as long for one as for 16
 	rows, cols           int  // of a chunk
 	rowChunks, colChunks int
 	k, blockK            int  // numbers of 32 bits in a sum and in a block of it: pairs, or numbers
@@ -67,7 +67,7 @@ type halfPlan struct {
 func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	p := halfPlan{pairs: a.pairs(), k: a.K, blockK: blockK()}
 	if p.pairs {
-		p.k, p.matrices = ceil(a.K, 2), micro.Matrices()
+		p.k, p.matrices = ceil(a.K, 2), micro.Matrices() && a.M > 1
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
@@ -316,7 +316,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	}
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
 	width := micro.PanelWidth[float32]()
-	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs}
+	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs, Vectors: !p.matrices}
 	at := e0*a.StrideC[0] + e1*a.StrideC[1]
 	if p.short {
 		t.K = p.k

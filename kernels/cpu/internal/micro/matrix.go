@@ -18,7 +18,7 @@ func Matrices() bool { return pairs().Needs.Has(isa.AMXTile) }
 
 // fitsMatrices reports whether a tile of pairs is one for matrix registers. It depends on nothing but what the sums of
 // the whole product have in common, so that they all have the same order.
-func (t *Tile[T]) fitsMatrices() bool { return t.AK == 1 && t.K >= leastMatrixPairs }
+func (t *Tile[T]) fitsMatrices() bool { return !t.Vectors && t.AK == 1 && t.K >= leastMatrixPairs }
 
 // matrix computes the tile in matrix registers.
 func matrix(t *Tile[float32]) {

@@ -25,7 +25,7 @@ func randomPairs(r *rand.Rand, n, slack int) []float32 {
 func randomPairTile(r *rand.Rand) *Tile[float32] {
 	t := &Tile[float32]{Rows: 1 + r.IntN(40), Cols: 1 + r.IntN(32), K: 1 + r.IntN(70), Segments: 1 + r.IntN(3), Outer: 1 + r.IntN(2), Pairs: true,
 		Accumulate: r.IntN(2) == 0, ReLU: r.IntN(2) == 0, Lines: r.IntN(3), BK: 32}
-	if r.IntN(4) == 0 {
+	if t.Vectors = r.IntN(4) == 0; r.IntN(4) == 0 {
 		t.K = 1 + r.IntN(6)
 	}
 	gap := func() int { return r.IntN(2) * r.IntN(9) }

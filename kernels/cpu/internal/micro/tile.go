@@ -48,6 +48,9 @@ type Tile[T Float] struct {
 	// Pairs says that each float32 of A and B is a pair of bfloat16, the one with the lower k in the lower half: both
 	// products are added. C and Bias are float32. Only where [Pairs] is true, and B has whole vectors of columns.
 	Pairs bool
+
+	// Vectors says that pairs are not for matrix registers, for all tiles of a sum alike: the order differs.
+	Vectors bool
 }
 
 // panelBytes is the width of a panel of the vector operand: two AVX-512 vectors, four AVX2 vectors or eight NEON
