@@ -72,7 +72,7 @@ func WithoutExcess() (restore func()) {
 }
 
 // ForcePairs makes programs of bfloat16 multiply pairs, or compute in float32, whatever they gain by that, until the
-// function is called. With matrix registers they multiply pairs always.
+// function is called.
 func ForcePairs(pairs bool) (restore func()) {
 	if leastGain = math.Inf(1); pairs {
 		leastGain = math.Inf(-1)

@@ -34,7 +34,7 @@ var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, w
 // throughout take 1.32 of float32's time in the mean, at worst 7.6, no pairs 1.00, and the better of both for each
 // 0.87. What these numbers choose takes 0.88, at worst 1.05. An operation saves 6 ps, and a panel costs 240 ns: the
 // registers are configured, emptied and stored for one row as for 16. Convolutions of fewer than eight channels go to
-// vectors, whose products take Intel as long as those of float32 do.
+// vectors, where they saved nothing.
 var matrixCosts = pairCosts{converted: 2, product: 80, panel: 40e3, convolution: 0.6, kernelGradient: 1.5, leastChannels: 8, convolved: 170,
 	attention: 1.2, head: 500e3}
 
