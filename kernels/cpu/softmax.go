@@ -156,7 +156,7 @@ func crossEntropyGrad[T block.Float](b *build) func() {
 	x, labels, total, dloss, dx := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	positions, find := b.labels(x, labels)
 	p := ports[T](b, 0, x.N/max(total.N, 1), x, dx)
-	inPlace := isBFloat16(x.Typ.DType) && isBFloat16(dx.Typ.DType)
+	inPlace := x.Typ.DType == ir.BFloat16 && dx.Typ.DType == ir.BFloat16
 	rows := b.rowLoop(x, 4, func(w *worker, r, lo, hi int) {
 		shift, g, label := -plan.Data[T](total)[r], plan.Data[T](dloss)[r], lo+int(plan.Data[int64](positions)[r])
 		power := func(lo, hi int) {
