@@ -74,11 +74,8 @@ func NewWinograd(s *Shape) *Winograd {
 		}
 	case min(w.out[1], w.out[2]) < winogradPixels || n.InChannels < winogradChannels:
 		return nil
-	case tiles >= winogradLarge:
-	case n.InChannels%16 == 0 && n.OutChannels%16 == 0: // the transformations of small tiles know whole vectors alone
+	case tiles < winogradLarge:
 		w.prepare(2)
-	default:
-		return nil
 	}
 	return w
 }
