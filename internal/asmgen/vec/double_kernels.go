@@ -13,7 +13,6 @@ func (m machine) doubleKernels() {
 		{"log1p", p.log1p}, {"sin", p.sin}, {"cos", p.cos}, {"tan", p.tan}, {"asin", p.asin}, {"acos", p.acos}, {"atan", p.atan},
 		{"sinh", p.sinh}, {"cosh", p.cosh}, {"asinh", p.asinh}, {"acosh", p.acosh}, {"atanh", p.atanh}, {"erfInv", p.erfInv}, {"erfc", p.erfc}, {"exp2", p.exp2},
 		{"logGamma", p.logGamma},
-		{"rsqrt", func(x vector) vector { return p.div(p.one(), p.sqrt(x)) }},
 	} {
 		m.begin("unary64", k.name+"64", "dst, x unsafe.Pointer, n uintptr", "")
 		Float64()
@@ -22,6 +21,7 @@ func (m machine) doubleKernels() {
 			Store(Memory{Base: dst}, k.f(p.copy(Memory{Base: x})))
 		})
 	}
+	m.inverseRoots64()
 	for _, k := range []struct {
 		name string
 		f    func(a, b vector) vector

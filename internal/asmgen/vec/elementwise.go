@@ -119,12 +119,8 @@ func (m machine) unary() []unaryKernel {
 			return x
 		}},
 		{name: "sqrt", unroll: 4, f: func(x vectors) vectors { x.each(func(i int) { Sqrt(x[i], x[i]) }); return x }},
-		{name: "rsqrt", unroll: 4, f: func(x vectors) vectors {
-			numerator := m.vector()
-			Load(numerator, one())
-			x.each(func(i int) { Sqrt(x[i], x[i]) })
-			x.each(func(i int) { Divide(x[i], numerator, x[i]) })
-			return x
+		{name: "rsqrt", unroll: 4, prepare: func() func(x vectors) vectors {
+			return m.inverseRoot(rootNumbers{one(), number(1 - 0x1p-24), pattern(1), 2})
 		}, function: true},
 		{name: "exp", unroll: 4, f: m.exp, function: true},
 		{name: "log", unroll: 2, f: m.log, function: true},

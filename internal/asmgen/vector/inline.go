@@ -39,6 +39,7 @@ var encodings = map[op]encoding{
 	opMax: {code: "map0F | 0x5f"}, opMin: {code: "map0F | 0x5d"}, opAnd: {code: "map0F | 0x54"}, opOr: {code: "map0F | 0x56"},
 	opXor: {code: "map0F | 0x57"}, opSqrt: {code: "map0F | 0x51"},
 	opRound:      {code: "map0F3A | with66 | 0x08", numbered: true},
+	opInverse:    {code: "map0F38 | with66 | 0x4c"},
 	opScale:      {code: "map0F38 | with66 | 0x2c"},
 	opExponent:   {code: "map0F38 | with66 | 0x42"},
 	opFraction:   {code: "map0F3A | with66 | 0x26", numbered: true},

@@ -30,6 +30,7 @@ const (
 	opOr
 	opXor
 	opSqrt
+	opInverse
 	opRound
 	opReduce
 	opScale

@@ -105,6 +105,10 @@ func Round(dst, v Vector, how int) { recordNumber(opRound, how, dst, v) }
 // Reduce sets dst to what Round takes away from v, below 1: of an infinity 0. For AVX-512.
 func Reduce(dst, v Vector, how int) { recordNumber(opReduce, how, dst, v) }
 
+// Inverse is dst = 1/v to 14 bits: a start for iterations whose results do not depend on it, since processors need not
+// agree on it. For AVX-512.
+func Inverse(dst, v Vector) { record(opInverse, dst, v) }
+
 // Scale is dst = v·2ⁿ, n an integer as a float, or rounded downwards to one. For AVX-512.
 func Scale(dst, v, n Vector) { record(opScale, dst, v, n) }
 

@@ -1675,36 +1675,36 @@ TEXT ·rsqrtNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
 loop4:
 	CMP $32, R2
 	BLO end4
-	FLDPQ 0(R1), (F0, F1)
-	FLDPQ 32(R1), (F2, F3)
-	FLDPQ 64(R1), (F4, F5)
-	FLDPQ 96(R1), (F6, F7)
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea1f800 // fsqrt v0.4S, v0.4S
-	WORD $0x6ea1f821 // fsqrt v1.4S, v1.4S
+	FLDPQ 0(R1), (F2, F3)
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 64(R1), (F6, F7)
+	FLDPQ 96(R1), (F8, F9)
 	WORD $0x6ea1f842 // fsqrt v2.4S, v2.4S
 	WORD $0x6ea1f863 // fsqrt v3.4S, v3.4S
 	WORD $0x6ea1f884 // fsqrt v4.4S, v4.4S
 	WORD $0x6ea1f8a5 // fsqrt v5.4S, v5.4S
 	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
 	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
-	WORD $0x6e20fd00 // fdiv v0.4S, v8.4S, v0.4S
-	WORD $0x6e21fd21 // fdiv v1.4S, v9.4S, v1.4S
-	WORD $0x6e22fd02 // fdiv v2.4S, v8.4S, v2.4S
-	WORD $0x6e23fd23 // fdiv v3.4S, v9.4S, v3.4S
-	WORD $0x6e24fd04 // fdiv v4.4S, v8.4S, v4.4S
-	WORD $0x6e25fd25 // fdiv v5.4S, v9.4S, v5.4S
-	WORD $0x6e26fd06 // fdiv v6.4S, v8.4S, v6.4S
-	WORD $0x6e27fd27 // fdiv v7.4S, v9.4S, v7.4S
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F4, F5), 64(R0)
-	FSTPQ (F6, F7), 96(R0)
+	WORD $0x6ea1f908 // fsqrt v8.4S, v8.4S
+	WORD $0x6ea1f929 // fsqrt v9.4S, v9.4S
+	WORD $0x6e22fc02 // fdiv v2.4S, v0.4S, v2.4S
+	WORD $0x6e23fc23 // fdiv v3.4S, v1.4S, v3.4S
+	WORD $0x6e24fc04 // fdiv v4.4S, v0.4S, v4.4S
+	WORD $0x6e25fc25 // fdiv v5.4S, v1.4S, v5.4S
+	WORD $0x6e26fc06 // fdiv v6.4S, v0.4S, v6.4S
+	WORD $0x6e27fc27 // fdiv v7.4S, v1.4S, v7.4S
+	WORD $0x6e28fc08 // fdiv v8.4S, v0.4S, v8.4S
+	WORD $0x6e29fc29 // fdiv v9.4S, v1.4S, v9.4S
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 64(R0)
+	FSTPQ (F8, F9), 96(R0)
 	ADD $128, R0
 	ADD $128, R1
 	SUBS $32, R2
@@ -1713,15 +1713,12 @@ end4:
 loop1:
 	CMP $8, R2
 	BLO end1
-	FLDPQ 0(R1), (F0, F1)
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F2
-	VMOV V2.B16, V3.B16
-	WORD $0x6ea1f800 // fsqrt v0.4S, v0.4S
-	WORD $0x6ea1f821 // fsqrt v1.4S, v1.4S
-	WORD $0x6e20fc40 // fdiv v0.4S, v2.4S, v0.4S
-	WORD $0x6e21fc61 // fdiv v1.4S, v3.4S, v1.4S
-	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6ea1f842 // fsqrt v2.4S, v2.4S
+	WORD $0x6ea1f863 // fsqrt v3.4S, v3.4S
+	WORD $0x6e22fc02 // fdiv v2.4S, v0.4S, v2.4S
+	WORD $0x6e23fc23 // fdiv v3.4S, v1.4S, v3.4S
+	FSTPQ (F2, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -38868,16 +38865,16 @@ TEXT ·rsqrt64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2
-next:
-	FLDPQ 0(R1), (F0, F1)
-	WORD $0x6ee1f800 // fsqrt v0.2D, v0.2D
-	WORD $0x6ee1f821 // fsqrt v1.2D, v1.2D
 	MOVD $d3ff0000000000000<>(SB), R20
-	FMOVQ (R20), F2
-	VMOV V2.B16, V3.B16
-	WORD $0x6e60fc40 // fdiv v0.2D, v2.2D, v0.2D
-	WORD $0x6e61fc61 // fdiv v1.2D, v3.2D, v1.2D
-	FSTPQ (F0, F1), 0(R0)
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+next:
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6ee1f842 // fsqrt v2.2D, v2.2D
+	WORD $0x6ee1f863 // fsqrt v3.2D, v3.2D
+	WORD $0x6e62fc02 // fdiv v2.2D, v0.2D, v2.2D
+	WORD $0x6e63fc23 // fdiv v3.2D, v1.2D, v3.2D
+	FSTPQ (F2, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $4, R2
@@ -43616,6 +43613,10 @@ DATA cb3bbbd2e<>+0(SB)/8, $0xb3bbbd2eb3bbbd2e
 DATA cb3bbbd2e<>+8(SB)/8, $0xb3bbbd2eb3bbbd2e
 GLOBL cb3bbbd2e<>(SB), RODATA|NOPTR, $16
 
+DATA c00000001<>+0(SB)/8, $0x0000000100000001
+DATA c00000001<>+8(SB)/8, $0x0000000100000001
+GLOBL c00000001<>(SB), RODATA|NOPTR, $16
+
 DATA expMin<>+0(SB)/8, $0xc2d00000c2d00000
 DATA expMin<>+8(SB)/8, $0xc2d00000c2d00000
 GLOBL expMin<>(SB), RODATA|NOPTR, $16
@@ -44061,10 +44062,6 @@ GLOBL cbe2aaaab<>(SB), RODATA|NOPTR, $16
 DATA c00000002<>+0(SB)/8, $0x0000000200000002
 DATA c00000002<>+8(SB)/8, $0x0000000200000002
 GLOBL c00000002<>(SB), RODATA|NOPTR, $16
-
-DATA c00000001<>+0(SB)/8, $0x0000000100000001
-DATA c00000001<>+8(SB)/8, $0x0000000100000001
-GLOBL c00000001<>(SB), RODATA|NOPTR, $16
 
 DATA c3b8f33a4<>+0(SB)/8, $0x3b8f33a43b8f33a4
 DATA c3b8f33a4<>+8(SB)/8, $0x3b8f33a43b8f33a4
