@@ -42,14 +42,16 @@ if [ -x bin/amx_instructions ]; then
 	sibling=$(awk '/^sibling/ { if (!seen || $3 < least) { least = $3; which = $2; seen = 1 } } END { print seen && least < 0.8 ? which : -1 }' "$out/siblings.txt")
 fi
 at "$(grep 'Model name' "$out/machine.txt"), $processors processors; 0 shares its core with $sibling"
-first() { # instructions, products, tests
+first() { # instructions, products
 	[ ! -x bin/amx_instructions ] || on "$1" instructions ./amx_instructions "$1"
 	on "$1" convolutions ./conv.test -test.run XXX -test.bench Pairs -test.benchtime 40ms
 	halves "$1" products --rounds=3 --secs=0.1
 	on "$1" rates ./gemm.test -test.run XXX -test.bench 'HalfRates|HalfPacks|Few' -test.benchtime 20ms
-	for p in amx micro gemm conv quant; do on "$1" test-$p ./$p.test -test.short -test.v; done
-	on "$1" test-cpu ./cpu.test -test.short -test.v -test.run 'Half|Halves|OfInt8|AttentionInBlocks|AttentionInPairs|Excess|PairsFor|WeightsThat|Norm'
+}
+tests() {
+	for p in amx quant micro gemm conv; do on "$1" test-$p ./$p.test -test.short -test.v; done
 	on "$1" test-keras ./keras.test -test.short -test.v -test.run TrainingInSixteenBits
+	on "$1" test-cpu ./cpu.test -test.short -test.v -test.run 'Half|Halves|OfInt8|AttentionInBlocks|AttentionInPairs|Excess|PairsFor|WeightsThat|Norm'
 }
 second() { # training
 	halves "$1" training --rounds=3 --secs=1
@@ -64,16 +66,21 @@ third() { # networks drawn at random, quantized layers
 	halves "$1" quantized --rounds=3 --secs=0.3
 }
 if [ "$processors" -ge 6 ]; then
-	case $sibling in 1 | -1) cpus="0 2 4" ;; *) cpus="0 1 2" ;; esac
+	case $sibling in 1 | -1) cpus="0 2 4" ;; 2) cpus="0 1 4" ;; *) cpus="0 1 2" ;; esac
 	set -- $cpus
-	first "$1" &
+	(
+		first "$1"
+		[ "$processors" -ge 12 ] || tests "$1"
+	) &
 	second "$2" &
 	third "$3" &
+	[ "$processors" -lt 12 ] || tests 8 &
 	wait
 else
 	second 0
 	third 0
 	first 0
+	tests 0
 fi
 cat "$out/training.txt" "$out/products.txt" "$out/quantized.txt"
 grep -L '^PASS' "$out"/test-*.txt | sed 's/^/not passed: /'
