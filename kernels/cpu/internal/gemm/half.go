@@ -83,7 +83,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 		}
 	}
 	mostCols := halfCols
-	if p.short = p.matrices && p.k > 0 && p.k <= nearPairs; p.short {
+	if p.short = p.matrices && p.k > 0 && p.k <= p.blockK; p.short {
 		mostCols = shortCols
 	}
 	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, mostCols)

@@ -2,9 +2,9 @@ package gemm
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Matrix registers add up a short sum, one of up to nearPairs pairs, in less time than its result takes to the
-// second-level cache and back. So with short sums a chunk of C is computed some of its rows at a time, whose float32
-// stay in the first-level cache until they are rounded, with one call for all panels of B.
+// Matrix registers add up a short sum, one block, in less time than its result takes to the second-level cache and
+// back. So with short sums a chunk of C is computed some of its rows at a time, whose float32 stay in the first-level
+// cache until they are rounded, with one call for all panels of B.
 
 const (
 	shortCols = 128  // of a chunk of C: 32 KiB with the rows of a step
@@ -13,7 +13,7 @@ const (
 
 // setSteps sets how the sums of a chunk lie, and how many of its rows are completed at once. Rows of sums that are a
 // power of two apart would compete for a few places in the first-level cache, to which matrix registers return with
-// each nearPairs of a sum.
+// each block of a sum.
 func (p *halfPlan) setSteps() {
 	p.lineC, p.step = p.cols, p.rows
 	if p.matrices {

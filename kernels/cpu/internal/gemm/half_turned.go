@@ -7,31 +7,18 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 const turnedPairs = 32
 
-// nearPairs is how many pairs of a sum matrix registers add up at once at most: a panel of so many, and as many of two
-// tiles of rows of A, lie in the first-level cache of 48 KiB, so that the panel comes from the second-level one once,
-// not for each nearRows rows, which are two tiles, again.
-const (
-	nearPairs = 160
-	nearRows  = 32
-)
+// nearRows is how many rows two tiles have.
+const nearRows = 32
 
-// multiply computes a tile of a block of sums.
+// multiply computes a tile of a block of sums, in one call: configuring the registers takes as long as eight products
+// of tiles, longer than a panel takes from the second-level cache. However many rows there are, the sums have one
+// order.
 func (j *halfJob) multiply(t *micro.Tile[float32]) {
-	p, turned := &j.plan, j.plan.matrices && j.args.TransA
-	part, step := *t, t.K
-	if p.matrices && t.Rows > nearRows {
-		step = ceil(ceil(t.K, ceil(t.K, nearPairs)), turnedPairs) * turnedPairs
+	if j.plan.matrices && j.args.TransA {
+		runTurned(*t, t.Rows)
+		return
 	}
-	for k := 0; k < t.K; k += step {
-		part.K, part.Accumulate, part.B = min(step, t.K-k), t.Accumulate || k > 0, t.B[k*t.BK:]
-		if turned {
-			part.A = t.A[k*t.Rows:]
-			runTurned(part, t.Rows)
-			continue
-		}
-		part.A = t.A[k*t.AK:]
-		micro.Run(&part)
-	}
+	micro.Run(t)
 }
 
 // mostTurned is how many pairs of A are turned for all chunks of columns at most: a quarter of the second-level cache.

@@ -1,0 +1,44 @@
+package gemm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// TestHalfSumsOfManyRows: a row has the bits of a product of many rows in one of few, however long the sums are. The
+// numbers of a row cancel, so that the rounding of the sums is seen in 16 bits.
+func TestHalfSumsOfManyRows(t *testing.T) {
+	for _, path := range halfPaths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			r := rand.New(rand.NewPCG(21, 22))
+			for _, k := range []int{60, 144, 784, 600, 1200, 2300} {
+				a := HalfArgs{Type: vec.BFloat16, M: 200, N: 64, K: k, C: make([]uint16, 200*64)}
+				a.A, _ = halves(r, a.Type, a.M*a.K)
+				a.B, _ = halves(r, a.Type, a.K*a.N)
+				for m := range a.M {
+					for i := 0; i < k; i += 2 { // a pair of a row, and minus it a little further
+						if i%4 == 2 {
+							a.A[m*k+i], a.A[m*k+i+1] = a.A[m*k+i-2]^0x8000, a.A[m*k+i-1]^0x8000
+						}
+					}
+				}
+				for i := range k / 4 * 4 {
+					if i%4 >= 2 {
+						copy(a.B[i*a.N:(i+1)*a.N], a.B[(i-2)*a.N:(i-1)*a.N])
+					}
+				}
+				RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
+				few := a
+				few.M, few.C = 20, make([]uint16, 20*64)
+				RunHalf(nil, &few, make([]float32, HalfScratch(&few, 1)))
+				require.Equal(t, a.C[:len(few.C)], few.C, "sums of %d", k)
+			}
+		})
+	}
+}
