@@ -41,7 +41,10 @@ func Multiply(p *Product) {
 		} else {
 			c.accumulate = 0
 		}
-		whole, words := steps(p.K)
+		whole, words := p.K/Words, Words
+		if steps := (p.K + Words - 1) / Words; p.Segments > 1 && p.K%steps == 0 {
+			whole, words = steps, p.K/steps
+		}
 		if whole > 0 {
 			p.columns(&c, column, 0, whole, words)
 			c.accumulate = 1
@@ -50,18 +53,6 @@ func Multiply(p *Product) {
 			p.columns(&c, column, whole*words, 1, rest)
 		}
 	}
-}
-
-// steps returns how many steps of how many words add up a sum of k, but for the rest, which takes steps of its own in
-// another call: it loads and stores C again. So a few steps more without a rest are better.
-func steps(k int) (whole, words int) {
-	least := (k + Words - 1) / Words
-	for n := least; n <= least+1+least/4; n++ {
-		if k%n == 0 {
-			return n, k / n
-		}
-	}
-	return k / Words, Words
 }
 
 // columns computes up to two tiles of columns, all rows, in steps of so many words from word k on of each segment.
