@@ -49,11 +49,12 @@ func buildConv(b *build) (func(), error) {
 }
 
 func convForward[T block.Float](b *build, s *conv.Shape) func() {
-	if w := tilesFor(b, s); w != nil {
-		return convTiles(b, w)
+	tiles := tilesFor(b, s)
+	if tiles == nil {
+		tiles = trainingTiles(b, s, conv.NewSmallWinograd)
 	}
-	if w := trainingTiles(b, s, conv.NewSmallWinograd); w != nil {
-		return convSmallTiles(b, w)
+	if tiles != nil {
+		return convTiles(b, tiles)
 	}
 	if e := b.u.Fused; e != nil && e.Pool {
 		return convPool[T](b, s)

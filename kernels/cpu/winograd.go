@@ -38,32 +38,6 @@ func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *
 	return of(s, s.Batch)
 }
 
-// convSmallTiles is a convolution by Winograd's products of a program that trains, with the maxima of its result if the
-// unit takes them. A batch normalization after it looks at the result for its moments: those of the few rows of a tile
-// would take longer to put together.
-func convSmallTiles(b *build, w *conv.Winograd) func() {
-	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
-	result, pool := y, func() {}
-	if e := b.u.Fused; e != nil && e.Pool {
-		result, pool = b.pooledLater(y)
-	}
-	bias, relu := b.addedToProduct()
-	from := weightsOf[float32](b, kernel, nil)
-	tiles := b.scratch(ir.Float32, w.KernelSize())
-	scratch := b.scratch(ir.Float32, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
-	return func() {
-		var vector []float32
-		if bias != nil {
-			vector = plan.Data[float32](bias)
-		}
-		weights, _ := from.read()
-		memory := plan.Data[float32](scratch)
-		w.Transform(plan.Data[float32](tiles), weights, memory)
-		w.Forward(rt.pool, plan.Data[float32](x), plan.Data[float32](tiles), vector, relu, plan.Data[float32](result), memory)
-		pool()
-	}
-}
-
 // inputGradTiles is the gradient of a convolution's input by Winograd's products.
 func inputGradTiles(b *build, s *conv.Shape, w *conv.Winograd) func() {
 	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
@@ -82,9 +56,10 @@ func inputGradTiles(b *build, s *conv.Shape, w *conv.Winograd) func() {
 	}
 }
 
-// convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. Its
-// kernel is a variable of a program that only predicts, so the transformed kernel is kept with it; where that is not
-// possible, each run transforms it, which gives the same numbers.
+// convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. The
+// kernel of a program that only predicts is a variable, so the transformed kernel is kept with it; where that is not
+// possible, and in programs that train, each run transforms it, which gives the same numbers. A batch normalization
+// after it looks at the result for its moments: those of the few rows of a tile would take longer to put together.
 func convTiles(b *build, w *conv.Winograd) func() {
 	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
 	result, pool := y, func() {}
@@ -93,7 +68,10 @@ func convTiles(b *build, w *conv.Winograd) func() {
 	}
 	bias, relu := b.addedToProduct()
 	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1] // 9 taps and two numbers of channels can have one product
-	kept := b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
+	var kept *form
+	if b.predicts {
+		kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
+	}
 	from := weightsOf[float32](b, kernel, kept)
 	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
 	own := b.scratch(x.Typ.DType, w.KernelSize())

@@ -64,7 +64,7 @@ func TestJoinedImages(t *testing.T) {
 func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 	defer isa.Override(isa.Executable())()
 	if !micro.Matrices() {
-		t.Skip("this processor has no AMX, whose tiles images are joined for")
+		t.Skip("this processor has no AMX, whose tiles images are joined for; internal/test-amx.sh runs the test in an emulator")
 	}
 	r := rand.New(rand.NewPCG(6, 9))
 	joined, corners := 0, 0

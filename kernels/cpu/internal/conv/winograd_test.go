@@ -27,6 +27,22 @@ func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, r
 	return y
 }
 
+// requireNear requires results that differ from those wanted, or from max(·, 0) of them, by a share of the largest at
+// most; what says of what they are.
+func requireNear(t *testing.T, want []float64, got []float32, relu bool, share float64, what ...any) {
+	t.Helper()
+	largest := 0.0
+	for _, v := range want {
+		largest = max(largest, math.Abs(v))
+	}
+	for i, v := range want {
+		if relu {
+			v = max(v, 0)
+		}
+		require.InDelta(t, v, got[i], share*largest, "element %d of %+v", i, what)
+	}
+}
+
 // drawWinograd draws a shape: every sixth has tiles of 4x4, every sixth a kernel of one row, every sixth a large one.
 func drawWinograd(rng *rand.Rand, i int) Shape {
 	size, spread := 5, 9
@@ -85,17 +101,8 @@ func TestWinograd(t *testing.T) {
 				}
 			}
 			visit(&s, func(i, k, o int) { want[o] += float64(x[i]) * float64(kernel[k]) })
-			largest := 0.0
-			for _, v := range want {
-				largest = max(largest, math.Abs(v))
-			}
 			y := winograd(t, nil, &s, x, kernel, bias, relu)
-			for i, v := range want {
-				if relu {
-					v = max(v, 0)
-				}
-				require.InDelta(t, v, y[i], 1e-5*largest, "%v: element %d of %+v", path, i, s)
-			}
+			requireNear(t, want, y, relu, 1e-5, path, s)
 			assert.Equal(t, y, winograd(t, workers, &s, x, kernel, bias, relu), "%v: workers change the result of %+v", path, s)
 			one := s
 			one.Batch = 1
