@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] [--together N] NAME...
+"""Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] [--together N] [--threads N] NAME...
 
 A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random;
 drawn stands for the first thirty. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
-processor time of the fastest step over all rounds. --out FILE gets every sample as a line of JSON; --table FILE prints the table of such a file.
+processor time of the fastest step over all rounds, or with several threads of its time by the clock. --out FILE gets every sample as a line of
+JSON; --table FILE prints the table of such a file.
 """
 import argparse, collections, json, os, statistics, subprocess, sys
 import run
@@ -43,7 +44,7 @@ def measure(group, peers, a, sink):
         worker = name if name == "gokeras" else "file " + name
         if not keys or not run.available(worker):
             continue
-        w = run.Worker(worker, list(keys), 1)
+        w = run.Worker(worker, list(keys), a.threads)
         try:
             info = w.read()
         except RuntimeError as e:
@@ -95,6 +96,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--secs", type=float, default=0.5)
     parser.add_argument("--together", type=int, default=1, help="models that share their workers, which start once for all of them")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", type=lambda t: t.split(","), default=PEERS, help="peers to compare with")
     parser.add_argument("--folder", default=os.path.join(os.environ.get("BENCH_DIR", "."), "models"))
     parser.add_argument("--out", default="")

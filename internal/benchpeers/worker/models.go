@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,8 +161,12 @@ func newModelJob(key string) (*job, error) {
 	j.run = func() (int, float64, error) {
 		begin, busy := time.Now(), processTime()
 		err := step()
-		j.least = least(j.least, processTime()-busy)
-		return 1, time.Since(begin).Seconds(), err
+		wall, spent := time.Since(begin).Seconds(), processTime()-busy
+		if runtime.GOMAXPROCS(0) > 1 { // threads that wait cost time as well
+			spent = wall
+		}
+		j.least = least(j.least, spent)
+		return 1, wall, err
 	}
 	return j, nil
 }
