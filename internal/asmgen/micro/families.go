@@ -6,7 +6,10 @@ func families() [][]kernel {
 	for _, double := range []bool{false, true} {
 		for _, wide := range []bool{false, true} {
 			for _, channels := range []bool{false, true} {
-				for _, vectors := range []int{1, 2} {
+				for _, vectors := range []int{1, 2, wholePanel} {
+					if vectors == wholePanel && (wide || channels) {
+						continue
+					}
 					if double && wide && channels && vectors == 1 {
 						continue // two vectors of AVX2 are as many numbers, and as fast
 					}
@@ -29,6 +32,10 @@ func families() [][]kernel {
 	return all
 }
 
+// wholePanel is the number of AVX2's vectors in a row of a panel. Three such rows need the registers of six of two
+// vectors, and so many sums are as many as the multiply-adds that are under way at a time.
+const wholePanel = 4
+
 // maxRows is bounded by the registers: 16 with AVX2, 32 with AVX-512; a tile needs one per vector, B's vectors, and one
 // or two more. Depthwise kernels need two loads per product and gain nothing from more rows.
 func maxRows(wide, channels bool, vectors int) int {
@@ -39,6 +46,8 @@ func maxRows(wide, channels bool, vectors int) int {
 		return 14
 	case vectors == 1:
 		return 12
+	case vectors == wholePanel:
+		return 3
 	}
 	return 6
 }

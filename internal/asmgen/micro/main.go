@@ -326,7 +326,9 @@ func (k kernel) emit() {
 func (k kernel) movesB() bool { return !k.channels && k.windows == 0 }
 
 // fetches reports whether the kernel fetches ahead: those for products of large matrices do.
-func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 && k.windows == 0 }
+func (k kernel) fetches() bool {
+	return !k.channels && k.windows == 0 && (k.vectors == 2 && k.rows > 2 || k.vectors == wholePanel && k.rows > 1)
+}
 
 // fetchSums is the number of products that remain when C is fetched: enough for it to arrive, too few for it to be
 // driven out again. They take 14 to 28 cycles each with AVX-512, 6 with AVX2.
@@ -354,6 +356,10 @@ func (k kernel) fetchC(arg func(int) Memory, runC Memory) {
 
 // products adds the products of one k to the sums.
 func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b Scalar) {
+	if k.vectors == wholePanel {
+		k.panelProducts(sums, bases, strides, b)
+		return
+	}
 	vectors := make([]Vector, k.vectors)
 	for i := range vectors {
 		vectors[i] = k.vector()
@@ -378,6 +384,22 @@ func (k kernel) products(sums [][]Vector, bases []Scalar, strides [3]Scalar, b S
 			for i, v := range vectors {
 				AddProduct(sums[r][i], v, scalar)
 			}
+		}
+	}
+}
+
+// panelProducts is products for rows of whole panels: there is no register for more than one vector of B.
+func (k kernel) panelProducts(sums [][]Vector, bases []Scalar, strides [3]Scalar, b Scalar) {
+	scalars := make([]Vector, k.rows)
+	for r := range scalars {
+		scalars[r] = k.vector()
+		Broadcast(scalars[r], k.rowAddress(bases, strides, r))
+	}
+	for i := range k.vectors {
+		v := k.vector()
+		Load(v, Memory{Base: b, Offset: i * k.vectorBytes()})
+		for r, scalar := range scalars {
+			AddProduct(sums[r][i], v, scalar)
 		}
 	}
 }

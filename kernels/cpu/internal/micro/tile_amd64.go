@@ -62,6 +62,8 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 		case half != nil && rest <= l/2 && t.fillsHalf(rest, l):
 			use = half
 		case half != nil && rest <= l+l/2 && rest > l && t.fillsHalf(rest-l, l): // one, and half of one
+		case rest > 3*l && 4*l == PanelWidth[T]() && fitsWholePanels(t.Rows):
+			vectors = 4
 		case rest > l:
 			vectors = 2
 		}
@@ -71,6 +73,11 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	}
 	runtime.KeepAlive(t)
 }
+
+// fitsWholePanels reports whether so many rows are computed in rows of whole panels, by the vectors of which there are
+// four in a panel. In tiles of two vectors, of at most six rows, so many are low tiles, which have too few sums to use
+// the multiply-adds. Where there are many rows, what comes from the second-level cache counts more.
+func fitsWholePanels(rows int) bool { return rows < 16 && (rows-1)%6 < 3 }
 
 // maskedSums is the length of sums from which on storing a part of a vector with AVX2, which takes long, costs little.
 const maskedSums = 48

@@ -56,6 +56,18 @@ func callF32AVX2V2(rows int, c *call) {
 }
 
 //go:noinline
+func callF32AVX2V4(rows int, c *call) {
+	switch rows {
+	case 1:
+		f32AVX2V4R1(c)
+	case 2:
+		f32AVX2V4R2(c)
+	case 3:
+		f32AVX2V4R3(c)
+	}
+}
+
+//go:noinline
 func callF32AVX2ChannelsV1(rows int, c *call) {
 	switch rows {
 	case 1:
@@ -224,6 +236,18 @@ func callF64AVX2V2(rows int, c *call) {
 		f64AVX2V2R5(c)
 	case 6:
 		f64AVX2V2R6(c)
+	}
+}
+
+//go:noinline
+func callF64AVX2V4(rows int, c *call) {
+	switch rows {
+	case 1:
+		f64AVX2V4R1(c)
+	case 2:
+		f64AVX2V4R2(c)
+	case 3:
+		f64AVX2V4R3(c)
 	}
 }
 
@@ -470,14 +494,14 @@ const (
 
 // kindOf numbers the functions of a family by vectors and by whether A is a vector.
 func kindOf(family, vectors int, channels bool) int {
-	kind := family*4 + vectors - 1
+	kind := family*8 + vectors - 1
 	if channels {
-		kind += 2
+		kind += 4
 	}
 	return kind
 }
 
-var mostRows = [...]uint8{0: 12, 1: 6, 2: 4, 3: 4, 4: 14, 5: 14, 6: 4, 7: 4, 8: 12, 9: 6, 10: 4, 11: 4, 12: 14, 13: 14, 15: 4, 16: 14, 17: 14}
+var mostRows = [...]uint8{0: 12, 1: 6, 3: 3, 4: 4, 5: 4, 8: 14, 9: 14, 12: 4, 13: 4, 16: 12, 17: 6, 19: 3, 20: 4, 21: 4, 24: 14, 25: 14, 29: 4, 32: 14, 33: 14}
 
 // maxRows is the largest number of rows of a tile; 0: there is none.
 func maxRows(family, vectors int, channels bool) int {
@@ -491,35 +515,39 @@ func dispatch(family, vectors int, channels bool, rows int, c *call) {
 		callF32AVX2V1(rows, c)
 	case 1:
 		callF32AVX2V2(rows, c)
-	case 2:
-		callF32AVX2ChannelsV1(rows, c)
 	case 3:
-		callF32AVX2ChannelsV2(rows, c)
+		callF32AVX2V4(rows, c)
 	case 4:
-		callF32AVX512V1(rows, c)
+		callF32AVX2ChannelsV1(rows, c)
 	case 5:
-		callF32AVX512V2(rows, c)
-	case 6:
-		callF32AVX512ChannelsV1(rows, c)
-	case 7:
-		callF32AVX512ChannelsV2(rows, c)
+		callF32AVX2ChannelsV2(rows, c)
 	case 8:
-		callF64AVX2V1(rows, c)
+		callF32AVX512V1(rows, c)
 	case 9:
-		callF64AVX2V2(rows, c)
-	case 10:
-		callF64AVX2ChannelsV1(rows, c)
-	case 11:
-		callF64AVX2ChannelsV2(rows, c)
+		callF32AVX512V2(rows, c)
 	case 12:
-		callF64AVX512V1(rows, c)
+		callF32AVX512ChannelsV1(rows, c)
 	case 13:
-		callF64AVX512V2(rows, c)
-	case 15:
-		callF64AVX512ChannelsV2(rows, c)
+		callF32AVX512ChannelsV2(rows, c)
 	case 16:
-		callBf16AVX512V1(rows, c)
+		callF64AVX2V1(rows, c)
 	case 17:
+		callF64AVX2V2(rows, c)
+	case 19:
+		callF64AVX2V4(rows, c)
+	case 20:
+		callF64AVX2ChannelsV1(rows, c)
+	case 21:
+		callF64AVX2ChannelsV2(rows, c)
+	case 24:
+		callF64AVX512V1(rows, c)
+	case 25:
+		callF64AVX512V2(rows, c)
+	case 29:
+		callF64AVX512ChannelsV2(rows, c)
+	case 32:
+		callBf16AVX512V1(rows, c)
+	case 33:
 		callBf16AVX512V2(rows, c)
 	}
 }
@@ -945,6 +973,15 @@ func f32AVX2V2R5(c *call)
 func f32AVX2V2R6(c *call)
 
 //go:noescape
+func f32AVX2V4R1(c *call)
+
+//go:noescape
+func f32AVX2V4R2(c *call)
+
+//go:noescape
+func f32AVX2V4R3(c *call)
+
+//go:noescape
 func f32AVX2ChannelsV1R1(c *call)
 
 //go:noescape
@@ -1129,6 +1166,15 @@ func f64AVX2V2R5(c *call)
 
 //go:noescape
 func f64AVX2V2R6(c *call)
+
+//go:noescape
+func f64AVX2V4R1(c *call)
+
+//go:noescape
+func f64AVX2V4R2(c *call)
+
+//go:noescape
+func f64AVX2V4R3(c *call)
 
 //go:noescape
 func f64AVX2ChannelsV1R1(c *call)
