@@ -201,6 +201,7 @@ func (m machine) record() {
 	m.stridedKernels()
 	m.doubles()
 	m.doubleKernels()
+	m.optimizers64()
 	m.longs()
 	m.smalls()
 	m.smallPairs()

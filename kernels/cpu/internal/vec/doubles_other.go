@@ -23,5 +23,8 @@ func extreme64(largest bool, _ []float64) (float64, int) {
 	return math.Inf(1), 0
 }
 
+func adam64(_, _, _, _ []float64, _ [6]float64) int          { return 0 }
+func momentum64(_, _, _ []float64, _ [3]float64, _ bool) int { return 0 }
+
 func unary64(_ unary64Op, _, _ []float64) bool      { return false }
 func binary64(_ binary64Op, _, _, _ []float64) bool { return false }

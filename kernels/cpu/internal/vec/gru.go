@@ -16,15 +16,33 @@ func GruCell[T Float](next, gates, x, u, h []T) {
 	if single[T]() {
 		done = gruCell32(as32(next), as32(gates), as32(x), as32(u), as32(h))
 	}
-	var v [3]T
-	for i := done; i < n; i++ {
-		v[0], v[1] = x[i]+u[i], x[n+i]+u[n+i]
-		Sigmoid(v[:2], v[:2])
-		v[2] = x[2*n+i] + v[1]*u[2*n+i]
-		Tanh(v[2:], v[2:])
-		next[i] = v[0]*h[i] + (1-v[0])*v[2]
-		gates[i], gates[n+i], gates[2*n+i] = v[0], v[1], v[2]
+	for from := done; from < n; from += cellUnits {
+		gruUnits(next, gates, x, u, h, from, min(from+cellUnits, n))
 	}
+}
+
+// cellUnits is the number of units whose gates are computed together in plain Go around vectors.
+const cellUnits = 64
+
+// gruUnits is GruCell for some units.
+func gruUnits[T Float](next, gates, x, u, h []T, from, to int) {
+	n, m := len(h), to-from
+	var room [3 * cellUnits]T
+	z, r, g := room[:m], room[cellUnits:][:m], room[2*cellUnits:][:m]
+	Add(z, x[from:to], u[from:to])
+	Sigmoid(z, z)
+	Add(r, x[n+from:n+to], u[n+from:n+to])
+	Sigmoid(r, r)
+	for i := range g {
+		g[i] = x[2*n+from+i] + r[i]*u[2*n+from+i]
+	}
+	Tanh(g, g)
+	for i := range z {
+		next[from+i] = z[i]*h[from+i] + (1-z[i])*g[i]
+	}
+	copy(gates[from:to], z)
+	copy(gates[n+from:n+to], r)
+	copy(gates[2*n+from:2*n+to], g)
 }
 
 // GruCellGrad computes the gradient of [GruCell] with respect to x, u and h, from its gates, u, h, and the gradient of

@@ -42,12 +42,17 @@ func LstmCellGrad[T Float](dz, dcarry, gates, carry, dh, dnext []T) {
 	if single[T]() {
 		done = lstmCellGrad32(as32(dz), as32(dcarry), as32(gates), as32(carry), as32(dh), as32(dnext))
 	}
-	var one [1]T
+	var room [cellUnits]T
 	for i := done; i < n; i++ {
 		input, forget, candidate, output := gates[i], gates[n+i], gates[2*n+i], gates[3*n+i]
-		one[0] = forget*carry[i] + input*candidate
-		Tanh(one[:], one[:])
-		t := one[0]
+		if (i-done)%cellUnits == 0 { // dz may be gates, whose units from here on are not yet overwritten
+			ahead := room[:min(cellUnits, n-i)]
+			for j := range ahead {
+				ahead[j] = gates[n+i+j]*carry[i+j] + gates[i+j]*gates[2*n+i+j]
+			}
+			Tanh(ahead, ahead)
+		}
+		t := room[(i-done)%cellUnits]
 		d := dnext[i] + dh[i]*output*(1-t*t)
 		dz[i] = d * candidate * (input * (1 - input))
 		dz[n+i] = d * carry[i] * (forget * (1 - forget))

@@ -27,7 +27,12 @@ func Adam[T Float](a *AdamArgs[T]) {
 		float32(a.OneMinusBeta2), float32(a.Epsilon), float32(a.GradientScale), float32(a.Decay)}) {
 		return
 	}
-	for i := range w {
+	done := 0
+	if !single[T]() {
+		done = adam64(as64(w), as64(m), as64(v), as64(g), [6]float64{float64(a.Alpha), float64(a.OneMinusBeta1), float64(a.OneMinusBeta2), float64(a.Epsilon),
+			float64(a.GradientScale), float64(a.Decay)})
+	}
+	for i := done; i < len(w); i++ {
 		gi := g[i] * a.GradientScale
 		mi := m[i] + (gi-m[i])*a.OneMinusBeta1
 		vi := v[i] + (gi*gi-v[i])*a.OneMinusBeta2
@@ -60,7 +65,11 @@ func Momentum[T Float](w, velocity, g []T, rate, mu, decay T, nesterov bool) {
 	if single[T]() && momentum32(as32(w), as32(velocity), as32(g), [3]float32{float32(rate), float32(mu), float32(decay)}, nesterov) {
 		return
 	}
-	for i := range w {
+	done := 0
+	if !single[T]() {
+		done = momentum64(as64(w), as64(velocity), as64(g), [3]float64{float64(rate), float64(mu), float64(decay)}, nesterov)
+	}
+	for i := done; i < len(w); i++ {
 		step := rate * g[i]
 		v := velocity[i]*mu - step
 		velocity[i] = v

@@ -3,6 +3,8 @@ package vec
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,5 +99,50 @@ func TestOptimizerLengths(t *testing.T) {
 				require.InDelta(t, w64[i], float64(w[i]), 1e-6)
 			}
 		}
+	})
+}
+
+// In float64 the bits are those of the loop without vectors, which computes the last elements and, without vectors, all
+// of them. Arm64's compiler makes one instruction of a product and a sum there.
+func TestOptimizerDoubles(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(17, 18))
+		near := func(want, got []float64) {
+			t.Helper()
+			if runtime.GOARCH == "amd64" {
+				require.Equal(t, want, got)
+			} else {
+				require.InDeltaSlice(t, want, got, 1e-14)
+			}
+		}
+		for _, n := range append(lengths, functionElements+9) {
+			w, m, v, g := random[float64](rng, n), random[float64](rng, n), random[float64](rng, n), random[float64](rng, n)
+			Abs(v, v)
+			a := AdamArgs[float64]{W: slices.Clone(w), M: slices.Clone(m), V: slices.Clone(v), G: g, Alpha: 0.01, OneMinusBeta1: 0.1, OneMinusBeta2: 0.003, Epsilon: 1e-7, GradientScale: 0.7, Decay: 0.3}
+			one := AdamArgs[float64]{W: slices.Clone(w), M: slices.Clone(m), V: slices.Clone(v), G: g}
+			Adam(&a)
+			for i := range w {
+				b := a
+				b.W, b.M, b.V, b.G = one.W[i:i+1], one.M[i:i+1], one.V[i:i+1], g[i:i+1]
+				Adam(&b)
+			}
+			near(one.W, a.W)
+			near(one.M, a.M)
+			near(one.V, a.V)
+			for _, nesterov := range []bool{false, true} {
+				w1, m1, w2, m2 := slices.Clone(w), slices.Clone(m), slices.Clone(w), slices.Clone(m)
+				Momentum(w1, m1, g, 0.01, 0.9, 0.3, nesterov)
+				for i := range w2 {
+					Momentum(w2[i:i+1], m2[i:i+1], g[i:i+1], 0.01, 0.9, 0.3, nesterov)
+				}
+				near(w2, w1)
+				near(m2, m1)
+			}
+		}
+		w, m, v, g := make([]float64, 64), make([]float64, 64), make([]float64, 64), make([]float64, 64)
+		require.Zero(t, testing.AllocsPerRun(10, func() {
+			Adam(&AdamArgs[float64]{W: w, M: m, V: v, G: g, Epsilon: 1})
+			Momentum(w, m, g, 0.1, 0.9, 0, true)
+		}))
 	})
 }

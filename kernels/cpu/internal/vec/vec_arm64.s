@@ -40181,6 +40181,164 @@ next:
 	BNE next
 	RET
 
+// adam64NEON is adam64AVX2 with two registers for one.
+TEXT ·adam64NEON(SB), NOSPLIT, $0-48
+	MOVD w+0(FP), R0
+	MOVD m+8(FP), R1
+	MOVD v+16(FP), R2
+	MOVD gradient+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD scalars+40(FP), R5
+	ADD $0, R5, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R5, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $16, R5, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $24, R5, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $32, R5, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	ADD $40, R5, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+next:
+	FLDPQ 0(R3), (F22, F23)
+	WORD $0x6e76dd0c // fmul v12.2D, v8.2D, v22.2D
+	WORD $0x6e77dd2d // fmul v13.2D, v9.2D, v23.2D
+	FLDPQ 0(R1), (F14, F15)
+	FLDPQ 0(R2), (F16, F17)
+	FLDPQ 0(R0), (F18, F19)
+	WORD $0x4eeed594 // fsub v20.2D, v12.2D, v14.2D
+	WORD $0x4eefd5b5 // fsub v21.2D, v13.2D, v15.2D
+	WORD $0x6e62de94 // fmul v20.2D, v20.2D, v2.2D
+	WORD $0x6e63deb5 // fmul v21.2D, v21.2D, v3.2D
+	WORD $0x4e74d5ce // fadd v14.2D, v14.2D, v20.2D
+	WORD $0x4e75d5ef // fadd v15.2D, v15.2D, v21.2D
+	WORD $0x6e6cdd8c // fmul v12.2D, v12.2D, v12.2D
+	WORD $0x6e6dddad // fmul v13.2D, v13.2D, v13.2D
+	WORD $0x4ef0d58c // fsub v12.2D, v12.2D, v16.2D
+	WORD $0x4ef1d5ad // fsub v13.2D, v13.2D, v17.2D
+	WORD $0x6e64dd8c // fmul v12.2D, v12.2D, v4.2D
+	WORD $0x6e65ddad // fmul v13.2D, v13.2D, v5.2D
+	WORD $0x4e6cd610 // fadd v16.2D, v16.2D, v12.2D
+	WORD $0x4e6dd631 // fadd v17.2D, v17.2D, v13.2D
+	FSTPQ (F14, F15), 0(R1)
+	FSTPQ (F16, F17), 0(R2)
+	WORD $0x6ee1fa10 // fsqrt v16.2D, v16.2D
+	WORD $0x6ee1fa31 // fsqrt v17.2D, v17.2D
+	WORD $0x4e66d610 // fadd v16.2D, v16.2D, v6.2D
+	WORD $0x4e67d631 // fadd v17.2D, v17.2D, v7.2D
+	WORD $0x6e60ddce // fmul v14.2D, v14.2D, v0.2D
+	WORD $0x6e61ddef // fmul v15.2D, v15.2D, v1.2D
+	WORD $0x6e70fdce // fdiv v14.2D, v14.2D, v16.2D
+	WORD $0x6e71fdef // fdiv v15.2D, v15.2D, v17.2D
+	WORD $0x6e6ade54 // fmul v20.2D, v18.2D, v10.2D
+	WORD $0x6e6bde75 // fmul v21.2D, v19.2D, v11.2D
+	WORD $0x4ef4d652 // fsub v18.2D, v18.2D, v20.2D
+	WORD $0x4ef5d673 // fsub v19.2D, v19.2D, v21.2D
+	WORD $0x4eeed652 // fsub v18.2D, v18.2D, v14.2D
+	WORD $0x4eefd673 // fsub v19.2D, v19.2D, v15.2D
+	FSTPQ (F18, F19), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $4, R4
+	BNE next
+	RET
+
+// momentum64NEON is momentum64AVX2 with two registers for one.
+TEXT ·momentum64NEON(SB), NOSPLIT, $0-40
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD gradient+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $16, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+next:
+	FLDPQ 0(R2), (F12, F13)
+	WORD $0x6e6cdc06 // fmul v6.2D, v0.2D, v12.2D
+	WORD $0x6e6ddc27 // fmul v7.2D, v1.2D, v13.2D
+	FLDPQ 0(R1), (F12, F13)
+	WORD $0x6e6cdc48 // fmul v8.2D, v2.2D, v12.2D
+	WORD $0x6e6ddc69 // fmul v9.2D, v3.2D, v13.2D
+	WORD $0x4ee6d508 // fsub v8.2D, v8.2D, v6.2D
+	WORD $0x4ee7d529 // fsub v9.2D, v9.2D, v7.2D
+	FSTPQ (F8, F9), 0(R1)
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x6e64dcca // fmul v10.2D, v6.2D, v4.2D
+	WORD $0x6e65dceb // fmul v11.2D, v7.2D, v5.2D
+	WORD $0x4eead4c6 // fsub v6.2D, v6.2D, v10.2D
+	WORD $0x4eebd4e7 // fsub v7.2D, v7.2D, v11.2D
+	WORD $0x4e68d4c6 // fadd v6.2D, v6.2D, v8.2D
+	WORD $0x4e69d4e7 // fadd v7.2D, v7.2D, v9.2D
+	FSTPQ (F6, F7), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
+// nesterov64NEON is nesterov64AVX2 with two registers for one.
+TEXT ·nesterov64NEON(SB), NOSPLIT, $0-40
+	MOVD w+0(FP), R0
+	MOVD v+8(FP), R1
+	MOVD gradient+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $16, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+next:
+	FLDPQ 0(R2), (F12, F13)
+	WORD $0x6e6cdc06 // fmul v6.2D, v0.2D, v12.2D
+	WORD $0x6e6ddc27 // fmul v7.2D, v1.2D, v13.2D
+	FLDPQ 0(R1), (F12, F13)
+	WORD $0x6e6cdc48 // fmul v8.2D, v2.2D, v12.2D
+	WORD $0x6e6ddc69 // fmul v9.2D, v3.2D, v13.2D
+	WORD $0x4ee6d508 // fsub v8.2D, v8.2D, v6.2D
+	WORD $0x4ee7d529 // fsub v9.2D, v9.2D, v7.2D
+	FSTPQ (F8, F9), 0(R1)
+	WORD $0x6e62dd08 // fmul v8.2D, v8.2D, v2.2D
+	WORD $0x6e63dd29 // fmul v9.2D, v9.2D, v3.2D
+	WORD $0x4ee6d508 // fsub v8.2D, v8.2D, v6.2D
+	WORD $0x4ee7d529 // fsub v9.2D, v9.2D, v7.2D
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x6e64dcca // fmul v10.2D, v6.2D, v4.2D
+	WORD $0x6e65dceb // fmul v11.2D, v7.2D, v5.2D
+	WORD $0x4eead4c6 // fsub v6.2D, v6.2D, v10.2D
+	WORD $0x4eebd4e7 // fsub v7.2D, v7.2D, v11.2D
+	WORD $0x4e68d4c6 // fadd v6.2D, v6.2D, v8.2D
+	WORD $0x4e69d4e7 // fadd v7.2D, v7.2D, v9.2D
+	FSTPQ (F6, F7), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $4, R3
+	BNE next
+	RET
+
 // addLongsNEON is addLongsAVX2 with two registers for one.
 TEXT ·addLongsNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0

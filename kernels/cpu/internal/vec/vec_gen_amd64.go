@@ -2072,6 +2072,33 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 }
 
 //go:noinline
+func callAdam64(wide bool, w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		adam64AVX512(w, m, v, gradient, n, scalars)
+	} else {
+		adam64AVX2(w, m, v, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callMomentum64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		momentum64AVX512(w, v, gradient, n, scalars)
+	} else {
+		momentum64AVX2(w, v, gradient, n, scalars)
+	}
+}
+
+//go:noinline
+func callNesterov64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		nesterov64AVX512(w, v, gradient, n, scalars)
+	} else {
+		nesterov64AVX2(w, v, gradient, n, scalars)
+	}
+}
+
+//go:noinline
 func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
 	switch op {
 	case opLongsEqual:
@@ -4047,6 +4074,24 @@ func atan264AVX2(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func adam64AVX2(w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func adam64AVX512(w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func momentum64AVX2(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func momentum64AVX512(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func nesterov64AVX2(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func nesterov64AVX512(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func addLongsAVX2(dst, a, b unsafe.Pointer, n uintptr)

@@ -937,6 +937,21 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 }
 
 //go:noinline
+func callAdam64(wide bool, w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	adam64NEON(w, m, v, gradient, n, scalars)
+}
+
+//go:noinline
+func callMomentum64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	momentum64NEON(w, v, gradient, n, scalars)
+}
+
+//go:noinline
+func callNesterov64(wide bool, w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	nesterov64NEON(w, v, gradient, n, scalars)
+}
+
+//go:noinline
 func callCompare64(wide bool, op compare64Op, dst, a, b unsafe.Pointer, n uintptr) {
 	switch op {
 	case opLongsEqual:
@@ -1799,6 +1814,15 @@ func rem64NEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func adam64NEON(w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func momentum64NEON(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func nesterov64NEON(w, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func addLongsNEON(dst, a, b unsafe.Pointer, n uintptr)
