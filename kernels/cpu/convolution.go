@@ -225,7 +225,7 @@ func buildConvInputGrad(b *build) (func(), error) {
 		return convInputGrad[float64](b, s), nil
 	}
 	if w := trainingTiles(b, s, conv.NewWinogradInputGradient); w != nil {
-		return inputGradTiles(b, s, w), nil
+		return inputGradTiles(b, w), nil
 	}
 	return convInputGrad[float32](b, s), nil
 }

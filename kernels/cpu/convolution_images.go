@@ -224,10 +224,11 @@ func (h *halfImages) readTiles(b *build) func() {
 	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1]
 	h.kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
 	h.panels = b.scratch(ir.Float32, w.KernelSize())
-	scratch := b.scratch(ir.Float32, w.TransformScratch())
+	workers := b.rt().pool
+	scratch := b.scratch(ir.Float32, w.TransformScratch(workers.Size()))
 	transform := func(dst []float32) {
 		h.half.Widen(plan.Data[float32](h.wideKernel), plan.Data[uint16](kernel))
-		w.Transform(dst, plan.Data[float32](h.wideKernel), plan.Data[float32](scratch))
+		w.Transform(workers, dst, plan.Data[float32](h.wideKernel), plan.Data[float32](scratch))
 	}
 	return func() {
 		if h.weights = inTiles(ownBuffer(kernel), h.kept, 4*w.KernelSize(), transform); h.weights == nil {

@@ -39,19 +39,18 @@ func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *
 }
 
 // inputGradTiles is the gradient of a convolution's input by Winograd's products.
-func inputGradTiles(b *build, s *conv.Shape, w *conv.Winograd) func() {
+func inputGradTiles(b *build, w *conv.Winograd) func() {
 	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	bias, relu := b.addedToProduct()
-	turned, tiles := b.scratch(ir.Float32, kernel.N), b.scratch(ir.Float32, w.KernelSize())
-	scratch := b.scratch(ir.Float32, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
+	tiles := b.scratch(ir.Float32, w.KernelSize())
+	scratch := b.scratch(ir.Float32, max(w.Scratch(rt.pool.Size()), w.TransformScratch(rt.pool.Size())))
 	return func() {
 		var vector []float32
 		if bias != nil {
 			vector = plan.Data[float32](bias)
 		}
 		memory := plan.Data[float32](scratch)
-		conv.TurnKernel(plan.Data[float32](turned), plan.Data[float32](kernel), s)
-		w.Transform(plan.Data[float32](tiles), plan.Data[float32](turned), memory)
+		w.Transform(rt.pool, plan.Data[float32](tiles), plan.Data[float32](kernel), memory)
 		w.Forward(rt.pool, plan.Data[float32](dy), plan.Data[float32](tiles), vector, relu, plan.Data[float32](dx), memory)
 	}
 }
@@ -73,7 +72,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 		kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
 	}
 	from := weightsOf[float32](b, kernel, kept)
-	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch()))
+	scratch := b.scratch(x.Typ.DType, max(w.Scratch(rt.pool.Size()), w.TransformScratch(rt.pool.Size())))
 	own := b.scratch(x.Typ.DType, w.KernelSize())
 	transform := func(dst []float32) {
 		values := kernel
@@ -81,7 +80,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 			from.fill()
 			values = from.own
 		}
-		w.Transform(dst, plan.Data[float32](values), plan.Data[float32](scratch))
+		w.Transform(rt.pool, dst, plan.Data[float32](values), plan.Data[float32](scratch))
 	}
 	return func() {
 		var vector []float32

@@ -37,8 +37,10 @@ type Winograd struct {
 
 	x, kernel, bias, y, scratch []float32
 	relu                        bool
+	turned                      bool // the kernel has its taps in reverse and its channels exchanged
 
 	read, write winogradRows // of the block that all workers compute
+	transforms  winogradTransform
 }
 
 const (

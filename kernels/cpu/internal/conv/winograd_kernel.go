@@ -2,49 +2,94 @@ package conv
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // TransformScratch returns the number of elements of scratch memory that [Winograd.Transform] needs.
-func (w *Winograd) TransformScratch() int { return 4 * w.transformRows() * w.shape.OutChannels }
+func (w *Winograd) TransformScratch(workers int) int { return max(workers, 1) * w.transformLocal() }
 
-// transformRows is the number of input channels whose kernels are transformed together.
-func (w *Winograd) transformRows() int {
-	return min(max((1<<12)/w.shape.OutChannels, 1), w.shape.InChannels)
+// transformLocal is the scratch of a worker: four rows of blocks.
+func (w *Winograd) transformLocal() int {
+	_, columns := w.kernelMatrix()
+	return 4 * w.transformRows() * columns
 }
 
+// kernelMatrix is the rows and columns of each tap of the kernel in memory.
+func (w *Winograd) kernelMatrix() (rows, columns int) {
+	if w.turned {
+		return w.shape.OutChannels, w.shape.InChannels
+	}
+	return w.shape.InChannels, w.shape.OutChannels
+}
+
+// transformRows is the rows of the kernel's taps that are transformed together. Those of a kernel that is turned around
+// become columns of panels: they are a part of one that is whole cache lines, so that no two workers write to a line.
+func (w *Winograd) transformRows() int {
+	rows, columns := w.kernelMatrix()
+	together, width := transformElements/columns, micro.PanelWidth[float32]()
+	switch {
+	case !w.turned:
+		return min(max(together, 1), rows)
+	case together < width:
+		return width / 2
+	}
+	return width
+}
+
+// transformElements is the numbers of a tap that are transformed together: they stay in the second-level cache.
+const transformElements = 1 << 12
+
 // Transform writes the transformed kernel G·g·Gᵀ for each group of taps, see mix, or g·Gᵀ of kernels of one row: the
-// matrices in the panels of package gemm, one after the other.
-func (w *Winograd) Transform(dst, kernel, scratch []float32) {
+// matrices in the panels of package gemm, one after the other. The kernel of a gradient is transformed with its taps in
+// reverse and its channels exchanged.
+func (w *Winograd) Transform(p *pool.Pool, dst, kernel, scratch []float32) {
 	n := &w.shape
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("transformed kernel", len(dst), w.KernelSize())
-	n.need("scratch", len(scratch), w.TransformScratch())
-	row := 0
-	for _, line := range w.first[0] {
-		for _, column := range w.first[1] {
-			for first := 0; first < n.InChannels; first += w.transformRows() {
-				rows := min(w.transformRows(), n.InChannels-first)
-				w.transform(dst, kernel[first*n.OutChannels:], scratch, line, column, row+first, rows)
-			}
-			row += n.InChannels
-		}
+	n.need("scratch", len(scratch), w.TransformScratch(p.Size()))
+	rows, _ := w.kernelMatrix()
+	w.transforms = winogradTransform{w, dst, kernel, scratch}
+	p.Parallel(len(w.first[0])*len(w.first[1])*ceil(rows, w.transformRows()), 1, &w.transforms)
+	w.transforms = winogradTransform{}
+}
+
+// winogradTransform transforms blocks of rows of the groups of taps.
+type winogradTransform struct {
+	w                    *Winograd
+	dst, kernel, scratch []float32
+}
+
+// Run implements pool.Task.
+func (t *winogradTransform) Run(worker, lo, hi int) {
+	w := t.w
+	local := w.transformLocal()
+	for i := lo; i < hi; i++ {
+		rows, _ := w.kernelMatrix()
+		blocks := ceil(rows, w.transformRows())
+		group, first := i/blocks, i%blocks*w.transformRows()
+		t.block(t.scratch[worker*local:(worker+1)*local], group, first, min(w.transformRows(), rows-first))
 	}
 }
 
-// transform is Transform for some input channels and the group of taps that begins at a line and a column; their
-// weights are rows of the matrices from a row on.
-func (w *Winograd) transform(dst, kernel, scratch []float32, line, column, row, rows int) {
+// block transforms some rows, from the first on, of a group of taps.
+func (t *winogradTransform) block(scratch []float32, group, first, rows int) {
+	w := t.w
 	n, points := &w.shape, w.points()
-	size := rows * n.OutChannels
+	_, columns := w.kernelMatrix()
+	size := rows * columns
 	var down, taps [3][]float32
 	for i := range w.lines() {
 		for j := range down {
-			x := column + j*n.Strides[2]
+			x := w.first[1][group%len(w.first[1])] + j*n.Strides[2]
 			for k := range taps {
-				y := line + k*n.Strides[1]
+				y := w.first[0][group/len(w.first[1])] + k*n.Strides[1]
 				if taps[k] = nil; y < n.Kernel[1] && x < n.Kernel[2] {
-					taps[k] = kernel[(y*n.Kernel[2]+x)*n.InChannels*n.OutChannels:][:size]
+					tap := y*n.Kernel[2] + x
+					if w.turned {
+						tap = n.Kernel[1]*n.Kernel[2] - 1 - tap
+					}
+					taps[k] = t.kernel[tap*n.InChannels*n.OutChannels+first*columns:][:size]
 				}
 			}
 			if down[j] = taps[0]; !w.flat {
@@ -55,7 +100,12 @@ func (w *Winograd) transform(dst, kernel, scratch []float32, line, column, row, 
 		for j := range points {
 			result := scratch[3*size:][:size]
 			w.mix(result, j, &down)
-			w.pack(dst[(points*i+j)*(w.KernelSize()/w.matrices()):], result, row, rows)
+			panels := t.dst[(points*i+j)*(w.KernelSize()/w.matrices()):]
+			if w.turned {
+				w.packTurned(panels, result, first, rows)
+			} else {
+				w.pack(panels, result, group*n.InChannels+first, rows)
+			}
 		}
 	}
 }
@@ -87,5 +137,17 @@ func (w *Winograd) pack(panels, matrix []float32, first, rows int) {
 	width, columns := micro.PanelWidth[float32](), w.shape.OutChannels
 	for col := 0; col < columns; col += width {
 		micro.PackPanel(panels[col*w.depth()+first*width:], matrix[col:], rows, min(width, columns-col), columns, 1)
+	}
+}
+
+// packTurned writes rows of a matrix, the first one with the given number, as columns into their panel.
+func (w *Winograd) packTurned(panels, matrix []float32, first, rows int) {
+	width, depth := micro.PanelWidth[float32](), w.depth()
+	panel := panels[first/width*width*depth+first%width:]
+	micro.Transpose(panel, matrix, rows, depth, width, depth)
+	if end := first + rows; end == w.shape.OutChannels && end%width > 0 {
+		for k := range depth {
+			clear(panel[k*width+rows:][:width-end%width])
+		}
 	}
 }

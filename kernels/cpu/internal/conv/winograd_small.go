@@ -1,7 +1,5 @@
 package conv
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
-
 // Training takes tiles of 2x2 outputs alone, whose sums are rounded about as much as those of [Forward] (within 2e-6 of
 // the largest); the kernel is transformed anew at each step. The gradient of the input is a convolution, too, with the
 // kernel turned around.
@@ -36,7 +34,7 @@ func NewSmallWinograd(s *Shape, images int) *Winograd {
 }
 
 // NewWinogradInputGradient returns the convolution of the result's gradient, dy, that gives the input's gradient: its
-// kernel is that of s turned around by [TurnKernel]. It is nil where [BackwardData] is to be used.
+// kernel is that of s, which [Winograd.Transform] turns around. It is nil where [BackwardData] is to be used.
 func NewWinogradInputGradient(s *Shape, images int) *Winograd {
 	n := s.checked()
 	turned := n
@@ -48,15 +46,6 @@ func NewWinogradInputGradient(s *Shape, images int) *Winograd {
 	if w == nil || w.out != n.In { // pixels that the convolution of s does not see
 		return nil
 	}
+	w.turned = true
 	return w
-}
-
-// TurnKernel writes the kernel (kernel height, kernel width, input channels, output channels) with its taps in reverse
-// and its channels exchanged.
-func TurnKernel(dst, kernel []float32, s *Shape) {
-	size := s.InChannels * s.OutChannels
-	for tap := range volume(s.Kernel) {
-		from := kernel[(volume(s.Kernel)-1-tap)*size:][:size]
-		micro.Transpose(dst[tap*size:][:size], from, s.InChannels, s.OutChannels, s.InChannels, s.OutChannels)
-	}
 }

@@ -15,7 +15,7 @@ import (
 // smallResult computes a convolution, or the gradient of the input of one, by tiles of 2x2.
 func smallResult(p *pool.Pool, w *Winograd, x, kernel []float32) []float32 {
 	panels, y := scratchFor[float32](w.KernelSize()), scratchFor[float32](w.shape.sizeY())
-	w.Transform(panels, kernel, scratchFor[float32](w.TransformScratch()))
+	w.Transform(p, panels, kernel, scratchFor[float32](w.TransformScratch(p.Size())))
 	w.Forward(p, x, panels, nil, false, y, scratchFor[float32](w.Scratch(p.Size())))
 	return y
 }
@@ -30,10 +30,13 @@ func TestSmallWinograd(t *testing.T) {
 		defer isa.Override(path)()
 		rng := rand.New(rand.NewPCG(3, 5))
 		gradients := 0
-		for range 12 {
+		for i := range 12 {
 			low := [2]int{rng.IntN(3), rng.IntN(3)}
 			s := Shape{Batch: 4 + rng.IntN(3), In: [3]int{1, 10 + 2*rng.IntN(5), 10 + 2*rng.IntN(5)}, InChannels: 32 + rng.IntN(40), OutChannels: 32 + rng.IntN(40),
 				Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, low[0], low[1]}, PadHigh: [3]int{0, rng.IntN(3), rng.IntN(3)}}
+			if i%6 == 5 { // many channels: halves of panels are transformed
+				s.Batch, s.OutChannels = 3, 129+rng.IntN(40)
+			}
 			x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
 			want, gradient := make([]float64, s.sizeY()), make([]float64, s.sizeX())
 			visit(&s, func(i, k, o int) {
@@ -44,17 +47,15 @@ func TestSmallWinograd(t *testing.T) {
 				got := smallResult(nil, w, from, kernel)
 				requireNear(t, want, got, false, 2e-6, path, what, s)
 				assert.Equal(t, got, smallResult(workers, w, from, kernel), "%v, %s: workers change the result of %+v", path, what, s)
-				one := w.shape
-				one.Batch = 1
-				assert.Equal(t, got[:len(got)/s.Batch], smallResult(nil, NewSmallWinograd(&one, s.Batch), from, kernel), "%v, %s: other images change the result of %+v", path, what, s)
+				one := *w
+				one.shape.Batch = 1
+				assert.Equal(t, got[:len(got)/s.Batch], smallResult(nil, &one, from, kernel), "%v, %s: other images change the result of %+v", path, what, s)
 			}
 			w := NewSmallWinograd(&s, s.Batch)
 			require.NotNil(t, w, "%+v", s)
 			check("result", w, x, kernel, want)
 			if w = NewWinogradInputGradient(&s, s.Batch); w != nil {
-				turned := make([]float32, len(kernel))
-				TurnKernel(turned, kernel, &s)
-				check("gradient", w, dy, turned, gradient)
+				check("gradient", w, dy, kernel, gradient)
 				gradients++
 			}
 		}
@@ -87,19 +88,18 @@ func TestSmallWinogradShapes(t *testing.T) {
 func BenchmarkSmallWinograd(b *testing.B) {
 	for _, c := range [][3]int{{32, 16, 64}, {64, 56, 8}, {128, 28, 8}, {256, 14, 8}, {512, 14, 2}, {512, 28, 1}, {256, 8, 4}, {64, 8, 4}, {32, 8, 4}, {33, 24, 8}, {40, 24, 8}, {68, 24, 8}, {100, 24, 8}, {108, 24, 8}, {64, 9, 8}, {96, 11, 8}, {128, 13, 8}, {512, 8, 16}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-		x, kernel, y, turned := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY()), make([]float32, s.sizeKernel())
+		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
 		w, g := NewSmallWinograd(&s, s.Batch), NewWinogradInputGradient(&s, s.Batch)
 		panels := make([]float32, w.KernelSize())
-		scratch := make([]float32, max(w.Scratch(1), w.TransformScratch(), ForwardScratch[float32](&s, 1), BackwardDataScratch[float32](&s, 1)))
+		scratch := make([]float32, max(w.Scratch(1), w.TransformScratch(1), g.TransformScratch(1), ForwardScratch[float32](&s, 1), BackwardDataScratch[float32](&s, 1)))
 		for _, op := range []struct {
 			name string
 			run  func()
 		}{
-			{"forward/tiles", func() { w.Transform(panels, kernel, scratch); w.Forward(nil, x, panels, nil, false, y, scratch) }},
+			{"forward/tiles", func() { w.Transform(nil, panels, kernel, scratch); w.Forward(nil, x, panels, nil, false, y, scratch) }},
 			{"forward/direct", func() { Forward(nil, &s, x, kernel, nil, false, y, scratch) }},
 			{"gradient/tiles", func() {
-				TurnKernel(turned, kernel, &s)
-				g.Transform(panels, turned, scratch)
+				g.Transform(nil, panels, kernel, scratch)
 				g.Forward(nil, y, panels, nil, false, x, scratch)
 			}},
 			{"gradient/direct", func() { BackwardData(nil, &s, y, kernel, x, scratch) }},
@@ -111,6 +111,27 @@ func BenchmarkSmallWinograd(b *testing.B) {
 				}
 				b.ReportMetric(float64(s.FLOPs())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})
+		}
+	}
+}
+
+// BenchmarkWinogradTransform is transformations of kernels as each training step has them, on one worker and on two:
+// input and output channels.
+func BenchmarkWinogradTransform(b *testing.B) {
+	for _, c := range []int{64, 256, 512} {
+		s := Shape{Batch: 4, In: [3]int{1, 14, 14}, InChannels: c, OutChannels: c, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+		for name, w := range map[string]*Winograd{"forward": NewSmallWinograd(&s, 4), "gradient": NewWinogradInputGradient(&s, 4)} {
+			for _, workers := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%d/%s/%d", c, name, workers), func(b *testing.B) {
+					p := pool.New(workers)
+					defer p.Close()
+					kernel, panels, scratch := make([]float32, s.sizeKernel()), make([]float32, w.KernelSize()), make([]float32, w.TransformScratch(workers))
+					b.ReportAllocs()
+					for b.Loop() {
+						w.Transform(p, panels, kernel, scratch)
+					}
+				})
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ func winograd(t *testing.T, p *pool.Pool, s *Shape, x, kernel, bias []float32, r
 	w := NewWinograd(s)
 	require.NotNil(t, w, "%+v", *s)
 	panels := scratchFor[float32](w.KernelSize())
-	w.Transform(panels, kernel, scratchFor[float32](w.TransformScratch()))
+	w.Transform(p, panels, kernel, scratchFor[float32](w.TransformScratch(p.Size())))
 	x, _ = framed(x)
 	y, intact := framed(scratchFor[float32](s.sizeY()))
 	w.Forward(p, x, panels, bias, relu, y, scratchFor[float32](w.Scratch(p.Size())))
@@ -137,8 +137,8 @@ func BenchmarkWinograd(b *testing.B) {
 		for _, side := range []int{2, 4} {
 			w := NewWinograd(&s)
 			w.prepare(side)
-			panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch())
-			w.Transform(panels, kernel, scratch)
+			panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.Scratch(1)+w.TransformScratch(1))
+			w.Transform(nil, panels, kernel, scratch)
 			b.Run(fmt.Sprintf("%dx%dx%d/%dx%d", c[2], c[1], c[0], side, side), func(b *testing.B) {
 				for b.Loop() {
 					w.Forward(nil, x, panels, nil, false, y, scratch[:w.Scratch(1)])
