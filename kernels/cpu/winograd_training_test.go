@@ -16,8 +16,8 @@ import (
 )
 
 // trainingConvolutions runs a program that replaces a variable and computes relu of a convolution of 3x3 with a bias,
-// or the maxima of that, and the gradient of a convolution's input, of a type.
-func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float64) (y, dx []float64) {
+// or the maxima of that, and the gradients of a convolution's input and kernel, of a type.
+func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float64) (y, dx, dkernel []float64) {
 	p := ir.New("")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
 		out, err := p.Add("", op, attrs, in...)
@@ -39,6 +39,7 @@ func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float
 	}
 	p.AddOutput("y", result)
 	p.AddOutput("dx", add(ir.ConvInputGrad, ir.ConvGradAttrs{Conv: a, Shape: trainingShapes[0]}, in[2], in[1]))
+	p.AddOutput("dkernel", add(ir.ConvKernelGrad, ir.ConvGradAttrs{Conv: a, Shape: trainingShapes[1]}, in[0], in[2]))
 	p.AddAlias("counter", add(ir.Neg, nil, counter), len(in))
 	e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)
 	require.NoError(t, err)
@@ -51,7 +52,7 @@ func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float
 		}
 		inputs = append(inputs, b)
 	}
-	for _, o := range p.Outputs[:2] {
+	for _, o := range p.Outputs[:3] {
 		outputs = append(outputs, newBuffer(here, p.Type(o.Value)))
 	}
 	require.NoError(t, e.Run(context.Background(), inputs, append(outputs, nil)))
@@ -62,14 +63,14 @@ func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float
 		require.NoError(t, err)
 		return v.F
 	}
-	return read(0), read(1)
+	return read(0), read(1), read(2)
 }
 
 var trainingShapes = []ir.Shape{{4, 10, 12, 32}, {3, 3, 32, 48}, {4, 10, 12, 48}, {48}}
 
 // TestWinogradTrains: programs that train compute convolutions of 3x3, with bias, relu and maxima, and the gradients of
-// their inputs, by Winograd's products of small tiles, within 2e-6 of the largest result in float64; in 16 bits within
-// their rounding.
+// their inputs and kernels, by Winograd's products of small tiles, within 2e-6 of the largest result in float64; in 16
+// bits within their rounding.
 func TestWinogradTrains(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	var values [][]float64
@@ -84,13 +85,13 @@ func TestWinogradTrains(t *testing.T) {
 	require.NotNil(t, conv.NewSmallWinograd(s, 4))
 	require.NotNil(t, conv.NewWinogradInputGradient(s, 4))
 	for _, pools := range []bool{false, true} {
-		y, dx := trainingConvolutions(t, ir.Float64, pools, values)
+		y, dx, dkernel := trainingConvolutions(t, ir.Float64, pools, values)
 		for _, c := range []struct {
 			d     ir.DType
 			bound float64
 		}{{ir.Float32, 2e-6}, {ir.Float16, 1e-3}, {ir.BFloat16, 1e-2}} {
-			gotY, gotDX := trainingConvolutions(t, c.d, pools, values)
-			for what, pair := range map[string][2][]float64{"y": {y, gotY}, "dx": {dx, gotDX}} {
+			gotY, gotDX, gotDKernel := trainingConvolutions(t, c.d, pools, values)
+			for what, pair := range map[string][2][]float64{"y": {y, gotY}, "dx": {dx, gotDX}, "dkernel": {dkernel, gotDKernel}} {
 				largest := 0.0
 				for _, v := range pair[0] {
 					largest = max(largest, math.Abs(v))
@@ -121,7 +122,7 @@ func TestWinogradTrainsItself(t *testing.T) {
 	y, dx := make([]float32, len(wide[2])), make([]float32, len(wide[0]))
 	conv.Forward(p, s, wide[0], wide[1], wide[3], true, y, make([]float32, conv.ForwardScratch[float32](s, 1)))
 	conv.BackwardData(p, s, wide[2], wide[1], dx, make([]float32, conv.BackwardDataScratch[float32](s, 1)))
-	gotY, gotDX := trainingConvolutions(t, ir.Float32, false, values)
+	gotY, gotDX, _ := trainingConvolutions(t, ir.Float32, false, values)
 	differ := func(x []float32, got []float64) (n int) {
 		for i, v := range x {
 			if float64(v) != got[i] {

@@ -8,6 +8,7 @@ import (
 // multiple of the vector's, plane the bytes from one of the sixteen matrices to the next, step from one of their rows.
 func (m machine) winograd() {
 	m.winogradInput()
+	m.winogradGradient()
 	m.winogradOutput("winogradOutput", false)
 	m.winogradOutput("winogradOutputRelu", true)
 	m.winogradSixes()
@@ -81,6 +82,66 @@ func (m machine) winogradInput() {
 	Countdown(left, m.bytes(), "channel")
 	for _, p := range rows {
 		Increase(p, size)
+	}
+	Increase(dst, step)
+	Decrease(dst, size)
+	Countdown(count, 1, "tile")
+	End()
+}
+
+// winogradGradient reads tiles of 2x2 pixels that are pixel bytes apart, from two rows that are line bytes apart.
+func (m machine) winogradGradient() {
+	m.begin("", "winogradGradient", "dst, x *float32, count, size, step, plane, line, pixel uintptr", "")
+	dst, x := param("dst"), param("x")
+	count, size, step, plane, line, pixel := param("count"), param("size"), param("step"), param("plane"), param("line"), param("pixel")
+	below := NewScalar()
+	Assign(below, x)
+	Increase(below, line)
+	// Both steps are (a, (a + b) / 2, (a - b) / 2, b), first down the columns.
+	half := Constant("winogradHalf", float(0.5))
+	four := func(a, b Vector) [4]Vector {
+		scaledA, scaledB, sum, difference := m.vector(), m.vector(), m.vector(), m.vector()
+		Multiply(scaledA, a, half)
+		Multiply(scaledB, b, half)
+		Add(sum, scaledA, scaledB)
+		Subtract(difference, scaledA, scaledB)
+		return [4]Vector{a, sum, difference, b}
+	}
+	Label("tile")
+	left := NewScalar()
+	Assign(left, size)
+	Label("channel")
+	to := NewScalar()
+	Assign(to, dst)
+	var z [2][4]Vector
+	for column := range z {
+		var rows [2]Vector
+		for row, p := range [2]Scalar{x, below} {
+			at := Memory{Base: p}
+			if column == 1 {
+				at = at.Indexed(pixel, 1)
+			}
+			rows[row] = m.vector()
+			Load(rows[row], at)
+		}
+		z[column] = four(rows[0], rows[1])
+	}
+	for i := range 4 {
+		for j, v := range four(z[0][i], z[1][i]) {
+			Store(Memory{Base: to}, v)
+			if i < 3 || j < 3 {
+				Increase(to, plane)
+			}
+		}
+	}
+	for _, p := range []Scalar{x, below, dst} {
+		Increase(p, Number(m.bytes()))
+	}
+	Countdown(left, m.bytes(), "channel")
+	for _, p := range []Scalar{x, below} {
+		Increase(p, pixel)
+		Increase(p, pixel)
+		Decrease(p, size)
 	}
 	Increase(dst, step)
 	Decrease(dst, size)

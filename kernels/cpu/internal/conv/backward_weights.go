@@ -146,16 +146,24 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardWeightsScratch[T](&most, workers), BackwardWeightsScratch[T](&last, workers))
 	}
-	copies := gradientCopiesOf[T](&n)
+	if hasWinogradWeights[T](&n) {
+		return winogradWeightsScratch(&n, workers)
+	}
+	return byTapsScratch[T](&n, workers)
+}
+
+// byTapsScratch returns the number of elements of scratch memory that backwardWeightsByTaps needs.
+func byTapsScratch[T Float](n *Shape, workers int) int {
+	copies := gradientCopiesOf[T](n)
 	size := max(workers, 1) * copies.local()
-	if few[T](&n) {
+	if few[T](n) {
 		size = max(workers, 1) * n.fewLocal()
 	}
-	if parts := imageParts[T](&n); parts > 1 {
+	if parts := imageParts[T](n); parts > 1 {
 		size += parts * n.sizeKernel()
 	}
-	if isWideGradient[T](&n) {
-		c := kernelGradient[T]{shape: n}
+	if isWideGradient[T](n) {
+		c := kernelGradient[T]{shape: *n}
 		c.setAxes()
 		w := c.wideGeometry()
 		size += max(workers, 1) * c.wideLocal(&w)
@@ -203,6 +211,15 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		backwardWeightsPlanes(p, &n, x, dy, dkernel, scratch)
 		return
 	}
+	if hasWinogradWeights[T](&n) {
+		backwardWeightsWinograd(p, &n, floats(x), floats(dy), floats(dkernel), floats(scratch))
+		return
+	}
+	backwardWeightsByTaps(p, n, x, dy, dkernel, scratch)
+}
+
+// backwardWeightsByTaps is BackwardWeights for a checked shape by the products of each tap.
+func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scratch []T) {
 	c := getGradient[T]()
 	if c.turned = n.Turned; c.turned {
 		n = n.inOneRow()

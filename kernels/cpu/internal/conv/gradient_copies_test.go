@@ -98,7 +98,7 @@ func TestGradientCopiesInfinite(t *testing.T) {
 			at = 4 * 9
 		}
 		dy[at*s.OutChannels+1] = float32(math.Inf(1))
-		BackwardWeights(nil, &s, x, dy, kernel, scratchFor[float32](BackwardWeightsScratch[float32](&s, 1)))
+		backwardWeightsByTaps(nil, n, x, dy, kernel, scratchFor[float32](byTapsScratch[float32](&n, 1)))
 		for i, v := range kernel {
 			tap, channel := i/(s.InChannels*s.OutChannels), i%s.OutChannels
 			beyond := tap < 3

@@ -55,3 +55,22 @@ func drawScaled(rng *rand.Rand, sequence bool) *Shape {
 		}
 	}
 }
+
+// TestScalingOfWinograd: sixteen workers are done sooner than one with the transformation of a kernel, which each
+// training step has, and with the gradient of one.
+func TestScalingOfWinograd(t *testing.T) {
+	const workers, least = 16, 5
+	p := pool.Simulated(workers)
+	s := Shape{Batch: 4, In: [3]int{1, 14, 14}, InChannels: 256, OutChannels: 272, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+	kernel := make([]float32, s.sizeKernel())
+	for name, w := range map[string]*Winograd{"forward": NewSmallWinograd(&s, 4), "gradient": NewWinogradInputGradient(&s, 4)} {
+		panels, scratch := make([]float32, w.KernelSize()), make([]float32, w.TransformScratch(workers))
+		speedup := p.Speedup(func() { w.Transform(p, panels, kernel, scratch) })
+		t.Logf("%s: %.1f", name, speedup)
+		assert.Greater(t, speedup, float64(least), name)
+	}
+	x, dy, scratch := make([]float32, s.sizeX()), make([]float32, s.sizeY()), make([]float32, BackwardWeightsScratch[float32](&s, workers))
+	speedup := p.Speedup(func() { BackwardWeights(p, &s, x, dy, kernel, scratch) })
+	t.Logf("the kernel's gradient: %.1f", speedup)
+	assert.Greater(t, speedup, float64(least))
+}

@@ -48,6 +48,7 @@ func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                      { ret
 func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                      { return false }
 func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool              { return false }
 func winogradInput32(_, _ []float32, _, _, _, _, _ int) bool               { return false }
+func winogradGradient32(_, _ []float32, _, _, _, _, _, _ int) bool         { return false }
 func winogradOutput32(_, _, _ []float32, _ bool, _, _, _, _, _ int) bool   { return false }
 func winogradSixes32(_, _ []float32, _, _, _, _, _, _ int) bool            { return false }
 func winogradFours32(_, _, _ []float32, _ bool, _, _, _, _, _, _ int) bool { return false }

@@ -24025,6 +24025,148 @@ channel:
 	BNE tile
 	RET
 
+// winogradGradientNEON is winogradGradientAVX2 with two registers for one.
+TEXT ·winogradGradientNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD step+32(FP), R4
+	MOVD plane+40(FP), R5
+	MOVD line+48(FP), R6
+	MOVD pixel+56(FP), R7
+	MOVD R1, R8
+	ADD R6, R8
+tile:
+	MOVD R3, R6
+channel:
+	MOVD R0, R9
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R8), (F2, F3)
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc04 // fmul v4.4S, v0.4S, v22.4S
+	WORD $0x6e36dc25 // fmul v5.4S, v1.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc46 // fmul v6.4S, v2.4S, v22.4S
+	WORD $0x6e36dc67 // fmul v7.4S, v3.4S, v22.4S
+	WORD $0x4e26d488 // fadd v8.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a9 // fadd v9.4S, v5.4S, v7.4S
+	WORD $0x4ea6d484 // fsub v4.4S, v4.4S, v6.4S
+	WORD $0x4ea7d4a5 // fsub v5.4S, v5.4S, v7.4S
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R7<<0, R8, R19
+	FLDPQ 0(R19), (F10, F11)
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dccc // fmul v12.4S, v6.4S, v22.4S
+	WORD $0x6e36dced // fmul v13.4S, v7.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd4e // fmul v14.4S, v10.4S, v22.4S
+	WORD $0x6e36dd6f // fmul v15.4S, v11.4S, v22.4S
+	WORD $0x4e2ed590 // fadd v16.4S, v12.4S, v14.4S
+	WORD $0x4e2fd5b1 // fadd v17.4S, v13.4S, v15.4S
+	WORD $0x4eaed58c // fsub v12.4S, v12.4S, v14.4S
+	WORD $0x4eafd5ad // fsub v13.4S, v13.4S, v15.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc0e // fmul v14.4S, v0.4S, v22.4S
+	WORD $0x6e36dc2f // fmul v15.4S, v1.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dcd2 // fmul v18.4S, v6.4S, v22.4S
+	WORD $0x6e36dcf3 // fmul v19.4S, v7.4S, v22.4S
+	WORD $0x4e32d5d4 // fadd v20.4S, v14.4S, v18.4S
+	WORD $0x4e33d5f5 // fadd v21.4S, v15.4S, v19.4S
+	WORD $0x4eb2d5ce // fsub v14.4S, v14.4S, v18.4S
+	WORD $0x4eb3d5ef // fsub v15.4S, v15.4S, v19.4S
+	FSTPQ (F0, F1), 0(R9)
+	ADD R5, R9
+	FSTPQ (F20, F21), 0(R9)
+	ADD R5, R9
+	FSTPQ (F14, F15), 0(R9)
+	ADD R5, R9
+	FSTPQ (F6, F7), 0(R9)
+	ADD R5, R9
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd00 // fmul v0.4S, v8.4S, v22.4S
+	WORD $0x6e36dd21 // fmul v1.4S, v9.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36de06 // fmul v6.4S, v16.4S, v22.4S
+	WORD $0x6e36de27 // fmul v7.4S, v17.4S, v22.4S
+	WORD $0x4e26d40e // fadd v14.4S, v0.4S, v6.4S
+	WORD $0x4e27d42f // fadd v15.4S, v1.4S, v7.4S
+	WORD $0x4ea6d400 // fsub v0.4S, v0.4S, v6.4S
+	WORD $0x4ea7d421 // fsub v1.4S, v1.4S, v7.4S
+	FSTPQ (F8, F9), 0(R9)
+	ADD R5, R9
+	FSTPQ (F14, F15), 0(R9)
+	ADD R5, R9
+	FSTPQ (F0, F1), 0(R9)
+	ADD R5, R9
+	FSTPQ (F16, F17), 0(R9)
+	ADD R5, R9
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc80 // fmul v0.4S, v4.4S, v22.4S
+	WORD $0x6e36dca1 // fmul v1.4S, v5.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd86 // fmul v6.4S, v12.4S, v22.4S
+	WORD $0x6e36dda7 // fmul v7.4S, v13.4S, v22.4S
+	WORD $0x4e26d408 // fadd v8.4S, v0.4S, v6.4S
+	WORD $0x4e27d429 // fadd v9.4S, v1.4S, v7.4S
+	WORD $0x4ea6d400 // fsub v0.4S, v0.4S, v6.4S
+	WORD $0x4ea7d421 // fsub v1.4S, v1.4S, v7.4S
+	FSTPQ (F4, F5), 0(R9)
+	ADD R5, R9
+	FSTPQ (F8, F9), 0(R9)
+	ADD R5, R9
+	FSTPQ (F0, F1), 0(R9)
+	ADD R5, R9
+	FSTPQ (F12, F13), 0(R9)
+	ADD R5, R9
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
+	WORD $0x6e36dc61 // fmul v1.4S, v3.4S, v22.4S
+	MOVD $winogradHalf<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd44 // fmul v4.4S, v10.4S, v22.4S
+	WORD $0x6e36dd65 // fmul v5.4S, v11.4S, v22.4S
+	WORD $0x4e24d406 // fadd v6.4S, v0.4S, v4.4S
+	WORD $0x4e25d427 // fadd v7.4S, v1.4S, v5.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
+	FSTPQ (F2, F3), 0(R9)
+	ADD R5, R9
+	FSTPQ (F6, F7), 0(R9)
+	ADD R5, R9
+	FSTPQ (F0, F1), 0(R9)
+	ADD R5, R9
+	FSTPQ (F10, F11), 0(R9)
+	ADD $32, R1
+	ADD $32, R8
+	ADD $32, R0
+	SUBS $32, R6
+	BNE channel
+	ADD R7, R1
+	ADD R7, R1
+	SUBS R3, R1
+	ADD R7, R8
+	ADD R7, R8
+	SUBS R3, R8
+	ADD R4, R0
+	SUBS R3, R0
+	SUBS $1, R2
+	BNE tile
+	RET
+
 // winogradOutputNEON is winogradOutputAVX2 with two registers for one.
 TEXT ·winogradOutputNEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
@@ -44672,6 +44814,10 @@ GLOBL d3fe0000000000000<>(SB), RODATA|NOPTR, $16
 DATA d7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
 DATA d7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
 GLOBL d7ff0000000000000<>(SB), RODATA|NOPTR, $16
+
+DATA winogradHalf<>+0(SB)/8, $0x3f0000003f000000
+DATA winogradHalf<>+8(SB)/8, $0x3f0000003f000000
+GLOBL winogradHalf<>(SB), RODATA|NOPTR, $16
 
 DATA winogradSquares<>+0(SB)/8, $0x4029000040290000
 DATA winogradSquares<>+8(SB)/8, $0x4029000040290000

@@ -1192,6 +1192,15 @@ func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, lin
 }
 
 //go:noinline
+func callWinogradGradient(wide bool, dst, x *float32, count, size, step, plane, line, pixel uintptr) {
+	if wide {
+		winogradGradientAVX512(dst, x, count, size, step, plane, line, pixel)
+	} else {
+		winogradGradientAVX2(dst, x, count, size, step, plane, line, pixel)
+	}
+}
+
+//go:noinline
 func callWinogradOutput(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
 	if wide {
 		winogradOutputAVX512(dst, x, bias, count, size, step, plane, line)
@@ -3474,6 +3483,12 @@ func winogradInputAVX2(dst, x *float32, count, size, step, plane, line uintptr)
 
 //go:noescape
 func winogradInputAVX512(dst, x *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradGradientAVX2(dst, x *float32, count, size, step, plane, line, pixel uintptr)
+
+//go:noescape
+func winogradGradientAVX512(dst, x *float32, count, size, step, plane, line, pixel uintptr)
 
 //go:noescape
 func winogradOutputAVX2(dst, x, bias *float32, count, size, step, plane, line uintptr)

@@ -566,6 +566,11 @@ func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, lin
 }
 
 //go:noinline
+func callWinogradGradient(wide bool, dst, x *float32, count, size, step, plane, line, pixel uintptr) {
+	winogradGradientNEON(dst, x, count, size, step, plane, line, pixel)
+}
+
+//go:noinline
 func callWinogradOutput(wide bool, dst, x, bias *float32, count, size, step, plane, line uintptr) {
 	winogradOutputNEON(dst, x, bias, count, size, step, plane, line)
 }
@@ -1559,6 +1564,9 @@ func windowsSumNEON(dst, x *float32, cells unsafe.Pointer, count, windows, lengt
 
 //go:noescape
 func winogradInputNEON(dst, x *float32, count, size, step, plane, line uintptr)
+
+//go:noescape
+func winogradGradientNEON(dst, x *float32, count, size, step, plane, line, pixel uintptr)
 
 //go:noescape
 func winogradOutputNEON(dst, x, bias *float32, count, size, step, plane, line uintptr)

@@ -37,6 +37,39 @@ func tileInput(a, b, c, d float32) (float32, float32, float32, float32) {
 	return a - c, b + c, c - b, b - d
 }
 
+// WinogradGradient transforms count tiles of two rows of pixels that are line elements apart, and whose pixels are
+// pixel elements apart, for the gradient of a kernel: with A the matrix of
+//
+//	a, (a + b) / 2, (a - b) / 2, b
+//
+// the tile d becomes A·d·Aᵀ.
+func WinogradGradient(dst, x []float32, count, c, step, plane, line, pixel int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	dst, x = dst[:15*plane+(count-1)*step+c], x[:line+(2*count-1)*pixel+c]
+	if winogradGradient32(dst, x, count, c, step, plane, line, pixel) {
+		return
+	}
+	for t := range count {
+		for k := range c {
+			var z [2][4]float32
+			for j := range z {
+				at := (2*t+j)*pixel + k
+				z[j][0], z[j][1], z[j][2], z[j][3] = tileGradient(x[at], x[line+at])
+			}
+			for i := range 4 {
+				at := 4*i*plane + t*step + k
+				dst[at], dst[at+plane], dst[at+2*plane], dst[at+3*plane] = tileGradient(z[0][i], z[1][i])
+			}
+		}
+	}
+}
+
+func tileGradient(a, b float32) (float32, float32, float32, float32) {
+	return a, 0.5*a + 0.5*b, 0.5*a - 0.5*b, b
+}
+
 // WinogradOutput transforms count tiles of sums back, into two rows of pixels that are line elements apart: with A the
 // matrix of
 //

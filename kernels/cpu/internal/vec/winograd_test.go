@@ -75,3 +75,37 @@ func TestWinograd(t *testing.T) {
 		}
 	}
 }
+
+// TestWinogradGradient compares with the definition, and every path with the portable one, bit by bit.
+func TestWinogradGradient(t *testing.T) {
+	factors := [4][2]float64{{1, 0}, {0.5, 0.5}, {0.5, -0.5}, {0, 1}}
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []int{1, 8, 16, 24, 48, 1040} {
+		for _, count := range []int{1, 2, 7, 70} {
+			step, pixel := c+rng.IntN(20), c+rng.IntN(20)
+			plane, line := count*step+rng.IntN(9), 2*count*pixel+rng.IntN(9)
+			x := random[float32](rng, line+(2*count-1)*pixel+c)
+			var first []float32
+			forLevels(t, func(t *testing.T) {
+				e := make([]float32, 15*plane+(count-1)*step+c)
+				WinogradGradient(e, x, count, c, step, plane, line, pixel)
+				if first == nil {
+					first = e
+				}
+				require.Equal(t, first, e)
+			})
+			tile, k := rng.IntN(count), rng.IntN(c)
+			for i := range 4 {
+				for j := range 4 {
+					sum := 0.0
+					for p := range 2 {
+						for q := range 2 {
+							sum += factors[i][p] * factors[j][q] * float64(x[p*line+(2*tile+q)*pixel+k])
+						}
+					}
+					require.InDelta(t, sum, first[(4*i+j)*plane+tile*step+k], 1e-6)
+				}
+			}
+		}
+	}
+}

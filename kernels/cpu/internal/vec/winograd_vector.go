@@ -14,6 +14,15 @@ func winogradInput32(dst, x []float32, count, c, step, plane, line int) bool {
 	return ok
 }
 
+func winogradGradient32(dst, x []float32, count, c, step, plane, line, pixel int) bool {
+	wide, ok := divides(c)
+	for i := 0; ok && i < count; i += callTiles(c) {
+		n := min(callTiles(c), count-i)
+		callWinogradGradient(wide, &dst[i*step], &x[2*i*pixel], uintptr(n), uintptr(4*c), uintptr(4*step), uintptr(4*plane), uintptr(4*line), uintptr(4*pixel))
+	}
+	return ok
+}
+
 func winogradOutput32(dst, x, bias []float32, relu bool, count, c, step, plane, line int) bool {
 	wide, ok := divides(c)
 	run := callWinogradOutput
