@@ -21,6 +21,7 @@ const (
 	gradientPiece    = 512 // sums that are transformed to taps together
 	gradientSpares   = 1.2 // products of the nine taps for each of Winograd's
 	gradientFinish   = 8   // tiles whose products take as long as the transformation of the sums
+	gradientGap      = 16  // numbers between matrices of tiles: multiples of 4 KB apart, they would share few lines of the first-level cache
 	partTiles        = 64  // of a partial result: fewer are not worth another transformation
 )
 
@@ -69,7 +70,7 @@ func (w *winogradWeights) set(s *Shape) {
 	total := w.total()
 	w.parts = max(min(ceil(wantChunks, w.inBlocks*w.outBlocks), total*w.cols/partTiles, total), 1)
 	w.block = min(max(gradientTiles/w.cols, 1), ceil(total, w.parts))
-	w.local = w.sizeX() + w.sizeDY() + 16*(w.block*w.cols*(w.inputs+w.outputs)+w.inputs*w.outputs) + gradientPiece
+	w.local = w.sizeX() + w.sizeDY() + 16*(w.block*w.cols*(w.inputs+w.outputs)+2*gradientGap+w.inputs*w.outputs) + gradientPiece
 }
 
 // gradientBlock returns how many channels, whole vectors, a unit takes of so many: a few more if none are left then.
@@ -158,13 +159,14 @@ func (u *gradientUnit) compute(first, end int) {
 	for at := first; at < end; at += u.block {
 		count := min(u.block, end-at)
 		tiles := count * u.cols
-		v, e := u.tiles[:16*tiles*u.inputs], u.tiles[16*tiles*u.inputs:]
+		planeX, planeDY := tiles*u.inputs+gradientGap, tiles*u.outputs+gradientGap
+		v, e := u.tiles[:16*planeX], u.tiles[16*planeX:]
 		for i := range count {
 			row := (at + i) / u.pieces
 			image, row, column := row/u.rows, row%u.rows, (at+i)%u.pieces*u.cols
 			u.readX(image, row, column)
-			vec.WinogradInput(v[i*u.cols*u.inputs:], u.rowsX, u.cols, u.inputs, u.inputs, tiles*u.inputs, u.lineX())
-			u.readDY(e[i*u.cols*u.outputs:], image, row, column, tiles*u.outputs)
+			vec.WinogradInput(v[i*u.cols*u.inputs:], u.rowsX, u.cols, u.inputs, u.inputs, planeX, u.lineX())
+			u.readDY(e[i*u.cols*u.outputs:], image, row, column, planeDY)
 		}
 		u.multiply(v, e, tiles, at > first)
 	}
@@ -176,7 +178,7 @@ func (u *gradientUnit) multiply(v, e []float32, tiles int, adds bool) {
 	for m := range 16 {
 		for col := 0; col < u.outs; col += width {
 			t := micro.Tile[float32]{Rows: u.ins, Cols: min(width, u.outs-col), K: tiles, Segments: 1, Outer: 1, ARow: 1, AK: u.inputs, BK: u.outputs, CRow: u.outputs, Accumulate: adds}
-			t.A, t.B, t.C = v[m*tiles*u.inputs:], e[m*tiles*u.outputs+col:], u.sums[m*u.inputs*u.outputs+col:]
+			t.A, t.B, t.C = v[m*(tiles*u.inputs+gradientGap):], e[m*(tiles*u.outputs+gradientGap)+col:], u.sums[m*u.inputs*u.outputs+col:]
 			micro.Run(&t)
 		}
 	}
