@@ -46,7 +46,7 @@ var winogradGradients pool.Recycler[winogradWeights]
 func hasWinogradWeights[T Float](s *Shape) bool {
 	var zero T
 	if unsafe.Sizeof(zero) != 4 || s.Pairs || s.Kernel != [3]int{1, 3, 3} || s.Strides != [3]int{1, 1, 1} || s.Dilation != [3]int{1, 1, 1} || s.Groups != 1 ||
-		s.In[0] != 1 || s.PadLow[0] != 0 || s.PadHigh[0] != 0 || min(s.InChannels, s.OutChannels) < winogradChannels {
+		s.In[0] != 1 || s.PadLow[0] != 0 || s.PadHigh[0] != 0 || !fillsGradient(s.InChannels) || !fillsGradient(s.OutChannels) {
 		return false
 	}
 	for i := 1; i < 3; i++ {
@@ -58,6 +58,9 @@ func hasWinogradWeights[T Float](s *Shape) bool {
 	tiles := ceil(out[1], 2) * ceil(out[2], 2)
 	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= gradientSpares*float64(16*(s.Batch*tiles+gradientFinish))
 }
+
+// fillsGradient reports whether so many channels fill vectors well enough for the transformations.
+func fillsGradient(channels int) bool { return channels == 16 || channels >= 24 }
 
 // set derives everything from the shape.
 func (w *winogradWeights) set(s *Shape) {

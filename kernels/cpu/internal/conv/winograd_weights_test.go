@@ -22,6 +22,8 @@ func drawWinogradWeights(rng *rand.Rand, i int) Shape {
 		switch i % 4 {
 		case 1:
 			s.Batch, s.In[1], s.In[2] = 1, 2+rng.IntN(2), 190+rng.IntN(220)
+		case 3:
+			s.InChannels, s.OutChannels = 16+8*rng.IntN(2), 16+16*rng.IntN(2)
 		case 2: // several blocks of channels
 			s.InChannels, s.OutChannels = 32+rng.IntN(110), 32+rng.IntN(110)
 		}
@@ -123,8 +125,8 @@ func TestWinogradWeightsShapes(t *testing.T) {
 	require.False(t, hasWinogradWeights[float64](&n))
 	for _, change := range []func(s *Shape){
 		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[1], s.In[2] = 5, 5 }, func(s *Shape) { s.In[0], s.Kernel[0] = 3, 3 }, func(s *Shape) { s.Kernel[1] = 5 },
-		func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} }, func(s *Shape) { s.Groups = 2 }, func(s *Shape) { s.InChannels = 16 },
-		func(s *Shape) { s.OutChannels = 31 }, func(s *Shape) { s.PadLow[0] = 1 }, func(s *Shape) { s.PadLow[1] = 3 }, func(s *Shape) { s.PadHigh[2] = -1 }, func(s *Shape) { s.Pairs = true },
+		func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} }, func(s *Shape) { s.Groups = 2 }, func(s *Shape) { s.InChannels = 17 }, func(s *Shape) { s.InChannels = 8 },
+		func(s *Shape) { s.OutChannels = 23 }, func(s *Shape) { s.PadLow[0] = 1 }, func(s *Shape) { s.PadLow[1] = 3 }, func(s *Shape) { s.PadHigh[2] = -1 }, func(s *Shape) { s.Pairs = true },
 	} {
 		s := fits
 		change(&s)
@@ -136,7 +138,7 @@ func TestWinogradWeightsShapes(t *testing.T) {
 // BenchmarkWinogradWeights is gradients of kernels beside those that are computed tap by tap: channels, pixels along an
 // axis, images.
 func BenchmarkWinogradWeights(b *testing.B) {
-	for _, c := range [][3]int{{32, 16, 32}, {64, 8, 32}, {64, 56, 16}, {128, 28, 32}, {256, 14, 32}, {512, 7, 32}, {512, 14, 8}, {32, 8, 1}, {32, 4, 4}, {64, 5, 4}, {33, 24, 8}, {40, 24, 8}, {100, 24, 8}, {256, 7, 1}, {512, 4, 4}, {64, 224, 1}} {
+	for _, c := range [][3]int{{16, 32, 32}, {24, 16, 32}, {32, 16, 32}, {64, 8, 32}, {64, 56, 16}, {128, 28, 32}, {256, 14, 32}, {512, 7, 32}, {512, 14, 8}, {32, 8, 1}, {32, 4, 4}, {64, 5, 4}, {33, 24, 8}, {40, 24, 8}, {100, 24, 8}, {256, 7, 1}, {512, 4, 4}, {64, 224, 1}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 		n := s.checked()
 		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
