@@ -29,6 +29,7 @@ type chainForm struct {
 	small         uint8       // the bytes of an element where those are 1 or 2
 	compiled      bool        // code computes the operation, chains do not
 	from, to      ir.DType    // of a conversion by code
+	lookup        *jit.Table  // of a lookup by code, whose operands are the other way around
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
 

@@ -65,6 +65,9 @@ func worthCode(ops []vmOp) bool {
 // jitStep is operation i of a segment that ends before last.
 func (b *vmBuilder) jitStep(i, last int) jit.Step {
 	op := &b.prog.ops[i]
+	if op.chain.lookup != nil {
+		return jit.Step{Op: jit.Lookup, Dst: op.dst, In: [3]uint8{op.b, op.a}, Stored: b.leaves(i, last), Lookup: op.chain.lookup}
+	}
 	return jit.Step{Op: op.chain.first, Dst: op.dst, In: [3]uint8{op.a, op.b, op.c}, Stored: b.leaves(i, last), From: op.chain.from, To: op.chain.to}
 }
 
@@ -204,10 +207,15 @@ func (b *vmBuilder) leaves(i, last int) bool {
 // runCompiled computes a block of n elements.
 func (p *vmProgram) runCompiled(w *worker, n int) {
 	for i := range p.compiled {
-		if s := &p.compiled[i]; s.code != nil {
-			s.code.Run(unsafe.Pointer(&w.ptrs), p.elements(s, n))
-		} else {
+		s := &p.compiled[i]
+		if s.code == nil {
 			p.runOps(&w.ptrs, s.ops, n)
+			continue
+		}
+		s.code.Run(unsafe.Pointer(&w.ptrs), p.elements(s, n))
+		if w.lookups.failure.Number != 0 {
+			p.noteFailure(&w.lookups)
+			return
 		}
 	}
 }

@@ -53,22 +53,27 @@ func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
 	gatherAt(rowsOf[T](out)[lo:lo+len(at)], rowsOf[T](in), at)
 }
 
-// gatherAt copies the elements of x at positions that are known to be within it.
+// gatherAt copies the elements of x at positions that are known to be within it. The positions are read two at a time:
+// one by one, reading them would take as long as reading the elements.
 func gatherAt[T any](y, x []T, at []int32) {
 	base := unsafe.Pointer(unsafe.SliceData(x))
 	size := unsafe.Sizeof(x[0])
 	to := unsafe.Pointer(unsafe.SliceData(y[:len(at)]))
-	next := uintptr(0)
-	for ; len(at) >= 4; at = at[4:] { // a jump for each element would take as long as the rest
-		a, b, c, d := at[0], at[1], at[2], at[3]
-		*(*T)(unsafe.Add(to, next)) = *(*T)(unsafe.Add(base, uintptr(a)*size))
-		*(*T)(unsafe.Add(to, next+size)) = *(*T)(unsafe.Add(base, uintptr(b)*size))
-		*(*T)(unsafe.Add(to, next+2*size)) = *(*T)(unsafe.Add(base, uintptr(c)*size))
-		*(*T)(unsafe.Add(to, next+3*size)) = *(*T)(unsafe.Add(base, uintptr(d)*size))
-		next += 4 * size
+	for ; len(at) >= 8 && !bigEndian; at = at[8:] { // a jump for each element would take as long as the rest
+		pairs := (*[4]uint64)(unsafe.Pointer(unsafe.SliceData(at)))
+		a, b, c, d := pairs[0], pairs[1], pairs[2], pairs[3]
+		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(uint32(a))*size))
+		*(*T)(unsafe.Add(to, size)) = *(*T)(unsafe.Add(base, uintptr(a>>32)*size))
+		*(*T)(unsafe.Add(to, 2*size)) = *(*T)(unsafe.Add(base, uintptr(uint32(b))*size))
+		*(*T)(unsafe.Add(to, 3*size)) = *(*T)(unsafe.Add(base, uintptr(b>>32)*size))
+		*(*T)(unsafe.Add(to, 4*size)) = *(*T)(unsafe.Add(base, uintptr(uint32(c))*size))
+		*(*T)(unsafe.Add(to, 5*size)) = *(*T)(unsafe.Add(base, uintptr(c>>32)*size))
+		*(*T)(unsafe.Add(to, 6*size)) = *(*T)(unsafe.Add(base, uintptr(uint32(d))*size))
+		*(*T)(unsafe.Add(to, 7*size)) = *(*T)(unsafe.Add(base, uintptr(d>>32)*size))
+		to = unsafe.Add(to, 8*size)
 	}
 	for _, k := range at {
-		*(*T)(unsafe.Add(to, next)) = *(*T)(unsafe.Add(base, uintptr(k)*size))
-		next += size
+		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(k)*size))
+		to = unsafe.Add(to, size)
 	}
 }

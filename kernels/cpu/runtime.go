@@ -20,7 +20,7 @@ const maxPointers = 192
 type worker struct {
 	ptrs    [maxPointers]unsafe.Pointer
 	steps   [vec.MaxChain]vec.ChainStep
-	first   int // the number of a block's first element, for lookups
+	lookups lookupState
 	scratch []byte
 	_       [64]byte // keep workers' fields off each other's cache lines
 }

@@ -7,8 +7,15 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
+
+// lookupState is what a worker's lookups share.
+type lookupState struct {
+	failure jit.Failure // of code
+	first   int         // the number of the block's first element
+}
 
 // vmLookup is a gather of single elements that is part of an elementwise unit: block by block it looks at the indices
 // and reads the elements.
@@ -35,13 +42,43 @@ func (b *vmBuilder) compileLookup(i int, n *ir.Node) {
 	}
 	op.c = b.prog.position
 	b.prog.lookups = append(b.prog.lookups, l)
-	op.dst = b.result(v)
-	op.fn = lookup[uint32](l, a.Mode)
-	if d.Size() == 8 {
+	switch d.Size() {
+	case 1:
+		op.fn = lookup[uint8](l, a.Mode)
+	case 2:
+		op.fn = lookup[uint16](l, a.Mode)
+	case 4:
+		op.fn = lookup[uint32](l, a.Mode)
+	default:
 		op.fn = lookup[uint64](l, a.Mode)
 	}
-	b.prog.ops = append(b.prog.ops, op)
+	if d.Size() <= 4 && a.Mode == ir.IndexError {
+		op.chain = chainForm{compiled: true, first: jit.Lookup,
+			lookup: &jit.Table{Size: d.Size(), Last: uint32(l.last), Number: int32(len(b.prog.lookups)), Failure: op.c}}
+	}
+	if d.IsHalf() {
+		b.lookUpHalves(v, op)
+	} else {
+		op.dst = b.result(v)
+		b.prog.ops = append(b.prog.ops, op)
+	}
 	b.release(n, i)
+}
+
+// lookUpHalves adds a lookup of floats of 16 bits, which are widened for what reads them in the unit.
+func (b *vmBuilder) lookUpHalves(v ir.Value, op vmOp) {
+	d := b.Program.Type(v).DType
+	if b.Operands[v].Mem != nil {
+		op.dst = b.memory(b.Operands[v])
+	} else {
+		op.dst = b.newRegister(2).ptr
+	}
+	b.prog.ops = append(b.prog.ops, op)
+	if _, read := b.lastUse[v]; read {
+		r := b.register(4)
+		b.ptrOf[v], b.held[v] = r.ptr, r
+		b.prog.ops = append(b.prog.ops, widenOp(d, r.ptr, op.dst))
+	}
 }
 
 // table returns the pointer to the first element of a value.
@@ -56,15 +93,15 @@ func (b *vmBuilder) table(v ir.Value) uint8 {
 	return ptr
 }
 
-// lookup returns the kernel that stores what lies at b's indices in the table a; c points to the number of the first.
-func lookup[T uint32 | uint64](l *vmLookup, mode ir.IndexMode) block.Func {
-	return func(dst, table, indices, first unsafe.Pointer, n int) {
+// lookup returns the kernel that stores what lies at b's indices in the table a; c points to the state.
+func lookup[T uint8 | uint16 | uint32 | uint64](l *vmLookup, mode ir.IndexMode) block.Func {
+	return func(dst, table, indices, state unsafe.Pointer, n int) {
 		y, x, at := block.View[T](dst, n), block.View[T](table, l.err.Length), block.View[int32](indices, n)
 		switch {
 		case allWithin(at, int64(l.err.Length)):
 			gatherAt(y, x, at)
 		case mode == ir.IndexError:
-			l.fail(at, *(*int)(first))
+			l.fail(at, (*lookupState)(state).first)
 			clear(y)
 		default:
 			gatherAnywhere(y, x, at, l.last, mode == ir.IndexDrop)
@@ -97,6 +134,18 @@ func (l *vmLookup) fail(at []int32, first int) {
 		}
 		return
 	}
+}
+
+// startLookups prepares a block that begins at element first.
+func (p *vmProgram) startLookups(w *worker, first int) {
+	w.lookups.first = first
+	w.ptrs[p.position] = unsafe.Pointer(&w.lookups)
+}
+
+// noteFailure takes down what code found, and forgets it.
+func (p *vmProgram) noteFailure(s *lookupState) {
+	p.lookups[s.failure.Number-1].fail(s.failure.At[:], s.first+s.failure.Done)
+	s.failure = jit.Failure{}
 }
 
 // finish ends the run if an index was not allowed.

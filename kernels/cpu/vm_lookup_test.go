@@ -33,7 +33,7 @@ func lookupProgram(seed uint64) (*ir.Program, []reference.Value) {
 	s.values = []ir.Value{s.input(s.shape), s.input(s.shape)}
 	var value ir.DType
 	for k := range 2 + rng.IntN(6) {
-		value = []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Float16, ir.Int8}[rng.IntN(6)]
+		value = []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Float16, ir.BFloat16, ir.Uint16, ir.Int8}[rng.IntN(8)]
 		if rng.IntN(3) == 0 {
 			value = ir.Int32
 		}
@@ -91,26 +91,59 @@ func TestLookupsJoinUnits(t *testing.T) {
 }
 
 // TestLookupsFail: an index outside, in any block, ends the run with its number, and the variable that the unit
-// replaces keeps its value; the next run is as if there had been none.
+// replaces keeps its value; the next run is as if there had been none. Tables have elements of each size, and blocks
+// are lines where the indices of a row have a number in common.
 func TestLookupsFail(t *testing.T) {
-	const n = 20000
+	for _, path := range isa.Paths() {
+		for _, d := range []ir.DType{ir.Int8, ir.BFloat16, ir.Int32, ir.Float64} {
+			for _, lines := range []bool{false, true} {
+				t.Run(fmt.Sprint(path, " ", d, " ", lines), func(t *testing.T) {
+					defer isa.Override(path)()
+					testLookupFails(t, d, lines)
+				})
+			}
+		}
+	}
+}
+
+// failingLookup returns a program that replaces its first input.
+func failingLookup(t *testing.T, shape ir.Shape, d ir.DType, lines bool) *ir.Program {
 	p := ir.New("fails")
 	add := func(op ir.Op, a ir.Attrs, in ...ir.Value) ir.Value {
 		out, err := p.Add("layer", op, a, in...)
 		require.NoError(t, err)
 		return out[0]
 	}
-	x := p.AddInput("x", ir.Type{DType: ir.Int32, Shape: ir.Shape{n}})
-	table := p.AddInput("table", ir.Type{DType: ir.Int32, Shape: ir.Shape{7}})
-	y := add(ir.Gather, ir.GatherAttrs{}, table, add(ir.Neg, nil, x))
+	x := p.AddInput("x", ir.Type{DType: ir.Int32, Shape: shape})
+	table := p.AddInput("table", ir.Type{DType: d, Shape: ir.Shape{7}})
+	at := add(ir.Neg, nil, x)
+	if lines {
+		rows := p.AddInput("rows", ir.Type{DType: ir.Int32, Shape: ir.Shape{shape[0]}})
+		at = add(ir.Add, nil, at, add(ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: []int{0}}, rows))
+	}
+	y := add(ir.Gather, ir.GatherAttrs{}, table, at)
+	if d != ir.Int32 {
+		y = add(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, y)
+	}
 	p.AddAlias("next", add(ir.Sub, nil, x, y), 0)
+	return p
+}
+
+func testLookupFails(t *testing.T, d ir.DType, lines bool) {
+	shape := ir.Shape{100, 200}
+	n := shape.Size()
+	p := failingLookup(t, shape, d, lines)
 	e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
 	require.NoError(t, err)
 	defer e.Close()
-	variable, values := newBuffer(testDevice, p.Type(x)), newBuffer(testDevice, p.Type(table))
-	elements, err := reference.New(ir.Int32, ir.Shape{7}, 1, 2, 3, 4, 5, 6, 7)
+	var in []kernels.Buffer
+	for _, input := range p.Inputs {
+		in = append(in, newBuffer(testDevice, p.Type(input.Value)))
+	}
+	variable := in[0]
+	elements, err := reference.New(d, ir.Shape{7}, 1, 2, 3, 4, 5, 6, 7)
 	require.NoError(t, err)
-	require.NoError(t, values.Write(elements.Bytes()))
+	require.NoError(t, in[1].Write(elements.Bytes()))
 	for _, wrong := range [][]int{{0}, {19999}, {777, 12345}, nil} {
 		data := make([]float64, n)
 		for i := range data {
@@ -119,10 +152,10 @@ func TestLookupsFail(t *testing.T) {
 		for _, i := range wrong {
 			data[i] = float64(-7 - i)
 		}
-		v, err := reference.New(ir.Int32, ir.Shape{n}, data...)
+		v, err := reference.New(ir.Int32, shape, data...)
 		require.NoError(t, err)
 		require.NoError(t, variable.Write(v.Bytes()))
-		err = e.Run(context.Background(), []kernels.Buffer{variable, values}, []kernels.Buffer{variable})
+		err = e.Run(context.Background(), in, []kernels.Buffer{variable})
 		if wrong == nil {
 			require.NoError(t, err)
 			continue

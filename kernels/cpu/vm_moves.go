@@ -18,7 +18,7 @@ type vmMove struct {
 
 // findMoves sets the moves of a program of lines that needs nothing else between blocks.
 func (p *vmProgram) findMoves() {
-	if p.line == 0 || p.parts > 1 || len(p.each)+len(p.apart)+len(p.sinks)+len(p.places)+len(p.lookups) > 0 {
+	if p.line == 0 || p.parts > 1 || len(p.each)+len(p.apart)+len(p.sinks)+len(p.places) > 0 {
 		return
 	}
 	var moves []vmMove
@@ -49,6 +49,9 @@ func (p *vmProgram) findMoves() {
 // runMoves computes the blocks [lo, hi), each of them whole.
 func (p *vmProgram) runMoves(w *worker, lo, hi int) {
 	for k := lo; k < hi; k++ {
+		if len(p.lookups) > 0 {
+			p.startLookups(w, k*p.block)
+		}
 		for i := range p.moves {
 			m := &p.moves[i]
 			w.ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), k*m.bytes)

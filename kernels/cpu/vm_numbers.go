@@ -33,7 +33,7 @@ func (b *vmBuilder) isRowNumber(a *fuse.Access) bool {
 // rowOfNumbers returns the length of the rows that blocks may be for the sake of operands of one number for each row,
 // 0 where there are none, or where another operand would be copied more often then.
 func (b *vmBuilder) rowOfNumbers() int {
-	if len(b.u.Sinks)+len(b.u.Tables) > 0 {
+	if len(b.u.Sinks) > 0 {
 		return 0
 	}
 	row := 0

@@ -52,8 +52,7 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 	for k := lo; k < hi; k++ {
 		first, n := p.bounds(k)
 		if len(p.lookups) > 0 {
-			w.first = first
-			ptrs[p.position] = unsafe.Pointer(&w.first)
+			p.startLookups(w, first)
 		}
 		for i := range p.memory {
 			m, at := &p.memory[i], first

@@ -9,15 +9,14 @@ import (
 // A gather of single elements from one line is elementwise in its indices: the line is a table that the unit reads
 // anywhere. The indices, and what is computed from the elements, then never leave the first-level cache.
 
-// LooksUp reports whether the node is such a gather, of elements and indices of sizes that have a loop.
+// LooksUp reports whether the node is such a gather, at indices of a type that has a loop.
 func (g *Graph) LooksUp(n *ir.Node) bool {
 	a, ok := n.Attrs.(ir.GatherAttrs)
 	if !ok || n.Op != ir.Gather {
 		return false
 	}
 	t := g.Program.Type(n.Inputs[0])
-	size := t.DType.Size()
-	return t.Shape[a.Axis] > 0 && t.Shape.Size() == t.Shape[a.Axis] && (size == 4 || size == 8) && g.Program.Type(n.Inputs[1]).DType == ir.Int32
+	return t.Shape[a.Axis] > 0 && t.Shape.Size() == t.Shape[a.Axis] && g.Program.Type(n.Inputs[1]).DType == ir.Int32
 }
 
 // joinsLookup reports whether the gather i belongs into an elementwise unit: its indices are computed by one, or its

@@ -75,7 +75,7 @@ func (a *assembler) prefix(i instruction, reg, v, x, b int, p predicate) {
 	}
 	if a.avx2 {
 		a.bytes(0xc4,
-			bit(reg&8 == 0, 7)|1<<6|bit(b == 0, 5)|byte(i>>8&3),
+			bit(reg&8 == 0, 7)|bit(x == 0, 6)|bit(b == 0, 5)|byte(i>>8&3),
 			bit(i&wide != 0, 7)|byte(^v&15)<<3|bit(i&short == 0, 2)|byte(i>>10&3),
 			byte(i))
 		return

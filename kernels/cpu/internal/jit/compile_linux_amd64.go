@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -50,6 +52,7 @@ type compiler struct {
 	inMemory [values]bool // the value is in its place
 	isMask   [values]bool
 	step     int
+	failures []failure
 }
 
 // pointerRegisters are the general registers of pointers: not the stack, nor those whose use as a base takes another
@@ -93,7 +96,9 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 		c.body()
 	}
 	c.land(done, len(c.code))
+	end := len(c.code)
 	c.bytes(0xc5, 0xf8, 0x77, 0xc3) // VZEROUPPER, RET
+	c.noteFailures(end)
 	return executable(c.finish(), c.avx2)
 }
 
@@ -113,6 +118,9 @@ func (c *compiler) placePointers() {
 		c.bases[i] = none
 	}
 	left := pointerRegisters[:]
+	if slices.ContainsFunc(c.steps, func(s Step) bool { return s.Op == Lookup }) {
+		left = left[:len(left)-1] // the last one is nextRegister
+	}
 	place := func(p uint8) {
 		if len(left) > 0 && c.bases[p] == none {
 			c.bases[p] = left[0]
@@ -305,6 +313,10 @@ func (c *compiler) emit(s *Step) {
 // emitWords emits a step whose result has fewer bytes than elements.
 func (c *compiler) emitWords(s *Step, a int) {
 	switch {
+	case s.Op == Lookup:
+		r := c.temporary()
+		c.lookup(s, r, a)
+		c.storeFew(s.Dst, r, s.Lookup.Size)
 	case c.avx2 && s.Op == Convert:
 		c.narrowAVX2(s, a)
 	case c.avx2 && s.Op == ConvertOdd:

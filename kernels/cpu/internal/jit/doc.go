@@ -48,6 +48,9 @@ const (
 	SignInt
 	SignUint
 	NotInt
+	// Lookup reads elements of 8 to 32 bits: the first operand has their positions, the second is the table. Code ends
+	// at the first vector with a position that is not allowed, as [Failure] says.
+	Lookup
 	Rsqrt // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
 	Exp
 	Log
@@ -83,6 +86,22 @@ type Step struct {
 	In       [3]uint8 // as many as Op has
 	Stored   bool     // the result is needed in memory
 	From, To ir.DType // of Convert
+	Lookup   *Table   // of Lookup
+}
+
+// Table is what a lookup knows of its table.
+type Table struct {
+	Size    int    // bytes of an element
+	Last    uint32 // the last position
+	Number  int32  // what it is called in a failure, not 0
+	Failure uint8  // the pointer to where failures are noted
+}
+
+// Failure is where code notes the positions of a vector of which some are beyond the last one.
+type Failure struct {
+	At     [16]int32 // zeros for what is no element of the block
+	Done   int       // the elements before them
+	Number int       // of the table; 0 means that all positions were allowed
 }
 
 // The kinds of operands and results.
@@ -96,6 +115,10 @@ const (
 // operands returns the kinds of what a step on elements of size bytes reads, and of its result.
 func (s *Step) operands(size int) (reads string, result byte) {
 	switch op := s.Op; {
+	case op == Lookup && s.Lookup.Size < size:
+		return "vw", words
+	case op == Lookup:
+		return "vw", vector
 	case op == ConvertOdd:
 		return "v", kindOf(ir.Float32, size)
 	case op >= ReluInt && op <= NotInt, op >= firstFunction && op < Pow:

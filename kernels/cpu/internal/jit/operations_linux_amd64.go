@@ -133,6 +133,8 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 		return c.constantsOfConversion(s)
 	case ConvertOdd:
 		return []uint64{twice(1)}
+	case Lookup:
+		return []uint64{twice(s.Lookup.Last)}
 	case vec.ChainFloatToInt:
 		return c.truncateConstants()
 	}
@@ -294,6 +296,8 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 		c.move(r, c.constantRegister(c.bits(1)), predicate{a - firstMask, true})
 	case vec.ChainLoadByteInts:
 		c.move(r, c.constantRegister(twice(1)), predicate{a - firstMask, true})
+	case Lookup:
+		c.lookup(s, r, a)
 	default:
 		c.computeHalf(s, r, a)
 	}
