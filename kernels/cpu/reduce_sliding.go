@@ -59,10 +59,7 @@ func pickLines[T block.Float](y, x []T, g geometry.AxisGroup, size int) {
 		moveRows(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), len(y)/g.Inner, g.Inner*size, g.Inner*size, line*size)
 		return
 	}
-	done := 0
-	if size >= 4 {
-		done = vec.Strided(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), size, line, len(y))
-	}
+	done := vec.Strided(unsafe.Pointer(&y[0]), unsafe.Pointer(&x[0]), size, line, len(y))
 	for i := done; i < len(y); i++ {
 		y[i] = x[i*line]
 	}

@@ -68,7 +68,7 @@ func (a *vmApart) join(l *vmLoad) bool {
 
 // groupOf is the distance between the elements that the load reads where it is one of small groups, or 0.
 func (l *vmLoad) groupOf() int {
-	if len(l.dims) != 1 || l.period > 0 || l.size != 4 && l.size != 8 || l.strides[0]%l.size != 0 {
+	if len(l.dims) != 1 || l.period > 0 || l.size > 8 || l.strides[0]%l.size != 0 {
 		return 0
 	}
 	if s := l.strides[0] / l.size; s >= 2 && s <= 4 {

@@ -13,7 +13,7 @@ type vmPlace struct {
 	out       *plan.Operand
 	parts     []uint8 // the pointers of the operands
 	size, row int     // bytes of an element, elements of a row of an operand
-	turns     bool    // rows are single elements, which are stored in turn
+	turns     bool    // rows have the size of elements, and are stored in turn as such
 }
 
 // compilePlaces adds the concatenation node i.
@@ -22,7 +22,8 @@ func (b *vmBuilder) compilePlaces(i int) {
 	out := &b.Operands[n.Outputs[0]]
 	size := out.Typ.DType.Size()
 	s := vmPlace{out: out, size: size, row: b.placedRow(i)}
-	s.turns = s.row == 1 && len(n.Inputs) <= 4 && (size == 4 || size == 8)
+	bytes := s.row * size
+	s.turns = len(n.Inputs) <= 4 && bytes <= 8 && bytes&(bytes-1) == 0
 	for _, x := range n.Inputs {
 		s.parts = append(s.parts, b.asStored(b.u.Accesses[x]))
 	}
@@ -73,12 +74,12 @@ func (b *vmBuilder) narrow(v ir.Value, ptr uint8) {
 // put stores the elements [first, first+n) of the operands.
 func (s *vmPlace) put(ptrs *[maxPointers]unsafe.Pointer, first, n int) {
 	count, bytes := len(s.parts), s.row*s.size
-	if s.turns {
+	if s.turns && first%s.row == 0 && n%s.row == 0 {
 		var from [4]unsafe.Pointer
 		for i, p := range s.parts {
 			from[i] = ptrs[p]
 		}
-		interleaveFrom(unsafe.Add(s.out.Ptr(), first*s.size*count), from[:count], s.size, 0, n)
+		interleaveFrom(unsafe.Add(s.out.Ptr(), first*s.size*count), from[:count], bytes, 0, n/s.row)
 		return
 	}
 	row, at := first/s.row, first%s.row

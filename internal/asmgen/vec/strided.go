@@ -22,6 +22,8 @@ func (m machine) stridedKernels() {
 		m.turns(count)
 		m.apart(count)
 	}
+	m.smallKernels(8)
+	m.smallKernels(16)
 	m.reversed()
 	m.repeated()
 }
@@ -50,9 +52,9 @@ func (m machine) reversed() {
 func (m machine) strided(stride int) {
 	m.begin("", fmt.Sprintf("strided%d", stride), "dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer", "")
 	dst, src, count, table := param("dst"), param("src"), param("count"), param("table")
-	gather := m.gathering(table, stride, 1)
+	gather := m.gathering(table, stride, 1, true)
 	Label("next")
-	Store(Memory{Base: dst}, gather(0, func(i int) Memory { return Memory{Base: src, Offset: i * m.bytes()} }))
+	Store(Memory{Base: dst}, gather(0, func(i int) Operand { return Memory{Base: src, Offset: i * m.bytes()} }))
 	Increase(src, Number(stride*m.bytes()))
 	Increase(dst, Number(m.bytes()))
 	Countdown(count, 1, "next")
@@ -63,7 +65,7 @@ func (m machine) strided(stride int) {
 func (m machine) apart(operands int) {
 	m.begin("", fmt.Sprintf("apart%d", operands), "destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	destinations, src, offset, count, table := param("destinations"), param("src"), param("at"), param("count"), param("table")
-	gather := m.gathering(table, operands, operands)
+	gather := m.gathering(table, operands, operands, true)
 	to := make([]Scalar, operands)
 	for i := range to {
 		to[i] = NewScalar()
@@ -71,7 +73,7 @@ func (m machine) apart(operands int) {
 	}
 	Label("next")
 	for j := range operands {
-		Store(Memory{Base: to[j]}.Indexed(offset, 1), gather(j, func(i int) Memory { return Memory{Base: src, Offset: i * m.bytes()} }))
+		Store(Memory{Base: to[j]}.Indexed(offset, 1), gather(j, func(i int) Operand { return Memory{Base: src, Offset: i * m.bytes()} }))
 	}
 	Increase(src, Number(operands*m.bytes()))
 	Increase(offset, Number(m.bytes()))
@@ -83,7 +85,7 @@ func (m machine) apart(operands int) {
 func (m machine) turns(operands int) {
 	m.begin("", fmt.Sprintf("turns%d", operands), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")
-	gather := m.gathering(table, operands, operands)
+	gather := m.gathering(table, operands, operands, true)
 	from := make([]Scalar, operands)
 	for i := range from {
 		from[i] = NewScalar()
@@ -91,7 +93,7 @@ func (m machine) turns(operands int) {
 	}
 	Label("next")
 	for j := range operands {
-		Store(Memory{Base: dst, Offset: j * m.bytes()}, gather(j, func(i int) Memory { return Memory{Base: from[i]}.Indexed(offset, 1) }))
+		Store(Memory{Base: dst, Offset: j * m.bytes()}, gather(j, func(i int) Operand { return Memory{Base: from[i]}.Indexed(offset, 1) }))
 	}
 	Increase(offset, Number(m.bytes()))
 	Increase(dst, Number(operands*m.bytes()))
@@ -102,7 +104,7 @@ func (m machine) turns(operands int) {
 // gathering returns what makes vector j of results many of so many sources. For AVX-512 the table has an index vector
 // for each source but the first one, of each result; elsewhere one for the result, and masks of the elements that the
 // other sources have. Where there is no room for all in registers, they are read again and again.
-func (m machine) gathering(table Scalar, sources, results int) func(j int, source func(i int) Memory) Vector {
+func (m machine) gathering(table Scalar, sources, results int, room bool) func(j int, source func(i int) Operand) Vector {
 	v, w := m.vector(), m.vector()
 	entry := func(j, i int) Memory { return Memory{Base: table, Offset: (j*sources + i) * m.bytes()} }
 	at := make([]vectors, results)
@@ -111,7 +113,7 @@ func (m machine) gathering(table Scalar, sources, results int) func(j int, sourc
 		switch {
 		case m.wide:
 			kept = sources - 1
-		case results*sources <= 12:
+		case room && results*sources <= 12:
 			kept = sources
 		}
 		at[j] = m.vectors(kept)
@@ -119,7 +121,7 @@ func (m machine) gathering(table Scalar, sources, results int) func(j int, sourc
 			LoadInt(v, entry(j, i))
 		}
 	}
-	return func(j int, source func(i int) Memory) Vector {
+	return func(j int, source func(i int) Operand) Vector {
 		if m.wide {
 			Load(v, source(0))
 			for i, index := range at[j] {

@@ -74,8 +74,8 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 // bits, which floats leave in registers.
 func keepsWords(from, to ir.DType) bool { return from.Size() == to.Size() && from.Size() >= 4 }
 
-// slicesInRuns reports whether a slice keeps long contiguous runs, or elements of 4 or 8 bytes that lie a few elements
-// apart, of which kernels make vectors.
+// slicesInRuns reports whether a slice keeps long contiguous runs, or elements that lie a few elements apart, of which
+// kernels make vectors.
 func slicesInRuns(a ir.SliceAttrs, t ir.Type) bool {
 	strides := t.Shape.Strides()
 	run, step := 1, 1 // elements, and how far they lie apart
@@ -95,8 +95,7 @@ func slicesInRuns(a ir.SliceAttrs, t ir.Type) bool {
 	if step == 1 {
 		return run >= minRun
 	}
-	size := t.DType.Size()
-	return step <= maxStep && run >= minStepped && (size == 4 || size == 8)
+	return step <= maxStep && run >= minStepped
 }
 
 func (w *walk) begin(a *Access, s ir.Shape) {

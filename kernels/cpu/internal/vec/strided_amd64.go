@@ -80,16 +80,28 @@ func strided(dst, src unsafe.Pointer, size, stride, n int) int {
 	}
 	// A vector of the result reads up to stride−1 elements behind its last one.
 	groups := max(n*stride-(stride-1), 0) / (per * stride)
-	table := gatheringFor(forStrided, size/4, stride, wide)
+	table := stridedTable(size, stride, wide)
 	for at := 0; at < groups; {
 		m := min(groups-at, callElements/per)
-		callStrided(wide, stride, unsafe.Add(dst, at*per*size), unsafe.Add(src, at*per*stride*size), uintptr(m), table)
+		callStrided(wide, size, stride, unsafe.Add(dst, at*per*size), unsafe.Add(src, at*per*stride*size), uintptr(m), table)
 		at += m
 	}
 	return groups * per
 }
 
-func callStrided(wide bool, stride int, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+// stridedTable is the table for elements that lie stride elements apart: small ones are taken from whole groups.
+func stridedTable(size, stride int, wide bool) unsafe.Pointer {
+	if size < 4 {
+		return gatheringFor(forApart, 1, stride, wide)
+	}
+	return gatheringFor(forStrided, size/4, stride, wide)
+}
+
+func callStrided(wide bool, size, stride int, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if size < 4 {
+		callStridedSmall(wide, size, stride, dst, src, count, table)
+		return
+	}
 	switch stride {
 	case 2:
 		callStrided2(wide, dst, src, count, table)
@@ -117,15 +129,17 @@ func turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int
 	if wide {
 		per *= 2
 	}
-	table, from := gatheringFor(forTurns, size/4, len(sources), wide), unsafe.Pointer(unsafe.SliceData(sources))
+	table, from := gatheringFor(forTurns, max(size/4, 1), len(sources), wide), unsafe.Pointer(unsafe.SliceData(sources))
 	whole := n / per
 	for at := 0; at < whole; {
 		m := min(whole-at, callElements/per)
 		to, offset := unsafe.Add(dst, at*per*size*len(sources)), uintptr((first+at*per)*size)
-		switch len(sources) {
-		case 2:
+		switch {
+		case size < 4:
+			callTurnsSmall(wide, size, len(sources), to, from, offset, uintptr(m), table)
+		case len(sources) == 2:
 			callTurns2(wide, to, from, offset, uintptr(m), table)
-		case 3:
+		case len(sources) == 3:
 			callTurns3(wide, to, from, offset, uintptr(m), table)
 		default:
 			callTurns4(wide, to, from, offset, uintptr(m), table)
@@ -145,14 +159,16 @@ func apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n in
 		per *= 2
 	}
 	groups := max(n*parts-behind, 0) / (per * parts)
-	table, to := gatheringFor(forApart, size/4, parts, wide), unsafe.Pointer(unsafe.SliceData(destinations))
+	table, to := gatheringFor(forApart, max(size/4, 1), parts, wide), unsafe.Pointer(unsafe.SliceData(destinations))
 	for at := 0; at < groups; {
 		m := min(groups-at, callElements/per)
 		from, offset := unsafe.Add(src, at*per*size*parts), uintptr(at*per*size)
-		switch parts {
-		case 2:
+		switch {
+		case size < 4:
+			callApartSmall(wide, size, parts, to, from, offset, uintptr(m), table)
+		case parts == 2:
 			callApart2(wide, to, from, offset, uintptr(m), table)
-		case 3:
+		case parts == 3:
 			callApart3(wide, to, from, offset, uintptr(m), table)
 		default:
 			callApart4(wide, to, from, offset, uintptr(m), table)

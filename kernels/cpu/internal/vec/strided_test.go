@@ -13,9 +13,9 @@ import (
 // TestStrided copies elements with every distance, and reads nothing behind the last one.
 func TestStrided(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		for _, size := range []int{4, 8} {
+		for _, size := range []int{1, 2, 4, 8} {
 			for stride := 2; stride <= 8; stride++ {
-				for n := 1; n < 140; n += 1 + n/20 {
+				for n := 1; n < 300; n += 1 + n/20 {
 					src := guard.Copy(t, make([]uint8, ((n-1)*stride+1)*size), false)
 					for i := range src {
 						src[i] = uint8(rand.Uint32())
@@ -23,7 +23,7 @@ func TestStrided(t *testing.T) {
 					got := guard.Copy(t, make([]uint8, n*size), false)
 					m := Strided(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), size, stride, n)
 					require.LessOrEqual(t, m, n)
-					if Chains() && n >= 32 {
+					if Chains() && n >= 128/size && (size >= 4 || stride <= 4) {
 						require.NotZero(t, m)
 					}
 					for i := range m {
@@ -39,9 +39,9 @@ func TestStrided(t *testing.T) {
 // that it must not read.
 func TestApart(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		for _, size := range []int{4, 8} {
+		for _, size := range []int{1, 2, 4, 8} {
 			for parts := 2; parts <= 4; parts++ {
-				for n := 1; n < 140; n += 1 + n/20 {
+				for n := 1; n < 300; n += 1 + n/20 {
 					behind := rand.IntN(parts)
 					src := guard.Copy(t, make([]uint8, (n*parts-behind)*size), false)
 					for i := range src {
@@ -54,9 +54,9 @@ func TestApart(t *testing.T) {
 					}
 					m := Apart(to, unsafe.Pointer(&src[0]), size, behind, n)
 					require.LessOrEqual(t, m, n)
-					if Chains() && n >= 32 {
-						require.GreaterOrEqual(t, m, n&^15-16)
-						if n%16 == 0 && behind == 0 {
+					if vector := 64 / size; Chains() && n >= 2*vector {
+						require.GreaterOrEqual(t, m, n&^(vector-1)-vector)
+						if n%vector == 0 && behind == 0 {
 							require.Equal(t, n, m)
 						}
 					}
@@ -74,9 +74,9 @@ func TestApart(t *testing.T) {
 // TestTurns stores the elements of two to four operands in turn.
 func TestTurns(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		for _, size := range []int{4, 8} {
+		for _, size := range []int{1, 2, 4, 8} {
 			for count := 2; count <= 4; count++ {
-				for n := 1; n < 140; n += 1 + n/20 {
+				for n := 1; n < 300; n += 1 + n/20 {
 					first := rand.IntN(5)
 					sources, pointers := make([][]uint8, count), make([]unsafe.Pointer, count)
 					for i := range sources {
@@ -89,7 +89,7 @@ func TestTurns(t *testing.T) {
 					got := guard.Copy(t, make([]uint8, count*n*size), false)
 					m := Turns(unsafe.Pointer(&got[0]), pointers, size, first, n)
 					require.LessOrEqual(t, m, n)
-					if Chains() && n >= 16 {
+					if Chains() && n >= 64/size {
 						require.NotZero(t, m)
 					}
 					for i := range m {

@@ -1795,6 +1795,168 @@ func callApart4(wide bool, destinations, src unsafe.Pointer, at, count uintptr, 
 }
 
 //go:noinline
+func callApart2of8(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart2of8AVX512(destinations, src, at, count, table)
+	} else {
+		apart2of8AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns2of8(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns2of8AVX512(dst, sources, at, count, table)
+	} else {
+		turns2of8AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided2of8(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided2of8AVX512(dst, src, count, table)
+	} else {
+		strided2of8AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callApart3of8(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart3of8AVX512(destinations, src, at, count, table)
+	} else {
+		apart3of8AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns3of8(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns3of8AVX512(dst, sources, at, count, table)
+	} else {
+		turns3of8AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided3of8(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided3of8AVX512(dst, src, count, table)
+	} else {
+		strided3of8AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callApart4of8(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart4of8AVX512(destinations, src, at, count, table)
+	} else {
+		apart4of8AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns4of8(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns4of8AVX512(dst, sources, at, count, table)
+	} else {
+		turns4of8AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided4of8(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided4of8AVX512(dst, src, count, table)
+	} else {
+		strided4of8AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callApart2of16(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart2of16AVX512(destinations, src, at, count, table)
+	} else {
+		apart2of16AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns2of16(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns2of16AVX512(dst, sources, at, count, table)
+	} else {
+		turns2of16AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided2of16(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided2of16AVX512(dst, src, count, table)
+	} else {
+		strided2of16AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callApart3of16(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart3of16AVX512(destinations, src, at, count, table)
+	} else {
+		apart3of16AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns3of16(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns3of16AVX512(dst, sources, at, count, table)
+	} else {
+		turns3of16AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided3of16(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided3of16AVX512(dst, src, count, table)
+	} else {
+		strided3of16AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
+func callApart4of16(wide bool, destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		apart4of16AVX512(destinations, src, at, count, table)
+	} else {
+		apart4of16AVX2(destinations, src, at, count, table)
+	}
+}
+
+//go:noinline
+func callTurns4of16(wide bool, dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer) {
+	if wide {
+		turns4of16AVX512(dst, sources, at, count, table)
+	} else {
+		turns4of16AVX2(dst, sources, at, count, table)
+	}
+}
+
+//go:noinline
+func callStrided4of16(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
+	if wide {
+		strided4of16AVX512(dst, src, count, table)
+	} else {
+		strided4of16AVX2(dst, src, count, table)
+	}
+}
+
+//go:noinline
 func callReversed(wide bool, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
 	if wide {
 		reversedAVX512(dst, src, count, table)
@@ -3885,6 +4047,114 @@ func apart4AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsaf
 
 //go:noescape
 func apart4AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart2of8AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart2of8AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2of8AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2of8AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided2of8AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided2of8AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart3of8AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart3of8AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3of8AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3of8AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3of8AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3of8AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4of8AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4of8AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4of8AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4of8AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4of8AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4of8AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart2of16AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart2of16AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2of16AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns2of16AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided2of16AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided2of16AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart3of16AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart3of16AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3of16AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns3of16AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3of16AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided3of16AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4of16AVX2(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func apart4of16AVX512(destinations, src unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4of16AVX2(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func turns4of16AVX512(dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4of16AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
+
+//go:noescape
+func strided4of16AVX512(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
 
 //go:noescape
 func reversedAVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)
