@@ -183,16 +183,20 @@ func (p precise) cosh(x vector) vector {
 	return p.add(h, p.div(double(0.25), h))
 }
 
-// tanh is 1 − 2/(e²ˣ + 1) beyond ±0.5625.
+// tanh is h/d, where h is half of e²ᵃ − 1 and d = h + 1. Below ½ it is a + (h − a − a·h)/d, which rounds little but the
+// sum.
 func (p precise) tanh(x vector) vector {
 	a := p.abs(x)
-	far := p.fnma(p.div(p.one(), p.add(p.exp(p.add(a, a)), p.one())), double(2), p.copy(p.one()))
-	s := p.mul(x, x)
-	near := p.fma(p.mul(x, s), p.poly(s, -2.0022919231741146e-05, 8.4259469598255e-05, -0.00023410189818350081, 0.0005887524177877623,
-		-0.0014556237029389458, 0.0035921054962121056, -0.008863234018679451, 0.021869488476833284, -0.053968253967056436, 0.1333333333333239,
-		-0.3333333333333333), x)
-	y := p.choose(Compare(GreaterThan, a, double(0.5625)), p.join(far, p.sign(x)), near)
-	return p.small(0x1p-27, x, p.choose(Compare(Unordered, x, x), x, y))
+	most := p.copy(double(40)) // whose result is 1; NaN stays
+	Min(most, most, p.add(a, a))
+	n, more, r := p.reduced(most)
+	t := p.shift(ShiftLeft, 52, p.add(n, double(counter+1022))) // 2ⁿ⁻¹
+	h := p.fma(p.add(more, r), t, p.sub(t, double(0.5)))
+	d := p.add(h, p.one())
+	near, whole := Compare(LessThan, a, double(0.5)), p.vector()
+	h = p.choose(near, p.fnma(a, h, p.sub(h, a)), h)
+	Keep(whole, near, a)
+	return p.join(p.add(p.div(h, d), whole), p.sign(x))
 }
 
 // sigmoid is made of e^−|x|, which does not overflow.

@@ -50,7 +50,7 @@ var functions64Cases = []function64Case{
 	{"Tanh", Tanh[float64], func(x *big.Float) *big.Float {
 		e := bigExp(bigTimes(x, 1))
 		return bigDiv(bigSub(e, bigOf(1)), bigAdd(e, bigOf(1)))
-	}, math.Tanh, 1.5, upTo(30)},
+	}, math.Tanh, 1.8, upTo(30)},
 	{"Sigmoid", Sigmoid[float64], func(x *big.Float) *big.Float { return bigDiv(bigOf(1), bigAdd(bigOf(1), bigExp(bigNeg(x)))) },
 		func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 2, upTo(700)},
 	{"Asinh", Asinh[float64], func(x *big.Float) *big.Float {
