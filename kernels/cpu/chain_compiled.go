@@ -23,6 +23,7 @@ func (b *vmBuilder) compileSegments() {
 	var segments []vmSegment
 	for first := 0; first < len(ops); {
 		s := b.segment(first, len(ops), (*chainForm).isCode)
+		s.ops = s.ops[:untilDependent(s.ops)]
 		last := first + len(s.ops)
 		if ops[first].chain.isCode() && (worthCode(s.ops) || b.prog.line > 0) {
 			steps := make([]jit.Step, len(s.ops))

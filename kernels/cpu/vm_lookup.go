@@ -52,9 +52,9 @@ func (b *vmBuilder) compileLookup(i int, n *ir.Node) {
 	default:
 		op.fn = lookup[uint64](l, a.Mode)
 	}
-	if d.Size() <= 4 && a.Mode == ir.IndexError {
+	if d.Size() <= 4 && a.Mode != ir.IndexDrop {
 		op.chain = chainForm{compiled: true, first: jit.Lookup,
-			lookup: &jit.Table{Size: d.Size(), Last: uint32(l.last), Number: int32(len(b.prog.lookups)), Failure: op.c}}
+			lookup: &jit.Table{Size: d.Size(), Last: uint32(l.last), Clips: a.Mode == ir.IndexClip, Number: int32(len(b.prog.lookups)), Failure: op.c}}
 	}
 	if d.IsHalf() {
 		b.lookUpHalves(v, op)
@@ -134,6 +134,25 @@ func (l *vmLookup) fail(at []int32, first int) {
 		}
 		return
 	}
+}
+
+// untilDependent counts the operations before the first lookup at what one of them has looked up: a processor that
+// waits for one vector's elements does not get as far as the next one's, which would be read meanwhile if the lookups
+// were loops of their own.
+func untilDependent(ops []vmOp) int {
+	var found [maxPointers]bool // results that depend on a lookup
+	for i := range ops {
+		op := &ops[i]
+		depends := found[op.a] || found[op.b] || found[op.c]
+		if op.chain.lookup != nil {
+			if found[op.b] {
+				return i
+			}
+			depends = true
+		}
+		found[op.dst] = depends
+	}
+	return len(ops)
 }
 
 // startLookups prepares a block that begins at element first.

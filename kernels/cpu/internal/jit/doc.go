@@ -93,6 +93,7 @@ type Step struct {
 type Table struct {
 	Size    int    // bytes of an element
 	Last    uint32 // the last position
+	Clips   bool   // positions beyond an end stand for it, and none fails
 	Number  int32  // what it is called in a failure, not 0
 	Failure uint8  // the pointer to where failures are noted
 }

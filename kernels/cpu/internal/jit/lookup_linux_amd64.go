@@ -1,6 +1,10 @@
 package jit
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // Lookups. Processors have instructions that read the elements of a vector from anywhere, but those of AMD take half as
 // long again as to read one after the other, and those of Intel are slow since they do not speculate.
@@ -20,13 +24,19 @@ type failure struct {
 
 // lookup emits a step that reads elements at the positions in register at; those of less than 32 bits lie side by side.
 func (c *compiler) lookup(s *Step, r, at int) {
-	one := c.tail && c.avx2
+	one, last := c.tail && c.avx2, c.constantRegister(twice(s.Lookup.Last))
+	if s.Lookup.Clips {
+		t := c.temporary()
+		c.registers(forms[vec.ChainMaxInt].code[0], t, at, c.constantRegister(0), predicate{})
+		c.registers(forms[vec.ChainMinInt].code[0], t, t, last, predicate{})
+		c.read(s.In[1], s.Lookup.Size, r, t, one)
+		return
+	}
 	if c.tail && !c.avx2 { // elements that there are not have position 0
 		t := c.temporary()
 		c.move(t, at, predicate{lanesMask, true})
 		at = t
 	}
-	last := c.constantRegister(twice(s.Lookup.Last))
 	if c.avx2 {
 		t := c.temporary()
 		c.op(map0F|with66|0xfa, t, last, at)

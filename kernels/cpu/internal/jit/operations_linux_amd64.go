@@ -134,7 +134,7 @@ func (c *compiler) constantsOf(s *Step) []uint64 {
 	case ConvertOdd:
 		return []uint64{twice(1)}
 	case Lookup:
-		return []uint64{twice(s.Lookup.Last)}
+		return []uint64{twice(s.Lookup.Last), 0}
 	case vec.ChainFloatToInt:
 		return c.truncateConstants()
 	}
