@@ -4,16 +4,17 @@
 //	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
 //	worker --scaling [--secs S] [--rounds N]   measures two replicas and two workers beside one
 //	worker --halves [KEY...]             measures 16-bit floats beside float32
-//	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger)
+//	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
 // FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file. small-N:train,
-// small-N:1 and small-N:32 are a network that --drawn draws, N = 6·seed and on. Variants of training: fit (Model.Fit,
-// callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch). Variant of
-// prediction: predict (Model.PredictOnBatch, arrays in and out).
+// small-N:1 and small-N:32 are a network that --drawn draws, N = 6·seed and on; usual-N:train8 and so on one of the
+// usual kind, N = seed and on. Variants of training: fit (Model.Fit, callbacks and history included, one epoch from its
+// first to its last hook), batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in
+// and out).
 //
 // dispatch:launch launches a program that does nearly nothing.
 //

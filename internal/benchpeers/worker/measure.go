@@ -84,6 +84,8 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 	w := workloads[work]
 	if number, err := strconv.ParseUint(kind, 10, 32); work == "small" && err == nil {
 		return smallJob(number, variant)
+	} else if work == usualKind && err == nil {
+		return usualJob(number, variant)
 	}
 	if !ok || !ok2 || w == nil {
 		return nil, fmt.Errorf("unknown key %q, expected for example W1-sgd:fit or W1-b1:predict", key)

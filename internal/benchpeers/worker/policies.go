@@ -36,7 +36,8 @@ func policyKeys(keys []string) []policyWork {
 }
 
 // drawnSmall are count networks of each kind that are drawn at random, each trained on 32 examples, and predicting one,
-// eight and 32. Without kinds all of them are drawn.
+// eight and 32. Those of the usual kind are also trained on one example and on eight. Without kinds all of them are
+// drawn.
 func drawnSmall(first uint64, count int, kinds ...string) []policyWork {
 	var list []policyWork
 	for i := range uint64(count) {
@@ -46,12 +47,28 @@ func drawnSmall(first uint64, count int, kinds ...string) []policyWork {
 			}
 			number := (first+i)*uint64(len(smallKinds)) + uint64(kind)
 			for _, key := range []string{"train", "1", "8", "32"} {
-				list = append(list, policyWork{name + map[bool]string{true: " training", false: " predict " + key}[key == "train"], fmt.Sprintf("%d %s", number, key),
+				list = append(list, policyWork{name + stepOf(key), fmt.Sprintf("%d %s", number, key),
 					func() (*job, error) { return smallJob(number, key) }})
 			}
 		}
 	}
+	for i := range uint64(count) {
+		if len(kinds) > 0 && !slices.Contains(kinds, usualKind) {
+			break
+		}
+		for _, key := range []string{"train1", "train8", "train", "1", "8", "32"} {
+			list = append(list, policyWork{usualKind + stepOf(key), fmt.Sprintf("%d %s", first+i, key), func() (*job, error) { return usualJob(first+i, key) }})
+		}
+	}
 	return list
+}
+
+// stepOf says in words what step a key of smallJob is.
+func stepOf(key string) string {
+	if batch, trains := strings.CutPrefix(key, "train"); trains {
+		return strings.TrimSuffix(" training "+batch, " ")
+	}
+	return " predict " + key
 }
 
 // smallKinds are the kinds of networks that drawSmall draws, in turn.
@@ -68,12 +85,7 @@ func drawSmall(number uint64) (drawn, error) {
 		d := drawer{rand.New(rand.NewPCG(number, 17))}
 		inputs, y := d.oneLayer()
 		m, err := keras.NewFunctional(keras.Inputs(inputs...), keras.Outputs(y), more...)
-		node, _ := y.Node()
-		what := strings.TrimPrefix(fmt.Sprintf("%T", node.Layer), "*layers.")
-		for _, x := range inputs {
-			what += fmt.Sprint(" ", x.Shape()[1:])
-		}
-		return drawn{m, pick(d, "sgd", "mom", "adam"), what}, err
+		return drawn{m, pick(d, "sgd", "mom", "adam"), whatIs(inputs, y)}, err
 	}
 	d := drawer{rand.New(rand.NewPCG(number, 17))}
 	width := func(low, high int) int { return pick(d, 1, 4, 8, 16)*d.between(low, high)/8 + 1 }
@@ -136,13 +148,29 @@ func (d drawer) smallImages(x *layers.KerasTensor, size int, width func(low, hig
 	return layers.Apply(pick[layers.Layer](d, &layers.GlobalAveragePooling2D{}, &layers.Flatten{}), x)
 }
 
-// smallJob trains a network on 32 examples with the mean squared error, or predicts as many as the key says.
+// smallJob trains a network that drawSmall draws, or predicts; see job.
 func smallJob(number uint64, key string) (*job, error) {
 	d, err := drawSmall(number)
 	if err != nil {
 		return nil, err
 	}
-	batch, err := strconv.Atoi(key)
+	return d.job(key)
+}
+
+// usualJob is smallJob for those of drawUsual.
+func usualJob(number uint64, key string) (*job, error) {
+	d, err := drawUsual(number)
+	if err != nil {
+		return nil, err
+	}
+	return d.job(key)
+}
+
+// job trains the network with the mean squared error on as many examples as the key says after "train", or 32, or
+// predicts as many as it says.
+func (d drawn) job(key string) (*job, error) {
+	size, trains := strings.CutPrefix(key, "train")
+	batch, err := strconv.Atoi(size)
 	if err != nil {
 		batch = 32
 	}
@@ -156,7 +184,7 @@ func smallJob(number uint64, key string) (*job, error) {
 		return nil, err
 	}
 	step := func() error { return d.model.PredictOnBatchInto(runs, x, y...) }
-	if key == "train" {
+	if trains {
 		opt, err := optimizer(d.optimizer)
 		if err != nil {
 			return nil, err

@@ -94,6 +94,9 @@ func TestComparePolicies(t *testing.T) {
 		assert.Contains(t, out.String(), "| "+kind+" training | mixed_bfloat16 | 1 |")
 		assert.Contains(t, out.String(), "| "+kind+" predict 32 | mixed_float16 | 1 |")
 	}
+	for _, batch := range []string{" 1", " 8", ""} {
+		assert.Contains(t, out.String(), "| usual training"+batch+" | mixed_float16 | 1 |")
+	}
 	assert.Empty(t, policy)
 	works := policyKeys([]string{"W1-sgd:fit", "W10-sgd:fit"})
 	assert.Len(t, works, 1)
