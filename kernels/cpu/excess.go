@@ -15,7 +15,8 @@ import (
 
 const (
 	mostExcess = 64 << 20 // bytes that the results of a program may take up more than in 16 bits
-	keptRows   = 8        // of products that take as long as reading their weights does
+	keptRows   = 8        // of products in pairs that take as long as reading their weights does
+	widenedRow = 1        // of products whose weights are widened: to widen them takes up to 1.8 times as long from two rows on
 
 	// mostInCache is how large, in float32, weights are at most that stay in the caches whatever else a program reads.
 	mostInCache = 64 << 10
@@ -58,8 +59,9 @@ func widens(p *ir.Program) func(d ir.DType) bool {
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 
-// readsMemory returns the function that reports whether a node multiplies a few rows by weights that predictions keep
-// in 16 bits because the caches do not hold them: they are read in half the time.
+// readsMemory returns the function that reports whether a node multiplies a few rows, or a single one where pairs are
+// not multiplied, by weights that predictions keep in 16 bits because the caches do not hold them: they are read in
+// half the time.
 func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 	_, def := pass.Uses(p)
 	converted := func(w ir.Value) bool {
@@ -83,7 +85,11 @@ func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 		for _, axis := range a.RhsContract {
 			sums *= w[axis]
 		}
-		return p.Type(n.Outputs[0]).Shape.Size()*sums <= keptRows*w.Size() && converted(n.Inputs[1])
+		rows := widenedRow
+		if micro.Pairs() && p.Type(n.Inputs[1]).DType == ir.BFloat16 {
+			rows = keptRows
+		}
+		return p.Type(n.Outputs[0]).Shape.Size()*sums <= rows*w.Size() && converted(n.Inputs[1])
 	}
 	least := widePanels
 	if micro.Pairs() && 4*sizeOfWeights(p, few) > widePanels { // the caches do not hold all of them, and pairs need no widening

@@ -70,10 +70,10 @@ func TestExcessPrecisionWithoutProducts(t *testing.T) {
 	}
 }
 
-// TestExcessPrecisionIsForSmallPrograms: what takes much memory stays in 16 bits, as do weights that few rows are
+// TestExcessPrecisionIsForSmallPrograms: what takes much memory stays in 16 bits, as do weights that a single row is
 // multiplied by and no cache holds.
 func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
-	for _, c := range []struct{ rows, units, narrow int }{{9, 70, 0}, {1 << 18, 100, 2}, {2, 70, 0}, {2, 700, 2}, {300, 700, 0}} {
+	for _, c := range []struct{ rows, units, narrow int }{{9, 70, 0}, {1 << 18, 100, 2}, {2, 70, 0}, {1, 700, 2}, {2, 700, 0}, {300, 700, 0}} {
 		q, err := pipelineFor(1).improve(twoProducts(t, ir.Float16, c.rows, c.units), false, true)
 		require.NoError(t, err)
 		narrow := 0
