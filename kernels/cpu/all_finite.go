@@ -50,15 +50,26 @@ func buildAllFinite(b *build) func() {
 	}
 }
 
-// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16. Where the sum of the squares is
-// below the square of the first number that is not finite, each number is, which one reading tells; else no largest or
-// smallest number may be infinite or, as NaN is, none.
+// firstBeyondHalf is the first number of float32 that is rounded to infinity in float16.
+const firstBeyondHalf = 65520
+
+// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16.
 func floatsFinite(b *build) func() {
-	in, out := b.in(0), b.out(0)
-	beyond := float32(math.Inf(1))
-	surely := beyond
+	out, beyond := b.out(0), float32(math.Inf(1))
 	if b.n.Op == ir.Convert {
-		beyond, surely = 65520, 65000*65000 // the first that is rounded to infinity, and less than its square by more than sums are rounded
+		beyond = firstBeyondHalf
+	}
+	look := lookAtFloats(b, b.in(0), beyond)
+	return func() { plan.Data[bool](out)[0] = look() }
+}
+
+// lookAtFloats returns the function that reports whether all numbers of an operand are below beyond, and none is NaN.
+// Where the sum of the squares is below the square of that number, each number is, which one reading tells; else no
+// largest or smallest number may be as large or, as NaN is, none.
+func lookAtFloats(b *build, in *plan.Operand, beyond float32) func() bool {
+	surely := beyond
+	if beyond == firstBeyondHalf {
+		surely = surelyHalf * surelyHalf // sums are rounded by less than the difference
 	}
 	var found atomic.Bool
 	look := b.rt().parallel(in.N, 1<<14, func(_ *worker, lo, hi int) {
@@ -69,10 +80,10 @@ func floatsFinite(b *build) func() {
 			}
 		}
 	})
-	return func() {
+	return func() bool {
 		found.Store(false)
 		look()
-		plan.Data[bool](out)[0] = !found.Load()
+		return !found.Load()
 	}
 }
 

@@ -39,12 +39,24 @@ func descend[T block.Float](b *build) (func(), error) {
 	x, y, rt := product.a.o, product.b.o, b.rt()
 	gradient := gemm.Prepare(args, rt.pool.Size())
 	scratch := b.scratch(w.Typ.DType, gradient.ScratchSize())
+	var gate, divisor *plan.Operand // of an update that may be left out
+	if len(update.Inputs) > 4 {
+		gate, divisor = &b.Operands[update.Inputs[4]], &b.Operands[update.Inputs[5]]
+	}
 	return func() {
+		factor := -plan.Data[T](rate)[0]
+		if gate != nil {
+			if !plan.Data[bool](gate)[0] {
+				copyOperand(w, old)
+				return
+			}
+			factor /= plan.Data[T](divisor)[0]
+		}
 		for _, f := range product.prepare {
 			f()
 		}
 		copyOperand(w, old)
-		vec.Scale(plan.Data[T](to), plan.Data[T](from), -plan.Data[T](rate)[0])
+		vec.Scale(plan.Data[T](to), plan.Data[T](from), factor)
 		gradient.Run(rt.pool, plan.Data[T](x), plan.Data[T](y), plan.Data[T](w), nil, plan.Data[T](scratch))
 	}, nil
 }

@@ -175,6 +175,9 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	special := false
 	switch {
 	case c.plain:
+	case u.Fused != nil && asksOfSums(b):
+		st.run, err = buildFiniteProduct(b)
+		special = true
 	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) > 1:
 		st.run, err = buildDescent(b)
 		return st, err

@@ -65,14 +65,14 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 			copyOperand(&b.Operands[n.Outputs[1+i]], &b.Operands[slot])
 		}
 	}
-	var run func(lo, hi int, g []T)
+	var run descendFunc[T]
 	switch a.Rule {
 	case "sgd":
-		run = func(lo, hi int, g []T) { vec.SGD(plan.Data[T](w)[lo:hi], g, plan.Data[T](rate)[0], 0) }
+		run = func(lo, hi int, g []T, by T) { vec.SGD(plan.Data[T](w)[lo:hi], g, plan.Data[T](rate)[0]*by, 0) }
 	case "momentum", "nesterov":
 		velocity, mu, nesterov := b.out(1), T(a.Values[0]), a.Rule == "nesterov"
-		run = func(lo, hi int, g []T) {
-			vec.Momentum(plan.Data[T](w)[lo:hi], plan.Data[T](velocity)[lo:hi], g, plan.Data[T](rate)[0], mu, 0, nesterov)
+		run = func(lo, hi int, g []T, by T) {
+			vec.Momentum(plan.Data[T](w)[lo:hi], plan.Data[T](velocity)[lo:hi], g, plan.Data[T](rate)[0]*by, mu, 0, nesterov)
 		}
 	case "adam":
 		m, v, beta1, beta2, epsilon := b.out(1), b.out(2), a.Values[0], a.Values[1], a.Values[2]
@@ -83,9 +83,9 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 			t := float64(plan.Data[T](step)[0])
 			alpha = T(float64(plan.Data[T](rate)[0]) * math.Sqrt(1-math.Pow(beta2, t)) / (1 - math.Pow(beta1, t)))
 		}
-		run = func(lo, hi int, g []T) {
+		run = func(lo, hi int, g []T, by T) {
 			args := vec.AdamArgs[T]{W: plan.Data[T](w)[lo:hi], M: plan.Data[T](m)[lo:hi], V: plan.Data[T](v)[lo:hi], G: g,
-				Alpha: alpha, OneMinusBeta1: T(1 - beta1), OneMinusBeta2: T(1 - beta2), Epsilon: T(epsilon), GradientScale: 1}
+				Alpha: alpha, OneMinusBeta1: T(1 - beta1), OneMinusBeta2: T(1 - beta2), Epsilon: T(epsilon), GradientScale: by}
 			vec.Adam(&args)
 		}
 	default:
@@ -97,12 +97,16 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 	if def := b.Def[n.Inputs[1]]; len(b.u.Nodes) > 1 && def >= 0 && b.UnitOf[def] == b.u { // an input of the program has no node
 		return update{w.N, begin, widenedUpdate(b, &b.Operands[b.Node(n.Inputs[1]).Inputs[0]], run)}, nil
 	}
-	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi]) }}, nil
+	return update{w.N, begin, func(lo, hi int, _ *worker) { run(lo, hi, plan.Data[T](gradient)[lo:hi], 1) }}, nil
 }
 
+// descendFunc updates elements of a variable by a gradient times a power of two.
+type descendFunc[T block.Float] = func(lo, hi int, g []T, by T)
+
 // gatedUpdate is an update that may be left out, and whose gradient is divided first, and widened if it is of 16 bits:
-// a piece at a time, which stays in the first-level cache.
-func gatedUpdate[T block.Float](b *build, run func(lo, hi int, g []T)) func(lo, hi int, of *worker) {
+// a piece at a time, which stays in the first-level cache. To divide by a power of two, as a scale of the loss is,
+// takes no time: the rate is divided, or Adam's factor.
+func gatedUpdate[T block.Float](b *build, run descendFunc[T]) func(lo, hi int, of *worker) {
 	gradient, gate, divisor := b.in(1), b.in(len(b.n.Inputs)-2), b.in(len(b.n.Inputs)-1)
 	half := halfOf[gradient.Typ.DType]
 	const piece = 1 << 11
@@ -112,9 +116,14 @@ func gatedUpdate[T block.Float](b *build, run func(lo, hi int, g []T)) func(lo, 
 			return
 		}
 		by := plan.Data[T](divisor)[0]
-		inverse, exact := 1/by, isPowerOfTwo(float64(by))
+		factor, exact := 1/by, isPowerOfTwo(float64(by))
+		if exact && half == nil {
+			run(lo, hi, plan.Data[T](gradient)[lo:hi], factor)
+			return
+		}
 		scratch := scratchOf[T](of, 2*piece)
 		if !exact {
+			factor = 1
 			for i := range scratch[piece:] {
 				scratch[piece+i] = by
 			}
@@ -128,18 +137,16 @@ func gatedUpdate[T block.Float](b *build, run func(lo, hi int, g []T)) func(lo, 
 			} else {
 				from = plan.Data[T](gradient)[lo:end]
 			}
-			if exact {
-				vec.Scale(g, from, inverse)
-			} else {
+			if !exact {
 				vec.Div(g, from, scratch[piece:][:len(g)])
 			}
-			run(lo, end, g)
+			run(lo, end, g, factor)
 		}
 	}
 }
 
 // widenedUpdate is an update by a gradient of 16 bits, which is widened a piece at a time.
-func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run func(lo, hi int, g []T)) func(lo, hi int, of *worker) {
+func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run descendFunc[T]) func(lo, hi int, of *worker) {
 	half := halfOf[gradient.Typ.DType]
 	const piece = 1 << 11
 	b.rt().need(4 * piece)
@@ -148,7 +155,7 @@ func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run func(lo,
 			end := min(lo+piece, hi)
 			g := scratchOf[float32](of, end-lo)
 			half.Widen(g, plan.Data[uint16](gradient)[lo:end])
-			run(lo, end, block.View[T](unsafe.Pointer(&g[0]), len(g)))
+			run(lo, end, block.View[T](unsafe.Pointer(&g[0]), len(g)), 1)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 )
 
 // findAllFinite looks for the question whether all numbers of a value are finite, which one kernel answers, maybe after
-// they were rounded from float32 to float16, where numbers beyond its range are infinite. Nobody stores those.
+// they were rounded from float32 to float16, where numbers beyond its range are infinite. Nobody stores those, nor a
+// gradient that is there for the question alone.
 func (g *Graph) findAllFinite(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.IsFinite || g.constant[i] {
@@ -23,6 +24,12 @@ func (g *Graph) findAllFinite(i int) {
 	if only, ok := g.onlyReader(n.Inputs[0]); ok && only == i && g.rounds(n.Inputs[0]) {
 		anchor = g.Def[n.Inputs[0]]
 		nodes = []int{anchor, i, j}
+	}
+	if v := g.Program.Nodes[anchor].Inputs[0]; g.Node(v) != nil { // the numbers may be bounded by those that they are sums of
+		only, ok := g.onlyReader(v)
+		if d := g.Def[v]; ok && only == anchor && g.UnitOf[d] == nil && !g.constant[d] && IsBounded(g.Program, &g.Program.Nodes[d]) {
+			anchor, nodes = d, append([]int{d}, nodes...)
+		}
 	}
 	g.fuse(&Unit{Nodes: nodes, position: j, Fused: NewEpilogue(anchor, all.Outputs[0])})
 }

@@ -55,7 +55,8 @@ func (g *Graph) absorb(u, from *Unit, v ir.Value) {
 
 // JoinDescent joins a product that is the gradient of a variable, and nothing else, with the step of plain gradient
 // descent that it is for. The kernels then add -rate·gradient to the variable, w + Aᵀ·(-rate·B), and the gradient is
-// never stored.
+// never stored. An update that divides its gradient and may be left out does so, too (lateGradients puts the product
+// next to it).
 func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
@@ -75,7 +76,7 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	n := &g.Program.Nodes[u.Nodes[len(u.Nodes)-1]]
-	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || len(n.Inputs) > 4 || u.Constant {
+	if n.Op != ir.OptimizerUpdate || n.Attrs.(ir.OptimizerAttrs).Rule != "sgd" || u.Constant {
 		return nil
 	}
 	v := n.Inputs[1]
@@ -95,6 +96,9 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	s := g.Program.Type(v).Shape
+	if len(n.Inputs) > 4 && g.Program.Type(v).DType.IsHalf() { // where updates may be left out, products of 16 bits are stored
+		return nil
+	}
 	if len(s) != 2 || s.Size() <= BucketVariable {
 		return nil
 	}

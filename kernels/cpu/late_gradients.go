@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/pass"
+)
+
+// lateGradients is the pass for large gradients of variables that are a product of few rows or the sums of few rows of
+// a table. Where the loss is scaled, all gradients are asked whether they are finite before any variable is updated:
+// each would be written, read for the question, and read again when the caches have forgotten it. Instead its node is
+// there twice. The question has one of its own, whose answer a bound of the operands mostly proves without the gradient
+// (finite_product.go), and the update has the other one right before it, as in training without a scale.
+func lateGradients() pass.Pass {
+	return pass.New("late gradients", func(p *ir.Program) (*ir.Program, error) {
+		late := findLateGradients(p)
+		if len(late) == 0 {
+			return p, nil
+		}
+		r := pass.NewRewriter(p)
+		for i := range p.Nodes {
+			n := &p.Nodes[i]
+			in := r.Operands(n)
+			if first := late[i]; first != nil {
+				out, err := r.To.Add(first.Scope, first.Op, first.Attrs, r.Operands(first)...)
+				if err != nil {
+					return nil, err
+				}
+				in[1] = out[0]
+			}
+			out, err := r.To.Add(n.Scope, n.Op, n.Attrs, in...)
+			if err == nil {
+				err = r.Define(n, out)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return r.Finish(), nil
+	})
+}
+
+// findLateGradients returns, by update, the nodes of the gradients that only it and the question read.
+func findLateGradients(p *ir.Program) map[int]*ir.Node {
+	late := map[int]*ir.Node{}
+	uses, def := pass.Uses(p)
+	readers := make([][]int, p.NumValues())
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Inputs {
+			readers[v] = append(readers[v], i)
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Op != ir.OptimizerUpdate || len(n.Inputs) != 5+len(n.Outputs) {
+			continue
+		}
+		v := n.Inputs[1]
+		asks := func(i int) bool { return asksWhetherFinite(p, &p.Nodes[i], readers, uses) }
+		if def[v] >= 0 && uses[v] == 2 && fuse.IsBounded(p, &p.Nodes[def[v]]) && slices.ContainsFunc(readers[v], asks) {
+			late[i] = &p.Nodes[def[v]]
+		}
+	}
+	return late
+}
+
+// asksWhetherFinite reports whether a node asks whether all numbers of its operand are finite, maybe after it rounds
+// them to float16, and does nothing else.
+func asksWhetherFinite(p *ir.Program, n *ir.Node, readers [][]int, uses []int) bool {
+	only := func() bool { v := n.Outputs[0]; return uses[v] == 1 && len(readers[v]) == 1 }
+	next := func() *ir.Node { return &p.Nodes[readers[n.Outputs[0]][0]] }
+	if n.Op == ir.Convert && p.Type(n.Outputs[0]).DType == ir.Float16 && only() {
+		n = next()
+	}
+	if n.Op != ir.IsFinite || !only() {
+		return false
+	}
+	n = next()
+	a, ok := n.Attrs.(ir.ReduceAttrs)
+	return ok && a.Kind == ir.And && len(p.Type(n.Outputs[0]).Shape) == 0
+}
