@@ -99,7 +99,9 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 		return gain
 	case ir.ConvKernelGrad:
 		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(x, p.Type(n.Inputs[1]), a.Conv) {
-			return c.kernelGradient * flops
+			images := float64(x.Shape[0])
+			paired := float64(x.Shape[0] / 2 * 2)
+			return c.kernelGradient * flops * (paired + c.loneImage*(images-paired)) / images
 		}
 	}
 	return 0

@@ -49,3 +49,28 @@ func TestPairsForProgramsThatGain(t *testing.T) {
 		})
 	}
 }
+
+// TestKernelGradientOfOneImage: its pairs are with zeros, so that vectors gain nothing by them; of three images, two
+// gain.
+func TestKernelGradientOfOneImage(t *testing.T) {
+	for _, path := range isa.Paths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			if !micro.Pairs() {
+				t.Skip("needs products of pairs, which this path has not")
+			}
+			gain := func(c *pairCosts, images int) float64 {
+				p := passProgram{t, ir.New("gradient")}
+				input := func(channels int) ir.Value {
+					return p.p.AddInput("", ir.Type{DType: ir.BFloat16, Shape: ir.Shape{images, 8, 8, channels}})
+				}
+				a := ir.ConvGradAttrs{Conv: ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}, Shape: ir.Shape{3, 3, 16, 32}}
+				p.p.AddOutput("y", p.add(ir.ConvKernelGrad, a, input(16), input(32)))
+				return c.ofProduct(p.p, &p.p.Nodes[0], false, false)
+			}
+			require.Zero(t, gain(&vectorCosts, 1))
+			require.InEpsilon(t, gain(&vectorCosts, 2), gain(&vectorCosts, 3), 1e-9)
+			require.InEpsilon(t, 3*gain(&matrixCosts, 1), gain(&matrixCosts, 3), 1e-9)
+		})
+	}
+}

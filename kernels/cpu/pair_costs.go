@@ -14,6 +14,7 @@ type pairCosts struct {
 
 	convolution    float64 // what an operation of a convolution saves, and
 	kernelGradient float64 // one of the gradient of a kernel
+	loneImage      float64 // which share of it an image has without another one for its pairs
 	leastChannels  int     // of an input whose convolutions save that
 	convolvedInput float64 // of an element of the input of a convolution, besides
 	convolved      float64 // of one of the result
@@ -26,7 +27,9 @@ type pairCosts struct {
 // vectorCosts were measured on Zen 4 with networks of all kinds and with single layers (internal/benchpeers/worker
 // --halves --drawn): 880 steps, for which pairs throughout take 1.11 of float32's time in the mean, at worst 4, no
 // pairs 1.00, and the better of both for each 0.92. What these numbers choose takes 0.93. To count what the operations
-// of attention save made a small network slower.
+// of attention save made a small network slower. The gradient of a kernel from one image saves nothing, as half of its
+// pairs are with zeros: of 25 convolutions of usual sizes that are trained on one image, pairs then took 1.17 in the
+// median.
 var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5,
 	convolvedInput: 40, convolved: 40, attended: 80}
 
@@ -35,7 +38,7 @@ var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, w
 // 0.87. What these numbers choose takes 0.88, at worst 1.05. An operation saves 6 ps, and a panel costs 240 ns: the
 // registers are configured, emptied and stored for one row as for 16. Convolutions of fewer than eight channels go to
 // vectors, where they saved nothing.
-var matrixCosts = pairCosts{converted: 2, product: 80, panel: 40e3, convolution: 0.6, kernelGradient: 1.5, leastChannels: 8, convolved: 170,
+var matrixCosts = pairCosts{converted: 2, product: 80, panel: 40e3, convolution: 0.6, kernelGradient: 1.5, loneImage: 1, leastChannels: 8, convolved: 170,
 	attention: 1.2, head: 500e3}
 
 // costsOfPairs are those of the processor in force.

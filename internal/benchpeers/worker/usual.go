@@ -38,68 +38,97 @@ const usualLayers = 18
 
 // usual draws the layer, or the short network, of a kind below usualLayers.
 func (d drawer) usual(kind int) (inputs []*layers.KerasTensor, y *layers.KerasTensor) {
+	u := usualLayer{drawer: d}
 	image := pick(d, [2]int{56, 64}, [2]int{56, 32}, [2]int{28, 128}, [2]int{28, 64}, [2]int{28, 192}, [2]int{14, 256}, [2]int{14, 128}, [2]int{14, 384}, [2]int{7, 512}, [2]int{7, 256})
-	size, channels := image[0], image[1]
-	filters := pick(d, channels, channels, channels/2, min(2*channels, 512))
-	relu := pick(d, "relu", "relu", "silu", "")
-	apply := layers.Apply
-	conv := func(x *layers.KerasTensor, filters, kernel, stride int) *layers.KerasTensor {
-		return apply(&layers.Conv2D{Filters: filters, KernelSize: []int{kernel}, Strides: []int{stride}, Padding: "same", Activation: relu}, x)
-	}
+	u.size, u.channels = image[0], image[1]
+	u.filters = pick(d, u.channels, u.channels, u.channels/2, min(2*u.channels, 512))
+	u.activation = pick(d, "relu", "relu", "silu", "")
 	var x *layers.KerasTensor
-	images := func() { x = keras.Input(keras.Shape(size, size, channels)) }
-	rows := func() { x = keras.Input(keras.Shape(d.wide())) }
-	steps := func(longest int) {
-		x = keras.Input(keras.Shape(pick(d, 32, 64, longest), pick(d, 64, 128, 256, 384, 512)))
+	switch {
+	case kind < 3:
+		x, y = u.dense(kind)
+	case kind < 13:
+		x, y = u.image(kind)
+	default:
+		x, y = u.sequence(kind)
 	}
+	return []*layers.KerasTensor{x}, y
+}
+
+// usualLayer is a layer that is being drawn.
+type usualLayer struct {
+	drawer
+	size, channels, filters int // of an image, and of what a convolution makes of it
+	activation              string
+}
+
+func (u *usualLayer) dense(kind int) (x, y *layers.KerasTensor) {
+	d, apply := u.drawer, layers.Apply
 	switch kind {
 	case 0:
-		rows()
-		y = apply(&layers.Dense{Units: d.wide(), Activation: relu}, x)
+		x = keras.Input(keras.Shape(d.wide()))
+		y = apply(&layers.Dense{Units: d.wide(), Activation: u.activation}, x)
 	case 1: // a classifier
-		rows()
-		y = apply(&layers.Dense{Units: d.wide(), Activation: relu}, x)
-		y = apply(&layers.Dense{Units: pick(d, 10, 100, 1000)}, apply(&layers.Dense{Units: d.wide(), Activation: relu}, y))
-	case 2:
-		steps(256)
-		y = apply(&layers.Dense{Units: pick(d, 1, 2, 4) * x.Shape()[2], Activation: relu}, x)
-	case 3, 4:
-		images()
-		y = conv(x, filters, 3, 1)
-	case 5:
-		images()
-		y = conv(x, filters, 1, 1)
-	case 6:
-		images()
-		y = conv(x, filters, pick(d, 1, 3, 3), 2)
-	case 7:
-		images()
-		y = conv(conv(x, channels, 3, 1), channels, 3, 1)
-	case 8: // a bottleneck
-		images()
-		y = apply(&layers.Add{}, x, conv(conv(conv(x, channels/4, 1, 1), channels/4, 3, 1), channels, 1, 1))
-	case 9:
-		images()
-		y = apply(&layers.DepthwiseConv2D{KernelSize: []int{pick(d, 3, 3, 5, 7)}, Strides: []int{pick(d, 1, 1, 2)}, Padding: "same", Activation: relu}, x)
-	case 10:
-		images()
-		y = apply(&layers.SeparableConv2D{Filters: filters, KernelSize: []int{3}, Padding: "same", Activation: relu}, x)
-	case 11:
-		images()
-		y = apply(&layers.Conv2DTranspose{Filters: pick(d, channels/2, filters, 1, 3), KernelSize: []int{pick(d, 2, 3, 4)}, Strides: []int{pick(d, 1, 2, 2)}, Padding: "same"}, x)
-	case 12: // the first layer of a network: patches, or a stem
+		x = keras.Input(keras.Shape(d.wide()))
+		y = apply(&layers.Dense{Units: d.wide(), Activation: u.activation}, x)
+		y = apply(&layers.Dense{Units: pick(d, 10, 100, 1000)}, apply(&layers.Dense{Units: d.wide(), Activation: u.activation}, y))
+	default:
+		x = u.steps(256)
+		y = apply(&layers.Dense{Units: pick(d, 1, 2, 4) * x.Shape()[2], Activation: u.activation}, x)
+	}
+	return x, y
+}
+
+// steps is the input of vectors in so many steps, or fewer.
+func (u *usualLayer) steps(longest int) *layers.KerasTensor {
+	return keras.Input(keras.Shape(pick(u.drawer, 32, 64, longest), pick(u.drawer, 64, 128, 256, 384, 512)))
+}
+
+func (u *usualLayer) conv(x *layers.KerasTensor, filters, kernel, stride int) *layers.KerasTensor {
+	return layers.Apply(&layers.Conv2D{Filters: filters, KernelSize: []int{kernel}, Strides: []int{stride}, Padding: "same", Activation: u.activation}, x)
+}
+
+func (u *usualLayer) image(kind int) (x, y *layers.KerasTensor) {
+	d, apply, channels, filters := u.drawer, layers.Apply, u.channels, u.filters
+	if kind == 12 { // the first layer of a network: patches, or a stem
 		x = keras.Input(keras.Shape(pick(d, 64, 128, 224), 128, 3))
 		patch := pick(d, 2, 4, 7, 8, 16)
-		y = apply(&layers.Conv2D{Filters: pick(d, 32, 64, 96, 192), KernelSize: []int{patch}, Strides: []int{pick(d, 2, patch)}, Padding: pick[layers.Padding](d, "same", "valid")}, x)
+		return x, apply(&layers.Conv2D{Filters: pick(d, 32, 64, 96, 192), KernelSize: []int{patch}, Strides: []int{pick(d, 2, patch)}, Padding: pick[layers.Padding](d, "same", "valid")}, x)
+	}
+	x = keras.Input(keras.Shape(u.size, u.size, channels))
+	switch kind {
+	case 3, 4:
+		y = u.conv(x, filters, 3, 1)
+	case 5:
+		y = u.conv(x, filters, 1, 1)
+	case 6:
+		y = u.conv(x, filters, pick(d, 1, 3, 3), 2)
+	case 7:
+		y = u.conv(u.conv(x, channels, 3, 1), channels, 3, 1)
+	case 8: // a bottleneck
+		y = apply(&layers.Add{}, x, u.conv(u.conv(u.conv(x, channels/4, 1, 1), channels/4, 3, 1), channels, 1, 1))
+	case 9:
+		y = apply(&layers.DepthwiseConv2D{KernelSize: []int{pick(d, 3, 3, 5, 7)}, Strides: []int{pick(d, 1, 1, 2)}, Padding: "same", Activation: u.activation}, x)
+	case 10:
+		y = apply(&layers.SeparableConv2D{Filters: filters, KernelSize: []int{3}, Padding: "same", Activation: u.activation}, x)
+	default:
+		y = apply(&layers.Conv2DTranspose{Filters: pick(d, channels/2, filters, 1, 3), KernelSize: []int{pick(d, 2, 3, 4)}, Strides: []int{pick(d, 1, 2, 2)}, Padding: "same"}, x)
+	}
+	return x, y
+}
+
+func (u *usualLayer) sequence(kind int) (x, y *layers.KerasTensor) {
+	d, apply := u.drawer, layers.Apply
+	switch kind {
 	case 13:
-		steps(100)
+		x = u.steps(100)
 		y = apply(pick[layers.Layer](d, &layers.LSTM{Units: pick(d, 64, 128, 256, 512), ReturnSequences: true}, &layers.GRU{Units: pick(d, 64, 128, 256, 512)}), x)
 	case 14:
-		steps(256)
+		x = u.steps(256)
 		heads := x.Shape()[2] / pick(d, 32, 64)
 		y = apply(&layers.MultiHeadAttention{NumHeads: heads, KeyDim: x.Shape()[2] / heads}, x, x)
 	case 15: // a block of a transformer
-		steps(128)
+		x = u.steps(128)
 		width := x.Shape()[2]
 		norm := func(x *layers.KerasTensor) *layers.KerasTensor { return apply(&layers.LayerNormalization{}, x) }
 		y = norm(x)
@@ -108,11 +137,10 @@ func (d drawer) usual(kind int) (inputs []*layers.KerasTensor, y *layers.KerasTe
 		y = apply(&layers.Add{}, y, apply(&layers.Dense{Units: width}, z))
 	case 16:
 		if d.IntN(2) == 0 {
-			images()
-			y = apply(&layers.BatchNormalization{}, conv(x, filters, 1, 1))
-			return []*layers.KerasTensor{x}, y
+			x = keras.Input(keras.Shape(u.size, u.size, u.channels))
+			return x, apply(&layers.BatchNormalization{}, u.conv(x, u.filters, 1, 1))
 		}
-		steps(256)
+		x = u.steps(256)
 		y = apply(pick[layers.Layer](d, &layers.LayerNormalization{}, &layers.RMSNormalization{}, &layers.GroupNormalization{Groups: 32}), x)
 	default:
 		x = keras.Input(keras.Shape(pick(d, 32, 128, 256)), keras.DType("int32"))
@@ -121,7 +149,7 @@ func (d drawer) usual(kind int) (inputs []*layers.KerasTensor, y *layers.KerasTe
 			y = apply(&layers.Dense{Units: pick(d, 2, 10)}, apply(&layers.GlobalAveragePooling1D{}, y))
 		}
 	}
-	return []*layers.KerasTensor{x}, y
+	return x, y
 }
 
 // wide draws the width of a layer.
