@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
@@ -237,12 +238,15 @@ func pairImages(b *build, o *plan.Operand, most int) *pairedImages {
 		}
 		vec.PairRows(dst[lo*size:], src[2*lo*size:], size, min(hi, images/2)-lo, size, size)
 		if hi > images/2 {
-			for i, v := range src[(images-1)*size:] {
-				dst[images/2*size+i] = uint32(v)
-			}
+			pairAlone(dst[images/2*size:], src[(images-1)*size:])
 		}
 	})
 	return p
+}
+
+// pairAlone writes pairs of numbers with zeros.
+func pairAlone(dst []uint32, x []uint16) {
+	vec.SmallsToInts(block.View[int32](unsafe.Pointer(unsafe.SliceData(dst)), len(x)), x)
 }
 
 // pairTurnedImages turns rows, as matrix registers want them: a block of pixels at a time.
@@ -263,9 +267,7 @@ func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape, most int) *paire
 				if 2*pair+1 < images {
 					vec.PairRows(lines, from, n*channels, 1, n*channels, size)
 				} else {
-					for j, v := range from[:n*channels] {
-						lines[j] = uint32(v)
-					}
+					pairAlone(lines, from[:n*channels])
 				}
 				micro.Transpose(dst[i*row+first:], floatsAt(unsafe.Pointer(unsafe.SliceData(lines)), n*channels), n, channels, pixels, channels)
 			}

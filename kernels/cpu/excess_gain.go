@@ -101,7 +101,7 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(x, p.Type(n.Inputs[1]), a.Conv) {
 			images := float64(x.Shape[0])
 			paired := float64(x.Shape[0] / 2 * 2)
-			return c.kernelGradient * flops * (paired + c.loneImage*(images-paired)) / images
+			return c.kernelGradient*flops*(paired+c.loneImage*(images-paired))/images - c.paired*float64(x.Shape.Size()+p.Type(n.Inputs[1]).Shape.Size())
 		}
 	}
 	return 0
