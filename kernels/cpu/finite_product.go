@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -28,37 +29,94 @@ func asksOfSums(b *build) bool {
 
 // buildFiniteProduct compiles such a unit.
 func buildFiniteProduct(b *build) (func(), error) {
-	v, out := b.n.Outputs[0], b.out(0)
-	gradient := &b.Operands[v]
-	*gradient = *b.scratch(ir.Float32, b.Program.Type(v).Shape.Size())
-	gradient.Typ = b.Program.Type(v)
-	sums := &build{placement: b.placement, c: b.c, u: &fuse.Unit{Nodes: b.u.Nodes[:1], Time: b.u.Time}, n: b.n}
-	compute, special := func() {}, false
-	if b.n.Op == ir.Dot {
-		compute, special = sums.specialDot()
-	}
-	if !special {
-		var err error
-		if compute, err = builders[b.n.Op](sums); err != nil {
-			return nil, err
-		}
-	}
-	b.kids = append(b.kids, sums.kids...)
+	out := b.out(0)
 	beyond, surely := float32(math.Inf(1)), float64(surelyFloat)
 	for _, i := range b.u.Nodes {
 		if b.Program.Nodes[i].Op == ir.Convert {
 			beyond, surely = firstBeyondHalf, surelyHalf
 		}
 	}
-	look := lookAtFloats(b, gradient, beyond)
+	sums := &build{placement: b.placement, c: b.c, u: &fuse.Unit{Nodes: b.u.Nodes[:1], Time: b.u.Time}, n: b.n}
+	look, err := lookAtSums(sums, beyond)
+	if err != nil {
+		return nil, err
+	}
+	b.kids = append(b.kids, sums.kids...)
 	longest := longestColumns(b)
-	return func() {
-		if longest() < surely*surely {
-			plan.Data[bool](out)[0] = true
-			return
-		}
+	return func() { plan.Data[bool](out)[0] = longest() < surely*surely || look() }, nil
+}
+
+// lookAtSums returns the function that computes a gradient and reports whether all of it is finite.
+func lookAtSums(b *build, beyond float32) (func() bool, error) {
+	if b.n.Op == ir.Dot {
+		return lookAtProduct(b, beyond)
+	}
+	v := b.n.Outputs[0]
+	gradient := &b.Operands[v]
+	*gradient = *b.scratch(ir.Float32, b.Program.Type(v).Shape.Size())
+	gradient.Typ = b.Program.Type(v)
+	compute, err := builders[b.n.Op](b)
+	if err != nil {
+		return nil, err
+	}
+	look := lookAtFloats(b, gradient, beyond)
+	return func() bool {
 		compute()
-		plan.Data[bool](out)[0] = look()
+		return look()
+	}, nil
+}
+
+// lookedAt is how many numbers of a product are computed at a time: they are looked at in the second-level cache.
+const lookedAt = 1 << 16
+
+// lookAtProduct is lookAtSums for a product of matrices, some rows of it at a time.
+func lookAtProduct(b *build, beyond float32) (func() bool, error) {
+	product, err := b.planDot()
+	if err != nil {
+		return nil, err
+	}
+	rows, columns, rt := product.a.rows, product.b.cols, b.rt()
+	most := min(max(lookedAt/columns, 1), rows)
+	numbers := b.scratch(ir.Float32, most*columns)
+	type part struct {
+		product *gemm.Product[float32]
+		scratch *plan.Operand
+		look    func() bool
+	}
+	args := &gemm.Args[float32]{N: columns, K: product.a.cols, LDC: columns}
+	args.LDA, args.TransA = product.a.layout()
+	args.LDB, args.TransB = product.b.layout()
+	partOf := func(rows int) part {
+		of, some := *args, *numbers
+		of.M, some.N = rows, rows*columns
+		p := part{product: gemm.Prepare(&of, rt.pool.Size()), look: lookAtFloats(b, &some, beyond)}
+		p.scratch = b.scratch(ir.Float32, p.product.ScratchSize())
+		return p
+	}
+	whole, rest := partOf(most), part{}
+	if rows%most > 0 {
+		rest = partOf(rows % most)
+	}
+	step := args.LDA // between rows of the first operand
+	if args.TransA {
+		step = 1
+	}
+	return func() bool {
+		for _, f := range product.prepare {
+			f()
+		}
+		x, y := plan.Data[float32](product.a.o), plan.Data[float32](product.b.o)
+		for first := 0; first < rows; first += most {
+			p := &whole
+			if rows-first < most {
+				p = &rest
+			}
+			p.product.Run(rt.pool, x[first*step:], y, plan.Data[float32](numbers), nil, plan.Data[float32](p.scratch))
+			if !p.look() {
+				return false
+			}
+		}
+		return true
 	}, nil
 }
 
