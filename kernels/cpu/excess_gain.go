@@ -93,7 +93,12 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 			return 0
 		}
 		gain := -c.convolvedInput*float64(x.Shape.Size()) - c.convolved*results
-		if x.Shape[len(x.Shape)-1] >= c.leastChannels {
+		switch filters := lastOf(p.Type(n.Outputs[0]).Shape); {
+		case filters <= c.fewFilters:
+			if n.Op == ir.Conv && filters <= c.fewFilters/2 {
+				gain -= c.convolution * flops * 16 / float64(max(filters, 1)) // float32 computes no vectors of 16 here
+			}
+		case lastOf(x.Shape) >= c.leastChannels:
 			gain += c.convolution * flops
 		}
 		return gain
@@ -106,6 +111,9 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 	}
 	return 0
 }
+
+// lastOf returns the length of the last axis, the channels of an image.
+func lastOf(s ir.Shape) int { return s[len(s)-1] }
 
 // ofDot is ofProduct for products of matrices. Those of a few rows gain nothing: they take as long as reading the
 // weights does, which loops widen again at each step.

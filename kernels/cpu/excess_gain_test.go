@@ -75,3 +75,22 @@ func TestKernelGradientOfOneImage(t *testing.T) {
 		})
 	}
 }
+
+// TestConvolutionsOfFewFilters: float32 has kernels for them that pairs have not.
+func TestConvolutionsOfFewFilters(t *testing.T) {
+	if !micro.Pairs() {
+		t.Skip("needs products of pairs, which this processor has not")
+	}
+	gain := func(c *pairCosts, filters int) float64 {
+		p := passProgram{t, ir.New("convolution")}
+		input := func(shape ...int) ir.Value { return p.p.AddInput("", ir.Type{DType: ir.BFloat16, Shape: shape}) }
+		a := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}
+		p.p.AddOutput("y", p.add(ir.Conv, a, input(8, 14, 14, 128), input(3, 3, 128, filters)))
+		return c.ofProduct(p.p, &p.p.Nodes[0], false, false)
+	}
+	for filters := 1; filters <= 8; filters++ {
+		require.Negative(t, gain(&vectorCosts, filters), "%d filters", filters)
+		require.Less(t, gain(&matrixCosts, filters), gain(&matrixCosts, filters+1), "%d filters", filters)
+	}
+	require.Positive(t, gain(&vectorCosts, 16))
+}

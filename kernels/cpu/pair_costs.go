@@ -16,6 +16,7 @@ type pairCosts struct {
 	kernelGradient float64 // one of the gradient of a kernel
 	loneImage      float64 // which share of it an image has without another one for its pairs
 	paired         float64 // of an element of an image that is interleaved with another one's
+	fewFilters     int     // up to so many, for which float32 has kernels of its own, a convolution saves nothing, and up to half as many it loses
 	leastChannels  int     // of an input whose convolutions save that
 	convolvedInput float64 // of an element of the input of a convolution, besides
 	convolved      float64 // of one of the result
@@ -31,7 +32,7 @@ type pairCosts struct {
 // of attention save made a small network slower. The gradient of a kernel from one image saves nothing, as half of its
 // pairs are with zeros: of 25 convolutions of usual sizes that are trained on one image, pairs then took 1.17 in the
 // median.
-var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5, paired: 10,
+var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5, paired: 10, fewFilters: 8,
 	convolvedInput: 40, convolved: 40, attended: 80}
 
 // matrixCosts were measured with matrix registers (AMX of Emerald Rapids) in the same way: 144 steps, for which pairs
