@@ -30,6 +30,9 @@ const (
 	sparedOfPairs = 2.5 // products of a convolution for each of Winograd's: from so many on float32 takes less time with these than pairs do without
 	sparedOfWide  = 2.1 // with so many channels
 	wideChannels  = 96
+
+	sparedOfWidest = 1.7 // with so many, whose kernels no second-level cache holds: 7 x 7 pixels
+	widestChannels = 512
 )
 
 // tilesBeatPairs reports whether a convolution of a program that only predicts takes less time in float32, by
@@ -44,8 +47,8 @@ func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
 	if w == nil {
 		return false
 	}
-	spared := w.Spared()
-	return spared >= sparedOfPairs || spared >= sparedOfWide && min(s.InChannels, s.OutChannels) >= wideChannels
+	spared, channels := w.Spared(), min(s.InChannels, s.OutChannels)
+	return spared >= sparedOfPairs || spared >= sparedOfWide && channels >= wideChannels || spared >= sparedOfWidest && channels >= widestChannels
 }
 
 // floatsAt views memory as numbers of 32 bits.
