@@ -22,7 +22,7 @@ import callbacks
 import keras
 import numpy as np
 import runs
-from draw import Draw, error, numbers, plain, short, write
+from draw import Draw, error, exact_constants, numbers, plain, short, write
 
 L = keras.layers
 EAGER = not os.environ.get('CALLS_GRAPH')
@@ -314,7 +314,7 @@ def run(seed, count):
         sparse = any(isinstance(l, L.Embedding) for l in m._flatten_layers())
     if wide:
         specs = [{**s, 'dtype': 'float64' if s['dtype'] == 'float32' else s['dtype']} for s in specs]
-    c = {'class': 'calls', 'number': seed, 'seed': d.randrange(1 << 20), 'stateful': stateful, 'wide': wide, 'data': [], 'weighted': False, 'classes': 0}
+    c = {'class': 'calls', 'number': seed, 'seed': d.randrange(1 << 20), 'stateful': stateful, 'wide': wide, 'exact': True, 'data': [], 'weighted': False, 'classes': 0}
     masked = any(type(l).__name__ == 'Masking' or getattr(l, 'mask_zero', False) for l in m._flatten_layers())
     n = [d.randint(1, 3) * batch if stateful else d.randint(4, 9) for _ in range(2)]
     weights = [runs.draw_weights(d, heads, k, masked) for k in n]
@@ -360,6 +360,7 @@ def step(s, c, name, a):
 
 
 def main():
+    exact_constants()
     out, errors = [], {}
     for k in range(int(sys.argv[1])):
         keras.backend.clear_session()

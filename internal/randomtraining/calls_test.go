@@ -27,6 +27,7 @@ type sequence struct {
 	Seed           uint64 // of the weights
 	Stateful, Norm bool
 	Wide           bool // float64
+	Exact          bool // its constants, too
 	Data           []struct{ X, Y, W []spec }
 	Calls          []struct {
 		Name      string
