@@ -139,5 +139,9 @@ func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.EncodeObject(value)
+	object, err := config.EncodeObject(value)
+	if m, own := value.(interface{ NameOr(names ...string) string }); own && err == nil && config.Module(value) == "" && m.NameOr() != "" {
+		object["config"].(map[string]any)["name"] = m.NameOr() // given by SetName, as Keras's base class keeps it
+	}
+	return object, err
 }

@@ -135,7 +135,22 @@ func fromObject(o config.Object) (Loss, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, config.Decode(o.Config, l)
+	rest, base := config.TakeBaseKeys(o.Config, l, "name", "reduction", "dtype")
+	if err := config.Decode(rest, l); err != nil {
+		return nil, err
+	}
+	return l, base.Only(l, "reduction", spellings(l.ReductionKind())...)
+}
+
+// spellings are the words of Keras for a reduction.
+func spellings(k Reduction) []string {
+	switch k {
+	case "", SumOverBatchSize, Mean:
+		return []string{string(SumOverBatchSize), string(Mean)}
+	case None:
+		return []string{string(None), ""}
+	}
+	return []string{string(k)}
 }
 
 // Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean:

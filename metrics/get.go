@@ -168,7 +168,15 @@ func fromObject(o config.Object) (Metric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, config.Decode(o.Config, m)
+	rest, base := config.TakeBaseKeys(o.Config, m, "name", "dtype")
+	if err := config.Decode(rest, m); err != nil {
+		return nil, err
+	}
+	name, err := base.Text("name")
+	if name != "" {
+		m.SetName(name)
+	}
+	return m, err
 }
 
 // Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary

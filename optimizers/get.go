@@ -86,7 +86,8 @@ func Get(v any) (Optimizer, error) {
 		o, err = New(v)
 	case config.Object:
 		if o, err = classes.Object(v, func(class string) (Optimizer, error) { return New(lastPart(class)) }); err == nil {
-			err = config.Decode(v.Config, o)
+			rest, _ := config.TakeBaseKeys(v.Config, o, "name")
+			err = config.Decode(rest, o)
 		}
 	default:
 		return nil, fmt.Errorf("optimizers: received %s; expected an optimizers.Optimizer or a name such as \"adam\"", config.Received(v))
