@@ -68,6 +68,9 @@ func TestBadData(t *testing.T) {
 	outOfRange := []int{0, 1, 2, 0, 1, 2, 0, 1, 2, 3}
 	checkMistakes(t, []mistake{
 		{"rank of x", fitting(data.Arrays(ones(10), y)), []string{"Fit: sequential/dense: ", "(batch, ..., features)", "received shape [None]"}},
+		{"name of x, declared", func(t *testing.T) error {
+			return fit(classifier(t, keras.InputShape(4)), data.Arrays(map[string]any{"pixels": x}, y))
+		}, []string{`needs an array for the input "input_layer"; the data have ["pixels"]`}},
 		{"rank of x, declared", func(t *testing.T) error {
 			return fit(classifier(t, keras.InputShape(4)), data.Arrays([][][]float32{x}, []int{1}))
 		}, []string{"epoch 1: batch 0: sequential: ", `input "input_layer" expects shape (None, 4), received shape (1, 10, 4)`}},

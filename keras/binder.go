@@ -378,7 +378,7 @@ func (m *Model) arrangeInputs(b *data.Batch, into *parts) (err error) {
 }
 
 // byName puts named arrays in the order of names, into memory that is used again. Outputs without a loss need no
-// targets.
+// targets, and what is named like no input is left out, as in Keras.
 func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]data.Array) ([]data.Array, error) {
 	out := (*memory)[:0]
 	for _, name := range names {
@@ -391,7 +391,7 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]da
 		}
 	}
 	*memory = out
-	if len(t.Arrays) > len(out) {
+	if what != "input" && len(t.Arrays) > len(out) {
 		return nil, fmt.Errorf("model %q has the %ss %q, the data have %q; give arrays of these names, for outputs without a loss all or none", m.Name(), what, names, t.Names)
 	}
 	return out, nil

@@ -47,14 +47,15 @@ func TestInputAndTargetForms(t *testing.T) {
 		return out
 	}
 	for name, ds := range map[string]data.Dataset{
-		"lists":            data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}),
-		"maps":             data.Arrays(map[string]any{"left": twoLeft, "right": twoRight}, map[string]any{"sum": ySum, "double": yDouble}),
-		"names in order":   data.Arrays(named([]string{"left", "right"}, twoLeft, twoRight), named([]string{"sum", "double"}, ySum, yDouble)),
-		"names turned":     data.Arrays(named([]string{"right", "left"}, twoRight, twoLeft), named([]string{"double", "sum"}, yDouble, ySum)),
-		"list and map":     data.Arrays([]any{twoLeft, twoRight}, map[string]any{"sum": ySum, "double": yDouble}),
-		"dataset of maps":  data.FromTensorSlices(map[string]any{"left": twoLeft, "right": twoRight}, map[string]any{"sum": ySum, "double": yDouble}).Batch(2, false),
-		"weights for both": data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}, data.SampleWeight(ones(2))),
-		"weights for each": data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}, data.SampleWeight(map[string]any{"sum": ones(2), "double": ones(2)})),
+		"lists":                data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}),
+		"maps":                 data.Arrays(map[string]any{"left": twoLeft, "right": twoRight}, map[string]any{"sum": ySum, "double": yDouble}),
+		"names in order":       data.Arrays(named([]string{"left", "right"}, twoLeft, twoRight), named([]string{"sum", "double"}, ySum, yDouble)),
+		"names turned":         data.Arrays(named([]string{"right", "left"}, twoRight, twoLeft), named([]string{"double", "sum"}, yDouble, ySum)),
+		"list and map":         data.Arrays([]any{twoLeft, twoRight}, map[string]any{"sum": ySum, "double": yDouble}),
+		"dataset of maps":      data.FromTensorSlices(map[string]any{"left": twoLeft, "right": twoRight}, map[string]any{"sum": ySum, "double": yDouble}).Batch(2, false),
+		"weights for both":     data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}, data.SampleWeight(ones(2))),
+		"more than the inputs": data.Arrays(map[string]any{"left": twoLeft, "up": twoLeft, "right": twoRight}, []any{ySum, yDouble}), // as in Keras
+		"weights for each":     data.Arrays([]any{twoLeft, twoRight}, []any{ySum, yDouble}, data.SampleWeight(map[string]any{"sum": ones(2), "double": ones(2)})),
 	} {
 		m := twoByTwo(t)
 		compile(t, m, keras.CompileConfig{Optimizer: frozenRate(), Loss: "mae"})
@@ -79,7 +80,6 @@ func TestNamesThatDoNotFit(t *testing.T) {
 	x, y := []any{twoLeft, twoRight}, []any{ones(2), ones(2)}
 	checkMistakes(t, []mistake{
 		{"missing input", fitting(map[string]any{"left": twoLeft}, y), []string{`needs an array for the input "right"; the data have ["left"]`}},
-		{"unknown input", fitting(map[string]any{"left": twoLeft, "right": twoRight, "up": twoLeft}, y), []string{`has the inputs ["left" "right"], the data have ["left" "right" "up"]`}},
 		{"missing target", fitting(x, map[string]any{"sum": ones(2)}), []string{`needs an array for the target "double"; the data have ["sum"]`}},
 		{"unknown target", fitting(x, map[string]any{"sum": ones(2), "double": ones(2), "half": ones(2)}), []string{`has the targets ["sum" "double"]`, `"half"`}},
 		{"misspelt target", fitting(x, map[string]any{"sum": ones(2), "duble": ones(2)}), []string{`needs an array for the target "double"; the data have ["duble" "sum"]`}},

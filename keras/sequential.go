@@ -16,6 +16,7 @@ type sequential struct {
 	input *layers.KerasTensor
 	built *layers.KerasTensor // where input is nil: what the layers were built for
 	name  string
+	names []string // of a declared input; nil: any name will do
 	host  *hostStage
 	first int          // layer of the program: those before it run on the host
 	inner *layers.Node // the call of that layer where it is a model that begins on the host; nil elsewhere
@@ -50,6 +51,7 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	}
 	s.name = m.Name()
 	if s.input != nil {
+		s.names = []string{s.input.Name()}
 		if err := m.build(typesOf(m.fed())); err != nil {
 			return nil, fmt.Errorf("keras: %w", err)
 		}
@@ -132,7 +134,7 @@ func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
 
 func (s *sequential) members() []layers.Layer { return s.stack }
 func (s *sequential) className() string       { return "Sequential" }
-func (s *sequential) inputNames() []string    { return nil }
+func (s *sequential) inputNames() []string    { return s.names }
 
 func (s *sequential) inputs() []*layers.KerasTensor {
 	if s.input == nil {
