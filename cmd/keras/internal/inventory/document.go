@@ -18,16 +18,20 @@ var titles = []struct{ module, title string }{
 }
 
 // Document returns the text of docs/keras.md.
-func Document(rows []Row) string {
+func Document(rows, members []Row) string {
 	var b strings.Builder
 	b.WriteString("# Keras, symbol by symbol\n\n" +
-		"Every public symbol of Keras 3.15.1 with its counterpart. This page is generated from the registries and the source; `go test\n" +
+		"Every public symbol of Keras 3.15.1 with its counterpart; then the methods and properties of its main classes, with the\n" +
+		"arguments of those of models. This page is generated from the registries and the source; `go test\n" +
 		"./cmd/keras/internal/inventory -update` regenerates it, and `make test` fails if it is out of date. For strategies see\n" +
 		"[distribute.md](distribute.md), for files [files.md](files.md).\n\n" +
 		"A name in quotes is a string, as in `Activation: \"relu\"`. If the difference is empty, behaviour and defaults are those of Keras.\n\n" +
 		Summary(rows))
 	for _, t := range titles {
 		section(&b, t.title, rowsOf(rows, t.module))
+	}
+	for _, class := range []string{"Model", "Layer", "Optimizer", "Metric", "Callback"} {
+		section(&b, "Methods, properties and arguments of "+class, rowsOf(members, class))
 	}
 	return b.String()
 }

@@ -23,7 +23,9 @@ const begin, end = "<!-- generated: symbols -->\n", "<!-- end -->"
 func TestDocumentsAreUpToDate(t *testing.T) {
 	rows, err := inventory.Rows(root)
 	require.NoError(t, err)
-	compare(t, filepath.Join(root, "docs", "keras.md"), func(string) string { return inventory.Document(rows) })
+	members, err := inventory.Members(root)
+	require.NoError(t, err)
+	compare(t, filepath.Join(root, "docs", "keras.md"), func(string) string { return inventory.Document(rows, members) })
 	compare(t, filepath.Join(root, "README.md"), func(text string) string {
 		before, rest, found := strings.Cut(text, begin)
 		require.True(t, found, "README.md has no line %q", begin)
