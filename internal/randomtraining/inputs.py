@@ -242,6 +242,9 @@ def run(seed):
         c['options'].update(epochs=1, initial_epoch=0)  # it gives its batches once
     for _ in range(d.of(0, 1, 1, 1, 2)):
         c['spoilt'].append(spoil(d, d.choice(data), outs))
+    for v in data[1:]:  # Keras on TensorFlow reads all batches of a generator in the types of the first, be it bool; here each has its own
+        for a, b in zip(data[0].x + (data[0].y or []) + (data[0].w or []), v.x + (v.y or []) + (v.w or [])):
+            b['dtype'] = a['dtype']
     c['batches'] = [copy.deepcopy(v.value()) for v in data]
     if name == 'fit' and d.random() < 0.25:
         v = Drawn(d, m, ins, outs, 3)
