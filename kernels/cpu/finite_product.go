@@ -18,8 +18,8 @@ import (
 
 const (
 	// surelyHalf is less than the first number that float16 rounds to infinity, by more than the bound and the sums are
-	// rounded, and surelyFloat is so for float32.
-	surelyHalf, surelyFloat = 65000, 1e38
+	// rounded. SurelyFloat is so for float32, by more than what sums of Winograd's products may be larger on the way.
+	surelyHalf, surelyFloat = 65000, 1e35
 )
 
 // asksOfSums reports whether the unit asks whether a gradient is finite that nobody else reads.
