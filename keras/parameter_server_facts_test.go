@@ -3,6 +3,8 @@ package keras_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +116,10 @@ func TestServersOtherProgram(t *testing.T) {
 			}
 			require.ErrorContains(t, err, ": this process has")
 			require.Len(t, failed, 3)
+			late := func(err error) bool { return strings.HasSuffix(err.Error(), "the coordinator has ended the job") }
+			if i := slices.IndexFunc(failed, late); i >= 0 { // one of the workers came when the other one's program had ended it
+				failed = slices.Delete(failed, i, i+1)
+			}
 			for _, err := range failed {
 				require.ErrorContains(t, err, c.here)
 				require.ErrorContains(t, err, c.there)
