@@ -17,7 +17,7 @@ func pythonOf(t *testing.T) string {
 	t.Helper()
 	python := os.Getenv("GOKERAS_PYTHON")
 	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
+		t.Skip("needs GOKERAS_PYTHON, a Python with Keras; make random-networks runs it")
 	}
 	return python
 }

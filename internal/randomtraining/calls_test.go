@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,17 +85,7 @@ func TestSequences(t *testing.T) {
 }
 
 // TestFreshSequences draws sequences of calls. RANDOM_CALLS_COUNT is how many, RANDOM_CALLS_SEED the first seed.
-func TestFreshSequences(t *testing.T) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
-	path := filepath.Join(t.TempDir(), "calls.json.gz")
-	out, err := exec.CommandContext(t.Context(), python, "calls.py", environment("RANDOM_CALLS_COUNT", "10"), environment("RANDOM_CALLS_SEED", "1000000"), path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	t.Setenv("RANDOM_CALLS", path)
-	checkAll[*sequence](t, "RANDOM_CALLS", "")
-}
+func TestFreshSequences(t *testing.T) { checkFresh[*sequence](t, "calls.py", "RANDOM_CALLS", "10") }
 
 func (c *sequence) number() int { return c.Number }
 

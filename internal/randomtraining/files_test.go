@@ -35,10 +35,7 @@ type written struct {
 // and takes the third step, writes files, and Keras takes the fourth. RANDOM_FILES_COUNT is how many models,
 // RANDOM_FILES_SEED the first seed, RANDOM_FILES a folder that was drawn before.
 func TestFreshFiles(t *testing.T) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
+	python := freshPython(t)
 	folder := os.Getenv("RANDOM_FILES")
 	if folder == "" {
 		folder = t.TempDir()

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -69,15 +66,7 @@ func TestSpoiltCalls(t *testing.T) {
 
 // TestFreshSpoiltCalls draws such calls. RANDOM_INPUTS_COUNT is how many, RANDOM_INPUTS_SEED the first seed.
 func TestFreshSpoiltCalls(t *testing.T) {
-	python := os.Getenv("GOKERAS_PYTHON")
-	if python == "" {
-		t.Skip("needs GOKERAS_PYTHON, a Python with Keras")
-	}
-	path := filepath.Join(t.TempDir(), "inputs.json.gz")
-	out, err := exec.CommandContext(t.Context(), python, "inputs.py", environment("RANDOM_INPUTS_COUNT", "50"), environment("RANDOM_INPUTS_SEED", "1000000"), path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	t.Setenv("RANDOM_INPUTS", path)
-	checkAll[*spoiltCall](t, "RANDOM_INPUTS", "")
+	checkFresh[*spoiltCall](t, "inputs.py", "RANDOM_INPUTS", "50")
 }
 
 func (c *spoiltCall) number() int { return c.Number }

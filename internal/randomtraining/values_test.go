@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,6 +146,27 @@ func load[T any](t testing.TB, environment, file string) []T {
 type drawn interface {
 	number() int
 	check(t *testing.T) string
+}
+
+// checkFresh checks cases that a script draws now. The environment variables VARIABLE_COUNT and VARIABLE_SEED are how
+// many and the first seed.
+func checkFresh[T drawn](t *testing.T, script, variable, count string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "drawn.json.gz")
+	out, err := exec.CommandContext(t.Context(), freshPython(t), script, environment(variable+"_COUNT", count), environment(variable+"_SEED", "1000000"), path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Setenv(variable, path)
+	checkAll[T](t, variable, "")
+}
+
+// freshPython is the Python that draws; without one the test is skipped.
+func freshPython(t *testing.T) string {
+	t.Helper()
+	python := os.Getenv("GOKERAS_PYTHON")
+	if python == "" {
+		t.Skip("needs GOKERAS_PYTHON, a Python with Keras; make random-networks runs it")
+	}
+	return python
 }
 
 // checkAll checks the cases of a file, one in three of them if time is short.
