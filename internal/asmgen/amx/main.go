@@ -209,8 +209,8 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 	}
 }
 
-// steps adds the products of a segment. All tiles of a step are loaded before the first product: 61 cycles a product where
-// products stood between the loads took 72 (amx_instructions.c, Emerald Rapids).
+// steps adds the products of a segment. All tiles of a step are loaded before the first product: 61 cycles a product
+// where products stood between the loads took 72 (amx_instructions.c, Emerald Rapids).
 func (t *text) steps(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
 	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)

@@ -192,6 +192,8 @@ func (m machine) record() {
 	m.logSoftmaxLinesGrad()
 	m.hideRows()
 	m.fillRows()
+	m.randomWords()
+	m.drop()
 	m.copyRows()
 	m.within()
 	m.fetchRows()

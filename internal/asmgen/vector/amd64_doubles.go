@@ -129,6 +129,7 @@ var broadcastDoubles = map[op]func(b *build.Context, ops ...operand.Op){
 	opMultiplyAddConstant: (*build.Context).VFMADD213PD_BCST,
 	opMultiplySubtract:    (*build.Context).VFMSUB213PD_BCST,
 	opSubtractScaled:      (*build.Context).VFNMADD213PD_BCST,
+	opMultiplyLongs:       (*build.Context).VPMULUDQ_BCST,
 	opAddInt:              (*build.Context).VPADDQ_BCST,
 	opSubtractInt:         (*build.Context).VPSUBQ_BCST,
 	opAndInt:              (*build.Context).VPANDQ_BCST,

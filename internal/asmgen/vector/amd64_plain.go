@@ -39,6 +39,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opAddInt:             (*build.Context).VPADDD,
 	opSubtractInt:        (*build.Context).VPSUBD,
 	opMultiplyInt:        (*build.Context).VPMULLD,
+	opMultiplyLongs:      (*build.Context).VPMULUDQ,
 	opMaxInt:             (*build.Context).VPMAXSD,
 	opMinInt:             (*build.Context).VPMINSD,
 	opShiftLeftBy:        (*build.Context).VPSLLVD,
@@ -94,6 +95,8 @@ var plainFloat64 = map[op]func(b *build.Context, ops ...operand.Op){
 	opInverse:             func(b *build.Context, ops ...operand.Op) { b.VRCP14PD(ops...) },
 	opScale:               func(b *build.Context, ops ...operand.Op) { b.VSCALEFPD(ops...) },
 	opExponent:            func(b *build.Context, ops ...operand.Op) { b.VGETEXPPD(ops...) },
+	opInterleaveLow:       (*build.Context).VUNPCKLPD,
+	opInterleaveHigh:      (*build.Context).VUNPCKHPD,
 	opAddInt:              (*build.Context).VPADDQ,
 	opSubtractInt:         (*build.Context).VPSUBQ,
 }

@@ -20,6 +20,10 @@ func SubtractInt(dst, a Vector, b Operand) { record(opSubtractInt, dst, a, b) }
 // MultiplyInt is dst = a·b.
 func MultiplyInt(dst, a Vector, b Operand) { record(opMultiplyInt, dst, a, b) }
 
+// MultiplyLongs sets each integer of 64 bits to the product of the lower halves of a and b, which have no sign. On
+// arm64, both halves of each number of b, a constant, are the same.
+func MultiplyLongs(dst, a Vector, b Operand) { record(opMultiplyLongs, dst, a, b) }
+
 // MaxInt is the larger one of integers with a sign.
 func MaxInt(dst, a Vector, b Operand) { record(opMaxInt, dst, a, b) }
 

@@ -243,6 +243,7 @@ var neonPlain = map[op]struct {
 	opAnd: {"and", 0x4e201c00, true}, opOr: {"orr", 0x4ea01c00, true}, opXor: {"eor", 0x6e201c00, true},
 	opMultiplyInt: {"mul", 0x4ea09c00, true}, opMaxInt: {"smax", 0x4ea06400, true}, opMinInt: {"smin", 0x4ea06c00, true},
 	opAddInt: {"add", 0x4ea08400, false}, opSubtractInt: {"sub", 0x6ea08400, false}, opAndInt: {"and", 0x4e201c00, true}, opOrInt: {"orr", 0x4ea01c00, true},
+	opInterleaveLow: {"zip1", 0x4e803800, false}, opInterleaveHigh: {"zip2", 0x4e807800, false},
 	opXorInt: {"eor", 0x6e201c00, true}, opAddFirst: {"fadd", 0x4e20d400, false},
 }
 

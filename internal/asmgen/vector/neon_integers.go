@@ -21,6 +21,12 @@ func (n *neon) integer(i *instruction) bool {
 			break
 		}
 		n.each(i, func(d, x V) { n.Two(k, "scvtf", 0x4e21d800, d, x) })
+	case opMultiplyLongs:
+		b, x, d := n.source(i.operands[2], 0), n.pair(i.operands[1]), n.pair(i.operands[0])
+		for h := range d {
+			n.Asm("WORD $0x%08x // xtn v%d.2s, v%d.2d", 0x0ea12800|uint32(x[h])<<5|uint32(n.spare()), n.spare(), x[h])
+			n.Asm("WORD $0x%08x // umull v%d.2d, v%d.2s, v%d.2s", 0x2ea0c000|uint32(b[h])<<16|uint32(n.spare())<<5|uint32(d[h]), d[h], n.spare(), b[h])
+		}
 	case opShiftLeft:
 		n.each(i, func(d, x V) { n.shift("shl", 0x4f005400, 8*n.kind.Size+i.number, i.number, d, x) })
 	case opShiftRightSigned:

@@ -51,6 +51,7 @@ const (
 	opAddInt
 	opSubtractInt
 	opMultiplyInt
+	opMultiplyLongs
 	opMaxInt
 	opMinInt
 	opAndInt

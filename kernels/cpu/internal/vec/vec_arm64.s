@@ -29294,6 +29294,1114 @@ rowEnd:
 	BNE row
 	RET
 
+// randomWordsNEON is randomWordsAVX2 with two registers for one.
+TEXT ·randomWordsNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD args+8(FP), R1
+	MOVD n+16(FP), R2
+	FLDPQ 48(R1), (F0, F1)
+two:
+	CMP $8, R2
+	BLO twoEnd
+	ADD $24, R1, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $32, R1, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $40, R1, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
+	WORD $0x4ee68400 // add v0.2D, v0.2D, v6.2D
+	WORD $0x4ee78421 // add v1.2D, v1.2D, v7.2D
+	ADD $0, R1, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	ADD $16, R1, R19
+	VLD1R (R19), [V14.D2]
+	VMOV V14.B16, V15.B16
+	VMOV V0.B16, V16.B16
+	VMOV V1.B16, V17.B16
+	WORD $0x4ee68400 // add v0.2D, v0.2D, v6.2D
+	WORD $0x4ee78421 // add v1.2D, v1.2D, v7.2D
+	ADD $0, R1, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V18.D2]
+	VMOV V18.B16, V19.B16
+	ADD $16, R1, R19
+	VLD1R (R19), [V20.D2]
+	VMOV V20.B16, V21.B16
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea1293f // xtn v31.2s, v9.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1299f // xtn v31.2s, v12.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129bf // xtn v31.2s, v13.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	WORD $0x6f600596 // ushr v22, v12, #32
+	WORD $0x6f6005b7 // ushr v23, v13, #32
+	WORD $0x6e2a1ed6 // eor v22.4S, v22.4S, v10.4S
+	WORD $0x6e2b1ef7 // eor v23.4S, v23.4S, v11.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60050a // ushr v10, v8, #32
+	WORD $0x6f60052b // ushr v11, v9, #32
+	WORD $0x6e2e1d4a // eor v10.4S, v10.4S, v14.4S
+	WORD $0x6e2f1d6b // eor v11.4S, v11.4S, v15.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12a3f // xtn v31.2s, v17.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a5f // xtn v31.2s, v18.2d
+	WORD $0x2eb8c3f0 // umull v16.2d, v31.2s, v24.2s
+	WORD $0x0ea12a7f // xtn v31.2s, v19.2d
+	WORD $0x2eb8c3f1 // umull v17.2d, v31.2s, v24.2s
+	WORD $0x6f600612 // ushr v18, v16, #32
+	WORD $0x6f600633 // ushr v19, v17, #32
+	WORD $0x6e261e52 // eor v18.4S, v18.4S, v6.4S
+	WORD $0x6e271e73 // eor v19.4S, v19.4S, v7.4S
+	WORD $0x6e221e52 // eor v18.4S, v18.4S, v2.4S
+	WORD $0x6e231e73 // eor v19.4S, v19.4S, v3.4S
+	WORD $0x6f6005c6 // ushr v6, v14, #32
+	WORD $0x6f6005e7 // ushr v7, v15, #32
+	WORD $0x6e341cc6 // eor v6.4S, v6.4S, v20.4S
+	WORD $0x6e351ce7 // eor v7.4S, v7.4S, v21.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3f4 // umull v20.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3f5 // umull v21.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f600556 // ushr v22, v10, #32
+	WORD $0x6f600577 // ushr v23, v11, #32
+	WORD $0x6e2c1ed6 // eor v22.4S, v22.4S, v12.4S
+	WORD $0x6e2d1ef7 // eor v23.4S, v23.4S, v13.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60068c // ushr v12, v20, #32
+	WORD $0x6f6006ad // ushr v13, v21, #32
+	WORD $0x6e281d8c // eor v12.4S, v12.4S, v8.4S
+	WORD $0x6e291dad // eor v13.4S, v13.4S, v9.4S
+	WORD $0x6e241d8c // eor v12.4S, v12.4S, v4.4S
+	WORD $0x6e251dad // eor v13.4S, v13.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a5f // xtn v31.2s, v18.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12a7f // xtn v31.2s, v19.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004d2 // ushr v18, v6, #32
+	WORD $0x6f6004f3 // ushr v19, v7, #32
+	WORD $0x6e301e52 // eor v18.4S, v18.4S, v16.4S
+	WORD $0x6e311e73 // eor v19.4S, v19.4S, v17.4S
+	WORD $0x6e221e52 // eor v18.4S, v18.4S, v2.4S
+	WORD $0x6e231e73 // eor v19.4S, v19.4S, v3.4S
+	WORD $0x6f600510 // ushr v16, v8, #32
+	WORD $0x6f600531 // ushr v17, v9, #32
+	WORD $0x6e2e1e10 // eor v16.4S, v16.4S, v14.4S
+	WORD $0x6e2f1e31 // eor v17.4S, v17.4S, v15.4S
+	WORD $0x6e241e10 // eor v16.4S, v16.4S, v4.4S
+	WORD $0x6e251e31 // eor v17.4S, v17.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1299f // xtn v31.2s, v12.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129bf // xtn v31.2s, v13.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	WORD $0x6f600596 // ushr v22, v12, #32
+	WORD $0x6f6005b7 // ushr v23, v13, #32
+	WORD $0x6e2a1ed6 // eor v22.4S, v22.4S, v10.4S
+	WORD $0x6e2b1ef7 // eor v23.4S, v23.4S, v11.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f6005ca // ushr v10, v14, #32
+	WORD $0x6f6005eb // ushr v11, v15, #32
+	WORD $0x6e341d4a // eor v10.4S, v10.4S, v20.4S
+	WORD $0x6e351d6b // eor v11.4S, v11.4S, v21.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a5f // xtn v31.2s, v18.2d
+	WORD $0x2eb8c3f2 // umull v18.2d, v31.2s, v24.2s
+	WORD $0x0ea12a7f // xtn v31.2s, v19.2d
+	WORD $0x2eb8c3f3 // umull v19.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x2eb8c3f0 // umull v16.2d, v31.2s, v24.2s
+	WORD $0x0ea12a3f // xtn v31.2s, v17.2d
+	WORD $0x2eb8c3f1 // umull v17.2d, v31.2s, v24.2s
+	WORD $0x6f600614 // ushr v20, v16, #32
+	WORD $0x6f600635 // ushr v21, v17, #32
+	WORD $0x6e261e94 // eor v20.4S, v20.4S, v6.4S
+	WORD $0x6e271eb5 // eor v21.4S, v21.4S, v7.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f600646 // ushr v6, v18, #32
+	WORD $0x6f600667 // ushr v7, v19, #32
+	WORD $0x6e281cc6 // eor v6.4S, v6.4S, v8.4S
+	WORD $0x6e291ce7 // eor v7.4S, v7.4S, v9.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f600556 // ushr v22, v10, #32
+	WORD $0x6f600577 // ushr v23, v11, #32
+	WORD $0x6e2c1ed6 // eor v22.4S, v22.4S, v12.4S
+	WORD $0x6e2d1ef7 // eor v23.4S, v23.4S, v13.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60050c // ushr v12, v8, #32
+	WORD $0x6f60052d // ushr v13, v9, #32
+	WORD $0x6e2e1d8c // eor v12.4S, v12.4S, v14.4S
+	WORD $0x6e2f1dad // eor v13.4S, v13.4S, v15.4S
+	WORD $0x6e241d8c // eor v12.4S, v12.4S, v4.4S
+	WORD $0x6e251dad // eor v13.4S, v13.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004d4 // ushr v20, v6, #32
+	WORD $0x6f6004f5 // ushr v21, v7, #32
+	WORD $0x6e301e94 // eor v20.4S, v20.4S, v16.4S
+	WORD $0x6e311eb5 // eor v21.4S, v21.4S, v17.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f6005d0 // ushr v16, v14, #32
+	WORD $0x6f6005f1 // ushr v17, v15, #32
+	WORD $0x6e321e10 // eor v16.4S, v16.4S, v18.4S
+	WORD $0x6e331e31 // eor v17.4S, v17.4S, v19.4S
+	WORD $0x6e241e10 // eor v16.4S, v16.4S, v4.4S
+	WORD $0x6e251e31 // eor v17.4S, v17.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3f2 // umull v18.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3f3 // umull v19.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1299f // xtn v31.2s, v12.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129bf // xtn v31.2s, v13.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	WORD $0x6f600596 // ushr v22, v12, #32
+	WORD $0x6f6005b7 // ushr v23, v13, #32
+	WORD $0x6e2a1ed6 // eor v22.4S, v22.4S, v10.4S
+	WORD $0x6e2b1ef7 // eor v23.4S, v23.4S, v11.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60064a // ushr v10, v18, #32
+	WORD $0x6f60066b // ushr v11, v19, #32
+	WORD $0x6e281d4a // eor v10.4S, v10.4S, v8.4S
+	WORD $0x6e291d6b // eor v11.4S, v11.4S, v9.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x2eb8c3f0 // umull v16.2d, v31.2s, v24.2s
+	WORD $0x0ea12a3f // xtn v31.2s, v17.2d
+	WORD $0x2eb8c3f1 // umull v17.2d, v31.2s, v24.2s
+	WORD $0x6f600614 // ushr v20, v16, #32
+	WORD $0x6f600635 // ushr v21, v17, #32
+	WORD $0x6e261e94 // eor v20.4S, v20.4S, v6.4S
+	WORD $0x6e271eb5 // eor v21.4S, v21.4S, v7.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2e1cc6 // eor v6.4S, v6.4S, v14.4S
+	WORD $0x6e2f1ce7 // eor v7.4S, v7.4S, v15.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f600556 // ushr v22, v10, #32
+	WORD $0x6f600577 // ushr v23, v11, #32
+	WORD $0x6e2c1ed6 // eor v22.4S, v22.4S, v12.4S
+	WORD $0x6e2d1ef7 // eor v23.4S, v23.4S, v13.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f6005cc // ushr v12, v14, #32
+	WORD $0x6f6005ed // ushr v13, v15, #32
+	WORD $0x6e321d8c // eor v12.4S, v12.4S, v18.4S
+	WORD $0x6e331dad // eor v13.4S, v13.4S, v19.4S
+	WORD $0x6e241d8c // eor v12.4S, v12.4S, v4.4S
+	WORD $0x6e251dad // eor v13.4S, v13.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3f2 // umull v18.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3f3 // umull v19.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004d4 // ushr v20, v6, #32
+	WORD $0x6f6004f5 // ushr v21, v7, #32
+	WORD $0x6e301e94 // eor v20.4S, v20.4S, v16.4S
+	WORD $0x6e311eb5 // eor v21.4S, v21.4S, v17.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f600650 // ushr v16, v18, #32
+	WORD $0x6f600671 // ushr v17, v19, #32
+	WORD $0x6e281e10 // eor v16.4S, v16.4S, v8.4S
+	WORD $0x6e291e31 // eor v17.4S, v17.4S, v9.4S
+	WORD $0x6e241e10 // eor v16.4S, v16.4S, v4.4S
+	WORD $0x6e251e31 // eor v17.4S, v17.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1299f // xtn v31.2s, v12.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129bf // xtn v31.2s, v13.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	WORD $0x6f600596 // ushr v22, v12, #32
+	WORD $0x6f6005b7 // ushr v23, v13, #32
+	WORD $0x6e2a1ed6 // eor v22.4S, v22.4S, v10.4S
+	WORD $0x6e2b1ef7 // eor v23.4S, v23.4S, v11.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60050a // ushr v10, v8, #32
+	WORD $0x6f60052b // ushr v11, v9, #32
+	WORD $0x6e2e1d4a // eor v10.4S, v10.4S, v14.4S
+	WORD $0x6e2f1d6b // eor v11.4S, v11.4S, v15.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x2eb8c3f0 // umull v16.2d, v31.2s, v24.2s
+	WORD $0x0ea12a3f // xtn v31.2s, v17.2d
+	WORD $0x2eb8c3f1 // umull v17.2d, v31.2s, v24.2s
+	WORD $0x6f600614 // ushr v20, v16, #32
+	WORD $0x6f600635 // ushr v21, v17, #32
+	WORD $0x6e261e94 // eor v20.4S, v20.4S, v6.4S
+	WORD $0x6e271eb5 // eor v21.4S, v21.4S, v7.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f6005c6 // ushr v6, v14, #32
+	WORD $0x6f6005e7 // ushr v7, v15, #32
+	WORD $0x6e321cc6 // eor v6.4S, v6.4S, v18.4S
+	WORD $0x6e331ce7 // eor v7.4S, v7.4S, v19.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3f2 // umull v18.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3f3 // umull v19.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f600556 // ushr v22, v10, #32
+	WORD $0x6f600577 // ushr v23, v11, #32
+	WORD $0x6e2c1ed6 // eor v22.4S, v22.4S, v12.4S
+	WORD $0x6e2d1ef7 // eor v23.4S, v23.4S, v13.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60064c // ushr v12, v18, #32
+	WORD $0x6f60066d // ushr v13, v19, #32
+	WORD $0x6e281d8c // eor v12.4S, v12.4S, v8.4S
+	WORD $0x6e291dad // eor v13.4S, v13.4S, v9.4S
+	WORD $0x6e241d8c // eor v12.4S, v12.4S, v4.4S
+	WORD $0x6e251dad // eor v13.4S, v13.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004d4 // ushr v20, v6, #32
+	WORD $0x6f6004f5 // ushr v21, v7, #32
+	WORD $0x6e301e94 // eor v20.4S, v20.4S, v16.4S
+	WORD $0x6e311eb5 // eor v21.4S, v21.4S, v17.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f600510 // ushr v16, v8, #32
+	WORD $0x6f600531 // ushr v17, v9, #32
+	WORD $0x6e2e1e10 // eor v16.4S, v16.4S, v14.4S
+	WORD $0x6e2f1e31 // eor v17.4S, v17.4S, v15.4S
+	WORD $0x6e241e10 // eor v16.4S, v16.4S, v4.4S
+	WORD $0x6e251e31 // eor v17.4S, v17.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1299f // xtn v31.2s, v12.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129bf // xtn v31.2s, v13.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	WORD $0x6f600596 // ushr v22, v12, #32
+	WORD $0x6f6005b7 // ushr v23, v13, #32
+	WORD $0x6e2a1ed6 // eor v22.4S, v22.4S, v10.4S
+	WORD $0x6e2b1ef7 // eor v23.4S, v23.4S, v11.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f6005ca // ushr v10, v14, #32
+	WORD $0x6f6005eb // ushr v11, v15, #32
+	WORD $0x6e321d4a // eor v10.4S, v10.4S, v18.4S
+	WORD $0x6e331d6b // eor v11.4S, v11.4S, v19.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3f2 // umull v18.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3f3 // umull v19.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a1f // xtn v31.2s, v16.2d
+	WORD $0x2eb8c3f0 // umull v16.2d, v31.2s, v24.2s
+	WORD $0x0ea12a3f // xtn v31.2s, v17.2d
+	WORD $0x2eb8c3f1 // umull v17.2d, v31.2s, v24.2s
+	WORD $0x6f600614 // ushr v20, v16, #32
+	WORD $0x6f600635 // ushr v21, v17, #32
+	WORD $0x6e261e94 // eor v20.4S, v20.4S, v6.4S
+	WORD $0x6e271eb5 // eor v21.4S, v21.4S, v7.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f600646 // ushr v6, v18, #32
+	WORD $0x6f600667 // ushr v7, v19, #32
+	WORD $0x6e281cc6 // eor v6.4S, v6.4S, v8.4S
+	WORD $0x6e291ce7 // eor v7.4S, v7.4S, v9.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12adf // xtn v31.2s, v22.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea12aff // xtn v31.2s, v23.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f600556 // ushr v22, v10, #32
+	WORD $0x6f600577 // ushr v23, v11, #32
+	WORD $0x6e2c1ed6 // eor v22.4S, v22.4S, v12.4S
+	WORD $0x6e2d1ef7 // eor v23.4S, v23.4S, v13.4S
+	WORD $0x6e221ed6 // eor v22.4S, v22.4S, v2.4S
+	WORD $0x6e231ef7 // eor v23.4S, v23.4S, v3.4S
+	WORD $0x6f60050c // ushr v12, v8, #32
+	WORD $0x6f60052d // ushr v13, v9, #32
+	WORD $0x6e2e1d8c // eor v12.4S, v12.4S, v14.4S
+	WORD $0x6e2f1dad // eor v13.4S, v13.4S, v15.4S
+	WORD $0x6e241d8c // eor v12.4S, v12.4S, v4.4S
+	WORD $0x6e251dad // eor v13.4S, v13.4S, v5.4S
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea12a9f // xtn v31.2s, v20.2d
+	WORD $0x2eb8c3ee // umull v14.2d, v31.2s, v24.2s
+	WORD $0x0ea12abf // xtn v31.2s, v21.2d
+	WORD $0x2eb8c3ef // umull v15.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004d4 // ushr v20, v6, #32
+	WORD $0x6f6004f5 // ushr v21, v7, #32
+	WORD $0x6e301e94 // eor v20.4S, v20.4S, v16.4S
+	WORD $0x6e311eb5 // eor v21.4S, v21.4S, v17.4S
+	WORD $0x6e221e94 // eor v20.4S, v20.4S, v2.4S
+	WORD $0x6e231eb5 // eor v21.4S, v21.4S, v3.4S
+	WORD $0x6f6005c2 // ushr v2, v14, #32
+	WORD $0x6f6005e3 // ushr v3, v15, #32
+	WORD $0x6e321c42 // eor v2.4S, v2.4S, v18.4S
+	WORD $0x6e331c63 // eor v3.4S, v3.4S, v19.4S
+	WORD $0x6e241c42 // eor v2.4S, v2.4S, v4.4S
+	WORD $0x6e251c63 // eor v3.4S, v3.4S, v5.4S
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381ec4 // and v4.4S, v22.4S, v24.4S
+	WORD $0x4e381ee5 // and v5.4S, v23.4S, v24.4S
+	WORD $0x4f60554a // shl v10, v10, #32
+	WORD $0x4f60556b // shl v11, v11, #32
+	WORD $0x4eaa1c84 // orr v4.4S, v4.4S, v10.4S
+	WORD $0x4eab1ca5 // orr v5.4S, v5.4S, v11.4S
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d8a // and v10.4S, v12.4S, v24.4S
+	WORD $0x4e381dab // and v11.4S, v13.4S, v24.4S
+	WORD $0x4f605508 // shl v8, v8, #32
+	WORD $0x4f605529 // shl v9, v9, #32
+	WORD $0x4ea81d4a // orr v10.4S, v10.4S, v8.4S
+	WORD $0x4ea91d6b // orr v11.4S, v11.4S, v9.4S
+	WORD $0x4eca3888 // zip1 v8.2D, v4.2D, v10.2D
+	WORD $0x4ecb38a9 // zip1 v9.2D, v5.2D, v11.2D
+	WORD $0x4eca7884 // zip2 v4.2D, v4.2D, v10.2D
+	WORD $0x4ecb78a5 // zip2 v5.2D, v5.2D, v11.2D
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F4, F5), 32(R0)
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381e84 // and v4.4S, v20.4S, v24.4S
+	WORD $0x4e381ea5 // and v5.4S, v21.4S, v24.4S
+	WORD $0x4f6054c6 // shl v6, v6, #32
+	WORD $0x4f6054e7 // shl v7, v7, #32
+	WORD $0x4ea61c84 // orr v4.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca5 // orr v5.4S, v5.4S, v7.4S
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c42 // and v2.4S, v2.4S, v24.4S
+	WORD $0x4e381c63 // and v3.4S, v3.4S, v24.4S
+	WORD $0x4f6055c6 // shl v6, v14, #32
+	WORD $0x4f6055e7 // shl v7, v15, #32
+	WORD $0x4ea61c42 // orr v2.4S, v2.4S, v6.4S
+	WORD $0x4ea71c63 // orr v3.4S, v3.4S, v7.4S
+	WORD $0x4ec23886 // zip1 v6.2D, v4.2D, v2.2D
+	WORD $0x4ec338a7 // zip1 v7.2D, v5.2D, v3.2D
+	WORD $0x4ec27882 // zip2 v2.2D, v4.2D, v2.2D
+	WORD $0x4ec378a3 // zip2 v3.2D, v5.2D, v3.2D
+	FSTPQ (F6, F7), 64(R0)
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	SUBS $8, R2
+	B two
+twoEnd:
+one:
+	CMP $4, R2
+	BLO oneEnd
+	ADD $24, R1, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $32, R1, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $40, R1, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
+	WORD $0x4ee68400 // add v0.2D, v0.2D, v6.2D
+	WORD $0x4ee78421 // add v1.2D, v1.2D, v7.2D
+	ADD $0, R1, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	ADD $16, R1, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1291f // xtn v31.2s, v8.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea1293f // xtn v31.2s, v9.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f60054e // ushr v14, v10, #32
+	WORD $0x6f60056f // ushr v15, v11, #32
+	WORD $0x6e261dce // eor v14.4S, v14.4S, v6.4S
+	WORD $0x6e271def // eor v15.4S, v15.4S, v7.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2c1cc6 // eor v6.4S, v6.4S, v12.4S
+	WORD $0x6e2d1ce7 // eor v7.4S, v7.4S, v13.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004ce // ushr v14, v6, #32
+	WORD $0x6f6004ef // ushr v15, v7, #32
+	WORD $0x6e2a1dce // eor v14.4S, v14.4S, v10.4S
+	WORD $0x6e2b1def // eor v15.4S, v15.4S, v11.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f60058a // ushr v10, v12, #32
+	WORD $0x6f6005ab // ushr v11, v13, #32
+	WORD $0x6e281d4a // eor v10.4S, v10.4S, v8.4S
+	WORD $0x6e291d6b // eor v11.4S, v11.4S, v9.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f60054e // ushr v14, v10, #32
+	WORD $0x6f60056f // ushr v15, v11, #32
+	WORD $0x6e261dce // eor v14.4S, v14.4S, v6.4S
+	WORD $0x6e271def // eor v15.4S, v15.4S, v7.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2c1cc6 // eor v6.4S, v6.4S, v12.4S
+	WORD $0x6e2d1ce7 // eor v7.4S, v7.4S, v13.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004ce // ushr v14, v6, #32
+	WORD $0x6f6004ef // ushr v15, v7, #32
+	WORD $0x6e2a1dce // eor v14.4S, v14.4S, v10.4S
+	WORD $0x6e2b1def // eor v15.4S, v15.4S, v11.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f60058a // ushr v10, v12, #32
+	WORD $0x6f6005ab // ushr v11, v13, #32
+	WORD $0x6e281d4a // eor v10.4S, v10.4S, v8.4S
+	WORD $0x6e291d6b // eor v11.4S, v11.4S, v9.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f60054e // ushr v14, v10, #32
+	WORD $0x6f60056f // ushr v15, v11, #32
+	WORD $0x6e261dce // eor v14.4S, v14.4S, v6.4S
+	WORD $0x6e271def // eor v15.4S, v15.4S, v7.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2c1cc6 // eor v6.4S, v6.4S, v12.4S
+	WORD $0x6e2d1ce7 // eor v7.4S, v7.4S, v13.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004ce // ushr v14, v6, #32
+	WORD $0x6f6004ef // ushr v15, v7, #32
+	WORD $0x6e2a1dce // eor v14.4S, v14.4S, v10.4S
+	WORD $0x6e2b1def // eor v15.4S, v15.4S, v11.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f60058a // ushr v10, v12, #32
+	WORD $0x6f6005ab // ushr v11, v13, #32
+	WORD $0x6e281d4a // eor v10.4S, v10.4S, v8.4S
+	WORD $0x6e291d6b // eor v11.4S, v11.4S, v9.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f60054e // ushr v14, v10, #32
+	WORD $0x6f60056f // ushr v15, v11, #32
+	WORD $0x6e261dce // eor v14.4S, v14.4S, v6.4S
+	WORD $0x6e271def // eor v15.4S, v15.4S, v7.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2c1cc6 // eor v6.4S, v6.4S, v12.4S
+	WORD $0x6e2d1ce7 // eor v7.4S, v7.4S, v13.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004ce // ushr v14, v6, #32
+	WORD $0x6f6004ef // ushr v15, v7, #32
+	WORD $0x6e2a1dce // eor v14.4S, v14.4S, v10.4S
+	WORD $0x6e2b1def // eor v15.4S, v15.4S, v11.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f60058a // ushr v10, v12, #32
+	WORD $0x6f6005ab // ushr v11, v13, #32
+	WORD $0x6e281d4a // eor v10.4S, v10.4S, v8.4S
+	WORD $0x6e291d6b // eor v11.4S, v11.4S, v9.4S
+	WORD $0x6e241d4a // eor v10.4S, v10.4S, v4.4S
+	WORD $0x6e251d6b // eor v11.4S, v11.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3e8 // umull v8.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3e9 // umull v9.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea1295f // xtn v31.2s, v10.2d
+	WORD $0x2eb8c3ea // umull v10.2d, v31.2s, v24.2s
+	WORD $0x0ea1297f // xtn v31.2s, v11.2d
+	WORD $0x2eb8c3eb // umull v11.2d, v31.2s, v24.2s
+	WORD $0x6f60054e // ushr v14, v10, #32
+	WORD $0x6f60056f // ushr v15, v11, #32
+	WORD $0x6e261dce // eor v14.4S, v14.4S, v6.4S
+	WORD $0x6e271def // eor v15.4S, v15.4S, v7.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600506 // ushr v6, v8, #32
+	WORD $0x6f600527 // ushr v7, v9, #32
+	WORD $0x6e2c1cc6 // eor v6.4S, v6.4S, v12.4S
+	WORD $0x6e2d1ce7 // eor v7.4S, v7.4S, v13.4S
+	WORD $0x6e241cc6 // eor v6.4S, v6.4S, v4.4S
+	WORD $0x6e251ce7 // eor v7.4S, v7.4S, v5.4S
+	MOVD $d000000009e3779b9<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88442 // add v2.2D, v2.2D, v24.2D
+	WORD $0x4ef88463 // add v3.2D, v3.2D, v24.2D
+	MOVD $d00000000bb67ae85<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef88484 // add v4.2D, v4.2D, v24.2D
+	WORD $0x4ef884a5 // add v5.2D, v5.2D, v24.2D
+	MOVD $dd2511f53d2511f53<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea129df // xtn v31.2s, v14.2d
+	WORD $0x2eb8c3ec // umull v12.2d, v31.2s, v24.2s
+	WORD $0x0ea129ff // xtn v31.2s, v15.2d
+	WORD $0x2eb8c3ed // umull v13.2d, v31.2s, v24.2s
+	MOVD $dcd9e8d57cd9e8d57<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x0ea128df // xtn v31.2s, v6.2d
+	WORD $0x2eb8c3e6 // umull v6.2d, v31.2s, v24.2s
+	WORD $0x0ea128ff // xtn v31.2s, v7.2d
+	WORD $0x2eb8c3e7 // umull v7.2d, v31.2s, v24.2s
+	WORD $0x6f6004ce // ushr v14, v6, #32
+	WORD $0x6f6004ef // ushr v15, v7, #32
+	WORD $0x6e2a1dce // eor v14.4S, v14.4S, v10.4S
+	WORD $0x6e2b1def // eor v15.4S, v15.4S, v11.4S
+	WORD $0x6e221dce // eor v14.4S, v14.4S, v2.4S
+	WORD $0x6e231def // eor v15.4S, v15.4S, v3.4S
+	WORD $0x6f600582 // ushr v2, v12, #32
+	WORD $0x6f6005a3 // ushr v3, v13, #32
+	WORD $0x6e281c42 // eor v2.4S, v2.4S, v8.4S
+	WORD $0x6e291c63 // eor v3.4S, v3.4S, v9.4S
+	WORD $0x6e241c42 // eor v2.4S, v2.4S, v4.4S
+	WORD $0x6e251c63 // eor v3.4S, v3.4S, v5.4S
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381dc4 // and v4.4S, v14.4S, v24.4S
+	WORD $0x4e381de5 // and v5.4S, v15.4S, v24.4S
+	WORD $0x4f6054c6 // shl v6, v6, #32
+	WORD $0x4f6054e7 // shl v7, v7, #32
+	WORD $0x4ea61c84 // orr v4.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca5 // orr v5.4S, v5.4S, v7.4S
+	MOVD $d00000000ffffffff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c42 // and v2.4S, v2.4S, v24.4S
+	WORD $0x4e381c63 // and v3.4S, v3.4S, v24.4S
+	WORD $0x4f605586 // shl v6, v12, #32
+	WORD $0x4f6055a7 // shl v7, v13, #32
+	WORD $0x4ea61c42 // orr v2.4S, v2.4S, v6.4S
+	WORD $0x4ea71c63 // orr v3.4S, v3.4S, v7.4S
+	WORD $0x4ec23886 // zip1 v6.2D, v4.2D, v2.2D
+	WORD $0x4ec338a7 // zip1 v7.2D, v5.2D, v3.2D
+	WORD $0x4ec27882 // zip2 v2.2D, v4.2D, v2.2D
+	WORD $0x4ec378a3 // zip2 v3.2D, v5.2D, v3.2D
+	FSTPQ (F6, F7), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	SUBS $4, R2
+	B one
+oneEnd:
+	RET
+
+// dropNEON is dropAVX2 with two registers for one.
+TEXT ·dropNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD words+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scale+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD threshold+40(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x6f380484 // ushr v4, v4, #8
+	WORD $0x6f3804a5 // ushr v5, v5, #8
+	WORD $0x4ea43444 // cmgt v4.4S, v2.4S, v4.4S
+	WORD $0x4ea53465 // cmgt v5.4S, v3.4S, v5.4S
+	WORD $0x6e205886 // not v6.16b, v4.16b
+	WORD $0x6e2058a7 // not v7.16b, v5.16b
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FSTPQ (F4, F5), 0(R0)
+	FLDPQ 32(R2), (F4, F5)
+	WORD $0x6f380484 // ushr v4, v4, #8
+	WORD $0x6f3804a5 // ushr v5, v5, #8
+	WORD $0x4ea43444 // cmgt v4.4S, v2.4S, v4.4S
+	WORD $0x4ea53465 // cmgt v5.4S, v3.4S, v5.4S
+	WORD $0x6e205886 // not v6.16b, v4.16b
+	WORD $0x6e2058a7 // not v7.16b, v5.16b
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FSTPQ (F4, F5), 32(R0)
+	FLDPQ 64(R2), (F4, F5)
+	WORD $0x6f380484 // ushr v4, v4, #8
+	WORD $0x6f3804a5 // ushr v5, v5, #8
+	WORD $0x4ea43444 // cmgt v4.4S, v2.4S, v4.4S
+	WORD $0x4ea53465 // cmgt v5.4S, v3.4S, v5.4S
+	WORD $0x6e205886 // not v6.16b, v4.16b
+	WORD $0x6e2058a7 // not v7.16b, v5.16b
+	FLDPQ 64(R1), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FSTPQ (F4, F5), 64(R0)
+	FLDPQ 96(R2), (F4, F5)
+	WORD $0x6f380484 // ushr v4, v4, #8
+	WORD $0x6f3804a5 // ushr v5, v5, #8
+	WORD $0x4ea43444 // cmgt v4.4S, v2.4S, v4.4S
+	WORD $0x4ea53465 // cmgt v5.4S, v3.4S, v5.4S
+	WORD $0x6e205886 // not v6.16b, v4.16b
+	WORD $0x6e2058a7 // not v7.16b, v5.16b
+	FLDPQ 96(R1), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FSTPQ (F4, F5), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x6f380484 // ushr v4, v4, #8
+	WORD $0x6f3804a5 // ushr v5, v5, #8
+	WORD $0x4ea43444 // cmgt v4.4S, v2.4S, v4.4S
+	WORD $0x4ea53465 // cmgt v5.4S, v3.4S, v5.4S
+	WORD $0x6e205886 // not v6.16b, v4.16b
+	WORD $0x6e2058a7 // not v7.16b, v5.16b
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x6e28dc04 // fmul v4.4S, v0.4S, v8.4S
+	WORD $0x6e29dc25 // fmul v5.4S, v1.4S, v9.4S
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
 // copyRowsNEON is copyRowsAVX2 with two registers for one.
 TEXT ·copyRowsNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -44752,6 +45860,26 @@ GLOBL columnQ4<>(SB), RODATA|NOPTR, $16
 DATA columnQ5<>+0(SB)/8, $0x3f8000013f800001
 DATA columnQ5<>+8(SB)/8, $0x3f8000013f800001
 GLOBL columnQ5<>(SB), RODATA|NOPTR, $16
+
+DATA dd2511f53d2511f53<>+0(SB)/8, $0xd2511f53d2511f53
+DATA dd2511f53d2511f53<>+8(SB)/8, $0xd2511f53d2511f53
+GLOBL dd2511f53d2511f53<>(SB), RODATA|NOPTR, $16
+
+DATA dcd9e8d57cd9e8d57<>+0(SB)/8, $0xcd9e8d57cd9e8d57
+DATA dcd9e8d57cd9e8d57<>+8(SB)/8, $0xcd9e8d57cd9e8d57
+GLOBL dcd9e8d57cd9e8d57<>(SB), RODATA|NOPTR, $16
+
+DATA d000000009e3779b9<>+0(SB)/8, $0x000000009e3779b9
+DATA d000000009e3779b9<>+8(SB)/8, $0x000000009e3779b9
+GLOBL d000000009e3779b9<>(SB), RODATA|NOPTR, $16
+
+DATA d00000000bb67ae85<>+0(SB)/8, $0x00000000bb67ae85
+DATA d00000000bb67ae85<>+8(SB)/8, $0x00000000bb67ae85
+GLOBL d00000000bb67ae85<>(SB), RODATA|NOPTR, $16
+
+DATA d00000000ffffffff<>+0(SB)/8, $0x00000000ffffffff
+DATA d00000000ffffffff<>+8(SB)/8, $0x00000000ffffffff
+GLOBL d00000000ffffffff<>(SB), RODATA|NOPTR, $16
 
 DATA gateMin<>+0(SB)/8, $0xc2ae0000c2ae0000
 DATA gateMin<>+8(SB)/8, $0xc2ae0000c2ae0000

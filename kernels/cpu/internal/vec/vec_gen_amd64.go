@@ -1489,6 +1489,24 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callRandomWords(wide bool, dst, args unsafe.Pointer, n uintptr) {
+	if wide {
+		randomWordsAVX512(dst, args, n)
+	} else {
+		randomWordsAVX2(dst, args, n)
+	}
+}
+
+//go:noinline
+func callDrop(wide bool, dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer) {
+	if wide {
+		dropAVX512(dst, x, words, n, scale, threshold)
+	} else {
+		dropAVX2(dst, x, words, n, scale, threshold)
+	}
+}
+
+//go:noinline
 func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
 	if wide {
 		copyRowsAVX512(dst, src, rows, n, to, from)
@@ -3843,6 +3861,18 @@ func fillRowsAVX2(dst, src unsafe.Pointer, rows, n, step uintptr)
 
 //go:noescape
 func fillRowsAVX512(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func randomWordsAVX2(dst, args unsafe.Pointer, n uintptr)
+
+//go:noescape
+func randomWordsAVX512(dst, args unsafe.Pointer, n uintptr)
+
+//go:noescape
+func dropAVX2(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer)
+
+//go:noescape
+func dropAVX512(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer)
 
 //go:noescape
 func copyRowsAVX2(dst, src unsafe.Pointer, rows, n, to, from uintptr)

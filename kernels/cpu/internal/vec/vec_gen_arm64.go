@@ -731,6 +731,16 @@ func callFillRows(wide bool, dst, src unsafe.Pointer, rows, n, step uintptr) {
 }
 
 //go:noinline
+func callRandomWords(wide bool, dst, args unsafe.Pointer, n uintptr) {
+	randomWordsNEON(dst, args, n)
+}
+
+//go:noinline
+func callDrop(wide bool, dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer) {
+	dropNEON(dst, x, words, n, scale, threshold)
+}
+
+//go:noinline
 func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
 	copyRowsNEON(dst, src, rows, n, to, from)
 }
@@ -1663,6 +1673,12 @@ func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func fillRowsNEON(dst, src unsafe.Pointer, rows, n, step uintptr)
+
+//go:noescape
+func randomWordsNEON(dst, args unsafe.Pointer, n uintptr)
+
+//go:noescape
+func dropNEON(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer)
 
 //go:noescape
 func copyRowsNEON(dst, src unsafe.Pointer, rows, n, to, from uintptr)
