@@ -29,8 +29,8 @@ type made struct {
 }
 
 // makeModels writes each model to the folder as a .keras file and as our ONNX export, and prints a line of JSON for
-// each. A name is that of an image network, applications (all of them), drawn-N (a network drawn at random) or a
-// .keras file, which is read where it is.
+// each. A name is that of an image network, applications (all of them), drawn-N (a network drawn at random),
+// composed-N (one in the manner of published examples) or a .keras file, which is read where it is.
 func makeModels(w io.Writer, folder string, names []string) error {
 	if slices.Equal(names, []string{"applications"}) {
 		names = applicationNames()
@@ -62,14 +62,19 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 	}
 	line = made{Name: name, Keras: filepath.Join(folder, name+".keras")}
 	number, isDrawn := strings.CutPrefix(name, "drawn-")
+	by := draw
+	if !isDrawn {
+		number, isDrawn = strings.CutPrefix(name, "composed-")
+		by = composed
+	}
 	build := imageNetworks[name]
 	switch {
 	case isDrawn:
 		n, err := strconv.ParseUint(number, 10, 32)
 		if err != nil {
-			return nil, line, fmt.Errorf("expected a number after drawn-: %w", err)
+			return nil, line, fmt.Errorf("expected a number after drawn- or composed-: %w", err)
 		}
-		d, err := draw(n)
+		d, err := by(n)
 		if err != nil {
 			return nil, line, err
 		}
@@ -79,7 +84,7 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 			return nil, line, err
 		}
 	default:
-		return nil, line, fmt.Errorf("unknown model; expected a .keras file, drawn-N or one of %s", strings.Join(applicationNames(), ", "))
+		return nil, line, fmt.Errorf("unknown model; expected a .keras file, drawn-N, composed-N or one of %s", strings.Join(applicationNames(), ", "))
 	}
 	if _, err := os.Stat(line.Keras); err == nil {
 		return m, line, nil
