@@ -7,8 +7,8 @@ import (
 )
 
 // gammaCandidates is how many numbers are drawn for each one of [RandomGamma]. A candidate is taken with a probability
-// of at least 0.95, so that none is with one of at most 10^-20; then the last one stands.
-const gammaCandidates = 16
+// of at least 0.95, so that none is with one of at most 4·10^-11; then the last one stands.
+const gammaCandidates = 8
 
 // RandomGamma returns numbers of the gamma distribution with shape parameter alpha and scale 1, whose density at x > 0
 // is x^(alpha-1)·exp(-x)/Γ(alpha). alpha is a tensor of a float type, positive, and is broadcast to the shape of the
