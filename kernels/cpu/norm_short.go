@@ -9,11 +9,11 @@ import (
 
 // Layer normalization of short rows goes by columns of many rows, as softmax of such rows does.
 
-// The lengths of rows up to which they are transposed. Of float32 there is assembly for longer ones.
+// The lengths of rows up to which they are transposed. Of longer ones assembly takes a row at a time.
 const (
 	shortNorm       = 20
 	shortNormGrad   = 15
-	shortNormDouble = 48
+	shortNormDouble = 15
 )
 
 func layerNormShort[T block.Float](b *build, n int) func() {

@@ -45,3 +45,26 @@ func (m machine) doubleLoop(n Scalar, pointers []Scalar, body func()) {
 	Countdown(n, m.bytes()/8, "next")
 	End()
 }
+
+// expAffineDoubles: dst = c·exp(a·x + b), with products rounded, and sums[i] += the elements i, i + 8, ... of it, for
+// eight of them.
+func (m machine) expAffineDoubles() {
+	m.double = true
+	m.begin("", "expAffine", "sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer", "")
+	p := precise{m}
+	sums, dst, x, n, scalars := param("sums"), param("dst"), param("x"), param("n"), param("scalars")
+	a, b, c := m.broadcast(scalars, 0), m.broadcast(scalars, 1), m.broadcast(scalars, 2)
+	s := m.columns(sums, eight/m.bytes())
+	Label("next")
+	s.each(func(i int) {
+		v := p.exp(p.add(p.mul(a, m.place(x, i)), b))
+		Multiply(v, v, c)
+		Store(m.place(dst, i), v)
+		Add(s[i], s[i], v)
+	})
+	Increase(dst, Number(eight))
+	Increase(x, Number(eight))
+	Countdown(n, 8, "next")
+	m.store(s, sums)
+	End()
+}

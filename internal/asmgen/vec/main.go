@@ -20,11 +20,21 @@ type machine struct {
 	Machine
 	wide   bool
 	inline bool // for package jit
+	sized  bool // functions exist for floats of 32 and of 64 bits
+	double bool // and this is the one of 64 bits
 }
 
 var machines = []machine{{Machine: AVX2}, {Machine: AVX512, wide: true}}
 
 func (m machine) bytes() int { return m.Bytes }
+
+// number is how many bytes a float has.
+func (m machine) number() int {
+	if m.double {
+		return 8
+	}
+	return 4
+}
 
 func (m machine) vector() Vector { return NewVector(m.bytes()) }
 
@@ -83,24 +93,36 @@ type function struct {
 	result     string
 	table      string // the dispatch by number it belongs to
 	wide       bool   // for wide vectors alone
+	sized      bool   // for floats of 32 bits, and with "Doubles" behind its name for those of 64
+	double     bool   // that one
 }
 
 var functions []function
 
 // begin starts a function with Go's signature; pointers are written as *float32 or unsafe.Pointer there. A function
-// with a table is called by number, the others by name.
+// with a table is called by number, the others by name, and those for floats of two sizes by name and size.
 func (m machine) begin(table, name, parameters, result string) {
-	if !m.wide {
-		functions = append(functions, function{name: name, parameters: parameters, result: result, table: table})
+	if m.sized {
+		parameters = strings.ReplaceAll(parameters, "*float32", "unsafe.Pointer")
+	} else if m.double {
+		parameters = strings.ReplaceAll(parameters, "*float32", "*float64")
 	}
-	Begin(m.Machine, name, parameters, result)
+	if m.double {
+		name += "Doubles"
+	}
+	if !m.wide {
+		functions = append(functions, function{name: name, parameters: parameters, result: result, table: table, sized: m.sized && !m.double, double: m.sized && m.double})
+	}
+	if Begin(m.Machine, name, parameters, result); m.double {
+		Float64()
+	}
 }
 
 func param(name string) Scalar { return Parameter(name) }
 
 func (m machine) broadcast(p Scalar, index int) Vector {
 	v := m.vector()
-	Broadcast(v, Memory{Base: p, Offset: 4 * index})
+	Broadcast(v, Memory{Base: p, Offset: m.number() * index})
 	return v
 }
 
@@ -161,7 +183,9 @@ func (m machine) record() {
 	m.integers()
 	m.expAffine()
 	m.affineMul()
+	m.bothSizes()
 	m.rowKernels()
+	m.channelDoubles()
 	m.halfRowKernels()
 	m.optimizers()
 	m.rules()
@@ -170,15 +194,11 @@ func (m machine) record() {
 	m.roundPairs()
 	m.widenRows()
 	m.narrowRows()
-	m.pooling()
-	m.pixels()
-	m.windows()
 	m.winograd()
 	m.rowsAt()
 	m.mixRows()
 	m.mixManyRows()
 	m.fetchRowsAt()
-	m.layerNorm()
 	m.softmaxRows()
 	m.softmaxRowsGrad()
 	m.softmaxColumns()
@@ -202,7 +222,11 @@ func (m machine) record() {
 	m.lanes()
 	m.stridedKernels()
 	m.doubles()
+	m.layerNorm()
+	m.layerNormDoubles()
 	m.doubleKernels()
+	m.expAffineDoubles()
+	m.cells64()
 	m.optimizers64()
 	m.longs()
 	m.smalls()
@@ -239,6 +263,17 @@ func (t target) goFile() ([]byte, error) {
 	})
 	done := map[string]bool{}
 	for _, f := range mine {
+		if f.double {
+			continue
+		}
+		if f.sized {
+			fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(wide bool, bytes int, %s) {\n\tif bytes == 8 {\n", title(f.name), f.parameters)
+			t.call(&s, function{name: f.name + "Doubles", parameters: f.parameters})
+			s.WriteString("\treturn\n}\n")
+			t.call(&s, f)
+			s.WriteString("}\n")
+			continue
+		}
 		if f.wide {
 			fmt.Fprintf(&s, "\n//go:noinline\nfunc call%s(%s) {\n", title(f.name), f.parameters)
 			t.call(&s, f)

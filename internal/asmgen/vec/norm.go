@@ -199,8 +199,8 @@ func (m machine) layerNormColumns() {
 		Assign(row, Number(0))
 		Label(label)
 		center, scale := m.vector(), m.vector()
-		Broadcast(center, Memory{Base: mean}.Indexed(row, 4))
-		Broadcast(scale, Memory{Base: rstd}.Indexed(row, 4))
+		Broadcast(center, Memory{Base: mean}.Indexed(row, uint8(m.number())))
+		Broadcast(scale, Memory{Base: rstd}.Indexed(row, uint8(m.number())))
 		for k := range n {
 			v, g := m.vector(), m.vector()
 			Load(v, Memory{Base: x, Offset: k * m.bytes()}.Indexed(line, 1))
@@ -208,7 +208,7 @@ func (m machine) layerNormColumns() {
 			Subtract(v, v, center)
 			Multiply(v, v, scale)
 			Add(sums[k], sums[k], g)
-			AddProduct(products[k], g, v)
+			m.addProduct(products[k], g, v)
 		}
 		Increase(line, stride)
 		Increase(row, Number(1))

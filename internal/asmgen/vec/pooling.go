@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
@@ -44,7 +46,7 @@ func (m machine) pooling() {
 	Max(top, b, a)
 	Max(c, d, c)
 	Max(top, top, c)
-	Blend(top, bad, notANumber())
+	Blend(top, bad, m.constant(math.NaN()))
 	Store(Memory{Base: dst}, top)
 	for _, p := range []Scalar{dst, x0, x1} {
 		Increase(p, Number(m.bytes()))

@@ -11,7 +11,6 @@ import (
 // apart.
 func (m machine) rowKernels() {
 	for _, count := range []int{1, 4} {
-		m.addRows(count)
 		m.foldRows("multiplyRows", one(), Multiply, count)
 		m.foldRows("largestRows", pattern(0xff800000), Max, count)
 		m.foldRows("smallestRows", pattern(0x7f800000), Min, count)
@@ -137,7 +136,7 @@ func (m machine) sumMoments(count int, load func(p Scalar, i int) Vector, add fu
 			v := load(x, i)
 			Subtract(v, v, middle[i])
 			Add(s[i], s[i], v)
-			AddProduct(q[i], v, v)
+			m.addProduct(q[i], v, v)
 		})
 	})
 	m.store(s, sum)
@@ -167,7 +166,7 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 		scale.each(func(i int) {
 			v := m.vector()
 			Load(v, m.place(x, i))
-			MultiplyAdd(v, scale[i], shift[i])
+			m.multiplyAdd(v, scale[i], shift[i])
 			if add {
 				Add(v, v, m.place(addend, i))
 			}
@@ -195,7 +194,7 @@ func (m machine) normalised() *normalised {
 func (n *normalised) keep(x, v Vector, i int) {
 	t := n.m.vector()
 	Load(t, n.m.place(n.scale, i))
-	MultiplyAdd(t, x, n.m.place(n.shift, i))
+	n.m.multiplyAdd(t, x, n.m.place(n.shift, i))
 	Keep(v, Compare(GreaterThan, t, n.zero), v)
 }
 
@@ -224,8 +223,8 @@ func (m machine) combine(count int, masked bool, load func(p Scalar, i int) Vect
 			if masked {
 				relu.keep(v, w, i)
 			}
-			MultiplyAdd(w, b[i], m.place(c, i))
-			AddProduct(w, a[i], v)
+			m.multiplyAdd(w, b[i], m.place(c, i))
+			m.addProduct(w, a[i], v)
 			store(dst, i, w)
 		})
 	})
@@ -258,7 +257,7 @@ func (m machine) sumProducts(count int, masked bool, load func(p Scalar, i int) 
 			}
 			Subtract(v, v, m.place(mean, i))
 			Add(s[i], s[i], w)
-			AddProduct(p[i], v, w)
+			m.addProduct(p[i], v, w)
 		})
 	})
 	m.store(s, sum)

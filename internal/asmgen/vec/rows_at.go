@@ -9,14 +9,6 @@ import (
 // rowsAt emits what is done to rows that lie anywhere with rows that lie anywhere: size is the bytes of a row, a
 // multiple of the vector's, and pairs are the offsets of both rows in bytes.
 func (m machine) rowsAt() {
-	m.begin("", "addRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
-	m.eachRowAt(func(to, from Memory) {
-		a := m.vector()
-		Load(a, to)
-		Add(a, a, from)
-		Store(to, a)
-	})
-
 	m.begin("", "copyRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
 	m.eachRowAt(func(to, from Memory) {
 		a := m.vector()
@@ -31,6 +23,17 @@ func (m machine) rowsAt() {
 		Multiply(step, rate, from)
 		Load(a, to)
 		Subtract(a, a, step)
+		Store(to, a)
+	})
+}
+
+// addRowsAt adds such rows.
+func (m machine) addRowsAt() {
+	m.begin("", "addRowsAt", "dst, x *float32, pairs *[2]int, count, size uintptr", "")
+	m.eachRowAt(func(to, from Memory) {
+		a := m.vector()
+		Load(a, to)
+		Add(a, a, from)
 		Store(to, a)
 	})
 }

@@ -44,14 +44,14 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 		Assign(offset, Memory{Base: p})
 		for i := range acc {
 			acc[i] = m.vector()
-			Load(acc[i], Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, 4))
+			Load(acc[i], Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, uint8(m.number())))
 		}
 		Jump(name + "Next")
 		Label(name + "Cell")
 		Assign(offset, Memory{Base: p})
 		for i := range acc {
 			v := m.vector()
-			Load(v, Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, 4))
+			Load(v, Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, uint8(m.number())))
 			Copy(acc[i], combine(acc[i], v))
 		}
 		Label(name + "Next")

@@ -345,24 +345,3 @@ func fills(c int) (wide, ok bool) {
 	wide, ok = vectors()
 	return wide && c >= 16, ok && c >= 8
 }
-
-func maxPoolRow32(dst, x0, x1 []float32, c int) (windows int) {
-	x0, x1 = x0[:2*len(dst)], x1[:2*len(dst)]
-	return windowParts(1, len(dst)/c, c, true, func(wide bool, w, n, channel, channels int) {
-		i, j := w*c+channel, 2*w*c+channel
-		callMaxPoolRow(wide, &dst[i], &x0[j], &x1[j], uintptr(n), uintptr(4*channels), uintptr(4*c))
-	})
-}
-
-func maxPoolRowBackward32(d0, d1, dy, x0, x1, y []float32, c int, relu bool) (windows int) {
-	n := len(y)
-	d0, d1, x0, x1, dy = d0[:2*n], d1[:2*n], x0[:2*n], x1[:2*n], dy[:n]
-	return windowParts(1, n/c, c, true, func(wide bool, w, n, channel, channels int) {
-		i, j, count, length, size := w*c+channel, 2*w*c+channel, uintptr(n), uintptr(4*channels), uintptr(4*c)
-		if relu {
-			callMaxPoolRowGradRelu(wide, &d0[j], &d1[j], &dy[i], &x0[j], &x1[j], &y[i], count, length, size)
-		} else {
-			callMaxPoolRowGrad(wide, &d0[j], &d1[j], &dy[i], &x0[j], &x1[j], &y[i], count, length, size)
-		}
-	})
-}

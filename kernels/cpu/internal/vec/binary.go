@@ -135,7 +135,17 @@ func MulAdd[T Float](dst, a, b, c []T) {
 	if single[T]() && mulAdd32(as32(dst), as32(a), as32(b), as32(c)) {
 		return
 	}
-	for i := range dst {
-		dst[i] = a[i]*b[i] + c[i]
+	if single[T]() {
+		for i := range dst {
+			dst[i] = a[i]*b[i] + c[i]
+		}
+		return
+	}
+	var products [256]T // rounded, on all processors
+	for i := 0; i < len(dst); i += len(products) {
+		end := min(i+len(products), len(dst))
+		p := products[:end-i]
+		Mul(p, a[i:end], b[i:end])
+		Add(dst[i:end], p, c[i:end])
 	}
 }

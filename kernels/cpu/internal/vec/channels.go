@@ -169,6 +169,8 @@ func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int
 	done := 0
 	if single[T]() {
 		done = momentRows32(as32(shift), as32(sum), as32(squares), as32(x), sample, lines, stride)
+	} else {
+		done = momentRows64(as64(shift), as64(sum), as64(squares), as64(x), sample, lines, stride)
 	}
 	if done == len(sum) {
 		return
@@ -184,14 +186,15 @@ func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int
 			shift[i] += v
 		}
 	}
+	inverse := 1 / T(max(sample, 1))
 	for i := range shift {
-		shift[i] /= T(max(sample, 1))
+		shift[i] *= inverse
 	}
 	for r := range lines {
 		for i, v := range x[r*stride+done:][:len(sum)] {
 			d := v - shift[i]
 			sum[i] += d
-			squares[i] += d * d
+			squares[i] += T(d * d) // rounded, as in vectors of float64
 		}
 	}
 }
@@ -303,6 +306,8 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 	done := 0
 	if single[T]() {
 		done = productRows32(as32(sum), as32(product), as32(dy), as32(x), as32(mean), as32(scale), as32(shift), lines, stride)
+	} else {
+		done = productRows64(as64(sum), as64(product), as64(dy), as64(x), as64(mean), as64(scale), as64(shift), lines, stride)
 	}
 	if done == len(sum) {
 		return
@@ -314,7 +319,7 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 		for i, v := range row {
 			if scale == nil || passes(v, scale[done+i], shift[done+i], once) {
 				sum[i] += up[i]
-				product[i] += up[i] * (v - mean[done+i])
+				product[i] += T(up[i] * (v - mean[done+i]))
 			}
 		}
 	}
@@ -326,7 +331,7 @@ func passes[T Float](x, scale, shift T, once bool) bool {
 	if once {
 		return float32(float64(x)*float64(scale)+float64(shift)) > 0
 	}
-	return x*scale+shift > 0
+	return T(x*scale)+shift > 0
 }
 
 // AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set:
@@ -342,11 +347,12 @@ func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
 		if addend != nil {
 			more = addend[at:n]
 		}
-		if single[T]() && affineRows32(as32(d), as32(in), as32(more), as32(by), as32(to), lines, relu) {
+		if single[T]() && affineRows32(as32(d), as32(in), as32(more), as32(by), as32(to), lines, relu) ||
+			!single[T]() && affineRows64(as64(d), as64(in), as64(more), as64(by), as64(to), lines, relu) {
 			return
 		}
 		for i, v := range in {
-			v = v*by[i%width] + to[i%width]
+			v = T(v*by[i%width]) + to[i%width]
 			if more != nil {
 				v += more[i]
 			}
@@ -368,16 +374,17 @@ func CombineRows[T Float](dst, x, dy, onX, onDy, constant, scale, shift []T) {
 	each(len(dst), len(onX), func(at, lines, width int) {
 		n := at + lines*width
 		d, in, up := dst[at:n], x[at:n], dy[at:n]
-		if single[T]() && combineRows32(as32(d), as32(in), as32(up), as32(onX), as32(onDy), as32(constant), as32(scale), as32(shift), lines, width) {
+		if single[T]() && combineRows32(as32(d), as32(in), as32(up), as32(onX), as32(onDy), as32(constant), as32(scale), as32(shift), lines, width) ||
+			!single[T]() && combineRows64(as64(d), as64(in), as64(up), as64(onX), as64(onDy), as64(constant), as64(scale), as64(shift), lines, width) {
 			return
 		}
 		for i, v := range in {
 			k := i % width
 			t := constant[k]
-			if scale == nil || v*scale[k]+shift[k] > 0 {
-				t += up[i] * onDy[k]
+			if scale == nil || T(v*scale[k])+shift[k] > 0 {
+				t += T(up[i] * onDy[k])
 			}
-			d[i] = v*onX[k] + t
+			d[i] = T(v*onX[k]) + t
 		}
 	})
 }

@@ -75,6 +75,17 @@ func products64(sums *[8]float64, x, y []float64) int {
 	return n
 }
 
+// expAffine64 is ExpAffine of the first elements, a multiple of 8 whose number it returns, added to eight sums.
+func expAffine64(sums *[8]float64, dst, x []float64, scalars [3]float64) int {
+	wide, ok := vectors()
+	n := len(dst) &^ 7
+	if !ok || n == 0 {
+		return 0
+	}
+	callExpAffineDoubles(wide, unsafe.Pointer(sums), unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(x)), uintptr(n), unsafe.Pointer(&scalars))
+	return n
+}
+
 // extreme64 is the largest or the smallest of the first n elements, a multiple of 8.
 func extreme64(largest bool, x []float64) (m float64, n int) {
 	m = math.Inf(1)

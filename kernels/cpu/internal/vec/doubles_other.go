@@ -10,11 +10,12 @@ import (
 // Chain64 is [Chain] of floats of 64 bits.
 func Chain64(steps []ChainStep, n int) { panic("vec: no chains on this platform") }
 
-func double2(_ ChainOp, _, _, _ unsafe.Pointer, _ int) int { return 0 }
-func bytes64(_ ChainOp, _ []uint8, _, _ []float64) int     { return 0 }
-func choose64(_ []uint64, _ []uint8, _, _ []uint64) int    { return 0 }
-func lanes64(_ *[8]float64, _ []float64) int               { return 0 }
-func products64(_ *[8]float64, _, _ []float64) int         { return 0 }
+func double2(_ ChainOp, _, _, _ unsafe.Pointer, _ int) int        { return 0 }
+func bytes64(_ ChainOp, _ []uint8, _, _ []float64) int            { return 0 }
+func choose64(_ []uint64, _ []uint8, _, _ []uint64) int           { return 0 }
+func expAffine64(_ *[8]float64, _, _ []float64, _ [3]float64) int { return 0 }
+func lanes64(_ *[8]float64, _ []float64) int                      { return 0 }
+func products64(_ *[8]float64, _, _ []float64) int                { return 0 }
 
 func extreme64(largest bool, _ []float64) (float64, int) {
 	if largest {

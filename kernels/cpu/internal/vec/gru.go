@@ -27,19 +27,19 @@ const cellUnits = 64
 // gruUnits is GruCell for some units.
 func gruUnits[T Float](next, gates, x, u, h []T, from, to int) {
 	n, m := len(h), to-from
-	var room [3 * cellUnits]T
-	z, r, g := room[:m], room[cellUnits:][:m], room[2*cellUnits:][:m]
+	var room [4 * cellUnits]T
+	z, r, g, rest := room[:m], room[cellUnits:][:m], room[2*cellUnits:][:m], room[3*cellUnits:][:m]
 	Add(z, x[from:to], u[from:to])
 	Sigmoid(z, z)
 	Add(r, x[n+from:n+to], u[n+from:n+to])
 	Sigmoid(r, r)
-	for i := range g {
-		g[i] = x[2*n+from+i] + r[i]*u[2*n+from+i]
-	}
+	Mul(g, r, u[2*n+from:2*n+to])
+	Add(g, g, x[2*n+from:2*n+to])
 	Tanh(g, g)
-	for i := range z {
-		next[from+i] = z[i]*h[from+i] + (1-z[i])*g[i]
-	}
+	y := next[from:to]
+	Mul(y, z, h[from:to])
+	AffineMul(rest, z, g, -1, 1)
+	Add(y, y, rest)
 	copy(gates[from:to], z)
 	copy(gates[n+from:n+to], r)
 	copy(gates[2*n+from:2*n+to], g)
@@ -53,6 +53,8 @@ func GruCellGrad[T Float](dx, du, dh, gates, u, h, dnext []T) {
 	done := 0
 	if single[T]() {
 		done = gruCellGrad32(as32(dx), as32(du), as32(dh), as32(gates), as32(u), as32(h), as32(dnext))
+	} else {
+		done = gruCellGrad64(as64(dx), as64(du), as64(dh), as64(gates), as64(u), as64(h), as64(dnext))
 	}
 	for i := done; i < n; i++ {
 		z, r, g, d := gates[i], gates[n+i], gates[2*n+i], dnext[i]

@@ -9,16 +9,16 @@ package vec
 // eachLine calls f for pieces of rows of the given width: the first row and column of a piece, its rows, the bytes of
 // its whole vectors and the place of the vector that overlaps, 0 if there is none. It reports whether rows are computed
 // like that.
-func eachLine(lines, width int, f func(wide bool, row, column int, rows, n, end, stride uintptr)) bool {
+func eachLine(bytes, lines, width int, f func(wide bool, row, column int, rows, n, end, stride uintptr)) bool {
 	wide, ok := vectors()
-	vector := 8
-	if wide && width >= 16 {
-		vector = 16
+	vector := 32 / bytes
+	wide = wide && width >= 2*vector
+	if wide {
+		vector *= 2
 	}
-	if !ok || width < vector || width <= channelsWidth && width%16 == 0 {
+	if !ok || width < vector || bytes == 4 && width <= channelsWidth && width%16 == 0 { // those of float32 have other kernels
 		return false
 	}
-	wide = vector == 16
 	for c := 0; c < width; {
 		n := width - c
 		if n > callElements {
@@ -26,11 +26,11 @@ func eachLine(lines, width int, f func(wide bool, row, column int, rows, n, end,
 		}
 		end := 0
 		if n%vector > 0 {
-			end = 4 * (n - vector)
+			end = bytes * (n - vector)
 		}
 		most := max(callElements/n, 1)
 		for r := 0; r < lines; r += most {
-			f(wide, r, c, uintptr(min(most, lines-r)), uintptr(4*(n-n%vector)), uintptr(end), uintptr(4*width))
+			f(wide, r, c, uintptr(min(most, lines-r)), uintptr(bytes*(n-n%vector)), uintptr(end), uintptr(bytes*width))
 		}
 		c += n
 	}
@@ -39,7 +39,7 @@ func eachLine(lines, width int, f func(wide bool, row, column int, rows, n, end,
 
 func affineLines32(dst, x, addend, scale, shift []float32, lines int, relu bool) bool {
 	width := len(scale)
-	return eachLine(lines, width, func(wide bool, row, c int, rows, n, end, stride uintptr) {
+	return eachLine(4, lines, width, func(wide bool, row, c int, rows, n, end, stride uintptr) {
 		at := row*width + c
 		switch {
 		case addend != nil && relu:
@@ -55,7 +55,7 @@ func affineLines32(dst, x, addend, scale, shift []float32, lines int, relu bool)
 }
 
 func combineLines32(dst, x, dy, onX, onDy, constant, scale, shift []float32, lines, width int) bool {
-	return eachLine(lines, width, func(wide bool, row, c int, rows, n, end, stride uintptr) {
+	return eachLine(4, lines, width, func(wide bool, row, c int, rows, n, end, stride uintptr) {
 		at := row*width + c
 		if scale != nil {
 			callLineCombineMasked(wide, &dst[at], &x[at], &onX[c], &dy[at], &onDy[c], &constant[c], &scale[c], &shift[c], rows, n, end, stride)

@@ -26,9 +26,9 @@ func LstmCell[T Float](h, next, gates, z, carry []T) {
 			Sigmoid(to, from)
 		}
 	}
-	for i := done; i < n; i++ {
-		next[i] = gates[n+i]*carry[i] + gates[i]*gates[2*n+i]
-	}
+	Mul(h[done:], gates[done:n], gates[2*n+done:3*n])
+	Mul(next[done:], gates[n+done:2*n], carry[done:])
+	Add(next[done:], next[done:], h[done:])
 	Tanh(h[done:], next[done:])
 	Mul(h[done:], h[done:], gates[3*n+done:])
 }
@@ -41,6 +41,8 @@ func LstmCellGrad[T Float](dz, dcarry, gates, carry, dh, dnext []T) {
 	done := 0
 	if single[T]() {
 		done = lstmCellGrad32(as32(dz), as32(dcarry), as32(gates), as32(carry), as32(dh), as32(dnext))
+	} else {
+		done = lstmCellGrad64(as64(dz), as64(dcarry), as64(gates), as64(carry), as64(dh), as64(dnext))
 	}
 	var room [cellUnits]T
 	for i := done; i < n; i++ {

@@ -27,6 +27,9 @@ func LayerNorm[T Float](y, x, gamma, beta, mean, rstd []T, epsilon float64) {
 		if single[T]() && layerNorm32(as32(out), as32(in), as32(gamma), as32(beta), as32(m), as32(s), epsilon) {
 			continue
 		}
+		if !single[T]() && layerNorm64(as64(out), as64(in), as64(gamma), as64(beta), as64(m), as64(s), epsilon) {
+			continue
+		}
 		for i := range m {
 			row, to := in[i*cols:(i+1)*cols], out[i*cols:(i+1)*cols]
 			m[i] = Sum(row) / T(cols)
@@ -48,6 +51,9 @@ func LayerNormGrad[T Float](dx, dgamma, dbeta, x, gamma, mean, rstd, dy, scratch
 		end := min(r+step, rows)
 		in, up, out, m, s := x[r*cols:end*cols], dy[r*cols:end*cols], dx[r*cols:end*cols], mean[r:end], rstd[r:end]
 		if single[T]() && layerNormGrad32(as32(out), as32(dgamma), as32(dbeta), as32(in), as32(gamma), as32(m), as32(s), as32(up)) {
+			continue
+		}
+		if !single[T]() && layerNormGrad64(as64(out), as64(dgamma), as64(dbeta), as64(in), as64(gamma), as64(m), as64(s), as64(up)) {
 			continue
 		}
 		norm, g := scratch[:cols], scratch[cols:2*cols]

@@ -13,7 +13,7 @@ func PixelsMax[T Float](dst, x []T, count, c, dstStep, xStep int) {
 		return
 	}
 	dst, x = dst[:pixels(count, c, dstStep)], x[:pixels(count, c, xStep)]
-	if single[T]() && pixelsMax32(as32(dst), as32(x), count, c, dstStep, xStep) {
+	if pixelsMax(floatBytes[T](), start(dst), start(x), count, c, dstStep, xStep) {
 		return
 	}
 	for i := range count {
@@ -32,12 +32,13 @@ func PixelsAdd[T Float](dst, x []T, count, c, dstStep, xStep int) {
 		return
 	}
 	dst, x = dst[:pixels(count, c, dstStep)], x[:pixels(count, c, xStep)]
-	if single[T]() && pixelsAdd32(as32(dst), as32(x), count, c, dstStep, xStep) {
-		return
+	if dstStep == c && xStep == c {
+		count, c = 1, count*c
 	}
-	for i := range count {
-		d := dst[i*dstStep:][:c]
-		for k, v := range x[i*xStep:][:len(d)] {
+	done := pixelsAdd(floatBytes[T](), start(dst), start(x), count, c, dstStep, xStep)
+	for i := 0; i < count && done < c; i++ {
+		d := dst[i*dstStep+done:][:c-done]
+		for k, v := range x[i*xStep+done:][:len(d)] {
 			d[k] += v
 		}
 	}
@@ -53,7 +54,7 @@ func PixelsClaim[T Float](dx, x, left, y []T, count, c, xStep, yStep int) {
 	}
 	n, m := pixels(count, c, xStep), pixels(count, c, yStep)
 	dx, x, left, y = dx[:n], x[:n], left[:m], y[:m]
-	if single[T]() && pixelsClaim32(as32(dx), as32(x), as32(left), as32(y), count, c, xStep, yStep) {
+	if pixelsClaim(floatBytes[T](), start(dx), start(x), start(left), start(y), count, c, xStep, yStep) {
 		return
 	}
 	for i := range count {

@@ -2,6 +2,10 @@
 
 package vec
 
+import "unsafe"
+
+// The functions of this file take floats of so many bytes.
+
 // flat takes pixels that lie behind one another, with all given steps, as one.
 func flat(count, c int, steps ...int) (int, int) {
 	for _, step := range steps {
@@ -12,39 +16,35 @@ func flat(count, c int, steps ...int) (int, int) {
 	return 1, count * c
 }
 
-func pixelsMax32(dst, x []float32, count, c, dstStep, xStep int) bool {
+func pixelsMax(bytes int, dst, x unsafe.Pointer, count, c, dstStep, xStep int) bool {
 	count, c = flat(count, c, dstStep, xStep)
-	return count == windowParts(1, count, c, false, func(wide bool, i, n, channel, channels int) {
-		callPixelsMax(wide, &dst[i*dstStep+channel], &x[i*xStep+channel], uintptr(n), uintptr(4*channels), uintptr(4*dstStep), uintptr(4*xStep))
+	return count == windowParts(bytes, 1, count, c, false, func(wide bool, i, n, channel, channels int) {
+		callPixelsMax(wide, bytes, unsafe.Add(dst, bytes*(i*dstStep+channel)), unsafe.Add(x, bytes*(i*xStep+channel)), uintptr(n),
+			uintptr(bytes*channels), uintptr(bytes*dstStep), uintptr(bytes*xStep))
 	})
 }
 
-func pixelsAdd32(dst, x []float32, count, c, dstStep, xStep int) bool {
-	count, c = flat(count, c, dstStep, xStep)
-	done := 0 // channels in whole vectors: none is added twice
-	if lanes := pixelLanes(c); lanes > 0 {
-		done = c / lanes * lanes
+// pixelsAdd returns how many channels of each pixel it added, whole vectors, none of them twice. Pixels without steps
+// are one.
+func pixelsAdd(bytes int, dst, x unsafe.Pointer, count, c, dstStep, xStep int) (channels int) {
+	lanes := pixelLanes(bytes, c)
+	if lanes == 0 || c < lanes {
+		return 0
 	}
-	if done == 0 {
-		return false
-	}
-	windowParts(1, count, done, false, func(wide bool, i, n, channel, channels int) {
-		callPixelsAdd(wide, &dst[i*dstStep+channel], &x[i*xStep+channel], uintptr(n), uintptr(4*channels), uintptr(4*dstStep), uintptr(4*xStep))
+	done := c / lanes * lanes
+	windowParts(bytes, 1, count, done, false, func(wide bool, i, n, channel, channels int) {
+		callPixelsAdd(wide, bytes, unsafe.Add(dst, bytes*(i*dstStep+channel)), unsafe.Add(x, bytes*(i*xStep+channel)), uintptr(n),
+			uintptr(bytes*channels), uintptr(bytes*dstStep), uintptr(bytes*xStep))
 	})
-	for i := 0; i < count && done < c; i++ {
-		d := dst[i*dstStep+done:][:c-done]
-		for k, v := range x[i*xStep+done:][:len(d)] {
-			d[k] += v
-		}
-	}
-	return true
+	return done
 }
 
-// pixelsClaim32 may claim a channel twice: what is left the second time is 0.
-func pixelsClaim32(dx, x, left, y []float32, count, c, xStep, yStep int) bool {
+// pixelsClaim may claim a channel twice: what is left the second time is 0.
+func pixelsClaim(bytes int, dx, x, left, y unsafe.Pointer, count, c, xStep, yStep int) bool {
 	count, c = flat(count, c, xStep, yStep)
-	return count == windowParts(1, count, c, false, func(wide bool, i, n, channel, channels int) {
-		to, from := i*xStep+channel, i*yStep+channel
-		callPixelsClaim(wide, &dx[to], &x[to], &left[from], &y[from], uintptr(n), uintptr(4*channels), uintptr(4*xStep), uintptr(4*yStep))
+	return count == windowParts(bytes, 1, count, c, false, func(wide bool, i, n, channel, channels int) {
+		to, from := bytes*(i*xStep+channel), bytes*(i*yStep+channel)
+		callPixelsClaim(wide, bytes, unsafe.Add(dx, to), unsafe.Add(x, to), unsafe.Add(left, from), unsafe.Add(y, from), uintptr(n),
+			uintptr(bytes*channels), uintptr(bytes*xStep), uintptr(bytes*yStep))
 	})
 }

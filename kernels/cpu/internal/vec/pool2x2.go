@@ -8,11 +8,7 @@ func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 		row := (i/oh*h + i%oh*2) * w * c
 		x0, x1 := x[row:row+w*c], x[row+w*c:row+2*w*c]
 		out := dst[i*ow*c : (i+1)*ow*c]
-		done := 0
-		if single[T]() {
-			done = maxPoolRow32(as32(out), as32(x0), as32(x1), c)
-		}
-		for o := done; o < ow; o++ {
+		for o := maxPoolRow(floatBytes[T](), start(out), start(x0), start(x1), ow, c); o < ow; o++ {
 			d := out[o*c : (o+1)*c]
 			a, b := x0[2*o*c:][:len(d)], x0[(2*o+1)*c:][:len(d)]
 			e, f := x1[2*o*c:][:len(d)], x1[(2*o+1)*c:][:len(d)]
@@ -48,10 +44,7 @@ func MaxPool2x2Backward[T Float](dx, dy, x, y []T, images, h, w, c int, relu boo
 			g, m := dy[out:out+ow*c], y[out:out+ow*c]
 			clear(d0[2*ow*c:]) // an odd last column
 			clear(d1[2*ow*c:])
-			done := 0
-			if single[T]() {
-				done = maxPoolRowBackward32(as32(d0), as32(d1), as32(g), as32(x0), as32(x1), as32(m), c, relu)
-			}
+			done := maxPoolRowGrad(floatBytes[T](), start(d0), start(d1), start(g), start(x0), start(x1), start(m), ow, c, relu)
 			maxPoolRowBackward(d0[2*done*c:], d1[2*done*c:], g[done*c:], x0[2*done*c:], x1[2*done*c:], m[done*c:], c, relu)
 		}
 		if h%2 != 0 {

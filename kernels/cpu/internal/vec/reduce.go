@@ -136,12 +136,24 @@ func ExpAffine[T Float](dst, x []T, a, b, c T) T {
 			return T(s)
 		}
 	}
-	for i, v := range x {
-		dst[i] = a*v + b
+	var s [8]T
+	done := 0
+	if !single[T]() {
+		done = expAffine64((*[8]float64)(unsafe.Pointer(&s)), as64(dst), as64(x), [3]float64{float64(a), float64(b), float64(c)})
 	}
-	Exp(dst, dst)
+	rest := dst[done:]
+	for i, v := range x[done:] {
+		rest[i] = T(a*v) + b
+	}
+	Exp(rest, rest)
 	if c != 1 {
-		Scale(dst, dst, c)
+		Scale(rest, rest, c)
 	}
-	return Sum(dst)
+	if done == 0 {
+		return Sum(dst)
+	}
+	for i, v := range rest { // as Sum does
+		s[i] += v
+	}
+	return join(&s)
 }

@@ -39,10 +39,7 @@ func SumRows[T Float](dst, x []T, rows, cols, stride int) {
 }
 
 func sumRowsBlock[T Float](sums, x []T, rows, stride int) {
-	done := 0
-	if single[T]() {
-		done = addRows32(as32(sums), as32(x), rows, stride)
-	}
+	done := addRows(floatBytes[T](), start(sums), start(x), len(sums), rows, stride)
 	if done == len(sums) {
 		return
 	}

@@ -9,7 +9,7 @@ func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
 	for _, p := range pairs {
 		_, _ = dst[p[0]:][:c], x[p[1]:][:c]
 	}
-	if single[T]() && addRowsAt32(as32(dst), as32(x), pairs, c) {
+	if addRowsAt(floatBytes[T](), start(dst), start(x), pairs, c) {
 		return
 	}
 	for _, p := range pairs {

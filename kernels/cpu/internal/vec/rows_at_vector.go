@@ -7,41 +7,40 @@ import "unsafe"
 // rowsAtCall is the number of rows that one assembly call takes.
 const rowsAtCall = 64
 
-func addRowsAt32(dst, x []float32, pairs [][2]int, c int) bool {
-	return rowsAt(addRow, dst, x, pairs, c, 0)
+func addRowsAt(bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int) bool {
+	return rowsAt(addRow, bytes, dst, x, pairs, c, 0)
 }
 
 func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) bool {
-	return rowsAt(descendRow, dst, x, pairs, c, rate)
+	return rowsAt(descendRow, 4, start(dst), start(x), pairs, c, rate)
 }
 
-// rowsAt does it with parts of the pairs, as offsets in bytes, where c is whole vectors.
-func rowsAt(what rowWork, dst, x []float32, pairs [][2]int, c int, rate float32) bool {
-	wide, ok := divides(c)
+// rowsAt does it with parts of the pairs, as offsets in bytes, where c floats of so many bytes are whole vectors.
+func rowsAt(what rowWork, bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int, rate float32) bool {
+	wide, ok := divides(c * bytes / 4)
 	if !ok || c > callElements {
 		return false
 	}
-	y, z, size := unsafe.SliceData(dst), unsafe.SliceData(x), uintptr(4*c)
-	var bytes [rowsAtCall][2]int
+	var offsets [rowsAtCall][2]int
 	for len(pairs) > 0 {
 		n := min(len(pairs), max(min(rowsAtCall, callElements/c), 1))
 		for i, p := range pairs[:n] {
-			bytes[i] = [2]int{4 * p[0], 4 * p[1]}
+			offsets[i] = [2]int{bytes * p[0], bytes * p[1]}
 		}
-		callRowsAt(what, wide, y, z, &bytes[0], n, size, &rate)
+		callRowsAt(what, wide, bytes, dst, x, &offsets[0], n, uintptr(bytes*c), &rate)
 		pairs = pairs[n:]
 	}
 	return true
 }
 
-func callRowsAt(what rowWork, wide bool, dst, x *float32, pairs *[2]int, n int, size uintptr, rate *float32) {
+func callRowsAt(what rowWork, wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, n int, size uintptr, rate *float32) {
 	switch what {
 	case addRow:
-		callAddRowsAt(wide, dst, x, pairs, uintptr(n), size)
+		callAddRowsAt(wide, bytes, dst, x, pairs, uintptr(n), size)
 	case copyRow:
-		callCopyRowsAt(wide, dst, x, pairs, uintptr(n), size)
+		callCopyRowsAt(wide, (*float32)(dst), (*float32)(x), pairs, uintptr(n), size)
 	default:
-		callDescendRowsAt(wide, dst, x, pairs, uintptr(n), size, unsafe.Pointer(rate))
+		callDescendRowsAt(wide, (*float32)(dst), (*float32)(x), pairs, uintptr(n), size, unsafe.Pointer(rate))
 	}
 }
 
@@ -80,7 +79,7 @@ func placedRows32[P rowNumber](what rowWork, table, list []float32, c int, place
 	}
 	for from, n, now := 0, prepare(0, &room[0]), 0; n > 0; now = 1 - now {
 		next := prepare(from+n, &room[1-now])
-		callRowsAt(what, wide, dst, x, &room[now][0], n, uintptr(size), &rate)
+		callRowsAt(what, wide, 4, unsafe.Pointer(dst), unsafe.Pointer(x), &room[now][0], n, uintptr(size), &rate)
 		from, n = from+n, next
 	}
 	return true

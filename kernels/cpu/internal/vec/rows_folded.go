@@ -4,8 +4,7 @@ package vec
 type rowFold int
 
 const (
-	adding rowFold = iota
-	multiplying
+	multiplying rowFold = iota
 	largest
 	smallest
 )

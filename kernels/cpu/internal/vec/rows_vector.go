@@ -2,6 +2,8 @@
 
 package vec
 
+import "unsafe"
+
 // The functions below compute whole vectors of columns in assembly and return how many columns they did.
 
 // columnBlock returns the width of the next block of columns when rest are left, and with which registers: four vectors
@@ -21,10 +23,26 @@ func columnBlock(rest int) (n int, wide, four bool) {
 	return 8, false, false
 }
 
-// addRows32 computes columns that are left over of whole vectors again with those before them: each is a sum of its
-// own.
-func addRows32(dst, x []float32, rows, stride int) int {
-	return foldRows32(adding, dst, x, rows, stride)
+// addRows adds columns that are left over of whole vectors again with those before them: each is a sum of its own. Dst
+// has n numbers.
+func addRows(bytes int, dst, x unsafe.Pointer, n, rows, stride int) int {
+	wide, ok := vectors()
+	vector := 32 / bytes
+	if !ok || n < vector {
+		return 0
+	}
+	for c := 0; c < n; {
+		width, wide, four := overlappedBlock(n-c, n, vector, wide)
+		at := min(c, n-width)
+		d, s := unsafe.Add(dst, bytes*at), unsafe.Add(x, bytes*at)
+		if four {
+			callAddRows4(wide, bytes, d, s, uintptr(rows), uintptr(bytes*stride))
+		} else {
+			callAddRows1(wide, bytes, d, s, uintptr(rows), uintptr(bytes*stride))
+		}
+		c = at + width
+	}
+	return n
 }
 
 func foldRows32(fold rowFold, dst, x []float32, rows, stride int) int {
@@ -33,7 +51,7 @@ func foldRows32(fold rowFold, dst, x []float32, rows, stride int) int {
 		return 0
 	}
 	for c := 0; c < len(dst); {
-		n, wide, four := overlappedBlock(len(dst)-c, len(dst), wide)
+		n, wide, four := overlappedBlock(len(dst)-c, len(dst), 8, wide)
 		at := min(c, len(dst)-n)
 		foldColumns(fold, wide, four, &dst[at], &x[at], uintptr(rows), uintptr(4*stride))
 		c = at + n
@@ -44,10 +62,6 @@ func foldRows32(fold rowFold, dst, x []float32, rows, stride int) int {
 // foldColumns combines the rows of one or four vectors of columns. (Function values would let dst escape.)
 func foldColumns(fold rowFold, wide, four bool, dst, x *float32, rows, stride uintptr) {
 	switch {
-	case fold == adding && four:
-		callAddRows4(wide, dst, x, rows, stride)
-	case fold == adding:
-		callAddRows1(wide, dst, x, rows, stride)
 	case fold == multiplying && four:
 		callMultiplyRows4(wide, dst, x, rows, stride)
 	case fold == multiplying:
@@ -63,16 +77,16 @@ func foldColumns(fold rowFold, wide, four bool, dst, x *float32, rows, stride ui
 	}
 }
 
-// overlappedBlock is [columnBlock] of the rest of all columns, 8 at least, where a block may begin in front of the
-// rest: fewer blocks are faster than narrower ones, whose sums wait for each other.
-func overlappedBlock(rest, all int, wide bool) (n int, useWide, four bool) {
+// overlappedBlock is [columnBlock] of the rest of all columns, a vector of AVX2 at least, where a block may begin in
+// front of the rest: fewer blocks are faster than narrower ones, whose sums wait for each other.
+func overlappedBlock(rest, all, vector int, wide bool) (n int, useWide, four bool) {
 	switch {
-	case wide && (rest >= 64 || rest > 32 && all >= 64):
-		return 64, true, true
-	case rest > 16 && all >= 32:
-		return 32, false, true
-	case wide && rest > 8 && all >= 16:
-		return 16, true, false
+	case wide && (rest >= 8*vector || rest > 4*vector && all >= 8*vector):
+		return 8 * vector, true, true
+	case rest > 2*vector && all >= 4*vector:
+		return 4 * vector, false, true
+	case wide && rest > vector && all >= 2*vector:
+		return 2 * vector, true, false
 	}
-	return 8, false, false
+	return vector, false, false
 }

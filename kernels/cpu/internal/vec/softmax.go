@@ -55,20 +55,25 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) (coarse bool) {
 			return coarse
 		}
 	}
+	var shifts [32]T // of the last rows
 	for r := range total {
 		row := x[r*s.Stride:][:s.Cols]
 		seen := row[:s.Sees(r)]
 		clear(row[len(seen):])
 		largest := MaxOf(seen) * scale
-		if math.IsInf(float64(largest), -1) {
+		k := r % len(shifts)
+		if shifts[k], total[r] = largest, 1; math.IsInf(float64(largest), -1) {
 			clear(seen)
-			total[r] = largest
-			continue
+		} else {
+			total[r] = ExpAffine(seen, seen, scale, -largest, 1)
+			Scale(seen, seen, 1/total[r])
+			coarse = coarse || Coarse(largest)
 		}
-		sum := ExpAffine(seen, seen, scale, -largest, 1)
-		Scale(seen, seen, 1/sum)
-		total[r] = largest + T(math.Log(float64(sum)))
-		coarse = coarse || Coarse(largest)
+		if k == len(shifts)-1 || r == len(total)-1 { // a logarithm of several sums costs little more than one
+			last := total[r-k : r+1]
+			Log(last, last)
+			Add(last, last, shifts[:k+1])
+		}
 	}
 	return coarse
 }

@@ -1,6 +1,9 @@
 package vec
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Neg stores −x.
 func Neg[T Float](dst, x []T) {
@@ -190,8 +193,14 @@ func AffineMul[T Float](dst, x, y []T, a, b T) {
 	if single[T]() && affineMul32(as32(dst), as32(x), as32(y), [2]float32{float32(a), float32(b)}) {
 		return
 	}
+	if !single[T]() && len(dst) >= 8 && unsafe.SliceData(dst) != unsafe.SliceData(y) {
+		Scale(dst, x, a)
+		AddScalar(dst, dst, b)
+		Mul(dst, dst, y)
+		return
+	}
 	for i := range dst {
-		dst[i] = (a*x[i] + b) * y[i]
+		dst[i] = (T(a*x[i]) + b) * y[i]
 	}
 }
 

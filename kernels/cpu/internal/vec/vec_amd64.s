@@ -6869,6 +6869,486 @@ TEXT ·addRows1AVX2(SB), NOSPLIT, $0-32
 row:
 	VADDPS (CX), Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VZEROUPPER; RET
 
+// func addRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·addRows4AVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3
+
+row:
+	VADDPS (CX), Y0, Y0; VADDPS 32(CX), Y1, Y1; VADDPS 64(CX), Y2, Y2; VADDPS 96(CX), Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
+
+// func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x0+8(FP), CX
+	MOVQ x1+16(FP), DX
+	MOVQ windows+24(FP), BX
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPS (CX), Y0; VMOVUPS (CX)(DI*1), Y1; VMOVUPS (DX), Y2; VMOVUPS (DX)(DI*1), Y3; VCMPPS $0x03, Y1, Y0, Y4; VCMPPS $0x03, Y3, Y2, Y5; VORPS Y4, Y5, Y4; VMAXPS Y0, Y1, Y0; VMAXPS Y2, Y3, Y2; VMAXPS Y2, Y0, Y0; VBLENDVPS Y4, c7fc00000<>+0(SB), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
+
+DATA c7fc00000<>+0(SB)/4, $0x7fc00000
+DATA c7fc00000<>+4(SB)/4, $0x7fc00000
+DATA c7fc00000<>+8(SB)/4, $0x7fc00000
+DATA c7fc00000<>+12(SB)/4, $0x7fc00000
+DATA c7fc00000<>+16(SB)/4, $0x7fc00000
+DATA c7fc00000<>+20(SB)/4, $0x7fc00000
+DATA c7fc00000<>+24(SB)/4, $0x7fc00000
+DATA c7fc00000<>+28(SB)/4, $0x7fc00000
+DATA c7fc00000<>+32(SB)/4, $0x7fc00000
+DATA c7fc00000<>+36(SB)/4, $0x7fc00000
+DATA c7fc00000<>+40(SB)/4, $0x7fc00000
+DATA c7fc00000<>+44(SB)/4, $0x7fc00000
+DATA c7fc00000<>+48(SB)/4, $0x7fc00000
+DATA c7fc00000<>+52(SB)/4, $0x7fc00000
+DATA c7fc00000<>+56(SB)/4, $0x7fc00000
+DATA c7fc00000<>+60(SB)/4, $0x7fc00000
+GLOBL c7fc00000<>(SB), RODATA|NOPTR, $64
+
+// func maxPoolRowGradAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowGradAVX2(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPS (DI), Y0; VMOVUPS (DX), Y1; VMOVUPS (BX), Y2; VCMPPS $0x00, Y2, Y0, Y3; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VMOVUPS (BX)(R10*1), Y2; VCMPPS $0x00, Y2, Y0, Y3; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VMOVUPS (SI), Y2; VCMPPS $0x00, Y2, Y0, Y0; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y0, Y2, Y0; VANDPS Y1, Y0, Y2; VMOVUPS Y2, (CX); VXORPS Y2, Y2, Y2; VBLENDVPS Y0, Y2, Y1, Y1; VMOVUPS Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI
+	ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradReluAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowGradReluAVX2(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPS (DI), Y0; VMOVUPS (DX), Y1; VXORPS Y2, Y2, Y2; VCMPPS $0x1e, Y2, Y0, Y2; VANDPS Y1, Y2, Y1; VCMPPS $0x00, (BX), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VCMPPS $0x00, (BX)(R10*1), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VCMPPS $0x00, (SI), Y0, Y2; VANDPS Y1, Y2, Y0; VMOVUPS Y0, (CX); VXORPS Y0, Y0, Y0; VBLENDVPS Y2, Y0, Y1, Y1; VMOVUPS Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI; ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
+	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func pixelsMaxAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsMaxAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; VMAXPS Y1, Y0, Y1; VCMPPS $0x03, Y0, Y0, Y2; VBLENDVPS Y2, Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsAddAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsAddAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Y0; VADDPS (CX), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsClaimAVX2(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX
+TEXT ·pixelsClaimAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS (CX), Y0; VMOVUPS (BX), Y1; VMOVUPS (DX), Y2; VCMPPS $0x00, Y0, Y1, Y1; VCMPPS $0x03, Y0, Y0, Y0; VORPS Y1, Y0, Y1; VANDPS Y2, Y1, Y0; VXORPS Y3, Y3, Y3; VBLENDVPS Y1, Y3, Y2, Y2; VADDPS (AX), Y0, Y0; VMOVUPS Y0, (AX); VMOVUPS Y2, (DX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; SUBQ $0x00000020, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
+
+// func windowsMaxAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·windowsMaxAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y0; VMOVUPS 32(CX)(R12*4), Y1; VMOVUPS 64(CX)(R12*4), Y2; VMOVUPS 96(CX)(R12*4), Y3; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y4; VMAXPS Y4, Y0, Y4; VCMPPS $0x03, Y0, Y0, Y5; VBLENDVPS Y5, Y0, Y4, Y4; VMOVAPS Y4, Y0; VMOVUPS 32(CX)(R12*4), Y4; VMAXPS Y4, Y1, Y4; VCMPPS $0x03, Y1, Y1, Y5; VBLENDVPS Y5, Y1, Y4, Y4; VMOVAPS Y4, Y1; VMOVUPS 64(CX)(R12*4), Y4; VMAXPS Y4, Y2, Y4; VCMPPS $0x03, Y2, Y2, Y5; VBLENDVPS Y5, Y2, Y4, Y4; VMOVAPS Y4, Y2; VMOVUPS 96(CX)(R12*4), Y4; VMAXPS Y4, Y3, Y4; VCMPPS $0x03, Y3, Y3, Y5; VBLENDVPS Y5, Y3, Y4, Y4; VMOVAPS Y4, Y3
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y0; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; VMAXPS Y1, Y0, Y1; VCMPPS $0x03, Y0, Y0, Y2; VBLENDVPS Y2, Y0, Y1, Y1; VMOVAPS Y1, Y0
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func windowsSumAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX
+TEXT ·windowsSumAVX2(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSS (AX), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; VMOVUPS 32(CX)(R12*4), Y2; VMOVUPS 64(CX)(R12*4), Y3; VMOVUPS 96(CX)(R12*4), Y4; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y5; VADDPS Y5, Y1, Y1; VMOVAPS Y1, Y1; VMOVUPS 32(CX)(R12*4), Y5; VADDPS Y5, Y2, Y2; VMOVAPS Y2, Y2; VMOVUPS 64(CX)(R12*4), Y5; VADDPS Y5, Y3, Y3; VMOVAPS Y3, Y3; VMOVUPS 96(CX)(R12*4), Y5; VADDPS Y5, Y4, Y4; VMOVAPS Y4, Y4
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPS Y0, Y1, Y1; VMOVUPS Y1, (AX); VMULPS Y0, Y2, Y2; VMOVUPS Y2, 32(AX); VMULPS Y0, Y3, Y3; VMOVUPS Y3, 64(AX); VMULPS Y0, Y4, Y4; VMOVUPS Y4, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y2; VADDPS Y2, Y1, Y1; VMOVAPS Y1, Y1
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX
+TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
+
+vector:
+	VMOVUPS (DI), Y0; VADDPS (R8), Y0, Y0; VMOVUPS Y0, (DI); ADDQ $0x00000020, DI; ADDQ $0x00000020, R8; SUBQ $0x00000020, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addRows1DoublesAVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·addRows1DoublesAVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Y0, Y0, Y0
+
+row:
+	VADDPD (CX), Y0, Y0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPD Y0, (AX); VZEROUPPER; RET
+
+// func addRows4DoublesAVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·addRows4DoublesAVX2(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3
+
+row:
+	VADDPD (CX), Y0, Y0; VADDPD 32(CX), Y1, Y1; VADDPD 64(CX), Y2, Y2; VADDPD 96(CX), Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX); VZEROUPPER; RET
+
+// func maxPoolRowDoublesAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowDoublesAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x0+8(FP), CX
+	MOVQ x1+16(FP), DX
+	MOVQ windows+24(FP), BX
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPD (CX), Y0; VMOVUPD (CX)(DI*1), Y1; VMOVUPD (DX), Y2; VMOVUPD (DX)(DI*1), Y3; VCMPPD $0x03, Y1, Y0, Y4; VCMPPD $0x03, Y3, Y2, Y5; VORPS Y4, Y5, Y4; VMAXPD Y0, Y1, Y0; VMAXPD Y2, Y3, Y2; VMAXPD Y2, Y0, Y0; VBLENDVPD Y4, d7ff8000000000001<>+0(SB), Y0, Y0; VMOVUPD Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
+
+DATA d7ff8000000000001<>+0(SB)/4, $0x00000001
+DATA d7ff8000000000001<>+4(SB)/4, $0x7ff80000
+DATA d7ff8000000000001<>+8(SB)/4, $0x00000001
+DATA d7ff8000000000001<>+12(SB)/4, $0x7ff80000
+DATA d7ff8000000000001<>+16(SB)/4, $0x00000001
+DATA d7ff8000000000001<>+20(SB)/4, $0x7ff80000
+DATA d7ff8000000000001<>+24(SB)/4, $0x00000001
+DATA d7ff8000000000001<>+28(SB)/4, $0x7ff80000
+GLOBL d7ff8000000000001<>(SB), RODATA|NOPTR, $32
+
+// func maxPoolRowGradDoublesAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowGradDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPD (DI), Y0; VMOVUPD (DX), Y1; VMOVUPD (BX), Y2; VCMPPD $0x00, Y2, Y0, Y3; VCMPPD $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPD Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPD Y3, Y2, Y1, Y1; VMOVUPD (BX)(R10*1), Y2; VCMPPD $0x00, Y2, Y0, Y3; VCMPPD $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPD Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPD Y3, Y2, Y1, Y1; VMOVUPD (SI), Y2; VCMPPD $0x00, Y2, Y0, Y0; VCMPPD $0x03, Y2, Y2, Y2; VORPS Y0, Y2, Y0; VANDPS Y1, Y0, Y2; VMOVUPD Y2, (CX); VXORPS Y2, Y2, Y2; VBLENDVPD Y0, Y2, Y1, Y1; VMOVUPD Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI
+	ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradReluDoublesAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX
+TEXT ·maxPoolRowGradReluDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPD (DI), Y0; VMOVUPD (DX), Y1; VXORPS Y2, Y2, Y2; VCMPPD $0x1e, Y2, Y0, Y2; VANDPS Y1, Y2, Y1; VCMPPD $0x00, (BX), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPD Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPD Y3, Y2, Y1, Y1; VCMPPD $0x00, (BX)(R10*1), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPD Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPD Y3, Y2, Y1, Y1; VCMPPD $0x00, (SI), Y0, Y2; VANDPS Y1, Y2, Y0; VMOVUPD Y0, (CX); VXORPS Y0, Y0, Y0; VBLENDVPD Y2, Y0, Y1, Y1; VMOVUPD Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI; ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
+	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func pixelsMaxDoublesAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsMaxDoublesAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPD (AX), Y0; VMOVUPD (CX), Y1; VMAXPD Y1, Y0, Y1; VCMPPD $0x03, Y0, Y0, Y2; VBLENDVPD Y2, Y0, Y1, Y1; VMOVUPD Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsAddDoublesAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsAddDoublesAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPD (AX), Y0; VADDPD (CX), Y0, Y0; VMOVUPD Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsClaimDoublesAVX2(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX
+TEXT ·pixelsClaimDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPD (CX), Y0; VMOVUPD (BX), Y1; VMOVUPD (DX), Y2; VCMPPD $0x00, Y0, Y1, Y1; VCMPPD $0x03, Y0, Y0, Y0; VORPS Y1, Y0, Y1; VANDPS Y2, Y1, Y0; VXORPS Y3, Y3, Y3; VBLENDVPD Y1, Y3, Y2, Y2; VADDPD (AX), Y0, Y0; VMOVUPD Y0, (AX); VMOVUPD Y2, (DX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; SUBQ $0x00000020, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
+
+// func windowsMaxDoublesAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·windowsMaxDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y0; VMOVUPD 32(CX)(R12*8), Y1; VMOVUPD 64(CX)(R12*8), Y2; VMOVUPD 96(CX)(R12*8), Y3; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y4; VMAXPD Y4, Y0, Y4; VCMPPD $0x03, Y0, Y0, Y5; VBLENDVPD Y5, Y0, Y4, Y4; VMOVAPS Y4, Y0; VMOVUPD 32(CX)(R12*8), Y4; VMAXPD Y4, Y1, Y4; VCMPPD $0x03, Y1, Y1, Y5; VBLENDVPD Y5, Y1, Y4, Y4; VMOVAPS Y4, Y1; VMOVUPD 64(CX)(R12*8), Y4; VMAXPD Y4, Y2, Y4; VCMPPD $0x03, Y2, Y2, Y5; VBLENDVPD Y5, Y2, Y4, Y4; VMOVAPS Y4, Y2; VMOVUPD 96(CX)(R12*8), Y4; VMAXPD Y4, Y3, Y4; VCMPPD $0x03, Y3, Y3, Y5; VBLENDVPD Y5, Y3, Y4, Y4; VMOVAPS Y4, Y3
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y0; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y1; VMAXPD Y1, Y0, Y1; VCMPPD $0x03, Y0, Y0, Y2; VBLENDVPD Y2, Y0, Y1, Y1; VMOVAPS Y1, Y0
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPD Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func windowsSumDoublesAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX
+TEXT ·windowsSumDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSD (AX), Y0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y1; VMOVUPD 32(CX)(R12*8), Y2; VMOVUPD 64(CX)(R12*8), Y3; VMOVUPD 96(CX)(R12*8), Y4; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y5; VADDPD Y5, Y1, Y1; VMOVAPS Y1, Y1; VMOVUPD 32(CX)(R12*8), Y5; VADDPD Y5, Y2, Y2; VMOVAPS Y2, Y2; VMOVUPD 64(CX)(R12*8), Y5; VADDPD Y5, Y3, Y3; VMOVAPS Y3, Y3; VMOVUPD 96(CX)(R12*8), Y5; VADDPD Y5, Y4, Y4; VMOVAPS Y4, Y4
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPD Y0, Y1, Y1; VMOVUPD Y1, (AX); VMULPD Y0, Y2, Y2; VMOVUPD Y2, 32(AX); VMULPD Y0, Y3, Y3; VMOVUPD Y3, 64(AX); VMULPD Y0, Y4, Y4; VMOVUPD Y4, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y1; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Y2; VADDPD Y2, Y1, Y1; VMOVAPS Y1, Y1
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPD Y0, Y1, Y1; VMOVUPD Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func addRowsAtDoublesAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX
+TEXT ·addRowsAtDoublesAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
+
+vector:
+	VMOVUPD (DI), Y0; VADDPD (R8), Y0, Y0; VMOVUPD Y0, (DI); ADDQ $0x00000020, DI; ADDQ $0x00000020, R8; SUBQ $0x00000020, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
 // func multiplyRows1AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
 // Requires: AVX
 TEXT ·multiplyRows1AVX2(SB), NOSPLIT, $0-32
@@ -7059,18 +7539,6 @@ TEXT ·rowsCombineMasked1AVX2(SB), NOSPLIT, $0-80
 
 row:
 	VMOVUPS (CX), Y3; VMOVUPS (DX), Y4; VMOVUPS (R8), Y5; VFMADD213PS (R9), Y3, Y5; VCMPPS $0x1e, Y2, Y5, Y5; VANDPS Y4, Y5, Y4; VFMADD213PS (DI), Y1, Y4; VFMADD231PS Y3, Y0, Y4; VMOVUPS Y4, (AX); ADDQ SI, AX; ADDQ SI, CX; ADDQ SI, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
-// func addRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
-// Requires: AVX
-TEXT ·addRows4AVX2(SB), NOSPLIT, $0-32
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   rows+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3
-
-row:
-	VADDPS (CX), Y0, Y0; VADDPS 32(CX), Y1, Y1; VADDPS 64(CX), Y2, Y2; VADDPS 96(CX), Y3, Y3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VZEROUPPER; RET
 
 // func multiplyRows4AVX2(dst uintptr, x uintptr, rows uintptr, stride uintptr)
 // Requires: AVX
@@ -7426,6 +7894,285 @@ whole:
 
 column:
 	VMOVUPS (CX)(R14*1), Y2; VMOVUPS (DX)(R14*1), Y3; VMOVUPS (SI)(R14*1), Y4; VMOVUPS (R8)(R14*1), Y5; VFMADD213PS (R9)(R14*1), Y2, Y5; VCMPPS $0x1e, Y0, Y5, Y5; VANDPS Y3, Y5, Y3; VFMADD213PS (DI)(R14*1), Y4, Y3; VMOVUPS (BX)(R14*1), Y4; VFMADD231PS Y2, Y4, Y3; VMOVUPS Y3, (AX)(R14*1); ADDQ $0x00000020, R14; CMPQ R14, R11; JB column; TESTQ R12, R12; JE next; VMOVUPS Y1, (AX)(R12*1)
+
+next:
+	ADDQ R13, AX; ADDQ R13, CX; ADDQ R13, DX; DECQ R10; JNE row; VZEROUPPER; RET
+
+// func moments1DoublesAVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·moments1DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSD (R9), Y0; MOVQ BX, R9; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; TESTQ SI, SI; JE more
+
+first:
+	VADDPD (R9), Y1, Y1; ADDQ R8, R9; DECQ SI; JNE first; VMULPD Y0, Y1, Y1; VMOVUPD Y1, (AX); JMP sums
+
+more:
+	VMOVUPD (AX), Y1; VMOVUPD (CX), Y2; VMOVUPD (DX), Y3
+
+sums:
+row:
+	VMOVUPD (BX), Y0; VSUBPD Y1, Y0, Y0; VADDPD Y0, Y2, Y2; VMULPD Y0, Y0, Y0; VADDPD Y0, Y3, Y3; ADDQ R8, BX; DECQ DI; JNE row; VMOVUPD Y2, (CX); VMOVUPD Y3, (DX); VZEROUPPER; RET
+
+// func productRows1DoublesAVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·productRows1DoublesAVX2(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Y0; VMOVUPD (CX), Y1
+
+row:
+	VMOVUPD (BX), Y2; VMOVUPD (DX), Y3; VSUBPD (R8), Y2, Y2; VADDPD Y3, Y0, Y0; VMULPD Y3, Y2, Y2; VADDPD Y2, Y1, Y1; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Y0, (AX); VMOVUPD Y1, (CX); VZEROUPPER; RET
+
+// func productRowsMasked1DoublesAVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·productRowsMasked1DoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Y0; VMOVUPD (CX), Y1
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS Y2, Y2, Y2
+
+row:
+	VMOVUPD (BX), Y3; VMOVUPD (DX), Y4; VMOVUPD (R9), Y5; VMULPD Y3, Y5, Y5; VADDPD (R10), Y5, Y5; VCMPPD $0x1e, Y2, Y5, Y5; VANDPS Y4, Y5, Y4; VSUBPD (R8), Y3, Y3; VADDPD Y4, Y0, Y0; VMULPD Y4, Y3, Y3; VADDPD Y3, Y1, Y1; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Y0, (AX); VMOVUPD Y1, (CX); VZEROUPPER; RET
+
+// func moments4DoublesAVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·moments4DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSD (R9), Y0; MOVQ BX, R9; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VXORPS Y6, Y6, Y6; VXORPS Y7, Y7, Y7; VXORPS Y8, Y8, Y8; VXORPS Y9, Y9, Y9; VXORPS Y10, Y10, Y10; VXORPS Y11, Y11, Y11; VXORPS Y12, Y12, Y12; TESTQ SI, SI; JE more
+
+first:
+	VADDPD (R9), Y1, Y1; VADDPD 32(R9), Y2, Y2; VADDPD 64(R9), Y3, Y3; VADDPD 96(R9), Y4, Y4; ADDQ R8, R9; DECQ SI; JNE first; VMULPD Y0, Y1, Y1; VMULPD Y0, Y2, Y2; VMULPD Y0, Y3, Y3; VMULPD Y0, Y4, Y4; VMOVUPD Y1, (AX); VMOVUPD Y2, 32(AX); VMOVUPD Y3, 64(AX); VMOVUPD Y4, 96(AX); JMP sums
+
+more:
+	VMOVUPD (AX), Y1; VMOVUPD (CX), Y5; VMOVUPD (DX), Y9; VMOVUPD 32(AX), Y2; VMOVUPD 32(CX), Y6; VMOVUPD 32(DX), Y10; VMOVUPD 64(AX), Y3; VMOVUPD 64(CX), Y7; VMOVUPD 64(DX), Y11; VMOVUPD 96(AX), Y4; VMOVUPD 96(CX), Y8; VMOVUPD 96(DX), Y12
+
+sums:
+row:
+	VMOVUPD (BX), Y0; VSUBPD Y1, Y0, Y0; VADDPD Y0, Y5, Y5; VMULPD Y0, Y0, Y0; VADDPD Y0, Y9, Y9; VMOVUPD 32(BX), Y0; VSUBPD Y2, Y0, Y0; VADDPD Y0, Y6, Y6; VMULPD Y0, Y0, Y0; VADDPD Y0, Y10, Y10; VMOVUPD 64(BX), Y0; VSUBPD Y3, Y0, Y0; VADDPD Y0, Y7, Y7; VMULPD Y0, Y0, Y0; VADDPD Y0, Y11, Y11; VMOVUPD 96(BX), Y0; VSUBPD Y4, Y0, Y0; VADDPD Y0, Y8, Y8; VMULPD Y0, Y0, Y0; VADDPD Y0, Y12, Y12; ADDQ R8, BX; DECQ DI; JNE row; VMOVUPD Y5, (CX); VMOVUPD Y6, 32(CX); VMOVUPD Y7, 64(CX); VMOVUPD Y8, 96(CX); VMOVUPD Y9, (DX); VMOVUPD Y10, 32(DX); VMOVUPD Y11, 64(DX); VMOVUPD Y12, 96(DX); VZEROUPPER
+	RET
+
+// func productRows4DoublesAVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·productRows4DoublesAVX2(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1; VMOVUPD 64(AX), Y2; VMOVUPD 96(AX), Y3; VMOVUPD (CX), Y4; VMOVUPD 32(CX), Y5; VMOVUPD 64(CX), Y6; VMOVUPD 96(CX), Y7
+
+row:
+	VMOVUPD (BX), Y8; VMOVUPD (DX), Y9; VSUBPD (R8), Y8, Y8; VADDPD Y9, Y0, Y0; VMULPD Y9, Y8, Y8; VADDPD Y8, Y4, Y4; VMOVUPD 32(BX), Y8; VMOVUPD 32(DX), Y9; VSUBPD 32(R8), Y8, Y8; VADDPD Y9, Y1, Y1; VMULPD Y9, Y8, Y8; VADDPD Y8, Y5, Y5; VMOVUPD 64(BX), Y8; VMOVUPD 64(DX), Y9; VSUBPD 64(R8), Y8, Y8; VADDPD Y9, Y2, Y2; VMULPD Y9, Y8, Y8; VADDPD Y8, Y6, Y6; VMOVUPD 96(BX), Y8; VMOVUPD 96(DX), Y9; VSUBPD 96(R8), Y8, Y8; VADDPD Y9, Y3, Y3; VMULPD Y9, Y8, Y8; VADDPD Y8, Y7, Y7; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX)
+	VMOVUPD Y4, (CX); VMOVUPD Y5, 32(CX); VMOVUPD Y6, 64(CX); VMOVUPD Y7, 96(CX); VZEROUPPER; RET
+
+// func productRowsMasked4DoublesAVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·productRowsMasked4DoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1; VMOVUPD 64(AX), Y2; VMOVUPD 96(AX), Y3; VMOVUPD (CX), Y4; VMOVUPD 32(CX), Y5; VMOVUPD 64(CX), Y6; VMOVUPD 96(CX), Y7
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS Y8, Y8, Y8
+
+row:
+	VMOVUPD (BX), Y9; VMOVUPD (DX), Y10; VMOVUPD (R9), Y11; VMULPD Y9, Y11, Y11; VADDPD (R10), Y11, Y11; VCMPPD $0x1e, Y8, Y11, Y11; VANDPS Y10, Y11, Y10; VSUBPD (R8), Y9, Y9; VADDPD Y10, Y0, Y0; VMULPD Y10, Y9, Y9; VADDPD Y9, Y4, Y4; VMOVUPD 32(BX), Y9; VMOVUPD 32(DX), Y10; VMOVUPD 32(R9), Y11; VMULPD Y9, Y11, Y11; VADDPD 32(R10), Y11, Y11; VCMPPD $0x1e, Y8, Y11, Y11; VANDPS Y10, Y11, Y10; VSUBPD 32(R8), Y9, Y9; VADDPD Y10, Y1, Y1; VMULPD Y10, Y9, Y9; VADDPD Y9, Y5, Y5; VMOVUPD 64(BX), Y9; VMOVUPD 64(DX), Y10; VMOVUPD 64(R9), Y11; VMULPD Y9, Y11, Y11; VADDPD 64(R10), Y11, Y11; VCMPPD $0x1e, Y8, Y11, Y11; VANDPS Y10, Y11, Y10; VSUBPD 64(R8), Y9, Y9; VADDPD Y10, Y2, Y2; VMULPD Y10, Y9, Y9
+	VADDPD Y9, Y6, Y6; VMOVUPD 96(BX), Y9; VMOVUPD 96(DX), Y10; VMOVUPD 96(R9), Y11; VMULPD Y9, Y11, Y11; VADDPD 96(R10), Y11, Y11; VCMPPD $0x1e, Y8, Y11, Y11; VANDPS Y10, Y11, Y10; VSUBPD 96(R8), Y9, Y9; VADDPD Y10, Y3, Y3; VMULPD Y10, Y9, Y9; VADDPD Y9, Y7, Y7; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX); VMOVUPD Y4, (CX); VMOVUPD Y5, 32(CX); VMOVUPD Y6, 64(CX); VMOVUPD Y7, 96(CX); VZEROUPPER; RET
+
+// func lineAffineDoublesAVX2(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineAffineDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ R8, R8; JE whole; VMOVUPD (CX)(R8*1), Y0; VMOVUPD (DX)(R8*1), Y1; VMULPD Y1, Y0, Y0; VADDPD (BX)(R8*1), Y0, Y0; VMOVAPS Y0, Y0
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Y1; VMOVUPD (DX)(R10*1), Y2; VMULPD Y2, Y1, Y1; VADDPD (BX)(R10*1), Y1, Y1; VMOVUPD Y1, (AX)(R10*1); ADDQ $0x00000020, R10; CMPQ R10, DI; JB column; TESTQ R8, R8; JE next; VMOVUPD Y0, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX; ADDQ R9, CX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func lineAffineReluDoublesAVX2(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineAffineReluDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ R8, R8; JE whole; VMOVUPD (CX)(R8*1), Y1; VMOVUPD (DX)(R8*1), Y2; VMULPD Y2, Y1, Y1; VADDPD (BX)(R8*1), Y1, Y1; VMAXPD Y1, Y0, Y1; VMOVAPS Y1, Y1
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Y2; VMOVUPD (DX)(R10*1), Y3; VMULPD Y3, Y2, Y2; VADDPD (BX)(R10*1), Y2, Y2; VMAXPD Y2, Y0, Y2; VMOVUPD Y2, (AX)(R10*1); ADDQ $0x00000020, R10; CMPQ R10, DI; JB column; TESTQ R8, R8; JE next; VMOVUPD Y1, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX; ADDQ R9, CX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func lineCombineDoublesAVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineCombineDoublesAVX2(SB), NOSPLIT, $0-80
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+48(FP), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   end+64(FP), R10
+	MOVQ   stride+72(FP), R11
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ R10, R10; JE whole; VMOVUPD (CX)(R10*1), Y0; VMOVUPD (DX)(R10*1), Y1; VMOVUPD (SI)(R10*1), Y2; VMULPD Y2, Y1, Y1; VADDPD (DI)(R10*1), Y1, Y1; VMOVUPD (BX)(R10*1), Y2; VMULPD Y0, Y2, Y0; VADDPD Y0, Y1, Y1; VMOVAPS Y1, Y0
+
+whole:
+	XORQ R12, R12
+
+column:
+	VMOVUPD (CX)(R12*1), Y1; VMOVUPD (DX)(R12*1), Y2; VMOVUPD (SI)(R12*1), Y3; VMULPD Y3, Y2, Y2; VADDPD (DI)(R12*1), Y2, Y2; VMOVUPD (BX)(R12*1), Y3; VMULPD Y1, Y3, Y1; VADDPD Y1, Y2, Y2; VMOVUPD Y2, (AX)(R12*1); ADDQ $0x00000020, R12; CMPQ R12, R9; JB column; TESTQ R10, R10; JE next; VMOVUPD Y0, (AX)(R10*1)
+
+next:
+	ADDQ R11, AX; ADDQ R11, CX; ADDQ R11, DX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func lineAffineAddDoublesAVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineAffineAddDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Y0, Y0, Y0
+
+row:
+	TESTQ R9, R9; JE whole; VMOVUPD (CX)(R9*1), Y0; VMOVUPD (DX)(R9*1), Y1; VMULPD Y1, Y0, Y0; VADDPD (BX)(R9*1), Y0, Y0; VADDPD (SI)(R9*1), Y0, Y0; VMOVAPS Y0, Y0
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Y1; VMOVUPD (DX)(R11*1), Y2; VMULPD Y2, Y1, Y1; VADDPD (BX)(R11*1), Y1, Y1; VADDPD (SI)(R11*1), Y1, Y1; VMOVUPD Y1, (AX)(R11*1); ADDQ $0x00000020, R11; CMPQ R11, R8; JB column; TESTQ R9, R9; JE next; VMOVUPD Y0, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX; ADDQ R10, CX; ADDQ R10, SI; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func lineAffineAddReluDoublesAVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineAffineAddReluDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ R9, R9; JE whole; VMOVUPD (CX)(R9*1), Y1; VMOVUPD (DX)(R9*1), Y2; VMULPD Y2, Y1, Y1; VADDPD (BX)(R9*1), Y1, Y1; VADDPD (SI)(R9*1), Y1, Y1; VMAXPD Y1, Y0, Y1; VMOVAPS Y1, Y1
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Y2; VMOVUPD (DX)(R11*1), Y3; VMULPD Y3, Y2, Y2; VADDPD (BX)(R11*1), Y2, Y2; VADDPD (SI)(R11*1), Y2, Y2; VMAXPD Y2, Y0, Y2; VMOVUPD Y2, (AX)(R11*1); ADDQ $0x00000020, R11; CMPQ R11, R8; JB column; TESTQ R9, R9; JE next; VMOVUPD Y1, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX; ADDQ R10, CX; ADDQ R10, SI; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func lineCombineMaskedDoublesAVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·lineCombineMaskedDoublesAVX2(SB), NOSPLIT, $0-96
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
+	VXORPS Y0, Y0, Y0
+	MOVQ   rows+64(FP), R10
+	MOVQ   n+72(FP), R11
+	MOVQ   end+80(FP), R12
+	MOVQ   stride+88(FP), R13
+	VXORPS Y1, Y1, Y1
+
+row:
+	TESTQ R12, R12; JE whole; VMOVUPD (CX)(R12*1), Y1; VMOVUPD (DX)(R12*1), Y2; VMOVUPD (SI)(R12*1), Y3; VMOVUPD (R8)(R12*1), Y4; VMULPD Y1, Y4, Y4; VADDPD (R9)(R12*1), Y4, Y4; VCMPPD $0x1e, Y0, Y4, Y4; VANDPS Y2, Y4, Y2; VMULPD Y3, Y2, Y2; VADDPD (DI)(R12*1), Y2, Y2; VMOVUPD (BX)(R12*1), Y3; VMULPD Y1, Y3, Y1; VADDPD Y1, Y2, Y2; VMOVAPS Y2, Y1
+
+whole:
+	XORQ R14, R14
+
+column:
+	VMOVUPD (CX)(R14*1), Y2; VMOVUPD (DX)(R14*1), Y3; VMOVUPD (SI)(R14*1), Y4; VMOVUPD (R8)(R14*1), Y5; VMULPD Y2, Y5, Y5; VADDPD (R9)(R14*1), Y5, Y5; VCMPPD $0x1e, Y0, Y5, Y5; VANDPS Y3, Y5, Y3; VMULPD Y4, Y3, Y3; VADDPD (DI)(R14*1), Y3, Y3; VMOVUPD (BX)(R14*1), Y4; VMULPD Y2, Y4, Y2; VADDPD Y2, Y3, Y3; VMOVUPD Y3, (AX)(R14*1); ADDQ $0x00000020, R14; CMPQ R14, R11; JB column; TESTQ R12, R12; JE next; VMOVUPD Y1, (AX)(R12*1)
 
 next:
 	ADDQ R13, AX; ADDQ R13, CX; ADDQ R13, DX; DECQ R10; JNE row; VZEROUPPER; RET
@@ -7873,199 +8620,6 @@ row:
 column:
 	VMOVUPS (R8), Y1; VMOVUPS (DI), Y2; PREFETCHT0 (DI)(BX*1); VORPS quietBit<>+0(SB), Y1, Y4; VCMPPS $0x03, Y1, Y1, Y5; VPSLLD $0x0f, Y1, Y3; VPSRLD $0x1f, Y3, Y3; VPADDD belowHalf<>+0(SB), Y1, Y1; VPADDD Y3, Y1, Y1; VBLENDVPS Y5, Y4, Y1, Y1; VPAND upperHalf<>+0(SB), Y1, Y1; VFMADD231PS Y1, Y0, Y2; VMOVUPS Y2, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000020, DI; SUBQ $0x00000008, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
-// func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX
-TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x0+8(FP), CX
-	MOVQ x1+16(FP), DX
-	MOVQ windows+24(FP), BX
-	MOVQ length+32(FP), SI
-	MOVQ size+40(FP), DI
-	MOVQ DI, R8; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-channel:
-	VMOVUPS (CX), Y0; VMOVUPS (CX)(DI*1), Y1; VMOVUPS (DX), Y2; VMOVUPS (DX)(DI*1), Y3; VCMPPS $0x03, Y1, Y0, Y4; VCMPPS $0x03, Y3, Y2, Y5; VORPS Y4, Y5, Y4; VMAXPS Y0, Y1, Y0; VMAXPS Y2, Y3, Y2; VMAXPS Y2, Y0, Y0; VBLENDVPS Y4, notANumber<>+0(SB), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func maxPoolRowGradAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX
-TEXT ·maxPoolRowGradAVX2(SB), NOSPLIT, $0-72
-	MOVQ d0+0(FP), AX
-	MOVQ d1+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ x0+24(FP), BX
-	MOVQ x1+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ windows+48(FP), R8
-	MOVQ length+56(FP), R9
-	MOVQ size+64(FP), R10
-	MOVQ R10, R11; SUBQ R9, R11
-
-window:
-	MOVQ R9, R12
-
-channel:
-	VMOVUPS (DI), Y0; VMOVUPS (DX), Y1; VMOVUPS (BX), Y2; VCMPPS $0x00, Y2, Y0, Y3; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VMOVUPS (BX)(R10*1), Y2; VCMPPS $0x00, Y2, Y0, Y3; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y3, Y2, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VMOVUPS (SI), Y2; VCMPPS $0x00, Y2, Y0, Y0; VCMPPS $0x03, Y2, Y2, Y2; VORPS Y0, Y2, Y0; VANDPS Y1, Y0, Y2; VMOVUPS Y2, (CX); VXORPS Y2, Y2, Y2; VBLENDVPS Y0, Y2, Y1, Y1; VMOVUPS Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI
-	ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
-
-// func maxPoolRowGradReluAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX
-TEXT ·maxPoolRowGradReluAVX2(SB), NOSPLIT, $0-72
-	MOVQ d0+0(FP), AX
-	MOVQ d1+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ x0+24(FP), BX
-	MOVQ x1+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ windows+48(FP), R8
-	MOVQ length+56(FP), R9
-	MOVQ size+64(FP), R10
-	MOVQ R10, R11; SUBQ R9, R11
-
-window:
-	MOVQ R9, R12
-
-channel:
-	VMOVUPS (DI), Y0; VMOVUPS (DX), Y1; VXORPS Y2, Y2, Y2; VCMPPS $0x1e, Y2, Y0, Y2; VANDPS Y1, Y2, Y1; VCMPPS $0x00, (BX), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VCMPPS $0x00, (BX)(R10*1), Y0, Y3; VANDPS Y1, Y3, Y2; VMOVUPS Y2, (AX)(R10*1); VXORPS Y2, Y2, Y2; VBLENDVPS Y3, Y2, Y1, Y1; VCMPPS $0x00, (SI), Y0, Y2; VANDPS Y1, Y2, Y0; VMOVUPS Y0, (CX); VXORPS Y0, Y0, Y0; VBLENDVPS Y2, Y0, Y1, Y1; VMOVUPS Y1, (CX)(R10*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI; ADDQ $0x00000020, DI; SUBQ $0x00000020, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
-	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
-
-// func pixelsMaxAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX
-TEXT ·pixelsMaxAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ count+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ dstStep+32(FP), SI
-	MOVQ xStep+40(FP), DI
-
-pixel:
-	MOVQ BX, R8
-
-channel:
-	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; VMAXPS Y1, Y0, Y1; VCMPPS $0x03, Y0, Y0, Y2; VBLENDVPS Y2, Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
-
-// func pixelsAddAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX
-TEXT ·pixelsAddAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ count+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ dstStep+32(FP), SI
-	MOVQ xStep+40(FP), DI
-
-pixel:
-	MOVQ BX, R8
-
-channel:
-	VMOVUPS (AX), Y0; VADDPS (CX), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
-
-// func pixelsClaimAVX2(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
-// Requires: AVX
-TEXT ·pixelsClaimAVX2(SB), NOSPLIT, $0-64
-	MOVQ dx+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ y+24(FP), BX
-	MOVQ count+32(FP), SI
-	MOVQ size+40(FP), DI
-	MOVQ xStep+48(FP), R8
-	MOVQ yStep+56(FP), R9
-
-pixel:
-	MOVQ DI, R10
-
-channel:
-	VMOVUPS (CX), Y0; VMOVUPS (BX), Y1; VMOVUPS (DX), Y2; VCMPPS $0x00, Y0, Y1, Y1; VCMPPS $0x03, Y0, Y0, Y0; VORPS Y1, Y0, Y1; VANDPS Y2, Y1, Y0; VXORPS Y3, Y3, Y3; VBLENDVPS Y1, Y3, Y2, Y2; VADDPS (AX), Y0, Y0; VMOVUPS Y0, (AX); VMOVUPS Y2, (DX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; SUBQ $0x00000020, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
-
-// func windowsMaxAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX
-TEXT ·windowsMaxAVX2(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-four:
-	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y0; VMOVUPS 32(CX)(R12*4), Y1; VMOVUPS 64(CX)(R12*4), Y2; VMOVUPS 96(CX)(R12*4), Y3; JMP fourNext
-
-fourCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y4; VMAXPS Y4, Y0, Y4; VCMPPS $0x03, Y0, Y0, Y5; VBLENDVPS Y5, Y0, Y4, Y4; VMOVAPS Y4, Y0; VMOVUPS 32(CX)(R12*4), Y4; VMAXPS Y4, Y1, Y4; VCMPPS $0x03, Y1, Y1, Y5; VBLENDVPS Y5, Y1, Y4, Y4; VMOVAPS Y4, Y1; VMOVUPS 64(CX)(R12*4), Y4; VMAXPS Y4, Y2, Y4; VCMPPS $0x03, Y2, Y2, Y5; VBLENDVPS Y5, Y2, Y4, Y4; VMOVAPS Y4, Y2; VMOVUPS 96(CX)(R12*4), Y4; VMAXPS Y4, Y3, Y4; VCMPPS $0x03, Y3, Y3, Y5; VBLENDVPS Y5, Y3, Y4, Y4; VMOVAPS Y4, Y3
-
-fourNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
-
-fourEnd:
-one:
-	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y0; JMP oneNext
-
-oneCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; VMAXPS Y1, Y0, Y1; VCMPPS $0x03, Y0, Y0, Y2; VBLENDVPS Y2, Y0, Y1, Y1; VMOVAPS Y1, Y0
-
-oneNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
-
-oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func windowsSumAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
-// Requires: AVX
-TEXT ·windowsSumAVX2(SB), NOSPLIT, $0-72
-	MOVQ         scale+64(FP), AX
-	VBROADCASTSS (AX), Y0
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-four:
-	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; VMOVUPS 32(CX)(R12*4), Y2; VMOVUPS 64(CX)(R12*4), Y3; VMOVUPS 96(CX)(R12*4), Y4; JMP fourNext
-
-fourCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y5; VADDPS Y5, Y1, Y1; VMOVAPS Y1, Y1; VMOVUPS 32(CX)(R12*4), Y5; VADDPS Y5, Y2, Y2; VMOVAPS Y2, Y2; VMOVUPS 64(CX)(R12*4), Y5; VADDPS Y5, Y3, Y3; VMOVAPS Y3, Y3; VMOVUPS 96(CX)(R12*4), Y5; VADDPS Y5, Y4, Y4; VMOVAPS Y4, Y4
-
-fourNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPS Y0, Y1, Y1; VMOVUPS Y1, (AX); VMULPS Y0, Y2, Y2; VMOVUPS Y2, 32(AX); VMULPS Y0, Y3, Y3; VMOVUPS Y3, 64(AX); VMULPS Y0, Y4, Y4; VMOVUPS Y4, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; SUBQ $0x00000080, R9; JMP four
-
-fourEnd:
-one:
-	CMPQ R9, $0x00000020; JB oneEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y1; JMP oneNext
-
-oneCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Y2; VADDPS Y2, Y1, Y1; VMOVAPS Y1, Y1
-
-oneNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
-
-oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
 // func winogradInputAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, line uintptr)
 // Requires: AVX
 TEXT ·winogradInputAVX2(SB), NOSPLIT, $0-56
@@ -8393,21 +8947,6 @@ channel:
 	VMOVUPS (CX)(R10*1), Y0; VMOVUPS (CX)(R10*2), Y1; VADDPS Y1, Y0, Y2; VSUBPS Y1, Y0, Y0; VMOVUPS (CX)(R11*1), Y1; VMOVUPS (CX)(R10*4), Y3; VADDPS Y3, Y1, Y4; VSUBPS Y3, Y1, Y1; VMOVUPS (CX), Y3; VADDPS Y2, Y3, Y3; VADDPS Y4, Y3, Y3; VMOVUPS (DX), Y5; VADDPS Y5, Y3, Y3; VXORPS Y5, Y5, Y5; VMAXPS Y3, Y5, Y5; VMOVUPS Y5, (AX); VMULPS winogradNear<>+0(SB), Y0, Y3; VFMADD231PS winogradFar<>+0(SB), Y1, Y3; VMOVUPS (DX), Y5; VADDPS Y5, Y3, Y3; VXORPS Y5, Y5, Y5; VMAXPS Y3, Y5, Y5; VMOVUPS Y5, (AX)(R8*1); VMULPS winogradNearSquare<>+0(SB), Y2, Y2; VFMADD231PS winogradFarSquare<>+0(SB), Y4, Y2; VMOVUPS (DX), Y3; VADDPS Y3, Y2, Y2; VXORPS Y3, Y3, Y3; VMAXPS Y2, Y3, Y3; VMOVUPS Y3, (AX)(R8*2); VMULPS winogradNearCube<>+0(SB), Y0, Y0; VFMADD231PS winogradFarCube<>+0(SB), Y1, Y0
 	VADDPS (CX)(R12*1), Y0, Y0; VMOVUPS (DX), Y1; VADDPS Y1, Y0, Y0; VXORPS Y1, Y1, Y1; VMAXPS Y0, Y1, Y1; VMOVUPS Y1, (AX)(R13*1); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R14; JNE channel; ADDQ DI, AX; ADDQ R9, CX; SUBQ SI, DX; DECQ BX; JNE tile; VZEROUPPER; RET
 
-// func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
-// Requires: AVX
-TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ pairs+16(FP), DX
-	MOVQ count+24(FP), BX
-	MOVQ size+32(FP), SI
-
-row:
-	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
-
-vector:
-	VMOVUPS (DI), Y0; VADDPS (R8), Y0, Y0; VMOVUPS Y0, (DI); ADDQ $0x00000020, DI; ADDQ $0x00000020, R8; SUBQ $0x00000020, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
 // func copyRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
 TEXT ·copyRowsAtAVX2(SB), NOSPLIT, $0-40
@@ -8532,144 +9071,6 @@ row:
 
 line:
 	PREFETCHT1 (SI); ADDQ $0x00000040, SI; SUBQ $0x00000040, DI; JNE line; ADDQ $0x00000010, CX; DECQ DX; JNE row; VZEROUPPER; RET
-
-// func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX
-TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ cols+24(FP), BX
-	MOVQ stride+32(FP), SI
-
-row:
-	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; MOVQ $0x00000000, DI; MOVQ $0x00000080, R8; CMPQ BX, R8; JB rest
-
-columns:
-	VADDPS (CX)(DI*1), Y0, Y0; VADDPS 32(CX)(DI*1), Y1, Y1; VADDPS 64(CX)(DI*1), Y2, Y2; VADDPS 96(CX)(DI*1), Y3, Y3; ADDQ $0x00000080, DI; ADDQ $0x00000080, R8; CMPQ BX, R8; JAE columns; VADDPS Y2, Y0, Y0; VADDPS Y3, Y1, Y1; VADDPS Y1, Y0, Y0; CMPQ DI, BX; JAE end
-
-rest:
-column:
-	VADDPS (CX)(DI*1), Y0, Y0; ADDQ $0x00000020, DI; CMPQ DI, BX; JB column
-
-end:
-	VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
-
-// func normSquaresAVX2(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·normSquaresAVX2(SB), NOSPLIT, $0-48
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ mean+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ cols+32(FP), SI
-	MOVQ stride+40(FP), DI
-
-row:
-	VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VBROADCASTSS (DX), Y0; MOVQ $0x00000000, R8; MOVQ $0x00000080, R9; CMPQ SI, R9; JB rest
-
-columns:
-	VMOVUPS (CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y1; VMOVUPS 32(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y2; VMOVUPS 64(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y3; VMOVUPS 96(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y4; ADDQ $0x00000080, R8; ADDQ $0x00000080, R9; CMPQ SI, R9; JAE columns; VADDPS Y3, Y1, Y1; VADDPS Y4, Y2, Y2; VADDPS Y2, Y1, Y1; CMPQ R8, SI; JAE end
-
-rest:
-column:
-	VMOVUPS (CX)(R8*1), Y2; VSUBPS Y0, Y2, Y2; VFMADD231PS Y2, Y2, Y1; ADDQ $0x00000020, R8; CMPQ R8, SI; JB column
-
-end:
-	VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ DI, CX; ADDQ $0x00000004, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
-// func normApplyAVX2(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·normApplyAVX2(SB), NOSPLIT, $0-72
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ mean+16(FP), DX
-	MOVQ rstd+24(FP), BX
-	MOVQ gamma+32(FP), SI
-	MOVQ beta+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-
-row:
-	VBROADCASTSS (DX), Y0; VBROADCASTSS (BX), Y1; MOVQ $0x00000000, R11
-
-column:
-	VMOVUPS (CX)(R11*1), Y2; VMOVUPS (SI)(R11*1), Y3; VSUBPS Y0, Y2, Y2; VMULPS Y1, Y2, Y2; VFMADD213PS (DI)(R11*1), Y3, Y2; VMOVUPS Y2, (AX)(R11*1); ADDQ $0x00000020, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000004, DX; ADDQ $0x00000004, BX; DECQ R8; JNE row; VZEROUPPER; RET
-
-// func normGradSumsAVX2(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·normGradSumsAVX2(SB), NOSPLIT, $0-72
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ mean+24(FP), BX
-	MOVQ rstd+32(FP), SI
-	MOVQ gamma+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-
-row:
-	VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VXORPS Y6, Y6, Y6; VXORPS Y7, Y7, Y7; VXORPS Y8, Y8, Y8; VBROADCASTSS (BX), Y0; MOVQ $0x00000000, R11; MOVQ $0x00000080, R12; CMPQ R9, R12; JB rest
-
-columns:
-	VMOVUPS (CX)(R11*1), Y9; VMOVUPS (DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS (DI)(R11*1), Y10, Y10; VADDPS Y10, Y1, Y1; VFMADD231PS Y9, Y10, Y5; VMOVUPS 32(CX)(R11*1), Y9; VMOVUPS 32(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 32(DI)(R11*1), Y10, Y10; VADDPS Y10, Y2, Y2; VFMADD231PS Y9, Y10, Y6; VMOVUPS 64(CX)(R11*1), Y9; VMOVUPS 64(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 64(DI)(R11*1), Y10, Y10; VADDPS Y10, Y3, Y3; VFMADD231PS Y9, Y10, Y7; VMOVUPS 96(CX)(R11*1), Y9; VMOVUPS 96(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 96(DI)(R11*1), Y10, Y10; VADDPS Y10, Y4, Y4; VFMADD231PS Y9, Y10, Y8; ADDQ $0x00000080, R11; ADDQ $0x00000080, R12; CMPQ R9, R12; JAE columns; VADDPS Y3, Y1, Y1; VADDPS Y4, Y2, Y2; VADDPS Y2, Y1, Y1; VADDPS Y7, Y5, Y5
-	VADDPS Y8, Y6, Y6; VADDPS Y6, Y5, Y5; CMPQ R11, R9; JAE end
-
-rest:
-column:
-	VMOVUPS (CX)(R11*1), Y2; VMOVUPS (DX)(R11*1), Y3; VSUBPS Y0, Y2, Y2; VMULPS (DI)(R11*1), Y3, Y3; VADDPS Y3, Y1, Y1; VFMADD231PS Y2, Y3, Y5; ADDQ $0x00000020, R11; CMPQ R11, R9; JB column
-
-end:
-	VBROADCASTSS (SI), Y0; VMULPS Y0, Y5, Y5; VMOVUPS Y1, (AX); VMOVUPS Y5, 32(AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000004, BX; ADDQ $0x00000004, SI; DECQ R8; JNE row; VZEROUPPER; RET
-
-// func normGradApplyAVX2(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·normGradApplyAVX2(SB), NOSPLIT, $0-64
-	MOVQ dx+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ scalars+24(FP), BX
-	MOVQ gamma+32(FP), SI
-	MOVQ rows+40(FP), DI
-	MOVQ cols+48(FP), R8
-	MOVQ stride+56(FP), R9
-
-row:
-	VBROADCASTSS (BX), Y0; VBROADCASTSS 4(BX), Y1; VBROADCASTSS 8(BX), Y2; VBROADCASTSS 12(BX), Y3; ADDQ $0x00000010, BX; MOVQ $0x00000000, R10
-
-column:
-	VMOVUPS (CX)(R10*1), Y4; VMOVUPS (DX)(R10*1), Y5; VMULPS (SI)(R10*1), Y5, Y5; VSUBPS Y0, Y4, Y4; VSUBPS Y2, Y5, Y5; VFNMADD231PS Y3, Y4, Y5; VMULPS Y1, Y5, Y5; VMOVUPS Y5, (AX)(R10*1); ADDQ $0x00000020, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
-
-// func normGradColumnsAVX2(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·normGradColumnsAVX2(SB), NOSPLIT, $0-72
-	MOVQ sum+0(FP), AX
-	MOVQ product+8(FP), CX
-	MOVQ x+16(FP), DX
-	MOVQ dy+24(FP), BX
-	MOVQ mean+32(FP), SI
-	MOVQ rstd+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-	MOVQ $0x00000040, R13; CMPQ R9, R13; JB one
-
-two:
-	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; VMOVUPS 32(AX), Y2; VMOVUPS 32(CX), Y3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
-
-rowOfTwo:
-	VBROADCASTSS (SI)(R12*4), Y4; VBROADCASTSS (DI)(R12*4), Y5; VMOVUPS (DX)(R11*1), Y6; VMOVUPS (BX)(R11*1), Y7; VSUBPS Y4, Y6, Y6; VMULPS Y5, Y6, Y6; VADDPS Y7, Y0, Y0; VFMADD231PS Y6, Y7, Y1; VMOVUPS 32(DX)(R11*1), Y6; VMOVUPS 32(BX)(R11*1), Y7; VSUBPS Y4, Y6, Y6; VMULPS Y5, Y6, Y6; VADDPS Y7, Y2, Y2; VFMADD231PS Y6, Y7, Y3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPS Y0, (AX); VMOVUPS Y1, (CX); VMOVUPS Y2, 32(AX); VMOVUPS Y3, 32(CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9; JE end
-
-one:
-	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
-
-rowOfOne:
-	VBROADCASTSS (SI)(R12*4), Y2; VBROADCASTSS (DI)(R12*4), Y3; VMOVUPS (DX)(R11*1), Y4; VMOVUPS (BX)(R11*1), Y5; VSUBPS Y2, Y4, Y4; VMULPS Y3, Y4, Y4; VADDPS Y5, Y0, Y0; VFMADD231PS Y4, Y5, Y1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPS Y0, (AX); VMOVUPS Y1, (CX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX
-
-end:
-	VZEROUPPER; RET
 
 // func softmaxRowsAVX2(x uintptr, largest uintptr, sums uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -10979,6 +11380,262 @@ next:
 	MOVSD        X0, ret+16(FP)
 	VZEROUPPER; RET
 
+// func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; MOVQ $0x00000000, DI; MOVQ $0x00000080, R8; CMPQ BX, R8; JB rest
+
+columns:
+	VADDPS (CX)(DI*1), Y0, Y0; VADDPS 32(CX)(DI*1), Y1, Y1; VADDPS 64(CX)(DI*1), Y2, Y2; VADDPS 96(CX)(DI*1), Y3, Y3; ADDQ $0x00000080, DI; ADDQ $0x00000080, R8; CMPQ BX, R8; JAE columns; VADDPS Y2, Y0, Y0; VADDPS Y3, Y1, Y1; VADDPS Y1, Y0, Y0; CMPQ DI, BX; JAE end
+
+rest:
+column:
+	VADDPS (CX)(DI*1), Y0, Y0; ADDQ $0x00000020, DI; CMPQ DI, BX; JB column
+
+end:
+	VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+// func normSquaresAVX2(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normSquaresAVX2(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VBROADCASTSS (DX), Y0; MOVQ $0x00000000, R8; MOVQ $0x00000080, R9; CMPQ SI, R9; JB rest
+
+columns:
+	VMOVUPS (CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y1; VMOVUPS 32(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y2; VMOVUPS 64(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y3; VMOVUPS 96(CX)(R8*1), Y5; VSUBPS Y0, Y5, Y5; VFMADD231PS Y5, Y5, Y4; ADDQ $0x00000080, R8; ADDQ $0x00000080, R9; CMPQ SI, R9; JAE columns; VADDPS Y3, Y1, Y1; VADDPS Y4, Y2, Y2; VADDPS Y2, Y1, Y1; CMPQ R8, SI; JAE end
+
+rest:
+column:
+	VMOVUPS (CX)(R8*1), Y2; VSUBPS Y0, Y2, Y2; VFMADD231PS Y2, Y2, Y1; ADDQ $0x00000020, R8; CMPQ R8, SI; JB column
+
+end:
+	VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ DI, CX; ADDQ $0x00000004, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func normApplyAVX2(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normApplyAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSS (DX), Y0; VBROADCASTSS (BX), Y1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPS (CX)(R11*1), Y2; VMOVUPS (SI)(R11*1), Y3; VSUBPS Y0, Y2, Y2; VMULPS Y1, Y2, Y2; VFMADD213PS (DI)(R11*1), Y3, Y2; VMOVUPS Y2, (AX)(R11*1); ADDQ $0x00000020, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000004, DX; ADDQ $0x00000004, BX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradSumsAVX2(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradSumsAVX2(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VXORPS Y6, Y6, Y6; VXORPS Y7, Y7, Y7; VXORPS Y8, Y8, Y8; VBROADCASTSS (BX), Y0; MOVQ $0x00000000, R11; MOVQ $0x00000080, R12; CMPQ R9, R12; JB rest
+
+columns:
+	VMOVUPS (CX)(R11*1), Y9; VMOVUPS (DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS (DI)(R11*1), Y10, Y10; VADDPS Y10, Y1, Y1; VFMADD231PS Y9, Y10, Y5; VMOVUPS 32(CX)(R11*1), Y9; VMOVUPS 32(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 32(DI)(R11*1), Y10, Y10; VADDPS Y10, Y2, Y2; VFMADD231PS Y9, Y10, Y6; VMOVUPS 64(CX)(R11*1), Y9; VMOVUPS 64(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 64(DI)(R11*1), Y10, Y10; VADDPS Y10, Y3, Y3; VFMADD231PS Y9, Y10, Y7; VMOVUPS 96(CX)(R11*1), Y9; VMOVUPS 96(DX)(R11*1), Y10; VSUBPS Y0, Y9, Y9; VMULPS 96(DI)(R11*1), Y10, Y10; VADDPS Y10, Y4, Y4; VFMADD231PS Y9, Y10, Y8; ADDQ $0x00000080, R11; ADDQ $0x00000080, R12; CMPQ R9, R12; JAE columns; VADDPS Y3, Y1, Y1; VADDPS Y4, Y2, Y2; VADDPS Y2, Y1, Y1; VADDPS Y7, Y5, Y5
+	VADDPS Y8, Y6, Y6; VADDPS Y6, Y5, Y5; CMPQ R11, R9; JAE end
+
+rest:
+column:
+	VMOVUPS (CX)(R11*1), Y2; VMOVUPS (DX)(R11*1), Y3; VSUBPS Y0, Y2, Y2; VMULPS (DI)(R11*1), Y3, Y3; VADDPS Y3, Y1, Y1; VFMADD231PS Y2, Y3, Y5; ADDQ $0x00000020, R11; CMPQ R11, R9; JB column
+
+end:
+	VBROADCASTSS (SI), Y0; VMULPS Y0, Y5, Y5; VMOVUPS Y1, (AX); VMOVUPS Y5, 32(AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000004, BX; ADDQ $0x00000004, SI; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradApplyAVX2(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradApplyAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSS (BX), Y0; VBROADCASTSS 4(BX), Y1; VBROADCASTSS 8(BX), Y2; VBROADCASTSS 12(BX), Y3; ADDQ $0x00000010, BX; MOVQ $0x00000000, R10
+
+column:
+	VMOVUPS (CX)(R10*1), Y4; VMOVUPS (DX)(R10*1), Y5; VMULPS (SI)(R10*1), Y5, Y5; VSUBPS Y0, Y4, Y4; VSUBPS Y2, Y5, Y5; VFNMADD231PS Y3, Y4, Y5; VMULPS Y1, Y5, Y5; VMOVUPS Y5, (AX)(R10*1); ADDQ $0x00000020, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func normGradColumnsAVX2(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradColumnsAVX2(SB), NOSPLIT, $0-72
+	MOVQ sum+0(FP), AX
+	MOVQ product+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ mean+32(FP), SI
+	MOVQ rstd+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+	MOVQ $0x00000040, R13; CMPQ R9, R13; JB one
+
+two:
+	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; VMOVUPS 32(AX), Y2; VMOVUPS 32(CX), Y3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfTwo:
+	VBROADCASTSS (SI)(R12*4), Y4; VBROADCASTSS (DI)(R12*4), Y5; VMOVUPS (DX)(R11*1), Y6; VMOVUPS (BX)(R11*1), Y7; VSUBPS Y4, Y6, Y6; VMULPS Y5, Y6, Y6; VADDPS Y7, Y0, Y0; VFMADD231PS Y6, Y7, Y1; VMOVUPS 32(DX)(R11*1), Y6; VMOVUPS 32(BX)(R11*1), Y7; VSUBPS Y4, Y6, Y6; VMULPS Y5, Y6, Y6; VADDPS Y7, Y2, Y2; VFMADD231PS Y6, Y7, Y3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPS Y0, (AX); VMOVUPS Y1, (CX); VMOVUPS Y2, 32(AX); VMOVUPS Y3, 32(CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9; JE end
+
+one:
+	VMOVUPS (AX), Y0; VMOVUPS (CX), Y1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfOne:
+	VBROADCASTSS (SI)(R12*4), Y2; VBROADCASTSS (DI)(R12*4), Y3; VMOVUPS (DX)(R11*1), Y4; VMOVUPS (BX)(R11*1), Y5; VSUBPS Y2, Y4, Y4; VMULPS Y3, Y4, Y4; VADDPS Y5, Y0, Y0; VFMADD231PS Y4, Y5, Y1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPS Y0, (AX); VMOVUPS Y1, (CX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX
+
+end:
+	VZEROUPPER; RET
+
+// func normSumsDoublesAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normSumsDoublesAVX2(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Y0, Y0, Y0; VXORPS Y1, Y1, Y1; MOVQ $0x00000000, DI
+
+column:
+	VADDPD (CX)(DI*1), Y0, Y0; VADDPD 32(CX)(DI*1), Y1, Y1; ADDQ $0x00000040, DI; CMPQ DI, BX; JB column; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); ADDQ $0x00000040, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+// func normSquaresDoublesAVX2(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normSquaresDoublesAVX2(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS Y1, Y1, Y1; VXORPS Y2, Y2, Y2; VBROADCASTSD (DX), Y0; MOVQ $0x00000000, R8
+
+column:
+	VMOVUPD (CX)(R8*1), Y3; VSUBPD Y0, Y3, Y3; VMULPD Y3, Y3, Y3; VADDPD Y3, Y1, Y1; VMOVUPD 32(CX)(R8*1), Y3; VSUBPD Y0, Y3, Y3; VMULPD Y3, Y3, Y3; VADDPD Y3, Y2, Y2; ADDQ $0x00000040, R8; CMPQ R8, SI; JB column; VMOVUPD Y1, (AX); VMOVUPD Y2, 32(AX); ADDQ $0x00000040, AX; ADDQ DI, CX; ADDQ $0x00000008, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func normApplyDoublesAVX2(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normApplyDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSD (DX), Y0; VBROADCASTSD (BX), Y1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Y2; VSUBPD Y0, Y2, Y2; VMULPD Y1, Y2, Y2; VMULPD (SI)(R11*1), Y2, Y2; VADDPD (DI)(R11*1), Y2, Y2; VMOVUPD Y2, (AX)(R11*1); VMOVUPD 32(CX)(R11*1), Y2; VSUBPD Y0, Y2, Y2; VMULPD Y1, Y2, Y2; VMULPD 32(SI)(R11*1), Y2, Y2; VADDPD 32(DI)(R11*1), Y2, Y2; VMOVUPD Y2, 32(AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000008, DX; ADDQ $0x00000008, BX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradSumsDoublesAVX2(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normGradSumsDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS Y2, Y2, Y2; VXORPS Y3, Y3, Y3; VXORPS Y4, Y4, Y4; VXORPS Y5, Y5, Y5; VBROADCASTSD (BX), Y0; VBROADCASTSD (SI), Y1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Y6; VMOVUPD (DX)(R11*1), Y7; VSUBPD Y0, Y6, Y6; VMULPD Y1, Y6, Y6; VMULPD (DI)(R11*1), Y7, Y7; VADDPD Y7, Y2, Y2; VMULPD Y6, Y7, Y6; VADDPD Y6, Y4, Y4; VMOVUPD 32(CX)(R11*1), Y6; VMOVUPD 32(DX)(R11*1), Y7; VSUBPD Y0, Y6, Y6; VMULPD Y1, Y6, Y6; VMULPD 32(DI)(R11*1), Y7, Y7; VADDPD Y7, Y3, Y3; VMULPD Y6, Y7, Y6; VADDPD Y6, Y5, Y5; ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; VMOVUPD Y2, (AX); VMOVUPD Y3, 32(AX); ADDQ $0x00000040, AX; VMOVUPD Y4, (AX); VMOVUPD Y5, 32(AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000008, BX; ADDQ $0x00000008, SI; DECQ R8; JNE row; VZEROUPPER
+	RET
+
+// func normGradApplyDoublesAVX2(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normGradApplyDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSD (BX), Y0; VBROADCASTSD 8(BX), Y1; VBROADCASTSD 16(BX), Y2; VBROADCASTSD 24(BX), Y3; ADDQ $0x00000020, BX; MOVQ $0x00000000, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Y4; VMOVUPD (DX)(R10*1), Y5; VMULPD (SI)(R10*1), Y5, Y5; VSUBPD Y0, Y4, Y4; VMULPD Y1, Y4, Y4; VSUBPD Y2, Y5, Y5; VMULPD Y3, Y4, Y4; VSUBPD Y4, Y5, Y5; VMULPD Y1, Y5, Y5; VMOVUPD Y5, (AX)(R10*1); VMOVUPD 32(CX)(R10*1), Y4; VMOVUPD 32(DX)(R10*1), Y5; VMULPD 32(SI)(R10*1), Y5, Y5; VSUBPD Y0, Y4, Y4; VMULPD Y1, Y4, Y4; VSUBPD Y2, Y5, Y5; VMULPD Y3, Y4, Y4; VSUBPD Y4, Y5, Y5; VMULPD Y1, Y5, Y5; VMOVUPD Y5, 32(AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func normGradColumnsDoublesAVX2(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normGradColumnsDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ sum+0(FP), AX
+	MOVQ product+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ mean+32(FP), SI
+	MOVQ rstd+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+	MOVQ $0x00000040, R13; CMPQ R9, R13; JB one
+
+two:
+	VMOVUPD (AX), Y0; VMOVUPD (CX), Y1; VMOVUPD 32(AX), Y2; VMOVUPD 32(CX), Y3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfTwo:
+	VBROADCASTSD (SI)(R12*8), Y4; VBROADCASTSD (DI)(R12*8), Y5; VMOVUPD (DX)(R11*1), Y6; VMOVUPD (BX)(R11*1), Y7; VSUBPD Y4, Y6, Y6; VMULPD Y5, Y6, Y6; VADDPD Y7, Y0, Y0; VMULPD Y6, Y7, Y6; VADDPD Y6, Y1, Y1; VMOVUPD 32(DX)(R11*1), Y6; VMOVUPD 32(BX)(R11*1), Y7; VSUBPD Y4, Y6, Y6; VMULPD Y5, Y6, Y6; VADDPD Y7, Y2, Y2; VMULPD Y6, Y7, Y4; VADDPD Y4, Y3, Y3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPD Y0, (AX); VMOVUPD Y1, (CX); VMOVUPD Y2, 32(AX); VMOVUPD Y3, 32(CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9
+	JE end
+
+one:
+	VMOVUPD (AX), Y0; VMOVUPD (CX), Y1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfOne:
+	VBROADCASTSD (SI)(R12*8), Y2; VBROADCASTSD (DI)(R12*8), Y3; VMOVUPD (DX)(R11*1), Y4; VMOVUPD (BX)(R11*1), Y5; VSUBPD Y2, Y4, Y4; VMULPD Y3, Y4, Y4; VADDPD Y5, Y0, Y0; VMULPD Y4, Y5, Y2; VADDPD Y2, Y1, Y1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPD Y0, (AX); VMOVUPD Y1, (CX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX
+
+end:
+	VZEROUPPER; RET
+
 // func exp64AVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·exp64AVX2(SB), NOSPLIT, $0-24
@@ -11310,16 +11967,6 @@ DATA d7fefffffffffffff<>+20(SB)/4, $0x7fefffff
 DATA d7fefffffffffffff<>+24(SB)/4, $0xffffffff
 DATA d7fefffffffffffff<>+28(SB)/4, $0x7fefffff
 GLOBL d7fefffffffffffff<>(SB), RODATA|NOPTR, $32
-
-DATA d7ff8000000000001<>+0(SB)/4, $0x00000001
-DATA d7ff8000000000001<>+4(SB)/4, $0x7ff80000
-DATA d7ff8000000000001<>+8(SB)/4, $0x00000001
-DATA d7ff8000000000001<>+12(SB)/4, $0x7ff80000
-DATA d7ff8000000000001<>+16(SB)/4, $0x00000001
-DATA d7ff8000000000001<>+20(SB)/4, $0x7ff80000
-DATA d7ff8000000000001<>+24(SB)/4, $0x00000001
-DATA d7ff8000000000001<>+28(SB)/4, $0x7ff80000
-GLOBL d7ff8000000000001<>(SB), RODATA|NOPTR, $32
 
 // func tanh64AVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
@@ -13474,6 +14121,56 @@ next:
 	VMOVUPD (CX), Y0; VMOVUPD (DX), Y1; VANDPS d7fffffffffffffff<>+0(SB), Y1, Y2; VANDPS d7fffffffffffffff<>+0(SB), Y0, Y3; VCMPPD $0x1e, Y2, Y3, Y4; VMOVUPD Y2, Y5; VBLENDVPD Y4, Y3, Y5, Y5; VMOVUPD Y3, Y3; VBLENDVPD Y4, Y2, Y3, Y3; VDIVPD Y5, Y3, Y2; VXORPS Y6, Y6, Y6; VCMPPD $0x00, Y6, Y5, Y5; VXORPS Y6, Y6, Y6; VMOVUPD Y2, Y2; VBLENDVPD Y5, Y6, Y2, Y2; VCMPPD $0x00, d7ff0000000000000<>+0(SB), Y3, Y3; VMOVUPD Y2, Y2; VBLENDVPD Y3, d3ff0000000000000<>+0(SB), Y2, Y2; VCMPPD $0x1e, d3fe51eb851eb851f<>+0(SB), Y2, Y3; VSUBPD d3ff0000000000000<>+0(SB), Y2, Y5; VADDPD d3ff0000000000000<>+0(SB), Y2, Y6; VDIVPD Y6, Y5, Y5; VMOVUPD Y2, Y2; VBLENDVPD Y3, Y5, Y2, Y2; VMULPD Y2, Y2, Y5; VMOVUPD dbf6248d20ae7d574<>+0(SB), Y6; VFMADD213PD d3f83e152718244cf<>+0(SB), Y5, Y6; VFMADD213PD dbf95bf9c6c21fdd5<>+0(SB), Y5, Y6; VFMADD213PD d3fa09b8f441bef69<>+0(SB), Y5, Y6; VFMADD213PD dbfa4e15a0944be5d<>+0(SB), Y5, Y6; VFMADD213PD d3fa80401618119aa<>+0(SB), Y5, Y6; VFMADD213PD dbfaae04568d3c0e1<>+0(SB), Y5, Y6
 	VFMADD213PD d3fae1b852854077a<>+0(SB), Y5, Y6; VFMADD213PD dbfb110ef49c982da<>+0(SB), Y5, Y6; VFMADD213PD d3fb3b138b4ad4bf7<>+0(SB), Y5, Y6; VFMADD213PD dbfb745d1586379c0<>+0(SB), Y5, Y6; VFMADD213PD d3fbc71c71baa11ac<>+0(SB), Y5, Y6; VFMADD213PD dbfc249249247adbe<>+0(SB), Y5, Y6; VFMADD213PD d3fc999999999976c<>+0(SB), Y5, Y6; VFMADD213PD dbfd5555555555555<>+0(SB), Y5, Y6; VMULPD Y5, Y2, Y5; VMOVUPD Y5, Y5; VFMADD213PD Y2, Y6, Y5; VADDPD d3c81a62633145c07<>+0(SB), Y5, Y2; VADDPD d3fe921fb54442d18<>+0(SB), Y2, Y2; VMOVUPD Y5, Y5; VBLENDVPD Y3, Y2, Y5, Y5; VSUBPD d3c91a62633145c07<>+0(SB), Y5, Y2; VMOVUPD d3ff921fb54442d18<>+0(SB), Y3; VSUBPD Y2, Y3, Y2; VMOVUPD Y5, Y3; VBLENDVPD Y4, Y2, Y3, Y3; VCMPPD $0x03, Y0, Y1, Y2; VMOVUPD Y3, Y3; VBLENDVPD Y2, d7ff8000000000001<>+0(SB), Y3, Y3; VANDPS d8000000000000000<>+0(SB), Y1, Y1; VMOVUPD d3ff0000000000000<>+0(SB), Y2; VORPS Y2, Y1, Y1; VXORPS Y2, Y2, Y2; VCMPPD $0x11, Y2, Y1, Y1; VSUBPD d3ca1a62633145c07<>+0(SB), Y3, Y2; VMOVUPD d400921fb54442d18<>+0(SB), Y4; VSUBPD Y2, Y4, Y2; VMOVUPD Y3, Y3
 	VBLENDVPD Y1, Y2, Y3, Y3; VANDPS d8000000000000000<>+0(SB), Y0, Y0; VXORPS Y0, Y3, Y0; VMOVUPD Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000004, BX; JNE next; VZEROUPPER; RET
+
+// func expAffineDoublesAVX2(sums uintptr, dst uintptr, x uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expAffineDoublesAVX2(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSD (SI), Y0; VBROADCASTSD 8(SI), Y1; VBROADCASTSD 16(SI), Y2; VMOVUPD (AX), Y3; VMOVUPD 32(AX), Y4
+
+next:
+	VMULPD (DX), Y0, Y5; VADDPD Y1, Y5, Y5; VMOVUPD dc087500000000000<>+0(SB), Y6; VMOVUPD d4086380000000000<>+0(SB), Y7; VMAXPD Y5, Y6, Y6; VMINPD Y6, Y7, Y7; VMULPD d3ff71547652b82fe<>+0(SB), Y7, Y5; VROUNDPD $0x08, Y5, Y5; VMOVUPD Y7, Y6; VFNMADD231PD d3fe62e42fee00000<>+0(SB), Y5, Y6; VMOVUPD Y6, Y6; VFNMADD231PD d3dea39ef35793c76<>+0(SB), Y5, Y6; VMULPD Y6, Y6, Y7; VMOVUPD d3e5af38a9b0ec855<>+0(SB), Y8; VFMADD213PD d3e9289185613a3d6<>+0(SB), Y6, Y8; VFMADD213PD d3ec71de0dae63bb3<>+0(SB), Y6, Y8; VFMADD213PD d3efa019b90d2ae7a<>+0(SB), Y6, Y8; VFMADD213PD d3f2a01a01a7c41d5<>+0(SB), Y6, Y8; VFMADD213PD d3f56c16c1788bd90<>+0(SB), Y6, Y8; VFMADD213PD d3f811111111109b3<>+0(SB), Y6, Y8; VFMADD213PD d3fa5555555553d63<>+0(SB), Y6, Y8; VFMADD213PD d3fc5555555555556<>+0(SB), Y6, Y8; VFMADD213PD d3fe0000000000000<>+0(SB), Y6, Y8; VMULPD Y8, Y7, Y7; VADDPD Y6, Y7, Y6; VADDPD d3ff0000000000000<>+0(SB), Y6, Y6; VMULPD d3fe0000000000000<>+0(SB), Y5, Y7; VROUNDPD $0x09, Y7, Y7; VSUBPD Y7, Y5, Y5; VADDPD d43380000000003ff<>+0(SB), Y7, Y7; VPSLLQ $0x34, Y7, Y7; VMULPD Y7, Y6, Y6
+	VADDPD d43380000000003ff<>+0(SB), Y5, Y5; VPSLLQ $0x34, Y5, Y5; VMULPD Y5, Y6, Y5; VMULPD Y2, Y5, Y5; VMOVUPD Y5, (CX); VADDPD Y5, Y3, Y3; VMULPD 32(DX), Y0, Y5; VADDPD Y1, Y5, Y5; VMOVUPD dc087500000000000<>+0(SB), Y6; VMOVUPD d4086380000000000<>+0(SB), Y7; VMAXPD Y5, Y6, Y6; VMINPD Y6, Y7, Y7; VMULPD d3ff71547652b82fe<>+0(SB), Y7, Y5; VROUNDPD $0x08, Y5, Y5; VMOVUPD Y7, Y6; VFNMADD231PD d3fe62e42fee00000<>+0(SB), Y5, Y6; VMOVUPD Y6, Y6; VFNMADD231PD d3dea39ef35793c76<>+0(SB), Y5, Y6; VMULPD Y6, Y6, Y7; VMOVUPD d3e5af38a9b0ec855<>+0(SB), Y8; VFMADD213PD d3e9289185613a3d6<>+0(SB), Y6, Y8; VFMADD213PD d3ec71de0dae63bb3<>+0(SB), Y6, Y8; VFMADD213PD d3efa019b90d2ae7a<>+0(SB), Y6, Y8; VFMADD213PD d3f2a01a01a7c41d5<>+0(SB), Y6, Y8; VFMADD213PD d3f56c16c1788bd90<>+0(SB), Y6, Y8; VFMADD213PD d3f811111111109b3<>+0(SB), Y6, Y8; VFMADD213PD d3fa5555555553d63<>+0(SB), Y6, Y8; VFMADD213PD d3fc5555555555556<>+0(SB), Y6, Y8; VFMADD213PD d3fe0000000000000<>+0(SB), Y6, Y8; VMULPD Y8, Y7, Y7; VADDPD Y6, Y7, Y6; VADDPD d3ff0000000000000<>+0(SB), Y6, Y6
+	VMULPD d3fe0000000000000<>+0(SB), Y5, Y7; VROUNDPD $0x09, Y7, Y7; VSUBPD Y7, Y5, Y5; VADDPD d43380000000003ff<>+0(SB), Y7, Y7; VPSLLQ $0x34, Y7, Y7; VMULPD Y7, Y6, Y6; VADDPD d43380000000003ff<>+0(SB), Y5, Y5; VPSLLQ $0x34, Y5, Y5; VMULPD Y5, Y6, Y5; VMULPD Y2, Y5, Y5; VMOVUPD Y5, 32(CX); VADDPD Y5, Y4, Y4; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000008, BX; JNE next; VMOVUPD Y3, (AX); VMOVUPD Y4, 32(AX); VZEROUPPER; RET
+
+// func lstmCellGradDoublesAVX2(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lstmCellGradDoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dz+0(FP), AX
+	MOVQ dcarry+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ carry+24(FP), BX
+	MOVQ dh+32(FP), SI
+	MOVQ dnext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ (R9)(R9*2), R10
+
+next:
+	VMOVUPD (DX), Y0; VMOVUPD (DX)(R9*1), Y1; VMOVUPD (DX)(R9*2), Y2; VMULPD (BX), Y1, Y3; VMULPD Y2, Y0, Y4; VADDPD Y4, Y3, Y3; VANDPS d7fffffffffffffff<>+0(SB), Y3, Y4; VMOVUPD d4044000000000000<>+0(SB), Y5; VADDPD Y4, Y4, Y6; VMINPD Y6, Y5, Y5; VMULPD d3ff71547652b82fe<>+0(SB), Y5, Y6; VROUNDPD $0x08, Y6, Y6; VMOVUPD Y5, Y5; VFNMADD231PD d3fe62e42fee00000<>+0(SB), Y6, Y5; VMOVUPD Y5, Y5; VFNMADD231PD d3dea39ef35793c76<>+0(SB), Y6, Y5; VMULPD Y5, Y5, Y7; VMOVUPD d3e5af38a9b0ec855<>+0(SB), Y8; VFMADD213PD d3e9289185613a3d6<>+0(SB), Y5, Y8; VFMADD213PD d3ec71de0dae63bb3<>+0(SB), Y5, Y8; VFMADD213PD d3efa019b90d2ae7a<>+0(SB), Y5, Y8; VFMADD213PD d3f2a01a01a7c41d5<>+0(SB), Y5, Y8; VFMADD213PD d3f56c16c1788bd90<>+0(SB), Y5, Y8; VFMADD213PD d3f811111111109b3<>+0(SB), Y5, Y8; VFMADD213PD d3fa5555555553d63<>+0(SB), Y5, Y8; VFMADD213PD d3fc5555555555556<>+0(SB), Y5, Y8; VFMADD213PD d3fe0000000000000<>+0(SB), Y5, Y8; VMULPD Y8, Y7, Y7; VADDPD d43380000000003fe<>+0(SB), Y6, Y6; VPSLLQ $0x34, Y6, Y6; VADDPD Y5, Y7, Y5; VSUBPD d3fe0000000000000<>+0(SB), Y6, Y7
+	VMOVUPD Y5, Y5; VFMADD213PD Y7, Y6, Y5; VADDPD d3ff0000000000000<>+0(SB), Y5, Y6; VCMPPD $0x11, d3fe0000000000000<>+0(SB), Y4, Y7; VSUBPD Y4, Y5, Y8; VMOVUPD Y4, Y9; VFNMADD213PD Y8, Y5, Y9; VMOVUPD Y5, Y5; VBLENDVPD Y7, Y9, Y5, Y5; VANDPS Y4, Y7, Y4; VDIVPD Y6, Y5, Y5; VADDPD Y4, Y5, Y4; VANDPS d8000000000000000<>+0(SB), Y3, Y3; VORPS Y3, Y4, Y3; VMOVUPD (DX)(R10*1), Y4; VMOVUPD (SI), Y5; VMULPD Y4, Y5, Y6; VMULPD Y3, Y3, Y7; VMOVUPD d3ff0000000000000<>+0(SB), Y8; VSUBPD Y7, Y8, Y7; VMULPD Y7, Y6, Y6; VADDPD (DI), Y6, Y6; VMULPD Y3, Y5, Y3; VMOVUPD d3ff0000000000000<>+0(SB), Y5; VSUBPD Y4, Y5, Y5; VMULPD Y5, Y4, Y4; VMULPD Y4, Y3, Y3; VMOVUPD Y3, (AX)(R10*1); VMULPD Y2, Y6, Y3; VMOVUPD d3ff0000000000000<>+0(SB), Y4; VSUBPD Y0, Y4, Y4; VMULPD Y4, Y0, Y4
+	VMULPD Y4, Y3, Y3; VMOVUPD Y3, (AX); VMULPD Y0, Y6, Y0; VMULPD Y2, Y2, Y2; VMOVUPD d3ff0000000000000<>+0(SB), Y3; VSUBPD Y2, Y3, Y2; VMULPD Y2, Y0, Y0; VMOVUPD Y0, (AX)(R9*2); VMULPD (BX), Y6, Y0; VMOVUPD d3ff0000000000000<>+0(SB), Y2; VSUBPD Y1, Y2, Y2; VMULPD Y2, Y1, Y2; VMULPD Y2, Y0, Y0; VMOVUPD Y0, (AX)(R9*1); VMULPD Y1, Y6, Y0; VMOVUPD Y0, (CX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI; ADDQ $0x00000020, DI; SUBQ $0x00000004, R8; JNE next; VZEROUPPER; RET
+
+// func gruCellGradDoublesAVX2(dx uintptr, du uintptr, dh uintptr, gates uintptr, u uintptr, h uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·gruCellGradDoublesAVX2(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ du+8(FP), CX
+	MOVQ dh+16(FP), DX
+	MOVQ gates+24(FP), BX
+	MOVQ u+32(FP), SI
+	MOVQ h+40(FP), DI
+	MOVQ dnext+48(FP), R8
+	MOVQ n+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+next:
+	VMOVUPD (BX), Y0; VMOVUPD (BX)(R10*1), Y1; VMOVUPD (BX)(R10*2), Y2; VMOVUPD (R8), Y3; VMOVUPD (DI), Y4; VSUBPD Y2, Y4, Y4; VMULPD Y4, Y3, Y4; VMOVUPD d3ff0000000000000<>+0(SB), Y5; VSUBPD Y0, Y5, Y5; VMULPD Y5, Y0, Y5; VMULPD Y5, Y4, Y4; VMOVUPD d3ff0000000000000<>+0(SB), Y5; VSUBPD Y0, Y5, Y5; VMULPD Y5, Y3, Y5; VMULPD Y2, Y2, Y2; VMOVUPD d3ff0000000000000<>+0(SB), Y6; VSUBPD Y2, Y6, Y2; VMULPD Y2, Y5, Y2; VMULPD (SI)(R10*2), Y2, Y5; VMOVUPD d3ff0000000000000<>+0(SB), Y6; VSUBPD Y1, Y6, Y6; VMULPD Y6, Y1, Y6; VMULPD Y6, Y5, Y5; VMULPD Y1, Y2, Y1; VMULPD Y0, Y3, Y0; VMOVUPD Y4, (AX); VMOVUPD Y5, (AX)(R10*1); VMOVUPD Y2, (AX)(R10*2); VMOVUPD Y4, (CX); VMOVUPD Y5, (CX)(R10*1); VMOVUPD Y1, (CX)(R10*2); VMOVUPD Y0, (DX)
+	ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; ADDQ $0x00000020, SI; ADDQ $0x00000020, DI; ADDQ $0x00000020, R8; SUBQ $0x00000004, R9; JNE next; VZEROUPPER; RET
 
 // func adam64AVX2(w uintptr, m uintptr, v uintptr, gradient uintptr, n uintptr, scalars uintptr)
 // Requires: AVX
@@ -17401,6 +18098,458 @@ TEXT ·addRows1AVX512(SB), NOSPLIT, $0-32
 row:
 	VADDPS (CX), Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VZEROUPPER; RET
 
+// func addRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·addRows4AVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3
+
+row:
+	VADDPS (CX), Z0, Z0; VADDPS 64(CX), Z1, Z1; VADDPS 128(CX), Z2, Z2; VADDPS 192(CX), Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
+
+// func maxPoolRowAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolRowAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x0+8(FP), CX
+	MOVQ x1+16(FP), DX
+	MOVQ windows+24(FP), BX
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPS (CX), Z0; VMOVUPS (CX)(DI*1), Z1; VMOVUPS (DX), Z2; VMOVUPS (DX)(DI*1), Z3; VCMPPS $0x03, Z1, Z0, K1; VCMPPS $0x03, Z3, Z2, K2; KORW K1, K2, K1; VMAXPS Z0, Z1, Z0; VMAXPS Z2, Z3, Z2; VMAXPS Z2, Z0, Z0; VBROADCASTSS c7fc00000<>+0(SB), K1, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxPoolRowGradAVX512(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPS (DI), Z0; VMOVUPS (DX), Z1; VMOVUPS (BX), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VMOVUPS (BX)(R10*1), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VMOVUPS (SI), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z0; VMOVUPS Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI
+	ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradReluAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxPoolRowGradReluAVX512(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPS (DI), Z0; VMOVUPS (DX), Z1; VXORPS Z2, Z2, Z2; VCMPPS $0x1e, Z2, Z0, K1; VMOVUPS.Z Z1, K1, Z1; VCMPPS $0x00, (BX), Z0, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VCMPPS $0x00, (BX)(R10*1), Z0, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VCMPPS $0x00, (SI), Z0, K1; VMOVUPS.Z Z1, K1, Z0; VMOVUPS Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
+	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func pixelsMaxAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsMaxAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; VMAXPS Z1, Z0, Z1; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsAddAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsAddAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Z0; VADDPS (CX), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsClaimAVX512(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·pixelsClaimAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS (CX), Z0; VMOVUPS (BX), Z1; VMOVUPS (DX), Z2; VCMPPS $0x00, Z0, Z1, K1; VCMPPS $0x03, Z0, Z0, K2; KORW K1, K2, K1; VMOVUPS.Z Z2, K1, Z0; VXORPS Z1, Z1, Z1; VMOVUPS Z1, K1, Z2; VADDPS (AX), Z0, Z0; VMOVUPS Z0, (AX); VMOVUPS Z2, (DX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ $0x00000040, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
+
+// func windowsMaxAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsMaxAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z0; VMOVUPS 64(CX)(R12*4), Z1; VMOVUPS 128(CX)(R12*4), Z2; VMOVUPS 192(CX)(R12*4), Z3; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z4; VMAXPS Z4, Z0, Z4; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z4; VMOVAPS Z4, Z0; VMOVUPS 64(CX)(R12*4), Z4; VMAXPS Z4, Z1, Z4; VCMPPS $0x03, Z1, Z1, K1; VMOVUPS Z1, K1, Z4; VMOVAPS Z4, Z1; VMOVUPS 128(CX)(R12*4), Z4; VMAXPS Z4, Z2, Z4; VCMPPS $0x03, Z2, Z2, K1; VMOVUPS Z2, K1, Z4; VMOVAPS Z4, Z2; VMOVUPS 192(CX)(R12*4), Z4; VMAXPS Z4, Z3, Z4; VCMPPS $0x03, Z3, Z3, K1; VMOVUPS Z3, K1, Z4; VMOVAPS Z4, Z3
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z0; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; VMAXPS Z1, Z0, Z1; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z1; VMOVAPS Z1, Z0
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func windowsSumAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsSumAVX512(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSS (AX), Z0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; VMOVUPS 64(CX)(R12*4), Z2; VMOVUPS 128(CX)(R12*4), Z3; VMOVUPS 192(CX)(R12*4), Z4; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z5; VADDPS Z5, Z1, Z1; VMOVAPS Z1, Z1; VMOVUPS 64(CX)(R12*4), Z5; VADDPS Z5, Z2, Z2; VMOVAPS Z2, Z2; VMOVUPS 128(CX)(R12*4), Z5; VADDPS Z5, Z3, Z3; VMOVAPS Z3, Z3; VMOVUPS 192(CX)(R12*4), Z5; VADDPS Z5, Z4, Z4; VMOVAPS Z4, Z4
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPS Z0, Z1, Z1; VMOVUPS Z1, (AX); VMULPS Z0, Z2, Z2; VMOVUPS Z2, 64(AX); VMULPS Z0, Z3, Z3; VMOVUPS Z3, 128(AX); VMULPS Z0, Z4, Z4; VMOVUPS Z4, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z2; VADDPS Z2, Z1, Z1; VMOVAPS Z1, Z1
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Z0, Z1, Z1; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func addRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addRowsAtAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
+
+vector:
+	VMOVUPS (DI), Z0; VADDPS (R8), Z0, Z0; VMOVUPS Z0, (DI); ADDQ $0x00000040, DI; ADDQ $0x00000040, R8; SUBQ $0x00000040, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addRows1DoublesAVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·addRows1DoublesAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Z0, Z0, Z0
+
+row:
+	VADDPD (CX), Z0, Z0; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPD Z0, (AX); VZEROUPPER; RET
+
+// func addRows4DoublesAVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·addRows4DoublesAVX512(SB), NOSPLIT, $0-32
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   stride+24(FP), BX
+	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3
+
+row:
+	VADDPD (CX), Z0, Z0; VADDPD 64(CX), Z1, Z1; VADDPD 128(CX), Z2, Z2; VADDPD 192(CX), Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX); VZEROUPPER; RET
+
+// func maxPoolRowDoublesAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxPoolRowDoublesAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x0+8(FP), CX
+	MOVQ x1+16(FP), DX
+	MOVQ windows+24(FP), BX
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPD (CX), Z0; VMOVUPD (CX)(DI*1), Z1; VMOVUPD (DX), Z2; VMOVUPD (DX)(DI*1), Z3; VCMPPD $0x03, Z1, Z0, K1; VCMPPD $0x03, Z3, Z2, K2; KORW K1, K2, K1; VMAXPD Z0, Z1, Z0; VMAXPD Z2, Z3, Z2; VMAXPD Z2, Z0, Z0; VBROADCASTSD d7ff8000000000001<>+0(SB), K1, Z0; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradDoublesAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxPoolRowGradDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPD (DI), Z0; VMOVUPD (DX), Z1; VMOVUPD (BX), Z2; VCMPPD $0x00, Z2, Z0, K1; VCMPPD $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPD.Z Z1, K1, Z2; VMOVUPD Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPD Z2, K1, Z1; VMOVUPD (BX)(R10*1), Z2; VCMPPD $0x00, Z2, Z0, K1; VCMPPD $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPD.Z Z1, K1, Z2; VMOVUPD Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPD Z2, K1, Z1; VMOVUPD (SI), Z2; VCMPPD $0x00, Z2, Z0, K1; VCMPPD $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPD.Z Z1, K1, Z0; VMOVUPD Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPD Z0, K1, Z1; VMOVUPD Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI
+	ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func maxPoolRowGradReluDoublesAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxPoolRowGradReluDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ d0+0(FP), AX
+	MOVQ d1+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ x0+24(FP), BX
+	MOVQ x1+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ windows+48(FP), R8
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11; SUBQ R9, R11
+
+window:
+	MOVQ R9, R12
+
+channel:
+	VMOVUPD (DI), Z0; VMOVUPD (DX), Z1; VXORPS Z2, Z2, Z2; VCMPPD $0x1e, Z2, Z0, K1; VMOVUPD.Z Z1, K1, Z1; VCMPPD $0x00, (BX), Z0, K1; VMOVUPD.Z Z1, K1, Z2; VMOVUPD Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPD Z2, K1, Z1; VCMPPD $0x00, (BX)(R10*1), Z0, K1; VMOVUPD.Z Z1, K1, Z2; VMOVUPD Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPD Z2, K1, Z1; VCMPPD $0x00, (SI), Z0, K1; VMOVUPD.Z Z1, K1, Z0; VMOVUPD Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPD Z0, K1, Z1; VMOVUPD Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
+	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func pixelsMaxDoublesAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsMaxDoublesAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPD (AX), Z0; VMOVUPD (CX), Z1; VMAXPD Z1, Z0, Z1; VCMPPD $0x03, Z0, Z0, K1; VMOVUPD Z0, K1, Z1; VMOVUPD Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsAddDoublesAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsAddDoublesAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPD (AX), Z0; VADDPD (CX), Z0, Z0; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
+
+// func pixelsClaimDoublesAVX512(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·pixelsClaimDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPD (CX), Z0; VMOVUPD (BX), Z1; VMOVUPD (DX), Z2; VCMPPD $0x00, Z0, Z1, K1; VCMPPD $0x03, Z0, Z0, K2; KORW K1, K2, K1; VMOVUPD.Z Z2, K1, Z0; VXORPS Z1, Z1, Z1; VMOVUPD Z1, K1, Z2; VADDPD (AX), Z0, Z0; VMOVUPD Z0, (AX); VMOVUPD Z2, (DX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ $0x00000040, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
+
+// func windowsMaxDoublesAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsMaxDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ cells+16(FP), DX
+	MOVQ windows+32(FP), BX
+	MOVQ length+40(FP), SI
+	MOVQ dstStep+48(FP), DI
+	MOVQ xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z0; VMOVUPD 64(CX)(R12*8), Z1; VMOVUPD 128(CX)(R12*8), Z2; VMOVUPD 192(CX)(R12*8), Z3; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z4; VMAXPD Z4, Z0, Z4; VCMPPD $0x03, Z0, Z0, K1; VMOVUPD Z0, K1, Z4; VMOVAPS Z4, Z0; VMOVUPD 64(CX)(R12*8), Z4; VMAXPD Z4, Z1, Z4; VCMPPD $0x03, Z1, Z1, K1; VMOVUPD Z1, K1, Z4; VMOVAPS Z4, Z1; VMOVUPD 128(CX)(R12*8), Z4; VMAXPD Z4, Z2, Z4; VCMPPD $0x03, Z2, Z2, K1; VMOVUPD Z2, K1, Z4; VMOVAPS Z4, Z2; VMOVUPD 192(CX)(R12*8), Z4; VMAXPD Z4, Z3, Z4; VCMPPD $0x03, Z3, Z3, K1; VMOVUPD Z3, K1, Z4; VMOVAPS Z4, Z3
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z0; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z1; VMAXPD Z1, Z0, Z1; VCMPPD $0x03, Z0, Z0, K1; VMOVUPD Z0, K1, Z1; VMOVAPS Z1, Z0
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func windowsSumDoublesAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
+// Requires: AVX, AVX512F
+TEXT ·windowsSumDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ         scale+64(FP), AX
+	VBROADCASTSD (AX), Z0
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         cells+16(FP), DX
+	MOVQ         windows+32(FP), BX
+	MOVQ         length+40(FP), SI
+	MOVQ         dstStep+48(FP), DI
+	MOVQ         xStep+56(FP), R8
+	SUBQ SI, DI; SUBQ SI, R8
+
+window:
+	MOVQ SI, R9
+
+four:
+	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z1; VMOVUPD 64(CX)(R12*8), Z2; VMOVUPD 128(CX)(R12*8), Z3; VMOVUPD 192(CX)(R12*8), Z4; JMP fourNext
+
+fourCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z5; VADDPD Z5, Z1, Z1; VMOVAPS Z1, Z1; VMOVUPD 64(CX)(R12*8), Z5; VADDPD Z5, Z2, Z2; VMOVAPS Z2, Z2; VMOVUPD 128(CX)(R12*8), Z5; VADDPD Z5, Z3, Z3; VMOVAPS Z3, Z3; VMOVUPD 192(CX)(R12*8), Z5; VADDPD Z5, Z4, Z4; VMOVAPS Z4, Z4
+
+fourNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPD Z0, Z1, Z1; VMOVUPD Z1, (AX); VMULPD Z0, Z2, Z2; VMOVUPD Z2, 64(AX); VMULPD Z0, Z3, Z3; VMOVUPD Z3, 128(AX); VMULPD Z0, Z4, Z4; VMOVUPD Z4, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
+
+fourEnd:
+one:
+	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
+	MOVQ    count+24(FP), R11
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z1; JMP oneNext
+
+oneCell:
+	MOVQ (R10), R12; VMOVUPD (CX)(R12*8), Z2; VADDPD Z2, Z1, Z1; VMOVAPS Z1, Z1
+
+oneNext:
+	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPD Z0, Z1, Z1; VMOVUPD Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
+
+oneEnd:
+	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+
+// func addRowsAtDoublesAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addRowsAtDoublesAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ pairs+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+
+row:
+	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
+
+vector:
+	VMOVUPD (DI), Z0; VADDPD (R8), Z0, Z0; VMOVUPD Z0, (DI); ADDQ $0x00000040, DI; ADDQ $0x00000040, R8; SUBQ $0x00000040, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
 // func multiplyRows1AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·multiplyRows1AVX512(SB), NOSPLIT, $0-32
@@ -17591,18 +18740,6 @@ TEXT ·rowsCombineMasked1AVX512(SB), NOSPLIT, $0-80
 
 row:
 	VMOVUPS (CX), Z3; VMOVUPS (DX), Z4; VMOVUPS (R8), Z5; VFMADD213PS (R9), Z3, Z5; VCMPPS $0x1e, Z2, Z5, K1; VMOVUPS.Z Z4, K1, Z4; VFMADD213PS (DI), Z1, Z4; VFMADD231PS Z3, Z0, Z4; VMOVUPS Z4, (AX); ADDQ SI, AX; ADDQ SI, CX; ADDQ SI, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
-// func addRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·addRows4AVX512(SB), NOSPLIT, $0-32
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   rows+16(FP), DX
-	MOVQ   stride+24(FP), BX
-	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3
-
-row:
-	VADDPS (CX), Z0, Z0; VADDPS 64(CX), Z1, Z1; VADDPS 128(CX), Z2, Z2; VADDPS 192(CX), Z3, Z3; ADDQ BX, CX; DECQ DX; JNE row; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VZEROUPPER; RET
 
 // func multiplyRows4AVX512(dst uintptr, x uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -17958,6 +19095,285 @@ whole:
 
 column:
 	VMOVUPS (CX)(R14*1), Z2; VMOVUPS (DX)(R14*1), Z3; VMOVUPS (SI)(R14*1), Z4; VMOVUPS (R8)(R14*1), Z5; VFMADD213PS (R9)(R14*1), Z2, Z5; VCMPPS $0x1e, Z0, Z5, K1; VMOVUPS.Z Z3, K1, Z3; VFMADD213PS (DI)(R14*1), Z4, Z3; VMOVUPS (BX)(R14*1), Z4; VFMADD231PS Z2, Z4, Z3; VMOVUPS Z3, (AX)(R14*1); ADDQ $0x00000040, R14; CMPQ R14, R11; JB column; TESTQ R12, R12; JE next; VMOVUPS Z1, (AX)(R12*1)
+
+next:
+	ADDQ R13, AX; ADDQ R13, CX; ADDQ R13, DX; DECQ R10; JNE row; VZEROUPPER; RET
+
+// func moments1DoublesAVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·moments1DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSD (R9), Z0; MOVQ BX, R9; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; TESTQ SI, SI; JE more
+
+first:
+	VADDPD (R9), Z1, Z1; ADDQ R8, R9; DECQ SI; JNE first; VMULPD Z0, Z1, Z1; VMOVUPD Z1, (AX); JMP sums
+
+more:
+	VMOVUPD (AX), Z1; VMOVUPD (CX), Z2; VMOVUPD (DX), Z3
+
+sums:
+row:
+	VMOVUPD (BX), Z0; VSUBPD Z1, Z0, Z0; VADDPD Z0, Z2, Z2; VMULPD Z0, Z0, Z0; VADDPD Z0, Z3, Z3; ADDQ R8, BX; DECQ DI; JNE row; VMOVUPD Z2, (CX); VMOVUPD Z3, (DX); VZEROUPPER; RET
+
+// func productRows1DoublesAVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productRows1DoublesAVX512(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Z0; VMOVUPD (CX), Z1
+
+row:
+	VMOVUPD (BX), Z2; VMOVUPD (DX), Z3; VSUBPD (R8), Z2, Z2; VADDPD Z3, Z0, Z0; VMULPD Z3, Z2, Z2; VADDPD Z2, Z1, Z1; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Z0, (AX); VMOVUPD Z1, (CX); VZEROUPPER; RET
+
+// func productRowsMasked1DoublesAVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·productRowsMasked1DoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Z0; VMOVUPD (CX), Z1
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS Z2, Z2, Z2
+
+row:
+	VMOVUPD (BX), Z3; VMOVUPD (DX), Z4; VMOVUPD (R9), Z5; VMULPD Z3, Z5, Z5; VADDPD (R10), Z5, Z5; VCMPPD $0x1e, Z2, Z5, K1; VMOVUPD.Z Z4, K1, Z4; VSUBPD (R8), Z3, Z3; VADDPD Z4, Z0, Z0; VMULPD Z4, Z3, Z3; VADDPD Z3, Z1, Z1; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Z0, (AX); VMOVUPD Z1, (CX); VZEROUPPER; RET
+
+// func moments4DoublesAVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·moments4DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSD (R9), Z0; MOVQ BX, R9; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VXORPS Z4, Z4, Z4; VXORPS Z5, Z5, Z5; VXORPS Z6, Z6, Z6; VXORPS Z7, Z7, Z7; VXORPS Z8, Z8, Z8; VXORPS Z9, Z9, Z9; VXORPS Z10, Z10, Z10; VXORPS Z11, Z11, Z11; VXORPS Z12, Z12, Z12; TESTQ SI, SI; JE more
+
+first:
+	VADDPD (R9), Z1, Z1; VADDPD 64(R9), Z2, Z2; VADDPD 128(R9), Z3, Z3; VADDPD 192(R9), Z4, Z4; ADDQ R8, R9; DECQ SI; JNE first; VMULPD Z0, Z1, Z1; VMULPD Z0, Z2, Z2; VMULPD Z0, Z3, Z3; VMULPD Z0, Z4, Z4; VMOVUPD Z1, (AX); VMOVUPD Z2, 64(AX); VMOVUPD Z3, 128(AX); VMOVUPD Z4, 192(AX); JMP sums
+
+more:
+	VMOVUPD (AX), Z1; VMOVUPD (CX), Z5; VMOVUPD (DX), Z9; VMOVUPD 64(AX), Z2; VMOVUPD 64(CX), Z6; VMOVUPD 64(DX), Z10; VMOVUPD 128(AX), Z3; VMOVUPD 128(CX), Z7; VMOVUPD 128(DX), Z11; VMOVUPD 192(AX), Z4; VMOVUPD 192(CX), Z8; VMOVUPD 192(DX), Z12
+
+sums:
+row:
+	VMOVUPD (BX), Z0; VSUBPD Z1, Z0, Z0; VADDPD Z0, Z5, Z5; VMULPD Z0, Z0, Z0; VADDPD Z0, Z9, Z9; VMOVUPD 64(BX), Z0; VSUBPD Z2, Z0, Z0; VADDPD Z0, Z6, Z6; VMULPD Z0, Z0, Z0; VADDPD Z0, Z10, Z10; VMOVUPD 128(BX), Z0; VSUBPD Z3, Z0, Z0; VADDPD Z0, Z7, Z7; VMULPD Z0, Z0, Z0; VADDPD Z0, Z11, Z11; VMOVUPD 192(BX), Z0; VSUBPD Z4, Z0, Z0; VADDPD Z0, Z8, Z8; VMULPD Z0, Z0, Z0; VADDPD Z0, Z12, Z12; ADDQ R8, BX; DECQ DI; JNE row; VMOVUPD Z5, (CX); VMOVUPD Z6, 64(CX); VMOVUPD Z7, 128(CX); VMOVUPD Z8, 192(CX); VMOVUPD Z9, (DX); VMOVUPD Z10, 64(DX); VMOVUPD Z11, 128(DX); VMOVUPD Z12, 192(DX); VZEROUPPER
+	RET
+
+// func productRows4DoublesAVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·productRows4DoublesAVX512(SB), NOSPLIT, $0-56
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    stride+48(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Z0; VMOVUPD 64(AX), Z1; VMOVUPD 128(AX), Z2; VMOVUPD 192(AX), Z3; VMOVUPD (CX), Z4; VMOVUPD 64(CX), Z5; VMOVUPD 128(CX), Z6; VMOVUPD 192(CX), Z7
+
+row:
+	VMOVUPD (BX), Z8; VMOVUPD (DX), Z9; VSUBPD (R8), Z8, Z8; VADDPD Z9, Z0, Z0; VMULPD Z9, Z8, Z8; VADDPD Z8, Z4, Z4; VMOVUPD 64(BX), Z8; VMOVUPD 64(DX), Z9; VSUBPD 64(R8), Z8, Z8; VADDPD Z9, Z1, Z1; VMULPD Z9, Z8, Z8; VADDPD Z8, Z5, Z5; VMOVUPD 128(BX), Z8; VMOVUPD 128(DX), Z9; VSUBPD 128(R8), Z8, Z8; VADDPD Z9, Z2, Z2; VMULPD Z9, Z8, Z8; VADDPD Z8, Z6, Z6; VMOVUPD 192(BX), Z8; VMOVUPD 192(DX), Z9; VSUBPD 192(R8), Z8, Z8; VADDPD Z9, Z3, Z3; VMULPD Z9, Z8, Z8; VADDPD Z8, Z7, Z7; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, (CX); VMOVUPD Z5, 64(CX); VMOVUPD Z6, 128(CX); VMOVUPD Z7, 192(CX); VZEROUPPER; RET
+
+// func productRowsMasked4DoublesAVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·productRowsMasked4DoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    x+24(FP), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    stride+64(FP), DI
+	MOVQ    mean+32(FP), R8
+	VMOVUPD (AX), Z0; VMOVUPD 64(AX), Z1; VMOVUPD 128(AX), Z2; VMOVUPD 192(AX), Z3; VMOVUPD (CX), Z4; VMOVUPD 64(CX), Z5; VMOVUPD 128(CX), Z6; VMOVUPD 192(CX), Z7
+	MOVQ    scale+40(FP), R9
+	MOVQ    shift+48(FP), R10
+	VXORPS Z8, Z8, Z8
+
+row:
+	VMOVUPD (BX), Z9; VMOVUPD (DX), Z10; VMOVUPD (R9), Z11; VMULPD Z9, Z11, Z11; VADDPD (R10), Z11, Z11; VCMPPD $0x1e, Z8, Z11, K1; VMOVUPD.Z Z10, K1, Z10; VSUBPD (R8), Z9, Z9; VADDPD Z10, Z0, Z0; VMULPD Z10, Z9, Z9; VADDPD Z9, Z4, Z4; VMOVUPD 64(BX), Z9; VMOVUPD 64(DX), Z10; VMOVUPD 64(R9), Z11; VMULPD Z9, Z11, Z11; VADDPD 64(R10), Z11, Z11; VCMPPD $0x1e, Z8, Z11, K1; VMOVUPD.Z Z10, K1, Z10; VSUBPD 64(R8), Z9, Z9; VADDPD Z10, Z1, Z1; VMULPD Z10, Z9, Z9; VADDPD Z9, Z5, Z5; VMOVUPD 128(BX), Z9; VMOVUPD 128(DX), Z10; VMOVUPD 128(R9), Z11; VMULPD Z9, Z11, Z11; VADDPD 128(R10), Z11, Z11; VCMPPD $0x1e, Z8, Z11, K1; VMOVUPD.Z Z10, K1, Z10; VSUBPD 128(R8), Z9, Z9; VADDPD Z10, Z2, Z2; VMULPD Z10, Z9, Z9
+	VADDPD Z9, Z6, Z6; VMOVUPD 192(BX), Z9; VMOVUPD 192(DX), Z10; VMOVUPD 192(R9), Z11; VMULPD Z9, Z11, Z11; VADDPD 192(R10), Z11, Z11; VCMPPD $0x1e, Z8, Z11, K1; VMOVUPD.Z Z10, K1, Z10; VSUBPD 192(R8), Z9, Z9; VADDPD Z10, Z3, Z3; VMULPD Z10, Z9, Z9; VADDPD Z9, Z7, Z7; ADDQ DI, BX; ADDQ DI, DX; DECQ SI; JNE row; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX); VMOVUPD Z4, (CX); VMOVUPD Z5, 64(CX); VMOVUPD Z6, 128(CX); VMOVUPD Z7, 192(CX); VZEROUPPER; RET
+
+// func lineAffineDoublesAVX512(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ R8, R8; JE whole; VMOVUPD (CX)(R8*1), Z0; VMOVUPD (DX)(R8*1), Z1; VMULPD Z1, Z0, Z0; VADDPD (BX)(R8*1), Z0, Z0; VMOVAPS Z0, Z0
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Z1; VMOVUPD (DX)(R10*1), Z2; VMULPD Z2, Z1, Z1; VADDPD (BX)(R10*1), Z1, Z1; VMOVUPD Z1, (AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, DI; JB column; TESTQ R8, R8; JE next; VMOVUPD Z0, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX; ADDQ R9, CX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func lineAffineReluDoublesAVX512(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineReluDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+16(FP), DX
+	MOVQ   shift+24(FP), BX
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+32(FP), SI
+	MOVQ   n+40(FP), DI
+	MOVQ   end+48(FP), R8
+	MOVQ   stride+56(FP), R9
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ R8, R8; JE whole; VMOVUPD (CX)(R8*1), Z1; VMOVUPD (DX)(R8*1), Z2; VMULPD Z2, Z1, Z1; VADDPD (BX)(R8*1), Z1, Z1; VMAXPD Z1, Z0, Z1; VMOVAPS Z1, Z1
+
+whole:
+	XORQ R10, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Z2; VMOVUPD (DX)(R10*1), Z3; VMULPD Z3, Z2, Z2; VADDPD (BX)(R10*1), Z2, Z2; VMAXPD Z2, Z0, Z2; VMOVUPD Z2, (AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, DI; JB column; TESTQ R8, R8; JE next; VMOVUPD Z1, (AX)(R8*1)
+
+next:
+	ADDQ R9, AX; ADDQ R9, CX; DECQ SI; JNE row; VZEROUPPER; RET
+
+// func lineCombineDoublesAVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineCombineDoublesAVX512(SB), NOSPLIT, $0-80
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+48(FP), R8
+	MOVQ   n+56(FP), R9
+	MOVQ   end+64(FP), R10
+	MOVQ   stride+72(FP), R11
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ R10, R10; JE whole; VMOVUPD (CX)(R10*1), Z0; VMOVUPD (DX)(R10*1), Z1; VMOVUPD (SI)(R10*1), Z2; VMULPD Z2, Z1, Z1; VADDPD (DI)(R10*1), Z1, Z1; VMOVUPD (BX)(R10*1), Z2; VMULPD Z0, Z2, Z0; VADDPD Z0, Z1, Z1; VMOVAPS Z1, Z0
+
+whole:
+	XORQ R12, R12
+
+column:
+	VMOVUPD (CX)(R12*1), Z1; VMOVUPD (DX)(R12*1), Z2; VMOVUPD (SI)(R12*1), Z3; VMULPD Z3, Z2, Z2; VADDPD (DI)(R12*1), Z2, Z2; VMOVUPD (BX)(R12*1), Z3; VMULPD Z1, Z3, Z1; VADDPD Z1, Z2, Z2; VMOVUPD Z2, (AX)(R12*1); ADDQ $0x00000040, R12; CMPQ R12, R9; JB column; TESTQ R10, R10; JE next; VMOVUPD Z0, (AX)(R10*1)
+
+next:
+	ADDQ R11, AX; ADDQ R11, CX; ADDQ R11, DX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func lineAffineAddDoublesAVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineAddDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Z0, Z0, Z0
+
+row:
+	TESTQ R9, R9; JE whole; VMOVUPD (CX)(R9*1), Z0; VMOVUPD (DX)(R9*1), Z1; VMULPD Z1, Z0, Z0; VADDPD (BX)(R9*1), Z0, Z0; VADDPD (SI)(R9*1), Z0, Z0; VMOVAPS Z0, Z0
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Z1; VMOVUPD (DX)(R11*1), Z2; VMULPD Z2, Z1, Z1; VADDPD (BX)(R11*1), Z1, Z1; VADDPD (SI)(R11*1), Z1, Z1; VMOVUPD Z1, (AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R8; JB column; TESTQ R9, R9; JE next; VMOVUPD Z0, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX; ADDQ R10, CX; ADDQ R10, SI; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func lineAffineAddReluDoublesAVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineAffineAddReluDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   scale+24(FP), DX
+	MOVQ   shift+32(FP), BX
+	MOVQ   addend+16(FP), SI
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   end+56(FP), R9
+	MOVQ   stride+64(FP), R10
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ R9, R9; JE whole; VMOVUPD (CX)(R9*1), Z1; VMOVUPD (DX)(R9*1), Z2; VMULPD Z2, Z1, Z1; VADDPD (BX)(R9*1), Z1, Z1; VADDPD (SI)(R9*1), Z1, Z1; VMAXPD Z1, Z0, Z1; VMOVAPS Z1, Z1
+
+whole:
+	XORQ R11, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Z2; VMOVUPD (DX)(R11*1), Z3; VMULPD Z3, Z2, Z2; VADDPD (BX)(R11*1), Z2, Z2; VADDPD (SI)(R11*1), Z2, Z2; VMAXPD Z2, Z0, Z2; VMOVUPD Z2, (AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R8; JB column; TESTQ R9, R9; JE next; VMOVUPD Z1, (AX)(R9*1)
+
+next:
+	ADDQ R10, AX; ADDQ R10, CX; ADDQ R10, SI; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func lineCombineMaskedDoublesAVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, n uintptr, end uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lineCombineMaskedDoublesAVX512(SB), NOSPLIT, $0-96
+	MOVQ   dst+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+24(FP), DX
+	MOVQ   a+16(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
+	VXORPS Z0, Z0, Z0
+	MOVQ   rows+64(FP), R10
+	MOVQ   n+72(FP), R11
+	MOVQ   end+80(FP), R12
+	MOVQ   stride+88(FP), R13
+	VXORPS Z1, Z1, Z1
+
+row:
+	TESTQ R12, R12; JE whole; VMOVUPD (CX)(R12*1), Z1; VMOVUPD (DX)(R12*1), Z2; VMOVUPD (SI)(R12*1), Z3; VMOVUPD (R8)(R12*1), Z4; VMULPD Z1, Z4, Z4; VADDPD (R9)(R12*1), Z4, Z4; VCMPPD $0x1e, Z0, Z4, K1; VMOVUPD.Z Z2, K1, Z2; VMULPD Z3, Z2, Z2; VADDPD (DI)(R12*1), Z2, Z2; VMOVUPD (BX)(R12*1), Z3; VMULPD Z1, Z3, Z1; VADDPD Z1, Z2, Z2; VMOVAPS Z2, Z1
+
+whole:
+	XORQ R14, R14
+
+column:
+	VMOVUPD (CX)(R14*1), Z2; VMOVUPD (DX)(R14*1), Z3; VMOVUPD (SI)(R14*1), Z4; VMOVUPD (R8)(R14*1), Z5; VMULPD Z2, Z5, Z5; VADDPD (R9)(R14*1), Z5, Z5; VCMPPD $0x1e, Z0, Z5, K1; VMOVUPD.Z Z3, K1, Z3; VMULPD Z4, Z3, Z3; VADDPD (DI)(R14*1), Z3, Z3; VMOVUPD (BX)(R14*1), Z4; VMULPD Z2, Z4, Z2; VADDPD Z2, Z3, Z3; VMOVUPD Z3, (AX)(R14*1); ADDQ $0x00000040, R14; CMPQ R14, R11; JB column; TESTQ R12, R12; JE next; VMOVUPD Z1, (AX)(R12*1)
 
 next:
 	ADDQ R13, AX; ADDQ R13, CX; ADDQ R13, DX; DECQ R10; JNE row; VZEROUPPER; RET
@@ -18643,199 +20059,6 @@ roundingcolumn:
 	VMOVUPS (R8), Z1; VMOVUPS (DI), Z2; PREFETCHT0 (DI)(BX*1); BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
 	VPMOVZXWD Y1, Z1; VPSLLD $0x10, Z1, Z1; VFMADD231PS Z1, Z0, Z2; VMOVUPS Z2, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
 
-// func maxPoolRowAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX, AVX512F
-TEXT ·maxPoolRowAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x0+8(FP), CX
-	MOVQ x1+16(FP), DX
-	MOVQ windows+24(FP), BX
-	MOVQ length+32(FP), SI
-	MOVQ size+40(FP), DI
-	MOVQ DI, R8; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-channel:
-	VMOVUPS (CX), Z0; VMOVUPS (CX)(DI*1), Z1; VMOVUPS (DX), Z2; VMOVUPS (DX)(DI*1), Z3; VCMPPS $0x03, Z1, Z0, K1; VCMPPS $0x03, Z3, Z2, K2; KORW K1, K2, K1; VMAXPS Z0, Z1, Z0; VMAXPS Z2, Z3, Z2; VMAXPS Z2, Z0, Z0; VBROADCASTSS notANumber<>+0(SB), K1, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R9; JNE channel; ADDQ R8, AX; ADDQ R8, CX; ADDQ DI, CX; ADDQ R8, DX; ADDQ DI, DX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func maxPoolRowGradAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·maxPoolRowGradAVX512(SB), NOSPLIT, $0-72
-	MOVQ d0+0(FP), AX
-	MOVQ d1+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ x0+24(FP), BX
-	MOVQ x1+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ windows+48(FP), R8
-	MOVQ length+56(FP), R9
-	MOVQ size+64(FP), R10
-	MOVQ R10, R11; SUBQ R9, R11
-
-window:
-	MOVQ R9, R12
-
-channel:
-	VMOVUPS (DI), Z0; VMOVUPS (DX), Z1; VMOVUPS (BX), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VMOVUPS (BX)(R10*1), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VMOVUPS (SI), Z2; VCMPPS $0x00, Z2, Z0, K1; VCMPPS $0x03, Z2, Z2, K2; KORW K1, K2, K1; VMOVUPS.Z Z1, K1, Z0; VMOVUPS Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI
-	ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX; ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
-
-// func maxPoolRowGradReluAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·maxPoolRowGradReluAVX512(SB), NOSPLIT, $0-72
-	MOVQ d0+0(FP), AX
-	MOVQ d1+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ x0+24(FP), BX
-	MOVQ x1+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ windows+48(FP), R8
-	MOVQ length+56(FP), R9
-	MOVQ size+64(FP), R10
-	MOVQ R10, R11; SUBQ R9, R11
-
-window:
-	MOVQ R9, R12
-
-channel:
-	VMOVUPS (DI), Z0; VMOVUPS (DX), Z1; VXORPS Z2, Z2, Z2; VCMPPS $0x1e, Z2, Z0, K1; VMOVUPS.Z Z1, K1, Z1; VCMPPS $0x00, (BX), Z0, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VCMPPS $0x00, (BX)(R10*1), Z0, K1; VMOVUPS.Z Z1, K1, Z2; VMOVUPS Z2, (AX)(R10*1); VXORPS Z2, Z2, Z2; VMOVUPS Z2, K1, Z1; VCMPPS $0x00, (SI), Z0, K1; VMOVUPS.Z Z1, K1, Z0; VMOVUPS Z0, (CX); VXORPS Z0, Z0, Z0; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (CX)(R10*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000040, R12; JNE channel; ADDQ R11, DX; ADDQ R11, DI; ADDQ R11, AX
-	ADDQ R10, AX; ADDQ R11, CX; ADDQ R10, CX; ADDQ R11, BX; ADDQ R10, BX; ADDQ R11, SI; ADDQ R10, SI; DECQ R8; JNE window; VZEROUPPER; RET
-
-// func pixelsMaxAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX, AVX512F
-TEXT ·pixelsMaxAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ count+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ dstStep+32(FP), SI
-	MOVQ xStep+40(FP), DI
-
-pixel:
-	MOVQ BX, R8
-
-channel:
-	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; VMAXPS Z1, Z0, Z1; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z1; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
-
-// func pixelsAddAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX, AVX512F
-TEXT ·pixelsAddAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ count+16(FP), DX
-	MOVQ size+24(FP), BX
-	MOVQ dstStep+32(FP), SI
-	MOVQ xStep+40(FP), DI
-
-pixel:
-	MOVQ BX, R8
-
-channel:
-	VMOVUPS (AX), Z0; VADDPS (CX), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R8; JNE channel; ADDQ SI, AX; SUBQ BX, AX; ADDQ DI, CX; SUBQ BX, CX; DECQ DX; JNE pixel; VZEROUPPER; RET
-
-// func pixelsClaimAVX512(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·pixelsClaimAVX512(SB), NOSPLIT, $0-64
-	MOVQ dx+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ y+24(FP), BX
-	MOVQ count+32(FP), SI
-	MOVQ size+40(FP), DI
-	MOVQ xStep+48(FP), R8
-	MOVQ yStep+56(FP), R9
-
-pixel:
-	MOVQ DI, R10
-
-channel:
-	VMOVUPS (CX), Z0; VMOVUPS (BX), Z1; VMOVUPS (DX), Z2; VCMPPS $0x00, Z0, Z1, K1; VCMPPS $0x03, Z0, Z0, K2; KORW K1, K2, K1; VMOVUPS.Z Z2, K1, Z0; VXORPS Z1, Z1, Z1; VMOVUPS Z1, K1, Z2; VADDPS (AX), Z0, Z0; VMOVUPS Z0, (AX); VMOVUPS Z2, (DX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ $0x00000040, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
-
-// func windowsMaxAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr)
-// Requires: AVX, AVX512F
-TEXT ·windowsMaxAVX512(SB), NOSPLIT, $0-64
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-four:
-	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z0; VMOVUPS 64(CX)(R12*4), Z1; VMOVUPS 128(CX)(R12*4), Z2; VMOVUPS 192(CX)(R12*4), Z3; JMP fourNext
-
-fourCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z4; VMAXPS Z4, Z0, Z4; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z4; VMOVAPS Z4, Z0; VMOVUPS 64(CX)(R12*4), Z4; VMAXPS Z4, Z1, Z4; VCMPPS $0x03, Z1, Z1, K1; VMOVUPS Z1, K1, Z4; VMOVAPS Z4, Z1; VMOVUPS 128(CX)(R12*4), Z4; VMAXPS Z4, Z2, Z4; VCMPPS $0x03, Z2, Z2, K1; VMOVUPS Z2, K1, Z4; VMOVAPS Z4, Z2; VMOVUPS 192(CX)(R12*4), Z4; VMAXPS Z4, Z3, Z4; VCMPPS $0x03, Z3, Z3, K1; VMOVUPS Z3, K1, Z4; VMOVAPS Z4, Z3
-
-fourNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
-
-fourEnd:
-one:
-	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z0; JMP oneNext
-
-oneCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; VMAXPS Z1, Z0, Z1; VCMPPS $0x03, Z0, Z0, K1; VMOVUPS Z0, K1, Z1; VMOVAPS Z1, Z0
-
-oneNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
-
-oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func windowsSumAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
-// Requires: AVX, AVX512F
-TEXT ·windowsSumAVX512(SB), NOSPLIT, $0-72
-	MOVQ         scale+64(FP), AX
-	VBROADCASTSS (AX), Z0
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
-
-window:
-	MOVQ SI, R9
-
-four:
-	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; VMOVUPS 64(CX)(R12*4), Z2; VMOVUPS 128(CX)(R12*4), Z3; VMOVUPS 192(CX)(R12*4), Z4; JMP fourNext
-
-fourCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z5; VADDPS Z5, Z1, Z1; VMOVAPS Z1, Z1; VMOVUPS 64(CX)(R12*4), Z5; VADDPS Z5, Z2, Z2; VMOVAPS Z2, Z2; VMOVUPS 128(CX)(R12*4), Z5; VADDPS Z5, Z3, Z3; VMOVAPS Z3, Z3; VMOVUPS 192(CX)(R12*4), Z5; VADDPS Z5, Z4, Z4; VMOVAPS Z4, Z4
-
-fourNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE fourCell; VMULPS Z0, Z1, Z1; VMOVUPS Z1, (AX); VMULPS Z0, Z2, Z2; VMOVUPS Z2, 64(AX); VMULPS Z0, Z3, Z3; VMOVUPS Z3, 128(AX); VMULPS Z0, Z4, Z4; VMOVUPS Z4, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; SUBQ $0x00000100, R9; JMP four
-
-fourEnd:
-one:
-	CMPQ R9, $0x00000040; JB oneEnd; MOVQ DX, R10
-	MOVQ    count+24(FP), R11
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z1; JMP oneNext
-
-oneCell:
-	MOVQ (R10), R12; VMOVUPS (CX)(R12*4), Z2; VADDPS Z2, Z1, Z1; VMOVAPS Z1, Z1
-
-oneNext:
-	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Z0, Z1, Z1; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
-
-oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
 // func winogradInputAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, step uintptr, plane uintptr, line uintptr)
 // Requires: AVX, AVX512F
 TEXT ·winogradInputAVX512(SB), NOSPLIT, $0-56
@@ -19001,21 +20224,6 @@ channel:
 	VMOVUPS (CX)(R10*1), Z0; VMOVUPS (CX)(R10*2), Z1; VADDPS Z1, Z0, Z2; VSUBPS Z1, Z0, Z0; VMOVUPS (CX)(R11*1), Z1; VMOVUPS (CX)(R10*4), Z3; VADDPS Z3, Z1, Z4; VSUBPS Z3, Z1, Z1; VMOVUPS (CX), Z3; VADDPS Z2, Z3, Z3; VADDPS Z4, Z3, Z3; VMOVUPS (DX), Z5; VADDPS Z5, Z3, Z3; VXORPS Z5, Z5, Z5; VMAXPS Z3, Z5, Z5; VMOVUPS Z5, (AX); VMULPS.BCST winogradNear<>+0(SB), Z0, Z3; VFMADD231PS.BCST winogradFar<>+0(SB), Z1, Z3; VMOVUPS (DX), Z5; VADDPS Z5, Z3, Z3; VXORPS Z5, Z5, Z5; VMAXPS Z3, Z5, Z5; VMOVUPS Z5, (AX)(R8*1); VMULPS.BCST winogradNearSquare<>+0(SB), Z2, Z2; VFMADD231PS.BCST winogradFarSquare<>+0(SB), Z4, Z2; VMOVUPS (DX), Z3; VADDPS Z3, Z2, Z2; VXORPS Z3, Z3, Z3; VMAXPS Z2, Z3, Z3; VMOVUPS Z3, (AX)(R8*2); VMULPS.BCST winogradNearCube<>+0(SB), Z0, Z0; VFMADD231PS.BCST winogradFarCube<>+0(SB), Z1, Z0
 	VADDPS (CX)(R12*1), Z0, Z0; VMOVUPS (DX), Z1; VADDPS Z1, Z0, Z0; VXORPS Z1, Z1, Z1; VMAXPS Z0, Z1, Z1; VMOVUPS Z1, (AX)(R13*1); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R14; JNE channel; ADDQ DI, AX; ADDQ R9, CX; SUBQ SI, DX; DECQ BX; JNE tile; VZEROUPPER; RET
 
-// func addRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
-// Requires: AVX, AVX512F
-TEXT ·addRowsAtAVX512(SB), NOSPLIT, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ pairs+16(FP), DX
-	MOVQ count+24(FP), BX
-	MOVQ size+32(FP), SI
-
-row:
-	MOVQ (DX), DI; ADDQ AX, DI; MOVQ 8(DX), R8; ADDQ CX, R8; MOVQ SI, R9
-
-vector:
-	VMOVUPS (DI), Z0; VADDPS (R8), Z0, Z0; VMOVUPS Z0, (DI); ADDQ $0x00000040, DI; ADDQ $0x00000040, R8; SUBQ $0x00000040, R9; JNE vector; ADDQ $0x00000010, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
 // func copyRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX, AVX512F
 TEXT ·copyRowsAtAVX512(SB), NOSPLIT, $0-40
@@ -19140,144 +20348,6 @@ row:
 
 line:
 	PREFETCHT1 (SI); ADDQ $0x00000040, SI; SUBQ $0x00000040, DI; JNE line; ADDQ $0x00000010, CX; DECQ DX; JNE row; VZEROUPPER; RET
-
-// func normSumsAVX512(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·normSumsAVX512(SB), NOSPLIT, $0-40
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ rows+16(FP), DX
-	MOVQ cols+24(FP), BX
-	MOVQ stride+32(FP), SI
-
-row:
-	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; MOVQ $0x00000000, DI; MOVQ $0x00000100, R8; CMPQ BX, R8; JB rest
-
-columns:
-	VADDPS (CX)(DI*1), Z0, Z0; VADDPS 64(CX)(DI*1), Z1, Z1; VADDPS 128(CX)(DI*1), Z2, Z2; VADDPS 192(CX)(DI*1), Z3, Z3; ADDQ $0x00000100, DI; ADDQ $0x00000100, R8; CMPQ BX, R8; JAE columns; VADDPS Z2, Z0, Z0; VADDPS Z3, Z1, Z1; VADDPS Z1, Z0, Z0; CMPQ DI, BX; JAE end
-
-rest:
-column:
-	VADDPS (CX)(DI*1), Z0, Z0; ADDQ $0x00000040, DI; CMPQ DI, BX; JB column
-
-end:
-	VEXTRACTF64X4 $0x01, Z0, Y1; VEXTRACTF64X4 $0x00, Z0, Y0; VADDPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
-
-// func normSquaresAVX512(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·normSquaresAVX512(SB), NOSPLIT, $0-48
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ mean+16(FP), DX
-	MOVQ rows+24(FP), BX
-	MOVQ cols+32(FP), SI
-	MOVQ stride+40(FP), DI
-
-row:
-	VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VXORPS Z4, Z4, Z4; VBROADCASTSS (DX), Z0; MOVQ $0x00000000, R8; MOVQ $0x00000100, R9; CMPQ SI, R9; JB rest
-
-columns:
-	VMOVUPS (CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z1; VMOVUPS 64(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z2; VMOVUPS 128(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z3; VMOVUPS 192(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z4; ADDQ $0x00000100, R8; ADDQ $0x00000100, R9; CMPQ SI, R9; JAE columns; VADDPS Z3, Z1, Z1; VADDPS Z4, Z2, Z2; VADDPS Z2, Z1, Z1; CMPQ R8, SI; JAE end
-
-rest:
-column:
-	VMOVUPS (CX)(R8*1), Z2; VSUBPS Z0, Z2, Z2; VFMADD231PS Z2, Z2, Z1; ADDQ $0x00000040, R8; CMPQ R8, SI; JB column
-
-end:
-	VEXTRACTF64X4 $0x01, Z1, Y0; VEXTRACTF64X4 $0x00, Z1, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ DI, CX; ADDQ $0x00000004, DX; DECQ BX; JNE row; VZEROUPPER; RET
-
-// func normApplyAVX512(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512F
-TEXT ·normApplyAVX512(SB), NOSPLIT, $0-72
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ mean+16(FP), DX
-	MOVQ rstd+24(FP), BX
-	MOVQ gamma+32(FP), SI
-	MOVQ beta+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-
-row:
-	VBROADCASTSS (DX), Z0; VBROADCASTSS (BX), Z1; MOVQ $0x00000000, R11
-
-column:
-	VMOVUPS (CX)(R11*1), Z2; VMOVUPS (SI)(R11*1), Z3; VSUBPS Z0, Z2, Z2; VMULPS Z1, Z2, Z2; VFMADD213PS (DI)(R11*1), Z3, Z2; VMOVUPS Z2, (AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000004, DX; ADDQ $0x00000004, BX; DECQ R8; JNE row; VZEROUPPER; RET
-
-// func normGradSumsAVX512(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·normGradSumsAVX512(SB), NOSPLIT, $0-72
-	MOVQ parts+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ mean+24(FP), BX
-	MOVQ rstd+32(FP), SI
-	MOVQ gamma+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-
-row:
-	VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VXORPS Z4, Z4, Z4; VXORPS Z5, Z5, Z5; VXORPS Z6, Z6, Z6; VXORPS Z7, Z7, Z7; VXORPS Z8, Z8, Z8; VBROADCASTSS (BX), Z0; MOVQ $0x00000000, R11; MOVQ $0x00000100, R12; CMPQ R9, R12; JB rest
-
-columns:
-	VMOVUPS (CX)(R11*1), Z9; VMOVUPS (DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS (DI)(R11*1), Z10, Z10; VADDPS Z10, Z1, Z1; VFMADD231PS Z9, Z10, Z5; VMOVUPS 64(CX)(R11*1), Z9; VMOVUPS 64(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 64(DI)(R11*1), Z10, Z10; VADDPS Z10, Z2, Z2; VFMADD231PS Z9, Z10, Z6; VMOVUPS 128(CX)(R11*1), Z9; VMOVUPS 128(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 128(DI)(R11*1), Z10, Z10; VADDPS Z10, Z3, Z3; VFMADD231PS Z9, Z10, Z7; VMOVUPS 192(CX)(R11*1), Z9; VMOVUPS 192(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 192(DI)(R11*1), Z10, Z10; VADDPS Z10, Z4, Z4; VFMADD231PS Z9, Z10, Z8; ADDQ $0x00000100, R11; ADDQ $0x00000100, R12; CMPQ R9, R12; JAE columns; VADDPS Z3, Z1, Z1; VADDPS Z4, Z2, Z2; VADDPS Z2, Z1, Z1; VADDPS Z7, Z5, Z5
-	VADDPS Z8, Z6, Z6; VADDPS Z6, Z5, Z5; CMPQ R11, R9; JAE end
-
-rest:
-column:
-	VMOVUPS (CX)(R11*1), Z2; VMOVUPS (DX)(R11*1), Z3; VSUBPS Z0, Z2, Z2; VMULPS (DI)(R11*1), Z3, Z3; VADDPS Z3, Z1, Z1; VFMADD231PS Z2, Z3, Z5; ADDQ $0x00000040, R11; CMPQ R11, R9; JB column
-
-end:
-	VBROADCASTSS (SI), Z0; VMULPS Z0, Z5, Z5; VEXTRACTF64X4 $0x01, Z1, Y0; VEXTRACTF64X4 $0x00, Z1, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, (AX); VEXTRACTF64X4 $0x01, Z5, Y0; VEXTRACTF64X4 $0x00, Z5, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, 32(AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000004, BX; ADDQ $0x00000004, SI; DECQ R8; JNE row; VZEROUPPER; RET
-
-// func normGradApplyAVX512(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512F
-TEXT ·normGradApplyAVX512(SB), NOSPLIT, $0-64
-	MOVQ dx+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ dy+16(FP), DX
-	MOVQ scalars+24(FP), BX
-	MOVQ gamma+32(FP), SI
-	MOVQ rows+40(FP), DI
-	MOVQ cols+48(FP), R8
-	MOVQ stride+56(FP), R9
-
-row:
-	VBROADCASTSS (BX), Z0; VBROADCASTSS 4(BX), Z1; VBROADCASTSS 8(BX), Z2; VBROADCASTSS 12(BX), Z3; ADDQ $0x00000010, BX; MOVQ $0x00000000, R10
-
-column:
-	VMOVUPS (CX)(R10*1), Z4; VMOVUPS (DX)(R10*1), Z5; VMULPS (SI)(R10*1), Z5, Z5; VSUBPS Z0, Z4, Z4; VSUBPS Z2, Z5, Z5; VFNMADD231PS Z3, Z4, Z5; VMULPS Z1, Z5, Z5; VMOVUPS Z5, (AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
-
-// func normGradColumnsAVX512(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
-// Requires: AVX, AVX512F
-TEXT ·normGradColumnsAVX512(SB), NOSPLIT, $0-72
-	MOVQ sum+0(FP), AX
-	MOVQ product+8(FP), CX
-	MOVQ x+16(FP), DX
-	MOVQ dy+24(FP), BX
-	MOVQ mean+32(FP), SI
-	MOVQ rstd+40(FP), DI
-	MOVQ rows+48(FP), R8
-	MOVQ cols+56(FP), R9
-	MOVQ stride+64(FP), R10
-	MOVQ $0x00000080, R13; CMPQ R9, R13; JB one
-
-two:
-	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; VMOVUPS 64(AX), Z2; VMOVUPS 64(CX), Z3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
-
-rowOfTwo:
-	VBROADCASTSS (SI)(R12*4), Z4; VBROADCASTSS (DI)(R12*4), Z5; VMOVUPS (DX)(R11*1), Z6; VMOVUPS (BX)(R11*1), Z7; VSUBPS Z4, Z6, Z6; VMULPS Z5, Z6, Z6; VADDPS Z7, Z0, Z0; VFMADD231PS Z6, Z7, Z1; VMOVUPS 64(DX)(R11*1), Z6; VMOVUPS 64(BX)(R11*1), Z7; VSUBPS Z4, Z6, Z6; VMULPS Z5, Z6, Z6; VADDPS Z7, Z2, Z2; VFMADD231PS Z6, Z7, Z3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPS Z0, (AX); VMOVUPS Z1, (CX); VMOVUPS Z2, 64(AX); VMOVUPS Z3, 64(CX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX; ADDQ $0x00000080, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9; JE end
-
-one:
-	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
-
-rowOfOne:
-	VBROADCASTSS (SI)(R12*4), Z2; VBROADCASTSS (DI)(R12*4), Z3; VMOVUPS (DX)(R11*1), Z4; VMOVUPS (BX)(R11*1), Z5; VSUBPS Z2, Z4, Z4; VMULPS Z3, Z4, Z4; VADDPS Z5, Z0, Z0; VFMADD231PS Z4, Z5, Z1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPS Z0, (AX); VMOVUPS Z1, (CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX
-
-end:
-	VZEROUPPER; RET
 
 // func softmaxRowsAVX512(x uintptr, largest uintptr, sums uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -20801,6 +21871,261 @@ next:
 	MOVSD         X0, ret+16(FP)
 	VZEROUPPER; RET
 
+// func normSumsAVX512(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Z0, Z0, Z0; VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; MOVQ $0x00000000, DI; MOVQ $0x00000100, R8; CMPQ BX, R8; JB rest
+
+columns:
+	VADDPS (CX)(DI*1), Z0, Z0; VADDPS 64(CX)(DI*1), Z1, Z1; VADDPS 128(CX)(DI*1), Z2, Z2; VADDPS 192(CX)(DI*1), Z3, Z3; ADDQ $0x00000100, DI; ADDQ $0x00000100, R8; CMPQ BX, R8; JAE columns; VADDPS Z2, Z0, Z0; VADDPS Z3, Z1, Z1; VADDPS Z1, Z0, Z0; CMPQ DI, BX; JAE end
+
+rest:
+column:
+	VADDPS (CX)(DI*1), Z0, Z0; ADDQ $0x00000040, DI; CMPQ DI, BX; JB column
+
+end:
+	VEXTRACTF64X4 $0x01, Z0, Y1; VEXTRACTF64X4 $0x00, Z0, Y0; VADDPS Y1, Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+// func normSquaresAVX512(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSquaresAVX512(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VXORPS Z4, Z4, Z4; VBROADCASTSS (DX), Z0; MOVQ $0x00000000, R8; MOVQ $0x00000100, R9; CMPQ SI, R9; JB rest
+
+columns:
+	VMOVUPS (CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z1; VMOVUPS 64(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z2; VMOVUPS 128(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z3; VMOVUPS 192(CX)(R8*1), Z5; VSUBPS Z0, Z5, Z5; VFMADD231PS Z5, Z5, Z4; ADDQ $0x00000100, R8; ADDQ $0x00000100, R9; CMPQ SI, R9; JAE columns; VADDPS Z3, Z1, Z1; VADDPS Z4, Z2, Z2; VADDPS Z2, Z1, Z1; CMPQ R8, SI; JAE end
+
+rest:
+column:
+	VMOVUPS (CX)(R8*1), Z2; VSUBPS Z0, Z2, Z2; VFMADD231PS Z2, Z2, Z1; ADDQ $0x00000040, R8; CMPQ R8, SI; JB column
+
+end:
+	VEXTRACTF64X4 $0x01, Z1, Y0; VEXTRACTF64X4 $0x00, Z1, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ DI, CX; ADDQ $0x00000004, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func normApplyAVX512(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normApplyAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSS (DX), Z0; VBROADCASTSS (BX), Z1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPS (CX)(R11*1), Z2; VMOVUPS (SI)(R11*1), Z3; VSUBPS Z0, Z2, Z2; VMULPS Z1, Z2, Z2; VFMADD213PS (DI)(R11*1), Z3, Z2; VMOVUPS Z2, (AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000004, DX; ADDQ $0x00000004, BX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradSumsAVX512(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normGradSumsAVX512(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS Z1, Z1, Z1; VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VXORPS Z4, Z4, Z4; VXORPS Z5, Z5, Z5; VXORPS Z6, Z6, Z6; VXORPS Z7, Z7, Z7; VXORPS Z8, Z8, Z8; VBROADCASTSS (BX), Z0; MOVQ $0x00000000, R11; MOVQ $0x00000100, R12; CMPQ R9, R12; JB rest
+
+columns:
+	VMOVUPS (CX)(R11*1), Z9; VMOVUPS (DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS (DI)(R11*1), Z10, Z10; VADDPS Z10, Z1, Z1; VFMADD231PS Z9, Z10, Z5; VMOVUPS 64(CX)(R11*1), Z9; VMOVUPS 64(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 64(DI)(R11*1), Z10, Z10; VADDPS Z10, Z2, Z2; VFMADD231PS Z9, Z10, Z6; VMOVUPS 128(CX)(R11*1), Z9; VMOVUPS 128(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 128(DI)(R11*1), Z10, Z10; VADDPS Z10, Z3, Z3; VFMADD231PS Z9, Z10, Z7; VMOVUPS 192(CX)(R11*1), Z9; VMOVUPS 192(DX)(R11*1), Z10; VSUBPS Z0, Z9, Z9; VMULPS 192(DI)(R11*1), Z10, Z10; VADDPS Z10, Z4, Z4; VFMADD231PS Z9, Z10, Z8; ADDQ $0x00000100, R11; ADDQ $0x00000100, R12; CMPQ R9, R12; JAE columns; VADDPS Z3, Z1, Z1; VADDPS Z4, Z2, Z2; VADDPS Z2, Z1, Z1; VADDPS Z7, Z5, Z5
+	VADDPS Z8, Z6, Z6; VADDPS Z6, Z5, Z5; CMPQ R11, R9; JAE end
+
+rest:
+column:
+	VMOVUPS (CX)(R11*1), Z2; VMOVUPS (DX)(R11*1), Z3; VSUBPS Z0, Z2, Z2; VMULPS (DI)(R11*1), Z3, Z3; VADDPS Z3, Z1, Z1; VFMADD231PS Z2, Z3, Z5; ADDQ $0x00000040, R11; CMPQ R11, R9; JB column
+
+end:
+	VBROADCASTSS (SI), Z0; VMULPS Z0, Z5, Z5; VEXTRACTF64X4 $0x01, Z1, Y0; VEXTRACTF64X4 $0x00, Z1, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, (AX); VEXTRACTF64X4 $0x01, Z5, Y0; VEXTRACTF64X4 $0x00, Z5, Y1; VADDPS Y0, Y1, Y1; VMOVUPS Y1, 32(AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000004, BX; ADDQ $0x00000004, SI; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradApplyAVX512(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradApplyAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSS (BX), Z0; VBROADCASTSS 4(BX), Z1; VBROADCASTSS 8(BX), Z2; VBROADCASTSS 12(BX), Z3; ADDQ $0x00000010, BX; MOVQ $0x00000000, R10
+
+column:
+	VMOVUPS (CX)(R10*1), Z4; VMOVUPS (DX)(R10*1), Z5; VMULPS (SI)(R10*1), Z5, Z5; VSUBPS Z0, Z4, Z4; VSUBPS Z2, Z5, Z5; VFNMADD231PS Z3, Z4, Z5; VMULPS Z1, Z5, Z5; VMOVUPS Z5, (AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func normGradColumnsAVX512(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradColumnsAVX512(SB), NOSPLIT, $0-72
+	MOVQ sum+0(FP), AX
+	MOVQ product+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ mean+32(FP), SI
+	MOVQ rstd+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+	MOVQ $0x00000080, R13; CMPQ R9, R13; JB one
+
+two:
+	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; VMOVUPS 64(AX), Z2; VMOVUPS 64(CX), Z3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfTwo:
+	VBROADCASTSS (SI)(R12*4), Z4; VBROADCASTSS (DI)(R12*4), Z5; VMOVUPS (DX)(R11*1), Z6; VMOVUPS (BX)(R11*1), Z7; VSUBPS Z4, Z6, Z6; VMULPS Z5, Z6, Z6; VADDPS Z7, Z0, Z0; VFMADD231PS Z6, Z7, Z1; VMOVUPS 64(DX)(R11*1), Z6; VMOVUPS 64(BX)(R11*1), Z7; VSUBPS Z4, Z6, Z6; VMULPS Z5, Z6, Z6; VADDPS Z7, Z2, Z2; VFMADD231PS Z6, Z7, Z3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPS Z0, (AX); VMOVUPS Z1, (CX); VMOVUPS Z2, 64(AX); VMOVUPS Z3, 64(CX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX; ADDQ $0x00000080, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9; JE end
+
+one:
+	VMOVUPS (AX), Z0; VMOVUPS (CX), Z1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfOne:
+	VBROADCASTSS (SI)(R12*4), Z2; VBROADCASTSS (DI)(R12*4), Z3; VMOVUPS (DX)(R11*1), Z4; VMOVUPS (BX)(R11*1), Z5; VSUBPS Z2, Z4, Z4; VMULPS Z3, Z4, Z4; VADDPS Z5, Z0, Z0; VFMADD231PS Z4, Z5, Z1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPS Z0, (AX); VMOVUPS Z1, (CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX
+
+end:
+	VZEROUPPER; RET
+
+// func normSumsDoublesAVX512(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSumsDoublesAVX512(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Z0, Z0, Z0; MOVQ $0x00000000, DI
+
+column:
+	VADDPD (CX)(DI*1), Z0, Z0; ADDQ $0x00000040, DI; CMPQ DI, BX; JB column; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+
+// func normSquaresDoublesAVX512(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSquaresDoublesAVX512(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS Z1, Z1, Z1; VBROADCASTSD (DX), Z0; MOVQ $0x00000000, R8
+
+column:
+	VMOVUPD (CX)(R8*1), Z2; VSUBPD Z0, Z2, Z2; VMULPD Z2, Z2, Z2; VADDPD Z2, Z1, Z1; ADDQ $0x00000040, R8; CMPQ R8, SI; JB column; VMOVUPD Z1, (AX); ADDQ $0x00000040, AX; ADDQ DI, CX; ADDQ $0x00000008, DX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func normApplyDoublesAVX512(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normApplyDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSD (DX), Z0; VBROADCASTSD (BX), Z1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Z2; VSUBPD Z0, Z2, Z2; VMULPD Z1, Z2, Z2; VMULPD (SI)(R11*1), Z2, Z2; VADDPD (DI)(R11*1), Z2, Z2; VMOVUPD Z2, (AX)(R11*1); ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; ADDQ R10, CX; ADDQ R10, AX; ADDQ $0x00000008, DX; ADDQ $0x00000008, BX; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradSumsDoublesAVX512(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normGradSumsDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS Z2, Z2, Z2; VXORPS Z3, Z3, Z3; VBROADCASTSD (BX), Z0; VBROADCASTSD (SI), Z1; MOVQ $0x00000000, R11
+
+column:
+	VMOVUPD (CX)(R11*1), Z4; VMOVUPD (DX)(R11*1), Z5; VSUBPD Z0, Z4, Z4; VMULPD Z1, Z4, Z4; VMULPD (DI)(R11*1), Z5, Z5; VADDPD Z5, Z2, Z2; VMULPD Z4, Z5, Z4; VADDPD Z4, Z3, Z3; ADDQ $0x00000040, R11; CMPQ R11, R9; JB column; VMOVUPD Z2, (AX); ADDQ $0x00000040, AX; VMOVUPD Z3, (AX); ADDQ $0x00000040, AX; ADDQ R10, CX; ADDQ R10, DX; ADDQ $0x00000008, BX; ADDQ $0x00000008, SI; DECQ R8; JNE row; VZEROUPPER; RET
+
+// func normGradApplyDoublesAVX512(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradApplyDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSD (BX), Z0; VBROADCASTSD 8(BX), Z1; VBROADCASTSD 16(BX), Z2; VBROADCASTSD 24(BX), Z3; ADDQ $0x00000020, BX; MOVQ $0x00000000, R10
+
+column:
+	VMOVUPD (CX)(R10*1), Z4; VMOVUPD (DX)(R10*1), Z5; VMULPD (SI)(R10*1), Z5, Z5; VSUBPD Z0, Z4, Z4; VMULPD Z1, Z4, Z4; VSUBPD Z2, Z5, Z5; VMULPD Z3, Z4, Z4; VSUBPD Z4, Z5, Z5; VMULPD Z1, Z5, Z5; VMOVUPD Z5, (AX)(R10*1); ADDQ $0x00000040, R10; CMPQ R10, R8; JB column; ADDQ R9, CX; ADDQ R9, DX; ADDQ R9, AX; DECQ DI; JNE row; VZEROUPPER; RET
+
+// func normGradColumnsDoublesAVX512(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradColumnsDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ sum+0(FP), AX
+	MOVQ product+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ mean+32(FP), SI
+	MOVQ rstd+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+	MOVQ $0x00000080, R13; CMPQ R9, R13; JB one
+
+two:
+	VMOVUPD (AX), Z0; VMOVUPD (CX), Z1; VMOVUPD 64(AX), Z2; VMOVUPD 64(CX), Z3; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfTwo:
+	VBROADCASTSD (SI)(R12*8), Z4; VBROADCASTSD (DI)(R12*8), Z5; VMOVUPD (DX)(R11*1), Z6; VMOVUPD (BX)(R11*1), Z7; VSUBPD Z4, Z6, Z6; VMULPD Z5, Z6, Z6; VADDPD Z7, Z0, Z0; VMULPD Z6, Z7, Z6; VADDPD Z6, Z1, Z1; VMOVUPD 64(DX)(R11*1), Z6; VMOVUPD 64(BX)(R11*1), Z7; VSUBPD Z4, Z6, Z6; VMULPD Z5, Z6, Z6; VADDPD Z7, Z2, Z2; VMULPD Z6, Z7, Z4; VADDPD Z4, Z3, Z3; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfTwo; VMOVUPD Z0, (AX); VMOVUPD Z1, (CX); VMOVUPD Z2, 64(AX); VMOVUPD Z3, 64(CX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX; ADDQ $0x00000080, BX; SUBQ R13, R9; CMPQ R9, R13; JAE two; TESTQ R9, R9
+	JE end
+
+one:
+	VMOVUPD (AX), Z0; VMOVUPD (CX), Z1; MOVQ $0x00000000, R11; MOVQ $0x00000000, R12
+
+rowOfOne:
+	VBROADCASTSD (SI)(R12*8), Z2; VBROADCASTSD (DI)(R12*8), Z3; VMOVUPD (DX)(R11*1), Z4; VMOVUPD (BX)(R11*1), Z5; VSUBPD Z2, Z4, Z4; VMULPD Z3, Z4, Z4; VADDPD Z5, Z0, Z0; VMULPD Z4, Z5, Z2; VADDPD Z2, Z1, Z1; ADDQ R10, R11; ADDQ $0x00000001, R12; CMPQ R12, R8; JB rowOfOne; VMOVUPD Z0, (AX); VMOVUPD Z1, (CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX
+
+end:
+	VZEROUPPER; RET
+
 // func exp64AVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·exp64AVX512(SB), NOSPLIT, $0-24
@@ -21131,6 +22456,55 @@ next:
 	VMOVUPD (CX), Z0; VMOVUPD (DX), Z1; VANDPD.BCST d7fffffffffffffff<>+0(SB), Z1, Z2; VANDPD.BCST d7fffffffffffffff<>+0(SB), Z0, Z3; VCMPPD $0x1e, Z2, Z3, K1; VMOVUPD Z2, Z4; VMOVUPD Z3, K1, Z4; VMOVUPD Z3, Z3; VMOVUPD Z2, K1, Z3; VDIVPD Z4, Z3, Z2; VXORPS Z5, Z5, Z5; VCMPPD $0x00, Z5, Z4, K2; VXORPS Z4, Z4, Z4; VMOVUPD Z2, Z2; VMOVUPD Z4, K2, Z2; VCMPPD.BCST $0x00, d7ff0000000000000<>+0(SB), Z3, K2; VMOVUPD Z2, Z2; VBROADCASTSD d3ff0000000000000<>+0(SB), K2, Z2; VCMPPD.BCST $0x1e, d3fe51eb851eb851f<>+0(SB), Z2, K2; VSUBPD.BCST d3ff0000000000000<>+0(SB), Z2, Z3; VADDPD.BCST d3ff0000000000000<>+0(SB), Z2, Z4; VDIVPD Z4, Z3, Z3; VMOVUPD Z2, Z2; VMOVUPD Z3, K2, Z2; VMULPD Z2, Z2, Z3; VBROADCASTSD dbf6248d20ae7d574<>+0(SB), Z4; VFMADD213PD.BCST d3f83e152718244cf<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbf95bf9c6c21fdd5<>+0(SB), Z3, Z4; VFMADD213PD.BCST d3fa09b8f441bef69<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfa4e15a0944be5d<>+0(SB), Z3, Z4; VFMADD213PD.BCST d3fa80401618119aa<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfaae04568d3c0e1<>+0(SB), Z3, Z4
 	VFMADD213PD.BCST d3fae1b852854077a<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfb110ef49c982da<>+0(SB), Z3, Z4; VFMADD213PD.BCST d3fb3b138b4ad4bf7<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfb745d1586379c0<>+0(SB), Z3, Z4; VFMADD213PD.BCST d3fbc71c71baa11ac<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfc249249247adbe<>+0(SB), Z3, Z4; VFMADD213PD.BCST d3fc999999999976c<>+0(SB), Z3, Z4; VFMADD213PD.BCST dbfd5555555555555<>+0(SB), Z3, Z4; VMULPD Z3, Z2, Z3; VMOVUPD Z3, Z3; VFMADD213PD Z2, Z4, Z3; VADDPD.BCST d3c81a62633145c07<>+0(SB), Z3, Z2; VADDPD.BCST d3fe921fb54442d18<>+0(SB), Z2, Z2; VMOVUPD Z3, Z3; VMOVUPD Z2, K2, Z3; VSUBPD.BCST d3c91a62633145c07<>+0(SB), Z3, Z2; VBROADCASTSD d3ff921fb54442d18<>+0(SB), Z4; VSUBPD Z2, Z4, Z2; VMOVUPD Z3, Z3; VMOVUPD Z2, K1, Z3; VCMPPD $0x03, Z0, Z1, K1; VMOVUPD Z3, Z2; VBROADCASTSD d7ff8000000000001<>+0(SB), K1, Z2; VANDPD.BCST d8000000000000000<>+0(SB), Z1, Z1; VBROADCASTSD d3ff0000000000000<>+0(SB), Z3; VORPS Z3, Z1, Z1; VXORPS Z3, Z3, Z3; VCMPPD $0x11, Z3, Z1, K1; VSUBPD.BCST d3ca1a62633145c07<>+0(SB), Z2, Z1; VBROADCASTSD d400921fb54442d18<>+0(SB), Z3; VSUBPD Z1, Z3, Z1; VMOVUPD Z2, Z2
 	VMOVUPD Z1, K1, Z2; VANDPD.BCST d8000000000000000<>+0(SB), Z0, Z0; VXORPS Z0, Z2, Z0; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000008, BX; JNE next; VZEROUPPER; RET
+
+// func expAffineDoublesAVX512(sums uintptr, dst uintptr, x uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·expAffineDoublesAVX512(SB), NOSPLIT, $0-40
+	MOVQ         sums+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSD (SI), Z0; VBROADCASTSD 8(SI), Z1; VBROADCASTSD 16(SI), Z2; VMOVUPD (AX), Z3
+
+next:
+	VMULPD (DX), Z0, Z4; VADDPD Z1, Z4, Z4; VBROADCASTSD dc087500000000000<>+0(SB), Z5; VBROADCASTSD d4086380000000000<>+0(SB), Z6; VMAXPD Z4, Z5, Z5; VMINPD Z5, Z6, Z6; VMULPD.BCST d3ff71547652b82fe<>+0(SB), Z6, Z4; VRNDSCALEPD $0x08, Z4, Z4; VMOVUPD Z6, Z5; VFNMADD231PD.BCST d3fe62e42fee00000<>+0(SB), Z4, Z5; VMOVUPD Z5, Z5; VFNMADD231PD.BCST d3dea39ef35793c76<>+0(SB), Z4, Z5; VMULPD Z5, Z5, Z6; VBROADCASTSD d3e5af38a9b0ec855<>+0(SB), Z7; VFMADD213PD.BCST d3e9289185613a3d6<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3ec71de0dae63bb3<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3efa019b90d2ae7a<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3f2a01a01a7c41d5<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3f56c16c1788bd90<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3f811111111109b3<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3fa5555555553d63<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3fc5555555555556<>+0(SB), Z5, Z7; VFMADD213PD.BCST d3fe0000000000000<>+0(SB), Z5, Z7; VMULPD Z7, Z6, Z6; VADDPD Z5, Z6, Z5; VADDPD.BCST d3ff0000000000000<>+0(SB), Z5, Z5; VSCALEFPD Z4, Z5, Z4; VMULPD Z2, Z4, Z4; VMOVUPD Z4, (CX); VADDPD Z4, Z3, Z3; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX
+	SUBQ $0x00000008, BX; JNE next; VMOVUPD Z3, (AX); VZEROUPPER; RET
+
+// func lstmCellGradDoublesAVX512(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lstmCellGradDoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dz+0(FP), AX
+	MOVQ dcarry+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ carry+24(FP), BX
+	MOVQ dh+32(FP), SI
+	MOVQ dnext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ (R9)(R9*2), R10
+
+next:
+	VMOVUPD (DX), Z0; VMOVUPD (DX)(R9*1), Z1; VMOVUPD (DX)(R9*2), Z2; VMULPD (BX), Z1, Z3; VMULPD Z2, Z0, Z4; VADDPD Z4, Z3, Z3; VANDPD.BCST d7fffffffffffffff<>+0(SB), Z3, Z4; VBROADCASTSD d4044000000000000<>+0(SB), Z5; VADDPD Z4, Z4, Z6; VMINPD Z6, Z5, Z5; VMULPD.BCST d3ff71547652b82fe<>+0(SB), Z5, Z6; VRNDSCALEPD $0x08, Z6, Z6; VMOVUPD Z5, Z5; VFNMADD231PD.BCST d3fe62e42fee00000<>+0(SB), Z6, Z5; VMOVUPD Z5, Z5; VFNMADD231PD.BCST d3dea39ef35793c76<>+0(SB), Z6, Z5; VMULPD Z5, Z5, Z7; VBROADCASTSD d3e5af38a9b0ec855<>+0(SB), Z8; VFMADD213PD.BCST d3e9289185613a3d6<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3ec71de0dae63bb3<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3efa019b90d2ae7a<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3f2a01a01a7c41d5<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3f56c16c1788bd90<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3f811111111109b3<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3fa5555555553d63<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3fc5555555555556<>+0(SB), Z5, Z8; VFMADD213PD.BCST d3fe0000000000000<>+0(SB), Z5, Z8; VMULPD Z8, Z7, Z7; VADDPD.BCST d43380000000003fe<>+0(SB), Z6, Z6; VPSLLQ $0x34, Z6, Z6; VADDPD Z5, Z7, Z5; VSUBPD.BCST d3fe0000000000000<>+0(SB), Z6, Z7
+	VMOVUPD Z5, Z5; VFMADD213PD Z7, Z6, Z5; VADDPD.BCST d3ff0000000000000<>+0(SB), Z5, Z6; VCMPPD.BCST $0x11, d3fe0000000000000<>+0(SB), Z4, K1; VSUBPD Z4, Z5, Z7; VMOVUPD Z4, Z8; VFNMADD213PD Z7, Z5, Z8; VMOVUPD Z5, Z5; VMOVUPD Z8, K1, Z5; VMOVUPD.Z Z4, K1, Z4; VDIVPD Z6, Z5, Z5; VADDPD Z4, Z5, Z4; VANDPD.BCST d8000000000000000<>+0(SB), Z3, Z3; VORPS Z3, Z4, Z3; VMOVUPD (DX)(R10*1), Z4; VMOVUPD (SI), Z5; VMULPD Z4, Z5, Z6; VMULPD Z3, Z3, Z7; VBROADCASTSD d3ff0000000000000<>+0(SB), Z8; VSUBPD Z7, Z8, Z7; VMULPD Z7, Z6, Z6; VADDPD (DI), Z6, Z6; VMULPD Z3, Z5, Z3; VBROADCASTSD d3ff0000000000000<>+0(SB), Z5; VSUBPD Z4, Z5, Z5; VMULPD Z5, Z4, Z4; VMULPD Z4, Z3, Z3; VMOVUPD Z3, (AX)(R10*1); VMULPD Z2, Z6, Z3; VBROADCASTSD d3ff0000000000000<>+0(SB), Z4; VSUBPD Z0, Z4, Z4; VMULPD Z4, Z0, Z4
+	VMULPD Z4, Z3, Z3; VMOVUPD Z3, (AX); VMULPD Z0, Z6, Z0; VMULPD Z2, Z2, Z2; VBROADCASTSD d3ff0000000000000<>+0(SB), Z3; VSUBPD Z2, Z3, Z2; VMULPD Z2, Z0, Z0; VMOVUPD Z0, (AX)(R9*2); VMULPD (BX), Z6, Z0; VBROADCASTSD d3ff0000000000000<>+0(SB), Z2; VSUBPD Z1, Z2, Z2; VMULPD Z2, Z1, Z2; VMULPD Z2, Z0, Z0; VMOVUPD Z0, (AX)(R9*1); VMULPD Z1, Z6, Z0; VMOVUPD Z0, (CX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; SUBQ $0x00000008, R8; JNE next; VZEROUPPER; RET
+
+// func gruCellGradDoublesAVX512(dx uintptr, du uintptr, dh uintptr, gates uintptr, u uintptr, h uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gruCellGradDoublesAVX512(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ du+8(FP), CX
+	MOVQ dh+16(FP), DX
+	MOVQ gates+24(FP), BX
+	MOVQ u+32(FP), SI
+	MOVQ h+40(FP), DI
+	MOVQ dnext+48(FP), R8
+	MOVQ n+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+next:
+	VMOVUPD (BX), Z0; VMOVUPD (BX)(R10*1), Z1; VMOVUPD (BX)(R10*2), Z2; VMOVUPD (R8), Z3; VMOVUPD (DI), Z4; VSUBPD Z2, Z4, Z4; VMULPD Z4, Z3, Z4; VBROADCASTSD d3ff0000000000000<>+0(SB), Z5; VSUBPD Z0, Z5, Z5; VMULPD Z5, Z0, Z5; VMULPD Z5, Z4, Z4; VBROADCASTSD d3ff0000000000000<>+0(SB), Z5; VSUBPD Z0, Z5, Z5; VMULPD Z5, Z3, Z5; VMULPD Z2, Z2, Z2; VBROADCASTSD d3ff0000000000000<>+0(SB), Z6; VSUBPD Z2, Z6, Z2; VMULPD Z2, Z5, Z2; VMULPD (SI)(R10*2), Z2, Z5; VBROADCASTSD d3ff0000000000000<>+0(SB), Z6; VSUBPD Z1, Z6, Z6; VMULPD Z6, Z1, Z6; VMULPD Z6, Z5, Z5; VMULPD Z1, Z2, Z1; VMULPD Z0, Z3, Z0; VMOVUPD Z4, (AX); VMOVUPD Z5, (AX)(R10*1); VMOVUPD Z2, (AX)(R10*2); VMOVUPD Z4, (CX); VMOVUPD Z5, (CX)(R10*1); VMOVUPD Z1, (CX)(R10*2); VMOVUPD Z0, (DX)
+	ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; ADDQ $0x00000040, SI; ADDQ $0x00000040, DI; ADDQ $0x00000040, R8; SUBQ $0x00000008, R9; JNE next; VZEROUPPER; RET
 
 // func adam64AVX512(w uintptr, m uintptr, v uintptr, gradient uintptr, n uintptr, scalars uintptr)
 // Requires: AVX, AVX512F

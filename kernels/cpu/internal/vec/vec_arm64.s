@@ -19785,6 +19785,1470 @@ row:
 	FSTPQ (F0, F1), 0(R0)
 	RET
 
+// addRows4NEON is addRows4AVX2 with two registers for one.
+TEXT ·addRows4NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+row:
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	FLDPQ 64(R1), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	FLDPQ 96(R1), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// maxPoolRowNEON is maxPoolRowAVX2 with two registers for one.
+TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x0+8(FP), R1
+	MOVD x1+16(FP), R2
+	MOVD windows+24(FP), R3
+	MOVD length+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD R5, R6
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	FLDPQ 0(R2), (F4, F5)
+	ADD R5<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
+	WORD $0x4e20e408 // fcmeq v8.4S, v0.4S, v0.4S
+	WORD $0x4e281fff // and v31.4S, v31.4S, v8.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
+	WORD $0x4e21e429 // fcmeq v9.4S, v1.4S, v1.4S
+	WORD $0x4e291fff // and v31.4S, v31.4S, v9.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
+	WORD $0x4e24e48a // fcmeq v10.4S, v4.4S, v4.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
+	WORD $0x4e25e4ab // fcmeq v11.4S, v5.4S, v5.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	WORD $0x4ea81d48 // orr v8.4S, v10.4S, v8.4S
+	WORD $0x4ea91d69 // orr v9.4S, v11.4S, v9.4S
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	MOVD $c7fc00000<>(SB), R20
+	FMOVQ (R20), F12
+	VBIT V8.B16, V12.B16, V0.B16
+	VBIT V9.B16, V12.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R7
+	BNE channel
+	ADD R6, R0
+	ADD R6, R1
+	ADD R5, R1
+	ADD R6, R2
+	ADD R5, R2
+	SUBS $1, R3
+	BNE window
+	RET
+
+// maxPoolRowGradNEON is maxPoolRowGradAVX2 with two registers for one.
+TEXT ·maxPoolRowGradNEON(SB), NOSPLIT, $0-72
+	MOVD d0+0(FP), R0
+	MOVD d1+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD x0+24(FP), R3
+	MOVD x1+32(FP), R4
+	MOVD y+40(FP), R5
+	MOVD windows+48(FP), R6
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
+window:
+	MOVD R7, R10
+channel:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
+	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
+	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x4e24e400 // fcmeq v0.4S, v0.4S, v4.4S
+	WORD $0x4e25e421 // fcmeq v1.4S, v1.4S, v5.4S
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	WORD $0x4e221c04 // and v4.4S, v0.4S, v2.4S
+	WORD $0x4e231c25 // and v5.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 0(R1)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	ADD R8<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	SUBS $32, R10
+	BNE channel
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
+	SUBS $1, R6
+	BNE window
+	RET
+
+// maxPoolRowGradReluNEON is maxPoolRowGradReluAVX2 with two registers for one.
+TEXT ·maxPoolRowGradReluNEON(SB), NOSPLIT, $0-72
+	MOVD d0+0(FP), R0
+	MOVD d1+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD x0+24(FP), R3
+	MOVD x1+32(FP), R4
+	MOVD y+40(FP), R5
+	MOVD windows+48(FP), R6
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
+window:
+	MOVD R7, R10
+channel:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea4e404 // fcmgt v4.4S, v0.4S, v4.4S
+	WORD $0x6ea5e425 // fcmgt v5.4S, v1.4S, v5.4S
+	WORD $0x4e221c82 // and v2.4S, v4.4S, v2.4S
+	WORD $0x4e231ca3 // and v3.4S, v5.4S, v3.4S
+	FLDPQ 0(R3), (F8, F9)
+	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
+	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
+	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
+	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
+	WORD $0x4e221c80 // and v0.4S, v4.4S, v2.4S
+	WORD $0x4e231ca1 // and v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R1)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	ADD R8<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	SUBS $32, R10
+	BNE channel
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
+	SUBS $1, R6
+	BNE window
+	RET
+
+// pixelsMaxNEON is pixelsMaxAVX2 with two registers for one.
+TEXT ·pixelsMaxNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsAddNEON is pixelsAddAVX2 with two registers for one.
+TEXT ·pixelsAddNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsClaimNEON is pixelsClaimAVX2 with two registers for one.
+TEXT ·pixelsClaimNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD left+16(FP), R2
+	MOVD y+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD yStep+56(FP), R7
+pixel:
+	MOVD R5, R8
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x4e20e442 // fcmeq v2.4S, v2.4S, v0.4S
+	WORD $0x4e21e463 // fcmeq v3.4S, v3.4S, v1.4S
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	WORD $0x4ea21c02 // orr v2.4S, v0.4S, v2.4S
+	WORD $0x4ea31c23 // orr v3.4S, v1.4S, v3.4S
+	WORD $0x4e241c40 // and v0.4S, v2.4S, v4.4S
+	WORD $0x4e251c61 // and v1.4S, v3.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	VBIT V2.B16, V6.B16, V4.B16
+	VBIT V3.B16, V7.B16, V5.B16
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F4, F5), 0(R2)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R8
+	BNE channel
+	ADD R6, R0
+	SUBS R5, R0
+	ADD R6, R1
+	SUBS R5, R1
+	ADD R7, R2
+	SUBS R5, R2
+	ADD R7, R3
+	SUBS R5, R3
+	SUBS $1, R4
+	BNE pixel
+	RET
+
+// windowsMaxNEON is windowsMaxAVX2 with two registers for one.
+TEXT ·windowsMaxNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F2, F3)
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F4, F5)
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F6, F7)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e40a // fcmeq v10.4S, v0.4S, v0.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e42b // fcmeq v11.4S, v1.4S, v1.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V0.B16, V8.B16
+	VBIT V11.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	WORD $0x6ea8e45f // fcmgt v31.4S, v2.4S, v8.4S
+	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e47f // fcmgt v31.4S, v3.4S, v9.4S
+	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
+	WORD $0x4e22e44a // fcmeq v10.4S, v2.4S, v2.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
+	WORD $0x4e23e46b // fcmeq v11.4S, v3.4S, v3.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V2.B16, V8.B16
+	VBIT V11.B16, V3.B16, V9.B16
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F8, F9)
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
+	WORD $0x4e24e48a // fcmeq v10.4S, v4.4S, v4.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
+	WORD $0x4e25e4ab // fcmeq v11.4S, v5.4S, v5.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V4.B16, V8.B16
+	VBIT V11.B16, V5.B16, V9.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
+	WORD $0x6e681cdf // bsl v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
+	WORD $0x6e691cff // bsl v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
+	WORD $0x4e26e4ca // fcmeq v10.4S, v6.4S, v6.4S
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
+	WORD $0x4e27e4eb // fcmeq v11.4S, v7.4S, v7.4S
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V6.B16, V8.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
+// windowsSumNEON is windowsSumAVX2 with two registers for one.
+TEXT ·windowsSumNEON(SB), NOSPLIT, $0-72
+	MOVD scale+64(FP), R0
+	ADD $0, R0, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F4, F5)
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F6, F7)
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4e2ad484 // fadd v4.4S, v4.4S, v10.4S
+	WORD $0x4e2bd4a5 // fadd v5.4S, v5.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
+	ADD R10<<2, R1, R19
+	FLDPQ 96(R19), (F10, F11)
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 32(R0)
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 64(R0)
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	FSTPQ (F8, F9), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<2, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
+// addRowsAtNEON is addRowsAtAVX2 with two registers for one.
+TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD pairs+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+row:
+	MOVD 0(R2), R5
+	ADD R0, R5
+	MOVD 8(R2), R6
+	ADD R1, R6
+	MOVD R4, R7
+vector:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R6), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R5)
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R7
+	BNE vector
+	ADD $16, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addRows1DoublesNEON is addRows1DoublesAVX2 with two registers for one.
+TEXT ·addRows1DoublesNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	RET
+
+// addRows4DoublesNEON is addRows4DoublesAVX2 with two registers for one.
+TEXT ·addRows4DoublesNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD stride+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+row:
+	FLDPQ 0(R1), (F8, F9)
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e69d421 // fadd v1.2D, v1.2D, v9.2D
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	FLDPQ 64(R1), (F8, F9)
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e69d4a5 // fadd v5.2D, v5.2D, v9.2D
+	FLDPQ 96(R1), (F8, F9)
+	WORD $0x4e68d4c6 // fadd v6.2D, v6.2D, v8.2D
+	WORD $0x4e69d4e7 // fadd v7.2D, v7.2D, v9.2D
+	ADD R3, R1
+	SUBS $1, R2
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// maxPoolRowDoublesNEON is maxPoolRowDoublesAVX2 with two registers for one.
+TEXT ·maxPoolRowDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x0+8(FP), R1
+	MOVD x1+16(FP), R2
+	MOVD windows+24(FP), R3
+	MOVD length+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD R5, R6
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	FLDPQ 0(R2), (F4, F5)
+	ADD R5<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e62e45f // fcmeq v31.2D, v2.2D, v2.2D
+	WORD $0x4e60e408 // fcmeq v8.2D, v0.2D, v0.2D
+	WORD $0x4e281fff // and v31.4S, v31.4S, v8.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e63e47f // fcmeq v31.2D, v3.2D, v3.2D
+	WORD $0x4e61e429 // fcmeq v9.2D, v1.2D, v1.2D
+	WORD $0x4e291fff // and v31.4S, v31.4S, v9.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	WORD $0x4e66e4df // fcmeq v31.2D, v6.2D, v6.2D
+	WORD $0x4e64e48a // fcmeq v10.2D, v4.2D, v4.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e67e4ff // fcmeq v31.2D, v7.2D, v7.2D
+	WORD $0x4e65e4ab // fcmeq v11.2D, v5.2D, v5.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	WORD $0x4ea81d48 // orr v8.4S, v10.4S, v8.4S
+	WORD $0x4ea91d69 // orr v9.4S, v11.4S, v9.4S
+	WORD $0x6ee0e45f // fcmgt v31.2D, v2.2D, v0.2D
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee1e47f // fcmgt v31.2D, v3.2D, v1.2D
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6ee4e4df // fcmgt v31.2D, v6.2D, v4.2D
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e4ff // fcmgt v31.2D, v7.2D, v5.2D
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ee5e43f // fcmgt v31.2D, v1.2D, v5.2D
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	MOVD $d7ff8000000000001<>(SB), R20
+	FMOVQ (R20), F12
+	VBIT V8.B16, V12.B16, V0.B16
+	VBIT V9.B16, V12.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R7
+	BNE channel
+	ADD R6, R0
+	ADD R6, R1
+	ADD R5, R1
+	ADD R6, R2
+	ADD R5, R2
+	SUBS $1, R3
+	BNE window
+	RET
+
+// maxPoolRowGradDoublesNEON is maxPoolRowGradDoublesAVX2 with two registers for one.
+TEXT ·maxPoolRowGradDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD d0+0(FP), R0
+	MOVD d1+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD x0+24(FP), R3
+	MOVD x1+32(FP), R4
+	MOVD y+40(FP), R5
+	MOVD windows+48(FP), R6
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
+window:
+	MOVD R7, R10
+channel:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x4e64e406 // fcmeq v6.2D, v0.2D, v4.2D
+	WORD $0x4e65e427 // fcmeq v7.2D, v1.2D, v5.2D
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e484 // fcmeq v4.2D, v4.2D, v4.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4a5 // fcmeq v5.2D, v5.2D, v5.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e64e406 // fcmeq v6.2D, v0.2D, v4.2D
+	WORD $0x4e65e427 // fcmeq v7.2D, v1.2D, v5.2D
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e484 // fcmeq v4.2D, v4.2D, v4.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4a5 // fcmeq v5.2D, v5.2D, v5.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x4e64e400 // fcmeq v0.2D, v0.2D, v4.2D
+	WORD $0x4e65e421 // fcmeq v1.2D, v1.2D, v5.2D
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e484 // fcmeq v4.2D, v4.2D, v4.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4a5 // fcmeq v5.2D, v5.2D, v5.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	WORD $0x4e221c04 // and v4.4S, v0.4S, v2.4S
+	WORD $0x4e231c25 // and v5.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 0(R1)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	ADD R8<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	SUBS $32, R10
+	BNE channel
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
+	SUBS $1, R6
+	BNE window
+	RET
+
+// maxPoolRowGradReluDoublesNEON is maxPoolRowGradReluDoublesAVX2 with two registers for one.
+TEXT ·maxPoolRowGradReluDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD d0+0(FP), R0
+	MOVD d1+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD x0+24(FP), R3
+	MOVD x1+32(FP), R4
+	MOVD y+40(FP), R5
+	MOVD windows+48(FP), R6
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
+window:
+	MOVD R7, R10
+channel:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ee4e404 // fcmgt v4.2D, v0.2D, v4.2D
+	WORD $0x6ee5e425 // fcmgt v5.2D, v1.2D, v5.2D
+	WORD $0x4e221c82 // and v2.4S, v4.4S, v2.4S
+	WORD $0x4e231ca3 // and v3.4S, v5.4S, v3.4S
+	FLDPQ 0(R3), (F8, F9)
+	WORD $0x4e68e406 // fcmeq v6.2D, v0.2D, v8.2D
+	WORD $0x4e69e427 // fcmeq v7.2D, v1.2D, v9.2D
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68e406 // fcmeq v6.2D, v0.2D, v8.2D
+	WORD $0x4e69e427 // fcmeq v7.2D, v1.2D, v9.2D
+	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
+	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	VBIT V6.B16, V4.B16, V2.B16
+	VBIT V7.B16, V5.B16, V3.B16
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x4e68e404 // fcmeq v4.2D, v0.2D, v8.2D
+	WORD $0x4e69e425 // fcmeq v5.2D, v1.2D, v9.2D
+	WORD $0x4e221c80 // and v0.4S, v4.4S, v2.4S
+	WORD $0x4e231ca1 // and v1.4S, v5.4S, v3.4S
+	FSTPQ (F0, F1), 0(R1)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	ADD R8<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	SUBS $32, R10
+	BNE channel
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
+	SUBS $1, R6
+	BNE window
+	RET
+
+// pixelsMaxDoublesNEON is pixelsMaxDoublesAVX2 with two registers for one.
+TEXT ·pixelsMaxDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6ee2e41f // fcmgt v31.2D, v0.2D, v2.2D
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee3e43f // fcmgt v31.2D, v1.2D, v3.2D
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e404 // fcmeq v4.2D, v0.2D, v0.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e425 // fcmeq v5.2D, v1.2D, v1.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsAddDoublesNEON is pixelsAddDoublesAVX2 with two registers for one.
+TEXT ·pixelsAddDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsClaimDoublesNEON is pixelsClaimDoublesAVX2 with two registers for one.
+TEXT ·pixelsClaimDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD left+16(FP), R2
+	MOVD y+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD yStep+56(FP), R7
+pixel:
+	MOVD R5, R8
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x4e60e442 // fcmeq v2.2D, v2.2D, v0.2D
+	WORD $0x4e61e463 // fcmeq v3.2D, v3.2D, v1.2D
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e400 // fcmeq v0.2D, v0.2D, v0.2D
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e421 // fcmeq v1.2D, v1.2D, v1.2D
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	WORD $0x4ea21c02 // orr v2.4S, v0.4S, v2.4S
+	WORD $0x4ea31c23 // orr v3.4S, v1.4S, v3.4S
+	WORD $0x4e241c40 // and v0.4S, v2.4S, v4.4S
+	WORD $0x4e251c61 // and v1.4S, v3.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	VBIT V2.B16, V6.B16, V4.B16
+	VBIT V3.B16, V7.B16, V5.B16
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e69d421 // fadd v1.2D, v1.2D, v9.2D
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F4, F5), 0(R2)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R8
+	BNE channel
+	ADD R6, R0
+	SUBS R5, R0
+	ADD R6, R1
+	SUBS R5, R1
+	ADD R7, R2
+	SUBS R5, R2
+	ADD R7, R3
+	SUBS R5, R3
+	SUBS $1, R4
+	BNE pixel
+	RET
+
+// windowsMaxDoublesNEON is windowsMaxDoublesAVX2 with two registers for one.
+TEXT ·windowsMaxDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<3, R1, R19
+	FLDPQ 32(R19), (F2, F3)
+	ADD R10<<3, R1, R19
+	FLDPQ 64(R19), (F4, F5)
+	ADD R10<<3, R1, R19
+	FLDPQ 96(R19), (F6, F7)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6ee8e41f // fcmgt v31.2D, v0.2D, v8.2D
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e43f // fcmgt v31.2D, v1.2D, v9.2D
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e40a // fcmeq v10.2D, v0.2D, v0.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e42b // fcmeq v11.2D, v1.2D, v1.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V0.B16, V8.B16
+	VBIT V11.B16, V1.B16, V9.B16
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	ADD R10<<3, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	WORD $0x6ee8e45f // fcmgt v31.2D, v2.2D, v8.2D
+	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e47f // fcmgt v31.2D, v3.2D, v9.2D
+	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e62e45f // fcmeq v31.2D, v2.2D, v2.2D
+	WORD $0x4e62e44a // fcmeq v10.2D, v2.2D, v2.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e63e47f // fcmeq v31.2D, v3.2D, v3.2D
+	WORD $0x4e63e46b // fcmeq v11.2D, v3.2D, v3.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V2.B16, V8.B16
+	VBIT V11.B16, V3.B16, V9.B16
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	ADD R10<<3, R1, R19
+	FLDPQ 64(R19), (F8, F9)
+	WORD $0x6ee8e49f // fcmgt v31.2D, v4.2D, v8.2D
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e4bf // fcmgt v31.2D, v5.2D, v9.2D
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e64e49f // fcmeq v31.2D, v4.2D, v4.2D
+	WORD $0x4e64e48a // fcmeq v10.2D, v4.2D, v4.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e65e4bf // fcmeq v31.2D, v5.2D, v5.2D
+	WORD $0x4e65e4ab // fcmeq v11.2D, v5.2D, v5.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V4.B16, V8.B16
+	VBIT V11.B16, V5.B16, V9.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	ADD R10<<3, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	WORD $0x6ee8e4df // fcmgt v31.2D, v6.2D, v8.2D
+	WORD $0x6e681cdf // bsl v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ee9e4ff // fcmgt v31.2D, v7.2D, v9.2D
+	WORD $0x6e691cff // bsl v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e66e4df // fcmeq v31.2D, v6.2D, v6.2D
+	WORD $0x4e66e4ca // fcmeq v10.2D, v6.2D, v6.2D
+	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
+	WORD $0x6e205bea // not v10.16b, v31.16b
+	WORD $0x4e67e4ff // fcmeq v31.2D, v7.2D, v7.2D
+	WORD $0x4e67e4eb // fcmeq v11.2D, v7.2D, v7.2D
+	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
+	WORD $0x6e205beb // not v11.16b, v31.16b
+	VBIT V10.B16, V6.B16, V8.B16
+	VBIT V11.B16, V7.B16, V9.B16
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6ee2e41f // fcmgt v31.2D, v0.2D, v2.2D
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee3e43f // fcmgt v31.2D, v1.2D, v3.2D
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e60e41f // fcmeq v31.2D, v0.2D, v0.2D
+	WORD $0x4e60e404 // fcmeq v4.2D, v0.2D, v0.2D
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e61e43f // fcmeq v31.2D, v1.2D, v1.2D
+	WORD $0x4e61e425 // fcmeq v5.2D, v1.2D, v1.2D
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VBIT V4.B16, V0.B16, V2.B16
+	VBIT V5.B16, V1.B16, V3.B16
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
+// windowsSumDoublesNEON is windowsSumDoublesAVX2 with two registers for one.
+TEXT ·windowsSumDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD scale+64(FP), R0
+	ADD $0, R0, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD cells+16(FP), R2
+	MOVD windows+32(FP), R3
+	MOVD length+40(FP), R4
+	MOVD dstStep+48(FP), R5
+	MOVD xStep+56(FP), R6
+	SUBS R4, R5
+	SUBS R4, R6
+window:
+	MOVD R4, R7
+four:
+	CMP $128, R7
+	BLO fourEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<3, R1, R19
+	FLDPQ 32(R19), (F4, F5)
+	ADD R10<<3, R1, R19
+	FLDPQ 64(R19), (F6, F7)
+	ADD R10<<3, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	B fourNext
+fourCell:
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e6ad442 // fadd v2.2D, v2.2D, v10.2D
+	WORD $0x4e6bd463 // fadd v3.2D, v3.2D, v11.2D
+	ADD R10<<3, R1, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4e6ad484 // fadd v4.2D, v4.2D, v10.2D
+	WORD $0x4e6bd4a5 // fadd v5.2D, v5.2D, v11.2D
+	ADD R10<<3, R1, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4e6ad4c6 // fadd v6.2D, v6.2D, v10.2D
+	WORD $0x4e6bd4e7 // fadd v7.2D, v7.2D, v11.2D
+	ADD R10<<3, R1, R19
+	FLDPQ 96(R19), (F10, F11)
+	WORD $0x4e6ad508 // fadd v8.2D, v8.2D, v10.2D
+	WORD $0x4e6bd529 // fadd v9.2D, v9.2D, v11.2D
+fourNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE fourCell
+	WORD $0x6e60dc42 // fmul v2.2D, v2.2D, v0.2D
+	WORD $0x6e61dc63 // fmul v3.2D, v3.2D, v1.2D
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	FSTPQ (F4, F5), 32(R0)
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	FSTPQ (F6, F7), 64(R0)
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	FSTPQ (F8, F9), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $128, R7
+	B four
+fourEnd:
+one:
+	CMP $32, R7
+	BLO oneEnd
+	MOVD R2, R8
+	MOVD count+24(FP), R9
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	B oneNext
+oneCell:
+	MOVD 0(R8), R10
+	ADD R10<<3, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+oneNext:
+	ADD $8, R8
+	SUBS $1, R9
+	BNE oneCell
+	WORD $0x6e60dc42 // fmul v2.2D, v2.2D, v0.2D
+	WORD $0x6e61dc63 // fmul v3.2D, v3.2D, v1.2D
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R7
+	B one
+oneEnd:
+	ADD R5, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE window
+	RET
+
+// addRowsAtDoublesNEON is addRowsAtDoublesAVX2 with two registers for one.
+TEXT ·addRowsAtDoublesNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD pairs+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+row:
+	MOVD 0(R2), R5
+	ADD R0, R5
+	MOVD 8(R2), R6
+	ADD R1, R6
+	MOVD R4, R7
+vector:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R6), (F2, F3)
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	FSTPQ (F0, F1), 0(R5)
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R7
+	BNE vector
+	ADD $16, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
 // multiplyRows1NEON is multiplyRows1AVX2 with two registers for one.
 TEXT ·multiplyRows1NEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
@@ -20214,42 +21678,6 @@ row:
 	ADD R4, R2
 	SUBS $1, R3
 	BNE row
-	RET
-
-// addRows4NEON is addRows4AVX2 with two registers for one.
-TEXT ·addRows4NEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD stride+24(FP), R3
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-row:
-	FLDPQ 0(R1), (F8, F9)
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
-	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
-	FLDPQ 64(R1), (F8, F9)
-	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
-	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
-	FLDPQ 96(R1), (F8, F9)
-	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
-	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
-	ADD R3, R1
-	SUBS $1, R2
-	BNE row
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F4, F5), 64(R0)
-	FSTPQ (F6, F7), 96(R0)
 	RET
 
 // multiplyRows4NEON is multiplyRows4AVX2 with two registers for one.
@@ -21796,6 +23224,900 @@ next:
 	BNE row
 	RET
 
+// moments1DoublesNEON is moments1DoublesAVX2 with two registers for one.
+TEXT ·moments1DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD shift+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD squares+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD sample+40(FP), R4
+	MOVD rows+48(FP), R5
+	MOVD stride+56(FP), R6
+	MOVD inverse+32(FP), R7
+	ADD $0, R7, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	MOVD R3, R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	CBZ R4, more
+first:
+	FLDPQ 0(R7), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	ADD R6, R7
+	SUBS $1, R4
+	BNE first
+	WORD $0x6e60dc42 // fmul v2.2D, v2.2D, v0.2D
+	WORD $0x6e61dc63 // fmul v3.2D, v3.2D, v1.2D
+	FSTPQ (F2, F3), 0(R0)
+	B sums
+more:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+sums:
+row:
+	FLDPQ 0(R3), (F0, F1)
+	WORD $0x4ee2d400 // fsub v0.2D, v0.2D, v2.2D
+	WORD $0x4ee3d421 // fsub v1.2D, v1.2D, v3.2D
+	WORD $0x4e60d484 // fadd v4.2D, v4.2D, v0.2D
+	WORD $0x4e61d4a5 // fadd v5.2D, v5.2D, v1.2D
+	WORD $0x6e60dc00 // fmul v0.2D, v0.2D, v0.2D
+	WORD $0x6e61dc21 // fmul v1.2D, v1.2D, v1.2D
+	WORD $0x4e60d4c6 // fadd v6.2D, v6.2D, v0.2D
+	WORD $0x4e61d4e7 // fadd v7.2D, v7.2D, v1.2D
+	ADD R6, R3
+	SUBS $1, R5
+	BNE row
+	FSTPQ (F4, F5), 0(R1)
+	FSTPQ (F6, F7), 0(R2)
+	RET
+
+// productRows1DoublesNEON is productRows1DoublesAVX2 with two registers for one.
+TEXT ·productRows1DoublesNEON(SB), NOSPLIT, $0-56
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+40(FP), R4
+	MOVD stride+48(FP), R5
+	MOVD mean+32(FP), R6
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+row:
+	FLDPQ 0(R3), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x4ee8d484 // fsub v4.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a5 // fsub v5.2D, v5.2D, v9.2D
+	WORD $0x4e66d400 // fadd v0.2D, v0.2D, v6.2D
+	WORD $0x4e67d421 // fadd v1.2D, v1.2D, v7.2D
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	RET
+
+// productRowsMasked1DoublesNEON is productRowsMasked1DoublesAVX2 with two registers for one.
+TEXT ·productRowsMasked1DoublesNEON(SB), NOSPLIT, $0-72
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+56(FP), R4
+	MOVD stride+64(FP), R5
+	MOVD mean+32(FP), R6
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	MOVD scale+40(FP), R7
+	MOVD shift+48(FP), R8
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+row:
+	FLDPQ 0(R3), (F6, F7)
+	FLDPQ 0(R2), (F8, F9)
+	FLDPQ 0(R7), (F10, F11)
+	WORD $0x6e66dd4a // fmul v10.2D, v10.2D, v6.2D
+	WORD $0x6e67dd6b // fmul v11.2D, v11.2D, v7.2D
+	FLDPQ 0(R8), (F12, F13)
+	WORD $0x4e6cd54a // fadd v10.2D, v10.2D, v12.2D
+	WORD $0x4e6dd56b // fadd v11.2D, v11.2D, v13.2D
+	WORD $0x6ee4e54a // fcmgt v10.2D, v10.2D, v4.2D
+	WORD $0x6ee5e56b // fcmgt v11.2D, v11.2D, v5.2D
+	WORD $0x4e281d48 // and v8.4S, v10.4S, v8.4S
+	WORD $0x4e291d69 // and v9.4S, v11.4S, v9.4S
+	FLDPQ 0(R6), (F12, F13)
+	WORD $0x4eecd4c6 // fsub v6.2D, v6.2D, v12.2D
+	WORD $0x4eedd4e7 // fsub v7.2D, v7.2D, v13.2D
+	WORD $0x4e68d400 // fadd v0.2D, v0.2D, v8.2D
+	WORD $0x4e69d421 // fadd v1.2D, v1.2D, v9.2D
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	RET
+
+// moments4DoublesNEON is moments4DoublesAVX2 with two registers for one.
+TEXT ·moments4DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD shift+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD squares+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD sample+40(FP), R4
+	MOVD rows+48(FP), R5
+	MOVD stride+56(FP), R6
+	MOVD inverse+32(FP), R7
+	ADD $0, R7, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	MOVD R3, R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6e321e52 // eor v18.4S, v18.4S, v18.4S
+	WORD $0x6e331e73 // eor v19.4S, v19.4S, v19.4S
+	WORD $0x6e341e94 // eor v20.4S, v20.4S, v20.4S
+	WORD $0x6e351eb5 // eor v21.4S, v21.4S, v21.4S
+	WORD $0x6e361ed6 // eor v22.4S, v22.4S, v22.4S
+	WORD $0x6e371ef7 // eor v23.4S, v23.4S, v23.4S
+	WORD $0x6e381f18 // eor v24.4S, v24.4S, v24.4S
+	WORD $0x6e391f39 // eor v25.4S, v25.4S, v25.4S
+	CBZ R4, more
+first:
+	FLDPQ 0(R7), (F26, F27)
+	WORD $0x4e7ad442 // fadd v2.2D, v2.2D, v26.2D
+	WORD $0x4e7bd463 // fadd v3.2D, v3.2D, v27.2D
+	FLDPQ 32(R7), (F26, F27)
+	WORD $0x4e7ad484 // fadd v4.2D, v4.2D, v26.2D
+	WORD $0x4e7bd4a5 // fadd v5.2D, v5.2D, v27.2D
+	FLDPQ 64(R7), (F26, F27)
+	WORD $0x4e7ad4c6 // fadd v6.2D, v6.2D, v26.2D
+	WORD $0x4e7bd4e7 // fadd v7.2D, v7.2D, v27.2D
+	FLDPQ 96(R7), (F26, F27)
+	WORD $0x4e7ad508 // fadd v8.2D, v8.2D, v26.2D
+	WORD $0x4e7bd529 // fadd v9.2D, v9.2D, v27.2D
+	ADD R6, R7
+	SUBS $1, R4
+	BNE first
+	WORD $0x6e60dc42 // fmul v2.2D, v2.2D, v0.2D
+	WORD $0x6e61dc63 // fmul v3.2D, v3.2D, v1.2D
+	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
+	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
+	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
+	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
+	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
+	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 64(R0)
+	FSTPQ (F8, F9), 96(R0)
+	B sums
+more:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 0(R1), (F10, F11)
+	FLDPQ 0(R2), (F18, F19)
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F12, F13)
+	FLDPQ 32(R2), (F20, F21)
+	FLDPQ 64(R0), (F6, F7)
+	FLDPQ 64(R1), (F14, F15)
+	FLDPQ 64(R2), (F22, F23)
+	FLDPQ 96(R0), (F8, F9)
+	FLDPQ 96(R1), (F16, F17)
+	FLDPQ 96(R2), (F24, F25)
+sums:
+row:
+	FLDPQ 0(R3), (F0, F1)
+	WORD $0x4ee2d400 // fsub v0.2D, v0.2D, v2.2D
+	WORD $0x4ee3d421 // fsub v1.2D, v1.2D, v3.2D
+	WORD $0x4e60d54a // fadd v10.2D, v10.2D, v0.2D
+	WORD $0x4e61d56b // fadd v11.2D, v11.2D, v1.2D
+	WORD $0x6e60dc00 // fmul v0.2D, v0.2D, v0.2D
+	WORD $0x6e61dc21 // fmul v1.2D, v1.2D, v1.2D
+	WORD $0x4e60d652 // fadd v18.2D, v18.2D, v0.2D
+	WORD $0x4e61d673 // fadd v19.2D, v19.2D, v1.2D
+	FLDPQ 32(R3), (F0, F1)
+	WORD $0x4ee4d400 // fsub v0.2D, v0.2D, v4.2D
+	WORD $0x4ee5d421 // fsub v1.2D, v1.2D, v5.2D
+	WORD $0x4e60d58c // fadd v12.2D, v12.2D, v0.2D
+	WORD $0x4e61d5ad // fadd v13.2D, v13.2D, v1.2D
+	WORD $0x6e60dc00 // fmul v0.2D, v0.2D, v0.2D
+	WORD $0x6e61dc21 // fmul v1.2D, v1.2D, v1.2D
+	WORD $0x4e60d694 // fadd v20.2D, v20.2D, v0.2D
+	WORD $0x4e61d6b5 // fadd v21.2D, v21.2D, v1.2D
+	FLDPQ 64(R3), (F0, F1)
+	WORD $0x4ee6d400 // fsub v0.2D, v0.2D, v6.2D
+	WORD $0x4ee7d421 // fsub v1.2D, v1.2D, v7.2D
+	WORD $0x4e60d5ce // fadd v14.2D, v14.2D, v0.2D
+	WORD $0x4e61d5ef // fadd v15.2D, v15.2D, v1.2D
+	WORD $0x6e60dc00 // fmul v0.2D, v0.2D, v0.2D
+	WORD $0x6e61dc21 // fmul v1.2D, v1.2D, v1.2D
+	WORD $0x4e60d6d6 // fadd v22.2D, v22.2D, v0.2D
+	WORD $0x4e61d6f7 // fadd v23.2D, v23.2D, v1.2D
+	FLDPQ 96(R3), (F0, F1)
+	WORD $0x4ee8d400 // fsub v0.2D, v0.2D, v8.2D
+	WORD $0x4ee9d421 // fsub v1.2D, v1.2D, v9.2D
+	WORD $0x4e60d610 // fadd v16.2D, v16.2D, v0.2D
+	WORD $0x4e61d631 // fadd v17.2D, v17.2D, v1.2D
+	WORD $0x6e60dc00 // fmul v0.2D, v0.2D, v0.2D
+	WORD $0x6e61dc21 // fmul v1.2D, v1.2D, v1.2D
+	WORD $0x4e60d718 // fadd v24.2D, v24.2D, v0.2D
+	WORD $0x4e61d739 // fadd v25.2D, v25.2D, v1.2D
+	ADD R6, R3
+	SUBS $1, R5
+	BNE row
+	FSTPQ (F10, F11), 0(R1)
+	FSTPQ (F12, F13), 32(R1)
+	FSTPQ (F14, F15), 64(R1)
+	FSTPQ (F16, F17), 96(R1)
+	FSTPQ (F18, F19), 0(R2)
+	FSTPQ (F20, F21), 32(R2)
+	FSTPQ (F22, F23), 64(R2)
+	FSTPQ (F24, F25), 96(R2)
+	RET
+
+// productRows4DoublesNEON is productRows4DoublesAVX2 with two registers for one.
+TEXT ·productRows4DoublesNEON(SB), NOSPLIT, $0-56
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+40(FP), R4
+	MOVD stride+48(FP), R5
+	MOVD mean+32(FP), R6
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 32(R1), (F10, F11)
+	FLDPQ 64(R1), (F12, F13)
+	FLDPQ 96(R1), (F14, F15)
+row:
+	FLDPQ 0(R3), (F16, F17)
+	FLDPQ 0(R2), (F18, F19)
+	FLDPQ 0(R6), (F20, F21)
+	WORD $0x4ef4d610 // fsub v16.2D, v16.2D, v20.2D
+	WORD $0x4ef5d631 // fsub v17.2D, v17.2D, v21.2D
+	WORD $0x4e72d400 // fadd v0.2D, v0.2D, v18.2D
+	WORD $0x4e73d421 // fadd v1.2D, v1.2D, v19.2D
+	WORD $0x6e72de10 // fmul v16.2D, v16.2D, v18.2D
+	WORD $0x6e73de31 // fmul v17.2D, v17.2D, v19.2D
+	WORD $0x4e70d508 // fadd v8.2D, v8.2D, v16.2D
+	WORD $0x4e71d529 // fadd v9.2D, v9.2D, v17.2D
+	FLDPQ 32(R3), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	FLDPQ 32(R6), (F20, F21)
+	WORD $0x4ef4d610 // fsub v16.2D, v16.2D, v20.2D
+	WORD $0x4ef5d631 // fsub v17.2D, v17.2D, v21.2D
+	WORD $0x4e72d442 // fadd v2.2D, v2.2D, v18.2D
+	WORD $0x4e73d463 // fadd v3.2D, v3.2D, v19.2D
+	WORD $0x6e72de10 // fmul v16.2D, v16.2D, v18.2D
+	WORD $0x6e73de31 // fmul v17.2D, v17.2D, v19.2D
+	WORD $0x4e70d54a // fadd v10.2D, v10.2D, v16.2D
+	WORD $0x4e71d56b // fadd v11.2D, v11.2D, v17.2D
+	FLDPQ 64(R3), (F16, F17)
+	FLDPQ 64(R2), (F18, F19)
+	FLDPQ 64(R6), (F20, F21)
+	WORD $0x4ef4d610 // fsub v16.2D, v16.2D, v20.2D
+	WORD $0x4ef5d631 // fsub v17.2D, v17.2D, v21.2D
+	WORD $0x4e72d484 // fadd v4.2D, v4.2D, v18.2D
+	WORD $0x4e73d4a5 // fadd v5.2D, v5.2D, v19.2D
+	WORD $0x6e72de10 // fmul v16.2D, v16.2D, v18.2D
+	WORD $0x6e73de31 // fmul v17.2D, v17.2D, v19.2D
+	WORD $0x4e70d58c // fadd v12.2D, v12.2D, v16.2D
+	WORD $0x4e71d5ad // fadd v13.2D, v13.2D, v17.2D
+	FLDPQ 96(R3), (F16, F17)
+	FLDPQ 96(R2), (F18, F19)
+	FLDPQ 96(R6), (F20, F21)
+	WORD $0x4ef4d610 // fsub v16.2D, v16.2D, v20.2D
+	WORD $0x4ef5d631 // fsub v17.2D, v17.2D, v21.2D
+	WORD $0x4e72d4c6 // fadd v6.2D, v6.2D, v18.2D
+	WORD $0x4e73d4e7 // fadd v7.2D, v7.2D, v19.2D
+	WORD $0x6e72de10 // fmul v16.2D, v16.2D, v18.2D
+	WORD $0x6e73de31 // fmul v17.2D, v17.2D, v19.2D
+	WORD $0x4e70d5ce // fadd v14.2D, v14.2D, v16.2D
+	WORD $0x4e71d5ef // fadd v15.2D, v15.2D, v17.2D
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F10, F11), 32(R1)
+	FSTPQ (F12, F13), 64(R1)
+	FSTPQ (F14, F15), 96(R1)
+	RET
+
+// productRowsMasked4DoublesNEON is productRowsMasked4DoublesAVX2 with two registers for one.
+TEXT ·productRowsMasked4DoublesNEON(SB), NOSPLIT, $0-72
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+56(FP), R4
+	MOVD stride+64(FP), R5
+	MOVD mean+32(FP), R6
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 32(R1), (F10, F11)
+	FLDPQ 64(R1), (F12, F13)
+	FLDPQ 96(R1), (F14, F15)
+	MOVD scale+40(FP), R7
+	MOVD shift+48(FP), R8
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+row:
+	FLDPQ 0(R3), (F18, F19)
+	FLDPQ 0(R2), (F20, F21)
+	FLDPQ 0(R7), (F22, F23)
+	WORD $0x6e72ded6 // fmul v22.2D, v22.2D, v18.2D
+	WORD $0x6e73def7 // fmul v23.2D, v23.2D, v19.2D
+	FLDPQ 0(R8), (F24, F25)
+	WORD $0x4e78d6d6 // fadd v22.2D, v22.2D, v24.2D
+	WORD $0x4e79d6f7 // fadd v23.2D, v23.2D, v25.2D
+	WORD $0x6ef0e6d6 // fcmgt v22.2D, v22.2D, v16.2D
+	WORD $0x6ef1e6f7 // fcmgt v23.2D, v23.2D, v17.2D
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 0(R6), (F24, F25)
+	WORD $0x4ef8d652 // fsub v18.2D, v18.2D, v24.2D
+	WORD $0x4ef9d673 // fsub v19.2D, v19.2D, v25.2D
+	WORD $0x4e74d400 // fadd v0.2D, v0.2D, v20.2D
+	WORD $0x4e75d421 // fadd v1.2D, v1.2D, v21.2D
+	WORD $0x6e74de52 // fmul v18.2D, v18.2D, v20.2D
+	WORD $0x6e75de73 // fmul v19.2D, v19.2D, v21.2D
+	WORD $0x4e72d508 // fadd v8.2D, v8.2D, v18.2D
+	WORD $0x4e73d529 // fadd v9.2D, v9.2D, v19.2D
+	FLDPQ 32(R3), (F18, F19)
+	FLDPQ 32(R2), (F20, F21)
+	FLDPQ 32(R7), (F22, F23)
+	WORD $0x6e72ded6 // fmul v22.2D, v22.2D, v18.2D
+	WORD $0x6e73def7 // fmul v23.2D, v23.2D, v19.2D
+	FLDPQ 32(R8), (F24, F25)
+	WORD $0x4e78d6d6 // fadd v22.2D, v22.2D, v24.2D
+	WORD $0x4e79d6f7 // fadd v23.2D, v23.2D, v25.2D
+	WORD $0x6ef0e6d6 // fcmgt v22.2D, v22.2D, v16.2D
+	WORD $0x6ef1e6f7 // fcmgt v23.2D, v23.2D, v17.2D
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 32(R6), (F24, F25)
+	WORD $0x4ef8d652 // fsub v18.2D, v18.2D, v24.2D
+	WORD $0x4ef9d673 // fsub v19.2D, v19.2D, v25.2D
+	WORD $0x4e74d442 // fadd v2.2D, v2.2D, v20.2D
+	WORD $0x4e75d463 // fadd v3.2D, v3.2D, v21.2D
+	WORD $0x6e74de52 // fmul v18.2D, v18.2D, v20.2D
+	WORD $0x6e75de73 // fmul v19.2D, v19.2D, v21.2D
+	WORD $0x4e72d54a // fadd v10.2D, v10.2D, v18.2D
+	WORD $0x4e73d56b // fadd v11.2D, v11.2D, v19.2D
+	FLDPQ 64(R3), (F18, F19)
+	FLDPQ 64(R2), (F20, F21)
+	FLDPQ 64(R7), (F22, F23)
+	WORD $0x6e72ded6 // fmul v22.2D, v22.2D, v18.2D
+	WORD $0x6e73def7 // fmul v23.2D, v23.2D, v19.2D
+	FLDPQ 64(R8), (F24, F25)
+	WORD $0x4e78d6d6 // fadd v22.2D, v22.2D, v24.2D
+	WORD $0x4e79d6f7 // fadd v23.2D, v23.2D, v25.2D
+	WORD $0x6ef0e6d6 // fcmgt v22.2D, v22.2D, v16.2D
+	WORD $0x6ef1e6f7 // fcmgt v23.2D, v23.2D, v17.2D
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 64(R6), (F24, F25)
+	WORD $0x4ef8d652 // fsub v18.2D, v18.2D, v24.2D
+	WORD $0x4ef9d673 // fsub v19.2D, v19.2D, v25.2D
+	WORD $0x4e74d484 // fadd v4.2D, v4.2D, v20.2D
+	WORD $0x4e75d4a5 // fadd v5.2D, v5.2D, v21.2D
+	WORD $0x6e74de52 // fmul v18.2D, v18.2D, v20.2D
+	WORD $0x6e75de73 // fmul v19.2D, v19.2D, v21.2D
+	WORD $0x4e72d58c // fadd v12.2D, v12.2D, v18.2D
+	WORD $0x4e73d5ad // fadd v13.2D, v13.2D, v19.2D
+	FLDPQ 96(R3), (F18, F19)
+	FLDPQ 96(R2), (F20, F21)
+	FLDPQ 96(R7), (F22, F23)
+	WORD $0x6e72ded6 // fmul v22.2D, v22.2D, v18.2D
+	WORD $0x6e73def7 // fmul v23.2D, v23.2D, v19.2D
+	FLDPQ 96(R8), (F24, F25)
+	WORD $0x4e78d6d6 // fadd v22.2D, v22.2D, v24.2D
+	WORD $0x4e79d6f7 // fadd v23.2D, v23.2D, v25.2D
+	WORD $0x6ef0e6d6 // fcmgt v22.2D, v22.2D, v16.2D
+	WORD $0x6ef1e6f7 // fcmgt v23.2D, v23.2D, v17.2D
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 96(R6), (F24, F25)
+	WORD $0x4ef8d652 // fsub v18.2D, v18.2D, v24.2D
+	WORD $0x4ef9d673 // fsub v19.2D, v19.2D, v25.2D
+	WORD $0x4e74d4c6 // fadd v6.2D, v6.2D, v20.2D
+	WORD $0x4e75d4e7 // fadd v7.2D, v7.2D, v21.2D
+	WORD $0x6e74de52 // fmul v18.2D, v18.2D, v20.2D
+	WORD $0x6e75de73 // fmul v19.2D, v19.2D, v21.2D
+	WORD $0x4e72d5ce // fadd v14.2D, v14.2D, v18.2D
+	WORD $0x4e73d5ef // fadd v15.2D, v15.2D, v19.2D
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F10, F11), 32(R1)
+	FSTPQ (F12, F13), 64(R1)
+	FSTPQ (F14, F15), 96(R1)
+	RET
+
+// lineAffineDoublesNEON is lineAffineDoublesAVX2 with two registers for one.
+TEXT ·lineAffineDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+16(FP), R2
+	MOVD shift+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD end+48(FP), R6
+	MOVD stride+56(FP), R7
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R6, whole
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6e62dc00 // fmul v0.2D, v0.2D, v2.2D
+	WORD $0x6e63dc21 // fmul v1.2D, v1.2D, v3.2D
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d400 // fadd v0.2D, v0.2D, v6.2D
+	WORD $0x4e67d421 // fadd v1.2D, v1.2D, v7.2D
+whole:
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	ADD R8<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R8
+	CMP R5, R8
+	BLO column
+	CBZ R6, next
+	ADD R6<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R7, R0
+	ADD R7, R1
+	SUBS $1, R4
+	BNE row
+	RET
+
+// lineAffineReluDoublesNEON is lineAffineReluDoublesAVX2 with two registers for one.
+TEXT ·lineAffineReluDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+16(FP), R2
+	MOVD shift+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD end+48(FP), R6
+	MOVD stride+56(FP), R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R6, whole
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	WORD $0x6ee2e41f // fcmgt v31.2D, v0.2D, v2.2D
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee3e43f // fcmgt v31.2D, v1.2D, v3.2D
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+whole:
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e69d4a5 // fadd v5.2D, v5.2D, v9.2D
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e43f // fcmgt v31.2D, v1.2D, v5.2D
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R8<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R8
+	CMP R5, R8
+	BLO column
+	CBZ R6, next
+	ADD R6<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R7, R0
+	ADD R7, R1
+	SUBS $1, R4
+	BNE row
+	RET
+
+// lineCombineDoublesNEON is lineCombineDoublesAVX2 with two registers for one.
+TEXT ·lineCombineDoublesNEON(SB), NOSPLIT, $0-80
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+32(FP), R4
+	MOVD c+40(FP), R5
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+48(FP), R6
+	MOVD n+56(FP), R7
+	MOVD end+64(FP), R8
+	MOVD stride+72(FP), R9
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R8, whole
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<0, R4, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	ADD R8<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e60dc80 // fmul v0.2D, v4.2D, v0.2D
+	WORD $0x6e61dca1 // fmul v1.2D, v5.2D, v1.2D
+	WORD $0x4e60d442 // fadd v2.2D, v2.2D, v0.2D
+	WORD $0x4e61d463 // fadd v3.2D, v3.2D, v1.2D
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+whole:
+	MOVD $0, R10
+column:
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R10<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R10<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e69d4a5 // fadd v5.2D, v5.2D, v9.2D
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e62dcc2 // fmul v2.2D, v6.2D, v2.2D
+	WORD $0x6e63dce3 // fmul v3.2D, v7.2D, v3.2D
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a5 // fadd v5.2D, v5.2D, v3.2D
+	ADD R10<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R10
+	CMP R7, R10
+	BLO column
+	CBZ R8, next
+	ADD R8<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R9, R0
+	ADD R9, R1
+	ADD R9, R2
+	SUBS $1, R6
+	BNE row
+	RET
+
+// lineAffineAddDoublesNEON is lineAffineAddDoublesAVX2 with two registers for one.
+TEXT ·lineAffineAddDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+24(FP), R2
+	MOVD shift+32(FP), R3
+	MOVD addend+16(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD end+56(FP), R7
+	MOVD stride+64(FP), R8
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+row:
+	CBZ R7, whole
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6e62dc00 // fmul v0.2D, v0.2D, v2.2D
+	WORD $0x6e63dc21 // fmul v1.2D, v1.2D, v3.2D
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d400 // fadd v0.2D, v0.2D, v6.2D
+	WORD $0x4e67d421 // fadd v1.2D, v1.2D, v7.2D
+	ADD R7<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d400 // fadd v0.2D, v0.2D, v6.2D
+	WORD $0x4e67d421 // fadd v1.2D, v1.2D, v7.2D
+whole:
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	ADD R9<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $32, R9
+	CMP R6, R9
+	BLO column
+	CBZ R7, next
+	ADD R7<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+next:
+	ADD R8, R0
+	ADD R8, R1
+	ADD R8, R4
+	SUBS $1, R5
+	BNE row
+	RET
+
+// lineAffineAddReluDoublesNEON is lineAffineAddReluDoublesAVX2 with two registers for one.
+TEXT ·lineAffineAddReluDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD scale+24(FP), R2
+	MOVD shift+32(FP), R3
+	MOVD addend+16(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD end+56(FP), R7
+	MOVD stride+64(FP), R8
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R7, whole
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e64dc42 // fmul v2.2D, v2.2D, v4.2D
+	WORD $0x6e65dc63 // fmul v3.2D, v3.2D, v5.2D
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	ADD R7<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d442 // fadd v2.2D, v2.2D, v8.2D
+	WORD $0x4e69d463 // fadd v3.2D, v3.2D, v9.2D
+	WORD $0x6ee2e41f // fcmgt v31.2D, v0.2D, v2.2D
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ee3e43f // fcmgt v31.2D, v1.2D, v3.2D
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+whole:
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e69d4a5 // fadd v5.2D, v5.2D, v9.2D
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e68d484 // fadd v4.2D, v4.2D, v8.2D
+	WORD $0x4e69d4a5 // fadd v5.2D, v5.2D, v9.2D
+	WORD $0x6ee4e41f // fcmgt v31.2D, v0.2D, v4.2D
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ee5e43f // fcmgt v31.2D, v1.2D, v5.2D
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R9
+	CMP R6, R9
+	BLO column
+	CBZ R7, next
+	ADD R7<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R8, R0
+	ADD R8, R1
+	ADD R8, R4
+	SUBS $1, R5
+	BNE row
+	RET
+
+// lineCombineMaskedDoublesNEON is lineCombineMaskedDoublesAVX2 with two registers for one.
+TEXT ·lineCombineMaskedDoublesNEON(SB), NOSPLIT, $0-96
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD a+16(FP), R3
+	MOVD b+32(FP), R4
+	MOVD c+40(FP), R5
+	MOVD scale+48(FP), R6
+	MOVD shift+56(FP), R7
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD rows+64(FP), R8
+	MOVD n+72(FP), R9
+	MOVD end+80(FP), R10
+	MOVD stride+88(FP), R11
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	CBZ R10, whole
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R10<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R10<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R10<<0, R6, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6e62dd08 // fmul v8.2D, v8.2D, v2.2D
+	WORD $0x6e63dd29 // fmul v9.2D, v9.2D, v3.2D
+	ADD R10<<0, R7, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e6cd508 // fadd v8.2D, v8.2D, v12.2D
+	WORD $0x4e6dd529 // fadd v9.2D, v9.2D, v13.2D
+	WORD $0x6ee0e508 // fcmgt v8.2D, v8.2D, v0.2D
+	WORD $0x6ee1e529 // fcmgt v9.2D, v9.2D, v1.2D
+	WORD $0x4e241d04 // and v4.4S, v8.4S, v4.4S
+	WORD $0x4e251d25 // and v5.4S, v9.4S, v5.4S
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R10<<0, R5, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a5 // fadd v5.2D, v5.2D, v13.2D
+	ADD R10<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e62dcc2 // fmul v2.2D, v6.2D, v2.2D
+	WORD $0x6e63dce3 // fmul v3.2D, v7.2D, v3.2D
+	WORD $0x4e62d484 // fadd v4.2D, v4.2D, v2.2D
+	WORD $0x4e63d4a5 // fadd v5.2D, v5.2D, v3.2D
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+whole:
+	MOVD $0, R12
+column:
+	ADD R12<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R12<<0, R2, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R12<<0, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R12<<0, R6, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x6e64dd4a // fmul v10.2D, v10.2D, v4.2D
+	WORD $0x6e65dd6b // fmul v11.2D, v11.2D, v5.2D
+	ADD R12<<0, R7, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e6cd54a // fadd v10.2D, v10.2D, v12.2D
+	WORD $0x4e6dd56b // fadd v11.2D, v11.2D, v13.2D
+	WORD $0x6ee0e54a // fcmgt v10.2D, v10.2D, v0.2D
+	WORD $0x6ee1e56b // fcmgt v11.2D, v11.2D, v1.2D
+	WORD $0x4e261d46 // and v6.4S, v10.4S, v6.4S
+	WORD $0x4e271d67 // and v7.4S, v11.4S, v7.4S
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	ADD R12<<0, R5, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6dd4e7 // fadd v7.2D, v7.2D, v13.2D
+	ADD R12<<0, R3, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6e64dd04 // fmul v4.2D, v8.2D, v4.2D
+	WORD $0x6e65dd25 // fmul v5.2D, v9.2D, v5.2D
+	WORD $0x4e64d4c6 // fadd v6.2D, v6.2D, v4.2D
+	WORD $0x4e65d4e7 // fadd v7.2D, v7.2D, v5.2D
+	ADD R12<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R12
+	CMP R9, R12
+	BLO column
+	CBZ R10, next
+	ADD R10<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+next:
+	ADD R11, R0
+	ADD R11, R1
+	ADD R11, R2
+	SUBS $1, R8
+	BNE row
+	RET
+
 // adamNEON is adamAVX2 with two registers for one.
 TEXT ·adamNEON(SB), NOSPLIT, $0-48
 	MOVD w+0(FP), R0
@@ -23176,665 +25498,6 @@ column:
 	BNE row
 	RET
 
-// maxPoolRowNEON is maxPoolRowAVX2 with two registers for one.
-TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD x0+8(FP), R1
-	MOVD x1+16(FP), R2
-	MOVD windows+24(FP), R3
-	MOVD length+32(FP), R4
-	MOVD size+40(FP), R5
-	MOVD R5, R6
-	SUBS R4, R6
-window:
-	MOVD R4, R7
-channel:
-	FLDPQ 0(R1), (F0, F1)
-	ADD R5<<0, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	FLDPQ 0(R2), (F4, F5)
-	ADD R5<<0, R2, R19
-	FLDPQ 0(R19), (F6, F7)
-	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
-	WORD $0x4e20e408 // fcmeq v8.4S, v0.4S, v0.4S
-	WORD $0x4e281fff // and v31.4S, v31.4S, v8.4S
-	WORD $0x6e205be8 // not v8.16b, v31.16b
-	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
-	WORD $0x4e21e429 // fcmeq v9.4S, v1.4S, v1.4S
-	WORD $0x4e291fff // and v31.4S, v31.4S, v9.4S
-	WORD $0x6e205be9 // not v9.16b, v31.16b
-	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
-	WORD $0x4e24e48a // fcmeq v10.4S, v4.4S, v4.4S
-	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
-	WORD $0x6e205bea // not v10.16b, v31.16b
-	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
-	WORD $0x4e25e4ab // fcmeq v11.4S, v5.4S, v5.4S
-	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
-	WORD $0x6e205beb // not v11.16b, v31.16b
-	WORD $0x4ea81d48 // orr v8.4S, v10.4S, v8.4S
-	WORD $0x4ea91d69 // orr v9.4S, v11.4S, v9.4S
-	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
-	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
-	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
-	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
-	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
-	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
-	VMOV V31.B16, V0.B16
-	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
-	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
-	VMOV V31.B16, V1.B16
-	MOVD $notANumber<>(SB), R20
-	FMOVQ (R20), F12
-	VBIT V8.B16, V12.B16, V0.B16
-	VBIT V9.B16, V12.B16, V1.B16
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	SUBS $32, R7
-	BNE channel
-	ADD R6, R0
-	ADD R6, R1
-	ADD R5, R1
-	ADD R6, R2
-	ADD R5, R2
-	SUBS $1, R3
-	BNE window
-	RET
-
-// maxPoolRowGradNEON is maxPoolRowGradAVX2 with two registers for one.
-TEXT ·maxPoolRowGradNEON(SB), NOSPLIT, $0-72
-	MOVD d0+0(FP), R0
-	MOVD d1+8(FP), R1
-	MOVD dy+16(FP), R2
-	MOVD x0+24(FP), R3
-	MOVD x1+32(FP), R4
-	MOVD y+40(FP), R5
-	MOVD windows+48(FP), R6
-	MOVD length+56(FP), R7
-	MOVD size+64(FP), R8
-	MOVD R8, R9
-	SUBS R7, R9
-window:
-	MOVD R7, R10
-channel:
-	FLDPQ 0(R5), (F0, F1)
-	FLDPQ 0(R2), (F2, F3)
-	FLDPQ 0(R3), (F4, F5)
-	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
-	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
-	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
-	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
-	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
-	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
-	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
-	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
-	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
-	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
-	FSTPQ (F4, F5), 0(R0)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V6.B16, V4.B16, V2.B16
-	VBIT V7.B16, V5.B16, V3.B16
-	ADD R8<<0, R3, R19
-	FLDPQ 0(R19), (F4, F5)
-	WORD $0x4e24e406 // fcmeq v6.4S, v0.4S, v4.4S
-	WORD $0x4e25e427 // fcmeq v7.4S, v1.4S, v5.4S
-	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
-	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
-	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
-	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
-	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	WORD $0x4ea61c86 // orr v6.4S, v4.4S, v6.4S
-	WORD $0x4ea71ca7 // orr v7.4S, v5.4S, v7.4S
-	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
-	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
-	ADD R8<<0, R0, R19
-	FSTPQ (F4, F5), 0(R19)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V6.B16, V4.B16, V2.B16
-	VBIT V7.B16, V5.B16, V3.B16
-	FLDPQ 0(R4), (F4, F5)
-	WORD $0x4e24e400 // fcmeq v0.4S, v0.4S, v4.4S
-	WORD $0x4e25e421 // fcmeq v1.4S, v1.4S, v5.4S
-	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
-	WORD $0x4e24e484 // fcmeq v4.4S, v4.4S, v4.4S
-	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
-	WORD $0x4e25e4a5 // fcmeq v5.4S, v5.4S, v5.4S
-	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
-	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
-	WORD $0x4e221c04 // and v4.4S, v0.4S, v2.4S
-	WORD $0x4e231c25 // and v5.4S, v1.4S, v3.4S
-	FSTPQ (F4, F5), 0(R1)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V0.B16, V4.B16, V2.B16
-	VBIT V1.B16, V5.B16, V3.B16
-	ADD R8<<0, R1, R19
-	FSTPQ (F2, F3), 0(R19)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-	ADD $32, R4
-	ADD $32, R5
-	SUBS $32, R10
-	BNE channel
-	ADD R9, R2
-	ADD R9, R5
-	ADD R9, R0
-	ADD R8, R0
-	ADD R9, R1
-	ADD R8, R1
-	ADD R9, R3
-	ADD R8, R3
-	ADD R9, R4
-	ADD R8, R4
-	SUBS $1, R6
-	BNE window
-	RET
-
-// maxPoolRowGradReluNEON is maxPoolRowGradReluAVX2 with two registers for one.
-TEXT ·maxPoolRowGradReluNEON(SB), NOSPLIT, $0-72
-	MOVD d0+0(FP), R0
-	MOVD d1+8(FP), R1
-	MOVD dy+16(FP), R2
-	MOVD x0+24(FP), R3
-	MOVD x1+32(FP), R4
-	MOVD y+40(FP), R5
-	MOVD windows+48(FP), R6
-	MOVD length+56(FP), R7
-	MOVD size+64(FP), R8
-	MOVD R8, R9
-	SUBS R7, R9
-window:
-	MOVD R7, R10
-channel:
-	FLDPQ 0(R5), (F0, F1)
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6ea4e404 // fcmgt v4.4S, v0.4S, v4.4S
-	WORD $0x6ea5e425 // fcmgt v5.4S, v1.4S, v5.4S
-	WORD $0x4e221c82 // and v2.4S, v4.4S, v2.4S
-	WORD $0x4e231ca3 // and v3.4S, v5.4S, v3.4S
-	FLDPQ 0(R3), (F8, F9)
-	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
-	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
-	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
-	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
-	FSTPQ (F4, F5), 0(R0)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V6.B16, V4.B16, V2.B16
-	VBIT V7.B16, V5.B16, V3.B16
-	ADD R8<<0, R3, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4e28e406 // fcmeq v6.4S, v0.4S, v8.4S
-	WORD $0x4e29e427 // fcmeq v7.4S, v1.4S, v9.4S
-	WORD $0x4e221cc4 // and v4.4S, v6.4S, v2.4S
-	WORD $0x4e231ce5 // and v5.4S, v7.4S, v3.4S
-	ADD R8<<0, R0, R19
-	FSTPQ (F4, F5), 0(R19)
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	VBIT V6.B16, V4.B16, V2.B16
-	VBIT V7.B16, V5.B16, V3.B16
-	FLDPQ 0(R4), (F8, F9)
-	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
-	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
-	WORD $0x4e221c80 // and v0.4S, v4.4S, v2.4S
-	WORD $0x4e231ca1 // and v1.4S, v5.4S, v3.4S
-	FSTPQ (F0, F1), 0(R1)
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	ADD R8<<0, R1, R19
-	FSTPQ (F2, F3), 0(R19)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-	ADD $32, R4
-	ADD $32, R5
-	SUBS $32, R10
-	BNE channel
-	ADD R9, R2
-	ADD R9, R5
-	ADD R9, R0
-	ADD R8, R0
-	ADD R9, R1
-	ADD R8, R1
-	ADD R9, R3
-	ADD R8, R3
-	ADD R9, R4
-	ADD R8, R4
-	SUBS $1, R6
-	BNE window
-	RET
-
-// pixelsMaxNEON is pixelsMaxAVX2 with two registers for one.
-TEXT ·pixelsMaxNEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD count+16(FP), R2
-	MOVD size+24(FP), R3
-	MOVD dstStep+32(FP), R4
-	MOVD xStep+40(FP), R5
-pixel:
-	MOVD R3, R6
-channel:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 0(R1), (F2, F3)
-	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
-	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
-	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
-	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
-	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	FSTPQ (F2, F3), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUBS $32, R6
-	BNE channel
-	ADD R4, R0
-	SUBS R3, R0
-	ADD R5, R1
-	SUBS R3, R1
-	SUBS $1, R2
-	BNE pixel
-	RET
-
-// pixelsAddNEON is pixelsAddAVX2 with two registers for one.
-TEXT ·pixelsAddNEON(SB), NOSPLIT, $0-48
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD count+16(FP), R2
-	MOVD size+24(FP), R3
-	MOVD dstStep+32(FP), R4
-	MOVD xStep+40(FP), R5
-pixel:
-	MOVD R3, R6
-channel:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 0(R1), (F2, F3)
-	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
-	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUBS $32, R6
-	BNE channel
-	ADD R4, R0
-	SUBS R3, R0
-	ADD R5, R1
-	SUBS R3, R1
-	SUBS $1, R2
-	BNE pixel
-	RET
-
-// pixelsClaimNEON is pixelsClaimAVX2 with two registers for one.
-TEXT ·pixelsClaimNEON(SB), NOSPLIT, $0-64
-	MOVD dx+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD left+16(FP), R2
-	MOVD y+24(FP), R3
-	MOVD count+32(FP), R4
-	MOVD size+40(FP), R5
-	MOVD xStep+48(FP), R6
-	MOVD yStep+56(FP), R7
-pixel:
-	MOVD R5, R8
-channel:
-	FLDPQ 0(R1), (F0, F1)
-	FLDPQ 0(R3), (F2, F3)
-	FLDPQ 0(R2), (F4, F5)
-	WORD $0x4e20e442 // fcmeq v2.4S, v2.4S, v0.4S
-	WORD $0x4e21e463 // fcmeq v3.4S, v3.4S, v1.4S
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
-	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
-	WORD $0x6e205be0 // not v0.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
-	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
-	WORD $0x6e205be1 // not v1.16b, v31.16b
-	WORD $0x4ea21c02 // orr v2.4S, v0.4S, v2.4S
-	WORD $0x4ea31c23 // orr v3.4S, v1.4S, v3.4S
-	WORD $0x4e241c40 // and v0.4S, v2.4S, v4.4S
-	WORD $0x4e251c61 // and v1.4S, v3.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	VBIT V2.B16, V6.B16, V4.B16
-	VBIT V3.B16, V7.B16, V5.B16
-	FLDPQ 0(R0), (F8, F9)
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F4, F5), 0(R2)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-	SUBS $32, R8
-	BNE channel
-	ADD R6, R0
-	SUBS R5, R0
-	ADD R6, R1
-	SUBS R5, R1
-	ADD R7, R2
-	SUBS R5, R2
-	ADD R7, R3
-	SUBS R5, R3
-	SUBS $1, R4
-	BNE pixel
-	RET
-
-// windowsMaxNEON is windowsMaxAVX2 with two registers for one.
-TEXT ·windowsMaxNEON(SB), NOSPLIT, $0-64
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
-window:
-	MOVD R4, R7
-four:
-	CMP $128, R7
-	BLO fourEnd
-	MOVD R2, R8
-	MOVD count+24(FP), R9
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F0, F1)
-	ADD R10<<2, R1, R19
-	FLDPQ 32(R19), (F2, F3)
-	ADD R10<<2, R1, R19
-	FLDPQ 64(R19), (F4, F5)
-	ADD R10<<2, R1, R19
-	FLDPQ 96(R19), (F6, F7)
-	B fourNext
-fourCell:
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x6ea8e41f // fcmgt v31.4S, v0.4S, v8.4S
-	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	WORD $0x6ea9e43f // fcmgt v31.4S, v1.4S, v9.4S
-	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e40a // fcmeq v10.4S, v0.4S, v0.4S
-	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
-	WORD $0x6e205bea // not v10.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e42b // fcmeq v11.4S, v1.4S, v1.4S
-	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
-	WORD $0x6e205beb // not v11.16b, v31.16b
-	VBIT V10.B16, V0.B16, V8.B16
-	VBIT V11.B16, V1.B16, V9.B16
-	VMOV V8.B16, V0.B16
-	VMOV V9.B16, V1.B16
-	ADD R10<<2, R1, R19
-	FLDPQ 32(R19), (F8, F9)
-	WORD $0x6ea8e45f // fcmgt v31.4S, v2.4S, v8.4S
-	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	WORD $0x6ea9e47f // fcmgt v31.4S, v3.4S, v9.4S
-	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
-	WORD $0x4e22e44a // fcmeq v10.4S, v2.4S, v2.4S
-	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
-	WORD $0x6e205bea // not v10.16b, v31.16b
-	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
-	WORD $0x4e23e46b // fcmeq v11.4S, v3.4S, v3.4S
-	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
-	WORD $0x6e205beb // not v11.16b, v31.16b
-	VBIT V10.B16, V2.B16, V8.B16
-	VBIT V11.B16, V3.B16, V9.B16
-	VMOV V8.B16, V2.B16
-	VMOV V9.B16, V3.B16
-	ADD R10<<2, R1, R19
-	FLDPQ 64(R19), (F8, F9)
-	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
-	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
-	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4e24e49f // fcmeq v31.4S, v4.4S, v4.4S
-	WORD $0x4e24e48a // fcmeq v10.4S, v4.4S, v4.4S
-	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
-	WORD $0x6e205bea // not v10.16b, v31.16b
-	WORD $0x4e25e4bf // fcmeq v31.4S, v5.4S, v5.4S
-	WORD $0x4e25e4ab // fcmeq v11.4S, v5.4S, v5.4S
-	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
-	WORD $0x6e205beb // not v11.16b, v31.16b
-	VBIT V10.B16, V4.B16, V8.B16
-	VBIT V11.B16, V5.B16, V9.B16
-	VMOV V8.B16, V4.B16
-	VMOV V9.B16, V5.B16
-	ADD R10<<2, R1, R19
-	FLDPQ 96(R19), (F8, F9)
-	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
-	WORD $0x6e681cdf // bsl v31.4S, v6.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
-	WORD $0x6e691cff // bsl v31.4S, v7.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
-	WORD $0x4e26e4ca // fcmeq v10.4S, v6.4S, v6.4S
-	WORD $0x4e2a1fff // and v31.4S, v31.4S, v10.4S
-	WORD $0x6e205bea // not v10.16b, v31.16b
-	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
-	WORD $0x4e27e4eb // fcmeq v11.4S, v7.4S, v7.4S
-	WORD $0x4e2b1fff // and v31.4S, v31.4S, v11.4S
-	WORD $0x6e205beb // not v11.16b, v31.16b
-	VBIT V10.B16, V6.B16, V8.B16
-	VBIT V11.B16, V7.B16, V9.B16
-	VMOV V8.B16, V6.B16
-	VMOV V9.B16, V7.B16
-fourNext:
-	ADD $8, R8
-	SUBS $1, R9
-	BNE fourCell
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F4, F5), 64(R0)
-	FSTPQ (F6, F7), 96(R0)
-	ADD $128, R0
-	ADD $128, R1
-	SUBS $128, R7
-	B four
-fourEnd:
-one:
-	CMP $32, R7
-	BLO oneEnd
-	MOVD R2, R8
-	MOVD count+24(FP), R9
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F0, F1)
-	B oneNext
-oneCell:
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
-	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
-	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
-	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
-	WORD $0x6e205be4 // not v4.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
-	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
-	WORD $0x6e205be5 // not v5.16b, v31.16b
-	VBIT V4.B16, V0.B16, V2.B16
-	VBIT V5.B16, V1.B16, V3.B16
-	VMOV V2.B16, V0.B16
-	VMOV V3.B16, V1.B16
-oneNext:
-	ADD $8, R8
-	SUBS $1, R9
-	BNE oneCell
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUBS $32, R7
-	B one
-oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
-	BNE window
-	RET
-
-// windowsSumNEON is windowsSumAVX2 with two registers for one.
-TEXT ·windowsSumNEON(SB), NOSPLIT, $0-72
-	MOVD scale+64(FP), R0
-	ADD $0, R0, R19
-	VLD1R (R19), [V0.S4]
-	VMOV V0.B16, V1.B16
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
-window:
-	MOVD R4, R7
-four:
-	CMP $128, R7
-	BLO fourEnd
-	MOVD R2, R8
-	MOVD count+24(FP), R9
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	ADD R10<<2, R1, R19
-	FLDPQ 32(R19), (F4, F5)
-	ADD R10<<2, R1, R19
-	FLDPQ 64(R19), (F6, F7)
-	ADD R10<<2, R1, R19
-	FLDPQ 96(R19), (F8, F9)
-	B fourNext
-fourCell:
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F10, F11)
-	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
-	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
-	ADD R10<<2, R1, R19
-	FLDPQ 32(R19), (F10, F11)
-	WORD $0x4e2ad484 // fadd v4.4S, v4.4S, v10.4S
-	WORD $0x4e2bd4a5 // fadd v5.4S, v5.4S, v11.4S
-	ADD R10<<2, R1, R19
-	FLDPQ 64(R19), (F10, F11)
-	WORD $0x4e2ad4c6 // fadd v6.4S, v6.4S, v10.4S
-	WORD $0x4e2bd4e7 // fadd v7.4S, v7.4S, v11.4S
-	ADD R10<<2, R1, R19
-	FLDPQ 96(R19), (F10, F11)
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-fourNext:
-	ADD $8, R8
-	SUBS $1, R9
-	BNE fourCell
-	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
-	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
-	FSTPQ (F2, F3), 0(R0)
-	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
-	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	FSTPQ (F4, F5), 32(R0)
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	FSTPQ (F6, F7), 64(R0)
-	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
-	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
-	FSTPQ (F8, F9), 96(R0)
-	ADD $128, R0
-	ADD $128, R1
-	SUBS $128, R7
-	B four
-fourEnd:
-one:
-	CMP $32, R7
-	BLO oneEnd
-	MOVD R2, R8
-	MOVD count+24(FP), R9
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	B oneNext
-oneCell:
-	MOVD 0(R8), R10
-	ADD R10<<2, R1, R19
-	FLDPQ 0(R19), (F4, F5)
-	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
-	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
-oneNext:
-	ADD $8, R8
-	SUBS $1, R9
-	BNE oneCell
-	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
-	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
-	FSTPQ (F2, F3), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	SUBS $32, R7
-	B one
-oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
-	BNE window
-	RET
-
 // winogradInputNEON is winogradInputAVX2 with two registers for one.
 TEXT ·winogradInputNEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -24890,34 +26553,6 @@ channel:
 	BNE tile
 	RET
 
-// addRowsAtNEON is addRowsAtAVX2 with two registers for one.
-TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD pairs+16(FP), R2
-	MOVD count+24(FP), R3
-	MOVD size+32(FP), R4
-row:
-	MOVD 0(R2), R5
-	ADD R0, R5
-	MOVD 8(R2), R6
-	ADD R1, R6
-	MOVD R4, R7
-vector:
-	FLDPQ 0(R5), (F0, F1)
-	FLDPQ 0(R6), (F2, F3)
-	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
-	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
-	FSTPQ (F0, F1), 0(R5)
-	ADD $32, R5
-	ADD $32, R6
-	SUBS $32, R7
-	BNE vector
-	ADD $16, R2
-	SUBS $1, R3
-	BNE row
-	RET
-
 // copyRowsAtNEON is copyRowsAtAVX2 with two registers for one.
 TEXT ·copyRowsAtNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
@@ -25216,511 +26851,6 @@ line:
 	ADD $16, R1
 	SUBS $1, R2
 	BNE row
-	RET
-
-// normSumsNEON is normSumsAVX2 with two registers for one.
-TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
-	MOVD parts+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD cols+24(FP), R3
-	MOVD stride+32(FP), R4
-row:
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD $0, R5
-	MOVD $128, R6
-	CMP R6, R3
-	BLO rest
-columns:
-	ADD R5<<0, R1, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	ADD R5<<0, R1, R19
-	FLDPQ 32(R19), (F8, F9)
-	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
-	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
-	ADD R5<<0, R1, R19
-	FLDPQ 64(R19), (F8, F9)
-	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
-	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
-	ADD R5<<0, R1, R19
-	FLDPQ 96(R19), (F8, F9)
-	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
-	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
-	ADD $128, R5
-	ADD $128, R6
-	CMP R6, R3
-	BHS columns
-	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
-	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
-	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
-	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
-	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
-	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
-	CMP R3, R5
-	BHS end
-rest:
-column:
-	ADD R5<<0, R1, R19
-	FLDPQ 0(R19), (F8, F9)
-	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
-	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
-	ADD $32, R5
-	CMP R3, R5
-	BLO column
-end:
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD R4, R1
-	SUBS $1, R2
-	BNE row
-	RET
-
-// normSquaresNEON is normSquaresAVX2 with two registers for one.
-TEXT ·normSquaresNEON(SB), NOSPLIT, $0-48
-	MOVD parts+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD mean+16(FP), R2
-	MOVD rows+24(FP), R3
-	MOVD cols+32(FP), R4
-	MOVD stride+40(FP), R5
-row:
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	ADD $0, R2, R19
-	VLD1R (R19), [V8.S4]
-	VMOV V8.B16, V9.B16
-	MOVD $0, R6
-	MOVD $128, R7
-	CMP R7, R4
-	BLO rest
-columns:
-	ADD R6<<0, R1, R19
-	FLDPQ 0(R19), (F10, F11)
-	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
-	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
-	WORD $0x4e2acd40 // fmla v0.4S, v10.4S, v10.4S
-	WORD $0x4e2bcd61 // fmla v1.4S, v11.4S, v11.4S
-	ADD R6<<0, R1, R19
-	FLDPQ 32(R19), (F10, F11)
-	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
-	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
-	WORD $0x4e2acd42 // fmla v2.4S, v10.4S, v10.4S
-	WORD $0x4e2bcd63 // fmla v3.4S, v11.4S, v11.4S
-	ADD R6<<0, R1, R19
-	FLDPQ 64(R19), (F10, F11)
-	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
-	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
-	WORD $0x4e2acd44 // fmla v4.4S, v10.4S, v10.4S
-	WORD $0x4e2bcd65 // fmla v5.4S, v11.4S, v11.4S
-	ADD R6<<0, R1, R19
-	FLDPQ 96(R19), (F10, F11)
-	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
-	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
-	WORD $0x4e2acd46 // fmla v6.4S, v10.4S, v10.4S
-	WORD $0x4e2bcd67 // fmla v7.4S, v11.4S, v11.4S
-	ADD $128, R6
-	ADD $128, R7
-	CMP R7, R4
-	BHS columns
-	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
-	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
-	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
-	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
-	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
-	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
-	CMP R4, R6
-	BHS end
-rest:
-column:
-	ADD R6<<0, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
-	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
-	WORD $0x4e22cc40 // fmla v0.4S, v2.4S, v2.4S
-	WORD $0x4e23cc61 // fmla v1.4S, v3.4S, v3.4S
-	ADD $32, R6
-	CMP R4, R6
-	BLO column
-end:
-	FSTPQ (F0, F1), 0(R0)
-	ADD $32, R0
-	ADD R5, R1
-	ADD $4, R2
-	SUBS $1, R3
-	BNE row
-	RET
-
-// normApplyNEON is normApplyAVX2 with two registers for one.
-TEXT ·normApplyNEON(SB), NOSPLIT, $0-72
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD mean+16(FP), R2
-	MOVD rstd+24(FP), R3
-	MOVD gamma+32(FP), R4
-	MOVD beta+40(FP), R5
-	MOVD rows+48(FP), R6
-	MOVD cols+56(FP), R7
-	MOVD stride+64(FP), R8
-row:
-	ADD $0, R2, R19
-	VLD1R (R19), [V0.S4]
-	VMOV V0.B16, V1.B16
-	ADD $0, R3, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
-	MOVD $0, R9
-column:
-	ADD R9<<0, R1, R19
-	FLDPQ 0(R19), (F4, F5)
-	ADD R9<<0, R4, R19
-	FLDPQ 0(R19), (F6, F7)
-	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
-	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
-	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
-	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	ADD R9<<0, R0, R19
-	FSTPQ (F4, F5), 0(R19)
-	ADD $32, R9
-	CMP R7, R9
-	BLO column
-	ADD R8, R1
-	ADD R8, R0
-	ADD $4, R2
-	ADD $4, R3
-	SUBS $1, R6
-	BNE row
-	RET
-
-// normGradSumsNEON is normGradSumsAVX2 with two registers for one.
-TEXT ·normGradSumsNEON(SB), NOSPLIT, $0-72
-	MOVD parts+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD dy+16(FP), R2
-	MOVD mean+24(FP), R3
-	MOVD rstd+32(FP), R4
-	MOVD gamma+40(FP), R5
-	MOVD rows+48(FP), R6
-	MOVD cols+56(FP), R7
-	MOVD stride+64(FP), R8
-row:
-	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
-	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-	ADD $0, R3, R19
-	VLD1R (R19), [V16.S4]
-	VMOV V16.B16, V17.B16
-	MOVD $0, R9
-	MOVD $128, R10
-	CMP R10, R7
-	BLO rest
-columns:
-	ADD R9<<0, R1, R19
-	FLDPQ 0(R19), (F18, F19)
-	ADD R9<<0, R2, R19
-	FLDPQ 0(R19), (F20, F21)
-	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
-	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 0(R19), (F22, F23)
-	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
-	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
-	WORD $0x4e34d400 // fadd v0.4S, v0.4S, v20.4S
-	WORD $0x4e35d421 // fadd v1.4S, v1.4S, v21.4S
-	WORD $0x4e32ce88 // fmla v8.4S, v20.4S, v18.4S
-	WORD $0x4e33cea9 // fmla v9.4S, v21.4S, v19.4S
-	ADD R9<<0, R1, R19
-	FLDPQ 32(R19), (F18, F19)
-	ADD R9<<0, R2, R19
-	FLDPQ 32(R19), (F20, F21)
-	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
-	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 32(R19), (F22, F23)
-	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
-	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
-	WORD $0x4e34d442 // fadd v2.4S, v2.4S, v20.4S
-	WORD $0x4e35d463 // fadd v3.4S, v3.4S, v21.4S
-	WORD $0x4e32ce8a // fmla v10.4S, v20.4S, v18.4S
-	WORD $0x4e33ceab // fmla v11.4S, v21.4S, v19.4S
-	ADD R9<<0, R1, R19
-	FLDPQ 64(R19), (F18, F19)
-	ADD R9<<0, R2, R19
-	FLDPQ 64(R19), (F20, F21)
-	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
-	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 64(R19), (F22, F23)
-	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
-	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
-	WORD $0x4e34d484 // fadd v4.4S, v4.4S, v20.4S
-	WORD $0x4e35d4a5 // fadd v5.4S, v5.4S, v21.4S
-	WORD $0x4e32ce8c // fmla v12.4S, v20.4S, v18.4S
-	WORD $0x4e33cead // fmla v13.4S, v21.4S, v19.4S
-	ADD R9<<0, R1, R19
-	FLDPQ 96(R19), (F18, F19)
-	ADD R9<<0, R2, R19
-	FLDPQ 96(R19), (F20, F21)
-	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
-	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 96(R19), (F22, F23)
-	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
-	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
-	WORD $0x4e34d4c6 // fadd v6.4S, v6.4S, v20.4S
-	WORD $0x4e35d4e7 // fadd v7.4S, v7.4S, v21.4S
-	WORD $0x4e32ce8e // fmla v14.4S, v20.4S, v18.4S
-	WORD $0x4e33ceaf // fmla v15.4S, v21.4S, v19.4S
-	ADD $128, R9
-	ADD $128, R10
-	CMP R10, R7
-	BHS columns
-	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
-	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
-	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
-	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
-	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
-	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
-	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
-	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
-	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
-	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
-	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
-	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
-	CMP R7, R9
-	BHS end
-rest:
-column:
-	ADD R9<<0, R1, R19
-	FLDPQ 0(R19), (F2, F3)
-	ADD R9<<0, R2, R19
-	FLDPQ 0(R19), (F4, F5)
-	WORD $0x4eb0d442 // fsub v2.4S, v2.4S, v16.4S
-	WORD $0x4eb1d463 // fsub v3.4S, v3.4S, v17.4S
-	ADD R9<<0, R5, R19
-	FLDPQ 0(R19), (F22, F23)
-	WORD $0x6e36dc84 // fmul v4.4S, v4.4S, v22.4S
-	WORD $0x6e37dca5 // fmul v5.4S, v5.4S, v23.4S
-	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
-	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
-	WORD $0x4e22cc88 // fmla v8.4S, v4.4S, v2.4S
-	WORD $0x4e23cca9 // fmla v9.4S, v5.4S, v3.4S
-	ADD $32, R9
-	CMP R7, R9
-	BLO column
-end:
-	ADD $0, R4, R19
-	VLD1R (R19), [V16.S4]
-	VMOV V16.B16, V17.B16
-	WORD $0x6e30dd08 // fmul v8.4S, v8.4S, v16.4S
-	WORD $0x6e31dd29 // fmul v9.4S, v9.4S, v17.4S
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F8, F9), 32(R0)
-	ADD $64, R0
-	ADD R8, R1
-	ADD R8, R2
-	ADD $4, R3
-	ADD $4, R4
-	SUBS $1, R6
-	BNE row
-	RET
-
-// normGradApplyNEON is normGradApplyAVX2 with two registers for one.
-TEXT ·normGradApplyNEON(SB), NOSPLIT, $0-64
-	MOVD dx+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD dy+16(FP), R2
-	MOVD scalars+24(FP), R3
-	MOVD gamma+32(FP), R4
-	MOVD rows+40(FP), R5
-	MOVD cols+48(FP), R6
-	MOVD stride+56(FP), R7
-row:
-	ADD $0, R3, R19
-	VLD1R (R19), [V0.S4]
-	VMOV V0.B16, V1.B16
-	ADD $4, R3, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
-	ADD $8, R3, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	ADD $12, R3, R19
-	VLD1R (R19), [V6.S4]
-	VMOV V6.B16, V7.B16
-	ADD $16, R3
-	MOVD $0, R8
-column:
-	ADD R8<<0, R1, R19
-	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<0, R2, R19
-	FLDPQ 0(R19), (F10, F11)
-	ADD R8<<0, R4, R19
-	FLDPQ 0(R19), (F12, F13)
-	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
-	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
-	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
-	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
-	WORD $0x4ea4d54a // fsub v10.4S, v10.4S, v4.4S
-	WORD $0x4ea5d56b // fsub v11.4S, v11.4S, v5.4S
-	WORD $0x4ea6cd0a // fmls v10.4S, v8.4S, v6.4S
-	WORD $0x4ea7cd2b // fmls v11.4S, v9.4S, v7.4S
-	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
-	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
-	ADD R8<<0, R0, R19
-	FSTPQ (F10, F11), 0(R19)
-	ADD $32, R8
-	CMP R6, R8
-	BLO column
-	ADD R7, R1
-	ADD R7, R2
-	ADD R7, R0
-	SUBS $1, R5
-	BNE row
-	RET
-
-// normGradColumnsNEON is normGradColumnsAVX2 with two registers for one.
-TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-72
-	MOVD sum+0(FP), R0
-	MOVD product+8(FP), R1
-	MOVD x+16(FP), R2
-	MOVD dy+24(FP), R3
-	MOVD mean+32(FP), R4
-	MOVD rstd+40(FP), R5
-	MOVD rows+48(FP), R6
-	MOVD cols+56(FP), R7
-	MOVD stride+64(FP), R8
-	MOVD $64, R11
-	CMP R11, R7
-	BLO one
-two:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 0(R1), (F2, F3)
-	FLDPQ 32(R0), (F4, F5)
-	FLDPQ 32(R1), (F6, F7)
-	MOVD $0, R9
-	MOVD $0, R10
-rowOfTwo:
-	ADD R10<<2, R4, R19
-	ADD $0, R19, R19
-	VLD1R (R19), [V8.S4]
-	VMOV V8.B16, V9.B16
-	ADD R10<<2, R5, R19
-	ADD $0, R19, R19
-	VLD1R (R19), [V10.S4]
-	VMOV V10.B16, V11.B16
-	ADD R9<<0, R2, R19
-	FLDPQ 0(R19), (F12, F13)
-	ADD R9<<0, R3, R19
-	FLDPQ 0(R19), (F14, F15)
-	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
-	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
-	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
-	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
-	WORD $0x4e2ed400 // fadd v0.4S, v0.4S, v14.4S
-	WORD $0x4e2fd421 // fadd v1.4S, v1.4S, v15.4S
-	WORD $0x4e2ccdc2 // fmla v2.4S, v14.4S, v12.4S
-	WORD $0x4e2dcde3 // fmla v3.4S, v15.4S, v13.4S
-	ADD R9<<0, R2, R19
-	FLDPQ 32(R19), (F12, F13)
-	ADD R9<<0, R3, R19
-	FLDPQ 32(R19), (F14, F15)
-	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
-	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
-	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
-	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
-	WORD $0x4e2ed484 // fadd v4.4S, v4.4S, v14.4S
-	WORD $0x4e2fd4a5 // fadd v5.4S, v5.4S, v15.4S
-	WORD $0x4e2ccdc6 // fmla v6.4S, v14.4S, v12.4S
-	WORD $0x4e2dcde7 // fmla v7.4S, v15.4S, v13.4S
-	ADD R8, R9
-	ADD $1, R10
-	CMP R6, R10
-	BLO rowOfTwo
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 0(R1)
-	FSTPQ (F4, F5), 32(R0)
-	FSTPQ (F6, F7), 32(R1)
-	ADD $64, R0
-	ADD $64, R1
-	ADD $64, R2
-	ADD $64, R3
-	SUBS R11, R7
-	CMP R11, R7
-	BHS two
-	CBZ R7, end
-one:
-	FLDPQ 0(R0), (F0, F1)
-	FLDPQ 0(R1), (F2, F3)
-	MOVD $0, R9
-	MOVD $0, R10
-rowOfOne:
-	ADD R10<<2, R4, R19
-	ADD $0, R19, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	ADD R10<<2, R5, R19
-	ADD $0, R19, R19
-	VLD1R (R19), [V6.S4]
-	VMOV V6.B16, V7.B16
-	ADD R9<<0, R2, R19
-	FLDPQ 0(R19), (F8, F9)
-	ADD R9<<0, R3, R19
-	FLDPQ 0(R19), (F10, F11)
-	WORD $0x4ea4d508 // fsub v8.4S, v8.4S, v4.4S
-	WORD $0x4ea5d529 // fsub v9.4S, v9.4S, v5.4S
-	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
-	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
-	WORD $0x4e2ad400 // fadd v0.4S, v0.4S, v10.4S
-	WORD $0x4e2bd421 // fadd v1.4S, v1.4S, v11.4S
-	WORD $0x4e28cd42 // fmla v2.4S, v10.4S, v8.4S
-	WORD $0x4e29cd63 // fmla v3.4S, v11.4S, v9.4S
-	ADD R8, R9
-	ADD $1, R10
-	CMP R6, R10
-	BLO rowOfOne
-	FSTPQ (F0, F1), 0(R0)
-	FSTPQ (F2, F3), 0(R1)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-end:
 	RET
 
 // softmaxRowsNEON is softmaxRowsAVX2 with two registers for one.
@@ -33740,6 +34870,929 @@ next:
 	FMOVD F0, ret+16(FP)
 	RET
 
+// normSumsNEON is normSumsAVX2 with two registers for one.
+TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD cols+24(FP), R3
+	MOVD stride+32(FP), R4
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD $0, R5
+	MOVD $128, R6
+	CMP R6, R3
+	BLO rest
+columns:
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 64(R19), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	ADD R5<<0, R1, R19
+	FLDPQ 96(R19), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	ADD $128, R5
+	ADD $128, R6
+	CMP R6, R3
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	CMP R3, R5
+	BHS end
+rest:
+column:
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	ADD $32, R5
+	CMP R3, R5
+	BLO column
+end:
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
+// normSquaresNEON is normSquaresAVX2 with two registers for one.
+TEXT ·normSquaresNEON(SB), NOSPLIT, $0-48
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD stride+40(FP), R5
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	ADD $0, R2, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	MOVD $0, R6
+	MOVD $128, R7
+	CMP R7, R4
+	BLO rest
+columns:
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd40 // fmla v0.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd61 // fmla v1.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd42 // fmla v2.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd63 // fmla v3.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 64(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd44 // fmla v4.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd65 // fmla v5.4S, v11.4S, v11.4S
+	ADD R6<<0, R1, R19
+	FLDPQ 96(R19), (F10, F11)
+	WORD $0x4ea8d54a // fsub v10.4S, v10.4S, v8.4S
+	WORD $0x4ea9d56b // fsub v11.4S, v11.4S, v9.4S
+	WORD $0x4e2acd46 // fmla v6.4S, v10.4S, v10.4S
+	WORD $0x4e2bcd67 // fmla v7.4S, v11.4S, v11.4S
+	ADD $128, R6
+	ADD $128, R7
+	CMP R7, R4
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	CMP R4, R6
+	BHS end
+rest:
+column:
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4ea8d442 // fsub v2.4S, v2.4S, v8.4S
+	WORD $0x4ea9d463 // fsub v3.4S, v3.4S, v9.4S
+	WORD $0x4e22cc40 // fmla v0.4S, v2.4S, v2.4S
+	WORD $0x4e23cc61 // fmla v1.4S, v3.4S, v3.4S
+	ADD $32, R6
+	CMP R4, R6
+	BLO column
+end:
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD R5, R1
+	ADD $4, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
+// normApplyNEON is normApplyAVX2 with two registers for one.
+TEXT ·normApplyNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rstd+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD beta+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	ADD $0, R2, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $0, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R9
+	CMP R7, R9
+	BLO column
+	ADD R8, R1
+	ADD R8, R0
+	ADD $4, R2
+	ADD $4, R3
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradSumsNEON is normGradSumsAVX2 with two registers for one.
+TEXT ·normGradSumsNEON(SB), NOSPLIT, $0-72
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD mean+24(FP), R3
+	MOVD rstd+32(FP), R4
+	MOVD gamma+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	ADD $0, R3, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	MOVD $0, R9
+	MOVD $128, R10
+	CMP R10, R7
+	BLO rest
+columns:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d400 // fadd v0.4S, v0.4S, v20.4S
+	WORD $0x4e35d421 // fadd v1.4S, v1.4S, v21.4S
+	WORD $0x4e32ce88 // fmla v8.4S, v20.4S, v18.4S
+	WORD $0x4e33cea9 // fmla v9.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 32(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 32(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d442 // fadd v2.4S, v2.4S, v20.4S
+	WORD $0x4e35d463 // fadd v3.4S, v3.4S, v21.4S
+	WORD $0x4e32ce8a // fmla v10.4S, v20.4S, v18.4S
+	WORD $0x4e33ceab // fmla v11.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 64(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 64(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 64(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d484 // fadd v4.4S, v4.4S, v20.4S
+	WORD $0x4e35d4a5 // fadd v5.4S, v5.4S, v21.4S
+	WORD $0x4e32ce8c // fmla v12.4S, v20.4S, v18.4S
+	WORD $0x4e33cead // fmla v13.4S, v21.4S, v19.4S
+	ADD R9<<0, R1, R19
+	FLDPQ 96(R19), (F18, F19)
+	ADD R9<<0, R2, R19
+	FLDPQ 96(R19), (F20, F21)
+	WORD $0x4eb0d652 // fsub v18.4S, v18.4S, v16.4S
+	WORD $0x4eb1d673 // fsub v19.4S, v19.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 96(R19), (F22, F23)
+	WORD $0x6e36de94 // fmul v20.4S, v20.4S, v22.4S
+	WORD $0x6e37deb5 // fmul v21.4S, v21.4S, v23.4S
+	WORD $0x4e34d4c6 // fadd v6.4S, v6.4S, v20.4S
+	WORD $0x4e35d4e7 // fadd v7.4S, v7.4S, v21.4S
+	WORD $0x4e32ce8e // fmla v14.4S, v20.4S, v18.4S
+	WORD $0x4e33ceaf // fmla v15.4S, v21.4S, v19.4S
+	ADD $128, R9
+	ADD $128, R10
+	CMP R10, R7
+	BHS columns
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
+	WORD $0x4e2ed54a // fadd v10.4S, v10.4S, v14.4S
+	WORD $0x4e2fd56b // fadd v11.4S, v11.4S, v15.4S
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	CMP R7, R9
+	BHS end
+rest:
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4eb0d442 // fsub v2.4S, v2.4S, v16.4S
+	WORD $0x4eb1d463 // fsub v3.4S, v3.4S, v17.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F22, F23)
+	WORD $0x6e36dc84 // fmul v4.4S, v4.4S, v22.4S
+	WORD $0x6e37dca5 // fmul v5.4S, v5.4S, v23.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e22cc88 // fmla v8.4S, v4.4S, v2.4S
+	WORD $0x4e23cca9 // fmla v9.4S, v5.4S, v3.4S
+	ADD $32, R9
+	CMP R7, R9
+	BLO column
+end:
+	ADD $0, R4, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	WORD $0x6e30dd08 // fmul v8.4S, v8.4S, v16.4S
+	WORD $0x6e31dd29 // fmul v9.4S, v9.4S, v17.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F8, F9), 32(R0)
+	ADD $64, R0
+	ADD R8, R1
+	ADD R8, R2
+	ADD $4, R3
+	ADD $4, R4
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradApplyNEON is normGradApplyAVX2 with two registers for one.
+TEXT ·normGradApplyNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD scalars+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD cols+48(FP), R6
+	MOVD stride+56(FP), R7
+row:
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R3, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $16, R3
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R8<<0, R4, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
+	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
+	WORD $0x4ea4d54a // fsub v10.4S, v10.4S, v4.4S
+	WORD $0x4ea5d56b // fsub v11.4S, v11.4S, v5.4S
+	WORD $0x4ea6cd0a // fmls v10.4S, v8.4S, v6.4S
+	WORD $0x4ea7cd2b // fmls v11.4S, v9.4S, v7.4S
+	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $32, R8
+	CMP R6, R8
+	BLO column
+	ADD R7, R1
+	ADD R7, R2
+	ADD R7, R0
+	SUBS $1, R5
+	BNE row
+	RET
+
+// normGradColumnsNEON is normGradColumnsAVX2 with two registers for one.
+TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-72
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD dy+24(FP), R3
+	MOVD mean+32(FP), R4
+	MOVD rstd+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+	MOVD $64, R11
+	CMP R11, R7
+	BLO one
+two:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfTwo:
+	ADD R10<<2, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	ADD R10<<2, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
+	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
+	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
+	WORD $0x4e2ed400 // fadd v0.4S, v0.4S, v14.4S
+	WORD $0x4e2fd421 // fadd v1.4S, v1.4S, v15.4S
+	WORD $0x4e2ccdc2 // fmla v2.4S, v14.4S, v12.4S
+	WORD $0x4e2dcde3 // fmla v3.4S, v15.4S, v13.4S
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 32(R19), (F14, F15)
+	WORD $0x4ea8d58c // fsub v12.4S, v12.4S, v8.4S
+	WORD $0x4ea9d5ad // fsub v13.4S, v13.4S, v9.4S
+	WORD $0x6e2add8c // fmul v12.4S, v12.4S, v10.4S
+	WORD $0x6e2bddad // fmul v13.4S, v13.4S, v11.4S
+	WORD $0x4e2ed484 // fadd v4.4S, v4.4S, v14.4S
+	WORD $0x4e2fd4a5 // fadd v5.4S, v5.4S, v15.4S
+	WORD $0x4e2ccdc6 // fmla v6.4S, v14.4S, v12.4S
+	WORD $0x4e2dcde7 // fmla v7.4S, v15.4S, v13.4S
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfTwo
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUBS R11, R7
+	CMP R11, R7
+	BHS two
+	CBZ R7, end
+one:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfOne:
+	ADD R10<<2, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD R10<<2, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4ea4d508 // fsub v8.4S, v8.4S, v4.4S
+	WORD $0x4ea5d529 // fsub v9.4S, v9.4S, v5.4S
+	WORD $0x6e26dd08 // fmul v8.4S, v8.4S, v6.4S
+	WORD $0x6e27dd29 // fmul v9.4S, v9.4S, v7.4S
+	WORD $0x4e2ad400 // fadd v0.4S, v0.4S, v10.4S
+	WORD $0x4e2bd421 // fadd v1.4S, v1.4S, v11.4S
+	WORD $0x4e28cd42 // fmla v2.4S, v10.4S, v8.4S
+	WORD $0x4e29cd63 // fmla v3.4S, v11.4S, v9.4S
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfOne
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+end:
+	RET
+
+// normSumsDoublesNEON is normSumsDoublesAVX2 with two registers for one.
+TEXT ·normSumsDoublesNEON(SB), NOSPLIT, $0-40
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD cols+24(FP), R3
+	MOVD stride+32(FP), R4
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD $0, R5
+column:
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4e64d400 // fadd v0.2D, v0.2D, v4.2D
+	WORD $0x4e65d421 // fadd v1.2D, v1.2D, v5.2D
+	ADD R5<<0, R1, R19
+	FLDPQ 32(R19), (F4, F5)
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	ADD $64, R5
+	CMP R3, R5
+	BLO column
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
+// normSquaresDoublesNEON is normSquaresDoublesAVX2 with two registers for one.
+TEXT ·normSquaresDoublesNEON(SB), NOSPLIT, $0-48
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD stride+40(FP), R5
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	ADD $0, R2, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	MOVD $0, R6
+column:
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4ee4d4c6 // fsub v6.2D, v6.2D, v4.2D
+	WORD $0x4ee5d4e7 // fsub v7.2D, v7.2D, v5.2D
+	WORD $0x6e66dcc6 // fmul v6.2D, v6.2D, v6.2D
+	WORD $0x6e67dce7 // fmul v7.2D, v7.2D, v7.2D
+	WORD $0x4e66d400 // fadd v0.2D, v0.2D, v6.2D
+	WORD $0x4e67d421 // fadd v1.2D, v1.2D, v7.2D
+	ADD R6<<0, R1, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4ee4d4c6 // fsub v6.2D, v6.2D, v4.2D
+	WORD $0x4ee5d4e7 // fsub v7.2D, v7.2D, v5.2D
+	WORD $0x6e66dcc6 // fmul v6.2D, v6.2D, v6.2D
+	WORD $0x6e67dce7 // fmul v7.2D, v7.2D, v7.2D
+	WORD $0x4e66d442 // fadd v2.2D, v2.2D, v6.2D
+	WORD $0x4e67d463 // fadd v3.2D, v3.2D, v7.2D
+	ADD $64, R6
+	CMP R4, R6
+	BLO column
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD R5, R1
+	ADD $8, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
+// normApplyDoublesNEON is normApplyDoublesAVX2 with two registers for one.
+TEXT ·normApplyDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rstd+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD beta+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	ADD $0, R2, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $0, R3, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ee0d484 // fsub v4.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a5 // fsub v5.2D, v5.2D, v1.2D
+	WORD $0x6e62dc84 // fmul v4.2D, v4.2D, v2.2D
+	WORD $0x6e63dca5 // fmul v5.2D, v5.2D, v3.2D
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e66d484 // fadd v4.2D, v4.2D, v6.2D
+	WORD $0x4e67d4a5 // fadd v5.2D, v5.2D, v7.2D
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R9<<0, R1, R19
+	FLDPQ 32(R19), (F4, F5)
+	WORD $0x4ee0d484 // fsub v4.2D, v4.2D, v0.2D
+	WORD $0x4ee1d4a5 // fsub v5.2D, v5.2D, v1.2D
+	WORD $0x6e62dc84 // fmul v4.2D, v4.2D, v2.2D
+	WORD $0x6e63dca5 // fmul v5.2D, v5.2D, v3.2D
+	ADD R9<<0, R4, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x6e66dc84 // fmul v4.2D, v4.2D, v6.2D
+	WORD $0x6e67dca5 // fmul v5.2D, v5.2D, v7.2D
+	ADD R9<<0, R5, R19
+	FLDPQ 32(R19), (F6, F7)
+	WORD $0x4e66d484 // fadd v4.2D, v4.2D, v6.2D
+	WORD $0x4e67d4a5 // fadd v5.2D, v5.2D, v7.2D
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 32(R19)
+	ADD $64, R9
+	CMP R7, R9
+	BLO column
+	ADD R8, R1
+	ADD R8, R0
+	ADD $8, R2
+	ADD $8, R3
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradSumsDoublesNEON is normGradSumsDoublesAVX2 with two registers for one.
+TEXT ·normGradSumsDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD mean+24(FP), R3
+	MOVD rstd+32(FP), R4
+	MOVD gamma+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	ADD $0, R3, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	ADD $0, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4ee8d58c // fsub v12.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5ad // fsub v13.2D, v13.2D, v9.2D
+	WORD $0x6e6add8c // fmul v12.2D, v12.2D, v10.2D
+	WORD $0x6e6bddad // fmul v13.2D, v13.2D, v11.2D
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F16, F17)
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	WORD $0x4e6ed400 // fadd v0.2D, v0.2D, v14.2D
+	WORD $0x4e6fd421 // fadd v1.2D, v1.2D, v15.2D
+	WORD $0x6e6cddcc // fmul v12.2D, v14.2D, v12.2D
+	WORD $0x6e6ddded // fmul v13.2D, v15.2D, v13.2D
+	WORD $0x4e6cd484 // fadd v4.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a5 // fadd v5.2D, v5.2D, v13.2D
+	ADD R9<<0, R1, R19
+	FLDPQ 32(R19), (F12, F13)
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F14, F15)
+	WORD $0x4ee8d58c // fsub v12.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5ad // fsub v13.2D, v13.2D, v9.2D
+	WORD $0x6e6add8c // fmul v12.2D, v12.2D, v10.2D
+	WORD $0x6e6bddad // fmul v13.2D, v13.2D, v11.2D
+	ADD R9<<0, R5, R19
+	FLDPQ 32(R19), (F16, F17)
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	WORD $0x4e6ed442 // fadd v2.2D, v2.2D, v14.2D
+	WORD $0x4e6fd463 // fadd v3.2D, v3.2D, v15.2D
+	WORD $0x6e6cddcc // fmul v12.2D, v14.2D, v12.2D
+	WORD $0x6e6ddded // fmul v13.2D, v15.2D, v13.2D
+	WORD $0x4e6cd4c6 // fadd v6.2D, v6.2D, v12.2D
+	WORD $0x4e6dd4e7 // fadd v7.2D, v7.2D, v13.2D
+	ADD $64, R9
+	CMP R7, R9
+	BLO column
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
+	ADD $64, R0
+	ADD R8, R1
+	ADD R8, R2
+	ADD $8, R3
+	ADD $8, R4
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradApplyDoublesNEON is normGradApplyDoublesAVX2 with two registers for one.
+TEXT ·normGradApplyDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD scalars+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD cols+48(FP), R6
+	MOVD stride+56(FP), R7
+row:
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R3, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $16, R3, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $24, R3, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $32, R3
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R8<<0, R4, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4ee0d508 // fsub v8.2D, v8.2D, v0.2D
+	WORD $0x4ee1d529 // fsub v9.2D, v9.2D, v1.2D
+	WORD $0x6e62dd08 // fmul v8.2D, v8.2D, v2.2D
+	WORD $0x6e63dd29 // fmul v9.2D, v9.2D, v3.2D
+	WORD $0x4ee4d54a // fsub v10.2D, v10.2D, v4.2D
+	WORD $0x4ee5d56b // fsub v11.2D, v11.2D, v5.2D
+	WORD $0x6e66dd08 // fmul v8.2D, v8.2D, v6.2D
+	WORD $0x6e67dd29 // fmul v9.2D, v9.2D, v7.2D
+	WORD $0x4ee8d54a // fsub v10.2D, v10.2D, v8.2D
+	WORD $0x4ee9d56b // fsub v11.2D, v11.2D, v9.2D
+	WORD $0x6e62dd4a // fmul v10.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6b // fmul v11.2D, v11.2D, v3.2D
+	ADD R8<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R8<<0, R1, R19
+	FLDPQ 32(R19), (F8, F9)
+	ADD R8<<0, R2, R19
+	FLDPQ 32(R19), (F10, F11)
+	ADD R8<<0, R4, R19
+	FLDPQ 32(R19), (F12, F13)
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4ee0d508 // fsub v8.2D, v8.2D, v0.2D
+	WORD $0x4ee1d529 // fsub v9.2D, v9.2D, v1.2D
+	WORD $0x6e62dd08 // fmul v8.2D, v8.2D, v2.2D
+	WORD $0x6e63dd29 // fmul v9.2D, v9.2D, v3.2D
+	WORD $0x4ee4d54a // fsub v10.2D, v10.2D, v4.2D
+	WORD $0x4ee5d56b // fsub v11.2D, v11.2D, v5.2D
+	WORD $0x6e66dd08 // fmul v8.2D, v8.2D, v6.2D
+	WORD $0x6e67dd29 // fmul v9.2D, v9.2D, v7.2D
+	WORD $0x4ee8d54a // fsub v10.2D, v10.2D, v8.2D
+	WORD $0x4ee9d56b // fsub v11.2D, v11.2D, v9.2D
+	WORD $0x6e62dd4a // fmul v10.2D, v10.2D, v2.2D
+	WORD $0x6e63dd6b // fmul v11.2D, v11.2D, v3.2D
+	ADD R8<<0, R0, R19
+	FSTPQ (F10, F11), 32(R19)
+	ADD $64, R8
+	CMP R6, R8
+	BLO column
+	ADD R7, R1
+	ADD R7, R2
+	ADD R7, R0
+	SUBS $1, R5
+	BNE row
+	RET
+
+// normGradColumnsDoublesNEON is normGradColumnsDoublesAVX2 with two registers for one.
+TEXT ·normGradColumnsDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD dy+24(FP), R3
+	MOVD mean+32(FP), R4
+	MOVD rstd+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+	MOVD $64, R11
+	CMP R11, R7
+	BLO one
+two:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfTwo:
+	ADD R10<<3, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	ADD R10<<3, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4ee8d58c // fsub v12.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5ad // fsub v13.2D, v13.2D, v9.2D
+	WORD $0x6e6add8c // fmul v12.2D, v12.2D, v10.2D
+	WORD $0x6e6bddad // fmul v13.2D, v13.2D, v11.2D
+	WORD $0x4e6ed400 // fadd v0.2D, v0.2D, v14.2D
+	WORD $0x4e6fd421 // fadd v1.2D, v1.2D, v15.2D
+	WORD $0x6e6cddcc // fmul v12.2D, v14.2D, v12.2D
+	WORD $0x6e6ddded // fmul v13.2D, v15.2D, v13.2D
+	WORD $0x4e6cd442 // fadd v2.2D, v2.2D, v12.2D
+	WORD $0x4e6dd463 // fadd v3.2D, v3.2D, v13.2D
+	ADD R9<<0, R2, R19
+	FLDPQ 32(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 32(R19), (F14, F15)
+	WORD $0x4ee8d58c // fsub v12.2D, v12.2D, v8.2D
+	WORD $0x4ee9d5ad // fsub v13.2D, v13.2D, v9.2D
+	WORD $0x6e6add8c // fmul v12.2D, v12.2D, v10.2D
+	WORD $0x6e6bddad // fmul v13.2D, v13.2D, v11.2D
+	WORD $0x4e6ed484 // fadd v4.2D, v4.2D, v14.2D
+	WORD $0x4e6fd4a5 // fadd v5.2D, v5.2D, v15.2D
+	WORD $0x6e6cddc8 // fmul v8.2D, v14.2D, v12.2D
+	WORD $0x6e6ddde9 // fmul v9.2D, v15.2D, v13.2D
+	WORD $0x4e68d4c6 // fadd v6.2D, v6.2D, v8.2D
+	WORD $0x4e69d4e7 // fadd v7.2D, v7.2D, v9.2D
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfTwo
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	SUBS R11, R7
+	CMP R11, R7
+	BHS two
+	CBZ R7, end
+one:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	MOVD $0, R9
+	MOVD $0, R10
+rowOfOne:
+	ADD R10<<3, R4, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD R10<<3, R5, R19
+	ADD $0, R19, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4ee4d508 // fsub v8.2D, v8.2D, v4.2D
+	WORD $0x4ee5d529 // fsub v9.2D, v9.2D, v5.2D
+	WORD $0x6e66dd08 // fmul v8.2D, v8.2D, v6.2D
+	WORD $0x6e67dd29 // fmul v9.2D, v9.2D, v7.2D
+	WORD $0x4e6ad400 // fadd v0.2D, v0.2D, v10.2D
+	WORD $0x4e6bd421 // fadd v1.2D, v1.2D, v11.2D
+	WORD $0x6e68dd44 // fmul v4.2D, v10.2D, v8.2D
+	WORD $0x6e69dd65 // fmul v5.2D, v11.2D, v9.2D
+	WORD $0x4e64d442 // fadd v2.2D, v2.2D, v4.2D
+	WORD $0x4e65d463 // fadd v3.2D, v3.2D, v5.2D
+	ADD R8, R9
+	ADD $1, R10
+	CMP R6, R10
+	BLO rowOfOne
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+end:
+	RET
+
 // exp64NEON is exp64AVX2 with two registers for one.
 TEXT ·exp64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -41293,6 +43346,691 @@ next:
 	BNE next
 	RET
 
+// expAffineDoublesNEON is expAffineDoublesAVX2 with two registers for one.
+TEXT ·expAffineDoublesNEON(SB), NOSPLIT, $0-40
+	MOVD sums+0(FP), R0
+	MOVD dst+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD scalars+32(FP), R4
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $16, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	FLDPQ 0(R0), (F6, F7)
+	FLDPQ 32(R0), (F8, F9)
+next:
+	FLDPQ 0(R2), (F18, F19)
+	WORD $0x6e72dc0a // fmul v10.2D, v0.2D, v18.2D
+	WORD $0x6e73dc2b // fmul v11.2D, v1.2D, v19.2D
+	WORD $0x4e62d54a // fadd v10.2D, v10.2D, v2.2D
+	WORD $0x4e63d56b // fadd v11.2D, v11.2D, v3.2D
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	WORD $0x6eeae59f // fcmgt v31.2D, v12.2D, v10.2D
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eebe5bf // fcmgt v31.2D, v13.2D, v11.2D
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6eeee59f // fcmgt v31.2D, v12.2D, v14.2D
+	WORD $0x6e6c1ddf // bsl v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eefe5bf // fcmgt v31.2D, v13.2D, v15.2D
+	WORD $0x6e6d1dff // bsl v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V15.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72ddca // fmul v10.2D, v14.2D, v18.2D
+	WORD $0x6e72ddeb // fmul v11.2D, v15.2D, v18.2D
+	WORD $0x4e61894a // frintn v10.2D, v10.2D
+	WORD $0x4e61896b // frintn v11.2D, v11.2D
+	VMOV V14.B16, V12.B16
+	VMOV V15.B16, V13.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2cd4c // fmls v12.2D, v10.2D, v18.2D
+	WORD $0x4ef2cd6d // fmls v13.2D, v11.2D, v18.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2cd4c // fmls v12.2D, v10.2D, v18.2D
+	WORD $0x4ef2cd6d // fmls v13.2D, v11.2D, v18.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	WORD $0x4e6cd5cc // fadd v12.2D, v14.2D, v12.2D
+	WORD $0x4e6dd5ed // fadd v13.2D, v15.2D, v13.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d58c // fadd v12.2D, v12.2D, v18.2D
+	WORD $0x4e72d5ad // fadd v13.2D, v13.2D, v18.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dd4e // fmul v14.2D, v10.2D, v18.2D
+	WORD $0x6e72dd6f // fmul v15.2D, v11.2D, v18.2D
+	WORD $0x4e6199ce // frintm v14.2D, v14.2D
+	WORD $0x4e6199ef // frintm v15.2D, v15.2D
+	WORD $0x4eeed54a // fsub v10.2D, v10.2D, v14.2D
+	WORD $0x4eefd56b // fsub v11.2D, v11.2D, v15.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d5ce // fadd v14.2D, v14.2D, v18.2D
+	WORD $0x4e72d5ef // fadd v15.2D, v15.2D, v18.2D
+	WORD $0x4f7455ce // shl v14, v14, #52
+	WORD $0x4f7455ef // shl v15, v15, #52
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d54a // fadd v10.2D, v10.2D, v18.2D
+	WORD $0x4e72d56b // fadd v11.2D, v11.2D, v18.2D
+	WORD $0x4f74554a // shl v10, v10, #52
+	WORD $0x4f74556b // shl v11, v11, #52
+	WORD $0x6e6add8a // fmul v10.2D, v12.2D, v10.2D
+	WORD $0x6e6bddab // fmul v11.2D, v13.2D, v11.2D
+	WORD $0x6e64dd4a // fmul v10.2D, v10.2D, v4.2D
+	WORD $0x6e65dd6b // fmul v11.2D, v11.2D, v5.2D
+	FSTPQ (F10, F11), 0(R1)
+	WORD $0x4e6ad4c6 // fadd v6.2D, v6.2D, v10.2D
+	WORD $0x4e6bd4e7 // fadd v7.2D, v7.2D, v11.2D
+	FLDPQ 32(R2), (F18, F19)
+	WORD $0x6e72dc0a // fmul v10.2D, v0.2D, v18.2D
+	WORD $0x6e73dc2b // fmul v11.2D, v1.2D, v19.2D
+	WORD $0x4e62d54a // fadd v10.2D, v10.2D, v2.2D
+	WORD $0x4e63d56b // fadd v11.2D, v11.2D, v3.2D
+	MOVD $dc087500000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $d4086380000000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	WORD $0x6eeae59f // fcmgt v31.2D, v12.2D, v10.2D
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eebe5bf // fcmgt v31.2D, v13.2D, v11.2D
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6eeee59f // fcmgt v31.2D, v12.2D, v14.2D
+	WORD $0x6e6c1ddf // bsl v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eefe5bf // fcmgt v31.2D, v13.2D, v15.2D
+	WORD $0x6e6d1dff // bsl v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V15.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72ddca // fmul v10.2D, v14.2D, v18.2D
+	WORD $0x6e72ddeb // fmul v11.2D, v15.2D, v18.2D
+	WORD $0x4e61894a // frintn v10.2D, v10.2D
+	WORD $0x4e61896b // frintn v11.2D, v11.2D
+	VMOV V14.B16, V12.B16
+	VMOV V15.B16, V13.B16
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2cd4c // fmls v12.2D, v10.2D, v18.2D
+	WORD $0x4ef2cd6d // fmls v13.2D, v11.2D, v18.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4ef2cd4c // fmls v12.2D, v10.2D, v18.2D
+	WORD $0x4ef2cd6d // fmls v13.2D, v11.2D, v18.2D
+	WORD $0x6e6cdd8e // fmul v14.2D, v12.2D, v12.2D
+	WORD $0x6e6dddaf // fmul v15.2D, v13.2D, v13.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e70cd9f // fmla v31.2D, v12.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e71cdbf // fmla v31.2D, v13.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	WORD $0x4e6cd5cc // fadd v12.2D, v14.2D, v12.2D
+	WORD $0x4e6dd5ed // fadd v13.2D, v15.2D, v13.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d58c // fadd v12.2D, v12.2D, v18.2D
+	WORD $0x4e72d5ad // fadd v13.2D, v13.2D, v18.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e72dd4e // fmul v14.2D, v10.2D, v18.2D
+	WORD $0x6e72dd6f // fmul v15.2D, v11.2D, v18.2D
+	WORD $0x4e6199ce // frintm v14.2D, v14.2D
+	WORD $0x4e6199ef // frintm v15.2D, v15.2D
+	WORD $0x4eeed54a // fsub v10.2D, v10.2D, v14.2D
+	WORD $0x4eefd56b // fsub v11.2D, v11.2D, v15.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d5ce // fadd v14.2D, v14.2D, v18.2D
+	WORD $0x4e72d5ef // fadd v15.2D, v15.2D, v18.2D
+	WORD $0x4f7455ce // shl v14, v14, #52
+	WORD $0x4f7455ef // shl v15, v15, #52
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	MOVD $d43380000000003ff<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e72d54a // fadd v10.2D, v10.2D, v18.2D
+	WORD $0x4e72d56b // fadd v11.2D, v11.2D, v18.2D
+	WORD $0x4f74554a // shl v10, v10, #52
+	WORD $0x4f74556b // shl v11, v11, #52
+	WORD $0x6e6add8a // fmul v10.2D, v12.2D, v10.2D
+	WORD $0x6e6bddab // fmul v11.2D, v13.2D, v11.2D
+	WORD $0x6e64dd4a // fmul v10.2D, v10.2D, v4.2D
+	WORD $0x6e65dd6b // fmul v11.2D, v11.2D, v5.2D
+	FSTPQ (F10, F11), 32(R1)
+	WORD $0x4e6ad508 // fadd v8.2D, v8.2D, v10.2D
+	WORD $0x4e6bd529 // fadd v9.2D, v9.2D, v11.2D
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $8, R3
+	BNE next
+	FSTPQ (F6, F7), 0(R0)
+	FSTPQ (F8, F9), 32(R0)
+	RET
+
+// lstmCellGradDoublesNEON is lstmCellGradDoublesAVX2 with two registers for one.
+TEXT ·lstmCellGradDoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dz+0(FP), R0
+	MOVD dcarry+8(FP), R1
+	MOVD gates+16(FP), R2
+	MOVD carry+24(FP), R3
+	MOVD dh+32(FP), R4
+	MOVD dnext+40(FP), R5
+	MOVD n+48(FP), R6
+	MOVD stride+56(FP), R7
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R8
+next:
+	FLDPQ 0(R2), (F0, F1)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R7<<1, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	FLDPQ 0(R3), (F20, F21)
+	WORD $0x6e74dc46 // fmul v6.2D, v2.2D, v20.2D
+	WORD $0x6e75dc67 // fmul v7.2D, v3.2D, v21.2D
+	WORD $0x6e64dc08 // fmul v8.2D, v0.2D, v4.2D
+	WORD $0x6e65dc29 // fmul v9.2D, v1.2D, v5.2D
+	WORD $0x4e68d4c6 // fadd v6.2D, v6.2D, v8.2D
+	WORD $0x4e69d4e7 // fadd v7.2D, v7.2D, v9.2D
+	MOVD $d7fffffffffffffff<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341cc8 // and v8.4S, v6.4S, v20.4S
+	WORD $0x4e341ce9 // and v9.4S, v7.4S, v20.4S
+	MOVD $d4044000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4e68d50c // fadd v12.2D, v8.2D, v8.2D
+	WORD $0x4e69d52d // fadd v13.2D, v9.2D, v9.2D
+	WORD $0x6eeae59f // fcmgt v31.2D, v12.2D, v10.2D
+	WORD $0x6e6c1d5f // bsl v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eebe5bf // fcmgt v31.2D, v13.2D, v11.2D
+	WORD $0x6e6d1d7f // bsl v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff71547652b82fe<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6e74dd4c // fmul v12.2D, v10.2D, v20.2D
+	WORD $0x6e74dd6d // fmul v13.2D, v11.2D, v20.2D
+	WORD $0x4e61898c // frintn v12.2D, v12.2D
+	WORD $0x4e6189ad // frintn v13.2D, v13.2D
+	MOVD $d3fe62e42fee00000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cd8a // fmls v10.2D, v12.2D, v20.2D
+	WORD $0x4ef4cdab // fmls v11.2D, v13.2D, v20.2D
+	MOVD $d3dea39ef35793c76<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4cd8a // fmls v10.2D, v12.2D, v20.2D
+	WORD $0x4ef4cdab // fmls v11.2D, v13.2D, v20.2D
+	WORD $0x6e6add4e // fmul v14.2D, v10.2D, v10.2D
+	WORD $0x6e6bdd6f // fmul v15.2D, v11.2D, v11.2D
+	MOVD $d3e5af38a9b0ec855<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $d3e9289185613a3d6<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3ec71de0dae63bb3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3efa019b90d2ae7a<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f2a01a01a7c41d5<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f56c16c1788bd90<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3f811111111109b3<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fa5555555553d63<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fc5555555555556<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V31.B16
+	WORD $0x4e70cd5f // fmla v31.2D, v10.2D, v16.2D
+	VMOV V31.B16, V16.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e71cd7f // fmla v31.2D, v11.2D, v17.2D
+	VMOV V31.B16, V17.B16
+	WORD $0x6e70ddce // fmul v14.2D, v14.2D, v16.2D
+	WORD $0x6e71ddef // fmul v15.2D, v15.2D, v17.2D
+	MOVD $d43380000000003fe<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d58c // fadd v12.2D, v12.2D, v20.2D
+	WORD $0x4e74d5ad // fadd v13.2D, v13.2D, v20.2D
+	WORD $0x4f74558c // shl v12, v12, #52
+	WORD $0x4f7455ad // shl v13, v13, #52
+	WORD $0x4e6ad5ca // fadd v10.2D, v14.2D, v10.2D
+	WORD $0x4e6bd5eb // fadd v11.2D, v15.2D, v11.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4ef4d58e // fsub v14.2D, v12.2D, v20.2D
+	WORD $0x4ef4d5af // fsub v15.2D, v13.2D, v20.2D
+	VMOV V14.B16, V31.B16
+	WORD $0x4e6acd9f // fmla v31.2D, v12.2D, v10.2D
+	VMOV V31.B16, V10.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e6bcdbf // fmla v31.2D, v13.2D, v11.2D
+	VMOV V31.B16, V11.B16
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e74d54c // fadd v12.2D, v10.2D, v20.2D
+	WORD $0x4e74d56d // fadd v13.2D, v11.2D, v20.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x6ee8e68e // fcmgt v14.2D, v20.2D, v8.2D
+	WORD $0x6ee9e68f // fcmgt v15.2D, v20.2D, v9.2D
+	WORD $0x4ee8d550 // fsub v16.2D, v10.2D, v8.2D
+	WORD $0x4ee9d571 // fsub v17.2D, v11.2D, v9.2D
+	VMOV V8.B16, V18.B16
+	VMOV V9.B16, V19.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4ef2cd5f // fmls v31.2D, v10.2D, v18.2D
+	VMOV V31.B16, V18.B16
+	VMOV V17.B16, V31.B16
+	WORD $0x4ef3cd7f // fmls v31.2D, v11.2D, v19.2D
+	VMOV V31.B16, V19.B16
+	VBIT V14.B16, V18.B16, V10.B16
+	VBIT V15.B16, V19.B16, V11.B16
+	WORD $0x4e281dc8 // and v8.4S, v14.4S, v8.4S
+	WORD $0x4e291de9 // and v9.4S, v15.4S, v9.4S
+	WORD $0x6e6cfd4a // fdiv v10.2D, v10.2D, v12.2D
+	WORD $0x6e6dfd6b // fdiv v11.2D, v11.2D, v13.2D
+	WORD $0x4e68d548 // fadd v8.2D, v10.2D, v8.2D
+	WORD $0x4e69d569 // fadd v9.2D, v11.2D, v9.2D
+	MOVD $d8000000000000000<>(SB), R20
+	FMOVQ (R20), F20
+	WORD $0x4e341cc6 // and v6.4S, v6.4S, v20.4S
+	WORD $0x4e341ce7 // and v7.4S, v7.4S, v20.4S
+	WORD $0x4ea61d06 // orr v6.4S, v8.4S, v6.4S
+	WORD $0x4ea71d27 // orr v7.4S, v9.4S, v7.4S
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	FLDPQ 0(R4), (F10, F11)
+	WORD $0x6e68dd4c // fmul v12.2D, v10.2D, v8.2D
+	WORD $0x6e69dd6d // fmul v13.2D, v11.2D, v9.2D
+	WORD $0x6e66dcce // fmul v14.2D, v6.2D, v6.2D
+	WORD $0x6e67dcef // fmul v15.2D, v7.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	WORD $0x4eeed60e // fsub v14.2D, v16.2D, v14.2D
+	WORD $0x4eefd62f // fsub v15.2D, v17.2D, v15.2D
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6fddad // fmul v13.2D, v13.2D, v15.2D
+	FLDPQ 0(R5), (F20, F21)
+	WORD $0x4e74d58c // fadd v12.2D, v12.2D, v20.2D
+	WORD $0x4e75d5ad // fadd v13.2D, v13.2D, v21.2D
+	WORD $0x6e66dd46 // fmul v6.2D, v10.2D, v6.2D
+	WORD $0x6e67dd67 // fmul v7.2D, v11.2D, v7.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ee8d54a // fsub v10.2D, v10.2D, v8.2D
+	WORD $0x4ee9d56b // fsub v11.2D, v11.2D, v9.2D
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	ADD R8<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	WORD $0x6e64dd86 // fmul v6.2D, v12.2D, v4.2D
+	WORD $0x6e65dda7 // fmul v7.2D, v13.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ee0d508 // fsub v8.2D, v8.2D, v0.2D
+	WORD $0x4ee1d529 // fsub v9.2D, v9.2D, v1.2D
+	WORD $0x6e68dc08 // fmul v8.2D, v0.2D, v8.2D
+	WORD $0x6e69dc29 // fmul v9.2D, v1.2D, v9.2D
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	FSTPQ (F6, F7), 0(R0)
+	WORD $0x6e60dd80 // fmul v0.2D, v12.2D, v0.2D
+	WORD $0x6e61dda1 // fmul v1.2D, v13.2D, v1.2D
+	WORD $0x6e64dc84 // fmul v4.2D, v4.2D, v4.2D
+	WORD $0x6e65dca5 // fmul v5.2D, v5.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ee4d4c4 // fsub v4.2D, v6.2D, v4.2D
+	WORD $0x4ee5d4e5 // fsub v5.2D, v7.2D, v5.2D
+	WORD $0x6e64dc00 // fmul v0.2D, v0.2D, v4.2D
+	WORD $0x6e65dc21 // fmul v1.2D, v1.2D, v5.2D
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	FLDPQ 0(R3), (F20, F21)
+	WORD $0x6e74dd80 // fmul v0.2D, v12.2D, v20.2D
+	WORD $0x6e75dda1 // fmul v1.2D, v13.2D, v21.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ee2d484 // fsub v4.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a5 // fsub v5.2D, v5.2D, v3.2D
+	WORD $0x6e64dc44 // fmul v4.2D, v2.2D, v4.2D
+	WORD $0x6e65dc65 // fmul v5.2D, v3.2D, v5.2D
+	WORD $0x6e64dc00 // fmul v0.2D, v0.2D, v4.2D
+	WORD $0x6e65dc21 // fmul v1.2D, v1.2D, v5.2D
+	ADD R7<<0, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	WORD $0x6e62dd80 // fmul v0.2D, v12.2D, v2.2D
+	WORD $0x6e63dda1 // fmul v1.2D, v13.2D, v3.2D
+	FSTPQ (F0, F1), 0(R1)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	SUBS $4, R6
+	BNE next
+	RET
+
+// gruCellGradDoublesNEON is gruCellGradDoublesAVX2 with two registers for one.
+TEXT ·gruCellGradDoublesNEON(SB), NOSPLIT, $0-72
+	MOVD dx+0(FP), R0
+	MOVD du+8(FP), R1
+	MOVD dh+16(FP), R2
+	MOVD gates+24(FP), R3
+	MOVD u+32(FP), R4
+	MOVD h+40(FP), R5
+	MOVD dnext+48(FP), R6
+	MOVD n+56(FP), R7
+	MOVD stride+64(FP), R8
+next:
+	FLDPQ 0(R3), (F0, F1)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<1, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	FLDPQ 0(R6), (F6, F7)
+	FLDPQ 0(R5), (F8, F9)
+	WORD $0x4ee4d508 // fsub v8.2D, v8.2D, v4.2D
+	WORD $0x4ee5d529 // fsub v9.2D, v9.2D, v5.2D
+	WORD $0x6e68dcc8 // fmul v8.2D, v6.2D, v8.2D
+	WORD $0x6e69dce9 // fmul v9.2D, v7.2D, v9.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ee0d54a // fsub v10.2D, v10.2D, v0.2D
+	WORD $0x4ee1d56b // fsub v11.2D, v11.2D, v1.2D
+	WORD $0x6e6adc0a // fmul v10.2D, v0.2D, v10.2D
+	WORD $0x6e6bdc2b // fmul v11.2D, v1.2D, v11.2D
+	WORD $0x6e6add08 // fmul v8.2D, v8.2D, v10.2D
+	WORD $0x6e6bdd29 // fmul v9.2D, v9.2D, v11.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ee0d54a // fsub v10.2D, v10.2D, v0.2D
+	WORD $0x4ee1d56b // fsub v11.2D, v11.2D, v1.2D
+	WORD $0x6e6adcca // fmul v10.2D, v6.2D, v10.2D
+	WORD $0x6e6bdceb // fmul v11.2D, v7.2D, v11.2D
+	WORD $0x6e64dc84 // fmul v4.2D, v4.2D, v4.2D
+	WORD $0x6e65dca5 // fmul v5.2D, v5.2D, v5.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x4ee4d584 // fsub v4.2D, v12.2D, v4.2D
+	WORD $0x4ee5d5a5 // fsub v5.2D, v13.2D, v5.2D
+	WORD $0x6e64dd44 // fmul v4.2D, v10.2D, v4.2D
+	WORD $0x6e65dd65 // fmul v5.2D, v11.2D, v5.2D
+	ADD R8<<1, R4, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x6e6edc8a // fmul v10.2D, v4.2D, v14.2D
+	WORD $0x6e6fdcab // fmul v11.2D, v5.2D, v15.2D
+	MOVD $d3ff0000000000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x4ee2d58c // fsub v12.2D, v12.2D, v2.2D
+	WORD $0x4ee3d5ad // fsub v13.2D, v13.2D, v3.2D
+	WORD $0x6e6cdc4c // fmul v12.2D, v2.2D, v12.2D
+	WORD $0x6e6ddc6d // fmul v13.2D, v3.2D, v13.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x6e62dc82 // fmul v2.2D, v4.2D, v2.2D
+	WORD $0x6e63dca3 // fmul v3.2D, v5.2D, v3.2D
+	WORD $0x6e60dcc0 // fmul v0.2D, v6.2D, v0.2D
+	WORD $0x6e61dce1 // fmul v1.2D, v7.2D, v1.2D
+	FSTPQ (F8, F9), 0(R0)
+	ADD R8<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R8<<1, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	FSTPQ (F8, F9), 0(R1)
+	ADD R8<<0, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R8<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	FSTPQ (F0, F1), 0(R2)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $4, R7
+	BNE next
+	RET
+
 // adam64NEON is adam64AVX2 with two registers for one.
 TEXT ·adam64NEON(SB), NOSPLIT, $0-48
 	MOVD w+0(FP), R0
@@ -45785,6 +48523,14 @@ DATA d7ff0000000000000<>+0(SB)/8, $0x7ff0000000000000
 DATA d7ff0000000000000<>+8(SB)/8, $0x7ff0000000000000
 GLOBL d7ff0000000000000<>(SB), RODATA|NOPTR, $16
 
+DATA c7fc00000<>+0(SB)/8, $0x7fc000007fc00000
+DATA c7fc00000<>+8(SB)/8, $0x7fc000007fc00000
+GLOBL c7fc00000<>(SB), RODATA|NOPTR, $16
+
+DATA d7ff8000000000001<>+0(SB)/8, $0x7ff8000000000001
+DATA d7ff8000000000001<>+8(SB)/8, $0x7ff8000000000001
+GLOBL d7ff8000000000001<>(SB), RODATA|NOPTR, $16
+
 DATA winogradHalf<>+0(SB)/8, $0x3f0000003f000000
 DATA winogradHalf<>+8(SB)/8, $0x3f0000003f000000
 GLOBL winogradHalf<>(SB), RODATA|NOPTR, $16
@@ -46152,10 +48898,6 @@ GLOBL d3fe5555555555558<>(SB), RODATA|NOPTR, $16
 DATA d7fefffffffffffff<>+0(SB)/8, $0x7fefffffffffffff
 DATA d7fefffffffffffff<>+8(SB)/8, $0x7fefffffffffffff
 GLOBL d7fefffffffffffff<>(SB), RODATA|NOPTR, $16
-
-DATA d7ff8000000000001<>+0(SB)/8, $0x7ff8000000000001
-DATA d7ff8000000000001<>+8(SB)/8, $0x7ff8000000000001
-GLOBL d7ff8000000000001<>(SB), RODATA|NOPTR, $16
 
 DATA d4044000000000000<>+0(SB)/8, $0x4044000000000000
 DATA d4044000000000000<>+8(SB)/8, $0x4044000000000000

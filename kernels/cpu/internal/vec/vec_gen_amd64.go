@@ -598,11 +598,189 @@ func callAffineMul(wide bool, dst, x, y *float32, n uintptr, scalars unsafe.Poin
 }
 
 //go:noinline
-func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+func callAddRows1(wide bool, bytes int, dst, x unsafe.Pointer, rows, stride uintptr) {
+	if bytes == 8 {
+		if wide {
+			addRows1DoublesAVX512(dst, x, rows, stride)
+		} else {
+			addRows1DoublesAVX2(dst, x, rows, stride)
+		}
+		return
+	}
 	if wide {
 		addRows1AVX512(dst, x, rows, stride)
 	} else {
 		addRows1AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callAddRows4(wide bool, bytes int, dst, x unsafe.Pointer, rows, stride uintptr) {
+	if bytes == 8 {
+		if wide {
+			addRows4DoublesAVX512(dst, x, rows, stride)
+		} else {
+			addRows4DoublesAVX2(dst, x, rows, stride)
+		}
+		return
+	}
+	if wide {
+		addRows4AVX512(dst, x, rows, stride)
+	} else {
+		addRows4AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callMaxPoolRow(wide bool, bytes int, dst, x0, x1 unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		if wide {
+			maxPoolRowDoublesAVX512(dst, x0, x1, windows, length, size)
+		} else {
+			maxPoolRowDoublesAVX2(dst, x0, x1, windows, length, size)
+		}
+		return
+	}
+	if wide {
+		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
+	} else {
+		maxPoolRowAVX2(dst, x0, x1, windows, length, size)
+	}
+}
+
+//go:noinline
+func callMaxPoolRowGrad(wide bool, bytes int, d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		if wide {
+			maxPoolRowGradDoublesAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
+		} else {
+			maxPoolRowGradDoublesAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
+		}
+		return
+	}
+	if wide {
+		maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
+	} else {
+		maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
+	}
+}
+
+//go:noinline
+func callMaxPoolRowGradRelu(wide bool, bytes int, d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		if wide {
+			maxPoolRowGradReluDoublesAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
+		} else {
+			maxPoolRowGradReluDoublesAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
+		}
+		return
+	}
+	if wide {
+		maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
+	} else {
+		maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
+	}
+}
+
+//go:noinline
+func callPixelsMax(wide bool, bytes int, dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		if wide {
+			pixelsMaxDoublesAVX512(dst, x, count, size, dstStep, xStep)
+		} else {
+			pixelsMaxDoublesAVX2(dst, x, count, size, dstStep, xStep)
+		}
+		return
+	}
+	if wide {
+		pixelsMaxAVX512(dst, x, count, size, dstStep, xStep)
+	} else {
+		pixelsMaxAVX2(dst, x, count, size, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callPixelsAdd(wide bool, bytes int, dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		if wide {
+			pixelsAddDoublesAVX512(dst, x, count, size, dstStep, xStep)
+		} else {
+			pixelsAddDoublesAVX2(dst, x, count, size, dstStep, xStep)
+		}
+		return
+	}
+	if wide {
+		pixelsAddAVX512(dst, x, count, size, dstStep, xStep)
+	} else {
+		pixelsAddAVX2(dst, x, count, size, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callPixelsClaim(wide bool, bytes int, dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr) {
+	if bytes == 8 {
+		if wide {
+			pixelsClaimDoublesAVX512(dx, x, left, y, count, size, xStep, yStep)
+		} else {
+			pixelsClaimDoublesAVX2(dx, x, left, y, count, size, xStep, yStep)
+		}
+		return
+	}
+	if wide {
+		pixelsClaimAVX512(dx, x, left, y, count, size, xStep, yStep)
+	} else {
+		pixelsClaimAVX2(dx, x, left, y, count, size, xStep, yStep)
+	}
+}
+
+//go:noinline
+func callWindowsMax(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		if wide {
+			windowsMaxDoublesAVX512(dst, x, cells, count, windows, length, dstStep, xStep)
+		} else {
+			windowsMaxDoublesAVX2(dst, x, cells, count, windows, length, dstStep, xStep)
+		}
+		return
+	}
+	if wide {
+		windowsMaxAVX512(dst, x, cells, count, windows, length, dstStep, xStep)
+	} else {
+		windowsMaxAVX2(dst, x, cells, count, windows, length, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer) {
+	if bytes == 8 {
+		if wide {
+			windowsSumDoublesAVX512(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+		} else {
+			windowsSumDoublesAVX2(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+		}
+		return
+	}
+	if wide {
+		windowsSumAVX512(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+	} else {
+		windowsSumAVX2(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+	}
+}
+
+//go:noinline
+func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
+	if bytes == 8 {
+		if wide {
+			addRowsAtDoublesAVX512(dst, x, pairs, count, size)
+		} else {
+			addRowsAtDoublesAVX2(dst, x, pairs, count, size)
+		}
+		return
+	}
+	if wide {
+		addRowsAtAVX512(dst, x, pairs, count, size)
+	} else {
+		addRowsAtAVX2(dst, x, pairs, count, size)
 	}
 }
 
@@ -711,15 +889,6 @@ func callRowsCombineMasked1(wide bool, dst, x, a, y, b, c, scale, shift *float32
 		rowsCombineMasked1AVX512(dst, x, a, y, b, c, scale, shift, rows, stride)
 	} else {
 		rowsCombineMasked1AVX2(dst, x, a, y, b, c, scale, shift, rows, stride)
-	}
-}
-
-//go:noinline
-func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
-	if wide {
-		addRows4AVX512(dst, x, rows, stride)
-	} else {
-		addRows4AVX2(dst, x, rows, stride)
 	}
 }
 
@@ -882,6 +1051,114 @@ func callLineCombineMasked(wide bool, dst, x, a, y, b, c, scale, shift *float32,
 		lineCombineMaskedAVX512(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
 	} else {
 		lineCombineMaskedAVX2(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callMoments1Doubles(wide bool, shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr) {
+	if wide {
+		moments1DoublesAVX512(shift, sum, squares, x, inverse, sample, rows, stride)
+	} else {
+		moments1DoublesAVX2(shift, sum, squares, x, inverse, sample, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRows1Doubles(wide bool, sum, product, y, x, mean *float64, rows, stride uintptr) {
+	if wide {
+		productRows1DoublesAVX512(sum, product, y, x, mean, rows, stride)
+	} else {
+		productRows1DoublesAVX2(sum, product, y, x, mean, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRowsMasked1Doubles(wide bool, sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr) {
+	if wide {
+		productRowsMasked1DoublesAVX512(sum, product, y, x, mean, scale, shift, rows, stride)
+	} else {
+		productRowsMasked1DoublesAVX2(sum, product, y, x, mean, scale, shift, rows, stride)
+	}
+}
+
+//go:noinline
+func callMoments4Doubles(wide bool, shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr) {
+	if wide {
+		moments4DoublesAVX512(shift, sum, squares, x, inverse, sample, rows, stride)
+	} else {
+		moments4DoublesAVX2(shift, sum, squares, x, inverse, sample, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRows4Doubles(wide bool, sum, product, y, x, mean *float64, rows, stride uintptr) {
+	if wide {
+		productRows4DoublesAVX512(sum, product, y, x, mean, rows, stride)
+	} else {
+		productRows4DoublesAVX2(sum, product, y, x, mean, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRowsMasked4Doubles(wide bool, sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr) {
+	if wide {
+		productRowsMasked4DoublesAVX512(sum, product, y, x, mean, scale, shift, rows, stride)
+	} else {
+		productRowsMasked4DoublesAVX2(sum, product, y, x, mean, scale, shift, rows, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineDoubles(wide bool, dst, x, scale, shift *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineDoublesAVX512(dst, x, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineDoublesAVX2(dst, x, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineReluDoubles(wide bool, dst, x, scale, shift *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineReluDoublesAVX512(dst, x, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineReluDoublesAVX2(dst, x, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineCombineDoubles(wide bool, dst, x, a, y, b, c *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineCombineDoublesAVX512(dst, x, a, y, b, c, rows, n, end, stride)
+	} else {
+		lineCombineDoublesAVX2(dst, x, a, y, b, c, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineAddDoubles(wide bool, dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineAddDoublesAVX512(dst, x, addend, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineAddDoublesAVX2(dst, x, addend, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineAffineAddReluDoubles(wide bool, dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineAffineAddReluDoublesAVX512(dst, x, addend, scale, shift, rows, n, end, stride)
+	} else {
+		lineAffineAddReluDoublesAVX2(dst, x, addend, scale, shift, rows, n, end, stride)
+	}
+}
+
+//go:noinline
+func callLineCombineMaskedDoubles(wide bool, dst, x, a, y, b, c, scale, shift *float64, rows, n, end, stride uintptr) {
+	if wide {
+		lineCombineMaskedDoublesAVX512(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+	} else {
+		lineCombineMaskedDoublesAVX2(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
 	}
 }
 
@@ -1111,78 +1388,6 @@ func callSubtractRowsBF16(wide bool, dst, x, factor *float32, columns, rows, to,
 }
 
 //go:noinline
-func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
-	if wide {
-		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
-	} else {
-		maxPoolRowAVX2(dst, x0, x1, windows, length, size)
-	}
-}
-
-//go:noinline
-func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
-	if wide {
-		maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
-	} else {
-		maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
-	}
-}
-
-//go:noinline
-func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
-	if wide {
-		maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
-	} else {
-		maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
-	}
-}
-
-//go:noinline
-func callPixelsMax(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
-	if wide {
-		pixelsMaxAVX512(dst, x, count, size, dstStep, xStep)
-	} else {
-		pixelsMaxAVX2(dst, x, count, size, dstStep, xStep)
-	}
-}
-
-//go:noinline
-func callPixelsAdd(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
-	if wide {
-		pixelsAddAVX512(dst, x, count, size, dstStep, xStep)
-	} else {
-		pixelsAddAVX2(dst, x, count, size, dstStep, xStep)
-	}
-}
-
-//go:noinline
-func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, yStep uintptr) {
-	if wide {
-		pixelsClaimAVX512(dx, x, left, y, count, size, xStep, yStep)
-	} else {
-		pixelsClaimAVX2(dx, x, left, y, count, size, xStep, yStep)
-	}
-}
-
-//go:noinline
-func callWindowsMax(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
-	if wide {
-		windowsMaxAVX512(dst, x, cells, count, windows, length, dstStep, xStep)
-	} else {
-		windowsMaxAVX2(dst, x, cells, count, windows, length, dstStep, xStep)
-	}
-}
-
-//go:noinline
-func callWindowsSum(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32) {
-	if wide {
-		windowsSumAVX512(dst, x, cells, count, windows, length, dstStep, xStep, scale)
-	} else {
-		windowsSumAVX2(dst, x, cells, count, windows, length, dstStep, xStep, scale)
-	}
-}
-
-//go:noinline
 func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
 	if wide {
 		winogradInputAVX512(dst, x, count, size, step, plane, line)
@@ -1255,15 +1460,6 @@ func callWinogradFoursRelu(wide bool, dst, x, bias *float32, count, size, step, 
 }
 
 //go:noinline
-func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
-	if wide {
-		addRowsAtAVX512(dst, x, pairs, count, size)
-	} else {
-		addRowsAtAVX2(dst, x, pairs, count, size)
-	}
-}
-
-//go:noinline
 func callCopyRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	if wide {
 		copyRowsAtAVX512(dst, x, pairs, count, size)
@@ -1314,60 +1510,6 @@ func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 		fetchRowsAtAVX512(x, places, count, size)
 	} else {
 		fetchRowsAtAVX2(x, places, count, size)
-	}
-}
-
-//go:noinline
-func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
-	if wide {
-		normSumsAVX512(parts, x, rows, cols, stride)
-	} else {
-		normSumsAVX2(parts, x, rows, cols, stride)
-	}
-}
-
-//go:noinline
-func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
-	if wide {
-		normSquaresAVX512(parts, x, mean, rows, cols, stride)
-	} else {
-		normSquaresAVX2(parts, x, mean, rows, cols, stride)
-	}
-}
-
-//go:noinline
-func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
-	if wide {
-		normApplyAVX512(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
-	} else {
-		normApplyAVX2(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
-	}
-}
-
-//go:noinline
-func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
-	if wide {
-		normGradSumsAVX512(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
-	} else {
-		normGradSumsAVX2(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
-	}
-}
-
-//go:noinline
-func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
-	if wide {
-		normGradApplyAVX512(dx, x, dy, scalars, gamma, rows, cols, stride)
-	} else {
-		normGradApplyAVX2(dx, x, dy, scalars, gamma, rows, cols, stride)
-	}
-}
-
-//go:noinline
-func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
-	if wide {
-		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, cols, stride)
-	} else {
-		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, cols, stride)
 	}
 }
 
@@ -2027,6 +2169,114 @@ func callSmallest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
 }
 
 //go:noinline
+func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
+	if wide {
+		normSumsAVX512(parts, x, rows, cols, stride)
+	} else {
+		normSumsAVX2(parts, x, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
+	if wide {
+		normSquaresAVX512(parts, x, mean, rows, cols, stride)
+	} else {
+		normSquaresAVX2(parts, x, mean, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
+	if wide {
+		normApplyAVX512(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	} else {
+		normApplyAVX2(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
+	if wide {
+		normGradSumsAVX512(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	} else {
+		normGradSumsAVX2(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
+	if wide {
+		normGradApplyAVX512(dx, x, dy, scalars, gamma, rows, cols, stride)
+	} else {
+		normGradApplyAVX2(dx, x, dy, scalars, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
+	if wide {
+		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, cols, stride)
+	} else {
+		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormSumsDoubles(wide bool, parts, x unsafe.Pointer, rows, cols, stride uintptr) {
+	if wide {
+		normSumsDoublesAVX512(parts, x, rows, cols, stride)
+	} else {
+		normSumsDoublesAVX2(parts, x, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormSquaresDoubles(wide bool, parts, x, mean unsafe.Pointer, rows, cols, stride uintptr) {
+	if wide {
+		normSquaresDoublesAVX512(parts, x, mean, rows, cols, stride)
+	} else {
+		normSquaresDoublesAVX2(parts, x, mean, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormApplyDoubles(wide bool, dst, x, mean, rstd, gamma, beta unsafe.Pointer, rows, cols, stride uintptr) {
+	if wide {
+		normApplyDoublesAVX512(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	} else {
+		normApplyDoublesAVX2(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradSumsDoubles(wide bool, parts, x, dy, mean, rstd, gamma unsafe.Pointer, rows, cols, stride uintptr) {
+	if wide {
+		normGradSumsDoublesAVX512(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	} else {
+		normGradSumsDoublesAVX2(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradApplyDoubles(wide bool, dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr) {
+	if wide {
+		normGradApplyDoublesAVX512(dx, x, dy, scalars, gamma, rows, cols, stride)
+	} else {
+		normGradApplyDoublesAVX2(dx, x, dy, scalars, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradColumnsDoubles(wide bool, sum, product, x, dy, mean, rstd *float64, rows, cols, stride uintptr) {
+	if wide {
+		normGradColumnsDoublesAVX512(sum, product, x, dy, mean, rstd, rows, cols, stride)
+	} else {
+		normGradColumnsDoublesAVX2(sum, product, x, dy, mean, rstd, rows, cols, stride)
+	}
+}
+
+//go:noinline
 func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 	switch op {
 	case opExp64:
@@ -2257,6 +2507,33 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 		} else {
 			minUlongsAVX2(dst, a, b, n)
 		}
+	}
+}
+
+//go:noinline
+func callExpAffineDoubles(wide bool, sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		expAffineDoublesAVX512(sums, dst, x, n, scalars)
+	} else {
+		expAffineDoublesAVX2(sums, dst, x, n, scalars)
+	}
+}
+
+//go:noinline
+func callLstmCellGradDoubles(wide bool, dz, dcarry, gates, carry, dh, dnext unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		lstmCellGradDoublesAVX512(dz, dcarry, gates, carry, dh, dnext, n, stride)
+	} else {
+		lstmCellGradDoublesAVX2(dz, dcarry, gates, carry, dh, dnext, n, stride)
+	}
+}
+
+//go:noinline
+func callGruCellGradDoubles(wide bool, dx, du, dh, gates, u, h, dnext unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		gruCellGradDoublesAVX512(dx, du, dh, gates, u, h, dnext, n, stride)
+	} else {
+		gruCellGradDoublesAVX2(dx, du, dh, gates, u, h, dnext, n, stride)
 	}
 }
 
@@ -3269,10 +3546,136 @@ func affineMulAVX2(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 func affineMulAVX512(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
-func addRows1AVX2(dst, x *float32, rows, stride uintptr)
+func addRows1AVX2(dst, x unsafe.Pointer, rows, stride uintptr)
 
 //go:noescape
-func addRows1AVX512(dst, x *float32, rows, stride uintptr)
+func addRows1AVX512(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4AVX2(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4AVX512(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func maxPoolRowAVX2(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowAVX512(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func pixelsMaxAVX2(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsMaxAVX512(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddAVX2(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddAVX512(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimAVX2(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func pixelsClaimAVX512(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsMaxAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func windowsSumAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func addRowsAtAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func addRowsAtAVX512(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func addRows1DoublesAVX2(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows1DoublesAVX512(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4DoublesAVX2(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4DoublesAVX512(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func maxPoolRowDoublesAVX2(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowDoublesAVX512(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradDoublesAVX2(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradDoublesAVX512(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluDoublesAVX2(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluDoublesAVX512(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func pixelsMaxDoublesAVX2(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsMaxDoublesAVX512(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddDoublesAVX2(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddDoublesAVX512(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimDoublesAVX2(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func pixelsClaimDoublesAVX512(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxDoublesAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsMaxDoublesAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumDoublesAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func windowsSumDoublesAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func addRowsAtDoublesAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func addRowsAtDoublesAVX512(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func multiplyRows1AVX2(dst, x *float32, rows, stride uintptr)
@@ -3345,12 +3748,6 @@ func rowsCombineMasked1AVX2(dst, x, a, y, b, c, scale, shift *float32, rows, str
 
 //go:noescape
 func rowsCombineMasked1AVX512(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
-
-//go:noescape
-func addRows4AVX2(dst, x *float32, rows, stride uintptr)
-
-//go:noescape
-func addRows4AVX512(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func multiplyRows4AVX2(dst, x *float32, rows, stride uintptr)
@@ -3459,6 +3856,78 @@ func lineCombineMaskedAVX2(dst, x, a, y, b, c, scale, shift *float32, rows, n, e
 
 //go:noescape
 func lineCombineMaskedAVX512(dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func moments1DoublesAVX2(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func moments1DoublesAVX512(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func productRows1DoublesAVX2(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRows1DoublesAVX512(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1DoublesAVX2(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1DoublesAVX512(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func moments4DoublesAVX2(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func moments4DoublesAVX512(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func productRows4DoublesAVX2(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRows4DoublesAVX512(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4DoublesAVX2(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4DoublesAVX512(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func lineAffineDoublesAVX2(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineDoublesAVX512(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluDoublesAVX2(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluDoublesAVX512(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineDoublesAVX2(dst, x, a, y, b, c *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineDoublesAVX512(dst, x, a, y, b, c *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddDoublesAVX2(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddDoublesAVX512(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluDoublesAVX2(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluDoublesAVX512(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedDoublesAVX2(dst, x, a, y, b, c, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedDoublesAVX512(dst, x, a, y, b, c, scale, shift *float64, rows, n, end, stride uintptr)
 
 //go:noescape
 func adamAVX2(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
@@ -3611,54 +4080,6 @@ func subtractRowsBF16AVX2(dst, x, factor *float32, columns, rows, to, from, roun
 func subtractRowsBF16AVX512(dst, x, factor *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowAVX512(dst, x0, x1 *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func pixelsMaxAVX2(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsMaxAVX512(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsAddAVX2(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsAddAVX512(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsClaimAVX2(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
-
-//go:noescape
-func pixelsClaimAVX512(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
-
-//go:noescape
-func windowsMaxAVX2(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
-
-//go:noescape
-func windowsMaxAVX512(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
-
-//go:noescape
-func windowsSumAVX2(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
-
-//go:noescape
-func windowsSumAVX512(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
-
-//go:noescape
 func winogradInputAVX2(dst, x *float32, count, size, step, plane, line uintptr)
 
 //go:noescape
@@ -3707,12 +4128,6 @@ func winogradFoursReluAVX2(dst, x, bias *float32, count, size, step, plane, xSte
 func winogradFoursReluAVX512(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
 
 //go:noescape
-func addRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)
-
-//go:noescape
-func addRowsAtAVX512(dst, x *float32, pairs *[2]int, count, size uintptr)
-
-//go:noescape
 func copyRowsAtAVX2(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -3747,42 +4162,6 @@ func fetchRowsAtAVX2(x *float32, places *int, count, size uintptr)
 
 //go:noescape
 func fetchRowsAtAVX512(x *float32, places *int, count, size uintptr)
-
-//go:noescape
-func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normSumsAVX512(parts, x *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normSquaresAVX2(parts, x, mean *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normSquaresAVX512(parts, x, mean *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normApplyAVX2(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normApplyAVX512(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradSumsAVX2(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradSumsAVX512(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradApplyAVX2(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradApplyAVX512(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
 
 //go:noescape
 func softmaxRowsAVX2(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
@@ -4223,6 +4602,78 @@ func smallest64AVX2(x unsafe.Pointer, n uintptr) float64
 func smallest64AVX512(x unsafe.Pointer, n uintptr) float64
 
 //go:noescape
+func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSumsAVX512(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresAVX2(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresAVX512(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyAVX2(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyAVX512(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsAVX2(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsAVX512(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyAVX2(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyAVX512(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSumsDoublesAVX2(parts, x unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normSumsDoublesAVX512(parts, x unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresDoublesAVX2(parts, x, mean unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresDoublesAVX512(parts, x, mean unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyDoublesAVX2(dst, x, mean, rstd, gamma, beta unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyDoublesAVX512(dst, x, mean, rstd, gamma, beta unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsDoublesAVX2(parts, x, dy, mean, rstd, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsDoublesAVX512(parts, x, dy, mean, rstd, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyDoublesAVX2(dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyDoublesAVX512(dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsDoublesAVX2(sum, product, x, dy, mean, rstd *float64, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsDoublesAVX512(sum, product, x, dy, mean, rstd *float64, rows, cols, stride uintptr)
+
+//go:noescape
 func exp64AVX2(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
@@ -4389,6 +4840,24 @@ func atan264AVX2(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264AVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func expAffineDoublesAVX2(sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func expAffineDoublesAVX512(sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func lstmCellGradDoublesAVX2(dz, dcarry, gates, carry, dh, dnext unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func lstmCellGradDoublesAVX512(dz, dcarry, gates, carry, dh, dnext unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func gruCellGradDoublesAVX2(dx, du, dh, gates, u, h, dnext unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func gruCellGradDoublesAVX512(dx, du, dh, gates, u, h, dnext unsafe.Pointer, n, stride uintptr)
 
 //go:noescape
 func adam64AVX2(w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)

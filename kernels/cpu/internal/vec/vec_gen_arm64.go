@@ -261,8 +261,102 @@ func callAffineMul(wide bool, dst, x, y *float32, n uintptr, scalars unsafe.Poin
 }
 
 //go:noinline
-func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
+func callAddRows1(wide bool, bytes int, dst, x unsafe.Pointer, rows, stride uintptr) {
+	if bytes == 8 {
+		addRows1DoublesNEON(dst, x, rows, stride)
+		return
+	}
 	addRows1NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callAddRows4(wide bool, bytes int, dst, x unsafe.Pointer, rows, stride uintptr) {
+	if bytes == 8 {
+		addRows4DoublesNEON(dst, x, rows, stride)
+		return
+	}
+	addRows4NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callMaxPoolRow(wide bool, bytes int, dst, x0, x1 unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		maxPoolRowDoublesNEON(dst, x0, x1, windows, length, size)
+		return
+	}
+	maxPoolRowNEON(dst, x0, x1, windows, length, size)
+}
+
+//go:noinline
+func callMaxPoolRowGrad(wide bool, bytes int, d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		maxPoolRowGradDoublesNEON(d0, d1, dy, x0, x1, y, windows, length, size)
+		return
+	}
+	maxPoolRowGradNEON(d0, d1, dy, x0, x1, y, windows, length, size)
+}
+
+//go:noinline
+func callMaxPoolRowGradRelu(wide bool, bytes int, d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr) {
+	if bytes == 8 {
+		maxPoolRowGradReluDoublesNEON(d0, d1, dy, x0, x1, y, windows, length, size)
+		return
+	}
+	maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y, windows, length, size)
+}
+
+//go:noinline
+func callPixelsMax(wide bool, bytes int, dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		pixelsMaxDoublesNEON(dst, x, count, size, dstStep, xStep)
+		return
+	}
+	pixelsMaxNEON(dst, x, count, size, dstStep, xStep)
+}
+
+//go:noinline
+func callPixelsAdd(wide bool, bytes int, dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		pixelsAddDoublesNEON(dst, x, count, size, dstStep, xStep)
+		return
+	}
+	pixelsAddNEON(dst, x, count, size, dstStep, xStep)
+}
+
+//go:noinline
+func callPixelsClaim(wide bool, bytes int, dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr) {
+	if bytes == 8 {
+		pixelsClaimDoublesNEON(dx, x, left, y, count, size, xStep, yStep)
+		return
+	}
+	pixelsClaimNEON(dx, x, left, y, count, size, xStep, yStep)
+}
+
+//go:noinline
+func callWindowsMax(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
+	if bytes == 8 {
+		windowsMaxDoublesNEON(dst, x, cells, count, windows, length, dstStep, xStep)
+		return
+	}
+	windowsMaxNEON(dst, x, cells, count, windows, length, dstStep, xStep)
+}
+
+//go:noinline
+func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer) {
+	if bytes == 8 {
+		windowsSumDoublesNEON(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+		return
+	}
+	windowsSumNEON(dst, x, cells, count, windows, length, dstStep, xStep, scale)
+}
+
+//go:noinline
+func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
+	if bytes == 8 {
+		addRowsAtDoublesNEON(dst, x, pairs, count, size)
+		return
+	}
+	addRowsAtNEON(dst, x, pairs, count, size)
 }
 
 //go:noinline
@@ -323,11 +417,6 @@ func callProductRowsMasked1(wide bool, sum, product, y, x, mean, scale, shift *f
 //go:noinline
 func callRowsCombineMasked1(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr) {
 	rowsCombineMasked1NEON(dst, x, a, y, b, c, scale, shift, rows, stride)
-}
-
-//go:noinline
-func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
-	addRows4NEON(dst, x, rows, stride)
 }
 
 //go:noinline
@@ -418,6 +507,66 @@ func callLineAffineAddRelu(wide bool, dst, x, addend, scale, shift *float32, row
 //go:noinline
 func callLineCombineMasked(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr) {
 	lineCombineMaskedNEON(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callMoments1Doubles(wide bool, shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr) {
+	moments1DoublesNEON(shift, sum, squares, x, inverse, sample, rows, stride)
+}
+
+//go:noinline
+func callProductRows1Doubles(wide bool, sum, product, y, x, mean *float64, rows, stride uintptr) {
+	productRows1DoublesNEON(sum, product, y, x, mean, rows, stride)
+}
+
+//go:noinline
+func callProductRowsMasked1Doubles(wide bool, sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr) {
+	productRowsMasked1DoublesNEON(sum, product, y, x, mean, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callMoments4Doubles(wide bool, shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr) {
+	moments4DoublesNEON(shift, sum, squares, x, inverse, sample, rows, stride)
+}
+
+//go:noinline
+func callProductRows4Doubles(wide bool, sum, product, y, x, mean *float64, rows, stride uintptr) {
+	productRows4DoublesNEON(sum, product, y, x, mean, rows, stride)
+}
+
+//go:noinline
+func callProductRowsMasked4Doubles(wide bool, sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr) {
+	productRowsMasked4DoublesNEON(sum, product, y, x, mean, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callLineAffineDoubles(wide bool, dst, x, scale, shift *float64, rows, n, end, stride uintptr) {
+	lineAffineDoublesNEON(dst, x, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineReluDoubles(wide bool, dst, x, scale, shift *float64, rows, n, end, stride uintptr) {
+	lineAffineReluDoublesNEON(dst, x, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineCombineDoubles(wide bool, dst, x, a, y, b, c *float64, rows, n, end, stride uintptr) {
+	lineCombineDoublesNEON(dst, x, a, y, b, c, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineAddDoubles(wide bool, dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr) {
+	lineAffineAddDoublesNEON(dst, x, addend, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineAffineAddReluDoubles(wide bool, dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr) {
+	lineAffineAddReluDoublesNEON(dst, x, addend, scale, shift, rows, n, end, stride)
+}
+
+//go:noinline
+func callLineCombineMaskedDoubles(wide bool, dst, x, a, y, b, c, scale, shift *float64, rows, n, end, stride uintptr) {
+	lineCombineMaskedDoublesNEON(dst, x, a, y, b, c, scale, shift, rows, n, end, stride)
 }
 
 //go:noinline
@@ -521,46 +670,6 @@ func callNarrowRowsBF16(wide bool, dst unsafe.Pointer, x *float32, columns, rows
 }
 
 //go:noinline
-func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
-	maxPoolRowNEON(dst, x0, x1, windows, length, size)
-}
-
-//go:noinline
-func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
-	maxPoolRowGradNEON(d0, d1, dy, x0, x1, y, windows, length, size)
-}
-
-//go:noinline
-func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
-	maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y, windows, length, size)
-}
-
-//go:noinline
-func callPixelsMax(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
-	pixelsMaxNEON(dst, x, count, size, dstStep, xStep)
-}
-
-//go:noinline
-func callPixelsAdd(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
-	pixelsAddNEON(dst, x, count, size, dstStep, xStep)
-}
-
-//go:noinline
-func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, yStep uintptr) {
-	pixelsClaimNEON(dx, x, left, y, count, size, xStep, yStep)
-}
-
-//go:noinline
-func callWindowsMax(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr) {
-	windowsMaxNEON(dst, x, cells, count, windows, length, dstStep, xStep)
-}
-
-//go:noinline
-func callWindowsSum(wide bool, dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32) {
-	windowsSumNEON(dst, x, cells, count, windows, length, dstStep, xStep, scale)
-}
-
-//go:noinline
 func callWinogradInput(wide bool, dst, x *float32, count, size, step, plane, line uintptr) {
 	winogradInputNEON(dst, x, count, size, step, plane, line)
 }
@@ -601,11 +710,6 @@ func callWinogradFoursRelu(wide bool, dst, x, bias *float32, count, size, step, 
 }
 
 //go:noinline
-func callAddRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
-	addRowsAtNEON(dst, x, pairs, count, size)
-}
-
-//go:noinline
 func callCopyRowsAt(wide bool, dst, x *float32, pairs *[2]int, count, size uintptr) {
 	copyRowsAtNEON(dst, x, pairs, count, size)
 }
@@ -633,36 +737,6 @@ func callMixManyRows(wide bool, dst, x *float32, places *int, weights *float32, 
 //go:noinline
 func callFetchRowsAt(wide bool, x *float32, places *int, count, size uintptr) {
 	fetchRowsAtNEON(x, places, count, size)
-}
-
-//go:noinline
-func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
-	normSumsNEON(parts, x, rows, cols, stride)
-}
-
-//go:noinline
-func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
-	normSquaresNEON(parts, x, mean, rows, cols, stride)
-}
-
-//go:noinline
-func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
-	normApplyNEON(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
-}
-
-//go:noinline
-func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
-	normGradSumsNEON(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
-}
-
-//go:noinline
-func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
-	normGradApplyNEON(dx, x, dy, scalars, gamma, rows, cols, stride)
-}
-
-//go:noinline
-func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
-	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, cols, stride)
 }
 
 //go:noinline
@@ -866,6 +940,66 @@ func callSmallest64(wide bool, x unsafe.Pointer, n uintptr) float64 {
 }
 
 //go:noinline
+func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
+	normSumsNEON(parts, x, rows, cols, stride)
+}
+
+//go:noinline
+func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
+	normSquaresNEON(parts, x, mean, rows, cols, stride)
+}
+
+//go:noinline
+func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
+	normApplyNEON(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
+	normGradSumsNEON(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
+	normGradApplyNEON(dx, x, dy, scalars, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr) {
+	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, cols, stride)
+}
+
+//go:noinline
+func callNormSumsDoubles(wide bool, parts, x unsafe.Pointer, rows, cols, stride uintptr) {
+	normSumsDoublesNEON(parts, x, rows, cols, stride)
+}
+
+//go:noinline
+func callNormSquaresDoubles(wide bool, parts, x, mean unsafe.Pointer, rows, cols, stride uintptr) {
+	normSquaresDoublesNEON(parts, x, mean, rows, cols, stride)
+}
+
+//go:noinline
+func callNormApplyDoubles(wide bool, dst, x, mean, rstd, gamma, beta unsafe.Pointer, rows, cols, stride uintptr) {
+	normApplyDoublesNEON(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradSumsDoubles(wide bool, parts, x, dy, mean, rstd, gamma unsafe.Pointer, rows, cols, stride uintptr) {
+	normGradSumsDoublesNEON(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradApplyDoubles(wide bool, dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr) {
+	normGradApplyDoublesNEON(dx, x, dy, scalars, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradColumnsDoubles(wide bool, sum, product, x, dy, mean, rstd *float64, rows, cols, stride uintptr) {
+	normGradColumnsDoublesNEON(sum, product, x, dy, mean, rstd, rows, cols, stride)
+}
+
+//go:noinline
 func callUnary64(wide bool, op unary64Op, dst, x unsafe.Pointer, n uintptr) {
 	switch op {
 	case opExp64:
@@ -949,6 +1083,21 @@ func callBinary64(wide bool, op binary64Op, dst, a, b unsafe.Pointer, n uintptr)
 	case opMinUlongs:
 		minUlongsNEON(dst, a, b, n)
 	}
+}
+
+//go:noinline
+func callExpAffineDoubles(wide bool, sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer) {
+	expAffineDoublesNEON(sums, dst, x, n, scalars)
+}
+
+//go:noinline
+func callLstmCellGradDoubles(wide bool, dz, dcarry, gates, carry, dh, dnext unsafe.Pointer, n, stride uintptr) {
+	lstmCellGradDoublesNEON(dz, dcarry, gates, carry, dh, dnext, n, stride)
+}
+
+//go:noinline
+func callGruCellGradDoubles(wide bool, dx, du, dh, gates, u, h, dnext unsafe.Pointer, n, stride uintptr) {
+	gruCellGradDoublesNEON(dx, du, dh, gates, u, h, dnext, n, stride)
 }
 
 //go:noinline
@@ -1393,7 +1542,70 @@ func expAffineNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32
 func affineMulNEON(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
-func addRows1NEON(dst, x *float32, rows, stride uintptr)
+func addRows1NEON(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4NEON(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func maxPoolRowNEON(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradNEON(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func pixelsMaxNEON(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddNEON(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimNEON(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func addRowsAtNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
+
+//go:noescape
+func addRows1DoublesNEON(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func addRows4DoublesNEON(dst, x unsafe.Pointer, rows, stride uintptr)
+
+//go:noescape
+func maxPoolRowDoublesNEON(dst, x0, x1 unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradDoublesNEON(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func maxPoolRowGradReluDoublesNEON(d0, d1, dy, x0, x1, y unsafe.Pointer, windows, length, size uintptr)
+
+//go:noescape
+func pixelsMaxDoublesNEON(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddDoublesNEON(dst, x unsafe.Pointer, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimDoublesNEON(dx, x, left, y unsafe.Pointer, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func windowsMaxDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
+
+//go:noescape
+func windowsSumDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func addRowsAtDoublesNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
 func multiplyRows1NEON(dst, x *float32, rows, stride uintptr)
@@ -1430,9 +1642,6 @@ func productRowsMasked1NEON(sum, product, y, x, mean, scale, shift *float32, row
 
 //go:noescape
 func rowsCombineMasked1NEON(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
-
-//go:noescape
-func addRows4NEON(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func multiplyRows4NEON(dst, x *float32, rows, stride uintptr)
@@ -1487,6 +1696,42 @@ func lineAffineAddReluNEON(dst, x, addend, scale, shift *float32, rows, n, end, 
 
 //go:noescape
 func lineCombineMaskedNEON(dst, x, a, y, b, c, scale, shift *float32, rows, n, end, stride uintptr)
+
+//go:noescape
+func moments1DoublesNEON(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func productRows1DoublesNEON(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1DoublesNEON(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func moments4DoublesNEON(shift, sum, squares, x, inverse *float64, sample, rows, stride uintptr)
+
+//go:noescape
+func productRows4DoublesNEON(sum, product, y, x, mean *float64, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4DoublesNEON(sum, product, y, x, mean, scale, shift *float64, rows, stride uintptr)
+
+//go:noescape
+func lineAffineDoublesNEON(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineReluDoublesNEON(dst, x, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineDoublesNEON(dst, x, a, y, b, c *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddDoublesNEON(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineAffineAddReluDoublesNEON(dst, x, addend, scale, shift *float64, rows, n, end, stride uintptr)
+
+//go:noescape
+func lineCombineMaskedDoublesNEON(dst, x, a, y, b, c, scale, shift *float64, rows, n, end, stride uintptr)
 
 //go:noescape
 func adamNEON(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
@@ -1549,30 +1794,6 @@ func narrowRowsF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from, 
 func narrowRowsBF16NEON(dst unsafe.Pointer, x *float32, columns, rows, to, from, rounding uintptr)
 
 //go:noescape
-func maxPoolRowNEON(dst, x0, x1 *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradNEON(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
-
-//go:noescape
-func pixelsMaxNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsAddNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
-
-//go:noescape
-func pixelsClaimNEON(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
-
-//go:noescape
-func windowsMaxNEON(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr)
-
-//go:noescape
-func windowsSumNEON(dst, x *float32, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale *float32)
-
-//go:noescape
 func winogradInputNEON(dst, x *float32, count, size, step, plane, line uintptr)
 
 //go:noescape
@@ -1597,9 +1818,6 @@ func winogradFoursBiasNEON(dst, x, bias *float32, count, size, step, plane, xSte
 func winogradFoursReluNEON(dst, x, bias *float32, count, size, step, plane, xStep, xLine uintptr)
 
 //go:noescape
-func addRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
-
-//go:noescape
 func copyRowsAtNEON(dst, x *float32, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -1616,24 +1834,6 @@ func mixManyRowsNEON(dst, x *float32, places *int, weights *float32, count, size
 
 //go:noescape
 func fetchRowsAtNEON(x *float32, places *int, count, size uintptr)
-
-//go:noescape
-func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normSquaresNEON(parts, x, mean *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normApplyNEON(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradSumsNEON(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradApplyNEON(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
-
-//go:noescape
-func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
 
 //go:noescape
 func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
@@ -1756,6 +1956,42 @@ func largest64NEON(x unsafe.Pointer, n uintptr) float64
 func smallest64NEON(x unsafe.Pointer, n uintptr) float64
 
 //go:noescape
+func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresNEON(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyNEON(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsNEON(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyNEON(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSumsDoublesNEON(parts, x unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresDoublesNEON(parts, x, mean unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyDoublesNEON(dst, x, mean, rstd, gamma, beta unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsDoublesNEON(parts, x, dy, mean, rstd, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyDoublesNEON(dx, x, dy, scalars, gamma unsafe.Pointer, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsDoublesNEON(sum, product, x, dy, mean, rstd *float64, rows, cols, stride uintptr)
+
+//go:noescape
 func exp64NEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
@@ -1838,6 +2074,15 @@ func rem64NEON(dst, a, b unsafe.Pointer, n uintptr)
 
 //go:noescape
 func atan264NEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func expAffineDoublesNEON(sums, dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func lstmCellGradDoublesNEON(dz, dcarry, gates, carry, dh, dnext unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func gruCellGradDoublesNEON(dx, du, dh, gates, u, h, dnext unsafe.Pointer, n, stride uintptr)
 
 //go:noescape
 func adam64NEON(w, m, v, gradient unsafe.Pointer, n uintptr, scalars unsafe.Pointer)

@@ -1,5 +1,7 @@
 package vec
 
+import "unsafe"
+
 // WindowsMax stores the maximum of each of count windows of pixels with c channels, channel by channel. Window i begins
 // at pixel x[i*xStep], its cells are pixels at the given distances behind it (one at least), and its result is
 // dst[i*dstStep]. NaN in a window gives NaN. Results must not overlap; what lies between them stays.
@@ -7,11 +9,7 @@ func WindowsMax[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int) 
 	if count <= 0 || c <= 0 {
 		return
 	}
-	done := 0
-	if single[T]() {
-		done = windowsMax32(as32(dst), as32(x), cells, count, c, dstStep, xStep)
-	}
-	for i := done; i < count; i++ {
+	for i := windowsMax(floatBytes[T](), start(dst), start(x), cells, count, c, dstStep, xStep); i < count; i++ {
 		d, x := dst[i*dstStep:][:c], x[i*xStep:]
 		copy(d, x[cells[0]:])
 		for _, at := range cells[1:] {
@@ -29,11 +27,7 @@ func WindowsSum[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int, 
 	if count <= 0 || c <= 0 {
 		return
 	}
-	done := 0
-	if single[T]() {
-		done = windowsSum32(as32(dst), as32(x), cells, count, c, dstStep, xStep, float32(scale))
-	}
-	for i := done; i < count; i++ {
+	for i := windowsSum(floatBytes[T](), start(dst), start(x), cells, count, c, dstStep, xStep, unsafe.Pointer(&scale)); i < count; i++ {
 		d, x := dst[i*dstStep:][:c], x[i*xStep:]
 		copy(d, x[cells[0]:])
 		for _, at := range cells[1:] {
