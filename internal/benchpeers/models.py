@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times models of files beside ONNX Runtime, OpenVINO and Keras's backends: python3 models.py [--batches 1,8] [--train 16] [--rounds N] [--together N] [--threads N] NAME...
 
-A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random;
-drawn stands for the first thirty. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
+A NAME is a .keras file, an image network of keras.applications, the word applications for all of them, or drawn-N, a network drawn at random, which
+drawn-N:float64 and so on are under another dtype policy (--dtype names one for all that are drawn); drawn stands for the first thirty. Workers and rounds are those of run.py; --only names the peers. A ratio is the best other least time by ours, of the
 processor time of the fastest step over all rounds, or with several threads of its time by the clock. --out FILE gets every sample as a line of
 JSON; --table FILE prints the table of such a file.
 """
@@ -18,8 +18,9 @@ for name, python, env in (("onnxruntime", run.TF, {"PEER_ENGINE": "onnxruntime"}
 PEERS = ["onnxruntime", "openvino", "keras+tensorflow", "keras+jax", "keras+torch"]
 
 
-def make(folder, names):
+def make(folder, names, dtype):
     names = [n for name in names for n in ([f"drawn-{i}" for i in range(30)] if name == "drawn" else [os.path.abspath(name) if name.endswith(".keras") else name])]
+    names = [f"{n}:{dtype}" if dtype and n.startswith(("drawn-", "composed-")) and ":" not in n else n for n in names]
     out = subprocess.run([os.environ["GO_WORKER"], "--make", folder, *names], check=True, stdout=subprocess.PIPE, text=True).stdout
     return [json.loads(line) for line in out.splitlines()]
 
@@ -93,6 +94,7 @@ def main():
     parser.add_argument("names", nargs="*", default=["ResNet50", "MobileNetV2", "EfficientNetB0", "ConvNeXtTiny", "drawn"])
     parser.add_argument("--batches", type=numbers, default=[1, 8], help="sizes of batches to predict")
     parser.add_argument("--train", type=numbers, default=[], help="sizes of batches to train on")
+    parser.add_argument("--dtype", default="", help="dtype policy of the networks that are drawn, for example float64")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--secs", type=float, default=0.5)
     parser.add_argument("--together", type=int, default=1, help="models that share their workers, which start once for all of them")
@@ -112,9 +114,12 @@ def main():
         if a.out:
             with open(a.out, "a") as f:
                 f.write(json.dumps(s) + "\n")
-    models = make(os.path.abspath(a.folder), a.names)
-    for i in range(0, len(models), a.together):
-        measure(models[i:i + a.together], a.only, a, sink)
+    kinds = collections.defaultdict(list)  # JAX has floats of 64 bits in a whole process or not at all
+    for model in make(os.path.abspath(a.folder), a.names, a.dtype):
+        kinds[model["name"].partition(":")[2]].append(model)
+    for models in kinds.values():
+        for i in range(0, len(models), a.together):
+            measure(models[i:i + a.together], a.only, a, sink)
     table(samples)
 
 

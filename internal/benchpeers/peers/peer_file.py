@@ -1,6 +1,7 @@
 """Models of files: Keras's .keras on the backend that KERAS_BACKEND names, .onnx on ONNX Runtime or OpenVINO (the word after FILE is the engine).
 
-A key is FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER; training is Model.train_on_batch with the mean squared error.
+A key is FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER; training is Model.train_on_batch with the mean squared error. Files whose names end in
+-float64.keras are of floats of 64 bits, and all of a process are or none is.
 """
 import os, sys, time
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -14,7 +15,7 @@ OPEN, OPEN_IMAGE = 32, 224  # the lengths that open axes get, and those of image
 def values(shape, dtype, batch):
     shape = [batch] + [n if isinstance(n, int) and n > 0 else OPEN_IMAGE if len(shape) == 4 else OPEN for n in list(shape)[1:]]
     r = np.random.default_rng(0)
-    return r.standard_normal(shape).astype("float32") if "float" in str(dtype) else r.integers(0, 10, shape).astype("int32")
+    return r.standard_normal(shape).astype("float64" if "float64" in str(dtype) else "float32") if "float" in str(dtype) else r.integers(0, 10, shape).astype("int32")
 
 
 def least(step):
@@ -62,6 +63,11 @@ def keras(path, batch, variant):
     elif backend == "torch":
         import torch
         torch.set_num_threads(THREADS)
+    if path.endswith("-float64.keras"):
+        keras.config.set_floatx("float64")
+        if backend == "jax":
+            import jax
+            jax.config.update("jax_enable_x64", True)
     m = keras.saving.load_model(path, compile=False)
     x = [values(i.shape, i.dtype, batch) for i in m.inputs]
     x = x[0] if len(x) == 1 else x

@@ -5,6 +5,7 @@
 //	worker --scaling [--secs S] [--rounds N]   measures two replicas and two workers beside one
 //	worker --halves [KEY...]             measures 16-bit floats beside float32
 //	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
+//	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
@@ -63,7 +64,9 @@ func main() {
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.StringVar(&policy, "policy", "", "the dtype policy of all models, for example mixed_bfloat16")
 	halves := flag.Bool("halves", false, "measure the workloads (the keys, or all) in 16-bit floats beside float32")
-	small := flag.Int("drawn", 0, "with --halves: so many small networks of each kind, drawn at random, instead of the workloads")
+	ops := flag.String("compare-ops", "", "print the ops of --drawn networks that take more than --most times as long under this policy as in float32")
+	most := flag.Float64("most", 2.5, "see --compare-ops")
+	small := flag.Int("drawn", 0, "with --compare-ops: so many networks drawn at random; with --halves: so many small networks of each kind, drawn at random, instead of the workloads")
 	seed := flag.Uint64("seed", 0, "the first of the numbers that draw them")
 	flag.Parse()
 	if *samples != "" {
@@ -87,6 +90,8 @@ func main() {
 		err = epoch(os.Stdout, *mnist)
 	} else if *member != "" {
 		err = beMember(os.Stdin, os.Stdout, *member)
+	} else if *ops != "" {
+		err = opsCompared{*ops, *most, 0.01, *secs, *rounds}.compareOps(os.Stdout, *seed, max(*small, 1))
 	} else if *halves && *small > 0 {
 		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small, flag.Args()...), *secs, *rounds)
 	} else if *halves {

@@ -30,7 +30,9 @@ type made struct {
 
 // makeModels writes each model to the folder as a .keras file and as our ONNX export, and prints a line of JSON for
 // each. A name is that of an image network, applications (all of them), drawn-N (a network drawn at random),
-// composed-N (one in the manner of published examples) or a .keras file, which is read where it is.
+// composed-N (one in the manner of published examples), either with :POLICY behind it (under a dtype policy, such as
+// float64), or a .keras file, which is read where it is. Networks under a policy are not exported: the others compute
+// them in float32.
 func makeModels(w io.Writer, folder string, names []string) error {
 	if slices.Equal(names, []string{"applications"}) {
 		names = applicationNames()
@@ -40,13 +42,15 @@ func makeModels(w io.Writer, folder string, names []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		path := filepath.Join(folder, line.Name+".onnx")
-		if _, err := os.Stat(path); err == nil {
-			line.ONNX = path
-		} else if err := m.Export(path); err == nil {
-			line.ONNX = path
-		} else {
-			fmt.Fprintln(os.Stderr, "worker:", name, err)
+		if !strings.Contains(line.Name, ":") {
+			path := filepath.Join(folder, line.Name+".onnx")
+			if _, err = os.Stat(path); err != nil {
+				err = m.Export(path)
+			}
+			if line.ONNX = path; err != nil {
+				line.ONNX = ""
+				fmt.Fprintln(os.Stderr, "worker:", name, err)
+			}
 		}
 		if err := json.NewEncoder(w).Encode(line); err != nil {
 			return err
@@ -60,13 +64,14 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 		m, err = keras.LoadModel(name)
 		return m, made{Name: strings.TrimSuffix(filepath.Base(name), ".keras"), Keras: name}, err
 	}
-	line = made{Name: name, Keras: filepath.Join(folder, name+".keras")}
+	line = made{Name: name, Keras: filepath.Join(folder, strings.ReplaceAll(name, ":", "-")+".keras")}
 	number, isDrawn := strings.CutPrefix(name, "drawn-")
 	by := draw
 	if !isDrawn {
 		number, isDrawn = strings.CutPrefix(name, "composed-")
 		by = composed
 	}
+	number, policy, hasPolicy := strings.Cut(number, ":")
 	build := imageNetworks[name]
 	switch {
 	case isDrawn:
@@ -74,7 +79,11 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 		if err != nil {
 			return nil, line, fmt.Errorf("expected a number after drawn- or composed-: %w", err)
 		}
-		d, err := by(n)
+		var more []keras.Option
+		if hasPolicy {
+			more = append(more, keras.DTypePolicy(policy))
+		}
+		d, err := by(n, more...)
 		if err != nil {
 			return nil, line, err
 		}
@@ -84,7 +93,7 @@ func makeModel(folder, name string) (m *keras.Model, line made, err error) {
 			return nil, line, err
 		}
 	default:
-		return nil, line, fmt.Errorf("unknown model; expected a .keras file, drawn-N, composed-N or one of %s", strings.Join(applicationNames(), ", "))
+		return nil, line, fmt.Errorf("unknown model; expected a .keras file, drawn-N, composed-N, either with :POLICY, or one of %s", strings.Join(applicationNames(), ", "))
 	}
 	if _, err := os.Stat(line.Keras); err == nil {
 		return m, line, nil

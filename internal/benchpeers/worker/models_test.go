@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"reflect"
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // TestDrawnModels: every network that is published can be made, written, exported, used and trained.
@@ -42,6 +45,7 @@ func TestDrawnModels(t *testing.T) {
 	assert.FileExists(t, line.ONNX)
 	require.NoError(t, makeModels(&out, folder, []string{line.Keras}))
 	assert.Error(t, makeModels(&out, folder, []string{"drawn-x"}))
+	checkDouble(t, folder)
 	assert.ErrorContains(t, makeModels(&out, folder, []string{"Other"}), "ResNet50V2")
 	for _, variant := range []string{"predict", line.Optimizer} {
 		j, err := newJob(line.Keras + "@b2:" + variant)
@@ -54,6 +58,42 @@ func TestDrawnModels(t *testing.T) {
 		_, err := newJob(key)
 		assert.Error(t, err, key)
 	}
+}
+
+// checkDouble: a network under a policy is the same one in other numbers, and is not exported.
+func checkDouble(t *testing.T, folder string) {
+	var out bytes.Buffer
+	require.NoError(t, makeModels(&out, folder, []string{"drawn-7:float64"}))
+	var line made
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	assert.Empty(t, line.ONNX)
+	assert.Equal(t, "drawn-7-float64.keras", filepath.Base(line.Keras))
+	double, err := keras.LoadModel(line.Keras, keras.WithoutCompile())
+	require.NoError(t, err)
+	single, err := draw(7)
+	require.NoError(t, err)
+	assert.Equal(t, single.model.CountParams(), double.CountParams())
+	x, err := inputsFor(double, 2)
+	require.NoError(t, err)
+	y, err := double.PredictAll(t.Context(), data.Arrays(x, nil))
+	require.NoError(t, err)
+	assert.Equal(t, ir.Float64, y[0].DType())
+	assert.Error(t, makeModels(&out, folder, []string{"drawn-7:float65"}))
+}
+
+// TestCompareOps: what is printed are ops that take longer than they may, all of them here, and steps' ratios.
+func TestCompareOps(t *testing.T) {
+	defer func(before context.Context) { runs = before }(runs)
+	var out bytes.Buffer
+	c := opsCompared{policy: "float64", secs: 1e-6, rounds: 1}
+	require.NoError(t, c.compareOps(&out, 7, 1))
+	assert.Regexp(t, `\| drawn-7 \| train8 \| .*dot.* \| [0-9.]+ \| [0-9.]+ \|`, out.String())
+	assert.Contains(t, out.String(), "| 8 | 1 |")
+	c.most = 1e9
+	out.Reset()
+	require.NoError(t, c.compareOps(&out, 7, 1))
+	assert.NotContains(t, out.String(), "drawn-7")
+	assert.Error(t, opsCompared{policy: "float65"}.compareOps(&out, 7, 1))
 }
 
 func TestApplicationNames(t *testing.T) { assert.Len(t, applicationNames(), 40) }
