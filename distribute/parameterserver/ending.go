@@ -38,6 +38,9 @@ func (s *Server) farewell(ctx context.Context) {
 	}
 }
 
+// afterEnd are the methods that servers still answer then: notes say why the job has ended.
+var afterEnd = map[string]bool{"Stop": true, "Note": true}
+
 // goesOn is nil while the job does.
 func (s *Server) goesOn() error {
 	select {

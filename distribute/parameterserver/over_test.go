@@ -63,8 +63,8 @@ func TestCoordinatorTellsTheEnd(t *testing.T) {
 }
 
 // TestWorkerAfterTheServersWereTold: where some worker was not told of the end, servers tell those who come, whether
-// they look for variables or wait for a coordinator, with one copy of everything and with two. Otherwise they end at
-// once.
+// they look for variables or wait for a coordinator, with one copy of everything and with two, and show them what the
+// coordinator noted. Otherwise they end at once.
 func TestWorkerAfterTheServersWereTold(t *testing.T) {
 	for name, replicas := range map[string]int{"one copy": 1, "two copies": 2} {
 		for _, absent := range []int{0, 1} {
@@ -92,13 +92,18 @@ func TestWorkerAfterTheServersWereTold(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					_, err = p.Fetch(ctx)
-					return err
+					if _, err = p.Fetch(ctx); err != nil {
+						return err
+					}
+					return j.SetNote(ctx, "end", []byte("why"))
 				}))
 				began := time.Now()
 				if absent > 0 {
 					finds := func(ctx context.Context, j parameters.Job) error {
-						_, err := j.Find(ctx, "v")
+						why, err := j.Note(ctx, "end")
+						require.NoError(t, err)
+						require.Equal(t, "why", string(why))
+						_, err = j.Find(ctx, "v")
 						require.ErrorIs(t, err, parameters.ErrOver)
 						return err
 					}

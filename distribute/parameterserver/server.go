@@ -159,7 +159,7 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 		if err := decode(&in); err != nil {
 			return nil, err
 		}
-		if err := s.goesOn(); err != nil && method != "Stop" {
+		if err := s.goesOn(); err != nil && !afterEnd[method] {
 			return nil, err
 		}
 		one, err := s.copyFor(ctx, method)
