@@ -116,6 +116,9 @@ func splitSizes(left, right SplitSize, n int) (l, r int, err error) {
 	if left == Rest && right == Rest {
 		return 0, 0, errors.New("both sides are Rest; give Count or Fraction for at least one")
 	}
+	if left.fraction+right.fraction > 1 {
+		return 0, 0, fmt.Errorf("%s and %s are more than the whole; expected fractions that add up to 1 at most", left, right)
+	}
 	if l, err = left.of(n); err != nil {
 		return 0, 0, fmt.Errorf("left: %w", err)
 	}

@@ -131,6 +131,8 @@ def run(seed):
         fit.update(d.maybe(0.3, validation_freq=d.of(1, 2, 3, [1, 3], [2]), validation_batch_size=d.of(1, 2)))
     if kind == 'data':
         fit.update(d.maybe(0.25, validation_steps=1))
+    if kind == 'split' and int(n * (1 - fit['validation_split'])) % batch == 1:  # that is a batch of one example, too
+        c['norm'] = False
     c['fit'] = fit
     c['x'], c['v'] = d.array('grid', [n, 3]), d.array('grid', [d.randint(2, 4), 3]) if kind == 'data' else None
     c['y'] = [d.array('grid', [n, k + 1]) for k in range(c['outputs'])]
@@ -158,7 +160,8 @@ def execute(c):
             return {'error': error(e), 'calls': calls.text}
         a = {'history': logs_of(h.history), 'epochs': h.epoch, 'calls': calls.text, 'weights': [plain(keras.ops.convert_to_numpy(w), 7) for w in m.weights],
              'rate': short(m.optimizer.learning_rate, 6)}
-        a['files'] = sorted(os.listdir(folder) + (['backup'] if c['backup'] and 'delete_checkpoint' in c['backup'] else []))
+        kept = c['backup'] and 'delete_checkpoint' in c['backup'] and sum(call[0] == 'b' for call in calls.text) >= c['backup'].get('save_freq', 0)
+        a['files'] = sorted(os.listdir(folder) + (['backup'] if kept else []))
         if 'log.csv' in a['files']:
             a['log'] = open(folder + '/log.csv').read().split('\n')
         for f in a['files']:

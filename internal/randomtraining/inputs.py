@@ -245,6 +245,9 @@ def run(seed):
     for v in data[1:]:  # Keras on TensorFlow reads all batches of a generator in the types of the first, be it bool; here each has its own
         for a, b in zip(data[0].x + (data[0].y or []) + (data[0].w or []), v.x + (v.y or []) + (v.w or [])):
             b['dtype'] = a['dtype']
+        if v.x and v.x[0]['shape'][:1] == [0] or data[0].x and data[0].x[0]['shape'][:1] == [0]:  # of a batch without examples Keras makes NaN; here it changes nothing
+            for b in v.x + data[0].x + (v.y or []) + (data[0].y or []) + (v.w or []) + (data[0].w or []):
+                b['shape'][:1] = [1]
     c['batches'] = [copy.deepcopy(v.value()) for v in data]
     if name == 'fit' and d.random() < 0.25:
         v = Drawn(d, m, ins, outs, 3)

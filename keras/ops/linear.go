@@ -61,17 +61,14 @@ func Cross(a, b *Tensor) *Tensor {
 	return Stack(-1, component(1, 2), component(2, 0), component(0, 1))
 }
 
-// Normalize divides x by its p-norm (Σ|x|^p)^(1/p) along axis, but at least by epsilon; for order 2 see [L2Normalize].
+// Normalize divides x by its p-norm along axis, which [VectorNorm] defines, but at least by epsilon; for order 2 see
+// [L2Normalize].
 func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 	x = float(x)
 	if order == 2 {
 		return L2Normalize(x, axis, epsilon)
 	}
-	length := Sum(Abs(x), axis)
-	if order != 1 {
-		length = PowerScalar(Sum(PowerScalar(Abs(x), order), axis), 1/order)
-	}
-	return Divide(x, KeepDims(MaximumScalar(length, epsilon), x, axis)).WithMask(x.mask)
+	return Divide(x, KeepDims(MaximumScalar(VectorNorm(x, order, axis), epsilon), x, axis)).WithMask(x.mask)
 }
 
 // NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all.
