@@ -266,6 +266,8 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 		ops.Failf(c.Graph(), "layers are nested more than %d deep; does a layer or model contain itself?", maxDepth)
 	}
 	b := attach(l)
+	forgetLosses(l, c)
+	added := len(c.Losses())
 	policy := b.dtypePolicy(c)
 	cast := castInputs(l, inputs, policy.Compute) // before the layer computes: it rounds nothing itself
 	c.EnterLayer(Name(l), policy.Compute)
@@ -308,6 +310,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 			b.addActivityLoss(c, y)
 		}
 	}
+	c.NoteLosses(added, b)
 	cast = withMasks(cast, before, h.masks)
 	setMasks(l, c, cast, outputs)
 	c.LeaveLayer()
@@ -315,6 +318,18 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 		c.Watch(l, cast, outputs)
 	}
 	return outputs
+}
+
+// forgetLosses drops what an earlier call of a layer, or of a layer inside of it, has added to the loss, unless this
+// call is part of another layer's: as in Keras, a step that calls a model several times has the losses of the last
+// call.
+func forgetLosses(l Layer, c *Context) {
+	if c.Depth() > 0 || len(c.Losses()) == 0 {
+		return
+	}
+	inside := map[any]bool{}
+	Walk(l, func(s Layer) { inside[attach(s)] = true })
+	c.ForgetLosses(func(by any) bool { return inside[by] })
 }
 
 // segment calls what computes the results of l. Gradients compute it again where the step asks for that.

@@ -1,4 +1,4 @@
 // Package randomtraining compares random losses, metrics, schedules of learning rates, optimizers, callbacks, training
-// runs, sequences of calls on one model, and files with which training goes on, with Keras. It contains only tests: the
-// scripts draw them and record Keras's results.
+// runs, training steps of one's own, sequences of calls on one model, files with which training goes on, and what
+// prepares data, with Keras. It contains only tests: the scripts draw them and record Keras's results.
 package randomtraining

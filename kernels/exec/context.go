@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -106,8 +108,34 @@ func (c *Context) AddLossOfRows(loss *ops.Tensor) {
 	if loss.Rank() != 0 {
 		loss = ops.Sum(loss)
 	}
-	c.losses = append(c.losses, loss)
+	c.losses = append(c.losses, addedLoss{value: loss})
+}
+
+// addedLoss is what a layer added to the loss of the step.
+type addedLoss struct {
+	value *ops.Tensor
+	by    any // the layer
 }
 
 // Losses returns what AddLoss collected in this trace.
-func (r *Replica) Losses() []*ops.Tensor { return r.losses }
+func (r *Replica) Losses() []*ops.Tensor {
+	out := make([]*ops.Tensor, len(r.losses))
+	for i, one := range r.losses {
+		out[i] = one.value
+	}
+	return out
+}
+
+// NoteLosses says which layer has added all losses but the first ones of which it was said before.
+func (r *Replica) NoteLosses(first int, layer any) {
+	for i := first; i < len(r.losses); i++ {
+		if r.losses[i].by == nil {
+			r.losses[i].by = layer
+		}
+	}
+}
+
+// ForgetLosses drops what some layers have added to the loss.
+func (r *Replica) ForgetLosses(of func(layer any) bool) {
+	r.losses = slices.DeleteFunc(r.losses, func(one addedLoss) bool { return of(one.by) })
+}

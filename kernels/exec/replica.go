@@ -24,7 +24,7 @@ type Replica struct {
 	entries   map[*Variable]*tracedVariable
 	random    *ops.Tensor
 	bucket    int
-	losses    []*ops.Tensor
+	losses    []addedLoss
 
 	cross   bool         // inside MergeCall
 	skipSum bool         // inside WithoutAggregation
