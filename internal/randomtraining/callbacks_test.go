@@ -108,6 +108,11 @@ func TestCallbacks(t *testing.T) {
 	checkAll[*fit](t, "RANDOM_CALLBACKS", "testdata/callbacks.json.gz")
 }
 
+// TestFreshCallbacks has callbacks.py draw.
+func TestFreshCallbacks(t *testing.T) {
+	checkFresh[*fit](t, "callbacks.py", "RANDOM_CALLBACKS", "20")
+}
+
 func (c *fit) number() int { return c.Number }
 
 func (c *fit) network(t *testing.T) *keras.Model {

@@ -75,6 +75,12 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
+// TestFreshMeasures has measures.py draw.
+func TestFreshMeasures(t *testing.T) {
+	drawFresh(t, "measures.py", "RANDOM_MEASURES", "40")
+	TestMeasures(t)
+}
+
 // outcome compares what failed and what did not.
 func (m *measure) outcome(err error, differs func() string) string {
 	switch {
@@ -151,6 +157,9 @@ func (m *measure) metric(t *testing.T) string {
 	if err := config.Decode(m.Settings, metric); err != nil {
 		return m.outcome(err, nil)
 	}
+	var own struct{ DType string }
+	require.NoError(t, json.Unmarshal(m.Settings, &own))
+	computed, _ := ir.ParseDType(own.DType) // without one, float32
 	for i, u := range m.Updates {
 		if u.Reset && len(metric.Variables()) > 0 {
 			if err := metrics.Reset(metric); err != nil {
@@ -164,7 +173,7 @@ func (m *measure) metric(t *testing.T) string {
 			}
 			continue
 		}
-		tolerance := precision(a.Type.DType)
+		tolerance := precision(a.Type.DType, computed)
 		if text := m.Answer.Results[i].differs(a.Type.Shape, a.Float64s(), tolerance); text != "" {
 			return fmt.Sprintf("update %d: %s", i, text)
 		}

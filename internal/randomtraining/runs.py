@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 
-from draw import Draw, error, numbers, plain, read, short, write
+from draw import Draw, dense_gradients, error, numbers, plain, read, short, write
 
 if sys.argv[1] != 'join':
     os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
@@ -304,6 +304,9 @@ def run(seed):
     c = {'class': 'run', 'seed': d.randrange(1 << 20), 'stateful': stateful, 'x': [{**s, 'shape': [n] + s['shape']} for s in specs], 'y': [labels(d, h, n) for h in heads],
          'w': None}
     masked = any(type(l).__name__ == 'Masking' or getattr(l, 'mask_zero', False) for l in m._flatten_layers())
+    for v, h in zip(c['y'], heads):  # of labels with an axis less, Keras multiplies the losses of examples with a mask of steps, if there are as many
+        if masked and len(h[3]) > 1 and h[0] in ('number', 'bit'):
+            v['shape'] = [n] + list(h[3])
     c['w'] = draw_weights(d, heads, n, masked)
     if c['w'] and any(len(s['shape']) < len(h[3]) + 1 for s, h in zip(c['y'], heads)):
         c['w'] = [dict(s, shape=[n]) if len(y['shape']) < len(h[3]) + 1 else s for s, y, h in zip(c['w'], c['y'], heads)]
@@ -339,13 +342,17 @@ def run(seed):
     return c, a
 
 
+def joined(all_runs):
+    kept = [c for c in all_runs if 'error' not in c and sum(len(p['data']) for p in c['answer']['predictions']) <= 80]
+    print(len(all_runs), 'runs,', len(kept), 'without an error', file=sys.stderr)
+    return kept
+
+
 def main():
     if sys.argv[1] == 'join':
-        all_runs = [c for path in sys.argv[3:] for c in read(path)]
-        kept = [c for c in all_runs if 'error' not in c and sum(len(p['data']) for p in c['answer']['predictions']) <= 80]
-        print(len(all_runs), 'runs,', len(kept), 'without an error', file=sys.stderr)
-        write(sys.argv[2], kept)
+        write(sys.argv[2], joined([c for path in sys.argv[3:] for c in read(path)]))
         return
+    dense_gradients()
     out = []
     for k in range(int(sys.argv[1])):
         number = int(sys.argv[2]) + k
@@ -358,7 +365,7 @@ def main():
             if os.environ.get('RUNS_DEBUG'):
                 import traceback
                 traceback.print_exc()
-    write(sys.argv[3], out)
+    write(sys.argv[3], joined(out) if sys.argv[3].endswith('.gz') else out)
 
 
 if __name__ == '__main__':

@@ -163,6 +163,9 @@ func TestRuns(t *testing.T) {
 	checkAll[*training](t, "RANDOM_RUNS", "testdata/runs.json.gz")
 }
 
+// TestFreshRuns has runs.py draw.
+func TestFreshRuns(t *testing.T) { checkFresh[*training](t, "runs.py", "RANDOM_RUNS", "20") }
+
 func (c *training) number() int { return c.Number }
 
 const trained = 2e-3

@@ -148,15 +148,21 @@ type drawn interface {
 	check(t *testing.T) string
 }
 
-// checkFresh checks cases that a script draws now. The environment variables VARIABLE_COUNT and VARIABLE_SEED are how
-// many and the first seed.
+// checkFresh checks cases that a script draws now.
 func checkFresh[T drawn](t *testing.T, script, variable, count string) {
+	t.Helper()
+	drawFresh(t, script, variable, count)
+	checkAll[T](t, variable, "")
+}
+
+// drawFresh has a script draw cases into a file, which the environment variable then names. VARIABLE_COUNT and
+// VARIABLE_SEED are how many and the first seed.
+func drawFresh(t *testing.T, script, variable, count string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "drawn.json.gz")
 	out, err := exec.CommandContext(t.Context(), freshPython(t), script, environment(variable+"_COUNT", count), environment(variable+"_SEED", "1000000"), path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Setenv(variable, path)
-	checkAll[T](t, variable, "")
 }
 
 // freshPython is the Python that draws; without one the test is skipped.
