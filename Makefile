@@ -196,7 +196,7 @@ random-networks: ## NETWORKS random networks with open axes beside Keras: shapes
 	RANDOM_STEPS_COUNT=$$(($(NETWORKS) / 5)) RANDOM_STEPS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshSteps -count=1 -v -timeout 120m
 	RANDOM_RUNS_COUNT=$$(($(NETWORKS) / 5)) RANDOM_RUNS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshRuns -count=1 -v -timeout 120m
 	RANDOM_CALLBACKS_COUNT=$(NETWORKS) RANDOM_CALLBACKS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshCallbacks -count=1 -v -timeout 120m
-	RANDOM_MEASURES_COUNT=$(NETWORKS) RANDOM_MEASURES_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshMeasures -count=1 -v -timeout 120m
+	RANDOM_MEASURES_COUNT=$$(($(NETWORKS) / 2)) RANDOM_MEASURES_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshMeasures -count=1 -v -timeout 120m
 	RANDOM_PREPARE_COUNT=$(NETWORKS) RANDOM_PREPARE_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshPrepare -count=1 -v -timeout 120m
 	RANDOM_INPUTS_COUNT=$(NETWORKS) RANDOM_INPUTS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshSpoiltCalls -count=1 -v -timeout 120m
 

@@ -77,7 +77,7 @@ func TestMeasures(t *testing.T) {
 
 // TestFreshMeasures has measures.py draw.
 func TestFreshMeasures(t *testing.T) {
-	drawFresh(t, "measures.py", "RANDOM_MEASURES", "40")
+	drawFresh(t, "measures.py", "RANDOM_MEASURES", "15")
 	TestMeasures(t)
 }
 
