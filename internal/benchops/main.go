@@ -47,7 +47,7 @@ func main() {
 	flag.StringVar(&precision, "dtype", precision, "the element type of the operands: float32, float64, float16, bfloat16, int32, int64, int16, int8, uint8, or bool")
 	random := flag.Int("random", 0, "with a number, compare that many random calls with copies of their bytes, of types, shapes and axes that no row has")
 	seed := flag.Uint64("seed", 1, "of the random calls")
-	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone")
+	steps := flag.Bool("steps", false, "print what each call runs, step by step, ours alone; with -random, what those random calls run")
 	gradients := flag.Bool("gradients", false, "with -random, time gradients")
 	jax := flag.Bool("jax", false, "with -random and -python, time JAX too, which takes seconds to compile some calls")
 	flag.IntVar(&threads, "threads", 1, "how many threads each process may use; with more than one the time of day is measured, not the processor's")
@@ -61,7 +61,9 @@ func main() {
 	}
 	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
 	var err error
-	if *form || *random > 0 && *python != "" {
+	if *random > 0 && *steps {
+		err = printRandomSteps(*seed, *random, elements, regexp.MustCompile(*only))
+	} else if *form || *random > 0 && *python != "" {
 		err = randomTable(*python, *jax, *seed, *random, elements, *rounds, regexp.MustCompile(*only), *list, *out)
 	} else if *random > 0 {
 		err = compareRandomCalls(*seed, *random, elements, *rounds, *gradients, regexp.MustCompile(*only))

@@ -19,8 +19,9 @@ const drawnSize = "random"
 // layerShare is how many of the calls are of layers: one of so many.
 const layerShare = 3
 
-// measureRandomCalls draws calls, functions and layers, forward and with gradients in turn, and times them.
-func measureRandomCalls(seed uint64, count, n, rounds int, only *regexp.Regexp, peers *peers, results *results) error {
+// eachRandomCall draws calls, functions and layers, forward and with gradients in turn, and does what it is told with
+// each.
+func eachRandomCall(seed uint64, count, n int, do func(b benchmark, gradients bool) error) error {
 	r := rand.New(rand.NewPCG(seed, 17))
 	for i := range count {
 		var b benchmark
@@ -29,11 +30,18 @@ func measureRandomCalls(seed uint64, count, n, rounds int, only *regexp.Regexp, 
 		} else {
 			b = drawCall(r, n, regexp.MustCompile(""))
 		}
-		if err := measureCall(b, r.IntN(3) == 0, rounds, only, peers, results); err != nil {
+		if err := do(b, r.IntN(3) == 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// measureRandomCalls draws calls and times them.
+func measureRandomCalls(seed uint64, count, n, rounds int, only *regexp.Regexp, peers *peers, results *results) error {
+	return eachRandomCall(seed, count, n, func(b benchmark, gradients bool) error {
+		return measureCall(b, gradients, rounds, only, peers, results)
+	})
 }
 
 // measureCall adds the row of a call, if it is asked for and there is none; none of arguments that do not go together.

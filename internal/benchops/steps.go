@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 
 	"github.com/gokeras/gokeras/kernels/cpu"
@@ -30,15 +31,31 @@ func printSteps(only, some *regexp.Regexp) error {
 	return nil
 }
 
+// printRandomSteps prints what random calls run, those that a chapter of the document is about.
+func printRandomSteps(seed uint64, count, n int, only *regexp.Regexp) error {
+	return eachRandomCall(seed, count, n, func(b benchmark, gradients bool) error {
+		if !only.MatchString(b.Name) {
+			return nil
+		}
+		if err := callSteps(b, drawnSize, gradients); err != nil && !errors.Is(err, errNoGradient) {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", b.Name, err)
+		}
+		return nil
+	})
+}
+
 func stepsOf(c callCase, size string, n int, gradients bool) error {
 	b, err := c.at(n)
 	if err != nil {
 		return err
 	}
-	b, ok := b.in(precision)
-	if !ok {
-		return nil
+	if b, ok := b.in(precision); ok {
+		return callSteps(b, size, gradients)
 	}
+	return nil
+}
+
+func callSteps(b benchmark, size string, gradients bool) error {
 	t, err := newTimer(b, gradients)
 	if err != nil {
 		return err

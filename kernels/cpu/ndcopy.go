@@ -26,8 +26,9 @@ type ndCopy struct {
 	batch    *ndCopy // of blocks, beside each other; nil for none
 	together int     // how many those are
 
-	groups *vec.Repeats // repeats groups of a few bytes; nil for none
-	inside *ndCopy      // of the axis of those groups and what is inside of it
+	groups *vec.Repeats    // repeats groups of a few bytes; nil for none
+	boxes  *vec.Rearranged // rearranges boxes of a few bytes; nil for none
+	inside *ndCopy         // of the axis of those groups or boxes and what is inside of it
 }
 
 // newCopy merges axes that move as one and orders what is left by the destination.
@@ -50,6 +51,7 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 	c.findTile()
 	c.findRepeated()
 	c.findGroups()
+	c.findBoxes()
 	return c
 }
 
@@ -96,8 +98,8 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	case c.block != nil:
 		c.runRepeated(dst, src, lo, hi)
 		return
-	case c.groups != nil:
-		c.runGroups(dst, src, lo, hi)
+	case c.groups != nil || c.boxes != nil:
+		c.runInside(dst, src, lo, hi)
 		return
 	case c.tile >= 0:
 		c.runTiled(dst, src, lo, hi)
@@ -375,6 +377,13 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		for r := rowsFrom; r < rowsTo; r++ {
 			gatherElements(unsafe.Add(dst, r*dstRow), unsafe.Add(src, r*c.size), c.size, srcCol, cols)
 		}
+		return
+	case cols <= 4 && dstRow == cols*c.size && c.size <= 8:
+		var from [4]unsafe.Pointer
+		for q := range cols {
+			from[q] = unsafe.Add(src, q*srcCol)
+		}
+		interleaveFrom(unsafe.Add(dst, rowsFrom*dstRow), from[:cols], c.size, rowsFrom, rows)
 		return
 	case cols < shortPlane:
 		dst, src = unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size)

@@ -42,6 +42,7 @@ func (c *ndCopy) findRepeated() {
 		c.block.findTile()
 		c.block.findRepeated()
 		c.block.findGroups()
+		c.block.findBoxes()
 		c.findBatch()
 	}
 }
@@ -107,27 +108,6 @@ func (c *ndCopy) findGroups() {
 	}
 	if c.groups = vec.NewRepeats(bytes, c.dims[k]); c.groups != nil {
 		c.inside = &ndCopy{size: c.size, dims: c.dims[k-1:], dst: c.dst[k-1:], src: c.src[k-1:], tile: -1}
-	}
-}
-
-// runGroups is run where there are groups.
-func (c *ndCopy) runGroups(dst, src unsafe.Pointer, lo, hi int) {
-	var o odometer
-	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
-	n := c.inside.dims[0]
-	o.n = copy(o.dims[:], c.dims[:len(c.dims)-len(c.inside.dims)])
-	copy(o.dst[:], c.dst)
-	copy(o.src[:], c.src)
-	if o.n == 0 {
-		n = hi - lo
-	} else {
-		o.dims[0] = hi - lo
-	}
-	for more := true; more; more = o.next() {
-		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
-		if done := c.groups.Run(d, s, n); done < n {
-			c.inside.run(d, s, done, n)
-		}
 	}
 }
 

@@ -19,29 +19,55 @@ func buildIota(b *build) (func(), error) {
 	g := lines(out.Typ.Shape, a.Axis)
 	d := out.Typ.DType
 	size := d.Size()
-	fill := block.Convert(ir.Int64, d)
-	// The numbers are converted one by one: an iota is computed once, when the program is compiled, unless it is huge.
-	var index, converted, rounded int64
-	p := unsafe.Pointer(&converted)
-	var narrow block.Func
-	if d.IsHalf() {
-		p, narrow = unsafe.Pointer(&rounded), block.Narrow(d)
+	counted := ir.Int32
+	if g.Length > math.MaxInt32 {
+		counted = ir.Int64
 	}
+	convert := block.Convert(counted, d)
+	store := func(dst, numbers unsafe.Pointer, n int) { convert(dst, numbers, nil, nil, n) }
+	if d.IsHalf() {
+		narrow := block.Narrow(d)
+		var wide [iotaBlock]float32
+		store = func(dst, numbers unsafe.Pointer, n int) {
+			convert(unsafe.Pointer(&wide), numbers, nil, nil, n)
+			narrow(dst, unsafe.Pointer(&wide), nil, nil, n)
+		}
+	}
+	var numbers [iotaBlock]int64
+	short := (*[iotaBlock]int32)(unsafe.Pointer(&numbers))
+	var stored [iotaBlock]uint64
 	return func() {
-		for k := range g.Length {
-			index = int64(k)
-			fill(unsafe.Pointer(&converted), unsafe.Pointer(&index), nil, nil, 1)
-			if narrow != nil {
-				narrow(p, unsafe.Pointer(&converted), nil, nil, 1)
+		if out.N == 0 {
+			return
+		}
+		for first := 0; first < g.Length; first += iotaBlock {
+			n := min(iotaBlock, g.Length-first)
+			if counted == ir.Int32 {
+				for i := range short[:n] {
+					short[i] = int32(first + i)
+				}
+			} else {
+				for i := range numbers[:n] {
+					numbers[i] = int64(first + i)
+				}
 			}
+			store(unsafe.Pointer(&stored), unsafe.Pointer(&numbers), n)
 			for o := range g.Outer {
-				if g.Inner > 0 {
-					fillElement(unsafe.Add(out.Ptr(), (o*g.Length+k)*g.Inner*size), p, size, g.Inner)
+				dst := unsafe.Add(out.Ptr(), (o*g.Length+first)*g.Inner*size)
+				if g.Inner == 1 {
+					copy(plan.BytesAt(dst, n*size), plan.BytesAt(unsafe.Pointer(&stored), n*size))
+					continue
+				}
+				for i := range n {
+					fillElement(unsafe.Add(dst, i*g.Inner*size), unsafe.Add(unsafe.Pointer(&stored), i*size), size, g.Inner)
 				}
 			}
 		}
 	}, nil
 }
+
+// iotaBlock is how many numbers an iota converts at a time.
+const iotaBlock = 256
 
 // wordBlock is the number of words that a generator makes at a time.
 const wordBlock = 1024

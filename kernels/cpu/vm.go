@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -473,6 +474,9 @@ func (b *vmBuilder) loadOf(o plan.Operand, a *fuse.Access, ptr uint8) (l vmLoad,
 	once = a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
 	if a.Scalar() {
 		l.dims, l.strides = nil, nil
+	}
+	if l.period == 1 && len(l.dims) == 2 && l.strides[0] == size && l.count*size <= 64 {
+		l.repeats = vec.NewRepeats(size, l.count)
 	}
 	return l, once
 }

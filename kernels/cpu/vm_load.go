@@ -17,6 +17,7 @@ type vmLoad struct {
 	strides []int // in bytes
 	period  int   // length of a piece that repeats itself count times before the next one, 0 without
 	count   int
+	repeats *vec.Repeats // of single elements, each count times; nil for none
 }
 
 // fill writes the elements [first, first+n) of the pattern.
@@ -26,6 +27,10 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		return
 	}
 	if l.period == 1 && len(l.dims) == 2 {
+		if l.repeats != nil {
+			l.fillRepeats(dst, first, n)
+			return
+		}
 		switch {
 		case l.size == 4:
 			l.fillRows(dst, first, n)
@@ -56,6 +61,23 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		first += m
 	}
 	l.walk(dst, first, n)
+}
+
+// fillRepeats is fill for elements that lie side by side, each of which is repeated.
+func (l *vmLoad) fillRepeats(dst unsafe.Pointer, first, n int) {
+	row, at := first/l.count, first%l.count
+	src := unsafe.Add(l.o.Ptr(), row*l.size)
+	if at > 0 { // the rest of a row
+		m := min(n, l.count-at)
+		fillElement(dst, src, l.size, m)
+		if n -= m; n == 0 {
+			return
+		}
+		dst, src = unsafe.Add(dst, m*l.size), unsafe.Add(src, l.size)
+	}
+	for done := l.repeats.Run(dst, src, n/l.count); done*l.count < n; done++ {
+		fillElement(unsafe.Add(dst, done*l.count*l.size), unsafe.Add(src, done*l.size), l.size, min(l.count, n-done*l.count))
+	}
 }
 
 // shortRow is the length of rows from which on a call for each of them pays.

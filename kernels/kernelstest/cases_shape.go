@@ -17,7 +17,7 @@ func sourceCases(s *suite) {
 		if dtype == ir.Bool {
 			continue
 		}
-		for _, shape := range []ir.Shape{{0}, {1}, {70}, {3, 4, 5}} {
+		for _, shape := range []ir.Shape{{0}, {1}, {70}, {3, 4, 5}, {2, 700}, {300, 3}} {
 			for axis := range shape {
 				s.new(ir.Iota, "%v%v axis %d", dtype, shape, axis).add(ir.IotaAttrs{Type: ir.Type{DType: dtype, Shape: shape}, Axis: axis})
 			}

@@ -250,7 +250,7 @@ var onlyAMD64 = []string{"pairRows", "narrowRowsAddedF16", "narrowRowsAddedBF16"
 	"strided2", "strided3", "strided4", "strided5", "strided6", "strided7", "strided8", "turns2", "turns3", "turns4", "apart2", "apart3", "apart4",
 	"strided2of8", "strided3of8", "strided4of8", "turns2of8", "turns3of8", "turns4of8", "apart2of8", "apart3of8", "apart4of8",
 	"strided2of16", "strided3of16", "strided4of16", "turns2of16", "turns3of16", "turns4of16", "apart2of16", "apart3of16", "apart4of16",
-	"reversed", "repeated"}
+	"reversed", "repeated", "rearranged"}
 
 // goFile returns the declarations and, in front of them, the functions that call the assembly.
 func (t target) goFile() ([]byte, error) {

@@ -26,6 +26,7 @@ func (m machine) stridedKernels() {
 	m.smallKernels(16)
 	m.reversed()
 	m.repeated()
+	m.rearranged()
 }
 
 // reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
@@ -167,6 +168,43 @@ func (m machine) repeated() {
 	Store(Memory{Base: dst}, v)
 	Increase(entry, Number(2*m.bytes()+8))
 	Increase(dst, Number(m.bytes()))
+	Countdown(k, 1, "next")
+	Increase(src, param("step"))
+	Countdown(count, 1, "period")
+	End()
+}
+
+// rearranged emits the loop that makes vectors of what lies within two vectors' lengths: for each of count periods,
+// which begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of words,
+// one of bytes within each part of 16, the distances of both sources in bytes, and how many bytes of the vector count:
+// the next one is stored behind those.
+func (m machine) rearranged() {
+	m.begin("", "rearranged", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
+	dst, src, count := param("dst"), param("src"), param("count")
+	p, q, entry, k := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+	Label("period")
+	Assign(entry, param("table"))
+	Assign(k, param("entries"))
+	Label("next")
+	v, index := m.vector(), m.vector()
+	LoadInt(index, Memory{Base: entry})
+	Assign(p, Memory{Base: entry, Offset: 2 * m.bytes()})
+	Assign(q, Memory{Base: entry, Offset: 2*m.bytes() + 8})
+	Increase(p, src)
+	Increase(q, src)
+	if m.wide {
+		Load(v, Memory{Base: p})
+		LookupTwo(v, index, Memory{Base: q})
+	} else {
+		w := m.vector()
+		Lookup(v, index, Memory{Base: p})
+		Lookup(w, index, Memory{Base: q})
+		Blend(v, Signs(index), w)
+	}
+	Compute(ShuffleBytes, v, v, Memory{Base: entry, Offset: m.bytes()})
+	Store(Memory{Base: dst}, v)
+	Increase(dst, Memory{Base: entry, Offset: 2*m.bytes() + 16})
+	Increase(entry, Number(2*m.bytes()+24))
 	Countdown(k, 1, "next")
 	Increase(src, param("step"))
 	Countdown(count, 1, "period")

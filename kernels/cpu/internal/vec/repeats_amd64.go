@@ -21,3 +21,11 @@ func (r *Repeats) run(dst, src unsafe.Pointer, periods int) {
 			uintptr(r.period*r.group), unsafe.Pointer(&r.table[0]), uintptr(entries))
 	}
 }
+
+func (r *Rearranged) run(dst, src unsafe.Pointer, periods int) {
+	most := max(4*callElements/(r.entries*r.wide), 1)
+	for at := 0; at < periods; at += most {
+		callRearranged(r.wide == 64, unsafe.Add(dst, at*r.boxes*r.box), unsafe.Add(src, at*r.boxes*r.step), uintptr(min(most, periods-at)),
+			uintptr(r.boxes*r.step), unsafe.Pointer(&r.table[0]), uintptr(r.entries))
+	}
+}

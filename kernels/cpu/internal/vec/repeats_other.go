@@ -7,3 +7,5 @@ import "unsafe"
 func repeatLanes() int { return 0 }
 
 func (r *Repeats) run(_, _ unsafe.Pointer, _ int) {}
+
+func (r *Rearranged) run(_, _ unsafe.Pointer, _ int) {}

@@ -11323,6 +11323,24 @@ next:
 	MOVQ    step+24(FP), BX
 	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
 
+// func rearrangedAVX2(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
+// Requires: AVX, AVX2
+TEXT ·rearrangedAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ count+16(FP), DX
+
+period:
+	MOVQ table+32(FP), BX
+	MOVQ BX, DI
+	MOVQ entries+40(FP), BX
+	MOVQ BX, R8
+
+next:
+	VMOVDQU (DI), Y1; MOVQ 64(DI), BX; MOVQ 72(DI), SI; ADDQ CX, BX; ADDQ CX, SI; VPERMPS (BX), Y1, Y0; VPERMPS (SI), Y1, Y2; VBLENDVPS Y1, Y2, Y0, Y0; VPSHUFB 32(DI), Y0, Y0; VMOVUPS Y0, (AX); ADDQ 80(DI), AX; ADDQ $0x00000058, DI; DECQ R8; JNE next
+	MOVQ      step+24(FP), BX
+	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
+
 // func addLanes64AVX2(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX
 TEXT ·addLanes64AVX2(SB), NOSPLIT, $0-24
@@ -21821,6 +21839,24 @@ period:
 
 next:
 	VMOVDQU32 (SI), Z0; MOVQ 128(SI), BX; ADDQ CX, BX; VPERMPS (BX), Z0, Z0; VPSHUFB 64(SI), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000088, SI; ADDQ $0x00000040, AX; DECQ DI; JNE next
+	MOVQ      step+24(FP), BX
+	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
+
+// func rearrangedAVX512(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·rearrangedAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ count+16(FP), DX
+
+period:
+	MOVQ table+32(FP), BX
+	MOVQ BX, DI
+	MOVQ entries+40(FP), BX
+	MOVQ BX, R8
+
+next:
+	VMOVDQU32 (DI), Z1; MOVQ 128(DI), BX; MOVQ 136(DI), SI; ADDQ CX, BX; ADDQ CX, SI; VMOVUPS (BX), Z0; VPERMT2PS (SI), Z1, Z0; VPSHUFB 64(DI), Z0, Z0; VMOVUPS Z0, (AX); ADDQ 144(DI), AX; ADDQ $0x00000098, DI; DECQ R8; JNE next
 	MOVQ      step+24(FP), BX
 	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
 

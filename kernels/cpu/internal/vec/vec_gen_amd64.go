@@ -2135,6 +2135,15 @@ func callRepeated(wide bool, dst, src unsafe.Pointer, count, step uintptr, table
 }
 
 //go:noinline
+func callRearranged(wide bool, dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr) {
+	if wide {
+		rearrangedAVX512(dst, src, count, step, table, entries)
+	} else {
+		rearrangedAVX2(dst, src, count, step, table, entries)
+	}
+}
+
+//go:noinline
 func callAddLanes64(wide bool, sums, x unsafe.Pointer, n uintptr) {
 	if wide {
 		addLanes64AVX512(sums, x, n)
@@ -4576,6 +4585,12 @@ func repeatedAVX2(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Poi
 
 //go:noescape
 func repeatedAVX512(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
+
+//go:noescape
+func rearrangedAVX2(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
+
+//go:noescape
+func rearrangedAVX512(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
 
 //go:noescape
 func addLanes64AVX2(sums, x unsafe.Pointer, n uintptr)

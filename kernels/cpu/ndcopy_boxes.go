@@ -1,0 +1,79 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Copies whose innermost axes make boxes of a few bytes: rows of colours backwards, small transposed planes, parts of
+// short rows. Vectors rearrange the boxes of one axis.
+
+// Boxes of so many bytes without gaps on both sides are copied as rows, and an axis is worth a call where its boxes
+// have so many bytes together.
+const (
+	leastWholeBox = 32
+	leastBoxes    = 512
+)
+
+// findBoxes looks for boxes of a few bytes.
+func (c *ndCopy) findBoxes() {
+	bytes, whole := c.size, true
+	if c.block != nil || c.groups != nil {
+		return
+	}
+	for k := len(c.dims) - 1; k > 0 && c.dst[k] == bytes; k-- {
+		whole = whole && c.src[k] == bytes
+		bytes *= c.dims[k]
+		a := k - 1
+		if c.dst[a] != bytes || whole && bytes >= leastWholeBox || bytes*c.dims[a] < leastBoxes {
+			continue
+		}
+		box := &ndCopy{size: c.size, dims: c.dims[k:], dst: c.dst[k:], src: c.src[k:]}
+		if c.boxes = vec.NewRearranged(bytes, c.src[a], box.source); c.boxes != nil {
+			c.inside = &ndCopy{size: c.size, dims: c.dims[a:], dst: c.dst[a:], src: c.src[a:], tile: -1}
+			return
+		}
+	}
+}
+
+// source is where byte i of the destination, which has no gaps, comes from.
+func (c *ndCopy) source(i int) int {
+	from := i % c.size
+	i /= c.size
+	for k := len(c.dims) - 1; k >= 0; k-- {
+		from += i % c.dims[k] * c.src[k]
+		i /= c.dims[k]
+	}
+	return from
+}
+
+// runInside is run where there are groups or boxes.
+func (c *ndCopy) runInside(dst, src unsafe.Pointer, lo, hi int) {
+	var o odometer
+	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
+	n := c.inside.dims[0]
+	o.n = copy(o.dims[:], c.dims[:len(c.dims)-len(c.inside.dims)])
+	copy(o.dst[:], c.dst)
+	copy(o.src[:], c.src)
+	if o.n == 0 {
+		n = hi - lo
+	} else {
+		o.dims[0] = hi - lo
+	}
+	for more := true; more; more = o.next() {
+		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
+		first, done := 0, 0
+		if c.groups != nil {
+			done = c.groups.Run(d, s, n)
+		} else {
+			first, done = c.boxes.Run(d, s, n)
+		}
+		if first > 0 {
+			c.inside.run(d, s, 0, first)
+		}
+		if done < n {
+			c.inside.run(d, s, done, n)
+		}
+	}
+}
