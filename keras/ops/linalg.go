@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -93,13 +95,31 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 	return sign, logarithm
 }
 
-// Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, NaN for a singular matrix.
+// Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, from four rows on NaN for a
+// singular matrix.
 func Det(x *Tensor) *Tensor {
-	if x, n := squareMatrix("det", x); n == 1 {
-		return Reshape(x, x.Shape()[:x.Rank()-2]...)
+	x, n := squareMatrix("det", x)
+	if n > 0 && n <= 3 {
+		return smallDet(x, n)
 	}
 	sign, logarithm := Slogdet(x)
 	return Multiply(sign, Exp(logarithm)) // 0·exp(-Inf) is 0
+}
+
+// smallDet is the determinant of matrices of one to three rows as a polynomial of their elements.
+func smallDet(x *Tensor, n int) *Tensor {
+	if d := x.DType(); d.IsHalf() {
+		return Cast(smallDet(Cast(x, ir.Float32), n), d)
+	}
+	e := Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1)
+	minor := func(a, b, c, d int) *Tensor { return Subtract(Multiply(e[a], e[d]), Multiply(e[b], e[c])) }
+	switch n {
+	case 1:
+		return e[0]
+	case 2:
+		return minor(0, 1, 2, 3)
+	}
+	return Add(Subtract(Multiply(e[0], minor(4, 5, 7, 8)), Multiply(e[1], minor(3, 5, 6, 8))), Multiply(e[2], minor(3, 4, 6, 7)))
 }
 
 // Logdet returns the natural logarithm of the determinants of the symmetric, positive definite matrices x (..., n, n).

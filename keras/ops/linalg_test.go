@@ -25,6 +25,8 @@ func init() {
 	addCase("inv", true, unary(ops.Inv), square)
 	addCase("det", true, unary(ops.Det), square)
 	addCase("det of one", true, unary(ops.Det), opstest.Normal(15, 3, 1, 1))
+	addCase("det of two", true, unary(ops.Det), opstest.Normal(16, 3, 2, 2))
+	addCase("det of three", true, unary(ops.Det), opstest.Normal(17, 2, 3, 3))
 	addCase("slogdet", false, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(6, 2, 3, 3))
 	addCase("solve triangular", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, true) }), square, right)
 	addCase("solve triangular upper", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, false) }), square, right)
@@ -157,4 +159,18 @@ func TestSlogdetOfSingularMatrices(t *testing.T) {
 	require.True(t, math.IsInf(out[1].F[0], -1) && math.IsInf(out[1].F[1], -1))
 	require.InDelta(t, math.Log(5), out[1].F[2], 1e-12)
 	require.InDeltaSlice(t, []float64{0, 0, 5}, out[2].F, 1e-12)
+}
+
+// TestSmallDeterminants compares determinants of a few rows with those of elimination, and of 16-bit floats with those of
+// the same numbers in float64: products of those are not rounded.
+func TestSmallDeterminants(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			sign, logarithm := ops.Slogdet(in[0])
+			x := ops.Cast(in[0], ir.BFloat16)
+			return []*ops.Tensor{ops.Det(in[0]), ops.Multiply(sign, ops.Exp(logarithm)), ops.Cast(ops.Det(x), ir.Float64), ops.Det(ops.Cast(x, ir.Float64))}
+		}, opstest.Normal(20+n, 40, n, n))
+		opstest.Near(t, "elimination", out[0], out[1], 1e-12, 1e-12)
+		opstest.Near(t, "bfloat16", out[2], out[3], 0x1p-8, 1e-6)
+	}
 }
