@@ -78,6 +78,9 @@ type foldMemory [4][foldBytes + 192]byte
 
 var foldMemories pool.Recycler[foldMemory]
 
+// leastSought is the length of lines of bools from which on a search in each takes less time than combining all.
+const leastSought = 64
+
 // items combines the rows of n items that lie one after another, length rows of inner elements each.
 func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
 	if n*inner == 0 {
@@ -89,7 +92,7 @@ func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
 	}
 	row := inner * f.size
 	line := length * row
-	if f.decides >= 0 && inner == 1 {
+	if f.decides >= 0 && inner == 1 && length >= leastSought {
 		for i := range n {
 			found := bytes.IndexByte(plan.BytesAt(unsafe.Add(x, i*line), line), byte(f.decides)) >= 0
 			*(*uint8)(unsafe.Add(out, i)) = block.Bit(found == (f.decides == 1))

@@ -325,6 +325,12 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 		return addEach[float64]
 	case kind == ir.Sum && d == ir.Int32:
 		return addEach[int32]
+	case (kind == ir.Max || kind == ir.Min) && d == ir.Float32:
+		return extremeEach[float32](kind == ir.Max)
+	case (kind == ir.Max || kind == ir.Min) && d == ir.Float64:
+		return extremeEach[float64](kind == ir.Max)
+	case (kind == ir.Max || kind == ir.Min) && d == ir.Int32:
+		return extremeEach[int32](kind == ir.Max)
 	}
 	return nil
 }

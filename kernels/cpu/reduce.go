@@ -27,8 +27,9 @@ type reduction[T block.Float] struct {
 	// than the row.
 	short func(acc, x []T)
 	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
-	pixels func(acc, x []T, count, c, accStep, xStep int)
-	slide  block.Func // combines extremes element by element: see [reduceSliding]
+	pixels  func(acc, x []T, count, c, accStep, xStep int)
+	combine block.Func // combines element by element
+	slide   block.Func // the same for extremes: see [reduceSliding]
 }
 
 // shortLine is the length of rows up to which short is used.
@@ -105,12 +106,12 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil}
-	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil}
-	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil}
-	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil}
+	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
+	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil, nil}
+	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil, nil}
+	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil, nil}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil, nil}
 )
 
 // addRows adds the rows of x to acc.
@@ -234,8 +235,9 @@ func minRows[T block.Float](acc, x []T) {
 
 func reduceWith[T block.Float](b *build, kind ir.Kind) (func(), error) {
 	r := reductionOf[T](kind)
+	r.combine = block.Binary(combiningOps[kind], b.in(0).Typ.DType)
 	if op := combiningOps[kind]; op == ir.Maximum || op == ir.Minimum {
-		r.slide = block.Binary(op, b.in(0).Typ.DType)
+		r.slide = r.combine
 	}
 	return reduceBy(b, func(g geometry.AxisGroup, from, to *plan.Operand) func() { return reduceGroup(b, r, g, from, to) })
 }

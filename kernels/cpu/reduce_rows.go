@@ -82,6 +82,7 @@ const (
 	mostFolded  = 256
 	leastFolded = 64
 	severalRows = 8
+	leastHalved = 8 // elements for which a call of a vector kernel pays
 )
 
 // foldedRows combines rows in registers, if there are kernels for them, and returns those that are left.
@@ -98,14 +99,19 @@ func foldedRows[T block.Float](kind combining, acc, x []T) []T {
 	if !foldRows(kind, wide[:width], x[:rows*width]) {
 		return x
 	}
+	x = x[rows*width:]
 	if n >= geometry.ShortRow {
 		for part := wide[:width]; len(part) > 0; part = part[n:] {
 			vectors(kind, acc, acc, part[:n])
 		}
-	} else {
-		shortRows(kind, acc, wide[:width])
+		return x
 	}
-	return x[rows*width:]
+	for width > n && width >= 2*leastHalved { // a power of two times n
+		width /= 2
+		vectors(kind, wide[:width], wide[:width], wide[width:2*width])
+	}
+	shortRows(kind, acc, wide[:width])
+	return x
 }
 
 // foldRows stores what rows of len(dst) elements are combined to, and reports whether it did.
@@ -224,8 +230,8 @@ func prodRows[T block.Float](acc, x []T) {
 
 // The products of floats.
 var (
-	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil}
-	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil}
+	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil, nil}
+	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil, nil}
 )
 
 const (
@@ -239,11 +245,22 @@ func reduceFew[T block.Float](b *build, r *reduction[T], g geometry.AxisGroup, f
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	count := max(fewBlocks/(g.Length*g.Inner), 1)
-	return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(_ *worker, lo, hi int) {
-		x, y := plan.Data[T](from), plan.Data[T](to)
+	boxes := newCopy(size, []int{count, g.Inner}, []int{g.Inner * size, size}, []int{g.Length * g.Inner * size, size})
+	apart := count > 1 && (size == 8 || g.Inner < 8 && boxes.boxes != nil) // r.pixels knows vectors of float32
+	b.rt().need(fewBlocks * 8)
+	return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
+		x, y, row := plan.Data[T](from), plan.Data[T](to), scratchOf[T](w, fewBlocks)
 		for o := lo; o < hi; o += count {
 			n := min(count, hi-o)
 			acc, rows := y[o*g.Inner:(o+n)*g.Inner], x[o*g.Length*g.Inner:(o+n)*g.Length*g.Inner]
+			if apart {
+				boxes.run(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), 0, n)
+				for t := 1; t < g.Length; t++ {
+					boxes.run(unsafe.Pointer(unsafe.SliceData(row)), unsafe.Pointer(unsafe.SliceData(rows[t*g.Inner:])), 0, n)
+					r.combine(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(row)), nil, len(acc))
+				}
+				continue
+			}
 			moveRows(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), n, g.Inner*size, g.Inner*size, g.Length*g.Inner*size)
 			for t := 1; t < g.Length; t++ {
 				r.pixels(acc, rows[t*g.Inner:], n, g.Inner, g.Inner, g.Length*g.Inner)

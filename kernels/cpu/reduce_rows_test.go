@@ -15,7 +15,7 @@ import (
 // TestReduceRows combines a few rows, and many short ones, and compares with float64.
 func TestReduceRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
-	for _, shape := range []ir.Shape{{50, 2, 16}, {9, 3, 5}, {40, 8, 1}, {300, 2, 8}, {7, 4, 256}, {3, 5, 5000}, {2, 1000, 16}, {3, 333, 7}, {2, 70, 64}, {1, 999, 130}, {1, 9000, 1}, {1, 1025, 3}, {6, 256, 3}, {9, 60, 5}, {3, 128, 2}, {5, 64, 7}, {2, 300, 1}} {
+	for _, shape := range []ir.Shape{{50, 2, 16}, {9, 3, 5}, {40, 8, 1}, {300, 2, 8}, {7, 4, 256}, {3, 5, 5000}, {2, 1000, 16}, {3, 333, 7}, {900, 4, 7}, {300, 3, 2}, {700, 8, 3}, {200, 5, 20}, {2, 3, 9000}, {2, 70, 64}, {1, 999, 130}, {1, 9000, 1}, {1, 1025, 3}, {6, 256, 3}, {9, 60, 5}, {3, 128, 2}, {5, 64, 7}, {2, 300, 1}} {
 		for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 			for _, kind := range []ir.Kind{ir.Sum, ir.Prod, ir.Max, ir.Min} {
 				name := fmt.Sprint(kind, d, shape)

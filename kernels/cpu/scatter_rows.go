@@ -28,6 +28,22 @@ func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int)
 	}
 }
 
+// extremeEach leaves the largest or the smallest of what meets, NaN where there is one.
+func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at []int64, row, end int) {
+	return func(line, src unsafe.Pointer, at []int64, row, end int) {
+		y, x := block.View[T](line, end), block.View[T](src, len(at))
+		for i, p := range at {
+			switch {
+			case int(p) < row || int(p) >= end:
+			case largest:
+				y[p] = max(y[p], x[i])
+			default:
+				y[p] = min(y[p], x[i])
+			}
+		}
+	}
+}
+
 // addRowsOf returns the loop that adds rows of updates, n elements each and inner elements apart, to those rows in
 // [row, end) that they meet, where there is one.
 func addRowsOf(kind ir.Kind, d ir.DType) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
