@@ -79,6 +79,9 @@ func drawnTensor(d string, shape []int) tensor {
 // drawShape returns about n elements along one to five axes, many of which are short.
 func drawShape(r *rand.Rand, n int) []int {
 	shape := make([]int, 1+r.IntN(5))
+	if r.IntN(50) == 0 { // what a call costs by itself
+		n = pick(r, 1, 2, 7, 100)
+	}
 	size := 1
 	for i := range shape {
 		shape[i] = pick(r, 1, 2, 3, 3, 4, 5, 7, 8, 10, 16, 17, 32, 33, 50, 64)
@@ -156,7 +159,15 @@ func permutationArguments(r *rand.Rand, d string, s []int) []argument {
 }
 
 func oneAxisArguments(r *rand.Rand, d string, s []int) []argument {
-	return []argument{one(drawnTensor(d, s)), value(r.IntN(len(s)))}
+	return []argument{one(drawnTensor(d, s)), value(eitherEnd(r, r.IntN(len(s)), len(s)))}
+}
+
+// eitherEnd is one of n axes, which may be counted from the end.
+func eitherEnd(r *rand.Rand, axis, n int) int {
+	if r.IntN(3) == 0 {
+		return axis - n
+	}
+	return axis
 }
 
 // axisArguments are an operand and a few axes.
@@ -198,7 +209,7 @@ func concatArguments(r *rand.Rand, d string, s []int) []argument {
 	for i := range list {
 		list[i] = drawnTensor(d, s)
 	}
-	return []argument{{Tensors: list, List: true}, value(r.IntN(len(s)))}
+	return []argument{{Tensors: list, List: true}, value(eitherEnd(r, r.IntN(len(s)), len(s)))}
 }
 
 func repeatArguments(r *rand.Rand, d string, s []int) []argument {

@@ -26,6 +26,8 @@ var more = []drawn{
 	{"rgb_to_grayscale rgb_to_hsv hsv_to_rgb", "float32 float64", colorArguments},
 	{"space_to_depth depth_to_space", allFloats, depthArguments},
 	{"det inv", "float32 float64", squareArguments},
+	{"slogdet logdet", "float32 float64", squareArguments},
+	{"scatter", "float32 float64 int32 bfloat16", newScatterArguments},
 	{"solve", "float32 float64", solveArguments},
 	{"cdist", "float32 float64", distanceArguments},
 	{"kron", noBools, kronArguments},
@@ -102,6 +104,12 @@ func squareShape(r *rand.Rand, s []int) []int {
 
 func squareArguments(r *rand.Rand, d string, s []int) []argument {
 	return []argument{one(drawnTensor(d, squareShape(r, s)))}
+}
+
+// newScatterArguments put rows of values anywhere into zeros.
+func newScatterArguments(r *rand.Rand, d string, s []int) []argument {
+	rows := pick(r, 1, 10, 1000)
+	return []argument{one(tensor{"int32", []int{s[0], 1}, 0, float64(rows)}), one(drawnTensor(d, s)), value(append([]int{rows}, s[1:]...))}
 }
 
 func solveArguments(r *rand.Rand, d string, s []int) []argument {
