@@ -161,8 +161,8 @@ func TestSlogdetOfSingularMatrices(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, 0, 5}, out[2].F, 1e-12)
 }
 
-// TestSmallDeterminants compares determinants of a few rows with those of elimination, and of 16-bit floats with those of
-// the same numbers in float64: products of those are not rounded.
+// TestSmallDeterminants compares determinants of a few rows with those of elimination, and of 16-bit floats with those
+// of the same numbers in float64: products of those are not rounded.
 func TestSmallDeterminants(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {

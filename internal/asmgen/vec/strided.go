@@ -175,9 +175,9 @@ func (m machine) repeated() {
 }
 
 // rearranged emits the loop that makes vectors of what lies within two vectors' lengths: for each of count periods,
-// which begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of words,
-// one of bytes within each part of 16, the distances of both sources in bytes, and how many bytes of the vector count:
-// the next one is stored behind those.
+// which begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of
+// words, one of bytes within each part of 16, the distances of both sources in bytes, and how many bytes of the vector
+// count: the next one is stored behind those.
 func (m machine) rearranged() {
 	m.begin("", "rearranged", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
 	dst, src, count := param("dst"), param("src"), param("count")
