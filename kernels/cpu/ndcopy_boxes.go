@@ -10,10 +10,11 @@ import (
 // short rows. Vectors rearrange the boxes of one axis.
 
 // Boxes of so many bytes without gaps on both sides are copied as rows, and an axis is worth a call where its boxes
-// have so many bytes together.
+// have so many bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take fewer calls.
 const (
 	leastWholeBox = 32
 	leastBoxes    = 512
+	manyBoxes     = 4096
 )
 
 // findBoxes looks for boxes of a few bytes.
@@ -30,9 +31,11 @@ func (c *ndCopy) findBoxes() {
 			continue
 		}
 		box := &ndCopy{size: c.size, dims: c.dims[k:], dst: c.dst[k:], src: c.src[k:]}
-		if c.boxes = vec.NewRearranged(bytes, c.src[a], box.source); c.boxes != nil {
-			c.inside = &ndCopy{size: c.size, dims: c.dims[a:], dst: c.dst[a:], src: c.src[a:], tile: -1}
-			return
+		if r := vec.NewRearranged(bytes, c.src[a], box.source); r != nil {
+			c.boxes, c.inside = r, &ndCopy{size: c.size, dims: c.dims[a:], dst: c.dst[a:], src: c.src[a:], tile: -1}
+			if bytes*c.dims[a] >= manyBoxes {
+				return
+			}
 		}
 	}
 }

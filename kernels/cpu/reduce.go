@@ -54,6 +54,24 @@ func sumOne[T block.Float](x []T) T {
 	return s
 }
 
+// longestStrands is the length of rows up to which a sum in a loop takes less time than a call of the vector kernel.
+const longestStrands = 48
+
+// sumStrands adds up short rows in four strands, which do not wait for each other, and others by vectors.
+func sumStrands[T block.Float](x []T) T {
+	if len(x) > longestStrands {
+		return vec.Sum(x)
+	}
+	var a, b, c, d T
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = a+x[0], b+x[1], c+x[2], d+x[3]
+	}
+	for _, v := range x {
+		a += v
+	}
+	return (a + c) + (b + d)
+}
+
 func maxOne[T block.Float](x []T) T { return maxRow(x[0], x[1:]) }
 func minOne[T block.Float](x []T) T { return minRow(x[0], x[1:]) }
 
@@ -106,8 +124,8 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
-	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
+	floatSum32 = reduction[float32]{0, line(sumStrands[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
+	floatSum64 = reduction[float64]{0, line(sumStrands[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
 	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil, nil}
 	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil, nil}
 	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil, nil}
