@@ -17,6 +17,8 @@ def channels_last(x):
 def layer(s, c):
     """A module on inputs with the channels in axis 1, as torch has them; c is their number."""
     kind, k, axes = s["kind"], s.get("kernel"), len(s["input"]) - 2
+    if s.get("padding"):
+        return any_layer(s, c, axes)
     stride, dilation = s.get("stride", 1), s.get("dilation") or 1
     around = dilation * (k - 1) if k else 0
     if kind in ("conv", "depthwise"):
@@ -54,6 +56,29 @@ def layer(s, c):
     if kind == "globalpool":
         return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
     return nn.Softmax(-1)
+
+
+def any_layer(s, c, axes):
+    """The layers of ../shapes/every.go. torch pads both ends alike: half of what a window needs, at each."""
+    kind, w, filters = s["kind"], s.get("windows"), s.get("filters") or 1
+    strides, dilations = s.get("strides"), s.get("dilations") or [1] * axes
+    of = lambda name: getattr(nn, f"{name}{axes}d")
+    if kind.startswith("global"):
+        return nn.Sequential(of("AdaptiveMaxPool" if kind == "globalmax" else "AdaptiveAvgPool")(1), nn.Flatten())
+    around = [d * (k - 1) for k, d in zip(w, dilations)]
+    pad = [a // 2 for a in around] if s["padding"] == "same" else [0] * axes
+    if kind == "conv" and s["padding"] == "causal":
+        return nn.Sequential(nn.ConstantPad1d((around[0], 0), 0.0), of("Conv")(c, filters, w, strides, 0, dilations, s["groups"]))
+    if kind == "conv":
+        return of("Conv")(c, filters, w, strides, pad, dilations, s["groups"])
+    if kind == "depthwise":
+        return of("Conv")(c, c * filters, w, strides, pad, dilations, c)
+    if kind == "separable":
+        return nn.Sequential(of("Conv")(c, c, w, strides, pad, dilations, c, bias=False), of("Conv")(c, filters, 1))
+    if kind == "transpose":
+        return of("ConvTranspose")(c, filters, w, strides, [(k - t) // 2 for k, t in zip(w, strides)] if s["padding"] == "same" else 0)
+    pad = [min(p, k // 2) for p, k in zip(pad, w)]
+    return of("MaxPool")(w, strides, pad) if kind == "maxpool" else of("AvgPool")(w, strides, pad, count_include_pad=False)
 
 
 class Sequences(nn.Module):
@@ -161,12 +186,16 @@ def layer_job(s, train, dtype):
         shape = s["input"]
         if s["kind"] == "convlstm":
             shape = [*shape[:2], shape[-1], *shape[2:-1]]
+        elif s.get("first"):
+            pass
         elif len(shape) > 2 and s["kind"] not in ("lstm", "gru", "bidirectional", "einsumdense", "mha", "gqa"):
             shape = [shape[0], shape[-1], *shape[1:-1]]
-        f = channels_last_module(layer(s, s["input"][-1]).to(dtype))
+        f = layer(s, s["input"][1 if s.get("first") else -1]).to(dtype)
+        if not s.get("first"):
+            f = channels_last_module(f)
         f.train(train)
         x = torch.randn(shape, dtype=dtype)
-        xs, weights = [(x if s["kind"] == "convlstm" else channels_last(x)).requires_grad_(train)], list(f.parameters())
+        xs, weights = [(x if s["kind"] == "convlstm" or s.get("first") else channels_last(x)).requires_grad_(train)], list(f.parameters())
     if not train:
         return lambda: f(*xs)
     dy = torch.randn_like(f(*xs))

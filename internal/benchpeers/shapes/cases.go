@@ -20,6 +20,13 @@ type spec struct {
 	Widths   []int  `json:"widths,omitempty"`   // of a perceptron's layers
 	Double   bool   `json:"double,omitempty"`   // float64
 	Bilinear bool   `json:"bilinear,omitempty"` // of upsampling by Stride; false: it repeats
+
+	// Of the layers in every.go, whose Kernel, Stride and Dilation are 0: one number for each axis.
+	Windows   []int  `json:"windows,omitempty"`
+	Strides   []int  `json:"strides,omitempty"`
+	Dilations []int  `json:"dilations,omitempty"`
+	Padding   string `json:"padding,omitempty"` // not empty: the layer is one of those
+	First     bool   `json:"first,omitempty"`   // the channels are axis 1 of the input, here and in the other framework
 }
 
 // cases lists what is measured. Images have batches of 16 so that operands do not fit into the second-level cache.

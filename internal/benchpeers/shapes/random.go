@@ -142,7 +142,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 // again.
 func drawn(count int, seed uint64) []spec {
 	var list []spec
-	for k, d := range draws {
+	for k, d := range slices.Concat(draws, everyShape) {
 		r := rand.New(rand.NewPCG(seed, uint64(k)))
 		for i := range count {
 			s := d.draw(r)
@@ -164,6 +164,9 @@ func (s *spec) cost() float64 {
 	}
 	switch s.Kind {
 	case "conv", "transpose":
+		if s.Padding != "" {
+			return size * float64(s.Filters*ir.Shape(s.Windows).Size()) / float64(max(s.Groups, 1))
+		}
 		return size * float64(s.Filters) * math.Pow(float64(s.Kernel), float64(len(s.Input)-2)) / float64(max(s.Groups, 1))
 	case "dense", "separable":
 		return size * float64(s.Filters)
@@ -193,6 +196,20 @@ func (s *spec) String() string {
 		if f.value > 1 {
 			text += fmt.Sprintf(" %s %d", f.name, f.value)
 		}
+	}
+	for _, f := range []struct {
+		name   string
+		values []int
+	}{{"window", s.Windows}, {"strides", s.Strides}, {"dilations", s.Dilations}} {
+		if slices.ContainsFunc(f.values, func(n int) bool { return n > 1 }) {
+			text += " " + f.name + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(f.values), " ", "x"), "[]")
+		}
+	}
+	if s.Padding != "" {
+		text += " " + s.Padding
+	}
+	if s.First {
+		text += " channels first"
 	}
 	if s.Bilinear {
 		text += " bilinear"

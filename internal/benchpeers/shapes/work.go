@@ -81,6 +81,9 @@ func (s *spec) dtype() ir.DType {
 
 // layerOf returns the layer of a spec; nil where there is none.
 func (s *spec) layerOf() layers.Layer {
+	if s.Padding != "" {
+		return s.anyLayer()
+	}
 	k, stride, dilation := []int{s.Kernel}, []int{s.Stride}, []int{max(s.Dilation, 1)}
 	policy := map[bool]string{true: "float64"}[s.Double]
 	switch axes := len(s.Input) - 2; s.Kind {
@@ -163,7 +166,10 @@ func (s *spec) forward() *forward {
 // flopsFor returns the operations of a forward pass with the given result.
 func (s *spec) flopsFor(out ir.Shape) float64 {
 	window := math.Pow(float64(s.Kernel), float64(len(s.Input)-2))
-	channels := s.Input[len(s.Input)-1]
+	if s.Padding != "" {
+		window = float64(ir.Shape(s.Windows).Size())
+	}
+	channels := s.Input[s.channelsAxis()]
 	switch s.Kind {
 	case "depthwise":
 		return 2 * float64(out.Size()) * window
