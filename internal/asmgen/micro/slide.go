@@ -33,6 +33,12 @@ const (
 	slideFlags
 	slideGroups
 	slidePixels
+	slideBStep
+	slideCStep
+	slideCTile
+	slideParts
+	slideAPart
+	slideBPart
 )
 
 const (
@@ -51,6 +57,9 @@ const (
 	minSlide7     = 3
 )
 
+// With two taps a few outputs are left to other kernels, too.
+const minSlide2 = 4
+
 // skips are the numbers of outputs of a tile for which there are functions that leave every other output out: they have
 // the same reasons to be few.
 var skips = []int{4, 8}
@@ -68,6 +77,9 @@ func (s slide) family() string {
 
 func (s slide) name() string { return fmt.Sprintf("%sP%d", s.family(), s.pixels) }
 
+// edges reports whether inputs may be missing.
+func (s slide) edges() bool { return s.stride == 1 && s.taps%2 == 1 }
+
 func level(wide bool) string {
 	if wide {
 		return "AVX512"
@@ -77,11 +89,14 @@ func level(wide bool) string {
 
 func slides() [][]slide {
 	var all [][]slide
-	for _, taps := range []int{3, 5, 7} {
+	for _, taps := range []int{2, 3, 5, 7} {
 		for _, wide := range []bool{false, true} {
 			var family []slide
 			first, last := 1, maxSlide
-			if taps == 7 {
+			switch taps {
+			case 2:
+				first = minSlide2
+			case 7:
 				if first = minSlide7; !wide {
 					last = maxSlide7AVX2
 				}
@@ -141,15 +156,15 @@ func (s slide) emit() {
 	Doc(fmt.Sprintf("%s computes tiles of %d pixels.", s.name(), s.pixels))
 	args := Parameter("c")
 	arg := func(offset int) Memory { return Memory{Base: args, Offset: offset} }
-	local := Local(7 * 8)
+	local := Local(8 * 8)
 	lineA, lineC, linesLeft := local.Plus(0), local.Plus(8), local.Plus(16)
 	tileA, tileC, tilesLeft := local.Plus(24), local.Plus(32), local.Plus(40)
-	segmentsLeft := local.Plus(48)
+	segmentsLeft, partsLeft := local.Plus(48), local.Plus(56)
 	step, edges := NewScalar(), NewScalar()
 	Assign(step, arg(slideStep))
 	start := NewScalar()
 	Assign(start, arg(slideA))
-	if s.stride == 1 {
+	if s.edges() {
 		JumpUnless(arg(slideFlags), slideLeft, "whole")
 		for range s.taps / 2 {
 			Decrease(start, step)
@@ -175,13 +190,13 @@ func (s slide) emit() {
 	Unite(edges, last)
 	Label("inner")
 	channelLoop(s.wide, arg, func(k kernel, col Scalar, suffix string) {
-		s.tile(k, arg, col, step, edges, tileA, tileC, segmentsLeft, suffix)
+		s.tile(k, arg, col, step, edges, tileA, tileC, segmentsLeft, partsLeft, suffix)
 	})
 	Clear(edges)
 	for range s.stride {
 		advance(tileA, arg(slideATile))
 	}
-	advance(tileC, arg(slideATile))
+	advance(tileC, arg(slideCTile))
 	Countdown(tilesLeft, 1, "tile")
 	advance(lineA, arg(slideALine))
 	advance(lineC, arg(slideCLine))
@@ -190,32 +205,37 @@ func (s slide) emit() {
 }
 
 // tile emits the sums of a vector of channels.
-func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, tileA, tileC, segmentsLeft Memory, suffix string) {
+func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, tileA, tileC, segmentsLeft, partsLeft Memory, suffix string) {
 	sums := s.start(k, arg, col, suffix)
-	a, b, tap3 := NewScalar(), NewScalar(), NewScalar()
+	a, b, bStep, tap3 := NewScalar(), NewScalar(), NewScalar(), NewScalar()
 	Assign(a, tileA)
 	Increase(a, col)
 	Assign(b, arg(slideB))
 	Increase(b, col)
-	Address(tap3, Memory{Base: step}.Indexed(step, 2))
-	move(segmentsLeft, arg(slideSegments))
+	Assign(bStep, arg(slideBStep))
+	if s.taps > 3 {
+		Address(tap3, Memory{Base: bStep}.Indexed(bStep, 2))
+	}
+	move(partsLeft, arg(slideParts))
 
+	Label("part" + suffix)
+	move(segmentsLeft, arg(slideSegments))
 	Label("segment" + suffix)
 	weights := make([]Vector, s.taps)
 	b4 := NewScalar()
 	if s.taps > 5 {
-		Address(b4, Memory{Base: b}.Indexed(step, 4))
+		Address(b4, Memory{Base: b}.Indexed(bStep, 4))
 	}
 	for i := range weights {
 		weights[i] = k.vector()
 		m := Memory{Base: b}
 		switch i {
 		case 1, 2, 4:
-			m = m.Indexed(step, uint8(i))
+			m = m.Indexed(bStep, uint8(i))
 		case 3:
 			m = m.Indexed(tap3, 1)
 		case 5, 6:
-			m = Memory{Base: b4}.Indexed(step, uint8(i-4))
+			m = Memory{Base: b4}.Indexed(bStep, uint8(i-4))
 		}
 		Load(weights[i], m)
 	}
@@ -223,6 +243,11 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 	Increase(a, arg(slideASegment))
 	Increase(b, arg(slideBSegment))
 	Countdown(segmentsLeft, 1, "segment"+suffix)
+	CountedOut(partsLeft, 1, "sum"+suffix)
+	Increase(a, arg(slideAPart))
+	Increase(b, arg(slideBPart))
+	Jump("part" + suffix)
+	Label("sum" + suffix)
 
 	for i := range s.stride * s.pixels { // the row that the next line sees first
 		Prefetch(Memory{Base: a})
@@ -230,7 +255,7 @@ func (s slide) tile(k kernel, arg func(int) Memory, col, step, edges Scalar, til
 			Increase(a, step)
 		}
 	}
-	s.store(k, sums, arg, col, step, tileC, suffix)
+	s.store(k, sums, arg, col, tileC, suffix)
 }
 
 // start returns the sums, which begin with the bias or with 0.
@@ -269,7 +294,7 @@ func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suff
 			}
 		}
 	}
-	if s.stride > 1 {
+	if !s.edges() {
 		for q := range s.stride*(s.pixels-1) + s.taps {
 			input(q)
 		}
@@ -298,7 +323,7 @@ func (s slide) row(k kernel, sums, weights []Vector, a, step, edges Scalar, suff
 }
 
 // store applies relu and stores the sums.
-func (s slide) store(k kernel, sums []Vector, arg func(int) Memory, col, step Scalar, tileC Memory, suffix string) {
+func (s slide) store(k kernel, sums []Vector, arg func(int) Memory, col Scalar, tileC Memory, suffix string) {
 	JumpUnless(arg(slideFlags), slideReLU, "linear"+suffix)
 	zero := k.vector()
 	k.zero(zero)
@@ -306,13 +331,14 @@ func (s slide) store(k kernel, sums []Vector, arg func(int) Memory, col, step Sc
 		k.max(v, zero)
 	}
 	Label("linear" + suffix)
-	c := NewScalar()
+	c, cStep := NewScalar(), NewScalar()
 	Assign(c, tileC)
 	Increase(c, col)
+	Assign(cStep, arg(slideCStep))
 	for i, v := range sums {
 		Store(Memory{Base: c}, v)
 		if i < len(sums)-1 {
-			Increase(c, step)
+			Increase(c, cStep)
 		}
 	}
 }

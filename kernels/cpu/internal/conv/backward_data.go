@@ -36,7 +36,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		return n.sizeKernel() + size
 	}
 	if n.depthwise() {
-		return n.sizeKernel()
+		return n.sizeKernel() + copiesBackward[T](&n)*max(workers, 1)
 	}
 	if repeats[T](&n) {
 		r := n.repeated()
@@ -75,6 +75,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
 	out, wide := n.Out(), isWideForward[T](n)
 	together, local := n.together() && !wide, spreadBackward[T](n)
+	copies, copiesLocal := slidesCopies[T](n) && n.Strides[2] == 1, copiesBackward[T](n)
 	list := getPhases[T]()
 	for d := range n.phases(0) {
 		list.list = list.list[:0]
@@ -88,6 +89,8 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 				if c.spread = (spread{}); !wide {
 					c.setSpread()
 					c.spread.local = local // of all phases: workers are in different ones at a time
+					c.setCopies(copies && c.axes[1].taps > 0)
+					c.copies.local = copiesLocal
 				}
 				k.arrange([3]int{c.axes[0].taps, c.axes[1].taps, c.axes[2].taps}, c.inGroup, c.outGroup, c.spread.columns)
 				k.dst = to

@@ -37,6 +37,7 @@ type correlation[T Float] struct {
 
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
+	copies  slideCopies
 	spread  spread
 	local   []T    // scratch memory of the workers if there is a spread
 	runs    []span // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
@@ -195,6 +196,10 @@ func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 					c.slideRows(n, d, h)
 				}
 			}
+			continue
+		}
+		if c.copies.unit > 0 {
+			c.copiedRows(worker, n, d, first, blockEnd)
 			continue
 		}
 		if c.groups > 1 && !c.apart && (!c.depthwise || c.axes[2].outStep > 1 && columns >= fetchColumns) {

@@ -52,6 +52,10 @@
 // channels with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their
 // products, are what they would wait for. The kernel gradient does so for 3 taps.
 //
+// Others go by parts of the window, of 2, 3, 5 or 7 taps each: windows of an even number of taps or of several times 3,
+// 5 or 7, and dilated ones. What their outputs at the ends of rows see is copied with zeros around it
+// (slide_copies.go).
+//
 // Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead, if the
 // products with zeros are not too many: what each output sees is copied, with zeros outside. Other short rows, but for
 // those of images, add the taps along the width one after the other (by_taps.go).

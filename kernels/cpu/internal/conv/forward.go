@@ -40,6 +40,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 
 // panelsScratch is the scratch memory for a kernel in panels, if it goes into panels, and for the workers.
 func panelsScratch[T Float](s *Shape, workers int) int {
+	if size := copiesScratch[T](s, workers); size > 0 {
+		return size
+	}
 	local := spreadScratch[T](s, workers)
 	if local == 0 && !packForward[T](s) {
 		return 0
@@ -132,6 +135,8 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	case isWideForward[T](&n):
 		c.wide = forwardWide[T](&n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
+	case c.copies.unit > 0:
+		c.local = scratch
 	case c.packed:
 		c.w, c.local = packKernel(p, &n, c.spread.columns, kernel, scratch)
 	}
@@ -149,6 +154,9 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.packed, c.slides, c.lanes = packForward[T](n), slidesForward[T](n), groupedLanes[T](n)
+	copies := slidesCopies[T](n)
+	c.slides = c.slides && !copies
+	c.setCopies(copies)
 	if c.spread = (spread{}); !isWideForward[T](n) {
 		c.setSpread()
 		c.packed = c.packed || c.spread.columns > 0

@@ -25,7 +25,7 @@ const (
 
 // joined returns how many images are computed together.
 func (c *correlation[T]) joined() int {
-	if !c.joins || c.slides || c.wide.on || c.lanes > 0 || c.spread.columns > 0 || c.batch < joinLeast {
+	if !c.joins || c.slides || c.copies.unit > 0 || c.wide.on || c.lanes > 0 || c.spread.columns > 0 || c.batch < joinLeast {
 		return 1
 	}
 	longest := 0

@@ -74,6 +74,8 @@ func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, sc
 	case isWideForward[T](n):
 		c.wide = forwardWide[T](n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
+	case c.copies.unit > 0:
+		c.local = scratch
 	case c.packed:
 		c.w, c.local = packKernel(p, n, c.spread.columns, kernel, scratch)
 	}

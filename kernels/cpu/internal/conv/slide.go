@@ -7,7 +7,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 // slides reports whether the convolution and its input gradient do so.
 func slides[T Float](s *Shape) bool {
-	return s.rowByRow() && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
+	return s.rowByRow() && s.Kernel[2]%2 == 1 && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
 }
 
 // slidesForward reports whether the convolution does so, perhaps with a stride along the width.

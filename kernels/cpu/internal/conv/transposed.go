@@ -52,6 +52,8 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 	c.outs, c.joins = n.In, true
 	if c.packed && !isWideForward[T](&n) {
 		c.local = scratch[backwardPanels[T](&n):]
+	} else if c.depthwise && !isWideForward[T](&n) {
+		c.local = scratch[n.sizeKernel():]
 	}
 	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
 	k.groups = n.Groups

@@ -44,7 +44,9 @@ func isWide[T Float](s *Shape, eighths int) bool {
 
 // isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their
 // rows.
-func isWideForward[T Float](s *Shape) bool { return isWide[T](s, 7) && !slides[T](s) }
+func isWideForward[T Float](s *Shape) bool {
+	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s)
+}
 
 // isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
 func isWideGradient[T Float](s *Shape) bool { return isWide[T](s, 10) && !slidesSums[T](s) }

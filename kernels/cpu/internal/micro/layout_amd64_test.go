@@ -27,7 +27,8 @@ func TestSlideCallLayout(t *testing.T) {
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.bias), unsafe.Offsetof(c.step),
 		unsafe.Offsetof(c.tiles), unsafe.Offsetof(c.aTile), unsafe.Offsetof(c.lines), unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.bLine),
 		unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.segments), unsafe.Offsetof(c.aSegment), unsafe.Offsetof(c.bSegment), unsafe.Offsetof(c.last),
-		unsafe.Offsetof(c.tail), unsafe.Offsetof(c.mask), unsafe.Offsetof(c.flags), unsafe.Offsetof(c.groups), unsafe.Offsetof(c.pixels)} {
+		unsafe.Offsetof(c.tail), unsafe.Offsetof(c.mask), unsafe.Offsetof(c.flags), unsafe.Offsetof(c.groups), unsafe.Offsetof(c.pixels),
+		unsafe.Offsetof(c.bStep), unsafe.Offsetof(c.cStep), unsafe.Offsetof(c.cTile), unsafe.Offsetof(c.parts), unsafe.Offsetof(c.aPart), unsafe.Offsetof(c.bPart)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
 }

@@ -9,18 +9,20 @@ import (
 // Slide is a depthwise convolution of lines of pixels that lie next to each other. It computes, for l in [0, Lines), p
 // in [0, Pixels) and c in [0, Channels),
 //
-//	C[l·CLine + p·Step + c] = relu?( Σ_s Σ_t A[l·ALine + s·ASegment + (p·Stride+t)·Step + c] · B[s·BSegment + t·Step + c] + bias?[c] )
+//	C[l·CLine + p·CStep + c] = relu?( Σ_i Σ_s Σ_t A[l·ALine + i·APart + s·ASegment + (p·Stride+t)·Step + c] · B[i·BPart + s·BSegment + t·BStep + c] + bias?[c] )
 //
-// with s in [0, Segments), t in [0, Taps), in the order of [RunChannels]. An input is loaded once for all taps that
-// meet it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products
-// left out; A then begins with the first input that exists. With Right, so are those after the middle tap of the last
-// output. Where Stride is 2, none may be missing, and Pixels is a multiple of [SlideSkip].
+// with i in [0, Parts), s in [0, Segments), t in [0, Taps). An input is loaded once for all taps of a part that meet
+// it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products left
+// out; A then begins with the first input that exists. With Right, so are those after the middle tap of the last
+// output. Where Stride is 2, Taps even or Parts above 1, none may be missing. There are at least [SlideLeast] pixels.
 type Slide[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Channels numbers
 
 	Pixels, Channels, Step           int
+	BStep, CStep                     int // 0: Step
 	Stride                           int // 1 or 2; 0 means 1
+	Parts, APart, BPart              int // 0 parts mean 1
 	Taps, Segments, Lines            int
 	ALine, CLine, ASegment, BSegment int
 	Left, Right, ReLU                bool
@@ -45,15 +47,30 @@ const (
 	slideLanes = 8  // channels below which there is no kernel
 	slideGroup = 32 // pixels whose products SlideSums adds up at least, if there are so many, before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
-	slideLeast = 3  // pixels of a line with seven taps
 
-	// SlideSkip is what the pixels of a line with stride 2 must be a multiple of.
+	slideLeast2 = 4 // pixels of a line with two taps
+	slideLeast7 = 3 // and with seven
+
+	// SlideSkip is how many pixels of a line with stride 2 are computed together.
 	SlideSkip = 4
 )
 
+// SlideLeast returns the least number of pixels of a line.
+func SlideLeast(taps, stride int) int {
+	switch {
+	case stride == 2:
+		return SlideSkip
+	case taps == 2:
+		return slideLeast2
+	case taps == 7:
+		return slideLeast7
+	}
+	return 1
+}
+
 // HasSlide reports whether [RunSlide] has kernels for the given number of taps and channels under the active level.
 func HasSlide[T Float](taps, channels int) bool {
-	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 3 || taps == 5 || taps == 7) && channels >= slideLanes
+	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 2 || taps == 3 || taps == 5 || taps == 7) && channels >= slideLanes
 }
 
 // HasSlideSums is [HasSlide] for [RunSlideSums].
@@ -61,17 +78,26 @@ func HasSlideSums[T Float](taps, channels int) bool {
 	return taps == slideTaps && HasSlide[T](taps, channels)
 }
 
-// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short.
+// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short. Fields whose 0 means
+// something else get that value.
 func RunSlide[T Float](s *Slide[T]) {
 	if s.Lines <= 0 || s.Pixels <= 0 {
 		return
 	}
-	if !HasSlide[T](s.Taps, s.Channels) || s.Taps == 7 && s.Pixels < slideLeast || s.Stride < 0 || s.Stride > 2 || s.Stride == 2 && (s.Left || s.Right || s.Pixels%SlideSkip != 0) || s.Segments <= 0 || s.Step < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment < 0 {
+	s.Stride, s.Parts = max(s.Stride, 1), max(s.Parts, 1)
+	if s.BStep == 0 {
+		s.BStep = s.Step
+	}
+	if s.CStep == 0 {
+		s.CStep = s.Step
+	}
+	edges := s.Stride == 1 && s.Parts == 1 && s.Taps%2 == 1
+	if !HasSlide[T](s.Taps, s.Channels) || s.Pixels < SlideLeast(s.Taps, s.Stride) || s.Stride > 2 || (s.Left || s.Right) && !edges || s.Segments <= 0 || min(s.Step, s.BStep, s.CStep) < s.Channels || s.ALine|s.CLine|s.ASegment|s.BSegment|s.APart|s.BPart < 0 {
 		panic(fmt.Sprintf("micro: no kernel for %d taps, %d pixels, %d channels of %d, %d segments", s.Taps, s.Pixels, s.Channels, s.Step, s.Segments))
 	}
-	extent("A", len(s.A), s.Channels, s.Lines, s.ALine, s.Segments, s.ASegment, s.inputs(), s.Step)
-	extent("B", len(s.B), s.Channels, s.Segments, s.BSegment, s.Taps, s.Step)
-	extent("C", len(s.C), s.Channels, s.Lines, s.CLine, s.Pixels, s.Step)
+	extent("A", len(s.A), s.Channels, s.Lines, s.ALine, s.Parts, s.APart, s.Segments, s.ASegment, s.inputs(), s.Step)
+	extent("B", len(s.B), s.Channels, s.Parts, s.BPart, s.Segments, s.BSegment, s.Taps, s.BStep)
+	extent("C", len(s.C), s.Channels, s.Lines, s.CLine, s.Pixels, s.CStep)
 	if s.Bias != nil {
 		extent("bias", len(s.Bias), s.Channels)
 	}

@@ -29,6 +29,8 @@ type slideCall struct {
 	flags                        int
 	groups                       int
 	pixels                       int
+	bStep, cStep, cTile          int
+	parts, aPart, bPart          int // the last two from the end of a part to the start of the next
 }
 
 const (
@@ -78,40 +80,37 @@ func runSlide[T Float](s *Slide[T]) {
 	if s.Lines == 1 && s.Segments == 1 {
 		c.aSegment = 0 // there is no further row, which the functions would fetch
 	}
+	c.bStep, c.cStep = 4*s.BStep, 4*s.CStep
+	c.parts, c.aPart, c.bPart = s.Parts, 4*s.APart-c.segments*c.aSegment, 4*s.BPart-c.segments*c.bSegment
 	wide := c.channels(s.Channels)
-	// All tiles get the same number of pixels or one more.
 	most := maxSlide
 	if s.Taps == 7 && !wide {
 		most = maxSlide7AVX2
 	}
-	tiles := (s.Pixels-1)/most + 1
-	pixels, more := s.Pixels/tiles, s.Pixels%tiles
-	parts := [2]slidePart{{more, pixels + 1}, {tiles - more, pixels}}
+	runs := slideRuns(s.Pixels, most)
 	if s.Stride == 2 {
-		parts = skipParts(s.Pixels, most)
+		runs = skipRuns(s.Pixels, most)
 	}
-	perLine := 2 * s.Channels * s.Taps * s.Segments * s.Pixels
+	perLine := 2 * s.Channels * s.Taps * s.Parts * s.Segments * s.Pixels
 	for line := 0; line < s.Lines; line += c.lines {
 		c.lines = min(max(maxCallFlops/perLine, 1), s.Lines-line)
-		first := 0
-		for _, part := range parts {
-			if part.tiles == 0 {
+		for _, run := range runs {
+			if run.tiles == 0 {
 				continue
 			}
-			end := first + part.tiles*part.pixels
-			c.tiles, c.aTile = part.tiles, part.pixels*c.step
+			first, end := run.first, run.first+run.tiles*run.pixels
+			c.tiles, c.aTile, c.cTile = run.tiles, run.pixels*c.step, run.pixels*c.cStep
 			c.flags = slideFlags(s.Left && first == 0, s.Right && end == s.Pixels, s.ReLU)
 			at := first * max(s.Stride, 1)
 			if s.Left && first > 0 {
 				at -= s.Taps / 2
 			}
-			c.a, c.c = unsafe.Pointer(&s.A[line*s.ALine+at*s.Step]), unsafe.Pointer(&s.C[line*s.CLine+first*s.Step])
+			c.a, c.c = unsafe.Pointer(&s.A[line*s.ALine+at*s.Step]), unsafe.Pointer(&s.C[line*s.CLine+first*s.CStep])
 			if s.Stride == 2 {
-				callSkip(wide, s.Taps, part.pixels, &c)
+				callSkip(wide, s.Taps, run.pixels, &c)
 			} else {
-				callSlide(wide, s.Taps, part.pixels, &c)
+				callSlide(wide, s.Taps, run.pixels, &c)
 			}
-			first = end
 		}
 	}
 	runtime.KeepAlive(s)
@@ -140,20 +139,39 @@ func runSlideSums[T Float](s *SlideSums[T]) {
 	runtime.KeepAlive(s)
 }
 
-// slidePart is a run of tiles of so many pixels.
-type slidePart struct{ tiles, pixels int }
+// slideRun is a run of tiles of so many pixels, from pixel first on.
+type slideRun struct{ first, tiles, pixels int }
 
-// skipParts cuts a line with stride 2 into large tiles and perhaps a small one.
-func skipParts(pixels, most int) [2]slidePart {
-	large := most / (2 * SlideSkip) * 2 * SlideSkip
-	if large == 0 {
-		return [2]slidePart{{pixels / SlideSkip, SlideSkip}}
+// slideRuns cuts a line into tiles that get the same number of pixels or one more.
+func slideRuns(count, most int) [2]slideRun {
+	tiles := (count-1)/most + 1
+	pixels, more := count/tiles, count%tiles
+	return [2]slideRun{{0, more, pixels + 1}, {more * (pixels + 1), tiles - more, pixels}}
+}
+
+// skipRuns cuts a line with stride 2 into large tiles and perhaps a last one, which overlaps the one before it unless
+// what is left over is as long: outputs that are computed twice get the same bits.
+func skipRuns(count, most int) (runs [2]slideRun) {
+	size := SlideSkip
+	if large := 2 * SlideSkip; large <= most && count >= large {
+		size = large
 	}
-	return [2]slidePart{{pixels / large, large}, {pixels % large / SlideSkip, SlideSkip}}
+	runs[0] = slideRun{0, count / size, size}
+	if rest := count % size; rest > 0 {
+		if rest <= SlideSkip {
+			size = SlideSkip
+		}
+		runs[1] = slideRun{count - size, 1, size}
+	}
+	return runs
 }
 
 func callSlide(wide bool, taps, pixels int, c *slideCall) {
 	switch {
+	case taps == 2 && wide:
+		callSlide2AVX512(pixels, c)
+	case taps == 2:
+		callSlide2AVX2(pixels, c)
 	case taps == 3 && wide:
 		callSlide3AVX512(pixels, c)
 	case taps == 3:
@@ -172,6 +190,10 @@ func callSlide(wide bool, taps, pixels int, c *slideCall) {
 // callSkip is callSlide for stride 2.
 func callSkip(wide bool, taps, pixels int, c *slideCall) {
 	switch {
+	case taps == 2 && wide:
+		callSlide2SkipAVX512(pixels, c)
+	case taps == 2:
+		callSlide2SkipAVX2(pixels, c)
 	case taps == 3 && wide:
 		callSlide3SkipAVX512(pixels, c)
 	case taps == 3:

@@ -553,6 +553,58 @@ func dispatch(family, vectors int, channels bool, rows int, c *call) {
 }
 
 //go:noinline
+func callSlide2AVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide2AVX2P4(c)
+	case 5:
+		slide2AVX2P5(c)
+	case 6:
+		slide2AVX2P6(c)
+	case 7:
+		slide2AVX2P7(c)
+	case 8:
+		slide2AVX2P8(c)
+	}
+}
+
+//go:noinline
+func callSlide2SkipAVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide2SkipAVX2P4(c)
+	case 8:
+		slide2SkipAVX2P8(c)
+	}
+}
+
+//go:noinline
+func callSlide2AVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide2AVX512P4(c)
+	case 5:
+		slide2AVX512P5(c)
+	case 6:
+		slide2AVX512P6(c)
+	case 7:
+		slide2AVX512P7(c)
+	case 8:
+		slide2AVX512P8(c)
+	}
+}
+
+//go:noinline
+func callSlide2SkipAVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 4:
+		slide2SkipAVX512P4(c)
+	case 8:
+		slide2SkipAVX512P8(c)
+	}
+}
+
+//go:noinline
 func callSlide3AVX2(pixels int, c *slideCall) {
 	switch pixels {
 	case 1:
@@ -1424,6 +1476,48 @@ func f32AVX512PooledV2W2(c *call)
 
 //go:noescape
 func f32AVX512PooledV2W3(c *call)
+
+//go:noescape
+func slide2AVX2P4(c *slideCall)
+
+//go:noescape
+func slide2AVX2P5(c *slideCall)
+
+//go:noescape
+func slide2AVX2P6(c *slideCall)
+
+//go:noescape
+func slide2AVX2P7(c *slideCall)
+
+//go:noescape
+func slide2AVX2P8(c *slideCall)
+
+//go:noescape
+func slide2SkipAVX2P4(c *slideCall)
+
+//go:noescape
+func slide2SkipAVX2P8(c *slideCall)
+
+//go:noescape
+func slide2AVX512P4(c *slideCall)
+
+//go:noescape
+func slide2AVX512P5(c *slideCall)
+
+//go:noescape
+func slide2AVX512P6(c *slideCall)
+
+//go:noescape
+func slide2AVX512P7(c *slideCall)
+
+//go:noescape
+func slide2AVX512P8(c *slideCall)
+
+//go:noescape
+func slide2SkipAVX512P4(c *slideCall)
+
+//go:noescape
+func slide2SkipAVX512P8(c *slideCall)
 
 //go:noescape
 func slide3AVX2P1(c *slideCall)

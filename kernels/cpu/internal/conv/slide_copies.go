@@ -1,0 +1,188 @@
+package conv
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// Depthwise convolutions whose windows package micro does not slide over as they are, those of 2, 4, 6, 8, 9, ... taps
+// along the width, with dilation there, or of many channels with stride 2, which walk through memory in its order so,
+// go by parts of the window: of 2, 3, 5 or 7 taps, one beside the other. No input may be missing then, so that what the
+// outputs at the ends of rows see is copied with zeros around it, or whole rows where they are short. An infinite
+// weight of a tap that falls on padding makes the sum NaN, as it does in XLA, which adds products with the zeros too.
+
+const (
+	slideCopyNumbers = 48 << 10 // of copies at a time: a part of the second-level cache
+	slideCopyPixels  = 4       // outputs in the middle of a row, from which on only what the others see is copied
+)
+
+// slideCopies is the geometry of such a correlation.
+type slideCopies struct {
+	unit        int // taps of a part; 0: the correlation does not go so
+	left, right int // outputs at both ends of a row that see copies; the rest reads the input in place
+	rows        int // of outputs whose copies are there at a time
+	row         int // elements of a copied row
+	local       int // scratch memory of a worker
+}
+
+// slideUnit returns the taps of the parts of a window, as many as possible; 0: it has no such parts.
+func slideUnit(taps int) int {
+	for _, unit := range [...]int{7, 5, 3, 2} {
+		if taps%unit == 0 {
+			return unit
+		}
+	}
+	return 0
+}
+
+// slidesCopies reports whether the convolution, and with stride 1 along the width its input gradient, go so.
+func slidesCopies[T Float](s *Shape) bool {
+	unit, out := slideUnit(s.Kernel[2]), s.Out()[2]
+	if s.Strides[2] == 1 {
+		out = min(out, s.In[2])
+	}
+	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && s.OutChannels >= fetchColumns) && unit > 0 &&
+		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s)
+}
+
+// setCopies sets the geometry for the axes of the correlation, if it is to go so.
+func (c *correlation[T]) setCopies(on bool) {
+	if c.copies = (slideCopies{}); !on {
+		return
+	}
+	height, width := &c.axes[1], &c.axes[2]
+	g := slideCopies{unit: slideUnit(width.taps)}
+	least := micro.SlideLeast(g.unit, width.inStep) * width.tapStep
+	if low := -width.inOffset; low > 0 {
+		g.left = max(ceil(low, width.inStep), least)
+	}
+	if _, end := width.outputs(width.taps - 1); end < width.out {
+		g.right = max(width.out-end, least)
+	}
+	if g.left+g.right > 0 && width.out-g.left-g.right < max(least, slideCopyPixels) {
+		g.left, g.right = width.out, 0
+	}
+	if most := max(g.left, g.right); most > 0 {
+		reach := max(height.taps-1, 0) * height.tapStep
+		g.row = c.copiedPixels(most) * c.out
+		g.rows = min(max((slideCopyNumbers/g.row-reach-1)/height.inStep+1, max(height.taps, 1)), max(height.out, 1))
+		g.local = ((g.rows-1)*height.inStep + reach + 1) * g.row
+	}
+	c.copies = g
+}
+
+// copiedPixels is how many pixels so many outputs of a row see.
+func (c *correlation[T]) copiedPixels(outputs int) int {
+	width := &c.axes[2]
+	return (outputs-1)*width.inStep + (width.taps-1)*width.tapStep + 1
+}
+
+// copiesScratch is the scratch memory of the workers for the copies of a forward convolution.
+func copiesScratch[T Float](s *Shape, workers int) int {
+	if !slidesCopies[T](s) {
+		return 0
+	}
+	c := getCorrelation[T]()
+	c.forward(s)
+	size := c.copies.local
+	putCorrelation(c)
+	return size * max(workers, 1)
+}
+
+// copiesBackward is the scratch memory of a worker for those of an input gradient, in the phase that needs most.
+func copiesBackward[T Float](s *Shape) (size int) {
+	if !slidesCopies[T](s) || s.Strides[2] > 1 {
+		return 0
+	}
+	c, out := getCorrelation[T](), s.Out()
+	c.backward(s)
+	for h := range s.phases(1) {
+		for i, at := range [3]int{0, h, 0} {
+			p := s.backwardPhase(i, at, out)
+			c.axes[i] = p.axis
+		}
+		c.setCopies(true)
+		size = max(size, c.copies.local)
+	}
+	putCorrelation(c)
+	return size
+}
+
+// copiedRows computes the rows [first, end) at depth d of image n.
+func (c *correlation[T]) copiedRows(worker, n, d, first, end int) {
+	g, out := &c.copies, c.axes[2].out
+	local := c.local[worker*g.local:][:g.local]
+	if g.left < out {
+		c.slideBlock(&copiedBlock{n: n, d: d, first: first, end: end, at: g.left, outputs: out - g.left - g.right}, nil)
+	}
+	for rows := first; g.local > 0 && rows < end; rows += g.rows {
+		b := copiedBlock{n: n, d: d, first: rows, end: min(rows+g.rows, end), outputs: g.left}
+		if g.left > 0 {
+			c.slideBlock(&b, local)
+		}
+		if b.at, b.outputs = out-g.right, g.right; g.right > 0 {
+			c.slideBlock(&b, local)
+		}
+	}
+}
+
+// copiedBlock is a part of the rows [first, end) of outputs.
+type copiedBlock struct {
+	n, d, first, end int
+	at, outputs      int
+}
+
+// copyBlock copies what the outputs of a block see.
+func (c *correlation[T]) copyBlock(b *copiedBlock, to []T) {
+	ax := &c.axes
+	from, pixels := b.at*ax[2].inStep+ax[2].inOffset, c.copiedPixels(b.outputs)
+	before := min(max(-from, 0), pixels)
+	behind := max(min(ax[2].in-from, pixels), before)
+	plane := c.x[(b.n*ax[0].in+b.d*ax[0].inStep+ax[0].inOffset)*c.planeX():]
+	low := b.first*ax[1].inStep + ax[1].inOffset
+	high := min((b.end-1)*ax[1].inStep+ax[1].inOffset+(ax[1].taps-1)*ax[1].tapStep+1, ax[1].in)
+	for r := max(low, 0); r < high; r++ {
+		row := to[(r-low)*c.copies.row:][:pixels*c.in]
+		clear(row[:before*c.in])
+		clear(row[behind*c.in:])
+		if before < behind {
+			copy(row[before*c.in:behind*c.in], plane[(r*ax[2].in+from+before)*c.in:])
+		}
+	}
+}
+
+// slideBlock computes a block from copies, or in place if there is no memory for them.
+func (c *correlation[T]) slideBlock(b *copiedBlock, copies []T) {
+	td, tdEnd := c.axes[0].inside(b.d)
+	if td < tdEnd && copies != nil {
+		c.copyBlock(b, copies)
+	}
+	for _, h := range c.spans[1] {
+		switch h.first, h.end = max(h.first, b.first), min(h.end, b.end); {
+		case h.first >= h.end:
+		case td == tdEnd || h.tap == h.tapEnd:
+			c.rectangle(b.n, b.d, h, span{b.at, b.at + b.outputs, 0, 0}, 0, 0, c.out, whole)
+		default:
+			c.slideSpan(b, copies, h)
+		}
+	}
+}
+
+// slideSpan computes the rows of a block that are in a span.
+func (c *correlation[T]) slideSpan(b *copiedBlock, copies []T, h span) {
+	g, ax := &c.copies, &c.axes
+	x, row := copies, g.row
+	input := h.first*ax[1].inStep + ax[1].inOffset + h.tap*ax[1].tapStep
+	if copies == nil {
+		row = ax[2].in * c.in
+		x = c.x[(b.n*ax[0].in+b.d*ax[0].inStep+ax[0].inOffset)*c.planeX()+input*row+(b.at*ax[2].inStep+ax[2].inOffset)*c.in:]
+	} else {
+		x = x[(input-b.first*ax[1].inStep-ax[1].inOffset)*row:]
+	}
+	y := c.y[((b.n*c.outs[0]+ax[0].outStart+b.d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*c.outs[2]*c.out+(ax[2].outStart+b.at*ax[2].outStep)*c.out:]
+	s := micro.Slide[T]{B: c.w[h.tap*ax[2].taps*c.out:], Bias: c.bias, Channels: c.out, Step: ax[2].tapStep * c.in, BStep: c.out, CStep: ax[2].tapStep * ax[2].outStep * c.out,
+		Stride: ax[2].inStep, Taps: g.unit, Parts: ax[2].taps / g.unit, APart: g.unit * ax[2].tapStep * c.in, BPart: g.unit * c.out,
+		Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * row, BSegment: ax[2].taps * c.out,
+		Lines: h.end - h.first, ALine: ax[1].inStep * row, CLine: ax[1].outStep * c.outs[2] * c.out, ReLU: c.relu}
+	for residue := range ax[2].tapStep { // the outputs that are as far apart as the taps see inputs that are, too
+		s.A, s.C, s.Pixels = x[residue*c.in:], y[residue*ax[2].outStep*c.out:], ceil(b.outputs-residue, ax[2].tapStep)
+		micro.RunSlide(&s)
+	}
+}
