@@ -3,6 +3,7 @@ package main
 import (
 	"math/rand/v2"
 
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -26,6 +27,12 @@ var everyShape = []struct {
 			s.Input[last], s.Filters = roundUp(s.Input[last], s.Groups), roundUp(s.Filters, s.Groups)
 		}
 		return s
+	}},
+	{"anygroups", func(r *rand.Rand) spec {
+		s := anyWindow(r, "conv", 1+r.IntN(3), 6)
+		s.Groups = between(r, 2, 32)
+		s.Input[s.channelsAxis()], s.Filters = s.Groups*between(r, 1, 32), s.Groups*between(r, 1, 64)
+		return s.smaller()
 	}},
 	{"anydepthwise", func(r *rand.Rand) spec {
 		s := anyWindow(r, "depthwise", 1+r.IntN(2), 9)
@@ -92,6 +99,14 @@ func anyWindow(r *rand.Rand, kind string, axes, longest int) spec {
 		s.Input = append([]int{batch, channels}, sides...)
 	} else {
 		s.Input = append(s.Input, channels)
+	}
+	return s
+}
+
+// smaller takes fewer examples where there are too many numbers.
+func (s spec) smaller() spec {
+	for s.Input[0] > 1 && ir.Shape(s.Input).Size() > 4e6 {
+		s.Input[0] /= 2
 	}
 	return s
 }

@@ -150,6 +150,9 @@ func drawn(count int, seed uint64) []spec {
 				s = d.draw(r)
 			}
 			s.Key = fmt.Sprintf("%s-%d: %s", d.kind, i, s.String())
+			if s.Kind != d.kind && s.Padding != "" {
+				s.Key += " " + s.Kind
+			}
 			list = append(list, s)
 		}
 	}

@@ -138,6 +138,9 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if splitsGradients[T](&n) {
+		return splitScratch[T](&n, workers, ofWeights)
+	}
 	if repeats[T](&n) {
 		r := n.repeated()
 		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
@@ -198,6 +201,10 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	}
 	if n.pointwiseWeights() {
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
+		return
+	}
+	if splitsGradients[T](&n) {
+		backwardWeightsSplit(p, &n, x, dy, dkernel, scratch)
 		return
 	}
 	if repeats[T](&n) {

@@ -67,6 +67,10 @@
 // Other groups of a few inputs are copied apart from each other, so that the taps of a row are one sum, where the
 // copies cost less than they spare (apart.go).
 //
+// A few groups of one input with many outputs, gradients of groups with long windows, and volumes and dilated
+// convolutions in groups are copied out of some images, one group after the other, and are convolutions of their own
+// (split.go).
+//
 // Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
 // and add them afterwards (spread.go). Their kernel gradients are computed transposed (few.go).
 //

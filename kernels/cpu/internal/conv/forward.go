@@ -14,6 +14,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		a.Accumulate = true
 		return max(size, productScratch(a, workers))
 	}
+	if splitsForward[T](&n) {
+		return splitScratch[T](&n, workers, ofForward)
+	}
 	if n.unfolds() {
 		return unfoldedScratch[T](&n, workers)
 	}
@@ -100,6 +103,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		a := pointwiseForward(&n, x, kernel, bias, relu, y)
 		a.Packed = packed
 		runProduct(p, a, scratch)
+		return
+	}
+	if splitsForward[T](&n) {
+		forwardSplit(p, &n, x, kernel, bias, relu, y, scratch)
 		return
 	}
 	if n.unfolds() {

@@ -26,6 +26,10 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runProduct(p, a, scratch)
 		return
 	}
+	if splitsGradients[T](&n) {
+		backwardDataSplit(p, &n, dy, kernel, bias, relu, dx, scratch)
+		return
+	}
 	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)

@@ -78,8 +78,8 @@ func HasSlideSums[T Float](taps, channels int) bool {
 	return taps == slideTaps && HasSlide[T](taps, channels)
 }
 
-// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short. Fields whose 0 means
-// something else get that value.
+// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short. Fields whose 0
+// means something else get that value.
 func RunSlide[T Float](s *Slide[T]) {
 	if s.Lines <= 0 || s.Pixels <= 0 {
 		return

@@ -1,0 +1,62 @@
+package conv
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestGroupsApartFromEachOther covers groups that are convolutions of their own: one input with many outputs or with
+// strides, volumes, dilation, one image at a time and several, and groups that go in other ways beside them.
+func TestGroupsApartFromEachOther(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		seeds := uint64(60)
+		if testing.Short() {
+			seeds = 24
+		}
+		forward, gradients := 0, 0
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			s := groupsOf(rng, 1+rng.IntN(5), 1+rng.IntN(20), 2+rng.IntN(3))
+			if rng.IntN(3) == 0 {
+				s.InChannels = s.Groups
+			}
+			if rng.IntN(2) == 0 {
+				s.In[0], s.Kernel[0], s.PadLow[0] = 4, 3, 1
+			}
+			s.Kernel[1] += 2
+			for i := range s.In {
+				s.In[i] = max(s.In[i], (s.Kernel[i]-1)*max(s.Dilation[i], 1)+2-s.PadLow[i]-s.PadHigh[i])
+			}
+			check[float32](t, p, &s, seed)
+			if seed%8 == 0 {
+				check[float64](t, p, &s, seed)
+				checkPlan[float32](t, p, rng, &s)
+			}
+			n := s.normal()
+			if splitsForward[float32](&n) {
+				forward++
+			}
+			if splitsGradients[float32](&n) {
+				gradients++
+			}
+		}
+		require.Greater(t, forward, int(seeds)/8)
+		require.Greater(t, gradients, int(seeds)/4)
+	})
+}
+
+// TestGroupsOfManyImages: the images that are copied at a time are no more than a part of them.
+func TestGroupsOfManyImages(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		s := Shape{Batch: 13, In: [3]int{1, 60, 60}, Groups: 2, InChannels: 2, OutChannels: 48, Kernel: [3]int{1, 2, 2}}
+		n := s.normal()
+		require.True(t, splitsForward[float32](&n) && splitsGradients[float32](&n))
+		require.Less(t, 1, n.splitImages())
+		require.NotZero(t, n.Batch%n.splitImages())
+		check[float32](t, p, &s, 1)
+	})
+}
