@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
@@ -57,11 +58,8 @@ const (
 	minSlide7     = 3
 )
 
-// With two taps a few outputs are left to other kernels, too.
-const minSlide2 = 4
-
-// skips are the numbers of outputs of a tile for which there are functions that leave every other output out: they have
-// the same reasons to be few.
+// skips are the numbers of outputs of a tile for which there are functions of two taps and functions that leave every
+// other output out: they have the same reasons to be few.
 var skips = []int{4, 8}
 
 // slide is a function for tiles of a number of pixels.
@@ -93,16 +91,15 @@ func slides() [][]slide {
 		for _, wide := range []bool{false, true} {
 			var family []slide
 			first, last := 1, maxSlide
-			switch taps {
-			case 2:
-				first = minSlide2
-			case 7:
+			if taps == 7 {
 				if first = minSlide7; !wide {
 					last = maxSlide7AVX2
 				}
 			}
 			for pixels := first; pixels <= last; pixels++ {
-				family = append(family, slide{wide, taps, pixels, 1})
+				if taps > 2 || slices.Contains(skips, pixels) {
+					family = append(family, slide{wide, taps, pixels, 1})
+				}
 			}
 			all = append(all, family)
 			family = nil

@@ -24,10 +24,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		return gemm.ScratchSize(&a, workers)
 	}
 	if splitsGradients[T](&n) {
-		if bias {
-			return splitScratch[T](&n, workers, ofDataWithBias)
-		}
-		return splitScratch[T](&n, workers, ofData)
+		return splitScratch(&n, workers, ofData, bias)
 	}
 	if overlaps[T](&n) {
 		return n.overlapScratch(workers)

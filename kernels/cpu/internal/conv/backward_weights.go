@@ -139,7 +139,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		return gemm.ScratchSize(&a, workers)
 	}
 	if splitsGradients[T](&n) {
-		return splitScratch[T](&n, workers, ofWeights)
+		return splitScratch(&n, workers, ofWeights, false)
 	}
 	if repeats[T](&n) {
 		r := n.repeated()
@@ -204,7 +204,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		return
 	}
 	if splitsGradients[T](&n) {
-		backwardWeightsSplit(p, &n, x, dy, dkernel, scratch)
+		splitUp(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
 		return
 	}
 	if repeats[T](&n) {

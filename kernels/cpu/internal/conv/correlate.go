@@ -199,7 +199,7 @@ func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 			continue
 		}
 		if c.copies.unit > 0 {
-			c.copiedRows(worker, n, d, first, blockEnd)
+			copiedRows((*correlation[float32])(unsafe.Pointer(c)), worker, n, d, first, blockEnd)
 			continue
 		}
 		if c.groups > 1 && !c.apart && (!c.depthwise || c.axes[2].outStep > 1 && columns >= fetchColumns) {

@@ -15,7 +15,7 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		return max(size, productScratch(a, workers))
 	}
 	if splitsForward[T](&n) {
-		return splitScratch[T](&n, workers, ofForward)
+		return splitScratch(&n, workers, ofForward, false)
 	}
 	if n.unfolds() {
 		return unfoldedScratch[T](&n, workers)
@@ -106,7 +106,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		return
 	}
 	if splitsForward[T](&n) {
-		forwardSplit(p, &n, x, kernel, bias, relu, y, scratch)
+		splitUp(p, &n, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
 		return
 	}
 	if n.unfolds() {

@@ -1,6 +1,10 @@
 package conv
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
 
 // Depthwise convolutions whose windows package micro does not slide over as they are, those of 2, 4, 6, 8, 9, ... taps
 // along the width, with dilation there, or of many channels with stride 2, which walk through memory in its order so,
@@ -10,7 +14,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 const (
 	slideCopyNumbers = 48 << 10 // of copies at a time: a part of the second-level cache
-	slideCopyPixels  = 4       // outputs in the middle of a row, from which on only what the others see is copied
+	slideCopyPixels  = 4        // outputs in the middle of a row, from which on only what the others see is copied
 )
 
 // slideCopies is the geometry of such a correlation.
@@ -44,9 +48,12 @@ func slidesCopies[T Float](s *Shape) bool {
 
 // setCopies sets the geometry for the axes of the correlation, if it is to go so.
 func (c *correlation[T]) setCopies(on bool) {
-	if c.copies = (slideCopies{}); !on {
-		return
+	if c.copies = (slideCopies{}); on && single[T]() {
+		setCopies((*correlation[float32])(unsafe.Pointer(c)))
 	}
+}
+
+func setCopies(c *correlation[float32]) {
 	height, width := &c.axes[1], &c.axes[2]
 	g := slideCopies{unit: slideUnit(width.taps)}
 	least := micro.SlideLeast(g.unit, width.inStep) * width.tapStep
@@ -61,7 +68,7 @@ func (c *correlation[T]) setCopies(on bool) {
 	}
 	if most := max(g.left, g.right); most > 0 {
 		reach := max(height.taps-1, 0) * height.tapStep
-		g.row = c.copiedPixels(most) * c.out
+		g.row = copiedPixels(width, most) * c.out
 		g.rows = min(max((slideCopyNumbers/g.row-reach-1)/height.inStep+1, max(height.taps, 1)), max(height.out, 1))
 		g.local = ((g.rows-1)*height.inStep + reach + 1) * g.row
 	}
@@ -69,17 +76,16 @@ func (c *correlation[T]) setCopies(on bool) {
 }
 
 // copiedPixels is how many pixels so many outputs of a row see.
-func (c *correlation[T]) copiedPixels(outputs int) int {
-	width := &c.axes[2]
+func copiedPixels(width *axis, outputs int) int {
 	return (outputs-1)*width.inStep + (width.taps-1)*width.tapStep + 1
 }
 
 // copiesScratch is the scratch memory of the workers for the copies of a forward convolution.
 func copiesScratch[T Float](s *Shape, workers int) int {
-	if !slidesCopies[T](s) {
+	if !single[T]() || !slidesCopies[T](s) {
 		return 0
 	}
-	c := getCorrelation[T]()
+	c := getCorrelation[float32]()
 	c.forward(s)
 	size := c.copies.local
 	putCorrelation(c)
@@ -87,11 +93,18 @@ func copiesScratch[T Float](s *Shape, workers int) int {
 }
 
 // copiesBackward is the scratch memory of a worker for those of an input gradient, in the phase that needs most.
-func copiesBackward[T Float](s *Shape) (size int) {
-	if !slidesCopies[T](s) || s.Strides[2] > 1 {
+func copiesBackward[T Float](s *Shape) int {
+	if !single[T]() {
 		return 0
 	}
-	c, out := getCorrelation[T](), s.Out()
+	return copiesOfPhases(s)
+}
+
+func copiesOfPhases(s *Shape) (size int) {
+	if !slidesCopies[float32](s) || s.Strides[2] > 1 {
+		return 0
+	}
+	c, out := getCorrelation[float32](), s.Out()
 	c.backward(s)
 	for h := range s.phases(1) {
 		for i, at := range [3]int{0, h, 0} {
@@ -106,19 +119,19 @@ func copiesBackward[T Float](s *Shape) (size int) {
 }
 
 // copiedRows computes the rows [first, end) at depth d of image n.
-func (c *correlation[T]) copiedRows(worker, n, d, first, end int) {
+func copiedRows(c *correlation[float32], worker, n, d, first, end int) {
 	g, out := &c.copies, c.axes[2].out
 	local := c.local[worker*g.local:][:g.local]
 	if g.left < out {
-		c.slideBlock(&copiedBlock{n: n, d: d, first: first, end: end, at: g.left, outputs: out - g.left - g.right}, nil)
+		slideBlock(c, &copiedBlock{n: n, d: d, first: first, end: end, at: g.left, outputs: out - g.left - g.right}, nil)
 	}
 	for rows := first; g.local > 0 && rows < end; rows += g.rows {
 		b := copiedBlock{n: n, d: d, first: rows, end: min(rows+g.rows, end), outputs: g.left}
 		if g.left > 0 {
-			c.slideBlock(&b, local)
+			slideBlock(c, &b, local)
 		}
 		if b.at, b.outputs = out-g.right, g.right; g.right > 0 {
-			c.slideBlock(&b, local)
+			slideBlock(c, &b, local)
 		}
 	}
 }
@@ -130,9 +143,9 @@ type copiedBlock struct {
 }
 
 // copyBlock copies what the outputs of a block see.
-func (c *correlation[T]) copyBlock(b *copiedBlock, to []T) {
+func copyBlock(c *correlation[float32], b *copiedBlock, to []float32) {
 	ax := &c.axes
-	from, pixels := b.at*ax[2].inStep+ax[2].inOffset, c.copiedPixels(b.outputs)
+	from, pixels := b.at*ax[2].inStep+ax[2].inOffset, copiedPixels(&ax[2], b.outputs)
 	before := min(max(-from, 0), pixels)
 	behind := max(min(ax[2].in-from, pixels), before)
 	plane := c.x[(b.n*ax[0].in+b.d*ax[0].inStep+ax[0].inOffset)*c.planeX():]
@@ -149,10 +162,10 @@ func (c *correlation[T]) copyBlock(b *copiedBlock, to []T) {
 }
 
 // slideBlock computes a block from copies, or in place if there is no memory for them.
-func (c *correlation[T]) slideBlock(b *copiedBlock, copies []T) {
+func slideBlock(c *correlation[float32], b *copiedBlock, copies []float32) {
 	td, tdEnd := c.axes[0].inside(b.d)
 	if td < tdEnd && copies != nil {
-		c.copyBlock(b, copies)
+		copyBlock(c, b, copies)
 	}
 	for _, h := range c.spans[1] {
 		switch h.first, h.end = max(h.first, b.first), min(h.end, b.end); {
@@ -160,13 +173,13 @@ func (c *correlation[T]) slideBlock(b *copiedBlock, copies []T) {
 		case td == tdEnd || h.tap == h.tapEnd:
 			c.rectangle(b.n, b.d, h, span{b.at, b.at + b.outputs, 0, 0}, 0, 0, c.out, whole)
 		default:
-			c.slideSpan(b, copies, h)
+			slidePart(c, b, copies, h)
 		}
 	}
 }
 
-// slideSpan computes the rows of a block that are in a span.
-func (c *correlation[T]) slideSpan(b *copiedBlock, copies []T, h span) {
+// slidePart computes the rows of a block that are in a span.
+func slidePart(c *correlation[float32], b *copiedBlock, copies []float32, h span) {
 	g, ax := &c.copies, &c.axes
 	x, row := copies, g.row
 	input := h.first*ax[1].inStep + ax[1].inOffset + h.tap*ax[1].tapStep
@@ -177,7 +190,7 @@ func (c *correlation[T]) slideSpan(b *copiedBlock, copies []T, h span) {
 		x = x[(input-b.first*ax[1].inStep-ax[1].inOffset)*row:]
 	}
 	y := c.y[((b.n*c.outs[0]+ax[0].outStart+b.d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*c.outs[2]*c.out+(ax[2].outStart+b.at*ax[2].outStep)*c.out:]
-	s := micro.Slide[T]{B: c.w[h.tap*ax[2].taps*c.out:], Bias: c.bias, Channels: c.out, Step: ax[2].tapStep * c.in, BStep: c.out, CStep: ax[2].tapStep * ax[2].outStep * c.out,
+	s := micro.Slide[float32]{B: c.w[h.tap*ax[2].taps*c.out:], Bias: c.bias, Channels: c.out, Step: ax[2].tapStep * c.in, BStep: c.out, CStep: ax[2].tapStep * ax[2].outStep * c.out,
 		Stride: ax[2].inStep, Taps: g.unit, Parts: ax[2].taps / g.unit, APart: g.unit * ax[2].tapStep * c.in, BPart: g.unit * c.out,
 		Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * row, BSegment: ax[2].taps * c.out,
 		Lines: h.end - h.first, ALine: ax[1].inStep * row, CLine: ax[1].outStep * c.outs[2] * c.out, ReLU: c.relu}

@@ -9,11 +9,10 @@ import (
 
 // A few groups of other sizes are convolutions of their own: the channels of a group are copied out of some images and
 // its results back, which costs little beside the products, and all ways of computing a convolution without groups are
-// open to it.
+// open to it. Those of float64 do not go so.
 
 const (
 	splitMax     = 1 << 19 // elements of the copies of some images, after which come the next
-	splitLimit   = 1 << 23 // elements of those of one image
 	splitFlops   = 1 << 15 // operations of an image of a group, from which on what surrounds the products costs little
 	splitTaps    = 20      // of the window, from which on the copies do
 	splitFilters = 12      // of a group of one input, from which on it is better to copy results than inputs, once for each filter,
@@ -23,18 +22,23 @@ const (
 	splitVolume  = 5       // outputs of a group from which on its volumes fill tiles better alone
 )
 
-// splits reports whether an operation may go so; the batch has no say.
-func splits[T Float](s *Shape) bool {
-	if s.Batch == 0 || s.Groups == 1 || s.Pairs || s.without() || s.sizeX() == 0 || s.sizeY() == 0 || s.FLOPs()/s.Batch/s.Groups < splitFlops {
+// splits reports whether an operation may go so. Neither the batch nor the height of images has a say: they may not
+// change bits, and images may come in bands of rows. So an image is taken for a square.
+func splits(s *Shape) bool {
+	if s.Batch == 0 || s.Groups == 1 || s.Pairs || s.without() || s.sizeX() == 0 || s.sizeY() == 0 || groupedLanes[float32](s) > 0 || isWide[float32](s, 10) {
 		return false
 	}
-	return s.splitSize(1) <= splitLimit && groupedLanes[T](s) == 0 && !isWide[T](s, 10)
+	pixels := s.Out()
+	if pixels[1] > 1 || s.Kernel[1] > 1 {
+		pixels[1] = pixels[2]
+	}
+	return 2*volume(pixels)*volume(s.Kernel)*s.InChannels/s.Groups*s.OutChannels/s.Groups >= splitFlops
 }
 
 // splitsForward reports whether the convolution does.
 func splitsForward[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	return splits[T](s) && (s.manyFilters() || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
+	return single[T]() && splits(s) && (s.manyFilters() || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
 		in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1))
 }
 
@@ -45,7 +49,7 @@ func splitsGradients[T Float](s *Shape) bool {
 	if in == 1 && out <= splitVolume || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
 		return false
 	}
-	return splits[T](s) && (volume(s.Kernel) >= splitTaps || s.manyFilters())
+	return single[T]() && splits(s) && (volume(s.Kernel) >= splitTaps || s.manyFilters())
 }
 
 // manyFilters reports whether groups of one input have many outputs.
@@ -60,14 +64,11 @@ func (s *Shape) splitOne(images int) Shape {
 	return r
 }
 
-// splitSize is the number of elements of the copies of the inputs and results of a group of some images.
-func (s *Shape) splitSize(images int) int {
-	r := s.splitOne(images)
-	return r.sizeX() + r.sizeY()
-}
-
 // splitImages is how many images are copied at a time.
-func (s *Shape) splitImages() int { return max(min(splitMax/max(s.splitSize(1), 1), s.Batch), 1) }
+func (s *Shape) splitImages() int {
+	r := s.splitOne(1)
+	return max(min(splitMax/(r.sizeX()+r.sizeY()), s.Batch), 1)
+}
 
 // operation is one of the three.
 type operation int
@@ -75,146 +76,115 @@ type operation int
 const (
 	ofForward operation = iota
 	ofData
-	ofDataWithBias
 	ofWeights
 )
 
 // splitScratch returns the number of elements of scratch memory that an operation needs: copies of operands, of the
 // kernel and of a part of its gradient, and what it needs for a group.
-func splitScratch[T Float](s *Shape, workers int, o operation) int {
-	images := s.splitImages()
-	size := 0
+func splitScratch(s *Shape, workers int, o operation, bias bool) int {
+	images, size := s.splitImages(), 0
+	r := s.splitOne(images)
+	own := r.sizeX() + r.sizeY() + 2*r.sizeKernel()
 	for _, n := range [...]int{images, s.Batch % images} {
-		if r := s.splitOne(n); n > 0 {
-			size = max(size, operationScratch[T](&r, workers, o))
+		switch r.Batch = n; {
+		case n == 0:
+		case o == ofForward:
+			size = max(size, ForwardScratch[float32](&r, workers))
+		case o == ofData:
+			size = max(size, TransposedScratch[float32](&r, workers, bias))
+		default:
+			size = max(size, BackwardWeightsScratch[float32](&r, workers))
 		}
 	}
-	r := s.splitOne(1)
-	return s.splitSize(images) + 2*r.sizeKernel() + size
+	return own + size
 }
 
-func operationScratch[T Float](s *Shape, workers int, o operation) int {
-	switch o {
-	case ofForward:
-		return ForwardScratch[T](s, workers)
-	case ofWeights:
-		return BackwardWeightsScratch[T](s, workers)
-	}
-	return TransposedScratch[T](s, workers, o == ofDataWithBias)
-}
-
-// splitParts returns the parts of the scratch memory.
-func splitParts[T Float](s *Shape, scratch []T) (x, y, kernel, part, rest []T) {
-	r := s.splitOne(s.splitImages())
-	sizes, parts := [...]int{r.sizeX(), r.sizeY(), r.sizeKernel(), r.sizeKernel()}, [4][]T{}
-	for i, n := range sizes {
-		parts[i], scratch = scratch[:n], scratch[n:]
-	}
-	return parts[0], parts[1], parts[2], parts[3], scratch
-}
-
-// forwardSplit is [Forward] of a shape that is split.
-func forwardSplit[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
-	xs, ys, weights, _, rest := splitParts(s, scratch)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
+// splitUp runs an operation of a shape that is split; x, y and the kernel are operands or its result.
+func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
 	images := s.splitImages()
+	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
 	for g := range s.Groups {
 		r := s.splitOne(images)
-		copyColumns(p, weights, kernel, r.OutChannels, s.OutChannels, g*r.OutChannels, false)
-		var biasOfGroup []T
-		if bias != nil {
-			biasOfGroup = bias[g*r.OutChannels : (g+1)*r.OutChannels]
+		b := splitBuffers(&r, scratch)
+		firstIn, firstOut := g*r.InChannels, g*r.OutChannels
+		if b.bias = bias; bias != nil && o == ofForward {
+			b.bias = bias[firstOut:][:r.OutChannels]
+		} else if bias != nil {
+			b.bias = bias[firstIn:][:r.InChannels]
+		}
+		if o != ofWeights {
+			copyColumns(p, b.kernel, kernel, r.OutChannels, s.OutChannels, firstOut, false)
 		}
 		for first := 0; first < s.Batch; first += images {
 			r.Batch = min(images, s.Batch-first)
-			from, to := xs[:r.sizeX()], ys[:r.sizeY()]
-			copyColumns(p, from, x[first*imageX:], r.InChannels, s.InChannels, g*r.InChannels, false)
-			Forward(p, &r, from, weights, biasOfGroup, relu, to, rest)
-			copyColumns(p, to, y[first*imageY:], r.OutChannels, s.OutChannels, g*r.OutChannels, true)
-		}
-	}
-}
-
-// backwardDataSplit is [Transposed] of a shape that is split.
-func backwardDataSplit[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
-	xs, ys, weights, _, rest := splitParts(s, scratch)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	images := s.splitImages()
-	for g := range s.Groups {
-		r := s.splitOne(images)
-		copyColumns(p, weights, kernel, r.OutChannels, s.OutChannels, g*r.OutChannels, false)
-		var biasOfGroup []T
-		if bias != nil {
-			biasOfGroup = bias[g*r.InChannels : (g+1)*r.InChannels]
-		}
-		for first := 0; first < s.Batch; first += images {
-			r.Batch = min(images, s.Batch-first)
-			to, from := xs[:r.sizeX()], ys[:r.sizeY()]
-			copyColumns(p, from, dy[first*imageY:], r.OutChannels, s.OutChannels, g*r.OutChannels, false)
-			Transposed(p, &r, from, weights, biasOfGroup, relu, to, rest)
-			copyColumns(p, to, dx[first*imageX:], r.InChannels, s.InChannels, g*r.InChannels, true)
-		}
-	}
-}
-
-// backwardWeightsSplit is [BackwardWeights] of a shape that is split.
-func backwardWeightsSplit[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
-	xs, ys, sum, part, rest := splitParts(s, scratch)
-	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
-	images := s.splitImages()
-	for g := range s.Groups {
-		r := s.splitOne(images)
-		for first := 0; first < s.Batch; first += images {
-			r.Batch = min(images, s.Batch-first)
-			a, b := xs[:r.sizeX()], ys[:r.sizeY()]
-			copyColumns(p, a, x[first*imageX:], r.InChannels, s.InChannels, g*r.InChannels, false)
-			copyColumns(p, b, dy[first*imageY:], r.OutChannels, s.OutChannels, g*r.OutChannels, false)
-			if first == 0 {
-				BackwardWeights(p, &r, a, b, sum, rest)
-				continue
+			b.x, b.y = b.x[:r.sizeX()], b.y[:r.sizeY()]
+			if o == ofForward || o == ofWeights {
+				copyColumns(p, b.x, x[first*imageX:], r.InChannels, s.InChannels, firstIn, false)
 			}
-			BackwardWeights(p, &r, a, b, part, rest)
-			vec.Add(sum, sum, part)
+			if o != ofForward {
+				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, false)
+			}
+			b.run(p, &r, o, relu, first == 0)
+			switch o {
+			case ofForward:
+				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, true)
+			case ofData:
+				copyColumns(p, b.x, x[first*imageX:], r.InChannels, s.InChannels, firstIn, true)
+			}
 		}
-		copyColumns(p, sum, dkernel, r.OutChannels, s.OutChannels, g*r.OutChannels, true)
+		if o == ofWeights {
+			copyColumns(p, b.kernel, kernel, r.OutChannels, s.OutChannels, firstOut, true)
+		}
+	}
+}
+
+// splitBuffer is what is there of a group at a time.
+type splitBuffer struct{ x, y, kernel, part, bias, rest []float32 }
+
+// splitBuffers cuts the scratch memory for the convolution of a group.
+func splitBuffers(r *Shape, scratch []float32) (b splitBuffer) {
+	nx, ny, n := r.sizeX(), r.sizeY(), r.sizeKernel()
+	b.x, b.y, b.kernel, b.part, b.rest = scratch[:nx], scratch[nx:nx+ny], scratch[nx+ny:][:n], scratch[nx+ny+n:][:n], scratch[nx+ny+2*n:]
+	return b
+}
+
+// run runs an operation of a group of some images.
+func (b *splitBuffer) run(p *pool.Pool, r *Shape, o operation, relu, first bool) {
+	switch {
+	case o == ofForward:
+		Forward(p, r, b.x, b.kernel, b.bias, relu, b.y, b.rest)
+	case o == ofData:
+		Transposed(p, r, b.y, b.kernel, b.bias, relu, b.x, b.rest)
+	case first:
+		BackwardWeights(p, r, b.x, b.y, b.kernel, b.rest)
+	default:
+		BackwardWeights(p, r, b.x, b.y, b.part, b.rest)
+		vec.Add(b.kernel, b.kernel, b.part)
 	}
 }
 
 // columnCopies copies some channels of pixels out of all, or back.
-type columnCopies[T Float] struct {
-	some, all []T
+type columnCopies struct {
+	some, all []float32
 	columns   int // of some
 	channels  int // of all
 	back      bool
 }
 
-var (
-	columnCopies32 pool.Recycler[columnCopies[float32]]
-	columnCopies64 pool.Recycler[columnCopies[float64]]
-)
+var columnCopiesFree pool.Recycler[columnCopies]
 
 // copyColumns copies, for each pixel of some, the columns from the given one on.
-func copyColumns[T Float](p *pool.Pool, some, all []T, columns, channels, first int, back bool) {
-	var zero T
-	c := (*columnCopies[T])(nil)
-	if unsafe.Sizeof(zero) == 4 {
-		c = (*columnCopies[T])(unsafe.Pointer(columnCopies32.Get()))
-	} else {
-		c = (*columnCopies[T])(unsafe.Pointer(columnCopies64.Get()))
-	}
+func copyColumns(p *pool.Pool, some, all []float32, columns, channels, first int, back bool) {
+	c := columnCopiesFree.Get()
 	pixels := len(some) / columns
 	c.some, c.all, c.columns, c.channels, c.back = some, all[first:][:max((pixels-1)*channels+columns, 0)], columns, channels, back
 	p.Parallel(pixels, max(1<<14/columns, 1), c)
 	c.some, c.all = nil, nil // let go of the caller's memory
-	if unsafe.Sizeof(zero) == 4 {
-		columnCopies32.Put((*columnCopies[float32])(unsafe.Pointer(c)))
-		return
-	}
-	columnCopies64.Put((*columnCopies[float64])(unsafe.Pointer(c)))
+	columnCopiesFree.Put(c)
 }
 
 // Run copies pixels.
-func (c *columnCopies[T]) Run(_, lo, hi int) {
+func (c *columnCopies) Run(_, lo, hi int) {
 	some, all := c.some[lo*c.columns:hi*c.columns], c.all[lo*c.channels:][:(hi-lo-1)*c.channels+c.columns]
 	to, from, toStep, fromStep := some, all, c.columns, c.channels
 	if c.back {
@@ -222,15 +192,15 @@ func (c *columnCopies[T]) Run(_, lo, hi int) {
 	}
 	switch c.columns {
 	case 1:
-		copyArrays[[1]T](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[1]float32](to, from, hi-lo, toStep, fromStep)
 	case 2:
-		copyArrays[[2]T](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[2]float32](to, from, hi-lo, toStep, fromStep)
 	case 3:
-		copyArrays[[3]T](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[3]float32](to, from, hi-lo, toStep, fromStep)
 	case 4:
-		copyArrays[[4]T](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[4]float32](to, from, hi-lo, toStep, fromStep)
 	case 8:
-		copyArrays[[8]T](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[8]float32](to, from, hi-lo, toStep, fromStep)
 	default:
 		for i := range hi - lo {
 			copy(to[i*toStep:][:c.columns], from[i*fromStep:])
@@ -239,7 +209,7 @@ func (c *columnCopies[T]) Run(_, lo, hi int) {
 }
 
 // copyArrays copies count arrays that are as far apart as the steps say; the slices are that long.
-func copyArrays[P any, T Float](to, from []T, count, toStep, fromStep int) {
+func copyArrays[P any](to, from []float32, count, toStep, fromStep int) {
 	size := unsafe.Sizeof(to[0])
 	dst, src := unsafe.Pointer(&to[0]), unsafe.Pointer(&from[0])
 	for i := range uintptr(count) {

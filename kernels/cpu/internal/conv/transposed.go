@@ -27,7 +27,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		return
 	}
 	if splitsGradients[T](&n) {
-		backwardDataSplit(p, &n, dy, kernel, bias, relu, dx, scratch)
+		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
 	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed

@@ -48,20 +48,17 @@ const (
 	slideGroup = 32 // pixels whose products SlideSums adds up at least, if there are so many, before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
 
-	slideLeast2 = 4 // pixels of a line with two taps
-	slideLeast7 = 3 // and with seven
+	slideLeast7 = 3 // pixels of a line with seven taps
 
-	// SlideSkip is how many pixels of a line with stride 2 are computed together.
+	// SlideSkip is how many pixels of a line with stride 2 or two taps are computed together.
 	SlideSkip = 4
 )
 
 // SlideLeast returns the least number of pixels of a line.
 func SlideLeast(taps, stride int) int {
 	switch {
-	case stride == 2:
+	case stride == 2 || taps == 2:
 		return SlideSkip
-	case taps == 2:
-		return slideLeast2
 	case taps == 7:
 		return slideLeast7
 	}

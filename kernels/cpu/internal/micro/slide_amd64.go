@@ -88,7 +88,7 @@ func runSlide[T Float](s *Slide[T]) {
 		most = maxSlide7AVX2
 	}
 	runs := slideRuns(s.Pixels, most)
-	if s.Stride == 2 {
+	if s.Stride == 2 || s.Taps == 2 {
 		runs = skipRuns(s.Pixels, most)
 	}
 	perLine := 2 * s.Channels * s.Taps * s.Parts * s.Segments * s.Pixels
@@ -149,8 +149,8 @@ func slideRuns(count, most int) [2]slideRun {
 	return [2]slideRun{{0, more, pixels + 1}, {more * (pixels + 1), tiles - more, pixels}}
 }
 
-// skipRuns cuts a line with stride 2 into large tiles and perhaps a last one, which overlaps the one before it unless
-// what is left over is as long: outputs that are computed twice get the same bits.
+// skipRuns cuts a line with stride 2 or two taps into large tiles and perhaps a last one, which overlaps the one before
+// it unless what is left over is as long: outputs that are computed twice get the same bits.
 func skipRuns(count, most int) (runs [2]slideRun) {
 	size := SlideSkip
 	if large := 2 * SlideSkip; large <= most && count >= large {

@@ -557,12 +557,6 @@ func callSlide2AVX2(pixels int, c *slideCall) {
 	switch pixels {
 	case 4:
 		slide2AVX2P4(c)
-	case 5:
-		slide2AVX2P5(c)
-	case 6:
-		slide2AVX2P6(c)
-	case 7:
-		slide2AVX2P7(c)
 	case 8:
 		slide2AVX2P8(c)
 	}
@@ -583,12 +577,6 @@ func callSlide2AVX512(pixels int, c *slideCall) {
 	switch pixels {
 	case 4:
 		slide2AVX512P4(c)
-	case 5:
-		slide2AVX512P5(c)
-	case 6:
-		slide2AVX512P6(c)
-	case 7:
-		slide2AVX512P7(c)
 	case 8:
 		slide2AVX512P8(c)
 	}
@@ -1481,15 +1469,6 @@ func f32AVX512PooledV2W3(c *call)
 func slide2AVX2P4(c *slideCall)
 
 //go:noescape
-func slide2AVX2P5(c *slideCall)
-
-//go:noescape
-func slide2AVX2P6(c *slideCall)
-
-//go:noescape
-func slide2AVX2P7(c *slideCall)
-
-//go:noescape
 func slide2AVX2P8(c *slideCall)
 
 //go:noescape
@@ -1500,15 +1479,6 @@ func slide2SkipAVX2P8(c *slideCall)
 
 //go:noescape
 func slide2AVX512P4(c *slideCall)
-
-//go:noescape
-func slide2AVX512P5(c *slideCall)
-
-//go:noescape
-func slide2AVX512P6(c *slideCall)
-
-//go:noescape
-func slide2AVX512P7(c *slideCall)
 
 //go:noescape
 func slide2AVX512P8(c *slideCall)
