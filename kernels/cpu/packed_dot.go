@@ -53,9 +53,16 @@ func buildPackedDot(b *build) (func(), error) {
 // packedInDigits returns the function that multiplies m rows, in digits.
 func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
+	bias, relu := b.addedToProduct()
+	start, adds := b.startSum()
 	scratch := b.scratch(ir.Uint8, quant.NibbleScratch(m, p.K, p.Block, pool.Size()))
 	return func() {
-		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, Bytes: p.Bytes, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch)}
+		start()
+		*args = quant.NibbleArgs{M: m, N: p.N, K: p.K, Block: p.Block, Unsigned: p.Unsigned, Bytes: p.Bytes, A: plan.Data[float32](x), B: p.B, Scale: p.Scale, Zero: p.Zero, C: plan.Data[float32](out), Scratch: plan.Data[byte](scratch),
+			Accumulate: adds, ReLU: relu}
+		if bias != nil {
+			args.Bias = plan.Data[float32](bias)
+		}
 		quant.RunNibbles(pool, args)
 	}
 }
@@ -63,10 +70,19 @@ func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 // packedAsFloats returns the function that multiplies m rows by panels of floats, which are unpacked on the way.
 func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
 	x, out, pool := b.in(0), b.out(0), b.rt().pool
-	args := &gemm.Args[float32]{M: m, N: p.N, K: p.K, Panels: p}
+	bias, relu := b.addedToProduct()
+	start, adds := b.startSum()
+	args := &gemm.Args[float32]{M: m, N: p.N, K: p.K, Panels: p, Accumulate: adds, ReLU: relu}
+	if bias != nil {
+		args.Bias = []float32{} // see buildGemm
+	}
 	scratch := b.scratch(ir.Float32, gemm.ScratchSize(args, pool.Size()))
 	return func() {
+		start()
 		args.A, args.C = plan.Data[float32](x), plan.Data[float32](out)
+		if bias != nil {
+			args.Bias = plan.Data[float32](bias)
+		}
 		gemm.Run(pool, args, plan.Data[float32](scratch))
 		args.A, args.C = nil, nil
 	}

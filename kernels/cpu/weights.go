@@ -39,15 +39,22 @@ type panels struct {
 
 const (
 	keptMinElements = 1 << 12 // smaller matrices are not worth the memory
-	keptMinHalves   = 1 << 8  // nor are smaller ones of 16 bits, which products would have to widen each time
+	keptMinHalves   = 1 << 8  // nor are smaller ones of 16 bits, which products would have to widen each time, or of 8
 	keptMinColumns  = 16      // fewer leave most of a panel empty
+	keptMostBytes   = 1 << 19 // of panels with fewer columns, of 8 bits, which products read as nothing but panels
 	keptPart        = 64      // of the machine's memory, one matrix may take one part
 )
 
 // worthKeeping reports whether the matrix gains from being kept in panels.
 func (f *form) worthKeeping() bool {
 	least := keptMinElements
-	if f.size == 2 {
+	switch f.size {
+	case 1:
+		if f.n < keptMinColumns && quant.PackedSize(f.k, f.n) <= keptMostBytes {
+			return f.k*f.n > 0
+		}
+		fallthrough
+	case 2:
 		least = keptMinHalves
 	}
 	return f.n >= keptMinColumns && f.k*f.n >= least && f.k*f.n*f.size <= memory.Limit()/keptPart

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -211,4 +212,18 @@ func TestKeptLayout(t *testing.T) {
 		require.Equal(t, want, f.run(w), "panels of another layout were read after a change")
 	}
 	require.Equal(t, byte(0xff), k.memory[0], "panels of another layout were overwritten")
+}
+
+// TestFewColumnsOfBytesAreKept: products of eight bits read nothing but panels, which are kept for a few columns, too;
+// making them in each run took up to nine times as long as the product in float32.
+func TestFewColumnsOfBytesAreKept(t *testing.T) {
+	for _, c := range []struct {
+		k, n, size int
+		kept       bool
+	}{
+		{2048, 2, 1, true}, {64, 1, 1, true}, {128, 10, 1, true}, {100, 16, 1, true}, {1 << 20, 2, 1, false}, {0, 2, 1, false},
+		{2048, 2, 4, false}, {2048, 2, 2, false}, {64, 16, 2, true}, {64, 16, 4, false}, {256, 16, 4, true},
+	} {
+		assert.Equal(t, c.kept, (&form{k: c.k, n: c.n, size: c.size}).worthKeeping(), "%+v", c)
+	}
 }

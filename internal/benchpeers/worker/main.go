@@ -92,10 +92,12 @@ func main() {
 		err = beMember(os.Stdin, os.Stdout, *member)
 	} else if *ops != "" {
 		err = opsCompared{*ops, *most, 0.01, *secs, *rounds}.compareOps(os.Stdout, *seed, max(*small, 1))
+	} else if *halves && *small > 0 && slices.Contains(flag.Args(), quantizedKind) {
+		err = comparePolicies(os.Stdout, drawnQuantized(*seed, *small), quantizedModes, *secs, *rounds)
 	} else if *halves && *small > 0 {
-		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small, flag.Args()...), *secs, *rounds)
+		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small, flag.Args()...), halfPolicies, *secs, *rounds)
 	} else if *halves {
-		err = comparePolicies(os.Stdout, policyKeys(flag.Args()), *secs, *rounds)
+		err = comparePolicies(os.Stdout, policyKeys(flag.Args()), halfPolicies, *secs, *rounds)
 	} else if *scaling {
 		err = printScaling(os.Stdout, *secs, *rounds, *workers, *workerThreads)
 	} else if *table {

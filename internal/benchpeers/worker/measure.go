@@ -86,6 +86,8 @@ func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 		return smallJob(number, variant)
 	} else if work == usualKind && err == nil {
 		return usualJob(number, variant)
+	} else if work == quantizedKind && err == nil {
+		return quantizedJob(number, variant)
 	}
 	if !ok || !ok2 || w == nil {
 		return nil, fmt.Errorf("unknown key %q, expected for example W1-sgd:fit or W1-b1:predict", key)

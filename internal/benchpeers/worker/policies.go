@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -204,26 +205,31 @@ func (d drawn) job(key string) (*job, error) {
 	return j, nil
 }
 
-// comparePolicies measures the processor time of steps under each policy in turns, prints the least of each, how many
-// times as long as in float32 that is, and how those ratios are distributed.
-func comparePolicies(w io.Writer, works []policyWork, secs float64, rounds int) error {
-	fmt.Fprintf(w, "| network | step | float32 us | bfloat16 us | float16 us | bfloat16 | float16 |\n|---|---|---|---|---|---|---|\n")
+// comparePolicies measures the processor time of steps under each policy, or in each mode, in turns, prints the least of
+// each, how many times as long as in float32 that is, and how those ratios are distributed.
+func comparePolicies(w io.Writer, works []policyWork, policies []string, secs float64, rounds int) error {
+	fmt.Fprintf(w, "| network | step | float32 us | %s |\n|---|---|---%s|\n", strings.Join(policies, " | "), strings.Repeat("|---", len(policies)))
 	ratios := map[string][]float64{}
 	var order []string
 	for _, work := range works {
-		times, what, err := work.underPolicies(secs, rounds)
+		times, what, err := work.underPolicies(policies, secs, rounds)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", work.kind, work.name, err)
 		}
-		b, f := times[1]/times[0], times[2]/times[0]
-		fmt.Fprintf(w, "| %s | %s | %.1f | %.1f | %.1f | %.2f | %.2f |\n", work.kind, strings.TrimSpace(work.name+" "+what), times[0]*1e6, times[1]*1e6, times[2]*1e6, b, f)
-		for i, ratio := range []float64{b, f} {
-			kind := work.kind + " | " + halfPolicies[i]
+		fmt.Fprintf(w, "| %s | %s | %.1f |", work.kind, strings.TrimSpace(work.name+" "+what), times[0]*1e6)
+		for i, policy := range policies {
+			if times[1+i] == 0 {
+				fmt.Fprint(w, " |")
+				continue
+			}
+			ratio, kind := times[1+i]/times[0], work.kind+" | "+policy
+			fmt.Fprintf(w, " %.2f |", ratio)
 			if ratios[kind] == nil {
 				order = append(order, kind)
 			}
 			ratios[kind] = append(ratios[kind], ratio)
 		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "\n| kind | policy | of | least | median | last tenth | most |\n|---|---|---|---|---|---|---|\n")
 	for _, kind := range order {
@@ -234,16 +240,19 @@ func comparePolicies(w io.Writer, works []policyWork, secs float64, rounds int) 
 	return nil
 }
 
-// underPolicies returns the least processor time of a step in float32 and under each of halfPolicies, and what it is
-// of.
-func (work *policyWork) underPolicies(secs float64, rounds int) ([]float64, string, error) {
+// underPolicies returns the least processor time of a step in float32 and under each policy, 0 where a network does not
+// have it, and what it is of.
+func (work *policyWork) underPolicies(policies []string, secs float64, rounds int) ([]float64, string, error) {
 	defer func(before string) { policy = before }(policy)
-	times := make([]float64, 1+len(halfPolicies))
+	times := make([]float64, 1+len(policies))
 	jobs := make([]*job, len(times))
 	for round := range rounds {
-		for i, name := range append([]string{""}, halfPolicies...) {
+		for i, name := range append([]string{""}, policies...) {
 			if policy = name; round == 0 {
 				j, err := work.job()
+				if errors.Is(err, errNoMode) && i > 0 {
+					continue
+				}
 				if err != nil {
 					return nil, "", err
 				}
@@ -253,6 +262,9 @@ func (work *policyWork) underPolicies(secs float64, rounds int) ([]float64, stri
 					}
 				}
 				jobs[i] = j
+			}
+			if jobs[i] == nil {
+				continue
 			}
 			m, err := jobs[i].measure(secs)
 			if err != nil {

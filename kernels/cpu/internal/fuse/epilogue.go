@@ -252,14 +252,6 @@ func (g *Graph) onlyReader(v ir.Value) (int, bool) {
 
 // biasAdd returns the node that adds a vector over the last axis to v, if that is all that happens to v.
 func (g *Graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
-	i, ok := g.onlyReader(v)
-	if !ok || g.Program.Nodes[i].Op != ir.Add {
-		return 0, 0, false
-	}
-	other := g.Program.Nodes[i].Inputs[0]
-	if other == v {
-		other = g.Program.Nodes[i].Inputs[1]
-	}
 	shape := g.Program.Type(v).Shape
 	if len(shape) == 0 {
 		return 0, 0, false
@@ -272,9 +264,23 @@ func (g *Graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
 			return 0, 0, false // the last axis is not what the product calls columns
 		}
 	}
+	return g.vectorAdd(v, last)
+}
+
+// vectorAdd returns the node that adds a vector of so many numbers to each row of as many of v, if that is all that
+// happens to v.
+func (g *Graph) vectorAdd(v ir.Value, columns int) (node int, bias ir.Value, ok bool) {
+	i, ok := g.onlyReader(v)
+	if !ok || g.Program.Nodes[i].Op != ir.Add {
+		return 0, 0, false
+	}
+	other := g.Program.Nodes[i].Inputs[0]
+	if other == v {
+		other = g.Program.Nodes[i].Inputs[1]
+	}
 	a := resolve(g.Program, g.Def, other)
-	vector := a.period() == last || a.Dense && shape.Size() == last
-	if !vector || a.Offset != 0 || g.Program.Type(a.Source).Shape.Size() != last {
+	vector := a.period() == columns || a.Dense && g.Program.Type(v).Shape.Size() == columns
+	if !vector || a.Offset != 0 || g.Program.Type(a.Source).Shape.Size() != columns {
 		return 0, 0, false
 	}
 	return i, a.Source, true

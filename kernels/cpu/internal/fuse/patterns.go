@@ -11,6 +11,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findNormGradient,
 	(*Graph).findHalves,
 	(*Graph).findProduct,
+	(*Graph).findPackedProduct,
 	(*Graph).findAllFinite,
 	(*Graph).findSoftmax,
 }

@@ -39,7 +39,7 @@ func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 	var start [Width]int32
 	var edge [2 * Width]float32
 	var own ownScales
-	for i := first; i < last; i++ {
+	for i := first; i < last && !a.Accumulate; i++ {
 		clear(a.C[i*a.N+panel*Width:][:columns])
 	}
 	for block := range blocks {
@@ -70,4 +70,5 @@ func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 			i += n
 		}
 	}
+	a.finish(panel, first, last)
 }

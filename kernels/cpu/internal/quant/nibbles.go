@@ -3,8 +3,10 @@ package quant
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Products of float32 with a matrix of integers of four bits:
@@ -48,6 +50,10 @@ type NibbleArgs struct {
 	Zero     []int8
 	C        []float32 // M rows of N
 	Scratch  []byte    // NibbleScratch bytes, aligned to 4
+
+	Bias       []float32 // nil, or N numbers added to every row
+	Accumulate bool      // add to C instead of overwriting it
+	ReLU       bool      // max(·, 0) last; NaN stays NaN
 
 	family  family
 	factors []float32   // of each row: what its integers are multiplied with; NaN: a number is infinite or NaN
@@ -197,7 +203,12 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	}
 	_, blocks, all := nibbleShape(a.K, a.Block)
 	if blocks == 0 {
-		clear(a.C[:a.M*a.N])
+		if !a.Accumulate {
+			clear(a.C[:a.M*a.N])
+		}
+		for panel := range (a.N + Width - 1) / Width {
+			a.finish(panel, 0, a.M)
+		}
 		return
 	}
 	if need := NibbleScratch(a.M, a.K, a.Block, p.Size()); len(a.Scratch) < need || len(a.B) < NibbleSize(a.K, a.N, a.Block) {
@@ -218,6 +229,23 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	}
 	p.Parallel(panels*a.parts, max(1, 1<<18*a.parts/(a.M*a.K*Width)), a)
 	a.A, a.B, a.C, a.Scale, a.Zero, a.Scratch, a.factors, a.sums, a.x, a.bytes = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	a.Bias = nil
+}
+
+// finish adds the bias to rows of a panel of the result, and takes what is negative out.
+func (a *NibbleArgs) finish(panel, first, last int) {
+	if a.Bias == nil && !a.ReLU || first == last {
+		return
+	}
+	width := micro.PanelWidth[float32]()
+	t := micro.Tile[float32]{Rows: last - first, CRow: a.N, Accumulate: true, ReLU: a.ReLU}
+	for n := panel * Width; n < min((panel+1)*Width, a.N); n += width {
+		t.C, t.Cols = a.C[first*a.N+n:], min(width, a.N-n)
+		if a.Bias != nil {
+			t.Bias = a.Bias[n:]
+		}
+		micro.Run(&t)
+	}
 }
 
 // nibbleRows makes digits of rows of A.
@@ -318,8 +346,14 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 			}
 		}
 		for r := range n {
-			copy(a.C[(i+r)*a.N+panel*Width:][:columns], y[r][:])
+			to := a.C[(i+r)*a.N+panel*Width:][:columns]
+			if a.Accumulate {
+				vec.Add(to, to, y[r][:columns])
+			} else {
+				copy(to, y[r][:])
+			}
 		}
+		a.finish(panel, i, i+n)
 		i += n
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 const (
@@ -188,9 +189,7 @@ func (a *Args) Run(_, lo, hi int) {
 			}
 			for r := range n {
 				line := c[r*ld:][:Width]
-				for j := range line {
-					line[j] = a.sums[i+r]
-				}
+				vec.FillRows(unsafe.Slice((*uint32)(unsafe.Pointer(&line[0])), Width), unsafe.Pointer(&a.sums[i+r]), Width, 4)
 			}
 			if a.K > 0 {
 				a.family.multiply(n, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
