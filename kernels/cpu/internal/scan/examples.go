@@ -3,6 +3,7 @@ package scan
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
@@ -75,7 +76,7 @@ func newExamples(p *ir.Program, near, worth int) *examples {
 // begins reports whether the node is one that a loop may begin with.
 func begins(p *ir.Program, n *ir.Node) bool {
 	switch n.Op {
-	case ir.Conv, ir.MaxPool, ir.AvgPool, ir.LayerNorm:
+	case ir.Conv, ir.MaxPool, ir.AvgPool, ir.LayerNorm, ir.PackedDot:
 	case ir.Dot:
 		a := n.Attrs.(ir.DotAttrs)
 		return len(a.LhsBatch) == 0 && !slices.Contains(a.LhsContract, 0) && len(p.Type(n.Inputs[0]).Shape) > 2
@@ -160,8 +161,14 @@ func (e *examples) allowed(n *ir.Node) bool {
 	case ir.ConvAttrs:
 		s := e.p.Type(n.Outputs[0]).Shape
 		return s[1:len(s)-1].Size() > 1
+	case ir.PackedDotAttrs: // one example is computed as all of them are
+		s := e.p.Type(n.Outputs[0]).Shape
+		rows, k, bytes := s[1:len(s)-1].Size(), e.p.Type(n.Inputs[0]).Shape[len(s)-1], a.Bits > 4
+		return rows > 1 && k > 0 && quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(e.batch*rows, a.Columns, k, a.Block, bytes)
 	}
 	switch n.Op {
+	case ir.BitCast:
+		return e.p.Type(n.Inputs[0]).DType.Size() == e.p.Type(n.Outputs[0]).DType.Size()
 	case ir.Attention: // a mask of the batch would have to be among the rows
 		return !slices.ContainsFunc(n.Inputs, func(v ir.Value) bool {
 			return !e.row[v] && !slices.Equal(e.p.Type(v).Shape[:min(1, len(e.p.Type(v).Shape))], []int{1})
@@ -201,7 +208,10 @@ func (e *examples) choose() {
 			if shared > NearExamples { // its kernel passes through the cache of each processor for each block
 				break
 			}
-			gain += e.moves(e.batch*moved) - loops*e.moves(block*moved) - (loops-1)*shared - loops*e.near/stepParts
+			gain += e.moves(e.batch*moved) - loops*e.moves(block*moved) - (loops-1)*shared
+			if moved > 0 { // else it is part of another node's step
+				gain -= loops * e.near / stepParts
+			}
 			within := k+1 < len(e.nodes) && e.p.Nodes[e.nodes[k+1]].Op.IsElementwise() // what happens to a result on its way
 			if gain > best && !within {
 				best, until, e.block = gain, k+1, block
@@ -231,7 +241,7 @@ func (e *examples) moves(bytes int) int {
 // happens element by element to the result of another node happens on its way.
 func (e *examples) traffic(i int) (moved, shared int) {
 	n := &e.p.Nodes[i]
-	if n.Op == ir.Reshape || n.Op == ir.Broadcast {
+	if n.Op == ir.Reshape || n.Op == ir.Broadcast || n.Op == ir.BitCast {
 		return 0, 0
 	}
 	for k, v := range slices.Concat(n.Inputs, n.Outputs) {
