@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -26,7 +28,7 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	scale := ops.Take(c.Read(q.scale), ids, 0)
 	var y *ops.Tensor
 	if q.grouped() {
-		y = q.floats(c, rows, scale, ops.Take(c.Read(q.zero), ids, 0), rows.Rank()-1)
+		y = q.blocks(rows, scale, ops.Take(c.Read(q.zero), ids, 0))
 	} else {
 		y = ops.Divide(ops.Cast(rows, compute), ops.ExpandDims(scale, -1))
 	}
@@ -35,6 +37,29 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	}
 	change := ops.Matmul(ops.Embedding(c.Read(r.a), ids), c.Read(r.b))
 	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)
+}
+
+// blocks returns what integers (..., n) stand for, with a scale and a zero point for each block of neighbours, (...,
+// ⌈n/block⌉) of both.
+//
+//dim:known the last axis is that of a table
+func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
+	n, last := whole.Dim(-1), whole.Rank()-1
+	count := scale.Dim(-1)
+	padded := make([]int, whole.Rank())
+	if padded[last] = count*q.block - n; padded[last] > 0 {
+		whole = ops.Pad(whole, make([]int, whole.Rank()), padded, 0)
+	}
+	shape := append(slices.Clone(whole.Shape()[:last]), count, q.block)
+	floats := ops.Cast(ops.Reshape(whole, shape...), scale.DType())
+	floats = ops.Multiply(ops.Subtract(floats, ops.Cast(ops.ExpandDims(zero, -1), scale.DType())), ops.ExpandDims(scale, -1))
+	floats = ops.Reshape(floats, append(slices.Clone(shape[:last]), count*q.block)...)
+	if padded[last] == 0 {
+		return floats
+	}
+	limit := slices.Clone(floats.Shape())
+	limit[last] = n
+	return ops.Slice(floats, make([]int, len(limit)), limit)
 }
 
 // quantizeRows is quantizeMatrix with scales for rows, as tables of vectors have them.
@@ -97,19 +122,40 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 // quantizedScores is the way back with a matrix in integers. As in Keras, LoRA changes the lookup alone then.
 func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
 	q := &l.wholeReverse
-	var w, scale, zero *ops.Tensor
-	if scale = c.Weight(q.scale); q.grouped() {
-		zero = c.Read(q.zero)
+	scale := c.Weight(q.scale)
+	switch {
+	case q.grouped() && l.reverse != nil:
+		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
+		return ops.Cast(ops.PackedMatmul(q.rounded(x), packed, scale, ops.Cast(c.Read(q.zero), ir.Int8), l.InputDim, q.block), c.ComputeDType())
+	case q.grouped():
+		packed := packNeighbours(ops.AddScalar(q.whole(c, l.embeddings, 1), 8), 0) // from 0 to 15
+		zero := ops.View(ops.AddScalar(c.Read(q.zero), 8), ir.Uint8)
+		return ops.Cast(ops.PackedColumnsMatmul(q.rounded(x), ops.View(packed, ir.Uint8), scale, zero, l.InputDim, q.block), c.ComputeDType())
+	case l.reverse != nil:
+		return q.scaled(c, x, q.whole(c, l.reverse, 0), scale)
 	}
-	if l.reverse != nil {
-		w = q.whole(c, l.reverse, 0)
-	} else if w = ops.Transpose(q.whole(c, l.embeddings, 1)); q.grouped() {
-		scale, zero = ops.Transpose(scale), ops.Transpose(zero)
+	return q.scaled(c, x, ops.Transpose(q.whole(c, l.embeddings, 1)), scale)
+}
+
+// packNeighbours puts two neighbours along an axis of a matrix into one byte, as quantizers.PackInt4 does.
+//
+//dim:known weights have fixed axes
+func packNeighbours(whole *ops.Tensor, axis int) *ops.Tensor {
+	shape := slices.Clone(whole.Shape())
+	if shape[axis]%2 == 1 {
+		high := make([]int, 2)
+		high[axis] = 1
+		whole = ops.Pad(whole, make([]int, 2), high, 0)
+		shape[axis]++
 	}
-	if !q.grouped() {
-		return q.scaled(c, x, w, scale)
+	pairs := ops.Reshape(whole, append(append(slices.Clone(shape[:axis]), shape[axis]/2, 2), shape[axis+1:]...)...)
+	half := func(k int) *ops.Tensor {
+		start, limit := make([]int, 3), slices.Clone(pairs.Shape())
+		start[axis+1], limit[axis+1] = k, k+1
+		return ops.Squeeze(ops.Slice(pairs, start, limit), axis+1)
 	}
-	return ops.Matmul(q.rounded(x), ops.Cast(q.floats(c, w, scale, zero, 0), c.ComputeDType()))
+	low, high := half(0), half(1)
+	return ops.BitwiseOr(ops.BitwiseAnd(low, ops.Scalar(low, 15)), ops.LeftShift(high, ops.Scalar(high, 4)))
 }
 
 // rounded is x as its quantizer sees it, in floats. The gradient passes through.

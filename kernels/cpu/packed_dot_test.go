@@ -15,7 +15,7 @@ import (
 )
 
 // TestPackedColumns multiplies by random matrices that are packed by columns, of which panels and turned scales are
-// kept after the second run, and changes each operand then.
+// kept after the second run, and changes each operand then. A bias, another value and a relu may follow.
 func TestPackedColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	number := func(typ ir.Type, most int) reference.Value {
@@ -29,10 +29,10 @@ func TestPackedColumns(t *testing.T) {
 		require.NoError(t, err)
 		return v
 	}
-	for try := range 36 {
+	for try := range 60 {
 		rows, k, columns := 1+r.IntN(5)*r.IntN(20), 1+r.IntN(300), 1+r.IntN(200) // by digits, unpacked to bytes and to floats
 		a := ir.PackedDotAttrs{Columns: columns, Block: 1 + r.IntN(k+9), ByColumns: true, Bits: [...]int{0, 0, 2, 3, 8, 8}[try%6]}
-		bytes, most := (columns+1)/2, []int{0, 256, 0, [...]int{17, 256}[try/6%2]} // zero points of Keras are beyond the numbers where a block is far from 0
+		bytes, most := (columns+1)/2, []int{0, 256, 0, [...]int{17, 256}[try/6%2], 0, 0} // zero points of Keras are beyond the numbers where a block is far from 0
 		if a.Bits > 0 {
 			bytes, most[1] = columns, 1<<a.Bits
 		}
@@ -43,7 +43,29 @@ func TestPackedColumns(t *testing.T) {
 		for _, typ := range types {
 			in = append(in, p.p.AddInput("", typ))
 		}
-		p.p.AddOutput("y", p.add(ir.PackedDot, a, in...))
+		y0 := p.add(ir.PackedDot, a, in...)
+		if then := r.IntN(16); then > 0 { // what the product does to its result
+			shape := ir.Shape{rows, columns}
+			if columns%2 == 0 && then&8 > 0 {
+				shape = ir.Shape{rows, columns / 2, 2}
+				y0 = p.add(ir.Reshape, ir.ReshapeAttrs{Shape: shape}, y0)
+			}
+			more := func(s ir.Shape) ir.Value {
+				types = append(types, ir.Type{DType: ir.Float32, Shape: s})
+				return p.p.AddInput("", types[len(types)-1])
+			}
+			if then&1 > 0 {
+				axes := []int{1, 2}[:len(shape)-1]
+				y0 = p.add(ir.Add, nil, y0, p.add(ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: axes}, more(shape[1:])))
+			}
+			if then&2 > 0 {
+				y0 = p.add(ir.Add, nil, more(shape), y0)
+			}
+			if then&4 > 0 {
+				y0 = p.add(ir.Relu, nil, y0)
+			}
+		}
+		p.p.AddOutput("y", y0)
 		paths := isa.Paths()
 		restore := isa.Override(paths[try/2%len(paths)])
 		e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)

@@ -19,9 +19,9 @@ import (
 // quantizedKind is the kind of networks that are measured in fewer bits instead of in 16.
 const quantizedKind = "quantized"
 
-// quantizedModes are measured beside float32. "int4 whole" has one scale for each output; the blocks of the others are
+// quantizedModes are measured beside float32. "int4-whole" has one scale for each output; the blocks of the others are
 // drawn.
-var quantizedModes = []string{"int8", "int4", "int4 whole", "float8", "gptq", "gptq 8", "gptq 2", "ordered", "awq"}
+var quantizedModes = []string{"int8", "int4", "int4-whole", "float8", "gptq", "gptq-8", "gptq-2", "ordered", "awq"}
 
 // errNoMode is the error of a network that a mode says nothing about.
 var errNoMode = errors.New("no layer of the network has the mode")
@@ -72,7 +72,7 @@ type quantizedDrawer struct {
 func (q *quantizedDrawer) calibrated() (string, quantizers.Config) {
 	bits := 4
 	switch q.mode {
-	case "gptq 8", "gptq 2":
+	case "gptq-8", "gptq-2":
 		bits, _ = strconv.Atoi(q.mode[5:])
 		fallthrough
 	case "gptq", "ordered":
@@ -215,7 +215,7 @@ func (q *quantizedDrawer) quantize(m *keras.Model, trains bool) error {
 		how = q.mode
 	case "int4":
 		how = &quantizers.Int4QuantizationConfig{BlockSize: q.block}
-	case "int4 whole":
+	case "int4-whole":
 		how = &quantizers.Int4QuantizationConfig{BlockSize: -1}
 	}
 	if trains && (dtype != "" || q.mode == "float8") {

@@ -1,6 +1,11 @@
 package quant
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // Where many rows share a block of a panel, it is unpacked to bytes once, zero points subtracted, for one worker's
 // cache. The digits are without a sign then, 128 more, and the sums begin with what that adds to them. They are the
@@ -19,10 +24,32 @@ func unpackedRoom(m, k, block int) int {
 	return groups(blockOf(block, k))*group*Width + line
 }
 
-// fitBytes reports whether bytes hold what the numbers are after zero points are subtracted.
+// fitBytes reports whether bytes hold what the numbers are after zero points are subtracted. It looks at eight zero
+// points at a time.
 func fitBytes(zero []int8, excess int32) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	fits := func(z int8) bool {
+		v := int32(z) + excess - nibbleZero
+		return v >= -mostZero && v < mostZero
+	}
+	least, count := int32(-mostZero), uint64(2*mostZero) // of zero points that fit, and how many there are
+	if excess == zeroByte {
+		least, count = -zeroByte, mostZero+nibbleZero
+	}
+	words := len(zero) / 8
+	if words > 0 && (excess == zeroByte || excess == nibbleZero) {
+		less, beyond := uint64(uint8(-least))*each, (128-count)*each
+		for _, w := range unsafe.Slice((*[8]byte)(unsafe.Pointer(&zero[0])), words) {
+			v := binary.LittleEndian.Uint64(w[:])
+			v = v&^high + less&^high ^ (v^less)&high // each plus less, without carries
+			if (v+beyond|v)&high != 0 {              // a carry comes from a byte that is beyond itself
+				return false
+			}
+		}
+		zero = zero[8*words:]
+	}
 	for _, z := range zero {
-		if z := int32(z) + excess - nibbleZero; z < -mostZero || z >= mostZero {
+		if !fits(z) {
 			return false
 		}
 	}
@@ -39,8 +66,13 @@ func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 	var start [Width]int32
 	var edge [2 * Width]float32
 	var own ownScales
-	for i := first; i < last && !a.Accumulate; i++ {
-		clear(a.C[i*a.N+panel*Width:][:columns])
+	for i := first; i < last; i++ {
+		switch to := a.C[i*a.N+panel*Width:][:columns]; {
+		case !a.Accumulate:
+			a.begin(to, panel)
+		case a.Bias != nil:
+			vec.Add(to, to, a.Bias[panel*Width:][:columns])
+		}
 	}
 	for block := range blocks {
 		count := min(rows, a.K-block*rows)
@@ -70,5 +102,4 @@ func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 			i += n
 		}
 	}
-	a.finish(panel, first, last)
 }

@@ -3,7 +3,6 @@ package quant
 import (
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -203,12 +202,7 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	}
 	_, blocks, all := nibbleShape(a.K, a.Block)
 	if blocks == 0 {
-		if !a.Accumulate {
-			clear(a.C[:a.M*a.N])
-		}
-		for panel := range (a.N + Width - 1) / Width {
-			a.finish(panel, 0, a.M)
-		}
+		a.noSums()
 		return
 	}
 	if need := NibbleScratch(a.M, a.K, a.Block, p.Size()); len(a.Scratch) < need || len(a.B) < NibbleSize(a.K, a.N, a.Block) {
@@ -228,24 +222,47 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 		a.parts = max(min(itemsOfWorker*workers/panels, a.M/leastRows), 1)
 	}
 	p.Parallel(panels*a.parts, max(1, 1<<18*a.parts/(a.M*a.K*Width)), a)
+	if a.ReLU {
+		p.Parallel(a.M, max(1, 1<<14/a.N), (*nibbleRelu)(a))
+	}
 	a.A, a.B, a.C, a.Scale, a.Zero, a.Scratch, a.factors, a.sums, a.x, a.bytes = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	a.Bias = nil
 }
 
-// finish adds the bias to rows of a panel of the result, and takes what is negative out.
-func (a *NibbleArgs) finish(panel, first, last int) {
-	if a.Bias == nil && !a.ReLU || first == last {
-		return
-	}
-	width := micro.PanelWidth[float32]()
-	t := micro.Tile[float32]{Rows: last - first, CRow: a.N, Accumulate: true, ReLU: a.ReLU}
-	for n := panel * Width; n < min((panel+1)*Width, a.N); n += width {
-		t.C, t.Cols = a.C[first*a.N+n:], min(width, a.N-n)
-		if a.Bias != nil {
-			t.Bias = a.Bias[n:]
+// noSums is the product where there is nothing to add up.
+func (a *NibbleArgs) noSums() {
+	for i := range a.M {
+		for panel := range (a.N + Width - 1) / Width {
+			to := a.C[i*a.N+panel*Width:][:min(Width, a.N-panel*Width)]
+			switch {
+			case !a.Accumulate:
+				a.begin(to, panel)
+			case a.Bias != nil:
+				vec.Add(to, to, a.Bias[panel*Width:][:len(to)])
+			}
 		}
-		micro.Run(&t)
 	}
+	if a.ReLU {
+		(*nibbleRelu)(a).Run(0, 0, a.M)
+	}
+}
+
+// begin sets y, so many columns of a panel, to what sums begin with: the bias.
+func (a *NibbleArgs) begin(y []float32, panel int) {
+	if a.Bias == nil {
+		clear(y)
+	} else {
+		copy(y, a.Bias[panel*Width:])
+	}
+}
+
+// nibbleRelu takes what is negative out of rows of the result.
+type nibbleRelu NibbleArgs
+
+// Run does so in the rows [lo, hi).
+func (a *nibbleRelu) Run(_, lo, hi int) {
+	rows := a.C[lo*a.N : hi*a.N]
+	vec.MaxScalar(rows, rows, 0)
 }
 
 // nibbleRows makes digits of rows of A.
@@ -326,8 +343,8 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 	columns := min(Width, a.N-panel*Width)
 	for i := first; i < last; {
 		n := a.family.nibbleRows(last - i)
-		clear(y[0][:])
-		clear(y[1][:])
+		a.begin(y[0][:columns], panel)
+		a.begin(y[1][:columns], panel)
 		for block := range blocks {
 			count := groups(min(rows, a.K-block*rows))
 			s, z := a.scales(block, panel, &own)
@@ -353,7 +370,6 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 				copy(to, y[r][:])
 			}
 		}
-		a.finish(panel, i, i+n)
 		i += n
 	}
 }

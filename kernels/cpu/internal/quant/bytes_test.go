@@ -1,0 +1,24 @@
+package quant
+
+import "testing"
+
+// TestZeroPointsThatFitBytes asks about each zero point at each place among others that fit.
+func TestZeroPointsThatFitBytes(t *testing.T) {
+	for _, excess := range []int32{nibbleZero, zeroByte} {
+		for n := range 20 {
+			for at := range n {
+				for v := -128; v < 128; v++ {
+					zero := make([]int8, n)
+					for i := range zero {
+						zero[i] = int8(nibbleZero - excess)
+					}
+					zero[at] = int8(v)
+					difference := int32(v) + excess - nibbleZero
+					if want := difference >= -mostZero && difference < mostZero; fitBytes(zero, excess) != want {
+						t.Fatalf("zero point %d with the excess %d at %d of %d: received %v", v, excess, at, n, !want)
+					}
+				}
+			}
+		}
+	}
+}
