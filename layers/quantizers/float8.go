@@ -26,11 +26,10 @@ func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	const bias, fraction = 127, 23 // of float32
 	wide := ops.Clip(ops.Cast(x, ir.Float32), -f.Max, f.Max)
 	bits := ops.View(wide, ir.Int32)
-	// Next to a number of 1.5 times 2^fraction steps of the format, numbers of float32 are such steps apart: a sum with
-	// it is rounded to them.
-	exponent := ops.Maximum(ops.BitwiseAnd(bits, ops.Scalar(bits, 255<<fraction)), ops.Scalar(bits, float64((bias+f.Least)<<fraction)))
-	large := ops.View(ops.Add(exponent, ops.Scalar(bits, float64((fraction-f.Mantissa)<<fraction+1<<(fraction-1)))), ir.Float32)
-	return ops.Cast(ops.Subtract(ops.Add(wide, large), large), x.DType())
+	exponent := ops.BitwiseAnd(ops.RightShift(bits, ops.Scalar(bits, fraction)), ops.Scalar(bits, 255))
+	exponent = ops.Maximum(exponent, ops.Scalar(bits, float64(bias+f.Least)))
+	step := ops.View(ops.LeftShift(ops.Subtract(exponent, ops.Scalar(bits, float64(f.Mantissa))), ops.Scalar(bits, fraction)), ir.Float32)
+	return ops.Cast(ops.Multiply(ops.Round(ops.Divide(wide, step)), step), x.DType())
 }
 
 // QuantizeAndDequantize returns scale·Round(x/scale), in the type of x: x with the precision of the format. Behaviour
