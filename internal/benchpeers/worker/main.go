@@ -6,6 +6,7 @@
 //	worker --halves [KEY...]             measures 16-bit floats beside float32
 //	worker --halves --drawn N [--seed S] [KIND...]   measures N networks of each kind (dense, convolutions, recurrent, attention, layers, larger, usual)
 //	worker --compare-ops POLICY --drawn N [--seed S]   measures the ops of N networks drawn at random under a policy beside float32
+//	worker --halves --drawn N [--seed S] quantized   measures N networks in each mode of quantization beside float32
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --make DIR NAME...            writes models into a folder for the workers of make bench-models; see makeModels
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
@@ -13,9 +14,9 @@
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
 // FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file. small-N:train,
 // small-N:1 and small-N:32 are a network that --drawn draws, N = 6·seed and on; usual-N:train8 and so on one of the
-// usual kind, N = seed and on. Variants of training: fit (Model.Fit, callbacks and history included, one epoch from its
-// first to its last hook), batch (Model.TrainOnBatch). Variant of prediction: predict (Model.PredictOnBatch, arrays in
-// and out).
+// usual kind, N = seed and on, and quantized-N:8+int4 one of the quantized kind in a mode. Variants of training: fit
+// (Model.Fit, callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch).
+// Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
 //
 // dispatch:launch launches a program that does nearly nothing.
 //

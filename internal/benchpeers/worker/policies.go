@@ -205,8 +205,8 @@ func (d drawn) job(key string) (*job, error) {
 	return j, nil
 }
 
-// comparePolicies measures the processor time of steps under each policy, or in each mode, in turns, prints the least of
-// each, how many times as long as in float32 that is, and how those ratios are distributed.
+// comparePolicies measures the processor time of steps under each policy, or in each mode, in turns, prints the least
+// of each, how many times as long as in float32 that is, and how those ratios are distributed.
 func comparePolicies(w io.Writer, works []policyWork, policies []string, secs float64, rounds int) error {
 	fmt.Fprintf(w, "| network | step | float32 us | %s |\n|---|---|---%s|\n", strings.Join(policies, " | "), strings.Repeat("|---", len(policies)))
 	ratios := map[string][]float64{}

@@ -89,7 +89,7 @@ func TestMain(m *testing.M) {
 // TestComparePolicies: networks of each kind are drawn, trained and used under each policy.
 func TestComparePolicies(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, comparePolicies(&out, drawnSmall(101, 1), 1e-6, 1))
+	require.NoError(t, comparePolicies(&out, drawnSmall(101, 1), halfPolicies, 1e-6, 1))
 	for _, kind := range smallKinds {
 		assert.Contains(t, out.String(), "| "+kind+" training | mixed_bfloat16 | 1 |")
 		assert.Contains(t, out.String(), "| "+kind+" predict 32 | mixed_float16 | 1 |")
@@ -100,5 +100,5 @@ func TestComparePolicies(t *testing.T) {
 	assert.Empty(t, policy)
 	works := policyKeys([]string{"W1-sgd:fit", "W10-sgd:fit"})
 	assert.Len(t, works, 1)
-	assert.Error(t, comparePolicies(&out, []policyWork{{"none", "W1", func() (*job, error) { return newJob("W1") }}}, 1e-6, 1))
+	assert.Error(t, comparePolicies(&out, []policyWork{{"none", "W1", func() (*job, error) { return newJob("W1") }}}, halfPolicies, 1e-6, 1))
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestQuantized: networks of each kind predict in each mode that they have, the same ones for the same number, and
+// LoRA, or everything in float32, trains.
+func TestQuantized(t *testing.T) {
+	defer func(before string) { policy = before }(policy)
+	predicted := map[string]int{}
+	for number := range uint64(quantizedNetworks) {
+		what := ""
+		for _, mode := range append([]string{""}, quantizedModes...) {
+			if mode != "" && mode != quantizedModes[number%uint64(len(quantizedModes))] {
+				continue // all of them would take minutes
+			}
+			for _, key := range []string{"1", "train2"} {
+				policy = mode
+				j, err := quantizedJob(number, key)
+				if mode != "" && errors.Is(err, errNoMode) {
+					continue
+				}
+				require.NoError(t, err, "%d %s %s", number, mode, key)
+				_, _, err = j.run()
+				require.NoError(t, err, "%d %s %s", number, mode, key)
+				assert.Equal(t, mode, policy)
+				if what == "" {
+					what = j.what
+				}
+				assert.Equal(t, what, j.what)
+				predicted[mode]++
+			}
+		}
+	}
+	assert.Equal(t, 2*quantizedNetworks, predicted[""])
+	for _, mode := range quantizedModes {
+		assert.Positive(t, predicted[mode], mode)
+	}
+}
