@@ -93,12 +93,8 @@ func main() {
 		err = beMember(os.Stdin, os.Stdout, *member)
 	} else if *ops != "" {
 		err = opsCompared{*ops, *most, 0.01, *secs, *rounds}.compareOps(os.Stdout, *seed, max(*small, 1))
-	} else if *halves && *small > 0 && slices.Contains(flag.Args(), quantizedKind) {
-		err = comparePolicies(os.Stdout, drawnQuantized(*seed, *small), quantizedModes, *secs, *rounds)
-	} else if *halves && *small > 0 {
-		err = comparePolicies(os.Stdout, drawnSmall(*seed, *small, flag.Args()...), halfPolicies, *secs, *rounds)
 	} else if *halves {
-		err = comparePolicies(os.Stdout, policyKeys(flag.Args()), halfPolicies, *secs, *rounds)
+		err = compareHalves(*seed, *small, *secs, *rounds)
 	} else if *scaling {
 		err = printScaling(os.Stdout, *secs, *rounds, *workers, *workerThreads)
 	} else if *table {
@@ -118,6 +114,18 @@ func main() {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
+}
+
+// compareHalves measures the networks or workloads that the arguments name in 16-bit floats, or in the modes of
+// quantization, beside float32.
+func compareHalves(seed uint64, count int, secs float64, rounds int) error {
+	switch {
+	case count == 0:
+		return comparePolicies(os.Stdout, policyKeys(flag.Args()), halfPolicies, secs, rounds)
+	case slices.Contains(flag.Args(), quantizedKind):
+		return comparePolicies(os.Stdout, drawnQuantized(seed, count), quantizedModes, secs, rounds)
+	}
+	return comparePolicies(os.Stdout, drawnSmall(seed, count, flag.Args()...), halfPolicies, secs, rounds)
 }
 
 // device is where everything is measured, unless it is empty.
