@@ -22,7 +22,6 @@ var equivalent = map[[3]string]string{
 	{"losses/compute.go", "if n := w.count(w.values.Shape()); n > 0 {", "0 becomes 1"}:                                                                                  "a quotient by 1 is the dividend",
 	{"keras/ops/random_binomial.go", "a := AddScalar(Add(MultiplyScalar(hat, 0.0248), MultiplyScalar(p, 0.01)), -0.0873)", "Add becomes Subtract"}:                      "another hat: what is rejected follows it, so the distribution stays, within 2e-5 by integration",
 	{"optimizers/base.go", "if err := v.Place(s, 0); err != nil {", "0 becomes 1"}:                                                                                      "the seed of variables whose first values are constants",
-	{"keras/ops/linear.go", "if order != 1 {", "1 becomes 2"}:                                                                                                           "the power 1 of a number is the number",
 	{"layers/constraints/constraints.go", "if rate != 1 {", "1 becomes 2"}:                                                                                              "the share 1 of the way is the whole way",
 	{"metrics/auc.go", "m.confusion.thresholds = slices.Concat([]float64{-objectives.Epsilon}, inner, []float64{1 + objectives.Epsilon})", "1 becomes 2"}:               "no prediction is above 1",
 	{"metrics/confusion.go", "bucket = ops.Where(ops.CompareScalar(ir.Lt, bucket, 0), ops.FullLike(bucket, -1), place)", "1 becomes 2"}:                                 "every negative place counts for nobody",

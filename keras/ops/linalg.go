@@ -99,7 +99,7 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 // a singular matrix.
 func Det(x *Tensor) *Tensor {
 	x, n := squareMatrix("det", x)
-	if n > 0 && n <= 3 {
+	if n > 0 && n <= 3 { //dim:known an open length is a number far from these
 		return smallDet(x, n)
 	}
 	sign, logarithm := Slogdet(x)
@@ -111,7 +111,7 @@ func smallDet(x *Tensor, n int) *Tensor {
 	if d := x.DType(); d.IsHalf() {
 		return Cast(smallDet(Cast(x, ir.Float32), n), d)
 	}
-	e := Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1)
+	e := Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1) //dim:known at most 3
 	minor := func(a, b, c, d int) *Tensor { return Subtract(Multiply(e[a], e[d]), Multiply(e[b], e[c])) }
 	switch n {
 	case 1:
