@@ -159,10 +159,14 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 		if err := decode(&in); err != nil {
 			return nil, err
 		}
-		if err := s.goesOn(); err != nil && !afterEnd[method] {
-			return nil, err
+		over := s.goesOn()
+		if over != nil && !afterEnd[method] {
+			return nil, over
 		}
 		one, err := s.copyFor(ctx, method)
+		if over != nil && err != nil {
+			return nil, over
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -95,8 +95,9 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 	return sign, logarithm
 }
 
-// Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, from four rows on NaN for
-// a singular matrix.
+// Det returns the determinants of the matrices x (..., n, n): of up to three rows as a polynomial of their elements,
+// which rounding or an overflow may leave unlike 0 for a singular matrix. The gradient is det(x)·(x⁻¹)ᵀ, from four rows
+// on NaN for a singular matrix.
 func Det(x *Tensor) *Tensor {
 	x, n := squareMatrix("det", x)
 	if n > 0 && n <= 3 { //dim:known an open length is a number far from these

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
@@ -41,4 +42,17 @@ func TestBlocksOfExamples(t *testing.T) {
 		})
 	}
 	assert.Greater(t, looped, 12, "networks with a loop over blocks")
+}
+
+// TestPackedProductOfVector: a packed product of one vector behind something that goes by blocks of examples compiles.
+func TestPackedProductOfVector(t *testing.T) {
+	p := passProgram{t, ir.New("p")}
+	input := func(d ir.DType, shape ...int) ir.Value { return p.p.AddInput("", ir.Type{DType: d, Shape: shape}) }
+	normalized, err := p.p.Add("", ir.LayerNorm, ir.NormAttrs{Epsilon: 1e-3}, input(ir.Float32, 4, 8, 4), input(ir.Float32, 4), input(ir.Float32, 4))
+	require.NoError(t, err)
+	vector := p.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{1, 2}}, normalized[0])
+	p.p.AddOutput("y", p.add(ir.PackedDot, ir.PackedDotAttrs{Columns: 4}, vector, input(ir.Int8, 4, 2)))
+	e, err := Backend{}.load(p.p, kernels.CompileOptions{Device: testDevice}, false)
+	require.NoError(t, err)
+	e.Close()
 }

@@ -42,12 +42,16 @@ func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n in
 		return
 	}
 	dst, first, n = unsafe.Add(dst, m*size*len(from)), first+m, n-m
-	switch size {
-	case 1:
+	switch {
+	case size == 1 && bigEndian:
+		interleaveElements[uint8](dst, from, first, n)
+	case size == 2 && bigEndian:
+		interleaveElements[uint16](dst, from, first, n)
+	case size == 1:
 		interleaveNarrow[uint8](dst, from, first, n)
-	case 2:
+	case size == 2:
 		interleaveNarrow[uint16](dst, from, first, n)
-	case 4:
+	case size == 4:
 		interleaveElements[uint32](dst, from, first, n)
 	default:
 		interleaveElements[uint64](dst, from, first, n)

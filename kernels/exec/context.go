@@ -114,7 +114,7 @@ func (c *Context) AddLossOfRows(loss *ops.Tensor) {
 // addedLoss is what a layer added to the loss of the step.
 type addedLoss struct {
 	value *ops.Tensor
-	by    any // the layer
+	by    []any // the layer, and those that it was called in
 }
 
 // Losses returns what AddLoss collected in this trace.
@@ -126,16 +126,14 @@ func (r *Replica) Losses() []*ops.Tensor {
 	return out
 }
 
-// NoteLosses says which layer has added all losses but the first ones of which it was said before.
+// NoteLosses says that all losses but the first ones were added in the call of a layer, by itself or by one inside.
 func (r *Replica) NoteLosses(first int, layer any) {
 	for i := first; i < len(r.losses); i++ {
-		if r.losses[i].by == nil {
-			r.losses[i].by = layer
-		}
+		r.losses[i].by = append(r.losses[i].by, layer)
 	}
 }
 
-// ForgetLosses drops what some layers have added to the loss.
+// ForgetLosses drops what was added to the loss in calls of some layers.
 func (r *Replica) ForgetLosses(of func(layer any) bool) {
-	r.losses = slices.DeleteFunc(r.losses, func(one addedLoss) bool { return of(one.by) })
+	r.losses = slices.DeleteFunc(r.losses, func(one addedLoss) bool { return slices.ContainsFunc(one.by, of) })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// Layers with windows, strides and distances of their own on each axis, images that are not square, other paddings and
+// Layers with windows of their own on each axis, strides and distances, images that are not square, other paddings and
 // the channels in front: what the kinds in random.go leave out.
 
 // everyShape are the kinds of such layers, each with how one is drawn.

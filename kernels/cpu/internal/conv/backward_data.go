@@ -7,7 +7,7 @@ import (
 )
 
 // BackwardDataScratch returns the number of elements of scratch memory that BackwardData needs: a flipped copy of the
-// kernel.
+// kernel, and copies of rows for some depthwise shapes.
 func BackwardDataScratch[T Float](s *Shape, workers int) int {
 	return TransposedScratch[T](s, workers, false)
 }

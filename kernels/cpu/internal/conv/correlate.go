@@ -13,7 +13,7 @@ const (
 	fullRows   = 14      // rows of the best tile
 	blockBytes = 256 << 10
 
-	fetchColumns = 192 // channels from which on phases of a depthwise input gradient fetch their rows first
+	fetchColumns = 192 // channels from which on phases of a depthwise input gradient fetch their rows first, and windows with stride 2 go by parts
 )
 
 // correlation is a convolution or an input gradient while it runs: y[j] = Σ_t x[j, t]·w[t] on three axes.
@@ -39,7 +39,7 @@ type correlation[T Float] struct {
 	sliding sliding // if slides
 	copies  slideCopies
 	spread  spread
-	local   []T    // scratch memory of the workers if there is a spread
+	local   []T    // scratch memory of the workers if there is a spread, or copies of rows
 	runs    []span // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
 
 	joins           bool // several images may be computed together, see join.go

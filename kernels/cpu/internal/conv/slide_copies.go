@@ -36,13 +36,22 @@ func slideUnit(taps int) int {
 	return 0
 }
 
+// slideDilation is the largest distance of taps from which on each tap's own way through memory is faster: every
+// distance makes so many rows of their own, of so many times fewer outputs each.
+func slideDilation(unit int) int {
+	if unit < 5 {
+		return 4
+	}
+	return 8
+}
+
 // slidesCopies reports whether the convolution, and with stride 1 along the width its input gradient, go so.
 func slidesCopies[T Float](s *Shape) bool {
 	unit, out := slideUnit(s.Kernel[2]), s.Out()[2]
 	if s.Strides[2] == 1 {
 		out = min(out, s.In[2])
 	}
-	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && s.OutChannels >= fetchColumns) && unit > 0 &&
+	return s.depthwise() && !s.Pairs && s.Kernel[0] == 1 && (s.Strides[2] == 1 || s.Strides[2] == 2 && s.Dilation[2] == 1 && s.OutChannels >= fetchColumns) && unit > 0 && s.Dilation[2] <= slideDilation(unit) &&
 		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s)
 }
 

@@ -10,7 +10,7 @@ import (
 const hasSlide = true
 
 // maxSlide is the largest number of pixels of a tile for which internal/asmgen/micro makes a function; that with seven
-// taps for AVX2 is smaller. With seven taps the smallest is slideLeast.
+// taps for AVX2 is smaller.
 const (
 	maxSlide      = 8
 	maxSlide7AVX2 = 6

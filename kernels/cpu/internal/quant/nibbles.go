@@ -343,8 +343,12 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 	columns := min(Width, a.N-panel*Width)
 	for i := first; i < last; {
 		n := a.family.nibbleRows(last - i)
-		a.begin(y[0][:columns], panel)
-		a.begin(y[1][:columns], panel)
+		for r := range n {
+			a.begin(y[r][:columns], panel)
+			if a.Accumulate {
+				vec.Add(y[r][:columns], a.C[(i+r)*a.N+panel*Width:][:columns], y[r][:columns])
+			}
+		}
 		for block := range blocks {
 			count := groups(min(rows, a.K-block*rows))
 			s, z := a.scales(block, panel, &own)
@@ -363,12 +367,7 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 			}
 		}
 		for r := range n {
-			to := a.C[(i+r)*a.N+panel*Width:][:columns]
-			if a.Accumulate {
-				vec.Add(to, to, y[r][:columns])
-			} else {
-				copy(to, y[r][:])
-			}
+			copy(a.C[(i+r)*a.N+panel*Width:][:columns], y[r][:])
 		}
 		i += n
 	}

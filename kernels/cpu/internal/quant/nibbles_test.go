@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -124,6 +125,42 @@ func TestNibbles(t *testing.T) {
 				weights = 8 * float64(p.k)
 			}
 			require.InDelta(t, want, float64(got), 0x1p-22*largest*weights, "%v: row %d, column %d", s, i, j)
+		}
+	}
+}
+
+// TestNibblesAddTo: with a bias and what C holds, all paths have the same bits, and so do the first rows alone.
+func TestNibblesAddTo(t *testing.T) {
+	one := pool.New(1)
+	defer one.Close()
+	r := rand.New(rand.NewPCG(5, 9))
+	for _, block := range []int{0, 32} {
+		p := randomNibbles(r, 8, 70, 130, block)
+		bias, start := make([]float32, p.n), make([]float32, p.m*p.n)
+		for i := range bias {
+			bias[i] = float32(r.NormFloat64())
+		}
+		for i := range start {
+			start[i] = float32(r.NormFloat64())
+		}
+		b := make([]byte, quant.NibbleSize(p.k, p.n, p.block)+1)
+		quant.PackNibbles(one, b, p.packed, p.k, p.n, p.block)
+		run := func(rows int) []float32 {
+			c := slices.Clone(start[:rows*p.n])
+			scratch := make([]byte, quant.NibbleScratch(rows, p.k, p.block, one.Size())+1)
+			quant.RunNibbles(one, &quant.NibbleArgs{M: rows, N: p.n, K: p.k, Block: p.block, Unsigned: p.unsigned, A: p.x[:rows*p.k], B: b, Scale: p.scale, Zero: p.zero, C: c, Scratch: scratch, Bias: bias, Accumulate: true, ReLU: true})
+			return c
+		}
+		var first []float32
+		for _, path := range isa.Paths() {
+			restore := isa.Override(path)
+			whole, part := run(p.m), run(4)
+			restore()
+			if first == nil {
+				first = whole
+			}
+			require.Equal(t, first, whole, "blocks of %d, %v", block, path)
+			require.Equal(t, first[:len(part)], part, "four rows, blocks of %d, %v", block, path)
 		}
 	}
 }

@@ -163,6 +163,9 @@ func (e *examples) allowed(n *ir.Node) bool {
 		return s[1:len(s)-1].Size() > 1
 	case ir.PackedDotAttrs: // one example is computed as all of them are
 		s := e.p.Type(n.Outputs[0]).Shape
+		if len(s) < 3 {
+			return false
+		}
 		rows, k, bytes := s[1:len(s)-1].Size(), e.p.Type(n.Inputs[0]).Shape[len(s)-1], a.Bits > 4
 		return rows > 1 && k > 0 && quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(e.batch*rows, a.Columns, k, a.Block, bytes)
 	}

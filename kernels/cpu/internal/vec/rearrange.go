@@ -3,6 +3,7 @@ package vec
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -33,15 +34,20 @@ func NewRearranged(box, step int, source func(i int) int) *Rearranged {
 	if wide == 0 || box < 1 || box > mostRearranged || step == 0 {
 		return nil
 	}
+	from := make([]int, box)
+	for i := range from {
+		from[i] = source(i)
+	}
+	first, last := slices.Min(from), slices.Max(from)+1
 	var best *Rearranged
 	one := max(wide/box, 1)
 	for boxes := one; boxes <= 4*one && boxes*box <= mostPeriod*wide; boxes += one {
-		r := &Rearranged{wide: wide, box: box, step: step, boxes: boxes, first: source(0), last: source(0) + 1}
-		for i := range box {
-			r.first, r.last = min(r.first, source(i)), max(r.last, source(i)+1)
-		}
-		r.low, r.high = r.first, r.last
-		if r.fill(func(i int) int { return i/box*step + source(i%box) }) && (best == nil || boxes*best.entries > best.boxes*r.entries) {
+		r := &Rearranged{wide: wide, box: box, step: step, boxes: boxes, first: first, last: last, low: first, high: last}
+		if !r.fill(func(i int) int { return i/box*step + from[i%box] }) {
+			if best == nil { // longer periods are not much fuller
+				return nil
+			}
+		} else if best == nil || boxes*best.entries > best.boxes*r.entries {
 			best = r
 		}
 	}
