@@ -79,7 +79,7 @@ func TestKernelGradientOfOneImage(t *testing.T) {
 // TestConvolutionsOfFewFilters: float32 has kernels for them that pairs have not.
 func TestConvolutionsOfFewFilters(t *testing.T) {
 	if !micro.Pairs() {
-		t.Skip("needs products of pairs, which this processor has not")
+		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
 	}
 	gain := func(c *pairCosts, filters int) float64 {
 		p := passProgram{t, ir.New("convolution")}
