@@ -197,7 +197,7 @@ func normaliseInPlace[T block.Float](p []rowPort[T], lo, hi int, scale, shift []
 func affineOf[T block.Float](scale, shift, mean, variance, gamma, beta []T, epsilon float64) {
 	for i := range scale {
 		scale[i] = T(float64(gamma[i]) / math.Sqrt(float64(variance[i])+epsilon))
-		shift[i] = beta[i] - mean[i]*scale[i]
+		shift[i] = beta[i] - T(mean[i]*scale[i])
 	}
 }
 
@@ -256,7 +256,7 @@ func batchNormGrad[T block.Float](b *build) func() {
 				plan.Data[T](dgamma)[i] = 0
 				continue
 			}
-			by := float64(plan.Data[T](gamma)[i]) * rstd
+			by := float64(T(float64(plan.Data[T](gamma)[i]) * rstd)) // of one row, exactly nothing is left of dy
 			a := -by * rstd * product * rstd / float64(r.rows)
 			plan.Data[T](onDy)[i], plan.Data[T](onX)[i] = T(by), T(a)
 			plan.Data[T](constant)[i] = T(-by*sum/float64(r.rows) - float64(plan.Data[T](mean)[i])*float64(T(a)))

@@ -118,7 +118,7 @@ func groupNorm[T block.Float](b *build) func() {
 			scales, shifts, beta := by[lo:hi], to[lo:hi], betas[lo:hi]
 			for c, v := range gammas[lo:hi] {
 				v *= s
-				scales[c], shifts[c] = v, beta[c]-m*v
+				scales[c], shifts[c] = v, beta[c]-T(m*v)
 			}
 		}
 		vec.Repeat(by[r.ch:], by[:r.ch])
@@ -209,14 +209,15 @@ func groupNormGrad[T block.Float](b *build) func() {
 			s, a, p := float64(plan.Data[T](rstd)[n*r.groups+g]), 0.0, 0.0
 			for c := g * r.in; c < (g+1)*r.in; c++ {
 				product[c] *= s
-				a += float64(gammas[c]) * sum[c]
+				up[c] = T(float64(gammas[c]) * s)
+				a += float64(up[c]) * sum[c] // rounded as below: of a single number, exactly nothing is left of dy
 				p += float64(gammas[c]) * product[c]
 			}
 			count := float64(r.rows * r.in)
 			slope := T(-s * s * p / count)
-			constant := T(-s*a/count - float64(plan.Data[T](mean)[n*r.groups+g])*float64(slope))
+			constant := T(-a/count - float64(plan.Data[T](mean)[n*r.groups+g])*float64(slope))
 			for c := g * r.in; c < (g+1)*r.in; c++ {
-				by[c], up[c], add[c] = slope, T(float64(gammas[c])*s), constant
+				by[c], add[c] = slope, constant
 			}
 		}
 		for _, v := range [...][]T{by, up, add} {

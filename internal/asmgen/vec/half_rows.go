@@ -114,7 +114,7 @@ func (m machine) halfAffine(add bool) {
 	eachRow("row", rows, stride, pointers, func() {
 		scale.each(func(i int) {
 			v := m.widenedHalf(x, i)
-			MultiplyAdd(v, scale[i], shift[i])
+			multiplyThenAdd(v, scale[i], shift[i])
 			if add {
 				RoundBFloat16(v)
 				Add(v, v, m.widenedHalf(addend, i))

@@ -62,7 +62,7 @@ func (m machine) lineAffine(add, relu bool) {
 	zero := m.zeros(1)[0]
 	m.eachLine(pointers, func(at func(p Scalar) Memory) Vector {
 		v, by := m.load(at(x)), m.load(at(scale))
-		m.multiplyAdd(v, by, at(shift))
+		multiplyThenAdd(v, by, at(shift))
 		if add {
 			Add(v, v, at(addend))
 		}
@@ -90,10 +90,10 @@ func (m machine) lineCombine(masked bool) {
 		v, w, by := m.load(at(x)), m.load(at(y)), m.load(at(b))
 		if masked {
 			t := m.load(at(scale))
-			m.multiplyAdd(t, v, at(shift))
+			multiplyThenAdd(t, v, at(shift))
 			Keep(w, Compare(GreaterThan, t, zero), w)
 		}
-		m.multiplyAdd(w, by, at(c))
+		multiplyThenAdd(w, by, at(c))
 		Load(by, at(a))
 		m.addProduct(w, by, v)
 		return w

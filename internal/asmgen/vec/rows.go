@@ -166,7 +166,7 @@ func (m machine) rowsAffine(count int, add, relu bool) {
 		scale.each(func(i int) {
 			v := m.vector()
 			Load(v, m.place(x, i))
-			m.multiplyAdd(v, scale[i], shift[i])
+			multiplyThenAdd(v, scale[i], shift[i])
 			if add {
 				Add(v, v, m.place(addend, i))
 			}
@@ -194,7 +194,7 @@ func (m machine) normalised() *normalised {
 func (n *normalised) keep(x, v Vector, i int) {
 	t := n.m.vector()
 	Load(t, n.m.place(n.scale, i))
-	n.m.multiplyAdd(t, x, n.m.place(n.shift, i))
+	multiplyThenAdd(t, x, n.m.place(n.shift, i))
 	Keep(v, Compare(GreaterThan, t, n.zero), v)
 }
 
@@ -223,7 +223,7 @@ func (m machine) combine(count int, masked bool, load func(p Scalar, i int) Vect
 			if masked {
 				relu.keep(v, w, i)
 			}
-			m.multiplyAdd(w, b[i], m.place(c, i))
+			multiplyThenAdd(w, b[i], m.place(c, i))
 			m.addProduct(w, a[i], v)
 			store(dst, i, w)
 		})

@@ -45,8 +45,7 @@ func (m machine) multiplyAdd(v, a Vector, b Operand) {
 		MultiplyAdd(v, a, b)
 		return
 	}
-	Multiply(v, v, a)
-	Add(v, v, b)
+	multiplyThenAdd(v, a, b)
 }
 
 // constant is the place of a number that both sizes have, repeated over a vector.
@@ -55,4 +54,11 @@ func (m machine) constant(v float64) Memory {
 		return double(v)
 	}
 	return number(v)
+}
+
+// multiplyThenAdd is v = v·a + b with a rounded product, so that nothing is left where b is −v·a: normalizations of
+// numbers that are equal to their mean, those of a batch of one example, and their gradients are exactly 0.
+func multiplyThenAdd(v, a Vector, b Operand) {
+	Multiply(v, v, a)
+	Add(v, v, b)
 }

@@ -313,25 +313,15 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 		return
 	}
 	sum, product = sum[done:], product[done:]
-	once := single[T]() && vectorized()
 	for r := range lines {
 		up, row := dy[r*stride+done:][:len(sum)], x[r*stride+done:][:len(sum)]
 		for i, v := range row {
-			if scale == nil || passes(v, scale[done+i], shift[done+i], once) {
+			if scale == nil || T(v*scale[done+i])+shift[done+i] > 0 {
 				sum[i] += up[i]
 				product[i] += T(up[i] * (v - mean[done+i]))
 			}
 		}
 	}
-}
-
-// passes reports whether x·scale + shift is positive, rounded as [AffineRows] does: once, with the sum, in
-// vectors of float32.
-func passes[T Float](x, scale, shift T, once bool) bool {
-	if once {
-		return float32(float64(x)*float64(scale)+float64(shift)) > 0
-	}
-	return T(x*scale)+shift > 0
 }
 
 // AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set:

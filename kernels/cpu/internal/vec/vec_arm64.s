@@ -21410,12 +21410,10 @@ TEXT ·rowsAffine1NEON(SB), NOSPLIT, $0-48
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 row:
 	FLDPQ 0(R1), (F4, F5)
-	VMOV V2.B16, V31.B16
-	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x4e22d484 // fadd v4.4S, v4.4S, v2.4S
+	WORD $0x4e23d4a5 // fadd v5.4S, v5.4S, v3.4S
 	FSTPQ (F4, F5), 0(R0)
 	ADD R3, R0
 	ADD R3, R1
@@ -21437,12 +21435,10 @@ TEXT ·rowsAffineRelu1NEON(SB), NOSPLIT, $0-48
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 row:
 	FLDPQ 0(R1), (F6, F7)
-	VMOV V2.B16, V31.B16
-	WORD $0x4e26cc1f // fmla v31.4S, v0.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e27cc3f // fmla v31.4S, v1.4S, v7.4S
-	VMOV V31.B16, V7.B16
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
 	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
 	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
 	VMOV V31.B16, V6.B16
@@ -21471,12 +21467,10 @@ TEXT ·rowsAffineAdd1NEON(SB), NOSPLIT, $0-56
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 row:
 	FLDPQ 0(R1), (F4, F5)
-	VMOV V2.B16, V31.B16
-	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x4e22d484 // fadd v4.4S, v4.4S, v2.4S
+	WORD $0x4e23d4a5 // fadd v5.4S, v5.4S, v3.4S
 	FLDPQ 0(R4), (F6, F7)
 	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
 	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
@@ -21503,12 +21497,10 @@ TEXT ·rowsAffineAddRelu1NEON(SB), NOSPLIT, $0-56
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 row:
 	FLDPQ 0(R1), (F6, F7)
-	VMOV V2.B16, V31.B16
-	WORD $0x4e26cc1f // fmla v31.4S, v0.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e27cc3f // fmla v31.4S, v1.4S, v7.4S
-	VMOV V31.B16, V7.B16
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	WORD $0x4e22d4c6 // fadd v6.4S, v6.4S, v2.4S
+	WORD $0x4e23d4e7 // fadd v7.4S, v7.4S, v3.4S
 	FLDPQ 0(R4), (F8, F9)
 	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
 	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
@@ -21570,13 +21562,11 @@ TEXT ·rowsCombine1NEON(SB), NOSPLIT, $0-64
 row:
 	FLDPQ 0(R1), (F4, F5)
 	FLDPQ 0(R2), (F6, F7)
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
 	FLDPQ 0(R5), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
 	WORD $0x4e24cc06 // fmla v6.4S, v0.4S, v4.4S
 	WORD $0x4e25cc27 // fmla v7.4S, v1.4S, v5.4S
 	FSTPQ (F6, F7), 0(R0)
@@ -21606,13 +21596,11 @@ row:
 	FLDPQ 0(R3), (F6, F7)
 	FLDPQ 0(R2), (F8, F9)
 	FLDPQ 0(R7), (F10, F11)
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
 	FLDPQ 0(R8), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
 	WORD $0x6ea4e54a // fcmgt v10.4S, v10.4S, v4.4S
 	WORD $0x6ea5e56b // fcmgt v11.4S, v11.4S, v5.4S
 	WORD $0x4e281d48 // and v8.4S, v10.4S, v8.4S
@@ -21652,24 +21640,20 @@ row:
 	FLDPQ 0(R1), (F6, F7)
 	FLDPQ 0(R2), (F8, F9)
 	FLDPQ 0(R6), (F10, F11)
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
 	FLDPQ 0(R7), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
 	WORD $0x6ea4e54a // fcmgt v10.4S, v10.4S, v4.4S
 	WORD $0x6ea5e56b // fcmgt v11.4S, v11.4S, v5.4S
 	WORD $0x4e281d48 // and v8.4S, v10.4S, v8.4S
 	WORD $0x4e291d69 // and v9.4S, v11.4S, v9.4S
+	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
+	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
 	FLDPQ 0(R5), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
 	WORD $0x4e26cc08 // fmla v8.4S, v0.4S, v6.4S
 	WORD $0x4e27cc29 // fmla v9.4S, v1.4S, v7.4S
 	FSTPQ (F8, F9), 0(R0)
@@ -22096,36 +22080,28 @@ TEXT ·rowsAffine4NEON(SB), NOSPLIT, $0-48
 	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
 row:
 	FLDPQ 0(R1), (F16, F17)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e30cc1f // fmla v31.4S, v0.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e31cc3f // fmla v31.4S, v1.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e20de10 // fmul v16.4S, v16.4S, v0.4S
+	WORD $0x6e21de31 // fmul v17.4S, v17.4S, v1.4S
+	WORD $0x4e28d610 // fadd v16.4S, v16.4S, v8.4S
+	WORD $0x4e29d631 // fadd v17.4S, v17.4S, v9.4S
 	FSTPQ (F16, F17), 0(R0)
 	FLDPQ 32(R1), (F16, F17)
-	VMOV V10.B16, V31.B16
-	WORD $0x4e30cc5f // fmla v31.4S, v2.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e31cc7f // fmla v31.4S, v3.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e22de10 // fmul v16.4S, v16.4S, v2.4S
+	WORD $0x6e23de31 // fmul v17.4S, v17.4S, v3.4S
+	WORD $0x4e2ad610 // fadd v16.4S, v16.4S, v10.4S
+	WORD $0x4e2bd631 // fadd v17.4S, v17.4S, v11.4S
 	FSTPQ (F16, F17), 32(R0)
 	FLDPQ 64(R1), (F16, F17)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e24de10 // fmul v16.4S, v16.4S, v4.4S
+	WORD $0x6e25de31 // fmul v17.4S, v17.4S, v5.4S
+	WORD $0x4e2cd610 // fadd v16.4S, v16.4S, v12.4S
+	WORD $0x4e2dd631 // fadd v17.4S, v17.4S, v13.4S
 	FSTPQ (F16, F17), 64(R0)
 	FLDPQ 96(R1), (F16, F17)
-	VMOV V14.B16, V31.B16
-	WORD $0x4e30ccdf // fmla v31.4S, v6.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V15.B16, V31.B16
-	WORD $0x4e31ccff // fmla v31.4S, v7.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e26de10 // fmul v16.4S, v16.4S, v6.4S
+	WORD $0x6e27de31 // fmul v17.4S, v17.4S, v7.4S
+	WORD $0x4e2ed610 // fadd v16.4S, v16.4S, v14.4S
+	WORD $0x4e2fd631 // fadd v17.4S, v17.4S, v15.4S
 	FSTPQ (F16, F17), 96(R0)
 	ADD R3, R0
 	ADD R3, R1
@@ -22153,12 +22129,10 @@ TEXT ·rowsAffineRelu4NEON(SB), NOSPLIT, $0-48
 	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
 row:
 	FLDPQ 0(R1), (F18, F19)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e32cc1f // fmla v31.4S, v0.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e33cc3f // fmla v31.4S, v1.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e20de52 // fmul v18.4S, v18.4S, v0.4S
+	WORD $0x6e21de73 // fmul v19.4S, v19.4S, v1.4S
+	WORD $0x4e28d652 // fadd v18.4S, v18.4S, v8.4S
+	WORD $0x4e29d673 // fadd v19.4S, v19.4S, v9.4S
 	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
 	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
 	VMOV V31.B16, V18.B16
@@ -22167,12 +22141,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 0(R0)
 	FLDPQ 32(R1), (F18, F19)
-	VMOV V10.B16, V31.B16
-	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e22de52 // fmul v18.4S, v18.4S, v2.4S
+	WORD $0x6e23de73 // fmul v19.4S, v19.4S, v3.4S
+	WORD $0x4e2ad652 // fadd v18.4S, v18.4S, v10.4S
+	WORD $0x4e2bd673 // fadd v19.4S, v19.4S, v11.4S
 	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
 	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
 	VMOV V31.B16, V18.B16
@@ -22181,12 +22153,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 32(R0)
 	FLDPQ 64(R1), (F18, F19)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e32cc9f // fmla v31.4S, v4.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e33ccbf // fmla v31.4S, v5.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e24de52 // fmul v18.4S, v18.4S, v4.4S
+	WORD $0x6e25de73 // fmul v19.4S, v19.4S, v5.4S
+	WORD $0x4e2cd652 // fadd v18.4S, v18.4S, v12.4S
+	WORD $0x4e2dd673 // fadd v19.4S, v19.4S, v13.4S
 	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
 	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
 	VMOV V31.B16, V18.B16
@@ -22195,12 +22165,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 64(R0)
 	FLDPQ 96(R1), (F18, F19)
-	VMOV V14.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V15.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e26de52 // fmul v18.4S, v18.4S, v6.4S
+	WORD $0x6e27de73 // fmul v19.4S, v19.4S, v7.4S
+	WORD $0x4e2ed652 // fadd v18.4S, v18.4S, v14.4S
+	WORD $0x4e2fd673 // fadd v19.4S, v19.4S, v15.4S
 	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
 	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
 	VMOV V31.B16, V18.B16
@@ -22235,45 +22203,37 @@ TEXT ·rowsAffineAdd4NEON(SB), NOSPLIT, $0-56
 	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
 row:
 	FLDPQ 0(R1), (F16, F17)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e30cc1f // fmla v31.4S, v0.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e31cc3f // fmla v31.4S, v1.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e20de10 // fmul v16.4S, v16.4S, v0.4S
+	WORD $0x6e21de31 // fmul v17.4S, v17.4S, v1.4S
+	WORD $0x4e28d610 // fadd v16.4S, v16.4S, v8.4S
+	WORD $0x4e29d631 // fadd v17.4S, v17.4S, v9.4S
 	FLDPQ 0(R4), (F18, F19)
 	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
 	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
 	FSTPQ (F16, F17), 0(R0)
 	FLDPQ 32(R1), (F16, F17)
-	VMOV V10.B16, V31.B16
-	WORD $0x4e30cc5f // fmla v31.4S, v2.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e31cc7f // fmla v31.4S, v3.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e22de10 // fmul v16.4S, v16.4S, v2.4S
+	WORD $0x6e23de31 // fmul v17.4S, v17.4S, v3.4S
+	WORD $0x4e2ad610 // fadd v16.4S, v16.4S, v10.4S
+	WORD $0x4e2bd631 // fadd v17.4S, v17.4S, v11.4S
 	FLDPQ 32(R4), (F18, F19)
 	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
 	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
 	FSTPQ (F16, F17), 32(R0)
 	FLDPQ 64(R1), (F16, F17)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e24de10 // fmul v16.4S, v16.4S, v4.4S
+	WORD $0x6e25de31 // fmul v17.4S, v17.4S, v5.4S
+	WORD $0x4e2cd610 // fadd v16.4S, v16.4S, v12.4S
+	WORD $0x4e2dd631 // fadd v17.4S, v17.4S, v13.4S
 	FLDPQ 64(R4), (F18, F19)
 	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
 	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
 	FSTPQ (F16, F17), 64(R0)
 	FLDPQ 96(R1), (F16, F17)
-	VMOV V14.B16, V31.B16
-	WORD $0x4e30ccdf // fmla v31.4S, v6.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V15.B16, V31.B16
-	WORD $0x4e31ccff // fmla v31.4S, v7.4S, v17.4S
-	VMOV V31.B16, V17.B16
+	WORD $0x6e26de10 // fmul v16.4S, v16.4S, v6.4S
+	WORD $0x6e27de31 // fmul v17.4S, v17.4S, v7.4S
+	WORD $0x4e2ed610 // fadd v16.4S, v16.4S, v14.4S
+	WORD $0x4e2fd631 // fadd v17.4S, v17.4S, v15.4S
 	FLDPQ 96(R4), (F18, F19)
 	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
 	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
@@ -22306,12 +22266,10 @@ TEXT ·rowsAffineAddRelu4NEON(SB), NOSPLIT, $0-56
 	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
 row:
 	FLDPQ 0(R1), (F18, F19)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e32cc1f // fmla v31.4S, v0.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e33cc3f // fmla v31.4S, v1.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e20de52 // fmul v18.4S, v18.4S, v0.4S
+	WORD $0x6e21de73 // fmul v19.4S, v19.4S, v1.4S
+	WORD $0x4e28d652 // fadd v18.4S, v18.4S, v8.4S
+	WORD $0x4e29d673 // fadd v19.4S, v19.4S, v9.4S
 	FLDPQ 0(R4), (F20, F21)
 	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
 	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
@@ -22323,12 +22281,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 0(R0)
 	FLDPQ 32(R1), (F18, F19)
-	VMOV V10.B16, V31.B16
-	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V11.B16, V31.B16
-	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e22de52 // fmul v18.4S, v18.4S, v2.4S
+	WORD $0x6e23de73 // fmul v19.4S, v19.4S, v3.4S
+	WORD $0x4e2ad652 // fadd v18.4S, v18.4S, v10.4S
+	WORD $0x4e2bd673 // fadd v19.4S, v19.4S, v11.4S
 	FLDPQ 32(R4), (F20, F21)
 	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
 	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
@@ -22340,12 +22296,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 32(R0)
 	FLDPQ 64(R1), (F18, F19)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e32cc9f // fmla v31.4S, v4.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e33ccbf // fmla v31.4S, v5.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e24de52 // fmul v18.4S, v18.4S, v4.4S
+	WORD $0x6e25de73 // fmul v19.4S, v19.4S, v5.4S
+	WORD $0x4e2cd652 // fadd v18.4S, v18.4S, v12.4S
+	WORD $0x4e2dd673 // fadd v19.4S, v19.4S, v13.4S
 	FLDPQ 64(R4), (F20, F21)
 	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
 	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
@@ -22357,12 +22311,10 @@ row:
 	VMOV V31.B16, V19.B16
 	FSTPQ (F18, F19), 64(R0)
 	FLDPQ 96(R1), (F18, F19)
-	VMOV V14.B16, V31.B16
-	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V15.B16, V31.B16
-	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x6e26de52 // fmul v18.4S, v18.4S, v6.4S
+	WORD $0x6e27de73 // fmul v19.4S, v19.4S, v7.4S
+	WORD $0x4e2ed652 // fadd v18.4S, v18.4S, v14.4S
+	WORD $0x4e2fd673 // fadd v19.4S, v19.4S, v15.4S
 	FLDPQ 96(R4), (F20, F21)
 	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
 	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
@@ -22469,49 +22421,41 @@ TEXT ·rowsCombine4NEON(SB), NOSPLIT, $0-64
 row:
 	FLDPQ 0(R1), (F16, F17)
 	FLDPQ 0(R2), (F18, F19)
+	WORD $0x6e28de52 // fmul v18.4S, v18.4S, v8.4S
+	WORD $0x6e29de73 // fmul v19.4S, v19.4S, v9.4S
 	FLDPQ 0(R5), (F20, F21)
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32cd1f // fmla v31.4S, v8.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33cd3f // fmla v31.4S, v9.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
 	WORD $0x4e30cc12 // fmla v18.4S, v0.4S, v16.4S
 	WORD $0x4e31cc33 // fmla v19.4S, v1.4S, v17.4S
 	FSTPQ (F18, F19), 0(R0)
 	FLDPQ 32(R1), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
+	WORD $0x6e2ade52 // fmul v18.4S, v18.4S, v10.4S
+	WORD $0x6e2bde73 // fmul v19.4S, v19.4S, v11.4S
 	FLDPQ 32(R5), (F20, F21)
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
 	WORD $0x4e30cc52 // fmla v18.4S, v2.4S, v16.4S
 	WORD $0x4e31cc73 // fmla v19.4S, v3.4S, v17.4S
 	FSTPQ (F18, F19), 32(R0)
 	FLDPQ 64(R1), (F16, F17)
 	FLDPQ 64(R2), (F18, F19)
+	WORD $0x6e2cde52 // fmul v18.4S, v18.4S, v12.4S
+	WORD $0x6e2dde73 // fmul v19.4S, v19.4S, v13.4S
 	FLDPQ 64(R5), (F20, F21)
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
 	WORD $0x4e30cc92 // fmla v18.4S, v4.4S, v16.4S
 	WORD $0x4e31ccb3 // fmla v19.4S, v5.4S, v17.4S
 	FSTPQ (F18, F19), 64(R0)
 	FLDPQ 96(R1), (F16, F17)
 	FLDPQ 96(R2), (F18, F19)
+	WORD $0x6e2ede52 // fmul v18.4S, v18.4S, v14.4S
+	WORD $0x6e2fde73 // fmul v19.4S, v19.4S, v15.4S
 	FLDPQ 96(R5), (F20, F21)
-	VMOV V20.B16, V31.B16
-	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V21.B16, V31.B16
-	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
-	VMOV V31.B16, V19.B16
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
 	WORD $0x4e30ccd2 // fmla v18.4S, v6.4S, v16.4S
 	WORD $0x4e31ccf3 // fmla v19.4S, v7.4S, v17.4S
 	FSTPQ (F18, F19), 96(R0)
@@ -22547,13 +22491,11 @@ row:
 	FLDPQ 0(R3), (F18, F19)
 	FLDPQ 0(R2), (F20, F21)
 	FLDPQ 0(R7), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 0(R8), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
@@ -22568,13 +22510,11 @@ row:
 	FLDPQ 32(R3), (F18, F19)
 	FLDPQ 32(R2), (F20, F21)
 	FLDPQ 32(R7), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 32(R8), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
@@ -22589,13 +22529,11 @@ row:
 	FLDPQ 64(R3), (F18, F19)
 	FLDPQ 64(R2), (F20, F21)
 	FLDPQ 64(R7), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 64(R8), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
@@ -22610,13 +22548,11 @@ row:
 	FLDPQ 96(R3), (F18, F19)
 	FLDPQ 96(R2), (F20, F21)
 	FLDPQ 96(R7), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 96(R8), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
@@ -22668,96 +22604,80 @@ row:
 	FLDPQ 0(R1), (F18, F19)
 	FLDPQ 0(R2), (F20, F21)
 	FLDPQ 0(R6), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 0(R7), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
 	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	WORD $0x6e28de94 // fmul v20.4S, v20.4S, v8.4S
+	WORD $0x6e29deb5 // fmul v21.4S, v21.4S, v9.4S
 	FLDPQ 0(R5), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
-	VMOV V31.B16, V21.B16
+	WORD $0x4e38d694 // fadd v20.4S, v20.4S, v24.4S
+	WORD $0x4e39d6b5 // fadd v21.4S, v21.4S, v25.4S
 	WORD $0x4e32cc14 // fmla v20.4S, v0.4S, v18.4S
 	WORD $0x4e33cc35 // fmla v21.4S, v1.4S, v19.4S
 	FSTPQ (F20, F21), 0(R0)
 	FLDPQ 32(R1), (F18, F19)
 	FLDPQ 32(R2), (F20, F21)
 	FLDPQ 32(R6), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 32(R7), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
 	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	WORD $0x6e2ade94 // fmul v20.4S, v20.4S, v10.4S
+	WORD $0x6e2bdeb5 // fmul v21.4S, v21.4S, v11.4S
 	FLDPQ 32(R5), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd5f // fmla v31.4S, v10.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cd7f // fmla v31.4S, v11.4S, v21.4S
-	VMOV V31.B16, V21.B16
+	WORD $0x4e38d694 // fadd v20.4S, v20.4S, v24.4S
+	WORD $0x4e39d6b5 // fadd v21.4S, v21.4S, v25.4S
 	WORD $0x4e32cc54 // fmla v20.4S, v2.4S, v18.4S
 	WORD $0x4e33cc75 // fmla v21.4S, v3.4S, v19.4S
 	FSTPQ (F20, F21), 32(R0)
 	FLDPQ 64(R1), (F18, F19)
 	FLDPQ 64(R2), (F20, F21)
 	FLDPQ 64(R6), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 64(R7), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
 	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	WORD $0x6e2cde94 // fmul v20.4S, v20.4S, v12.4S
+	WORD $0x6e2ddeb5 // fmul v21.4S, v21.4S, v13.4S
 	FLDPQ 64(R5), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cd9f // fmla v31.4S, v12.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cdbf // fmla v31.4S, v13.4S, v21.4S
-	VMOV V31.B16, V21.B16
+	WORD $0x4e38d694 // fadd v20.4S, v20.4S, v24.4S
+	WORD $0x4e39d6b5 // fadd v21.4S, v21.4S, v25.4S
 	WORD $0x4e32cc94 // fmla v20.4S, v4.4S, v18.4S
 	WORD $0x4e33ccb5 // fmla v21.4S, v5.4S, v19.4S
 	FSTPQ (F20, F21), 64(R0)
 	FLDPQ 96(R1), (F18, F19)
 	FLDPQ 96(R2), (F20, F21)
 	FLDPQ 96(R6), (F22, F23)
+	WORD $0x6e32ded6 // fmul v22.4S, v22.4S, v18.4S
+	WORD $0x6e33def7 // fmul v23.4S, v23.4S, v19.4S
 	FLDPQ 96(R7), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
-	VMOV V31.B16, V22.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
-	VMOV V31.B16, V23.B16
+	WORD $0x4e38d6d6 // fadd v22.4S, v22.4S, v24.4S
+	WORD $0x4e39d6f7 // fadd v23.4S, v23.4S, v25.4S
 	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
 	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
 	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
 	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	WORD $0x6e2ede94 // fmul v20.4S, v20.4S, v14.4S
+	WORD $0x6e2fdeb5 // fmul v21.4S, v21.4S, v15.4S
 	FLDPQ 96(R5), (F24, F25)
-	VMOV V24.B16, V31.B16
-	WORD $0x4e34cddf // fmla v31.4S, v14.4S, v20.4S
-	VMOV V31.B16, V20.B16
-	VMOV V25.B16, V31.B16
-	WORD $0x4e35cdff // fmla v31.4S, v15.4S, v21.4S
-	VMOV V31.B16, V21.B16
+	WORD $0x4e38d694 // fadd v20.4S, v20.4S, v24.4S
+	WORD $0x4e39d6b5 // fadd v21.4S, v21.4S, v25.4S
 	WORD $0x4e32ccd4 // fmla v20.4S, v6.4S, v18.4S
 	WORD $0x4e33ccf5 // fmla v21.4S, v7.4S, v19.4S
 	FSTPQ (F20, F21), 96(R0)
@@ -22788,14 +22708,12 @@ row:
 	FLDPQ 0(R19), (F0, F1)
 	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6e22dc00 // fmul v0.4S, v0.4S, v2.4S
+	WORD $0x6e23dc21 // fmul v1.4S, v1.4S, v3.4S
 	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	VMOV V6.B16, V31.B16
-	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
-	VMOV V31.B16, V1.B16
+	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
+	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
 whole:
 	MOVD $0, R8
 column:
@@ -22803,14 +22721,12 @@ column:
 	FLDPQ 0(R19), (F2, F3)
 	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	VMOV V6.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
 	ADD R8<<0, R0, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $32, R8
@@ -22846,14 +22762,12 @@ row:
 	FLDPQ 0(R19), (F2, F3)
 	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
 	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
 	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
 	VMOV V31.B16, V2.B16
@@ -22867,14 +22781,12 @@ column:
 	FLDPQ 0(R19), (F4, F5)
 	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
 	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
 	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
 	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
@@ -22920,14 +22832,12 @@ row:
 	FLDPQ 0(R19), (F2, F3)
 	ADD R8<<0, R4, R19
 	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	ADD R8<<0, R5, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
 	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F4, F5)
 	WORD $0x4e20cc82 // fmla v2.4S, v4.4S, v0.4S
@@ -22943,14 +22853,12 @@ column:
 	FLDPQ 0(R19), (F4, F5)
 	ADD R10<<0, R4, R19
 	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
 	ADD R10<<0, R5, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
 	ADD R10<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e22ccc4 // fmla v4.4S, v6.4S, v2.4S
@@ -22992,14 +22900,12 @@ row:
 	FLDPQ 0(R19), (F0, F1)
 	ADD R7<<0, R2, R19
 	FLDPQ 0(R19), (F2, F3)
+	WORD $0x6e22dc00 // fmul v0.4S, v0.4S, v2.4S
+	WORD $0x6e23dc21 // fmul v1.4S, v1.4S, v3.4S
 	ADD R7<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	VMOV V6.B16, V31.B16
-	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
-	VMOV V31.B16, V1.B16
+	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
+	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
 	ADD R7<<0, R4, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
@@ -23011,14 +22917,12 @@ column:
 	FLDPQ 0(R19), (F2, F3)
 	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	VMOV V6.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
 	ADD R9<<0, R4, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
@@ -23060,14 +22964,12 @@ row:
 	FLDPQ 0(R19), (F2, F3)
 	ADD R7<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
 	ADD R7<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
 	ADD R7<<0, R4, R19
 	FLDPQ 0(R19), (F8, F9)
 	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
@@ -23085,14 +22987,12 @@ column:
 	FLDPQ 0(R19), (F4, F5)
 	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F6, F7)
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
 	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
-	VMOV V8.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
 	ADD R9<<0, R4, R19
 	FLDPQ 0(R19), (F8, F9)
 	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
@@ -23147,26 +23047,22 @@ row:
 	FLDPQ 0(R19), (F6, F7)
 	ADD R10<<0, R6, R19
 	FLDPQ 0(R19), (F8, F9)
+	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
+	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
 	ADD R10<<0, R7, R19
 	FLDPQ 0(R19), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
+	WORD $0x4e2cd508 // fadd v8.4S, v8.4S, v12.4S
+	WORD $0x4e2dd529 // fadd v9.4S, v9.4S, v13.4S
 	WORD $0x6ea0e508 // fcmgt v8.4S, v8.4S, v0.4S
 	WORD $0x6ea1e529 // fcmgt v9.4S, v9.4S, v1.4S
 	WORD $0x4e241d04 // and v4.4S, v8.4S, v4.4S
 	WORD $0x4e251d25 // and v5.4S, v9.4S, v5.4S
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
 	ADD R10<<0, R5, R19
 	FLDPQ 0(R19), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V5.B16
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a5 // fadd v5.4S, v5.4S, v13.4S
 	ADD R10<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e22ccc4 // fmla v4.4S, v6.4S, v2.4S
@@ -23184,26 +23080,22 @@ column:
 	FLDPQ 0(R19), (F8, F9)
 	ADD R12<<0, R6, R19
 	FLDPQ 0(R19), (F10, F11)
+	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
+	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
 	ADD R12<<0, R7, R19
 	FLDPQ 0(R19), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
-	VMOV V31.B16, V11.B16
+	WORD $0x4e2cd54a // fadd v10.4S, v10.4S, v12.4S
+	WORD $0x4e2dd56b // fadd v11.4S, v11.4S, v13.4S
 	WORD $0x6ea0e54a // fcmgt v10.4S, v10.4S, v0.4S
 	WORD $0x6ea1e56b // fcmgt v11.4S, v11.4S, v1.4S
 	WORD $0x4e261d46 // and v6.4S, v10.4S, v6.4S
 	WORD $0x4e271d67 // and v7.4S, v11.4S, v7.4S
+	WORD $0x6e28dcc6 // fmul v6.4S, v6.4S, v8.4S
+	WORD $0x6e29dce7 // fmul v7.4S, v7.4S, v9.4S
 	ADD R12<<0, R5, R19
 	FLDPQ 0(R19), (F12, F13)
-	VMOV V12.B16, V31.B16
-	WORD $0x4e26cd1f // fmla v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V13.B16, V31.B16
-	WORD $0x4e27cd3f // fmla v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
+	WORD $0x4e2cd4c6 // fadd v6.4S, v6.4S, v12.4S
+	WORD $0x4e2dd4e7 // fadd v7.4S, v7.4S, v13.4S
 	ADD R12<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
 	WORD $0x4e24cd06 // fmla v6.4S, v8.4S, v4.4S
