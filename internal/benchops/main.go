@@ -59,8 +59,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	elements := sizes[slices.IndexFunc(sizes, func(s sizeClass) bool { return regexp.MustCompile(*some).MatchString(s.name) })].n
-	var err error
+	elements, err := elementsOf(*some)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	if *random > 0 && *steps {
 		err = printRandomSteps(*seed, *random, elements, regexp.MustCompile(*only))
 	} else if *form || *random > 0 && *python != "" {
@@ -78,6 +81,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// elementsOf returns the number of elements of the first size that a regular expression matches.
+func elementsOf(some string) (int, error) {
+	pattern, err := regexp.Compile(some)
+	if err != nil {
+		return 0, fmt.Errorf("-sizes: %w", err)
+	}
+	k := slices.IndexFunc(sizes, func(s sizeClass) bool { return pattern.MatchString(s.name) })
+	if k < 0 {
+		return 0, fmt.Errorf("-sizes %q is none of L2, L3 and beyond; several are a regular expression, L2|L3", some)
+	}
+	return sizes[k].n, nil
 }
 
 // callCase is a function or a layer, for any number of elements.
