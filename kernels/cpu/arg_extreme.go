@@ -15,31 +15,36 @@ import (
 // argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
 func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
 	f, ok := any(x).([]float32)
-	if !ok || len(x) < leastFloats {
-		if unsafe.Sizeof(x[0]) <= 2 && len(x) >= leastSmalls || len(x) >= leastIntegers {
-			if at := argOfIntegers(x, scratch, largest, extreme); at >= 0 {
-				return at
-			}
-		}
-		if !ok && isKey[T]() && len(x) < leastRare {
-			return firstByKeys(x, 1, largest)
-		}
-		if largest {
-			return firstLargest(x)
-		}
-		return firstSmallest(x)
+	if ok && len(x) >= leastFloats {
+		return argOfFloatRow(f, largest)
 	}
+	if unsafe.Sizeof(x[0]) <= 2 && len(x) >= leastSmalls || len(x) >= leastIntegers {
+		if at := argOfIntegers(x, scratch, largest, extreme); at >= 0 {
+			return at
+		}
+	}
+	if !ok && isKey[T]() && len(x) < leastRare {
+		return firstByKeys(x, 1, largest)
+	}
+	if largest {
+		return firstLargest(x)
+	}
+	return firstSmallest(x)
+}
+
+// argOfFloatRow is argOfRow of long rows of float32.
+func argOfFloatRow(x []float32, largest bool) int {
 	of := vec.MinOf[float32]
 	if largest {
 		of = vec.MaxOf[float32]
 	}
-	best, from := of(f[:min(argBlock, len(f))]), 0
-	for i := argBlock; i < len(f) && best == best; i += argBlock {
-		if v := of(f[i:min(i+argBlock, len(f))]); beyond(v, best, largest) {
+	best, from := of(x[:min(argBlock, len(x))]), 0
+	for i := argBlock; i < len(x) && best == best; i += argBlock {
+		if v := of(x[i:min(i+argBlock, len(x))]); beyond(v, best, largest) {
 			best, from = v, i
 		}
 	}
-	for i, v := range f[from:] {
+	for i, v := range x[from:] {
 		if v == best || v != v {
 			return from + i
 		}
@@ -152,10 +157,12 @@ func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, large
 	copy(best, x[:n])
 	clear(at)
 	if n >= leastColumns {
-		if argOfFloats(x, at, best, stride, extreme) {
-			return
+		if f, ok := any(x).([]float32); ok {
+			if argOfFloats(f, at, any(best).([]float32), stride, extreme) {
+				return
+			}
+			copy(best, x[:n])
 		}
-		copy(best, x[:n])
 	}
 	for i := 1; i*stride < len(x); i++ {
 		if row := x[i*stride : i*stride+n]; largest {
@@ -229,11 +236,8 @@ const (
 // argOfFloats is argOfColumns of float32, none of which is NaN: the rows from the last to the first leave their number
 // where they have the extreme. It reports whether it was so. (Of integers, new extremes are so rare that the processor
 // foresees them.)
-func argOfFloats[T block.Number](x []T, at []int32, best []T, stride int, extreme block.Func) bool {
+func argOfFloats(x []float32, at []int32, best []float32, stride int, extreme block.Func) bool {
 	n := len(at)
-	if _, ok := any(best).([]float32); !ok {
-		return false
-	}
 	rows := (len(x)-n)/stride + 1
 	if n%16 != 0 && n < 4*leastColumns || rows < leastRows || !vec.Chains() || extreme == nil {
 		return false

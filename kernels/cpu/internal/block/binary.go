@@ -22,60 +22,11 @@ func binary(op ir.Op, d ir.DType) Func {
 		return floatBinary[float32](op)
 	case ir.Float64:
 		return floatBinary[float64](op)
-	case ir.Bool, ir.Uint8:
-		return integerBinary[uint8](op)
-	case ir.Int8:
-		return integerBinary[int8](op)
-	case ir.Int16:
-		return integerBinary[int16](op)
-	case ir.Int32:
-		return integerBinary[int32](op)
-	case ir.Int64:
-		return integerBinary[int64](op)
-	case ir.Uint16:
-		return integerBinary[uint16](op)
-	case ir.Uint32:
-		return integerBinary[uint32](op)
-	case ir.Uint64:
-		return integerBinary[uint64](op)
+	}
+	if d == ir.Bool || d.IsInteger() {
+		return integerBinary(op, d)
 	}
 	return nil
-}
-
-func addBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-	for i, v := range x {
-		z[i] = v + y[i]
-	}
-}
-
-func subBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-	for i, v := range x {
-		z[i] = v - y[i]
-	}
-}
-
-func mulBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-	for i, v := range x {
-		z[i] = v * y[i]
-	}
-}
-
-// maxBlock and minBlock return NaN where either operand is NaN.
-func maxBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-	for i, v := range x {
-		z[i] = max(v, y[i])
-	}
-}
-
-func minBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-	for i, v := range x {
-		z[i] = min(v, y[i])
-	}
 }
 
 func floatBinary[T Float](op ir.Op) Func {
@@ -105,6 +56,8 @@ func floatBinary[T Float](op ir.Op) Func {
 }
 
 // mapBinary makes a block kernel of a kernel on slices.
+//
+//go:noinline
 func mapBinary[T Float](f func(dst, x, y []T)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(View[T](dst, n), View[T](a, n), View[T](b, n)) }
 }
@@ -152,68 +105,62 @@ func mapShare[T Float](dst, a, b, c unsafe.Pointer, n int) {
 }
 
 // words32 makes a block kernel of a kernel on integers of 32 bits.
+//
+//go:noinline
 func words32(f func(dst, a, b []int32)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(View[int32](dst, n), View[int32](a, n), View[int32](b, n)) }
 }
 
+//go:noinline
 func uints32(f func(dst, a, b []uint32)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) {
 		f(View[uint32](dst, n), View[uint32](a, n), View[uint32](b, n))
 	}
 }
 
-// bitsBlock computes all bits of elements of any type.
-func bitsBlock[T Integer](op vec.BitOp) Func {
-	size := int(unsafe.Sizeof(T(0)))
+// bitsBlock computes all bits of elements of so many bytes.
+func bitsBlock(op vec.BitOp, size int) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) {
 		vec.Bits(op, View[uint8](dst, n*size), View[uint8](a, n*size), View[uint8](b, n*size))
 	}
 }
 
-// wordKernel returns the vector kernel of an operation on integers, or nil.
-func wordKernel[T Integer](op ir.Op) Func {
+// wordKernel returns the vector kernel of an operation on integers of so many bytes, or nil.
+func wordKernel(op ir.Op, size int, signless bool) Func {
 	switch op {
 	case ir.BitAnd:
-		return bitsBlock[T](vec.And)
+		return bitsBlock(vec.And, size)
 	case ir.BitOr:
-		return bitsBlock[T](vec.Or)
+		return bitsBlock(vec.Or, size)
 	case ir.BitXor:
-		return bitsBlock[T](vec.Xor)
+		return bitsBlock(vec.Xor, size)
 	}
-	switch unsafe.Sizeof(T(0)) {
+	switch size {
 	case 8:
-		return longKernel(op, ^T(0) > 0)
+		return longKernel(op, signless)
 	case 1, 2:
 		return nil
 	}
-	switch op {
-	case ir.Add:
+	switch {
+	case op == ir.Add:
 		return words32(vec.AddInts)
-	case ir.Sub:
+	case op == ir.Sub:
 		return words32(vec.SubInts)
-	case ir.Mul:
+	case op == ir.Mul:
 		return words32(vec.MulInts)
-	case ir.ShiftLeft:
+	case op == ir.ShiftLeft:
 		return words32(vec.ShiftInts)
-	case ir.ShiftRight:
-		if ^T(0) > 0 { // without sign
-			return words32(vec.ShiftUintsRight)
-		}
+	case op == ir.ShiftRight && signless:
+		return words32(vec.ShiftUintsRight)
+	case op == ir.ShiftRight:
 		return words32(vec.ShiftIntsRight)
-	}
-	if ^T(0) > 0 { // without sign
-		switch op {
-		case ir.Maximum:
-			return uints32(vec.Uint32Max)
-		case ir.Minimum:
-			return uints32(vec.Uint32Min)
-		}
-		return nil
-	}
-	switch op {
-	case ir.Maximum:
+	case op == ir.Maximum && signless:
+		return uints32(vec.Uint32Max)
+	case op == ir.Minimum && signless:
+		return uints32(vec.Uint32Min)
+	case op == ir.Maximum:
 		return words32(vec.MaxInts)
-	case ir.Minimum:
+	case op == ir.Minimum:
 		return words32(vec.MinInts)
 	}
 	return nil
@@ -247,79 +194,107 @@ func longs[T int64 | uint64](f func(dst, a, b []T)) Func {
 //
 //go:noinline
 func smalls[T vec.Small](op ir.Op) Func {
-	of := map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Mul: vec.SmallMul, ir.Maximum: vec.SmallMax,
-		ir.Minimum: vec.SmallMin}
-	k, ok := of[op]
+	k, ok := smallOps[op]
 	if !ok {
 		return nil
 	}
 	return func(dst, a, b, _ unsafe.Pointer, n int) { vec.Smalls(k, View[T](dst, n), View[T](a, n), View[T](b, n)) }
 }
 
+var smallOps = map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Mul: vec.SmallMul, ir.Maximum: vec.SmallMax,
+	ir.Minimum: vec.SmallMin}
+
 // smallKernel is the kernel of an operation on integers of one or two bytes, or nil.
-func smallKernel[T Integer](op ir.Op) Func {
-	switch any(T(0)).(type) {
-	case int8:
+func smallKernel(op ir.Op, d ir.DType) Func {
+	switch d {
+	case ir.Int8:
 		return smalls[int8](op)
-	case uint8:
+	case ir.Bool, ir.Uint8:
 		return smalls[uint8](op)
-	case int16:
+	case ir.Int16:
 		return smalls[int16](op)
-	case uint16:
+	case ir.Uint16:
 		return smalls[uint16](op)
 	}
 	return nil
 }
 
-func integerBinary[T Integer](op ir.Op) Func {
-	if f := wordKernel[T](op); f != nil {
+// integerBinary takes vectors where there are any, code for each size of elements where the sign does not matter, and
+// code for each type elsewhere: what is not written for a type weighs nothing.
+func integerBinary(op ir.Op, d ir.DType) Func {
+	size := d.Size()
+	if f := wordKernel(op, size, !d.IsSigned()); f != nil {
 		return f
 	}
-	if f := smallKernel[T](op); f != nil {
+	if f := smallKernel(op, d); f != nil {
 		return f
 	}
+	switch {
+	case op == ir.Mul && size == 8:
+		return mulLongs
+	case op == ir.ShiftLeft && size == 1:
+		return shiftLeftBlock[uint8]
+	case op == ir.ShiftLeft && size == 2:
+		return shiftLeftBlock[uint16]
+	case op == ir.ShiftLeft && size == 8:
+		return shiftLeftBlock[uint64]
+	}
+	switch d {
+	case ir.Bool, ir.Uint8:
+		return integerOf[uint8](op)
+	case ir.Int8:
+		return integerOf[int8](op)
+	case ir.Int16:
+		return integerOf[int16](op)
+	case ir.Int32:
+		return integerOf[int32](op)
+	case ir.Int64:
+		return integerOf[int64](op)
+	case ir.Uint16:
+		return integerOf[uint16](op)
+	case ir.Uint32:
+		return integerOf[uint32](op)
+	case ir.Uint64:
+		return integerOf[uint64](op)
+	}
+	return nil
+}
+
+func mulLongs(dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[uint64](dst, n), View[uint64](a, n), View[uint64](b, n)
+	for i, v := range x {
+		z[i] = v * y[i]
+	}
+}
+
+// shiftLeftBlock is for integers with a sign as well: negative counts are large ones.
+func shiftLeftBlock[T unsignedInt](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
+	for i, v := range x {
+		z[i] = v << uint64(y[i])
+	}
+}
+
+func shiftRightBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
+	for i, v := range x {
+		z[i] = v >> uint64(y[i]) // negative counts are large ones
+	}
+}
+
+// integerOf are the operations that depend on the sign and have no vectors for all types.
+func integerOf[T Integer](op ir.Op) Func {
 	switch op {
-	case ir.Add:
-		return addBlock[T]
-	case ir.Sub:
-		return subBlock[T]
-	case ir.Mul:
-		return mulBlock[T]
-	case ir.Maximum:
-		return maxBlock[T]
-	case ir.Minimum:
-		return minBlock[T]
 	case ir.Div:
 		return divBlock[T]
 	case ir.Rem:
 		return remBlock[T]
-	}
-	switch op {
-	case ir.ShiftLeft:
-		return func(dst, a, b, _ unsafe.Pointer, n int) {
-			z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-			for i, v := range x {
-				z[i] = v << uint64(y[i]) // negative counts are large ones
-			}
-		}
 	case ir.ShiftRight:
-		return func(dst, a, b, _ unsafe.Pointer, n int) {
-			z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-			for i, v := range x {
-				z[i] = v >> uint64(y[i])
-			}
-		}
+		return shiftRightBlock[T]
+	case ir.Pow:
+		return powBlock[T]
 	}
-	f := integerFunction[T](op)
-	if f == nil {
-		return nil
-	}
-	return func(dst, a, b, _ unsafe.Pointer, n int) {
-		z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
-		for i, v := range x {
-			z[i] = f(v, y[i])
-		}
-	}
+	return nil
 }
 
 // divBlock and remBlock yield 0 where the divisor is 0.
@@ -345,13 +320,11 @@ func remBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// integerFunction returns the less frequent integer operations.
-func integerFunction[T Integer](op ir.Op) func(x, y T) T {
-	switch op {
-	case ir.Pow:
-		return integerPow[T]
+func powBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
+	for i, v := range x {
+		z[i] = integerPow(v, y[i])
 	}
-	return nil
 }
 
 // integerPow is x to the power y by squaring, wrapping around; a negative power of anything but 1 and -1 truncates to

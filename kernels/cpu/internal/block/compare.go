@@ -35,7 +35,7 @@ func Compare(dir ir.Direction, d ir.DType) Func {
 		if dir == ir.Eq || dir == ir.Ne {
 			return Compare(dir, ir.Int32)
 		}
-		return compareBlock[uint32](dir)
+		return compareWords(dir)
 	case ir.Uint64:
 		return compareVectors(dir, vec.CompareLongs[uint64])
 	}
@@ -53,9 +53,12 @@ func compareBools(dir ir.Direction) Func {
 	}
 }
 
+// relations are what vectors compare by; operands change places for [ir.Gt] and [ir.Ge].
+var relations = map[ir.Direction]vec.Relation{ir.Eq: vec.Equal, ir.Ne: vec.NotEqual, ir.Lt: vec.Less, ir.Gt: vec.Less, ir.Le: vec.LessEqual, ir.Ge: vec.LessEqual}
+
 //go:noinline
 func compareVectors[T Number](dir ir.Direction, compare func(r vec.Relation, dst []uint8, a, b []T)) Func {
-	r := map[ir.Direction]vec.Relation{ir.Eq: vec.Equal, ir.Ne: vec.NotEqual, ir.Lt: vec.Less, ir.Gt: vec.Less, ir.Le: vec.LessEqual, ir.Ge: vec.LessEqual}[dir]
+	r := relations[dir]
 	if dir == ir.Gt || dir == ir.Ge {
 		return func(dst, a, b, _ unsafe.Pointer, n int) {
 			compare(r, View[uint8](dst, n), View[T](b, n), View[T](a, n))
@@ -73,41 +76,28 @@ func Bit(b bool) uint8 {
 	return 0
 }
 
-func compareBlock[T Number](dir ir.Direction) Func {
+// compareWords orders integers of 32 bits without a sign.
+func compareWords(dir ir.Direction) Func {
 	switch dir {
-	case ir.Eq:
-		return func(dst, a, b, _ unsafe.Pointer, n int) {
-			z, x, y := View[uint8](dst, n), View[T](a, n), View[T](b, n)
-			for i, v := range x {
-				z[i] = Bit(v == y[i])
-			}
-		}
-	case ir.Ne:
-		return func(dst, a, b, _ unsafe.Pointer, n int) {
-			z, x, y := View[uint8](dst, n), View[T](a, n), View[T](b, n)
-			for i, v := range x {
-				z[i] = Bit(v != y[i])
-			}
-		}
 	case ir.Lt:
-		return lessBlock[T]
+		return lessWords
 	case ir.Gt:
-		return func(dst, a, b, _ unsafe.Pointer, n int) { lessBlock[T](dst, b, a, nil, n) }
+		return func(dst, a, b, _ unsafe.Pointer, n int) { lessWords(dst, b, a, nil, n) }
 	case ir.Le:
-		return lessEqualBlock[T]
+		return lessEqualWords
 	}
-	return func(dst, a, b, _ unsafe.Pointer, n int) { lessEqualBlock[T](dst, b, a, nil, n) }
+	return func(dst, a, b, _ unsafe.Pointer, n int) { lessEqualWords(dst, b, a, nil, n) }
 }
 
-func lessBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[uint8](dst, n), View[T](a, n), View[T](b, n)
+func lessWords(dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[uint8](dst, n), View[uint32](a, n), View[uint32](b, n)
 	for i, v := range x {
 		z[i] = Bit(v < y[i])
 	}
 }
 
-func lessEqualBlock[T Number](dst, a, b, _ unsafe.Pointer, n int) {
-	z, x, y := View[uint8](dst, n), View[T](a, n), View[T](b, n)
+func lessEqualWords(dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := View[uint8](dst, n), View[uint32](a, n), View[uint32](b, n)
 	for i, v := range x {
 		z[i] = Bit(v <= y[i])
 	}

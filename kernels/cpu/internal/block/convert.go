@@ -134,7 +134,7 @@ func Convert(from, to ir.DType) Func {
 	switch {
 	case to == ir.Bool && !from.IsFloat() && from != ir.Bool && from.Size() <= 4:
 		return withZero(Compare(ir.Ne, from), from.Size(), 1)
-	case sameBits(from, to):
+	case sameBits(from, to), from == to && to == ir.Bool:
 		return copyBytes(to.Size())
 	case from == ir.Uint8 && to.IsHalf():
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(View[float32](dst, n), View[uint8](a, n)) }
@@ -160,7 +160,7 @@ func Convert(from, to ir.DType) Func {
 	switch ComputeType(from) {
 	case ir.Float32:
 		if to.IsHalf() { // rounded by the instruction that follows
-			return copyBlock[float32]
+			return copyBytes(4)
 		}
 		return convertFloat[float32](to)
 	case ir.Float64:
@@ -168,22 +168,8 @@ func Convert(from, to ir.DType) Func {
 			return oddBlock
 		}
 		return convertFloat[float64](to)
-	case ir.Bool, ir.Uint8:
-		return convertInteger[uint8](to)
-	case ir.Int8:
-		return convertInteger[int8](to)
-	case ir.Int16:
-		return convertInteger[int16](to)
-	case ir.Int32:
-		return convertInteger[int32](to)
-	case ir.Int64:
-		return convertInteger[int64](to)
-	case ir.Uint16:
-		return convertInteger[uint16](to)
-	case ir.Uint32:
-		return convertInteger[uint32](to)
 	}
-	return convertInteger[uint64](to)
+	return convertInteger(from, to)
 }
 
 func copyBytes(size int) Func {
@@ -194,7 +180,7 @@ func copyBytes(size int) Func {
 	}
 }
 
-func nonZeroBlock[F Number](dst, a, _, _ unsafe.Pointer, n int) {
+func nonZeroBlock[F Float | uint64](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[uint8](dst, n), View[F](a, n)
 	for i, v := range x {
 		y[i] = Bit(v != 0)
@@ -210,9 +196,10 @@ func castBlock[F, T Number](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// truncateBlock converts floats to integers: towards zero, saturating at low and high, NaN to 0.
-func truncateBlock[F Float, T Integer](low, high T) Func {
-	limit := math.Ldexp(1, 64-leadingZeros(uint64(high))) // the first number above high; high itself may not be a float
+// truncateBlock converts floats to integers: towards zero, saturating at low and high, NaN to 0. A type with a sign and
+// one without share code where their numbers are numbers of an int64.
+func truncateBlock[F Float, T unsignedInt](low int64, high uint64) Func {
+	limit := math.Ldexp(1, 64-leadingZeros(high)) // the first number above high; high itself may not be a float
 	bottom := float64(low)
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		y, x := View[T](dst, n), View[F](a, n)
@@ -222,12 +209,28 @@ func truncateBlock[F Float, T Integer](low, high T) Func {
 			case f != f:
 				y[i] = 0
 			case f >= limit:
-				y[i] = high
+				y[i] = T(high)
 			case f < bottom:
-				y[i] = low
+				y[i] = T(low)
 			default:
-				y[i] = T(f)
+				y[i] = T(int64(f))
 			}
+		}
+	}
+}
+
+// truncateUlongs is truncateBlock for uint64.
+func truncateUlongs[F Float](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[uint64](dst, n), View[F](a, n)
+	for i, v := range x {
+		f := math.Trunc(float64(v))
+		switch {
+		case f >= 1<<64:
+			y[i] = math.MaxUint64
+		case f > 0:
+			y[i] = uint64(f)
+		default: // negative, or NaN
+			y[i] = 0
 		}
 	}
 }
@@ -249,67 +252,126 @@ func convertFloat[F Float](to ir.DType) Func {
 	case ir.Float64:
 		return castBlock[F, float64]
 	case ir.Int8:
-		return truncateBlock[F](int8(math.MinInt8), int8(math.MaxInt8))
+		return truncateBlock[F, uint8](math.MinInt8, math.MaxInt8)
 	case ir.Int16:
-		return truncateBlock[F](int16(math.MinInt16), int16(math.MaxInt16))
+		return truncateBlock[F, uint16](math.MinInt16, math.MaxInt16)
 	case ir.Int32:
-		return truncateBlock[F](int32(math.MinInt32), int32(math.MaxInt32))
+		return truncateBlock[F, uint32](math.MinInt32, math.MaxInt32)
 	case ir.Int64:
-		return truncateBlock[F](int64(math.MinInt64), int64(math.MaxInt64))
+		return truncateBlock[F, uint64](math.MinInt64, math.MaxInt64)
 	case ir.Uint8:
-		return truncateBlock[F](uint8(0), uint8(math.MaxUint8))
+		return truncateBlock[F, uint8](0, math.MaxUint8)
 	case ir.Uint16:
-		return truncateBlock[F](uint16(0), uint16(math.MaxUint16))
+		return truncateBlock[F, uint16](0, math.MaxUint16)
 	case ir.Uint32:
-		return truncateBlock[F](uint32(0), uint32(math.MaxUint32))
+		return truncateBlock[F, uint32](0, math.MaxUint32)
 	}
-	return truncateBlock[F](uint64(0), uint64(math.MaxUint64))
+	return truncateUlongs[F]
 }
 
-func convertInteger[F Integer](to ir.DType) Func {
-	if to.IsHalf() { // rounded by the instruction that follows
-		return func(dst, a, _, _ unsafe.Pointer, n int) {
-			y, x := View[float32](dst, n), View[F](a, n)
-			if unsafe.Sizeof(x[0]) < 4 {
-				for i, v := range x {
-					y[i] = float32(v)
-				}
-				return
-			}
-			if unsafe.Sizeof(x[0]) == 4 {
-				for i, v := range x {
-					y[i] = oddWord(int64(v))
-				}
-				return
-			}
-			for i, v := range x {
-				y[i] = odd32(stickyFloat64(v))
-			}
-		}
+// convertInteger converts integers that [Convert] has no vectors for. The numbers that a narrower type can hold are the
+// low bits, whatever the signs are; what widens knows the sign of its operand alone.
+func convertInteger(from, to ir.DType) Func {
+	switch {
+	case to.IsHalf(): // rounded by the instruction that follows
+		return oddInteger(from)
+	case to == ir.Float32:
+		return floatsOf[float32](from)
+	case to == ir.Float64:
+		return floatsOf[float64](from)
+	case to == ir.Bool:
+		return nonZeroBlock[uint64]
 	}
-	switch to {
-	case ir.Bool:
-		return nonZeroBlock[F]
-	case ir.Float32:
-		return castBlock[F, float32]
-	case ir.Float64:
-		return castBlock[F, float64]
+	switch f, t := from.Size(), to.Size(); {
+	case f == 2:
+		if t == 1 {
+			return castBlock[uint16, uint8]
+		}
+	case f == 4 && t == 1:
+		return castBlock[uint32, uint8]
+	case f == 4 && t == 2:
+		return castBlock[uint32, uint16]
+	case f == 8 && t == 1:
+		return castBlock[uint64, uint8]
+	case f == 8 && t == 2:
+		return castBlock[uint64, uint16]
+	case f == 8:
+		return castBlock[uint64, uint32]
+	}
+	switch from {
 	case ir.Int8:
-		return castBlock[F, int8]
+		return widerOf[int8](to)
 	case ir.Int16:
-		return castBlock[F, int16]
-	case ir.Int32:
-		return castBlock[F, int32]
-	case ir.Int64:
-		return castBlock[F, int64]
-	case ir.Uint8:
-		return castBlock[F, uint8]
+		return widerOf[int16](to)
 	case ir.Uint16:
-		return castBlock[F, uint16]
+		return widerOf[uint16](to)
+	case ir.Int32:
+		return castBlock[int32, uint64]
 	case ir.Uint32:
+		return castBlock[uint32, uint64]
+	}
+	return widerOf[uint8](to)
+}
+
+// widerOf converts to integers of more bytes, with or without a sign.
+func widerOf[F int8 | int16 | uint8 | uint16](to ir.DType) Func {
+	switch to.Size() {
+	case 2:
+		return castBlock[F, uint16]
+	case 4:
 		return castBlock[F, uint32]
 	}
 	return castBlock[F, uint64]
+}
+
+// floatsOf converts integers to floats, rounded once.
+func floatsOf[T Float](from ir.DType) Func {
+	switch from {
+	case ir.Bool, ir.Uint8:
+		return castBlock[uint8, T]
+	case ir.Int8:
+		return castBlock[int8, T]
+	case ir.Int16:
+		return castBlock[int16, T]
+	case ir.Int32:
+		return castBlock[int32, T]
+	case ir.Int64:
+		return castBlock[int64, T]
+	case ir.Uint16:
+		return castBlock[uint16, T]
+	case ir.Uint32:
+		return castBlock[uint32, T]
+	}
+	return castBlock[uint64, T]
+}
+
+// oddInteger is odd32 of integers.
+func oddInteger(from ir.DType) Func {
+	switch from {
+	case ir.Int32:
+		return oddWords[int32]
+	case ir.Uint32:
+		return oddWords[uint32]
+	case ir.Int64:
+		return oddLongs[int64]
+	case ir.Uint64:
+		return oddLongs[uint64]
+	}
+	return floatsOf[float32](from) // exact
+}
+
+func oddWords[F int32 | uint32](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[float32](dst, n), View[F](a, n)
+	for i, v := range x {
+		y[i] = oddWord(int64(v))
+	}
+}
+
+func oddLongs[F int64 | uint64](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[float32](dst, n), View[F](a, n)
+	for i, v := range x {
+		y[i] = odd32(stickyFloat64(v))
+	}
 }
 
 // oddBlock is odd32 of a block.

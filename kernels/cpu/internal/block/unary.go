@@ -48,79 +48,73 @@ func Unary(op ir.Op, d ir.DType) Func {
 		if op == ir.Not {
 			return notBool
 		}
-		return copyBlock[uint8]
-	case ir.Int8:
-		return signedUnary[int8](op)
-	case ir.Int16:
-		return signedUnary[int16](op)
-	case ir.Int32:
-		return signedUnary[int32](op)
-	case ir.Int64:
-		return signedUnary[int64](op)
-	case ir.Uint8:
-		return unsignedUnary[uint8](op)
-	case ir.Uint16:
-		return unsignedUnary[uint16](op)
-	case ir.Uint32:
-		return unsignedUnary[uint32](op)
-	case ir.Uint64:
-		return unsignedUnary[uint64](op)
+		return copyBytes(1)
+	}
+	if d.IsInteger() {
+		return integerUnary(op, d)
 	}
 	return nil
-}
-
-func copyBlock[T any](dst, a, _, _ unsafe.Pointer, n int) {
-	if dst != a {
-		copy(View[T](dst, n), View[T](a, n))
-	}
 }
 
 func notBool(dst, a, _, _ unsafe.Pointer, n int) {
 	vec.Flip(View[uint8](dst, n), View[uint8](a, n), 0x0101010101010101)
 }
 
-func negBlock[T Number](dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := View[T](dst, n), View[T](a, n)
+// notBlock turns all bits of elements of so many bytes.
+func notBlock(size int) Func {
+	return func(dst, a, _, _ unsafe.Pointer, n int) {
+		vec.Flip(View[uint8](dst, n*size), View[uint8](a, n*size), math.MaxUint64)
+	}
+}
+
+// integerUnary is for integers, of which [byNumber] has those of up to four bytes that are one with a number.
+func integerUnary(op ir.Op, d ir.DType) Func {
+	switch op {
+	case ir.Not:
+		return notBlock(d.Size())
+	case ir.Identity:
+		return copyBytes(d.Size())
+	}
+	if d.IsSigned() {
+		if f := vectorUnary(op, d.Size()); f != nil {
+			return f
+		}
+	} else if op == ir.Abs || op == ir.Relu {
+		return copyBytes(d.Size())
+	}
+	if d.Size() != 8 {
+		return nil
+	}
+	switch op {
+	case ir.Neg:
+		return negLongs
+	case ir.Sign:
+		return signUlongs
+	case ir.Relu:
+		return reluLongs
+	}
+	return nil
+}
+
+func negLongs(dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[uint64](dst, n), View[uint64](a, n)
 	for i, v := range x {
 		y[i] = -v
 	}
 }
 
-func notBlock[T Integer](dst, a, _, _ unsafe.Pointer, n int) {
-	size := int(unsafe.Sizeof(T(0)))
-	vec.Flip(View[uint8](dst, n*size), View[uint8](a, n*size), math.MaxUint64)
-}
-
-// reluBlock is max(x, 0) with NaN kept; relu(-0) is +0.
-func reluBlock[T Number](dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := View[T](dst, n), View[T](a, n)
+func reluLongs(dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[int64](dst, n), View[int64](a, n)
 	for i, v := range x {
-		if v <= 0 {
-			v = 0
-		}
-		y[i] = v
+		y[i] = max(v, 0)
 	}
 }
 
-func signedUnary[T signedInt](op ir.Op) Func {
-	if f := vectorUnary(op, int(unsafe.Sizeof(T(0)))); f != nil {
-		return f
+func signUlongs(dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[uint64](dst, n), View[uint64](a, n)
+	for i, v := range x {
+		y[i] = min(v, 1)
 	}
-	switch op {
-	case ir.Abs:
-		return func(dst, a, _, _ unsafe.Pointer, n int) {
-			y, x := View[T](dst, n), View[T](a, n)
-			for i, v := range x {
-				if v < 0 {
-					v = -v
-				}
-				y[i] = v
-			}
-		}
-	case ir.Sign:
-		return signBlock[T]
-	}
-	return integerUnary[T](op)
 }
 
 // vectorUnary is the kernel of an operation on integers with a sign, of so many bytes, that has vector instructions, or
@@ -146,46 +140,9 @@ func longsOf(f func(dst, x []int64)) Func {
 	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int64](dst, n), View[int64](a, n)) }
 }
 
-func unsignedUnary[T unsignedInt](op ir.Op) Func {
-	switch op {
-	case ir.Abs, ir.Relu:
-		return copyBlock[T]
-	case ir.Sign:
-		return signBlock[T]
-	}
-	return integerUnary[T](op)
-}
-
-func integerUnary[T Integer](op ir.Op) Func {
-	switch op {
-	case ir.Neg:
-		return negBlock[T]
-	case ir.Not:
-		return notBlock[T]
-	case ir.Relu:
-		return reluBlock[T]
-	case ir.Identity:
-		return copyBlock[T]
-	}
-	return nil
-}
-
-func signBlock[T Number](dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := View[T](dst, n), View[T](a, n)
-	minusOne := T(0)
-	minusOne--
-	for i, v := range x {
-		switch {
-		case v > 0:
-			v = 1
-		case v < 0:
-			v = minusOne
-		}
-		y[i] = v
-	}
-}
-
 // mapUnary makes a block kernel of a kernel on slices.
+//
+//go:noinline
 func mapUnary[T Float](f func(dst, x []T)) Func {
 	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[T](dst, n), View[T](a, n)) }
 }
@@ -215,7 +172,7 @@ func floatUnary[T Float](op ir.Op) Func {
 	case ir.Gelu:
 		return mapUnary(vec.Gelu[T])
 	case ir.Identity:
-		return copyBlock[T]
+		return copyBytes(int(unsafe.Sizeof(T(0))))
 	case ir.IsFinite:
 		return finiteBlock[T]
 	case ir.Lgamma:
