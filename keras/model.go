@@ -371,6 +371,8 @@ func (m *Model) isBuilt() bool {
 }
 
 // prefixed is err as a public function returns it.
+//
+//go:noinline
 func prefixed(what string, err error) error {
 	return config.Prefixed("keras: "+what+": ", err)
 }

@@ -1,9 +1,8 @@
 package layers
 
 import (
-	"slices"
-
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -77,7 +76,7 @@ func normalize(x, mean, variance, gamma, beta *ops.Tensor, axis int, epsilon flo
 
 // along gives a vector the rank of x, with its elements along one axis.
 func along(v, x *ops.Tensor, axis int) *ops.Tensor {
-	shape := slices.Repeat([]int{1}, x.Rank())
+	shape := ints.Repeat(1, x.Rank())
 	shape[axis] = v.Dim(0)
 	return ops.Reshape(v, shape...)
 }

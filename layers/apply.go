@@ -187,6 +187,7 @@ func (n *Node) stagedTypes() (fed []ir.Type, staged bool, err error) {
 	return s.StagedTypes(types)
 }
 
+//go:noinline
 func failedAll(err error) []*KerasTensor { return slices.Repeat([]*KerasTensor{Failed(err)}, 16) }
 
 // describe names the kind of a layer, which may be nil.

@@ -43,6 +43,8 @@ type stepOptions struct {
 }
 
 // geometricSteps move the cells of images.
+//
+//go:noinline
 func (o stepOptions) geometricSteps() []augmentationStep {
 	f := []float64{o.low, o.high}
 	return []augmentationStep{

@@ -283,6 +283,8 @@ func (n *Node) Arguments() (a Arguments, ok bool) {
 }
 
 // Operands returns the tensors that the layer is called with, without masks; of an [Operation], all symbolic tensors.
+//
+//go:noinline
 func (n *Node) Operands() []Operand {
 	var out []Operand
 	for _, o := range n.call.inputs {

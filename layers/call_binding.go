@@ -360,6 +360,8 @@ func numbersIn(v any) (shape ir.Shape, values []float64, dtype ir.DType, err err
 
 // tensors computes the inputs and, where the results do not go by the masks of the inputs, the inputs with the masks
 // that count for the results.
+//
+//go:noinline
 func (b *binding) tensors(c *Context, value func(*KerasTensor) *ops.Tensor) (inputs, speaking []*ops.Tensor) {
 	var batch *ops.Tensor
 	for _, o := range b.inputs {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -33,7 +34,7 @@ func (l *convLSTM) buildOver(b *Builder, in ir.Shape, layer Layer, dtype string,
 		b.Fail("needs an input (batch, steps, ...) whose steps are %s, received shape %v", spatialForm(cfg.rank, l.channelsFirst), in)
 	}
 	if l.channelsFirst {
-		in = slices.Concat(in[:2], in[3:], in[2:3])
+		in = ints.Concat(in[:2], in[3:], in[2:3])
 	}
 	cfg.conv.DataFormat = ""
 	cell := &convLSTMCell{Name: "conv_lstm_cell", DType: dtype, Frozen: b.base.frozen, cfg: cfg}
@@ -91,7 +92,7 @@ func (l *convLSTMCell) Build(b *Builder, in []ir.Shape) {
 	}
 	l.conv.buildConv(b, in[0], 4*cfg.filters, 1, cfg.kernel)
 	cfg.recurrent.Initializer = orDefault(cfg.recurrent.Initializer, "orthogonal")
-	l.recurrentKernel = b.AddWeight("recurrent_kernel", slices.Concat(l.conv.kernelSize, ir.Shape{cfg.filters, 4 * cfg.filters}), cfg.recurrent)
+	l.recurrentKernel = b.AddWeight("recurrent_kernel", ints.Concat(l.conv.kernelSize, ir.Shape{cfg.filters, 4 * cfg.filters}), cfg.recurrent)
 	if !cfg.noUnitForgetBias {
 		cfg.bias.Initializer = forgetBias{cfg.bias.Initializer, cfg.filters}
 	}
@@ -153,7 +154,7 @@ func (l *convLSTMCell) startShaped(c *Context, step ir.Shape) CellRun {
 		return y
 	}
 	around := func(h, kernel *ops.Tensor) *ops.Tensor {
-		ones := slices.Repeat([]int{1}, l.cfg.rank)
+		ones := ints.Repeat(1, l.cfg.rank)
 		low, high := samePads(h, l.conv.kernelSize, ones, ones)
 		return ops.Conv(h, kernel, ops.ConvOptions{PadLow: low, PadHigh: high})
 	}
@@ -172,7 +173,7 @@ func convGates(x, kernel *ops.Tensor, masks []*ops.Tensor, conv func(x, kernel *
 			return conv(x, kernel)
 		}
 		y := conv(joinSteps(x), kernel)
-		return ops.Reshape(y, slices.Concat(x.Shape()[:2], y.Shape()[1:])...)
+		return ops.Reshape(y, ints.Concat(x.Shape()[:2], y.Shape()[1:])...)
 	}
 	if masks == nil {
 		return joined(x, kernel)

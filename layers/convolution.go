@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -117,7 +118,7 @@ func (v *convolution) buildConv(b *Builder, x ir.Shape, filters, groups int, o W
 	if channels%groups != 0 || filters%groups != 0 { //dim:known
 		b.Fail("Groups %d must divide both the %d input channels and Filters %d", groups, channels, filters)
 	}
-	v.kernel = b.AddWeight("kernel", slices.Concat(v.kernelSize, ir.Shape{channels / groups, filters}), o) //dim:known
+	v.kernel = b.AddWeight("kernel", ints.Concat(v.kernelSize, ir.Shape{channels / groups, filters}), o) //dim:known
 }
 
 // buildTransposed makes the kernel (window..., filters, channels).
@@ -125,7 +126,7 @@ func (v *convolution) buildTransposed(b *Builder, x ir.Shape, filters int, o Wei
 	v.oneOfStridesAndDilation(b)
 	needFilters(b, filters)
 	b.fixedChannels(x, v.channels(x))
-	v.kernel = b.AddWeight("kernel", slices.Concat(v.kernelSize, ir.Shape{filters, v.channels(x)}), o)
+	v.kernel = b.AddWeight("kernel", ints.Concat(v.kernelSize, ir.Shape{filters, v.channels(x)}), o)
 }
 
 // buildDepthwise makes the kernel (window..., channels, multiplier) and returns the number of results.
@@ -135,7 +136,7 @@ func (v *convolution) buildDepthwise(b *Builder, name string, x ir.Shape, multip
 	}
 	multiplier = max(multiplier, 1)
 	b.fixedChannels(x, v.channels(x))
-	v.kernel = b.AddWeight(name, slices.Concat(v.kernelSize, ir.Shape{v.channels(x), multiplier}), o)
+	v.kernel = b.AddWeight(name, ints.Concat(v.kernelSize, ir.Shape{v.channels(x), multiplier}), o)
 	return v.channels(x) * multiplier //dim:known
 }
 
@@ -170,7 +171,7 @@ func (v *convolution) depthwise(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := c.Weight(v.kernel)
 	channels := kernel.Dim(-2)
 	x = v.enter(x, channels)
-	flat := slices.Concat(kernel.Shape()[:v.rank], ir.Shape{1, dim.Mul(channels, kernel.Dim(-1))})
+	flat := ints.Concat(kernel.Shape()[:v.rank], ir.Shape{1, dim.Mul(channels, kernel.Dim(-1))})
 	return ops.Conv(x, ops.Reshape(kernel, flat...), v.options(x, channels))
 }
 

@@ -2,10 +2,10 @@ package layers
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -162,13 +162,13 @@ func parseEinsumDense(b *Builder, equation string, x ir.Shape, outputShape []int
 	inputFrom, outputFrom := 0, 0
 	if leading {
 		inputFrom, outputFrom = open, open
-		full = slices.Concat(full[:1], x[1:max(open, 1)], full[1:])
+		full = ints.Concat(full[:1], x[1:max(open, 1)], full[1:])
 		if open == 0 {
 			b.Fail("Equation %q leaves leading axes open, but input %v has none beyond those it names", equation, x)
 		}
 	} else {
 		e.trailing = open
-		full = slices.Concat(full, x[len(x)-open:])
+		full = ints.Concat(full, x[len(x)-open:])
 	}
 	if len(full)-open != len(e.output) {
 		b.Fail("Equation %q has a result of axes %q, but OutputShape %v (without the batch) does not fit; give one length for each axis, or Unknown", equation, e.output, outputShape)
@@ -231,5 +231,5 @@ func (e einsumDense) bias(b *Builder, axes string) ir.Shape {
 		}
 		shape = append(shape, n)
 	}
-	return append(shape, slices.Repeat([]int{1}, e.trailing)...)
+	return append(shape, ints.Repeat(1, e.trailing)...)
 }

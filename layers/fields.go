@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -14,7 +15,7 @@ func tuple(g *ops.Graph, name string, values []int, n, def, least int) []int {
 	out := values
 	switch len(values) {
 	case 0:
-		out = slices.Repeat([]int{def}, n)
+		out = ints.Repeat(def, n)
 	case 1:
 		out = slices.Repeat(values, n)
 	case n:
@@ -37,6 +38,8 @@ func needRank(x *ops.Tensor, rank int, form string) {
 }
 
 // spatialForm names the axes of an input with n spatial axes, for messages.
+//
+//go:noinline
 func spatialForm(n int, channelsFirst bool) string {
 	axes := map[int]string{1: "steps", 2: "height, width", 3: "depth, height, width"}[n]
 	if channelsFirst {

@@ -3,6 +3,7 @@ package layers
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -91,7 +92,7 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	}
 	mean, variance := ops.Moments(z, axes...)
 	scale := ops.Rsqrt(ops.AddScalar(ops.KeepDims(variance, z, axes...), number(l.Epsilon, 1e-3)))
-	perChannel := slices.Repeat([]int{1}, z.Rank())
+	perChannel := ints.Repeat(1, z.Rank())
 	perChannel[axis], perChannel[axis+1] = groups, dim.FloorDiv(channels, groups)
 	gamma, beta := l.affineWeights(c, x)
 	if gamma != nil {

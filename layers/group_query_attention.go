@@ -84,6 +84,7 @@ func (l *GroupQueryAttention) Build(b *Builder, in []ir.Shape) {
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
 
+//go:noinline
 func (l *GroupQueryAttention) project(name, equation, bias string, to ...int) *EinsumDense {
 	d := &EinsumDense{
 		Name: name, DType: l.DType, Frozen: l.base().frozen, Equation: equation, OutputShape: append([]int{Unknown}, to...),

@@ -3,6 +3,7 @@ package layers
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -126,7 +127,7 @@ func ravel(t, x *ops.Tensor, value float64, length int) *ops.Tensor {
 
 // alongAxes gives a weight the rank of x, with its elements along the given axes.
 func alongAxes(t, x *ops.Tensor, axes []int) *ops.Tensor {
-	shape := slices.Repeat([]int{1}, x.Rank())
+	shape := ints.Repeat(1, x.Rank())
 	for _, a := range axes {
 		shape[a] = x.Dim(a)
 	}

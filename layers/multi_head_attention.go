@@ -2,8 +2,8 @@ package layers
 
 import (
 	"math"
-	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -103,7 +103,7 @@ func (l *MultiHeadAttention) valueDim() int {
 func (l *MultiHeadAttention) project(name string, rank, bound int, to []int) *EinsumDense {
 	free := letters[:rank-bound]
 	in, out := letters[rank-bound:rank], letters[rank:rank+len(to)]
-	shape := append(slices.Repeat([]int{Unknown}, rank-bound-1), to...)
+	shape := append(ints.Repeat(Unknown, rank-bound-1), to...)
 	d := &EinsumDense{
 		Name: name, DType: l.DType, Frozen: l.base().frozen, Equation: free + in + "," + in + out + "->" + free + out, OutputShape: shape,
 		KernelInitializer: l.KernelInitializer, BiasInitializer: l.BiasInitializer,

@@ -145,6 +145,7 @@ func (a *operands) resolve(v any, value func(*KerasTensor) *ops.Tensor) any {
 	return v
 }
 
+//go:noinline
 func (a *operands) fail(name, want string) {
 	ops.Failf(a.graph, "argument %q must be %s, received %v", name, want, a.values[name])
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -212,7 +213,7 @@ func strided(x *ops.Tensor, axis, from, until, step int) *ops.Tensor {
 		return ops.SliceAxis(x, axis, from, until)
 	}
 	start, limit := make([]int, x.Rank()), slices.Clone([]int(x.Shape()))
-	stride := slices.Repeat([]int{1}, x.Rank())
+	stride := ints.Repeat(1, x.Rank())
 	start[axis], limit[axis], stride[axis] = from, until, step
 	return ops.StridedSlice(x, start, limit, stride)
 }

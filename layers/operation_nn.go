@@ -2,9 +2,9 @@ package layers
 
 import (
 	"math"
-	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -118,7 +118,7 @@ func batchNormalization(a *operands) *ops.Tensor {
 func rowsOf(a *operands, x *ops.Tensor) (axes []int, spread func(p *ops.Tensor) *ops.Tensor) {
 	axes = sortedAxes(x, a.integers("axis"))
 	return axes, func(p *ops.Tensor) *ops.Tensor {
-		shape := slices.Repeat([]int{1}, x.Rank())
+		shape := ints.Repeat(1, x.Rank())
 		for _, axis := range axes {
 			shape[axis] = x.Dim(axis)
 		}

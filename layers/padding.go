@@ -64,6 +64,8 @@ func cropSpatial(x *ops.Tensor, format DataFormat, cropping [][2]int) []*ops.Ten
 }
 
 // amendPairs writes a field of amounts as one pair for each axis.
+//
+//go:noinline
 func amendPairs(keys map[string]any, key string, field [][]int, n int) error {
 	if len(field) == 0 {
 		return nil

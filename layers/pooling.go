@@ -3,6 +3,7 @@ package layers
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -30,7 +31,7 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 	}
 	x = toLast(x, first)
 	if isSame(g, f.Padding) {
-		o.PadLow, o.PadHigh = samePads(x, o.Window, o.Strides, slices.Repeat([]int{1}, n))
+		o.PadLow, o.PadHigh = samePads(x, o.Window, o.Strides, ints.Repeat(1, n))
 	} else {
 		for i, w := range o.Window {
 			if dim.Less(x.Dim(i+1), w) {

@@ -129,6 +129,8 @@ func (l *RandAugment) eachStep(x *ops.Tensor, d drawn, apply func(s augmentation
 }
 
 // of returns the numbers of a part, which have its name and a slash before their own.
+//
+//go:noinline
 func (d drawn) of(part string) drawn {
 	own := drawn{}
 	for key, v := range d {

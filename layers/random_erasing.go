@@ -1,8 +1,7 @@
 package layers
 
 import (
-	"slices"
-
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
@@ -81,7 +80,7 @@ func drawSpan(c *Context, x *ops.Tensor, seed *int, share *ops.Tensor, axis int)
 	size := ops.MultiplyScalar(share, length)
 	room := ops.Subtract(ops.Scalar(size, length), size)
 	start := ops.Multiply(uniform(c, seed, 0, 1, imageCount(x)), room)
-	shape := slices.Repeat([]int{1}, x.Rank())
+	shape := ints.Repeat(1, x.Rank())
 	shape[axis] = x.Dim(axis)
 	at := ops.Iota(x, start.DType(), axis, shape...)
 	first, last := perImageLike(start, x), perImageLike(ops.Add(start, size), x)

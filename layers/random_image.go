@@ -105,6 +105,8 @@ func factorRange(g *ops.Graph, name string, values []float64, least, most float6
 }
 
 // spread is factorRange for a field that is known to be right.
+//
+//go:noinline
 func spread(values []float64, least float64) (low, high float64) {
 	if len(values) == 1 {
 		f := math.Abs(values[0])

@@ -3,10 +3,10 @@ package layers
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -56,6 +56,8 @@ func flagOf(l Layer, name string) bool {
 type StateResetter interface{ ResetState() error }
 
 // recurrentIgnored are the keys of recurrent layers that Keras writes or used to write and that mean nothing here.
+//
+//go:noinline
 func recurrentIgnored(b *Base) []string {
 	return append(b.IgnoredConfig(), "implementation", "use_cudnn", "time_major=null", "states=null", "constants=null", "num_constants=null")
 }
@@ -78,7 +80,7 @@ func (l *recurrentLoop) buildLoop(b *Builder, in []ir.Shape, layer Layer, cell R
 		b.Fail("needs an input (batch, steps, features), received shape %v; add the missing axes or take a layer for images", in[0])
 	}
 	l.owner, l.dtype, l.kept = b.base, b.policy.Variable, &keptStates{}
-	b.BuildMember(l.cell, slices.Concat(in[0][:1], in[0][2:]))
+	b.BuildMember(l.cell, ints.Concat(in[0][:1], in[0][2:]))
 }
 
 // recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the
@@ -109,7 +111,7 @@ func (l *recurrentLoop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if l.spatial == 0 {
 		needRank(x, 3, "(batch, steps, features)")
 	}
-	step := slices.Concat(x.Shape()[:1], x.Shape()[2:])
+	step := ints.Concat(x.Shape()[:1], x.Shape()[2:])
 	states, kept, zeros := l.initial(c, given, step)
 	run := startCell(c, l.cell, step)
 	xs := []*ops.Tensor{run.Project(ops.SwapAxes(x.WithMask(nil), 0, 1))} // (steps, batch, ...)

@@ -1,8 +1,7 @@
 package layers
 
 import (
-	"slices"
-
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -38,7 +37,7 @@ func (l *TimeDistributed) Build(b *Builder, in []ir.Shape) {
 	if len(in[0]) < 3 {
 		b.Fail("needs an input (batch, steps, ...) of at least 3 axes, received shape %v", in[0])
 	}
-	b.BuildMember(l.Layer, slices.Concat(in[0][:1], in[0][2:]))
+	b.BuildMember(l.Layer, ints.Concat(in[0][:1], in[0][2:]))
 	l.Layer.base().activity = nil
 }
 
@@ -55,13 +54,13 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{l.stepByStep(c, x)}
 	}
 	y := Invoke(l.Layer, c, withMaskOf(x, joinSteps))
-	return []*ops.Tensor{ops.Reshape(y, slices.Concat(x.Shape()[:2], y.Shape()[1:])...)}
+	return []*ops.Tensor{ops.Reshape(y, ints.Concat(x.Shape()[:2], y.Shape()[1:])...)}
 }
 
 // joinSteps makes (batch·steps, ...) of (batch, steps, ...).
 func joinSteps(x *ops.Tensor) *ops.Tensor {
 	s := x.Shape()
-	return ops.Reshape(x, slices.Concat(ir.Shape{dim.Mul(s[0], s[1])}, s[2:])...)
+	return ops.Reshape(x, ints.Concat(ir.Shape{dim.Mul(s[0], s[1])}, s[2:])...)
 }
 
 // withMaskOf applies f to x and to its mask.

@@ -65,6 +65,8 @@ type typed interface{ dtype() string }
 type common struct{}
 
 // MigrateConfig reads the reduction null, which is Keras's other spelling of "none".
+//
+//go:noinline
 func (common) MigrateConfig(config map[string]json.RawMessage) error {
 	if string(config["reduction"]) == "null" {
 		config["reduction"] = json.RawMessage(`"none"`)

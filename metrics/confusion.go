@@ -3,9 +3,9 @@ package metrics
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -185,7 +185,7 @@ func (c confusion) compare(t, p, weight *ops.Tensor) counts {
 		return ops.Reshape(x, 1, x.Shape().Size())
 	}
 	limits := ops.Constant(p, p.DType(), ir.Shape{n}, c.thresholds)
-	shape := slices.Repeat([]int{1}, wide(p).Rank())
+	shape := ints.Repeat(1, wide(p).Rank())
 	shape[0] = n
 	above := ops.Cast(ops.Greater(wide(p), ops.Reshape(limits, shape...)), p.DType())
 	below := ops.Subtract(ops.OnesLike(above), above)

@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -57,8 +58,8 @@ func Matmul(a, b *Tensor) *Tensor {
 	if a.Dim(-1) == 1 && b.Dim(-2) == 1 {
 		return Multiply(a, b) // without sums
 	}
-	a = BroadcastTo(a, slices.Concat(lead, a.Shape()[a.Rank()-2:])...)
-	b = BroadcastTo(b, slices.Concat(lead, b.Shape()[b.Rank()-2:])...)
+	a = BroadcastTo(a, ints.Concat(lead, a.Shape()[a.Rank()-2:])...)
+	b = BroadcastTo(b, ints.Concat(lead, b.Shape()[b.Rank()-2:])...)
 	n := len(lead)
 	batch := make([]int, n)
 	for i := range batch {
@@ -120,7 +121,7 @@ func span(from, n int) []int {
 
 // restore transposes t, whose axes stand for the given original axes in turn, to the original order.
 func restore(t *Tensor, groups ...[]int) *Tensor {
-	from := slices.Concat(groups...)
+	from := ints.Concat(groups...)
 	perm := make([]int, len(from))
 	for at, original := range from {
 		perm[original] = at

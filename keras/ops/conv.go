@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -34,7 +35,7 @@ func (o ConvOptions) attrs(n int) ir.ConvAttrs {
 // orAll returns a copy of values, or n times the default where values is nil.
 func orAll(values []int, def, n int) []int {
 	if values == nil {
-		return slices.Repeat([]int{def}, max(n, 0))
+		return ints.Repeat(def, max(n, 0))
 	}
 	return slices.Clone(values)
 }

@@ -1,8 +1,7 @@
 package ops
 
 import (
-	"slices"
-
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -131,7 +130,7 @@ func ScatterMin(operand, indices, updates *Tensor, axis int) *Tensor {
 
 func scatter(kind ir.Kind, operand, indices, updates *Tensor, axis int) *Tensor {
 	axis = operand.Axis(axis)
-	s := slices.Concat(operand.Shape()[:axis], indices.Shape(), operand.Shape()[axis+1:])
+	s := ints.Concat(operand.Shape()[:axis], indices.Shape(), operand.Shape()[axis+1:])
 	updates = BroadcastTo(Cast(updates, operand.DType()), s...)
 	return apply1(ir.Scatter, ir.ScatterAttrs{Axis: axis, Kind: kind}, operand, fromFront(indices, operand.Dim(axis)), updates)
 }

@@ -190,7 +190,9 @@ type vjp struct {
 }
 
 //go:noinline
-func (c *vjp) in(i int) *Tensor  { return &Tensor{g: c.r.g, v: c.node.Inputs[i]} }
+func (c *vjp) in(i int) *Tensor { return &Tensor{g: c.r.g, v: c.node.Inputs[i]} }
+
+//go:noinline
 func (c *vjp) out(i int) *Tensor { return &Tensor{g: c.r.g, v: c.node.Outputs[i]} }
 
 // dy is the gradient of result i, zeros where nothing depends on it.

@@ -114,6 +114,8 @@ func (g *Graph) OnlyShapes() {
 func (g *Graph) ShapesOnly() string { return g.Root().shapes }
 
 // InScope runs f with name added to the path that nodes and errors carry.
+//
+//go:noinline
 func (g *Graph) InScope(name string, f func()) {
 	g.Enter(name)
 	f()

@@ -2,8 +2,8 @@ package ops
 
 import (
 	"math"
-	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -17,7 +17,7 @@ func DepthwiseConv(x, kernel *Tensor, o ConvOptions) *Tensor {
 		Failf(graphOf(x, kernel), "depthwise conv: kernel %v must be (window..., channels, multiplier) for the %d channels of x %v", kernel.Shape(), x.Dim(-1), x.Shape())
 	}
 	o.Groups = x.Dim(-1)
-	shape := slices.Concat(kernel.Shape()[:n], ir.Shape{1, dim.Mul(kernel.Dim(-2), kernel.Dim(-1))})
+	shape := ints.Concat(kernel.Shape()[:n], ir.Shape{1, dim.Mul(kernel.Dim(-2), kernel.Dim(-1))})
 	return Conv(x, Reshape(kernel, shape...), o)
 }
 

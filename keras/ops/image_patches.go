@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -61,7 +62,7 @@ func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	}
 	channels := x.Dim(-1)
 	split = append(split, channels)
-	x = Transpose(Reshape(Slice(x, low, limit), split...), slices.Concat([]int{0}, perm, inner, []int{len(split) - 1})...)
+	x = Transpose(Reshape(Slice(x, low, limit), split...), ints.Concat([]int{0}, perm, inner, []int{len(split) - 1})...)
 	return Reshape(x, append(out, ir.Shape(window).Size()*channels)...) //dim:known
 }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -58,7 +59,7 @@ func Tile(x *Tensor, reps ...int) *Tensor {
 	for x.Rank() < len(reps) {
 		x = ExpandDims(x, 0)
 	}
-	reps = append(slices.Repeat([]int{1}, x.Rank()-len(reps)), reps...)
+	reps = append(ints.Repeat(1, x.Rank()-len(reps)), reps...)
 	var split, wide, out []int
 	for i, d := range x.Shape() {
 		if reps[i] < 0 {

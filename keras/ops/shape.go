@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -89,7 +90,7 @@ func Squeeze(x *Tensor, axes ...int) *Tensor {
 // Slice cuts elements start[i] to limit[i]-1 along each axis, as Go's slices do; keras.ops.slice takes the lengths in
 // place of the limits.
 func Slice(x *Tensor, start, limit []int) *Tensor {
-	return StridedSlice(x, start, limit, slices.Repeat([]int{1}, x.Rank()))
+	return StridedSlice(x, start, limit, ints.Repeat(1, x.Rank()))
 }
 
 // StridedSlice cuts every stride[i]-th element from start[i] below limit[i] along each axis.

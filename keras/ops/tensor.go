@@ -14,6 +14,8 @@ type Tensor struct {
 }
 
 // Graph returns the graph that the tensor belongs to.
+//
+//go:noinline
 func (t *Tensor) Graph() *Graph {
 	if t == nil {
 		Failf(nil, "an operand is nil; every operation needs all of its tensors")
@@ -25,6 +27,8 @@ func (t *Tensor) Graph() *Graph {
 func (t *Tensor) Value() ir.Value { return t.v }
 
 // Type returns element type and shape.
+//
+//go:noinline
 func (t *Tensor) Type() ir.Type {
 	if t == nil {
 		Failf(nil, "an operand is nil; every operation needs all of its tensors")

@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -137,7 +138,7 @@ func (b *build) matrix(product *dotPlan, o *plan.Operand, batch, rows, cols []in
 		}
 		return m, nil
 	}
-	perm := slices.Concat(batch, rows, cols)
+	perm := ints.Concat(batch, rows, cols)
 	shape := make(ir.Shape, len(perm))
 	src := make([]int, len(perm))
 	from := byteStrides(o.Typ)

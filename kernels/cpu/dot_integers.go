@@ -1,9 +1,9 @@
 package cpu
 
 import (
-	"slices"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -99,8 +99,8 @@ func (p *integerProduct) build(b *build) (func(), error) {
 // order brings the rows of b together.
 func (p *integerProduct) order(b *build) error {
 	q := &p.b
-	shape := slices.Concat(ir.Shape(p.dims), ir.Shape{q.rows, q.cols})
-	strides := slices.Concat(q.batch, []int{q.rowStride, q.colStride})
+	shape := ints.Concat(ir.Shape(p.dims), ir.Shape{q.rows, q.cols})
+	strides := ints.Concat(q.batch, []int{q.rowStride, q.colStride})
 	for i := range strides {
 		strides[i] *= p.size
 	}

@@ -2,9 +2,9 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -148,7 +148,7 @@ func (c *compiler) compilePart(source *ir.Program, aliases, predicts bool) (*sch
 
 // lower compiles one unit.
 func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) {
-	nodes := slices.Concat(u.Nodes, u.Sinks)
+	nodes := ints.Concat(u.Nodes, u.Sinks)
 	st := step{scope: p.Program.Nodes[nodes[max(len(u.Nodes)-1, 0)]].Scope}
 	var names []string
 	for _, i := range nodes {

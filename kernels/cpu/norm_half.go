@@ -21,6 +21,8 @@ type rowPort[T block.Float] struct {
 
 // ports returns those of operands, for pieces of so many elements at most, the first of which lies in scratch memory
 // behind before elements. Nil operands are read by nobody.
+//
+//go:noinline
 func ports[T block.Float](b *build, before, piece int, operands ...*plan.Operand) []rowPort[T] {
 	all := make([]rowPort[T], len(operands))
 	for i, o := range operands {

@@ -172,6 +172,8 @@ func buildReduce(b *build) (func(), error) {
 }
 
 // reductionOf returns the loops for a kind.
+//
+//go:noinline
 func reductionOf[T block.Float](kind ir.Kind) reduction[T] {
 	single, double := floatMin32, floatMin64
 	switch kind {

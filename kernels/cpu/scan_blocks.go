@@ -5,6 +5,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
@@ -105,7 +106,7 @@ func buildBlockScan(b *build) (func(), error) {
 // is copied. It returns which outputs of the body that makes superfluous.
 func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	carry := s.attrs.Carry
-	s.home = slices.Repeat([]int{-1}, carry)
+	s.home = ints.Repeat(-1, carry)
 	dropped = make([]bool, len(body.Outputs))
 	for k, in := range body.Inputs[:carry] {
 		for y, out := range body.Outputs[carry:] {

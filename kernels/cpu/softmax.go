@@ -27,6 +27,8 @@ func (b *build) lines(o *plan.Operand, work int, body func(w *worker, n, lo, hi 
 }
 
 // byFloat picks the float64 or float32 form of a kernel builder.
+//
+//go:noinline
 func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
 	if b.Program.Type(b.n.Inputs[0]).DType == ir.Float64 {
 		return wide(b), nil

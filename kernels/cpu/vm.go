@@ -240,6 +240,8 @@ func (b *vmBuilder) register(size int) vmRegister {
 }
 
 // newRegister returns a register that nothing used before.
+//
+//go:noinline
 func (b *vmBuilder) newRegister(size int) vmRegister {
 	r := vmRegister{b.newPointer(), b.prog.scratch}
 	b.prog.scratch += plan.RoundUp(b.prog.block*size, plan.Alignment)
@@ -368,6 +370,7 @@ func (b *vmBuilder) release(n *ir.Node, i int) {
 	}
 }
 
+//go:noinline
 func (b *vmBuilder) memory(o plan.Operand) uint8 {
 	ptr := b.newPointer()
 	b.prog.memory = append(b.prog.memory, vmMemory{o, o.Typ.DType.Size(), ptr, b.u.Rows > 0 && o.N == b.u.Rows})

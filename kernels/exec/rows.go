@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -15,7 +16,7 @@ func (f *Function) Rows(parts []int) []int {
 	if !f.strategy.Placement().Lockstep || even(parts) {
 		return parts
 	}
-	return slices.Repeat([]int{slices.Max(parts)}, len(parts))
+	return ints.Repeat(slices.Max(parts), len(parts))
 }
 
 func even(parts []int) bool {

@@ -50,7 +50,10 @@ func (b *builder) ops(op Op, attrs Attrs, in ...Value) []Value {
 	return out
 }
 
-func (b *builder) typ(v Value) Type    { return b.p.Type(v) }
+//go:noinline
+func (b *builder) typ(v Value) Type { return b.p.Type(v) }
+
+//go:noinline
 func (b *builder) shape(v Value) Shape { return b.p.Type(v).Shape }
 
 // like is a constant of the type of v.

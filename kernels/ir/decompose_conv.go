@@ -47,6 +47,8 @@ func (w window) taps() [][]int {
 }
 
 // around pads a list of per-axis numbers with those of the batch and channel axes.
+//
+//go:noinline
 func around(first int, spatial []int, last int) []int {
 	return append(append([]int{first}, spatial...), last)
 }

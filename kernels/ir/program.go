@@ -47,6 +47,8 @@ type Program struct {
 func New(name string) *Program { return &Program{Name: name} }
 
 // Type returns the type of a value.
+//
+//go:noinline
 func (p *Program) Type(v Value) Type { return p.types[v] }
 
 // NumValues is the number of values defined so far; values are numbered from 0.
@@ -239,6 +241,8 @@ func (p *Program) verifyOutputs(defined []bool) error {
 }
 
 // SubPrograms returns the bodies held by the attributes of a control-flow op.
+//
+//go:noinline
 func SubPrograms(attrs Attrs) []*Program {
 	switch a := attrs.(type) {
 	case ScanAttrs:

@@ -42,6 +42,8 @@ func (s Shape) Strides() []int {
 }
 
 // Without returns the shape with the given axes taken out.
+//
+//go:noinline
 func (s Shape) Without(axes ...int) Shape {
 	out := make(Shape, 0, len(s))
 	for i, d := range s {

@@ -52,9 +52,13 @@ func (w *Writer) through(b []byte) {
 const pendingBytes = 1 << 16
 
 // Byte appends one byte.
+//
+//go:noinline
 func (w *Writer) Byte(v byte) { w.B = append(w.B, v) }
 
 // Bool appends a truth value.
+//
+//go:noinline
 func (w *Writer) Bool(v bool) {
 	if v {
 		w.Byte(1)
@@ -72,6 +76,8 @@ func (w *Writer) Float(v float64) {
 }
 
 // Bytes appends a text with its length.
+//
+//go:noinline
 func (w *Writer) Bytes(v []byte) {
 	w.Uint(uint64(len(v)))
 	w.B = append(w.B, v...)

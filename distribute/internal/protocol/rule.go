@@ -97,6 +97,8 @@ func (r *Rule) decode(d *Reader) {
 }
 
 // SlotNames lists the state that the rule keeps for each element, by the names that Keras's optimizers have.
+//
+//go:noinline
 func (r *Rule) SlotNames() []string {
 	switch r.Kind {
 	case SGD:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -87,7 +88,7 @@ func firstReaders(p *ir.Program) []int {
 	for i := range def {
 		def[i] = -1
 	}
-	first := slices.Repeat([]int{len(p.Nodes)}, len(p.Nodes))
+	first := ints.Repeat(len(p.Nodes), len(p.Nodes))
 	for i := range p.Nodes {
 		for _, v := range p.Nodes[i].Inputs {
 			if j := def[v]; j >= 0 {

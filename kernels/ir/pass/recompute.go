@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -69,7 +70,7 @@ func recomputeCheap(p *ir.Program) (*ir.Program, error) {
 }
 
 func newRecomputing(p *ir.Program) *recomputing {
-	c := &recomputing{p: p, def: slices.Repeat([]int{-1}, p.NumValues()), users: make([][]int, p.NumValues()), segment: make([]int, len(p.Nodes))}
+	c := &recomputing{p: p, def: ints.Repeat(-1, p.NumValues()), users: make([][]int, p.NumValues()), segment: make([]int, len(p.Nodes))}
 	others := 0
 	for i := range p.Nodes {
 		n := &p.Nodes[i]

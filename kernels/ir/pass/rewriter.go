@@ -23,6 +23,8 @@ func NewRewriter(p *ir.Program) *Rewriter {
 }
 
 // Operands returns the values of the new program that stand for the node's inputs.
+//
+//go:noinline
 func (r *Rewriter) Operands(n *ir.Node) []ir.Value {
 	in := make([]ir.Value, len(n.Inputs))
 	for i, v := range n.Inputs {
@@ -46,6 +48,8 @@ func (r *Rewriter) Define(n *ir.Node, results []ir.Value) error {
 }
 
 // Finish adds the outputs.
+//
+//go:noinline
 func (r *Rewriter) Finish() *ir.Program {
 	for _, out := range r.From.Outputs {
 		r.To.Outputs = append(r.To.Outputs, ir.Output{Name: out.Name, Value: r.Mapped[out.Value], Alias: out.Alias})

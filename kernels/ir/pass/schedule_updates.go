@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -56,7 +57,7 @@ func scheduleUpdates(p *ir.Program) (*ir.Program, error) {
 func newUpdates(p *ir.Program) *updates {
 	n := p.NumValues()
 	_, def := Uses(p)
-	u := &updates{p: p, def: def, part: make([]bool, len(p.Nodes)), old: slices.Repeat([]int{-1}, n), read: make([][]int, n), direct: make([][]int, n), slot: make([]int, len(p.Nodes))}
+	u := &updates{p: p, def: def, part: make([]bool, len(p.Nodes)), old: ints.Repeat(-1, n), read: make([][]int, n), direct: make([][]int, n), slot: make([]int, len(p.Nodes))}
 	other := make([]bool, n) // values that serve something else than updates
 	for _, out := range p.Outputs {
 		if out.Alias >= 0 {

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -29,7 +30,7 @@ func sliceOfSlice(inner, outer ir.SliceAttrs) ir.SliceAttrs {
 
 // onlyAdds reports whether a pad cuts nothing off and puts nothing in between.
 func onlyAdds(a ir.PadAttrs) bool {
-	return all(a.Interior, func(x int) bool { return x == 0 }) && all(slices.Concat(a.Low, a.High), func(x int) bool { return x >= 0 })
+	return all(a.Interior, func(x int) bool { return x == 0 }) && all(ints.Concat(a.Low, a.High), func(x int) bool { return x >= 0 })
 }
 
 // pad drops a pad that changes nothing and combines two in a row.

@@ -3,6 +3,7 @@ package pass
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -93,7 +94,7 @@ func (u *ungrouper) collective(a ir.CollectiveAttrs, in []ir.Value) ([]ir.Value,
 
 // cutFirst is one element of the first axis.
 func cutFirst(shape ir.Shape, i int) ir.SliceAttrs {
-	a := ir.SliceAttrs{Start: make([]int, len(shape)), Limit: slices.Clone(shape), Stride: slices.Repeat([]int{1}, len(shape))}
+	a := ir.SliceAttrs{Start: make([]int, len(shape)), Limit: slices.Clone(shape), Stride: ints.Repeat(1, len(shape))}
 	if len(shape) > 0 {
 		a.Start[0], a.Limit[0] = i, i+1
 	}

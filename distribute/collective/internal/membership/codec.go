@@ -29,7 +29,9 @@ var (
 type writer struct{ b []byte }
 
 func (w *writer) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
-func (w *writer) task(n int)      { w.number(uint64(n)) }
+
+//go:noinline
+func (w *writer) task(n int) { w.number(uint64(n)) }
 func (w *writer) tasks(list []int) {
 	w.task(len(list))
 	for _, task := range list {
@@ -51,6 +53,8 @@ func (w *writer) flag(f bool) {
 		w.b = append(w.b, 0)
 	}
 }
+
+//go:noinline
 func (w *writer) text(s string, limit int) {
 	s = s[:min(len(s), limit)]
 	w.task(len(s))

@@ -83,6 +83,8 @@ func apartTiles(height, width, pieces, length int) int {
 }
 
 // apartShape is the convolution of so many images with their padding.
+//
+//go:noinline
 func (s *Shape) apartShape(images int) Shape {
 	r := *s
 	r.Batch, r.PadLow, r.PadHigh = images, [3]int{}, [3]int{}
@@ -93,6 +95,8 @@ func (s *Shape) apartShape(images int) Shape {
 }
 
 // apartSize is the number of elements of the copies of so many images.
+//
+//go:noinline
 func (s *Shape) apartSize(images int) int {
 	r := s.apartShape(images)
 	return r.sizeX()

@@ -17,6 +17,8 @@ func repeats[T Float](s *Shape) bool {
 }
 
 // repeated returns the shape of the convolution of repeated channels.
+//
+//go:noinline
 func (s *Shape) repeated() Shape {
 	r := *s
 	r.InChannels, r.Groups = s.OutChannels, s.OutChannels

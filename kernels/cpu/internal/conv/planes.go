@@ -29,16 +29,22 @@ func planes[T Float](s *Shape) bool {
 }
 
 // planesSize is the number of elements of the planes of some images.
+//
+//go:noinline
 func (s *Shape) planesSize(images int) int {
 	return images * volume(s.In) * (s.InChannels / s.Groups) * s.OutChannels
 }
 
 // planesImages is for how many images planes are made at a time.
+//
+//go:noinline
 func (s *Shape) planesImages() int {
 	return max(min(planesMax/max(s.planesSize(1), 1), s.Batch), 1)
 }
 
 // inPlanes returns the shape of the depthwise convolution of the planes of some images.
+//
+//go:noinline
 func (s *Shape) inPlanes(images int) Shape {
 	r := *s
 	r.Batch, r.InChannels, r.Groups = images, s.OutChannels, s.OutChannels

@@ -6,6 +6,8 @@ import (
 )
 
 // pointwise reports whether the convolution is one matrix product: a 1x1 kernel that visits every position.
+//
+//go:noinline
 func (s *Shape) pointwise() bool {
 	one, zero := [3]int{1, 1, 1}, [3]int{}
 	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1 && !s.Pairs

@@ -37,6 +37,8 @@ type Shape struct {
 }
 
 // normal returns a copy with defaults filled in.
+//
+//go:noinline
 func (s *Shape) normal() Shape {
 	n := *s
 	for i := range 3 {
@@ -90,7 +92,10 @@ func (s *Shape) FLOPs() int {
 	return 2 * s.sizeY() * volume(n.Kernel) * (n.InChannels / n.Groups)
 }
 
+//go:noinline
 func (s *Shape) sizeX() int { return s.Batch * volume(s.In) * s.InChannels }
+
+//go:noinline
 func (s *Shape) sizeY() int { return s.Batch * volume(s.Out()) * s.OutChannels }
 func (s *Shape) sizeKernel() int {
 	n := s.normal()

@@ -3,6 +3,7 @@ package fuse
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -118,7 +119,7 @@ func (g *Graph) accumulates(n *ir.Node) bool {
 	case ir.DotAttrs:
 		return len(a.LhsBatch) == 0 && len(y.Shape) > 1 && y.Shape[len(y.Shape)-1] > 1
 	case ir.ConvAttrs:
-		pads := slices.Concat(a.PadLow, a.PadHigh)
+		pads := ints.Concat(a.PadLow, a.PadHigh)
 		return a.Groups == 1 && k.Shape[:len(k.Shape)-2].Size() == 1 && !slices.ContainsFunc(pads, func(n int) bool { return n != 0 })
 	}
 	return false
@@ -161,7 +162,7 @@ func (g *Graph) findNormGradient(i int) {
 }
 
 func (g *Graph) fuse(u *Unit) {
-	for _, j := range slices.Concat(u.Nodes, u.Sinks) {
+	for _, j := range ints.Concat(u.Nodes, u.Sinks) {
 		g.UnitOf[j] = u
 	}
 	g.Units = append(g.Units, u)
@@ -243,6 +244,8 @@ func (g *Graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
 }
 
 // onlyReader returns the one node that reads v.
+//
+//go:noinline
 func (g *Graph) onlyReader(v ir.Value) (int, bool) {
 	if len(g.Users[v]) != 1 || g.IsOutput[v] {
 		return 0, false

@@ -251,6 +251,8 @@ func (g *Graph) newUnit(i int) *Unit {
 }
 
 // read notes that the unit reads v from memory at the given position. Without a unit, some later reader does.
+//
+//go:noinline
 func (g *Graph) read(u *Unit, v ir.Value, position int) {
 	g.Needed[v] = true
 	g.before[v] = min(g.before[v], position)
@@ -260,6 +262,8 @@ func (g *Graph) read(u *Unit, v ir.Value, position int) {
 }
 
 // fromMemory makes all elementwise readers of v read it from memory.
+//
+//go:noinline
 func (g *Graph) fromMemory(v ir.Value) {
 	for _, u := range g.dense[v] {
 		g.read(u, v, u.position)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -81,7 +82,7 @@ func (g *Graph) merge(a, b *Unit) {
 	slices.Sort(b.Nodes)
 	b.Sinks = append(slices.Clone(a.Sinks), b.Sinks...)
 	b.Columns = max(a.Columns, b.Columns)
-	for _, i := range slices.Concat(a.Nodes, a.Sinks) {
+	for _, i := range ints.Concat(a.Nodes, a.Sinks) {
 		g.UnitOf[i] = b
 	}
 	maps.Copy(b.Accesses, a.Accesses)

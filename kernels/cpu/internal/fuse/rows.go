@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -44,7 +45,7 @@ func (g *Graph) mayJoinRows(a, b, c *Unit) bool {
 			return false
 		}
 	}
-	for _, i := range slices.Concat(a.Sinks, b.Nodes, c.Nodes) {
+	for _, i := range ints.Concat(a.Sinks, b.Nodes, c.Nodes) {
 		if d := g.Program.Type(g.Program.Nodes[i].Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 {
 			return false
 		}
@@ -79,7 +80,7 @@ func (g *Graph) mergeRows(a, b *Unit) {
 	}
 	b.Columns, b.Size = a.Columns, a.Size
 	maps.Copy(b.Accesses, a.Accesses)
-	for _, i := range slices.Concat(a.Nodes, a.Sinks) {
+	for _, i := range ints.Concat(a.Nodes, a.Sinks) {
 		g.UnitOf[i] = b
 		b.Nodes = append(b.Nodes, i)
 		if n := &g.Program.Nodes[i]; n.Op == ir.Reduce {

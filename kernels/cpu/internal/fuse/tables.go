@@ -3,6 +3,7 @@ package fuse
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -47,7 +48,7 @@ func (g *Graph) fitsLookups(u *Unit, nodes ...int) bool {
 	if len(u.Tables) == 0 {
 		return false
 	}
-	all := slices.Concat(u.Nodes, nodes)
+	all := ints.Concat(u.Nodes, nodes)
 	var outside []ir.Value
 	for _, i := range all {
 		for _, x := range g.Program.Nodes[i].Inputs {
