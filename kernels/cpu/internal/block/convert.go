@@ -132,7 +132,7 @@ func Convert(from, to ir.DType) Func {
 		return f
 	}
 	switch {
-	case to == ir.Bool && !from.IsFloat() && from != ir.Bool && from.Size() <= 4:
+	case to == ir.Bool && !from.IsFloat() && from != ir.Bool:
 		return withZero(Compare(ir.Ne, from), from.Size(), 1)
 	case sameBits(from, to), from == to && to == ir.Bool:
 		return copyBytes(to.Size())
@@ -172,25 +172,32 @@ func Convert(from, to ir.DType) Func {
 	return convertInteger(from, to)
 }
 
-func copyBytes(size int) Func {
-	return func(dst, a, _, _ unsafe.Pointer, n int) {
-		if dst != a {
-			copy(View[uint8](dst, n*size), View[uint8](a, n*size))
-		}
-	}
-}
-
-func nonZeroBlock[F Float | uint64](dst, a, _, _ unsafe.Pointer, n int) {
+func nonZeroBlock[F Float](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[uint8](dst, n), View[F](a, n)
 	for i, v := range x {
 		y[i] = Bit(v != 0)
 	}
 }
 
-// castBlock converts with Go's own rules: exact or rounded once between floats and from integers, wrapping between
-// integers.
-func castBlock[F, T Number](dst, a, _, _ unsafe.Pointer, n int) {
+// castBlock converts with Go's own rules: exact or rounded once between floats and from integers.
+func castBlock[F Number, T Float](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[T](dst, n), View[F](a, n)
+	for i, v := range x {
+		y[i] = T(v)
+	}
+}
+
+// wrapBlock converts between integers, wrapping around. A loop of one element takes one cycle or two, as it happens to
+// lie in memory.
+func wrapBlock[F Integer, T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := View[T](dst, n), View[F](a, n)
+	for len(x) >= 4 && len(y) >= 4 {
+		y[0] = T(x[0])
+		y[1] = T(x[1])
+		y[2] = T(x[2])
+		y[3] = T(x[3])
+		x, y = x[4:], y[4:]
+	}
 	for i, v := range x {
 		y[i] = T(v)
 	}
@@ -200,18 +207,18 @@ func castBlock[F, T Number](dst, a, _, _ unsafe.Pointer, n int) {
 // one without share code where their numbers are numbers of an int64.
 func truncateBlock[F Float, T unsignedInt](low int64, high uint64) Func {
 	limit := math.Ldexp(1, 64-leadingZeros(high)) // the first number above high; high itself may not be a float
-	bottom := float64(low)
+	below := float64(low) - 1                     // the first number that becomes low, or low itself where that is no float
+	lowest, highest := T(low), T(high)
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		y, x := View[T](dst, n), View[F](a, n)
 		for i, v := range x {
-			f := math.Trunc(float64(v))
-			switch {
+			switch f := float64(v); {
 			case f != f:
 				y[i] = 0
 			case f >= limit:
-				y[i] = T(high)
-			case f < bottom:
-				y[i] = T(low)
+				y[i] = highest
+			case f <= below:
+				y[i] = lowest
 			default:
 				y[i] = T(int64(f))
 			}
@@ -223,13 +230,12 @@ func truncateBlock[F Float, T unsignedInt](low int64, high uint64) Func {
 func truncateUlongs[F Float](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[uint64](dst, n), View[F](a, n)
 	for i, v := range x {
-		f := math.Trunc(float64(v))
-		switch {
+		switch f := float64(v); {
 		case f >= 1<<64:
 			y[i] = math.MaxUint64
-		case f > 0:
+		case f >= 1:
 			y[i] = uint64(f)
-		default: // negative, or NaN
+		default: // below 1, or NaN
 			y[i] = 0
 		}
 	}
@@ -279,24 +285,22 @@ func convertInteger(from, to ir.DType) Func {
 		return floatsOf[float32](from)
 	case to == ir.Float64:
 		return floatsOf[float64](from)
-	case to == ir.Bool:
-		return nonZeroBlock[uint64]
 	}
 	switch f, t := from.Size(), to.Size(); {
 	case f == 2:
 		if t == 1 {
-			return castBlock[uint16, uint8]
+			return wrapBlock[uint16, uint8]
 		}
 	case f == 4 && t == 1:
-		return castBlock[uint32, uint8]
+		return wrapBlock[uint32, uint8]
 	case f == 4 && t == 2:
-		return castBlock[uint32, uint16]
+		return wrapBlock[uint32, uint16]
 	case f == 8 && t == 1:
-		return castBlock[uint64, uint8]
+		return wrapBlock[uint64, uint8]
 	case f == 8 && t == 2:
-		return castBlock[uint64, uint16]
+		return wrapBlock[uint64, uint16]
 	case f == 8:
-		return castBlock[uint64, uint32]
+		return wrapBlock[uint64, uint32]
 	}
 	switch from {
 	case ir.Int8:
@@ -306,9 +310,9 @@ func convertInteger(from, to ir.DType) Func {
 	case ir.Uint16:
 		return widerOf[uint16](to)
 	case ir.Int32:
-		return castBlock[int32, uint64]
+		return wrapBlock[int32, uint64]
 	case ir.Uint32:
-		return castBlock[uint32, uint64]
+		return wrapBlock[uint32, uint64]
 	}
 	return widerOf[uint8](to)
 }
@@ -317,11 +321,11 @@ func convertInteger(from, to ir.DType) Func {
 func widerOf[F int8 | int16 | uint8 | uint16](to ir.DType) Func {
 	switch to.Size() {
 	case 2:
-		return castBlock[F, uint16]
+		return wrapBlock[F, uint16]
 	case 4:
-		return castBlock[F, uint32]
+		return wrapBlock[F, uint32]
 	}
-	return castBlock[F, uint64]
+	return wrapBlock[F, uint64]
 }
 
 // floatsOf converts integers to floats, rounded once.

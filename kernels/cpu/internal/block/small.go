@@ -125,7 +125,7 @@ var oneLong = uint64(1)
 
 // numbers are what [withNumber] compares and combines with: copies of 0, and of 1 in integers of 1, 2 and 4 bytes.
 var numbers = func() (n struct {
-	zero  [numberPiece]uint32
+	zero  [numberPiece]uint64
 	bytes [numberPiece]uint8
 	words [numberPiece]uint16
 	longs [numberPiece]uint32

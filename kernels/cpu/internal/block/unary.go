@@ -2,6 +2,7 @@ package block
 
 import (
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -60,47 +61,50 @@ func notBool(dst, a, _, _ unsafe.Pointer, n int) {
 	vec.Flip(View[uint8](dst, n), View[uint8](a, n), 0x0101010101010101)
 }
 
-// notBlock turns all bits of elements of so many bytes.
-func notBlock(size int) Func {
-	return func(dst, a, _, _ unsafe.Pointer, n int) {
-		vec.Flip(View[uint8](dst, n*size), View[uint8](a, n*size), math.MaxUint64)
+func notBlock[T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
+	size := int(unsafe.Sizeof(T(0)))
+	vec.Flip(View[uint8](dst, n*size), View[uint8](a, n*size), math.MaxUint64)
+}
+
+func copyBlock[T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
+	if dst != a {
+		copy(View[T](dst, n), View[T](a, n))
 	}
+}
+
+// bySize is the one of the kernels of elements of 1, 2, 4 and 8 bytes.
+func bySize(size int, kernels [4]Func) Func { return kernels[bits.TrailingZeros(uint(size))] }
+
+// copyBytes copies elements of so many bytes.
+func copyBytes(size int) Func {
+	return bySize(size, [4]Func{copyBlock[uint8], copyBlock[uint16], copyBlock[uint32], copyBlock[uint64]})
 }
 
 // integerUnary is for integers, of which [byNumber] has those of up to four bytes that are one with a number.
 func integerUnary(op ir.Op, d ir.DType) Func {
 	switch op {
 	case ir.Not:
-		return notBlock(d.Size())
+		return bySize(d.Size(), [4]Func{notBlock[uint8], notBlock[uint16], notBlock[uint32], notBlock[uint64]})
 	case ir.Identity:
 		return copyBytes(d.Size())
 	}
-	if d.IsSigned() {
+	switch {
+	case d.IsSigned() || op == ir.Neg:
 		if f := vectorUnary(op, d.Size()); f != nil {
 			return f
 		}
-	} else if op == ir.Abs || op == ir.Relu {
+	case op == ir.Abs || op == ir.Relu:
 		return copyBytes(d.Size())
 	}
-	if d.Size() != 8 {
+	switch {
+	case d.Size() != 8:
 		return nil
-	}
-	switch op {
-	case ir.Neg:
-		return negLongs
-	case ir.Sign:
+	case op == ir.Sign:
 		return signUlongs
-	case ir.Relu:
+	case op == ir.Relu:
 		return reluLongs
 	}
 	return nil
-}
-
-func negLongs(dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := View[uint64](dst, n), View[uint64](a, n)
-	for i, v := range x {
-		y[i] = -v
-	}
 }
 
 func reluLongs(dst, a, _, _ unsafe.Pointer, n int) {
