@@ -47,8 +47,6 @@ type Program struct {
 func New(name string) *Program { return &Program{Name: name} }
 
 // Type returns the type of a value.
-//
-//go:noinline
 func (p *Program) Type(v Value) Type { return p.types[v] }
 
 // NumValues is the number of values defined so far; values are numbered from 0.

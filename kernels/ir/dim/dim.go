@@ -172,13 +172,9 @@ func Min(a, b int) int {
 
 // MayEqual reports whether two lengths are equal, or one of them is open, so that it shows only later. This is the test
 // of Keras, where None fits anything.
-//
-//go:noinline
 func MayEqual(a, b int) bool { return a == b || !Known(a) || !Known(b) }
 
 // ShapesMayEqual is MayEqual for each axis.
-//
-//go:noinline
 func ShapesMayEqual(a, b []int) bool { return slices.EqualFunc(a, b, MayEqual) }
 
 // Differ reports whether two lengths are known to differ whatever the sizes are, if these are 1 or more.

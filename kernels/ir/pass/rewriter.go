@@ -23,8 +23,6 @@ func NewRewriter(p *ir.Program) *Rewriter {
 }
 
 // Operands returns the values of the new program that stand for the node's inputs.
-//
-//go:noinline
 func (r *Rewriter) Operands(n *ir.Node) []ir.Value {
 	in := make([]ir.Value, len(n.Inputs))
 	for i, v := range n.Inputs {
