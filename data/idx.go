@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -40,25 +39,16 @@ func LoadIDX(path string) (Array, error) {
 }
 
 func loadIDX(path string) (Array, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Array{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Array{}, err
-	}
-	r := bufio.NewReaderSize(f, 1<<16)
-	hint := int(min(info.Size(), maxBytes/16))
-	if magic, _ := r.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return readIDX(r, hint)
-	}
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return Array{}, err
-	}
-	return readIDX(z, 8*hint) // images compress about five times
+	return readFile(path, func(r *bufio.Reader, size int) (Array, error) {
+		if magic, _ := r.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+			return readIDX(r, size)
+		}
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return Array{}, err
+		}
+		return readIDX(z, 8*size) // images compress about five times
+	})
 }
 
 func readIDX(r io.Reader, hint int) (Array, error) {

@@ -52,6 +52,18 @@ func LoadNPY(path string) (Array, error) {
 }
 
 func loadNPY(path string) (Array, error) {
+	return readFile(path, func(r *bufio.Reader, size int) (Array, error) {
+		d, err := readNPY(r, size)
+		if err != nil {
+			return Array{}, err
+		}
+		return d, expectEnd(r)
+	})
+}
+
+// readFile hands a file to the reader of a format, with its size, or the largest one that memory is set aside for at
+// once.
+func readFile(path string, read func(r *bufio.Reader, size int) (Array, error)) (Array, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Array{}, err
@@ -61,12 +73,7 @@ func loadNPY(path string) (Array, error) {
 	if err != nil {
 		return Array{}, err
 	}
-	r := bufio.NewReaderSize(f, 1<<16)
-	d, err := readNPY(r, int(min(info.Size(), maxBytes/16)))
-	if err != nil {
-		return Array{}, err
-	}
-	return d, expectEnd(r)
+	return read(bufio.NewReaderSize(f, 1<<16), int(min(info.Size(), maxBytes/16)))
 }
 
 // npyHeader is the dictionary at the beginning of a .npy file.

@@ -172,21 +172,8 @@ func (l *Dense) Quantize(how any) error {
 
 // quantize is Quantize with a way to convert the kernel.
 func (l *Dense) quantize(how any, convert func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) error {
-	kernel, before := l.kernel, l.whole
-	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
-		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
-		l.buildQuantized(b, kernel.Type().Shape[0])
-	}, func(c quantizers.Config) ([]kernels.Array, error) {
-		value, err := kernel.Value()
-		if err != nil {
-			return nil, err
-		}
-		return convert(c, value)
-	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
-	if err != nil {
-		l.kernel, l.whole = kernel, before
-	}
-	return err
+	features := l.kernel.Type().Shape[0]
+	return l.quantizeWeight(how, &l.kernel, &l.whole, &l.DType, &l.QuantizationConfig, func(b *Builder) { l.buildQuantized(b, features) }, convert)
 }
 
 // QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq, after s of its inputs, see

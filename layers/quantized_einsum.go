@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -305,21 +304,7 @@ func (l *EinsumDense) Quantize(how any) error {
 
 // quantizeKernel is Quantize with a way to convert the kernel.
 func (l *EinsumDense) quantizeKernel(how any, convert func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) error {
-	kernel, before := l.kernel, l.whole
-	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
-		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
-		l.buildQuantized(b)
-	}, func(c quantizers.Config) ([]kernels.Array, error) {
-		value, err := kernel.Value()
-		if err != nil {
-			return nil, err
-		}
-		return convert(c, value)
-	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
-	if err != nil {
-		l.kernel, l.whole = kernel, before
-	}
-	return err
+	return l.quantizeWeight(how, &l.kernel, &l.whole, &l.DType, &l.QuantizationConfig, l.buildQuantized, convert)
 }
 
 // QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq; see [Dense.QuantizeCalibrated]. The

@@ -2,6 +2,7 @@ package losses
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,15 +77,6 @@ func New(className string) (Loss, error) {
 // ClassNames lists the known classes in alphabetical order.
 func ClassNames() []string { return classes.Names() }
 
-func sortedKeys[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels
 // and predictions (see [Func]) or a configuration object. A loss requested by the name of a function has that name in
 // logs. nil gives nil.
@@ -123,7 +115,7 @@ func byName(name string) (Loss, error) {
 		}
 		return l, nil
 	}
-	known := sortedKeys(functions)
+	known := slices.Sorted(maps.Keys(functions))
 	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), functions)...), ", "))
 }
 

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -101,15 +102,6 @@ func New(className string) (Metric, error) {
 // ClassNames lists the known classes in alphabetical order.
 func ClassNames() []string { return classes.Names() }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // loss is a loss of package losses, seen as a metric: the mean of its values.
 type loss interface {
 	PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor
@@ -156,7 +148,7 @@ func byName(name string) (Metric, error) {
 		m.SetName(name)
 		return m, nil
 	}
-	known := sortedKeys(names)
+	known := slices.Sorted(maps.Keys(names))
 	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), names)...), ", "))
 }
 

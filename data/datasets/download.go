@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/download"
 )
 
 // DefaultBaseURL is a mirror of the MNIST database kept by the Common Visual Data Foundation.
@@ -46,19 +46,7 @@ func downloadMissing(ctx context.Context, baseURL, dir string) (fetched bool, er
 
 // download writes the file, unpacked so that it loads quickly, if its checksum is right.
 func (f mnistFile) download(ctx context.Context, url, dir string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server answered %s", response.Status)
-	}
-	return atomicfile.Write(filepath.Join(dir, f.name), func(w io.Writer) error { return f.copyVerified(w, response.Body) })
+	return download.To(ctx, url, filepath.Join(dir, f.name), func(w io.Writer, answer *http.Response) error { return f.copyVerified(w, answer.Body) })
 }
 
 func (f mnistFile) copyVerified(w io.Writer, body io.Reader) error {

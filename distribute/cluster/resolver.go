@@ -84,6 +84,11 @@ func lookup(r Resolver, t Task, rpcLayer string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return urlOf(r, s, t, rpcLayer)
+}
+
+// urlOf is the address of a task, with the resolver's layer of remote calls where none is given.
+func urlOf(r Resolver, s *Spec, t Task, rpcLayer string) (string, error) {
 	address, err := s.Address(t)
 	if err != nil {
 		return "", err

@@ -177,16 +177,7 @@ func (r *TFConfig) Master(task Task, rpcLayer string) (string, error) {
 	if typeErr != nil {
 		return "", typeErr
 	}
-	address, err := s.Address(task)
-	if err != nil {
-		return "", err
-	}
-	if rpcLayer == "" {
-		if rpcLayer, err = r.RPCLayer(); err != nil {
-			return "", err
-		}
-	}
-	return masterURL(address, rpcLayer), nil
+	return urlOf(r, s, task, rpcLayer)
 }
 
 // NumAccelerators returns nil: TF_CONFIG does not say.

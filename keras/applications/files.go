@@ -14,7 +14,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/download"
 )
 
 // DefaultBaseURL is the host that holds what is published for Keras.
@@ -131,22 +131,7 @@ func (p published) verify(path string) error {
 
 // download writes the file if its checksum is right.
 func (p published) download(ctx context.Context, url, path string) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server answered %s", response.Status)
-	}
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return download.To(ctx, url, path, func(w io.Writer, response *http.Response) error {
 		h := p.hasher()
 		n, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(response.Body, maxDownload+1))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,7 @@ var (
 func newPanels(values map[string][]float64, epochs []int) []panel {
 	byName := map[string]*panel{}
 	var names []string
-	for _, key := range sortedKeys(values) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		name, validation := strings.CutPrefix(key, "val_")
 		if validation {
 			if _, known := values[name]; !known {
@@ -113,15 +114,6 @@ func newPanels(values map[string][]float64, epochs []int) []panel {
 		sort.SliceStable(curves, func(a, b int) bool { return curves[a].label < curves[b].label })
 	}
 	return panels
-}
-
-func sortedKeys(values map[string][]float64) []string {
-	keys := make([]string, 0, len(values))
-	for key := range values {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // finite places values over their epochs, counted from 1. A name with fewer values than epochs (validation with a

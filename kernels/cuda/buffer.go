@@ -3,9 +3,9 @@
 package cuda
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"github.com/gokeras/gokeras/kernels/internal/background"
 	"runtime"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -170,36 +170,7 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	if err != nil {
 		return kernels.Completed(err)
 	}
-	e := &copying{over: make(chan struct{})}
-	go func() {
-		defer close(e.over)
-		e.err = b.device.arrive(h, dst)
-	}()
-	return e
-}
-
-// copying is the event of a copy to the host.
-type copying struct {
-	over chan struct{}
-	err  error
-}
-
-func (e *copying) Wait(ctx context.Context) error {
-	select {
-	case <-e.over:
-		return e.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (e *copying) Done() bool {
-	select {
-	case <-e.over:
-		return true
-	default:
-		return false
-	}
+	return background.Run(func() error { return b.device.arrive(h, dst) })
 }
 
 // CopyFrom copies another buffer, through host memory where it lies on a device whose memory this one does not reach.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/gokeras/gokeras/kernels/internal/background"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -219,38 +220,12 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	if err != nil || len(dst) == 0 {
 		return kernels.Completed(errors.Join(err, o.release()))
 	}
-	e := &copying{over: make(chan struct{})}
-	go func() {
-		defer close(e.over)
+	return background.Run(func() error {
 		if err := errors.Join(o.read(context.Background(), dst), o.release()); err != nil {
-			e.err = fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
+			return fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
 		}
-	}()
-	return e
-}
-
-// copying is the event of a copy to the host.
-type copying struct {
-	over chan struct{}
-	err  error
-}
-
-func (e *copying) Wait(ctx context.Context) error {
-	select {
-	case <-e.over:
-		return e.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (e *copying) Done() bool {
-	select {
-	case <-e.over:
-		return true
-	default:
-		return false
-	}
+		return nil
+	})
 }
 
 // CopyFrom copies another buffer. On one device the two share what neither can change.
