@@ -3,8 +3,10 @@ package parameterserver
 import (
 	"context"
 	"os"
+	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -27,16 +29,76 @@ func (c *coordinator) linger() time.Duration {
 	return lingering
 }
 
-// lingering is shorter than ports.Patience, for which a server of the next job tries to open the port.
-const lingering = 2 * time.Second
+// lingering is shorter than ports.Patience, for which a server of the next job tries to open the port, and longer than
+// a worker doubts what it hears.
+const lingering = 3 * time.Second
 
-// farewell says to those who come that the job is over, for as long as the coordinator asked for.
+// farewell says to those who come that the job is over, for as long as the coordinator asked for, or until the next job
+// begins.
 func (s *Server) farewell(ctx context.Context) {
 	select {
 	case <-time.After(time.Duration(s.lingering.Load())):
+	case <-s.dismissed:
 	case <-ctx.Done():
 	}
 }
+
+// dismissMethod is the call of a server of the next job, which needs the port, and of its coordinator. A server whose
+// job goes on pays no attention to it.
+const dismissMethod = "Dismiss"
+
+func (s *Server) dismissal(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	if err := s.settings.recognize(ctx); err != nil {
+		return nil, err
+	}
+	var in message
+	if err := decode(&in); err != nil {
+		return nil, err
+	}
+	if s.goesOn() != nil {
+		s.dismiss.Do(func() { close(s.dismissed) })
+	}
+	return &message{make([]byte, headerBytes)}, nil
+}
+
+// succeed lets the server that had the address of this one before it go, if its job has ended.
+func (s *settings) succeed(ctx context.Context, m cluster.Member) error {
+	if s.Listener != nil {
+		return nil
+	}
+	l, err := s.newLink(m)
+	if err != nil {
+		return err
+	}
+	l.dismiss(ctx)
+	return l.conn.Close()
+}
+
+func (l *link) dismiss(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(l.s.introduce(ctx), min(l.s.Deadline, 300*time.Millisecond))
+	defer cancel()
+	_, _ = l.invoke(ctx, dismissMethod, nil) // who does not answer is gone, or somebody else
+}
+
+// doubts is how long a worker does not believe what it hears about the end of a job since it began to look: the job may
+// have ended before, and a new one of the same name is being started, whose server is about to come.
+const doubts = time.Second
+
+// news is what a worker has heard of the end.
+type news struct {
+	began time.Time
+	ended atomic.Bool // that was the last thing which a server said
+}
+
+func (n *news) believed() bool { return n.ended.Load() && time.Since(n.began) >= doubts }
+
+// The bytes of an answer behind its kind: what it has to do with the end.
+const (
+	whileGoing byte = iota
+	afterwards      // the job has ended; this is what the coordinator left
+)
+
+func saidAfterwards(answer []byte) bool { return len(answer) >= headerBytes && answer[9] == afterwards }
 
 // afterEnd are the methods that servers still answer then: notes say why the job has ended.
 var afterEnd = map[string]bool{"Stop": true, "Note": true}
@@ -72,7 +134,20 @@ func (c *client) heardEnd(ctx context.Context) bool {
 	return false
 }
 
-// ended reports whether an error tells this worker that the job is over.
+// ended reports whether what came of an attempt tells this worker that the job is over. Where a server has said so that
+// is gone now, and nobody has come in its place, it is.
 func (l *link) ended(err error) bool {
-	return l.s.task.Type == cluster.Worker && (status.Code(err) == ended || l.s.over())
+	if l.s.task.Type != cluster.Worker {
+		return false
+	}
+	switch status.Code(err) {
+	case codes.OK:
+		l.s.news.ended.Store(false)
+	case ended:
+		l.s.news.ended.Store(true)
+	case codes.Unavailable:
+	default:
+		return l.s.over()
+	}
+	return l.s.over() || l.s.news.believed()
 }

@@ -232,6 +232,7 @@ func laneAnswer(place, note []byte) ([]byte, error) {
 func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try func(ctx context.Context, to *link) ([]byte, error)) (*protocol.Reader, error) {
 	began, pause := time.Now(), 5*time.Millisecond
 	var other stranger
+	var left []byte // what servers say when the job has ended
 	for {
 		limit := l.s.Deadline + time.Duration(size)*time.Second/slowestBytes
 		attempt, cancel := context.WithTimeout(l.s.introduce(ctx), limit)
@@ -244,7 +245,11 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		out, err := try(attempt, to)
 		stop()
 		cancel()
+		if err == nil && saidAfterwards(out) && l.s.task.Type == cluster.Worker {
+			left, err = out, status.Error(ended, "the job has ended")
+		}
 		if err == nil {
+			l.s.news.ended.Store(false)
 			if l.lost.Swap(false) {
 				l.s.Observe(fmt.Sprintf("%v at %s answers again after %v", l.member.Task, l.member.Address, time.Since(began).Round(time.Millisecond)))
 			}
@@ -257,16 +262,22 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, ended:
 		case codes.Aborted:
 			if l.routes == nil {
-				return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
+				return nil, refusal(l.member, err)
 			}
 		default:
 			if status.Code(err) == codes.FailedPrecondition && to.identity.Load() == 0 && l.s.task.Type == cluster.Worker {
 				l.s.linger(ctx, began)
 			}
-			return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
+			return nil, refusal(l.member, err)
+		}
+		if l.ended(err) && left != nil {
+			return l.answer(left)
 		}
 		if l.ended(err) {
 			return nil, parameters.ErrOver
+		}
+		if status.Code(err) == ended && l.s.task.Type != cluster.Worker {
+			to.dismiss(ctx)
 		}
 		to.renew(err)
 		silent := time.Since(began)
@@ -277,11 +288,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			return nil, other.error(to.member)
 		}
 		if silent > patience {
-			late := ""
-			if l.s.task.Type == cluster.Worker {
-				late = "; or the job has ended, and nothing is left to do for this worker"
-			}
-			return nil, &ServerError{Task: l.member.Task.String(), Address: l.member.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late, scarce: to.scarce()}
+			return nil, to.gone(l.member, silent, err)
 		}
 		if (status.Code(err) == codes.DeadlineExceeded || silent > l.s.Deadline) && !l.lost.Swap(true) {
 			l.s.Observe(fmt.Sprintf("%v at %s has not answered for %v; waiting up to %v for it", l.member.Task, l.member.Address, silent.Round(time.Millisecond), patience))
@@ -296,6 +303,20 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		}
 		pause = min(2*pause, 100*time.Millisecond)
 	}
+}
+
+// refusal is the error of a server that answers, and wants nothing to do with the call.
+func refusal(m cluster.Member, err error) error {
+	return fmt.Errorf("parameterserver: %v at %s: %s", m.Task, m.Address, status.Convert(err).Message())
+}
+
+// gone is the error of a server that has been silent for too long, where the last attempt gave err.
+func (l *link) gone(m cluster.Member, silent time.Duration, err error) error {
+	late := ""
+	if l.s.task.Type == cluster.Worker {
+		late = "; or the job has ended, and nothing is left to do for this worker"
+	}
+	return &ServerError{Task: m.Task.String(), Address: m.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late, scarce: l.scarce()}
 }
 
 // linger waits until two deadlines are over since a worker began: that it does not belong to the job, the coordinator

@@ -125,6 +125,7 @@ type settings struct {
 	servers []cluster.Member
 	workers []cluster.Member
 	job     uint64
+	news    news
 	scarce  atomic.Bool // there was no descriptor for the newest connection, which was said
 }
 
@@ -139,7 +140,7 @@ func (o Options) resolve() (*settings, error) {
 	if spec.Empty() {
 		return nil, errors.New("parameterserver: the cluster is empty; name the tasks of the jobs worker and ps, in TF_CONFIG or with a cluster.Simple")
 	}
-	s := &settings{Options: o, spec: spec}
+	s := &settings{Options: o, spec: spec, news: news{began: time.Now()}}
 	if s.task, err = s.findTask(); err != nil {
 		return nil, err
 	}

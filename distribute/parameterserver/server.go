@@ -29,6 +29,8 @@ type Server struct {
 	methods  map[string]method
 	// lingering is how long, as a time.Duration, workers are told so after that.
 	lingering atomic.Int64
+	dismissed chan struct{} // closed when the next job begins
+	dismiss   sync.Once
 	// coordinated is true once a coordinator has come.
 	coordinated atomic.Bool
 
@@ -72,9 +74,12 @@ func openServer(ctx context.Context, o Options) (*Server, error) {
 			limits.MaxBytes = all / 2
 		}
 	}
-	server := &Server{settings: s, stopped: make(chan struct{})}
+	server := &Server{settings: s, stopped: make(chan struct{}), dismissed: make(chan struct{})}
 	limits.TableMemory, limits.SpillDirectory = s.TableMemory, s.Directory
 	if server.grpc, err = s.newServer(); err != nil {
+		return nil, err
+	}
+	if err = s.succeed(ctx, s.servers[s.task.Index]); err != nil {
 		return nil, err
 	}
 	if server.listener, err = s.listen(ctx, s.servers[s.task.Index].Address); err != nil {
@@ -92,7 +97,7 @@ func openServer(ctx context.Context, o Options) (*Server, error) {
 	for name := range server.methods {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(name)})
 	}
-	desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: "Shared", Handler: server.shared})
+	desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: "Shared", Handler: server.shared}, grpc.MethodDesc{MethodName: dismissMethod, Handler: server.dismissal})
 	server.grpc.RegisterService(desc, server)
 	return server, nil
 }
@@ -174,6 +179,9 @@ func (s *Server) handler(method string) grpc.MethodHandler {
 		c, _ := ctx.Value(connectionKey{}).(*connection)
 		if err := one.answer(one.methods[method], c, w, in.data); err != nil {
 			return nil, err
+		}
+		if over != nil {
+			w.B[9] = afterwards
 		}
 		return &message{w.B}, nil
 	}
