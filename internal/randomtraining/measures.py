@@ -7,7 +7,8 @@
 
 A loss has a configuration, labels and predictions of any rank, weights and a mask; its value and its gradient are recorded. A metric is updated several
 times, with and without weights, and reset now and then; its results are recorded. A schedule is asked for its rate at steps up to 2^31. join keeps what two
-backends agree on. With a number, a seed and a file instead, all of it is done at once, with TensorFlow and JAX.
+backends agree on. With a number, a seed and a file instead, all of it is done at once, with TensorFlow and NumPy: JAX compiles each operation for each shape,
+for minutes. NumPy gives no gradients, so that those are TensorFlow's alone then.
 """
 import os
 import subprocess
@@ -333,7 +334,7 @@ def answer_loss(c):
         import jax
         g = jax.grad(lambda p: value(p + 0).sum().astype('float32'))(p)
         result['gradient'] = plain(np.asarray(g.astype('float32')))
-    else:
+    elif backend.backend() == 'torch':
         p.requires_grad_(True)
         value(p + 0).sum().backward()
         result['gradient'] = plain(keras.ops.convert_to_numpy(keras.ops.cast(p.grad, 'float64')))
@@ -379,13 +380,15 @@ def coarse(c):
     half, name = c['settings'].get('dtype') in ('float16', 'bfloat16'), c['class']
     if half and (name in ('PearsonCorrelation', 'ConcordanceCorrelation', 'R2Score') or 'rossentropy' in name and c.get('predictions', {'shape': [1]})['shape'][-1] == 1):
         return True
+    if name == 'KLDivergence' and c.get('predictions', {'shape': [0]})['shape'][-1] == 1:  # a probability of 1 is where clip bends: backends differ
+        return True
     s = c['settings']
     return name == 'MeanIoU' and s.get('sparse_y_pred', True) != s.get('sparse_y_true', True) and any(u['labels']['shape'] == u['predictions']['shape'] for u in c['updates'])
 
 
 def fresh(count, seed, path):
     with tempfile.TemporaryDirectory() as folder:
-        names = [folder + '/' + n for n in ('cases.json', 'tensorflow.json', 'jax.json')]
+        names = [folder + '/' + n for n in ('cases.json', 'tensorflow.json', 'numpy.json')]
         write(names[0], draw(count, seed))
         for b in (1, 2):
             subprocess.run([sys.executable, __file__, 'answer', names[0], names[b]], env={**os.environ, 'KERAS_BACKEND': os.path.basename(names[b])[:-5]}, check=True)
@@ -396,7 +399,8 @@ def join(cases, lists):
     kept = []
     for i, c in enumerate(cases):
         a, b = lists[0][i], lists[1][i]
-        if not agree({k: v for k, v in a.items() if k != 'dtype'}, {k: v for k, v in b.items() if k != 'dtype'}, 2e-2 if 'float16' in str(c) else 1e-4):
+        alone = {'dtype'} if 'gradient' in b or 'error' in b else {'dtype', 'gradient'}
+        if not agree({k: v for k, v in a.items() if k not in alone}, {k: v for k, v in b.items() if k not in alone}, 2e-2 if 'float16' in str(c) else 1e-4):
             continue
         if 'weights' in c and c['weights'] and len(c['weights']['shape']) == 1 and len(c['predictions']['shape']) > 2:
             continue  # aligned with the last axis
