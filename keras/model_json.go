@@ -234,9 +234,7 @@ func sequentialFromConfig(o modelObject, options []Option) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err := decodeArgument(o.DType, nil); err == nil {
-		m.topology.(*sequential).dtype, _ = v.(string)
-	}
+	m.topology.(*sequential).dtype = config.PolicyName(o.DType)
 	return m, nil
 }
 

@@ -30,13 +30,12 @@ func (o *modelObject) isFloat64() bool {
 			found = true
 			continue
 		}
-		name, err := decodeArgument(c.DType, nil)
-		text, ok := name.(string)
-		if err != nil || !ok {
+		name := config.PolicyName(c.DType)
+		if name == "" {
 			continue
 		}
-		if policy, err := ops.ParseDTypePolicy(text); err == nil && policy.Compute.IsFloat() {
-			if policy.Name != "float64" {
+		if policy, err := ops.ParseDTypePolicy(name); err == nil && policy.Compute.IsFloat() {
+			if policy.Compute != ir.Float64 || policy.Variable != ir.Float64 { // a quantized one has the types of its source
 				return false
 			}
 			found = true

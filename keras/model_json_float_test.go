@@ -57,3 +57,31 @@ func TestReadFloat64TrainsOn(t *testing.T) {
 		require.Equal(t, want.Float64s(), got.Float64s(), "model %d", i)
 	}
 }
+
+// TestReadQuantizedFloat64: a model of float64 whose layers were quantized goes on in float64 when it comes from a
+// file.
+func TestReadQuantizedFloat64(t *testing.T) {
+	x, y := make([][]float64, 7), make([][]float64, 7)
+	for i := range x {
+		x[i], y[i] = []float64{1 / float64(3+i), 0.1 * float64(i)}, []float64{1 / float64(7+i)}
+	}
+	for _, mode := range []string{"int8", "int4"} {
+		t.Run(mode, func(t *testing.T) {
+			m := sequential(t, []keras.Option{keras.InputShape(2), keras.DTypePolicy("float64")}, &layers.Dense{Units: 4, Activation: "tanh"}, &layers.LayerNormalization{}, &layers.Dense{Units: 1})
+			require.NoError(t, m.Quantize(mode))
+			compile(t, m, keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.01, Momentum: 0.9}, Loss: "mse", Metrics: []string{"mae"}})
+			path := filepath.Join(t.TempDir(), "m.keras")
+			require.NoError(t, m.Save(path))
+			fit := func() (*keras.History, error) {
+				read, err := keras.LoadModel(path)
+				require.NoError(t, err)
+				return read.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(2), keras.Epochs(3), keras.Shuffle(false), keras.Verbose(0))
+			}
+			whole, err := m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(2), keras.Epochs(3), keras.Shuffle(false), keras.Verbose(0))
+			require.NoError(t, err)
+			fromFile, err := fit()
+			require.NoError(t, err)
+			require.Equal(t, whole.Logs, fromFile.Logs)
+		})
+	}
+}

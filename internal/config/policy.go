@@ -47,6 +47,17 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(c.Mode + "_from_" + c.Source)
 }
 
+// PolicyName returns the name of the policy that a configuration says, whether by its name or as one of Keras's objects;
+// "" for none.
+func PolicyName(raw json.RawMessage) string {
+	raw, err := quantizedPolicy(raw)
+	var name string
+	if err != nil || json.Unmarshal(unwrap(raw), &name) != nil {
+		return ""
+	}
+	return name
+}
+
 // DTypePolicyObject returns the object that Keras writes for a dtype policy.
 func DTypePolicyObject(name string) map[string]any {
 	if m, err := ParsePolicyMap(name); m != nil && err == nil {
