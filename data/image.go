@@ -18,7 +18,7 @@ type ColorMode string
 const (
 	RGB       ColorMode = "rgb"       // 3 channels, transparency ignored; the zero value "" also means RGB
 	RGBA      ColorMode = "rgba"      // 4 channels; the fourth is 255 where an image has no transparency
-	Grayscale ColorMode = "grayscale" // 1 channel, the luma 0.299 R + 0.587 G + 0.114 B of ITU-R BT.601
+	Grayscale ColorMode = "grayscale" // 1 channel, the luma 0.299 R + 0.587 G + 0.114 B of ITU-R BT.601, rounded; folders have that of the file format
 )
 
 func (m ColorMode) channels() (int, error) {
@@ -41,14 +41,15 @@ func (m ColorMode) channels() (int, error) {
 // Keras's load_img and img_to_array. JPEG values may differ from those of TensorFlow by a few units: it decodes with an
 // inexact transform, and colours are interpolated differently.
 func LoadImage(path string, height, width int, mode ColorMode) (Array, error) {
-	d, err := loadImage(path, height, width, mode, Bilinear, stretch)
+	d, err := loadImage(path, height, width, mode, Bilinear, stretch, nil)
 	if err != nil {
 		return Array{}, fmt.Errorf("data: LoadImage: %w", err)
 	}
 	return d, nil
 }
 
-func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode) (Array, error) {
+// loadImage is LoadImage; grey, if it is not nil, takes the colour out of an image before its size changes.
+func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode, grey func(img image.Image, format string) image.Image) (Array, error) {
 	channels, err := mode.channels()
 	if err != nil {
 		return Array{}, err
@@ -64,9 +65,12 @@ func loadImage(path string, height, width int, mode ColorMode, m Interpolation, 
 		return Array{}, err
 	}
 	defer f.Close()
-	img, err := decodeImage(f)
+	img, format, err := decodeImage(f)
 	if err != nil {
 		return Array{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if channels == 1 && grey != nil {
+		img = grey(img, format)
 	}
 	if height == 0 {
 		size := img.Bounds().Size()
@@ -84,27 +88,26 @@ const maxPixels = 1 << 30 / 6
 // in each of its scans. BMP: not compressed.
 var pixelsPerByte = map[string]int64{"png": 1032 * 8, "gif": 4096, "jpeg": 1024, "bmp": 8}
 
-func decodeImage(f *os.File) (image.Image, error) {
+func decodeImage(f *os.File) (img image.Image, format string, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	config, format, err := image.DecodeConfig(f)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	w, h := int64(config.Width), int64(config.Height)
 	switch {
 	case w < 1 || h < 1:
-		return nil, fmt.Errorf("%s: the image is %d x %d pixels", format, w, h)
+		return nil, "", fmt.Errorf("%s: the image is %d x %d pixels", format, w, h)
 	case h > maxPixels/w:
-		return nil, fmt.Errorf("%s: the image is %d x %d pixels; at most %d are read", format, w, h, maxPixels)
+		return nil, "", fmt.Errorf("%s: the image is %d x %d pixels; at most %d are read", format, w, h, maxPixels)
 	case w*h/pixelsPerByte[format] > info.Size():
-		return nil, fmt.Errorf("%s: the header promises %d x %d pixels, more than %d bytes can hold", format, w, h, info.Size())
+		return nil, "", fmt.Errorf("%s: the header promises %d x %d pixels, more than %d bytes can hold", format, w, h, info.Size())
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	img, _, err := image.Decode(f)
-	return img, err
+	return image.Decode(f)
 }

@@ -91,5 +91,5 @@ func (f *imageFolder) check() error {
 
 // read reads one image.
 func (f *imageFolder) read(paths []string) (Array, error) {
-	return loadImage(paths[0], f.height, f.width, f.colors, f.interpolation, f.fit)
+	return loadImage(paths[0], f.height, f.width, f.colors, f.interpolation, f.fit, greyAsDecoded)
 }

@@ -47,8 +47,8 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(c.Mode + "_from_" + c.Source)
 }
 
-// PolicyName returns the name of the policy that a configuration says, whether by its name or as one of Keras's objects;
-// "" for none.
+// PolicyName returns the name of the policy that a configuration says, whether by its name or as one of Keras's
+// objects; "" for none.
 func PolicyName(raw json.RawMessage) string {
 	raw, err := quantizedPolicy(raw)
 	var name string
