@@ -330,7 +330,7 @@ def answer_loss(c):
 
         g = gradient(p)
         size = 0.1 * np.abs(g) + 1e-6
-        step = tf.cast(1e-4 if p.dtype != 'bfloat16' and p.dtype != 'float16' else 0.02, p.dtype)
+        step = tf.cast(0.02 if 'float16' in str(c) else 1e-4, p.dtype)
         result.update(gradient=plain(g), bent=bool(np.any(np.abs(gradient(p + step) - g) > size) or np.any(np.abs(gradient(p - step) - g) > size)))
     elif backend.backend() == 'jax':
         import jax

@@ -28,17 +28,16 @@ func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int)
 	}
 }
 
-// extremeEach leaves the largest or the smallest of what meets, NaN where there is one.
+// extremeEach leaves the largest or the smallest of what meets, NaN where there is one; of equal ones, as zeros with two
+// signs are, the later, as the kernels of rows do and NumPy.
 func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	return func(line, src unsafe.Pointer, at []int64, row, end int) {
 		y, x := block.View[T](line, end), block.View[T](src, len(at))
 		for i, p := range at {
 			switch {
 			case int(p) < row || int(p) >= end:
-			case largest:
-				y[p] = max(y[p], x[i])
-			default:
-				y[p] = min(y[p], x[i])
+			case largest && x[i] >= y[p], !largest && x[i] <= y[p], x[i] != x[i]:
+				y[p] = x[i]
 			}
 		}
 	}
