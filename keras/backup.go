@@ -41,7 +41,7 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		return prefixed("SaveBackup", err)
 	}
 	if known && at.Done > 0 {
-		measured, err := m.measuresSoFar()
+		measured, err := m.measuresOfRun(run)
 		if err != nil {
 			return prefixed("SaveBackup", err)
 		}
@@ -59,6 +59,14 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		return prefixed("SaveBackup", atomicfile.Named(path, err))
 	}
 	return nil
+}
+
+// measuresOfRun returns the metrics of the epoch so far: they were kept where a validation is under way.
+func (m *Model) measuresOfRun(run *fitRun) (measures, error) {
+	if run.validating != nil {
+		return *run.validating, nil
+	}
+	return m.measuresSoFar()
 }
 
 // backupMembers adds variables to those of a backup. They are read when the file is written, so that it needs no memory

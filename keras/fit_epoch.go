@@ -94,13 +94,28 @@ func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs,
 		return nil, err
 	}
 	if t.c.validates(epoch) {
+		if err := t.keepMeasures(); err != nil {
+			return nil, err
+		}
 		validation, err := t.evaluate.run(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("validation: %w", err)
 		}
+		t.now.validating = nil
 		addLogs(logs, "val_", validation)
 	}
 	return logs, nil
+}
+
+// keepMeasures keeps the metrics of the epoch for a backup of a run that is stopped during its validation. Those of
+// several workers keep them themselves.
+func (t *trainer) keepMeasures() error {
+	if t.workers != nil || t.servers != nil {
+		return nil
+	}
+	kept, err := t.m.measuresSoFar()
+	t.now.validating = &kept
+	return err
 }
 
 // addLogs sets what another one holds, under names with a prefix.

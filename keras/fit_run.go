@@ -16,6 +16,7 @@ type fitRun struct {
 	resume     *progress       // where to begin instead of at InitialEpoch, set by a callback when training begins
 	restored   *progress       // what the last backup that was loaded said
 	measures   measures        // of a part of an epoch, from there or from another worker
+	validating *measures       // those of training, whose variables the validation that is under way uses, too
 	remembered []callbackState // by callbacks, in the same backup
 	recovery   *recoverer      // of a job that outlives lost workers, which goes on from run to run; nil: another one
 }

@@ -28,8 +28,8 @@ func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int)
 	}
 }
 
-// extremeEach leaves the largest or the smallest of what meets, NaN where there is one; of equal ones, as zeros with two
-// signs are, the later, as the kernels of rows do and NumPy.
+// extremeEach leaves the largest or the smallest of what meets, NaN where there is one; of equal ones, as zeros with
+// two signs are, the later, as the kernels of rows do and NumPy.
 func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	return func(line, src unsafe.Pointer, at []int64, row, end int) {
 		y, x := block.View[T](line, end), block.View[T](src, len(at))
