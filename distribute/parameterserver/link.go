@@ -249,10 +249,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			left, err = out, status.Error(ended, "the job has ended")
 		}
 		if err == nil {
-			l.s.news.ended.Store(false)
-			if l.lost.Swap(false) {
-				l.s.Observe(fmt.Sprintf("%v at %s answers again after %v", l.member.Task, l.member.Address, time.Since(began).Round(time.Millisecond)))
-			}
+			l.back(began)
 			return l.answer(out)
 		}
 		if ctx.Err() != nil {
@@ -265,16 +262,11 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 				return nil, refusal(l.member, err)
 			}
 		default:
-			if status.Code(err) == codes.FailedPrecondition && to.identity.Load() == 0 && l.s.task.Type == cluster.Worker {
-				l.s.linger(ctx, began)
-			}
+			to.lingerIfForeign(ctx, began, err)
 			return nil, refusal(l.member, err)
 		}
-		if l.ended(err) && left != nil {
-			return l.answer(left)
-		}
 		if l.ended(err) {
-			return nil, parameters.ErrOver
+			return l.last(left)
 		}
 		if status.Code(err) == ended && l.s.task.Type != cluster.Worker {
 			to.dismiss(ctx)
@@ -302,6 +294,29 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, 100*time.Millisecond)
+	}
+}
+
+// last is what comes of a call when the job is over: what its servers left, or that it is.
+func (l *link) last(left []byte) (*protocol.Reader, error) {
+	if left != nil {
+		return l.answer(left)
+	}
+	return nil, parameters.ErrOver
+}
+
+// back says that the server answers, if it was lost.
+func (l *link) back(began time.Time) {
+	l.s.news.ended.Store(false)
+	if l.lost.Swap(false) {
+		l.s.Observe(fmt.Sprintf("%v at %s answers again after %v", l.member.Task, l.member.Address, time.Since(began).Round(time.Millisecond)))
+	}
+}
+
+// lingerIfForeign waits where a worker learns that it belongs to another job.
+func (l *link) lingerIfForeign(ctx context.Context, began time.Time, err error) {
+	if status.Code(err) == codes.FailedPrecondition && l.identity.Load() == 0 && l.s.task.Type == cluster.Worker {
+		l.s.linger(ctx, began)
 	}
 }
 
