@@ -154,13 +154,30 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	if q.calibrated() {
+	switch small := q.isSmall(c, matrix); {
+	case small && q.calibrated():
+		return ops.Matmul(x, q.calibratedFloats(c, matrix))
+	case small && q.grouped():
+		return ops.Matmul(x, q.floats(c, q.whole(c, matrix, 1), c.Weight(q.scale), c.Read(q.zero), 0))
+	case small && q.staysPacked():
+		return ops.Matmul(x, ops.Divide(ops.Cast(q.whole(c, matrix, 1), ir.Float32), c.Weight(q.scale)))
+	case q.calibrated():
 		return q.calibratedProduct(c, x, matrix)
 	}
 	if q.staysPacked() {
 		return q.packedProduct(c, x, matrix)
 	}
 	return q.scaled(c, x, q.whole(c, matrix, 1), c.Weight(q.scale))
+}
+
+// fewNumbers is how many numbers a matrix has at most that is multiplied as floats. Predictions keep these, which the
+// second-level cache holds, and take as long as with weights of float32; integers would be unpacked each time, or be
+// multiplied in several parts.
+const fewNumbers = 1 << 16
+
+// isSmall reports whether a matrix of four bits, or of a calibrated mode, is multiplied as floats, of 32 bits.
+func (q *quantized) isSmall(c *Context, matrix *distribute.Variable) bool {
+	return q.inputsOf(matrix)*q.columns <= fewNumbers && c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32
 }
 
 // staysPacked reports whether floats are multiplied with the integers of four bits as they lie in memory.

@@ -245,6 +245,11 @@ func (q *quantizedDrawer) fill(m *keras.Model) error {
 	for _, v := range m.Weights() {
 		t := v.Type()
 		scale := strings.HasSuffix(v.Name(), "_scale")
+		if v.Name() == "g_idx" && q.mode == "ordered" {
+			if err := shuffleValues(r, v); err != nil {
+				return err
+			}
+		}
 		if t.DType != ir.Uint8 && !scale {
 			continue
 		}
@@ -269,4 +274,18 @@ func (q *quantizedDrawer) fill(m *keras.Model) error {
 		return errNoMode
 	}
 	return nil
+}
+
+// shuffleValues puts the groups of inputs in an order as activations give them.
+func shuffleValues(r *rand.Rand, v *distribute.Variable) error {
+	a, err := v.Value()
+	if err != nil {
+		return err
+	}
+	values := a.Float64s()
+	r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+	if a, err = kernels.FromFloat64s(a.Type.DType, a.Type.Shape, values); err != nil {
+		return err
+	}
+	return v.SetValue(a)
 }

@@ -14,8 +14,10 @@ type Derived struct {
 	Inputs  []int
 }
 
-// deriveFrom is how many elements variables have at least from which it pays to keep a value.
-const deriveFrom = 1 << 12
+const (
+	deriveFrom = 1 << 8  // elements that variables have at least from which it pays to keep a value
+	deriveMore = 1 << 18 // bytes of a value that may take more memory than they do, at most
+)
 
 // Derive takes out of a program what it computes from variables alone, which are the inputs with these numbers: a
 // kernel that is standardized, rounded to eight bits or put into another order, rows of a table of positions. What is
@@ -23,7 +25,8 @@ const deriveFrom = 1 << 12
 // variable has changed.
 //
 // Left in place are what only views, repeats or converts variables, since kernels read such operands as they are; what
-// takes more memory than the variables it is computed from; and what is computed from few numbers.
+// takes more memory than the variables it is computed from, but for little memory; and what is computed from few
+// numbers.
 func Derive(p *ir.Program, variables []int) (rest *ir.Program, derived []Derived, err error) {
 	d := deriver{p: p, kind: make([]dependence, p.NumValues()), def: make([]int, p.NumValues())}
 	for i := range d.def {
@@ -136,7 +139,7 @@ func (d *deriver) consider(v ir.Value) {
 		if elements < deriveFrom {
 			return
 		}
-		if d.p.Type(v).Bytes() <= bytes {
+		if d.p.Type(v).Bytes() <= max(bytes, deriveMore) {
 			d.found = append(d.found, v)
 			return
 		}
