@@ -13,8 +13,11 @@ import (
 // all of which must be valid: they are read as they are, first to be checked and then to be used.
 func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand, mode ir.IndexMode) (func(), bool) {
 	in, out := b.in(0), b.out(0)
-	if g.Outer != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError {
+	if g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError {
 		return nil, false
+	}
+	if g.Outer != 1 {
+		return b.gatherLines(g, row, indices)
 	}
 	var gather func(out, in *plan.Operand, at []int32, lo int)
 	switch row {
@@ -43,6 +46,60 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 			move()
 		}
 	}, true
+}
+
+// gatherLines is the gather of more than a few elements from each of several lines. Those of one piece are copied.
+func (b *build) gatherLines(g geometry.AxisGroup, row int, indices *plan.Operand) (func(), bool) {
+	in, out, count := b.in(0), b.out(0), indices.N
+	if count <= fewIndices {
+		return nil, false
+	}
+	var gather func(y, x unsafe.Pointer, at []int32)
+	switch row {
+	case 1:
+		gather = gatherLine[uint8]
+	case 2:
+		gather = gatherLine[uint16]
+	case 4:
+		gather = gatherLine[uint32]
+	case 8:
+		gather = gatherLine[uint64]
+	default:
+		return nil, false
+	}
+	check, whole := b.validWords(g, indices), false
+	move := b.rt().parallel(g.Outer*count, grain(1), func(_ *worker, lo, hi int) {
+		for lo < hi {
+			line, first := lo/count, lo%count
+			at := plan.Data[int32](indices)[first:min(count, first+hi-lo)]
+			y, x := unsafe.Add(out.Ptr(), lo*row), unsafe.Add(in.Ptr(), line*g.Length*row)
+			if whole {
+				copy(plan.BytesAt(y, len(at)*row), plan.BytesAt(unsafe.Add(x, int(at[0])*row), len(at)*row))
+			} else {
+				gather(y, x, at)
+			}
+			lo += len(at)
+		}
+	})
+	return func() {
+		if !check() || out.N == 0 {
+			return
+		}
+		at := plan.Data[int32](indices)
+		whole = true
+		for i, k := range at[1:] {
+			if k != at[i]+1 {
+				whole = false
+				break
+			}
+		}
+		move()
+	}, true
+}
+
+// gatherLine stores the elements of a line at the given positions.
+func gatherLine[T any](y, x unsafe.Pointer, at []int32) {
+	gatherAt(unsafe.Slice((*T)(y), len(at)), unsafe.Slice((*T)(x), 1), at)
 }
 
 // allWithin reports whether all numbers are at least 0 and below a limit of 1 or more.
