@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -21,22 +22,50 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	if !ids.DType().IsInteger() {
 		ids = ops.Cast(ids, ir.Int32)
 	}
-	rows := ops.Embedding(c.Read(table), ids)
-	if q.mode == "int4" {
-		rows = quantizers.UnpackInt4Tensor(rows, q.columns, -1)
-	}
-	scale := ops.Take(c.Read(q.scale), ids, 0)
+	rows, by := ops.Embedding(c.Read(table), ids), ops.Take(c.Read(q.scale), ids, 0)
 	var y *ops.Tensor
-	if q.grouped() {
-		y = q.blocks(rows, scale, ops.Take(c.Read(q.zero), ids, 0))
-	} else {
-		y = ops.Divide(ops.Cast(rows, compute), ops.ExpandDims(scale, -1))
+	switch {
+	case q.grouped():
+		y = q.blocks(quantizers.UnpackInt4Tensor(rows, q.columns, -1), by, ops.Take(c.Read(q.zero), ids, 0))
+	case q.mode == "int4":
+		y = ops.Multiply(ops.AddScalar(ops.Cast(unpackedRows(rows, q.columns), compute), -rowExcess), reciprocal(by))
+	default:
+		y = ops.Multiply(ops.Cast(rows, compute), reciprocal(by))
 	}
 	if r.a == nil {
 		return y
 	}
 	change := ops.Matmul(ops.Embedding(c.Read(r.a), ids), c.Read(r.b))
 	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)
+}
+
+// reciprocal is what rows with these scales are multiplied with: dividing each number takes longer.
+func reciprocal(scale *ops.Tensor) *ops.Tensor {
+	return ops.ExpandDims(ops.Divide(ops.Ones(scale, scale.DType(), scale.Shape()...), scale), -1)
+}
+
+// rowExcess is what numbers of four bits are more in unpackedRows, which have no sign.
+const rowExcess = 8
+
+// unpackedRows unpacks rows (..., ⌈n/2⌉) of numbers of four bits, two in a byte, to bytes (..., n) without a sign. Both
+// numbers of a byte are put into a word of 16 bits, which is two bytes: bytes side by side would have to be interleaved.
+//
+//dim:known the last axis is that of a table
+func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {
+	words := ops.Cast(ops.View(packed, ir.Uint8), ir.Uint16)
+	number := func(v float64) *ops.Tensor { return ops.Scalar(words, v) }
+	first, second := words, ops.LeftShift(words, number(4))
+	if binary.NativeEndian.Uint16([]byte{0, 1}) == 1 { // the upper byte is the first one
+		first, second = ops.LeftShift(words, number(8)), ops.RightShift(words, number(4))
+	}
+	words = ops.BitwiseAnd(ops.BitwiseOr(first, second), number(0x0f0f))
+	bytes := ops.View(ops.BitwiseXor(words, number(rowExcess<<8|rowExcess)), ir.Int8)
+	if n == bytes.Dim(-1) {
+		return bytes
+	}
+	start, limit := make([]int, bytes.Rank()), slices.Clone(bytes.Shape())
+	limit[bytes.Rank()-1] = n
+	return ops.Slice(bytes, start, limit)
 }
 
 // blocks returns what integers (..., n) stand for, with a scale and a zero point for each block of neighbours, (...,
