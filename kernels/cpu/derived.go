@@ -93,6 +93,10 @@ func (v *derivedValues) forget() {
 	v.list = nil
 }
 
+// largeDerived is how many bytes a value has from which on making a session again, where a variable has changed, costs
+// little beside computing it.
+const largeDerived = 1 << 20
+
 // derivationRun is what a session needs for a derivation.
 type derivationRun struct {
 	derivation
@@ -162,6 +166,10 @@ func (d *derivationRun) read(ctx context.Context, inputs []kernels.Buffer) (kern
 	}
 	if steady {
 		value.versions = append(value.versions[:0], d.versions...)
+		if value.in.typ.Bytes() >= largeDerived {
+			d.session.Close()
+			d.session = nil // with the memory between its steps, which is a multiple of this
+		}
 	}
 	return value.in, nil
 }

@@ -14,7 +14,7 @@ type quantizedDot struct {
 	kept    *form // of the right operand; nil: it is packed anew in each run
 	args    quant.Args
 	scratch *plan.Operand
-	panels  *plan.Operand
+	spare   *spareForm
 	sums    *plan.Operand // laid out as the result
 }
 
@@ -27,7 +27,7 @@ func newQuantizedDot(b *build, product *dotPlan, sums *plan.Operand) func() {
 	d.kept = b.keptForm(product, &d.loop)
 	m, n, k := product.a.rows, product.b.cols, product.a.cols
 	d.scratch = b.scratch(ir.Uint8, quant.ScratchSize(m, k))
-	d.panels = b.scratch(ir.Uint8, quant.PackedSize(k, n))
+	d.spare = b.spare(d.kept, quant.PackedSize(k, n))
 	return d.run
 }
 
@@ -39,9 +39,8 @@ func (d *quantizedDot) run() {
 	for _, o := range d.loop.outer {
 		for i := range d.loop.dims[0] {
 			for j := range d.loop.dims[1] {
-				panels := kept
-				if panels == nil {
-					panels = plan.Data[byte](d.panels)
+				panels, empty := d.spare.or(kept)
+				if empty {
 					quant.Pack(pool, panels, ys[o[1]+i*d.loop.strideB[0]+j*d.loop.strideB[1]:], p.cols, q.cols, q.rowStride, q.colStride)
 				}
 				d.args = quant.Args{M: p.rows, N: q.cols, K: p.cols, RowStride: p.rowStride, ColStride: p.colStride, LDC: d.product.c.RowStride, B: panels, Scratch: plan.Data[byte](d.scratch),

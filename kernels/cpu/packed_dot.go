@@ -30,7 +30,7 @@ func buildPackedDot(b *build) (func(), error) {
 	m := out.N / a.Columns
 	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 	rt, packer := b.rt(), packerOf(a)
-	packed := b.scratch(ir.Uint8, packer.size(k, a.Columns, a.Block))
+	spare := b.spare(kept, packer.size(k, a.Columns, a.Block))
 	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes, Unsigned: a.ByColumns}, b.packedScales(a), (func())(nil)
 	if k > 0 && quant.AsFloats(m, a.Columns, k, a.Block, packer.bytes) {
 		run = b.packedAsFloats(m, matrix)
@@ -38,8 +38,8 @@ func buildPackedDot(b *build) (func(), error) {
 		run = b.packedInDigits(m, matrix)
 	}
 	return func() {
-		if matrix.B = packer.kept(ownBuffer(w), kept, rt.pool); matrix.B == nil {
-			matrix.B = plan.Data[byte](packed)
+		var empty bool
+		if matrix.B, empty = spare.or(packer.kept(ownBuffer(w), kept, rt.pool)); empty {
 			packer.pack(rt.pool, matrix.B, plan.Raw(w), k, a.Columns, a.Block)
 		}
 		if a.Block > 0 {
@@ -147,20 +147,20 @@ func (b *build) turned(o *plan.Operand, columns int, turn func(to, from []byte, 
 	rows := o.N / columns
 	kept := b.kept(o, &form{off: o.Off, k: rows, n: columns, ld: rows, trans: true})
 	size := o.N * o.Typ.DType.Size()
-	scratch := b.scratch(ir.Uint8, size)
+	spare := b.spare(kept, size)
 	return func() []byte {
+		var memory []byte
 		if own := ownBuffer(o); own != nil && kept != nil {
-			memory := own.inForm(&own.panels, kept, tile.Turned, size, func(memory []byte) {
+			memory = own.inForm(&own.panels, kept, tile.Turned, size, func(memory []byte) {
 				from := unsafe.Slice((*byte)(plan.PointerTo(own.own)), len(own.own))
 				turn(memory, from[kept.off:][:size], columns, rows)
 			})
-			if memory != nil {
-				return memory
-			}
 		}
-		to := plan.Data[byte](scratch)
-		turn(to, plan.Raw(o), columns, rows)
-		return to
+		memory, empty := spare.or(memory)
+		if empty {
+			turn(memory, plan.Raw(o), columns, rows)
+		}
+		return memory
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements
@@ -24,8 +25,9 @@ type form struct {
 // panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that
 // only read it, for batches of any size, use the same copy.
 //
-// They are made for one form, the first that asks twice for the same contents: weights that change with each step are
-// never copied, and those that are kept take their memory twice, not more, but for small ones of 16 bits, which are
+// They are made for one form, the first that asks twice for the same contents, or once for bytes: weights that change
+// with each step are never copied, and those that are kept take their memory twice, not more, but for small ones of 16
+// bits, which are
 // kept in float32 (dot_half.go). They are read by tiles of the layout they were made for, and by no others.
 type panels struct {
 	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
@@ -111,6 +113,36 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 	})
 }
 
+// spareForm is memory for a matrix in another form where its buffer does not keep it.
+type spareForm struct {
+	every *plan.Operand // nil: the buffer keeps it, but for few runs
+	size  int
+	rare  []byte
+}
+
+// spare returns memory of so many bytes for a form that is kept, unless it is nil.
+func (b *build) spare(kept *form, size int) *spareForm {
+	s := &spareForm{size: size}
+	if kept == nil {
+		s.every = b.scratch(ir.Uint8, size)
+	}
+	return s
+}
+
+// or returns the kept form; or, where there is none, memory that it is to be written to.
+func (s *spareForm) or(kept []byte) (memory []byte, empty bool) {
+	switch {
+	case kept != nil:
+		s.rare = nil
+		return kept, false
+	case s.every != nil:
+		return plan.Data[byte](s.every), true
+	case s.rare == nil:
+		s.rare = plan.AlignedBytes(s.size)
+	}
+	return s.rare, true
+}
+
 // elementsOf views memory as numbers; none if there is no memory.
 func elementsOf[T gemm.Float](memory []byte) []T {
 	if memory == nil {
@@ -163,7 +195,7 @@ func (k *panels) pack(f *form, layout tile.Layout, version uint64, size int, fil
 	if k.memory != nil && (k.form != *f || k.layout != layout) {
 		return false
 	}
-	if k.asked != version {
+	if k.asked != version && f.size > 1 { // bytes are not trained
 		k.asked = version
 		return false
 	}

@@ -25,8 +25,8 @@ const (
 // variable has changed.
 //
 // Left in place are what only views, repeats or converts variables, since kernels read such operands as they are; what
-// takes more memory than the variables it is computed from, but for little memory; and what is computed from few
-// numbers.
+// takes more memory than the variables it is computed from, but for little memory and for numbers of four bits that are
+// unpacked to bytes; and what is computed from few numbers.
 func Derive(p *ir.Program, variables []int) (rest *ir.Program, derived []Derived, err error) {
 	d := deriver{p: p, kind: make([]dependence, p.NumValues()), def: make([]int, p.NumValues())}
 	for i := range d.def {
@@ -138,6 +138,9 @@ func (d *deriver) consider(v ir.Value) {
 		}
 		if elements < deriveFrom {
 			return
+		}
+		if d.p.Type(v).DType.Size() == 1 { // numbers of four bits, unpacked
+			bytes *= 2
 		}
 		if d.p.Type(v).Bytes() <= max(bytes, deriveMore) {
 			d.found = append(d.found, v)
