@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -111,7 +112,7 @@ func (b *buffer) Write(src []byte) error {
 		return err
 	}
 	b.changing()
-	copy(b.data, src)
+	vec.Copy(b.data, src)
 	b.changing()
 	return nil
 }
@@ -129,7 +130,7 @@ func (b *buffer) Read(dst []byte) error {
 	if err := b.check(len(dst)); err != nil {
 		return err
 	}
-	copy(dst, b.data)
+	vec.Copy(dst, b.data)
 	return nil
 }
 
@@ -138,7 +139,7 @@ func (b *buffer) ReadRange(dst []byte, offset int) error {
 	if offset < 0 || offset > len(b.data)-len(dst) {
 		return fmt.Errorf("cpu: buffer of %v has %d bytes, %d were asked for from %d on", b.typ, len(b.data), len(dst), offset)
 	}
-	copy(dst, b.data[offset:])
+	vec.Copy(dst, b.data[offset:])
 	return nil
 }
 

@@ -35,7 +35,7 @@ func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	}
 	if bytes > 256 {
 		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
-			copy(plan.BytesAt(unsafe.Add(dst, d), bytes), plan.BytesAt(unsafe.Add(src, s), bytes))
+			vec.Copy(plan.BytesAt(unsafe.Add(dst, d), bytes), plan.BytesAt(unsafe.Add(src, s), bytes))
 		}
 		return
 	}

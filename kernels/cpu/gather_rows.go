@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // gatherRows copies rows of x of so many bytes to y, one after the other; rows that are dropped become zeros. Positions
@@ -18,7 +19,7 @@ func gatherRows(y, x []byte, at []int64, row int) {
 				clear(dst)
 				continue
 			}
-			copy(dst, x[int(p)*row:int(p)*row+row])
+			vec.Copy(dst, x[int(p)*row:int(p)*row+row])
 		}
 	case row > 64:
 		gatherPieces(y, x, at, row)

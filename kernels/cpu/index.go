@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -351,7 +352,7 @@ func (b *build) rowCombiner(kind ir.Kind, d ir.DType) (block.Func, error) {
 	var fn block.Func
 	if kind == ir.Set {
 		fn = func(dst, _, src, _ unsafe.Pointer, n int) {
-			copy(plan.BytesAt(dst, n*d.Size()), plan.BytesAt(src, n*d.Size()))
+			vec.Copy(plan.BytesAt(dst, n*d.Size()), plan.BytesAt(src, n*d.Size()))
 		}
 	} else {
 		fn = block.Binary(op, d)

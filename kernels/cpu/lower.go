@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -233,6 +234,6 @@ func copyOperand(to, from *plan.Operand) {
 		return
 	}
 	if to.N > 0 && to.Ptr() != from.Ptr() {
-		copy(plan.Raw(to), plan.Raw(from))
+		vec.Copy(plan.Raw(to), plan.Raw(from))
 	}
 }

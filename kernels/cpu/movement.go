@@ -190,10 +190,12 @@ func buildDynamicUpdateSlice(b *build) (func(), error) {
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("more than %d axes", maxAxes)
 	}
+	rest := outside{in.Typ.DType.Size(), out.Typ.Shape, update.Typ.Shape, dst}
 	return func() {
-		copyOperand(out, in)
+		at := start()
+		rest.copy(out, in, at)
 		if update.N > 0 {
-			c.run(unsafe.Add(out.Ptr(), start()), update.Ptr(), 0, c.dims[0])
+			c.run(unsafe.Add(out.Ptr(), at), update.Ptr(), 0, c.dims[0])
 		}
 	}, nil
 }

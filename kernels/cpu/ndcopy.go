@@ -294,7 +294,7 @@ func (c *ndCopy) row(dst, src unsafe.Pointer, n int) {
 	case c.dst[last] != c.size:
 		scatterElements(dst, src, c.size, c.dst[last], c.src[last], n)
 	case c.src[last] == c.size:
-		copy(plan.BytesAt(dst, n*c.size), plan.BytesAt(src, n*c.size))
+		vec.Copy(plan.BytesAt(dst, n*c.size), plan.BytesAt(src, n*c.size))
 	case c.src[last] == 0:
 		fillElement(dst, src, c.size, n)
 	default:
