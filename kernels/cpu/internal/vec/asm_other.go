@@ -19,7 +19,7 @@ func affineMul32(_, _, _ []float32, _ [2]float32) bool               { return fa
 func placedRows32[P rowNumber](rowWork, []float32, []float32, int, []P, float32, bool) bool {
 	return false
 }
-func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) bool                    { return false }
+func descendRowsAt32(_, _ []float32, _ [][2]int, _ int, _ float32) int                     { return 0 }
 func lstmCell32(_, _, _, _, _ []float32) int                                               { return 0 }
 func lstmCellGrad32(_, _, _, _, _, _ []float32) int                                        { return 0 }
 func gruCell32(_, _, _, _, _ []float32) int                                                { return 0 }
@@ -42,7 +42,7 @@ func lstmCellGrad64(_, _, _, _, _, _ []float64) int                             
 func gruCellGrad64(_, _, _, _, _, _, _ []float64) int                                      { return 0 }
 func addRows(_ int, _, _ unsafe.Pointer, _, _, _ int) int                                  { return 0 }
 func foldRows32(_ rowFold, _, _ []float32, _, _ int) int                                   { return 0 }
-func addRowsAt(_ int, _, _ unsafe.Pointer, _ [][2]int, _ int) bool                         { return false }
+func addRowsAt(_ int, _, _ unsafe.Pointer, _ [][2]int, _ int) int                          { return 0 }
 func momentRows32(_, _, _, _ []float32, _, _, _ int) int                                   { return 0 }
 func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int                            { return 0 }
 func affineRows32(_, _, _, _, _ []float32, _ int, _ bool) bool                             { return false }

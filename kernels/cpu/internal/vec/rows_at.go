@@ -9,12 +9,13 @@ func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
 	for _, p := range pairs {
 		_, _ = dst[p[0]:][:c], x[p[1]:][:c]
 	}
-	if addRowsAt(floatBytes[T](), start(dst), start(x), pairs, c) {
+	done := addRowsAt(floatBytes[T](), start(dst), start(x), pairs, c)
+	if done == c {
 		return
 	}
 	for _, p := range pairs {
-		to := dst[p[0]:][:c]
-		for k, v := range x[p[1]:][:len(to)] {
+		to := dst[p[0]+done:][:c-done]
+		for k, v := range x[p[1]+done:][:len(to)] {
 			to[k] += v
 		}
 	}
@@ -29,12 +30,13 @@ func DescendRowsAt(dst, x []float32, pairs [][2]int, c int, rate float32) {
 	for _, p := range pairs {
 		_, _ = dst[p[0]:][:c], x[p[1]:][:c]
 	}
-	if descendRowsAt32(dst, x, pairs, c, rate) {
+	done := descendRowsAt32(dst, x, pairs, c, rate)
+	if done == c {
 		return
 	}
 	for _, p := range pairs {
-		to := dst[p[0]:][:c]
-		for k, v := range x[p[1]:][:len(to)] {
+		to := dst[p[0]+done:][:c-done]
+		for k, v := range x[p[1]+done:][:len(to)] {
 			to[k] -= float32(rate * v)
 		}
 	}

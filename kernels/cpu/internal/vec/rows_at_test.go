@@ -13,7 +13,7 @@ import (
 // TestAddRowsAt: rows of all lengths, some of which meet, in order; what lies between them stays.
 func TestAddRowsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
-	for c := 1; c < 400; c += 1 + c/20 {
+	for c := 1; c < 17_000; c += 1 + c/20 + c/400*16_000 {
 		dst, x := make([]float32, 7*(c+3)), make([]float32, 200*(c+1))
 		for i := range dst {
 			dst[i] = float32(r.NormFloat64())
@@ -55,7 +55,7 @@ func TestAddRowsAt(t *testing.T) {
 // TestDescendRowsAt: the same bits as loops without vectors, for rows of all lengths, some of which meet.
 func TestDescendRowsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
-	for c := 1; c < 400; c += 1 + c/20 {
+	for c := 1; c < 17_000; c += 1 + c/20 + c/400*16_000 {
 		dst, x := make([]float32, 200*(c+1)), make([]float32, 200*(c+1))
 		for i := range dst {
 			dst[i], x[i] = float32(r.NormFloat64()), float32(r.NormFloat64())

@@ -7,30 +7,35 @@ import "unsafe"
 // rowsAtCall is the number of rows that one assembly call takes.
 const rowsAtCall = 64
 
-func addRowsAt(bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int) bool {
+func addRowsAt(bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int) int {
 	return rowsAt(addRow, bytes, dst, x, pairs, c, 0)
 }
 
-func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) bool {
+func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) int {
 	return rowsAt(descendRow, 4, start(dst), start(x), pairs, c, rate)
 }
 
-// rowsAt does it with parts of the pairs, as offsets in bytes, where c floats of so many bytes are whole vectors.
-func rowsAt(what rowWork, bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int, rate float32) bool {
-	wide, ok := divides(c * bytes / 4)
-	if !ok || c > callElements {
-		return false
+// rowsAt does it with parts of the pairs, as offsets in bytes, and returns how many of the c columns are done: those
+// that are whole vectors.
+func rowsAt(what rowWork, bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int, rate float32) int {
+	all := c * bytes / 4 &^ 7 // floats of 4 bytes in vectors of 32
+	if _, ok := divides(all); !ok {
+		return 0
 	}
 	var offsets [rowsAtCall][2]int
-	for len(pairs) > 0 {
-		n := min(len(pairs), max(min(rowsAtCall, callElements/c), 1))
-		for i, p := range pairs[:n] {
-			offsets[i] = [2]int{bytes * p[0], bytes * p[1]}
+	for first := 0; first < all; first += callElements {
+		part := min(all-first, callElements)
+		wide, _ := divides(part)
+		for at := 0; at < len(pairs); {
+			n := min(len(pairs)-at, max(min(rowsAtCall, callElements/part), 1))
+			for i, p := range pairs[at : at+n] {
+				offsets[i] = [2]int{bytes*p[0] + 4*first, bytes*p[1] + 4*first}
+			}
+			callRowsAt(what, wide, bytes, dst, x, &offsets[0], n, uintptr(4*part), &rate)
+			at += n
 		}
-		callRowsAt(what, wide, bytes, dst, x, &offsets[0], n, uintptr(bytes*c), &rate)
-		pairs = pairs[n:]
 	}
-	return true
+	return all * 4 / bytes
 }
 
 func callRowsAt(what rowWork, wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, n int, size uintptr, rate *float32) {
