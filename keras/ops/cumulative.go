@@ -56,6 +56,9 @@ func cumulativeRule(c *vjp) []*Tensor {
 // cumprodGradient: y_i = x_0·…·x_i, so dx_j = p_j·s_j with the product p_j of the elements before j and
 // s_j = Σ_{i>=j} dy_i·x_{j+1}·…·x_i = dy_j + x_{j+1}·s_{j+1}. There is no division, so zeros do no harm.
 func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
+	if n := x.Dim(axis); dim.Known(n) && n > 0 && n <= shortProduct { //dim:known
+		return shortProductGradient(x, dy, axis, n)
+	}
 	before := apply1(ir.Cumulative, ir.CumulativeAttrs{Kind: ir.Prod, Axis: axis, Exclusive: true}, x)
 	xs, dys := MoveAxis(x, axis, 0), MoveAxis(dy, axis, 0)
 	if xs.Dim(0) == 0 {
@@ -71,6 +74,25 @@ func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
 		return []*Tensor{Multiply(slices[0], s)}, []*Tensor{s}
 	}, []*Tensor{zero}, []*Tensor{xs, dys}, ScanOptions{Reverse: true})
 	return Multiply(before, MoveAxis(s[0], 0, axis))
+}
+
+// shortProduct is the length up to which the gradient is written out, element by element.
+const shortProduct = 16
+
+// shortProductGradient is cumprodGradient for an axis of n elements.
+//
+//dim:known n is a constant
+func shortProductGradient(x, dy *Tensor, axis, n int) *Tensor {
+	s := make([]*Tensor, n)
+	s[n-1] = Index(dy, axis, n-1)
+	for j := n - 2; j >= 0; j-- {
+		s[j] = Add(Index(dy, axis, j), Multiply(Index(x, axis, j+1), s[j+1]))
+	}
+	for j, before := 1, Index(x, axis, 0); j < n; j++ {
+		s[j] = Multiply(before, s[j])
+		before = Multiply(before, Index(x, axis, j))
+	}
+	return Stack(axis, s...)
 }
 
 // longProduct is the length from which the sums s are computed in pieces side by side.

@@ -1,10 +1,11 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -37,7 +38,7 @@ func cumulate[T block.Number](b *build, highest T) func() {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.CumulativeAttrs)
 	g := lines(in.Typ.Shape, a.Axis)
-	s := cumulation[T]{kind: a.Kind, identity: identityOf(a.Kind, highest), exclusive: a.Exclusive}
+	s := cumulation[T]{kind: a.Kind, identity: identityOf(a.Kind, highest), exclusive: a.Exclusive, combine: combinerOf[T](a.Kind, in.Typ.DType)}
 	if g.Inner == 1 || !a.Exclusive && !a.Reverse && g.Inner <= fewBetween {
 		return cumulateBlocks(b, s, g, a.Reverse)
 	}
@@ -142,23 +143,32 @@ type cumulation[T block.Number] struct {
 	kind      ir.Kind
 	identity  T
 	exclusive bool
+	combine   block.Func // of two rows
 }
 
 // line goes through n elements that lie step apart.
 func (s *cumulation[T]) line(y, x []T, at, step, n int) {
 	acc := s.identity
-	if s.kind == ir.Sum && !s.exclusive {
+	switch {
+	case s.kind == ir.Sum && !s.exclusive:
 		for range n {
 			acc += x[at]
 			y[at] = acc
 			at += step
 		}
 		return
-	}
-	if s.kind == ir.Prod && !s.exclusive {
+	case s.kind == ir.Prod && !s.exclusive:
 		for range n {
 			acc *= x[at]
 			y[at] = acc
+			at += step
+		}
+		return
+	case s.kind == ir.Prod:
+		for range n {
+			v := x[at]
+			y[at] = acc
+			acc *= v
 			at += step
 		}
 		return
@@ -190,40 +200,52 @@ func (s *cumulation[T]) rows(y, x, scratch []T, at, step, n int) {
 	columns := len(scratch) / 2
 	acc, row := scratch[:columns], scratch[columns:]
 	fillWith(acc, s.identity)
+	start := func(v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
+	if !s.exclusive {
+		before := start(acc)
+		for range n {
+			to := start(y[at : at+columns])
+			s.combine(to, before, start(x[at:at+columns]), nil, columns)
+			before = to
+			at += step
+		}
+		return
+	}
 	for range n {
 		copy(row, x[at:at+columns]) // y may be x
-		if s.exclusive {
-			copy(y[at:at+columns], acc)
-		}
-		s.combine(acc, row)
-		if !s.exclusive {
-			copy(y[at:at+columns], acc)
-		}
+		copy(y[at:at+columns], acc)
+		s.combine(start(acc), start(acc), start(row), nil, columns)
 		at += step
 	}
 }
 
-func (s *cumulation[T]) combine(acc, row []T) {
-	switch s.kind {
-	case ir.Sum:
-		if a, ok := any(acc).([]float32); ok {
-			vec.Add(a, a, any(row).([]float32))
+// combinerOf returns the kernel that combines two rows. Extremes of floats are made one by one: of 0 and -0, which
+// kernels leave to the order of the operands, 0 is the larger one.
+func combinerOf[T block.Number](kind ir.Kind, d ir.DType) block.Func {
+	switch {
+	case kind == ir.Sum:
+		return block.Binary(ir.Add, d)
+	case kind == ir.Prod:
+		return block.Binary(ir.Mul, d)
+	case d.IsFloat():
+		return extremeBlock[T](kind == ir.Max)
+	case kind == ir.Max:
+		return block.Binary(ir.Maximum, d)
+	}
+	return block.Binary(ir.Minimum, d)
+}
+
+func extremeBlock[T block.Number](largest bool) block.Func {
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		z, x, y := block.View[T](dst, n), block.View[T](a, n), block.View[T](b, n)
+		if largest {
+			for i, v := range x {
+				z[i] = max(v, y[i])
+			}
 			return
 		}
-		for i, v := range row {
-			acc[i] += v
-		}
-	case ir.Prod:
-		for i, v := range row {
-			acc[i] *= v
-		}
-	case ir.Max:
-		for i, v := range row {
-			acc[i] = max(acc[i], v)
-		}
-	default:
-		for i, v := range row {
-			acc[i] = min(acc[i], v)
+		for i, v := range x {
+			z[i] = min(v, y[i])
 		}
 	}
 }
