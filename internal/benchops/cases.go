@@ -242,6 +242,12 @@ func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 			args = append(args, a.Value)
 		}
 	}
+	if loop := loopCalls[b.Function]; loop != nil {
+		if gradients && b.Function == "loop_while" {
+			return nil, errNoGradient
+		}
+		return finish(g, loop(sources), sources, gradients)
+	}
 	return finish(g, layers.Compute(g, b.Function, args...), sources, gradients)
 }
 

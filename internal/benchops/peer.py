@@ -143,10 +143,35 @@ def prepare_layer(case, gradients):
     return lambda: jax.block_until_ready(compiled(dy, trainable, fixed, *tensors))
 
 
+def scanned(x, step):
+    def body(carry, x):
+        y = step(carry, x)
+        return y, y
+
+    return ops.scan(body, ops.zeros_like(x[0]), x)[1]
+
+
+LOOPS = {  # those of random_loops.go
+    "loop_scan_decay": lambda x: scanned(x, lambda carry, x: carry * 0.5 + x),
+    "loop_scan_tanh": lambda x: scanned(x, lambda carry, x: ops.tanh(carry + x)),
+    "loop_scan_cell": lambda x, w: scanned(x, lambda carry, x: ops.tanh(ops.matmul(carry, w) + x)),
+    "loop_map_softmax": lambda x: ops.map(ops.softmax, x),
+    "loop_vectorized_norm": lambda x: ops.vectorized_map(lambda v: ops.sqrt(ops.sum(ops.square(v))), x),
+    "loop_vectorized_dot": lambda x: ops.vectorized_map(lambda v: v * ops.sum(v), x),
+    "loop_associative_add": lambda x: ops.associative_scan(lambda a, b: a + b, x),
+    "loop_associative_maximum": lambda x: ops.associative_scan(ops.maximum, x, reverse=True),
+    "loop_associative_product": lambda x: ops.associative_scan(lambda a, b: a * b, x),
+    "loop_fori": lambda x: ops.fori_loop(0, 5, lambda i, x: x * 0.5, x),
+    "loop_while": lambda x: ops.while_loop(lambda x: ops.max(x) > 0.05, lambda x: (x * 0.5,), (x,))[0],
+    "loop_cond": lambda x: ops.cond(ops.sum(x) > 0, lambda: x * 0.5, lambda: ops.tanh(x)),
+    "loop_switch": lambda x: ops.switch(ops.cast(ops.max(x) > 0, "int32"), [ops.tanh, lambda x: x * 0.5], x),
+}
+
+
 def prepare(case, gradients):
     if case.get("layer"):
         return prepare_layer(case, gradients)
-    function = getattr(ops, case["function"], None) or getattr(ops.image, case["function"])
+    function = LOOPS.get(case["function"]) or getattr(ops, case["function"], None) or getattr(ops.image, case["function"])
     values, places = [], []
     for a in case["arguments"]:
         if a.get("tensors"):
