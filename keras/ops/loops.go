@@ -37,14 +37,47 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 	if reverse {
 		return Flip(AssociativeScan(f, Flip(x, axis), axis, false), axis)
 	}
-	// Kogge, Stone, 1973: after the step of distance d each element covers the 2d slices that end in it.
 	n := x.Dim(axis)
 	Fixed(x, "an associative scan", n)
-	for d := 1; d < n; d *= 2 { //dim:known
-		head := SliceAxis(x, axis, 0, d)
-		x = Concatenate(axis, head, f(SliceAxis(x, axis, 0, n-d), SliceAxis(x, axis, d, n))) //dim:known
+	return associativeScan(f, x, axis, n)
+}
+
+// associativeScan combines neighbours, goes through what they make, which is half as long, and combines its results
+// with the elements between them: in the order in which Keras does, with two results of f for each slice.
+//
+//dim:known n is a constant
+func associativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis, n int) *Tensor {
+	if n < 2 {
+		return x
 	}
-	return x
+	even, odd := (n+1)/2, n/2
+	evens, odds := everySecond(x, axis, 0, n), everySecond(x, axis, 1, n)
+	ends := associativeScan(f, f(SliceAxis(evens, axis, 0, odd), odds), axis, odd)
+	parts := []*Tensor{SliceAxis(x, axis, 0, 1)}
+	if even > 1 {
+		before := SliceAxis(ends, axis, 0, even-1)
+		parts = append(parts, mergeAxes(Stack(axis+1, before, f(before, SliceAxis(evens, axis, 1, even))), axis))
+	}
+	if even == odd {
+		parts = append(parts, SliceAxis(ends, axis, odd-1, odd))
+	}
+	return Concatenate(axis, parts...)
+}
+
+// everySecond returns the slices at first, first+2, ... of the n along an axis.
+//
+//dim:known n is a constant
+func everySecond(x *Tensor, axis, first, n int) *Tensor {
+	starts, limits, steps := make([]int, x.Rank()), slices.Clone(x.Shape()), slices.Repeat([]int{1}, x.Rank())
+	starts[axis], limits[axis], steps[axis] = first, n, 2
+	return StridedSlice(x, starts, limits, steps)
+}
+
+// mergeAxes makes one axis of an axis and the next one.
+func mergeAxes(x *Tensor, axis int) *Tensor {
+	shape := slices.Clone(x.Shape())
+	shape[axis] = dim.Mul(shape[axis], shape[axis+1])
+	return Reshape(x, slices.Delete(shape, axis+1, axis+2)...)
 }
 
 // Switch runs branches[i] on the operands, i being an integer scalar that is clamped to the range, and returns its

@@ -38,6 +38,29 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// Products of matrices, which depend on their order, are those of a loop, for even and odd numbers of slices along any
+// axis.
+func TestAssociativeScanOrder(t *testing.T) {
+	for n := 1; n < 24; n++ {
+		for axis := range 2 {
+			shape := []int{n, 2, 2}
+			if axis == 1 {
+				shape = []int{1, n, 2, 2}
+			}
+			x := opstest.Normal(n, shape...)
+			out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
+				return tensors{ops.AssociativeScan(ops.Matmul, in[0], axis, false)}
+			}, x)
+			m := [4]float64{1, 0, 0, 1}
+			for i := range n {
+				v := x.F[4*i : 4*i+4]
+				m = [4]float64{m[0]*v[0] + m[1]*v[2], m[0]*v[1] + m[1]*v[3], m[2]*v[0] + m[3]*v[2], m[2]*v[1] + m[3]*v[3]}
+				require.InDeltaSlice(t, m[:], out[0].F[4*i:4*i+4], 1e-9, "%d of %d along axis %d", i, n, axis)
+			}
+		}
+	}
+}
+
 func TestSwitch(t *testing.T) {
 	fn := func(_ *ops.Graph, in tensors) tensors {
 		var branches []func(tensors) tensors
