@@ -2,6 +2,7 @@ package layers
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -83,6 +84,17 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation Interpolation, an
 // resizeNearest gives one axis another length: cell i of the result is cell floor((i + ½)·old/new) of the input.
 func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 	old := x.Dim(axis)
+	if dim.Known(old) && dim.Known(length) && old > 0 && length > 0 { //dim:known
+		switch {
+		case length%old == 0: //dim:known
+			return ops.Repeat(x, length/old, axis) //dim:known
+		case old%length == 0: //dim:known
+			starts, steps := make([]int, x.Rank()), slices.Repeat([]int{1}, x.Rank())
+			steps[axis] = old / length //dim:known
+			starts[axis] = steps[axis] / 2
+			return ops.StridedSlice(x, starts, x.Shape(), steps)
+		}
+	}
 	return ops.Take(x, ops.Table(x, ir.Uint32, ir.Shape{length}, func() []float64 {
 		cells := make([]float64, length) //dim:known
 		for i := range cells {
