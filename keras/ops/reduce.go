@@ -136,6 +136,9 @@ func reduceRule(c *vjp) []*Tensor {
 		share := Divide(c.dy(0), Sum(hit, a.Axes...))
 		return []*Tensor{Multiply(hit, wide(share))}
 	case ir.Prod:
+		if n := x.Dim(a.Axes[0]); len(a.Axes) == 1 && dim.Known(n) && n > 0 && n <= shortProduct { //dim:known
+			return []*Tensor{othersGradient(x, c.dy(0), a.Axes[0], n)}
+		}
 		return []*Tensor{prodGradient(x, wide(c.dy(0)), wide(y), a.Axes, wide)}
 	}
 	return zeroGradient(c)
@@ -151,4 +154,20 @@ func prodGradient(x, dy, y *Tensor, axes []int, wide func(*Tensor) *Tensor) *Ten
 	single := LogicalAnd(isZero, CompareScalar(ir.Eq, zeros, 1))
 	slope := Where(CompareScalar(ir.Eq, zeros, 0), Divide(y, safe), Where(single, others, ZerosLike(x)))
 	return Multiply(dy, slope)
+}
+
+// othersGradient is prodGradient for one axis of a few elements: the products of those before and of those behind each.
+//
+//dim:known n is a constant
+func othersGradient(x, dy *Tensor, axis, n int) *Tensor {
+	dx := make([]*Tensor, n)
+	for j, before := 0, dy; j < n; j++ {
+		dx[j] = before
+		before = Multiply(before, Index(x, axis, j))
+	}
+	for j, behind := n-2, Index(x, axis, n-1); j >= 0; j-- {
+		dx[j] = Multiply(dx[j], behind)
+		behind = Multiply(behind, Index(x, axis, j))
+	}
+	return Stack(axis, dx...)
 }

@@ -54,8 +54,10 @@ func init() {
 	for _, n := range []int{1, 2, 16, 17, 40} { // written out, and in a loop
 		for axis := range 2 {
 			addCase(caseName("cumprod")+caseName(n)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, axis) }), opstest.Random(n, 0.5, 1.5, n, n))
+			addCase(caseName("prod")+caseName(n)+caseName(axis), true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Prod(x, axis) }), opstest.Random(n, 0.5, 1.5, n, n))
 		}
 	}
+	addCase("prod of few with zeros", true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Prod(x, 1) }), zeros)
 	addCase("cumprod with zeros", true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cumprod(x, 1) }), zeros)
 }
 
