@@ -65,6 +65,10 @@ def any_layer(s, c, axes):
     of = lambda name: getattr(nn, f"{name}{axes}d")
     if kind.startswith("global"):
         return nn.Sequential(of("AdaptiveMaxPool" if kind == "globalmax" else "AdaptiveAvgPool")(1), nn.Flatten())
+    if kind.startswith("adaptive"):
+        return of("AdaptiveMaxPool" if kind == "adaptivemax" else "AdaptiveAvgPool")(tuple(w))
+    if kind == "upsampling":
+        return nn.Upsample(scale_factor=tuple(map(float, w)), mode="bilinear" if s.get("bilinear") else "nearest")
     around = [d * (k - 1) for k, d in zip(w, dilations)]
     pad = [a // 2 for a in around] if s["padding"] == "same" else [0] * axes
     if kind == "conv" and s["padding"] == "causal":

@@ -58,7 +58,40 @@ var everyShape = []struct {
 	}},
 	{"anyglobal", func(r *rand.Rand) spec {
 		s := anyWindow(r, []string{"globalmax", "globalavg"}[r.IntN(2)], 1+r.IntN(3), 1)
-		s.Dilations, s.Strides, s.Windows = nil, nil, nil
+		s.Dilations, s.Strides = nil, nil
+		return s
+	}},
+	{"anyfew", func(r *rand.Rand) spec { // pooling of few channels, often over long windows
+		s := anyWindow(r, []string{"maxpool", "avgpool"}[r.IntN(2)], 1+r.IntN(3), 7)
+		s.Input[s.channelsAxis()], s.Dilations = between(r, 1, 8), nil
+		if len(s.Windows) == 1 {
+			s.Windows[0] = min(between(r, 2, 256), s.spatial()[0])
+		}
+		for i := range s.Strides {
+			s.Windows[i] = max(s.Windows[i], 2)
+			s.Strides[i] = 1 + r.IntN(s.Windows[i])
+		}
+		return s.larger()
+	}},
+	{"anyadaptive", func(r *rand.Rand) spec {
+		s := anyWindow(r, []string{"adaptivemax", "adaptiveavg"}[r.IntN(2)], 1+r.IntN(3), 1)
+		s.Dilations, s.Strides = nil, nil
+		for i, n := range s.spatial() {
+			s.Windows[i] = between(r, 1, n)
+		}
+		return s
+	}},
+	{"anyupsampling", func(r *rand.Rand) spec {
+		s := anyWindow(r, "upsampling", 1+r.IntN(3), 1)
+		s.Dilations, s.Strides = nil, nil
+		for i := range s.Windows {
+			s.Windows[i] = 1 + r.IntN(4)
+		}
+		s.Bilinear = len(s.Windows) == 2 && r.IntN(2) == 0
+		s.First = s.First && len(s.Windows) > 1 // UpSampling1D has no such argument
+		for s.Input[0] > 1 && ir.Shape(s.Input).Size()*ir.Shape(s.Windows).Size() > 8e6 {
+			s.Input[0] /= 2
+		}
 		return s
 	}},
 	{"anygroups", func(r *rand.Rand) spec {
@@ -111,6 +144,22 @@ func (s spec) smaller() spec {
 	return s
 }
 
+// larger takes more examples where there are few numbers.
+func (s spec) larger() spec {
+	for s.Input[0] < 64 && ir.Shape(s.Input).Size() < 1e5 {
+		s.Input[0] *= 2
+	}
+	return s
+}
+
+// spatial returns the lengths of the axes that are neither the batch's nor the channels'.
+func (s *spec) spatial() []int {
+	if s.First {
+		return s.Input[2:]
+	}
+	return s.Input[1 : len(s.Input)-1]
+}
+
 // channelsAxis is the axis of the input that has its channels.
 func (s *spec) channelsAxis() int {
 	if s.First {
@@ -159,6 +208,13 @@ func (s *spec) anyLayer() layers.Layer {
 
 func (s *spec) anyPooling(axes int, padding layers.Padding, format layers.DataFormat) layers.Layer {
 	list := map[string][]layers.Layer{
+		"adaptivemax": {&layers.AdaptiveMaxPooling1D{OutputSize: s.Windows, DataFormat: format},
+			&layers.AdaptiveMaxPooling2D{OutputSize: s.Windows, DataFormat: format}, &layers.AdaptiveMaxPooling3D{OutputSize: s.Windows, DataFormat: format}},
+		"adaptiveavg": {&layers.AdaptiveAveragePooling1D{OutputSize: s.Windows, DataFormat: format},
+			&layers.AdaptiveAveragePooling2D{OutputSize: s.Windows, DataFormat: format}, &layers.AdaptiveAveragePooling3D{OutputSize: s.Windows, DataFormat: format}},
+		"upsampling": {&layers.UpSampling1D{Size: s.Windows[0]},
+			&layers.UpSampling2D{Size: s.Windows, DataFormat: format, Interpolation: map[bool]layers.Interpolation{true: layers.Bilinear}[s.Bilinear]},
+			&layers.UpSampling3D{Size: s.Windows, DataFormat: format}},
 		"maxpool": {&layers.MaxPooling1D{PoolSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format},
 			&layers.MaxPooling2D{PoolSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format},
 			&layers.MaxPooling3D{PoolSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format}},
