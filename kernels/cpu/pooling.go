@@ -41,7 +41,7 @@ func average[T block.Float](p *geometry.Pooling, row []T, d, h int) {
 func images(p *geometry.Pooling, b *build, scratch int, body func(w *worker, image int)) func() {
 	b.rt().need(scratch)
 	_, out := p.Sizes()
-	return b.rt().parallel(p.Batch, grain(out*p.Window[0]*p.Window[1]*p.Window[2]/4), func(w *worker, lo, hi int) {
+	return b.rt().parallel(p.Batch, grain(out*p.Cells()/4), func(w *worker, lo, hi int) {
 		for image := lo; image < hi; image++ {
 			body(w, image)
 		}
@@ -52,7 +52,7 @@ func images(p *geometry.Pooling, b *build, scratch int, body func(w *worker, ima
 func imageLines(p *geometry.Pooling, b *build, g *geometry.Gather, body func(w *worker, image, line int)) func() {
 	_, out := p.Sizes()
 	n := g.Lines()
-	return b.rt().parallel(p.Batch*n, grain(out*p.Window[0]*p.Window[1]*p.Window[2]/4/max(n, 1)), func(w *worker, lo, hi int) {
+	return b.rt().parallel(p.Batch*n, grain(out*p.Cells()/4/max(n, 1)), func(w *worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			body(w, i/n, i%n)
 		}
@@ -76,6 +76,43 @@ func buildMaxPool(b *build) (func(), error) {
 	return maxPool[float32](b, p), nil
 }
 
+// gathering computes the results of windows, the first of which begins at the given places of the result and the
+// source. No cells: none lies inside the source.
+type gathering[T block.Float] func(w *geometry.Windows, to, from []T, cells []int)
+
+func windowsMax[T block.Float](channels int) gathering[T] {
+	return func(w *geometry.Windows, to, from []T, cells []int) {
+		if len(cells) == 0 {
+			fillWith(to[:w.Count*channels], T(math.Inf(-1)))
+			return
+		}
+		vec.WindowsMax(to, from, cells, w.Count, channels, channels, w.Stride*channels)
+	}
+}
+
+func windowsMean[T block.Float](channels int) gathering[T] {
+	return func(w *geometry.Windows, to, from []T, cells []int) {
+		if len(cells) == 0 {
+			fillWith(to[:w.Count*channels], T(math.NaN())) // 0 / 0
+			return
+		}
+		vec.WindowsSum(to, from, cells, w.Count, channels, channels, w.Stride*channels, 1/T(len(cells)))
+	}
+}
+
+// windowsShares sums the shares of the windows that hold a pixel.
+func windowsShares[T block.Float](channels int, scale T) gathering[T] {
+	return func(w *geometry.Windows, to, from []T, cells []int) {
+		if len(cells) > 0 {
+			vec.WindowsSum(to, from, cells, w.Count, channels, w.Step*channels, w.Stride*channels, scale)
+			return
+		}
+		for i := range w.Count {
+			clear(to[i*w.Step*channels:][:channels])
+		}
+	}
+}
+
 func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
@@ -84,16 +121,13 @@ func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 			vec.MaxPool2x2(plan.Data[T](out)[lo*ny:hi*ny], plan.Data[T](in)[lo*nx:hi*nx], hi-lo, p.In[1], p.In[2], p.Channels)
 		})
 	}
-	g := p.Forward()
+	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
+		return t.build(b, in, out, nx, ny, unprepared, windowsMax[float32](p.Channels*t.lanes))
+	}
+	g, largest := p.Forward(), windowsMax[T](p.Channels)
 	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
-		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
-			if len(cells) == 0 {
-				fillWith(y[to:to+w.Count*p.Channels], T(math.Inf(-1)))
-				return
-			}
-			vec.WindowsMax(y[to:], x[from:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels)
-		})
+		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { largest(w, y[to:], x[from:], cells) })
 	})
 }
 
@@ -131,6 +165,26 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		})
 		return func() { loop(); finish() }
 	}
+	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
+		return t.buildMaxGrad(b, p)
+	}
+	if p.Cells() < longWindow && p.Channels >= fewChannels {
+		return maxPoolGradCells[T](b, p)
+	}
+	if in.Typ.DType == ir.Float64 {
+		return maxPoolGradSearch[T, int64](b, p)
+	}
+	return maxPoolGradSearch[T, int32](b, p)
+}
+
+// longWindow is the number of cells from which on it is faster to search windows than to go through all windows for
+// each cell.
+const longWindow = 12
+
+// maxPoolGradCells takes one cell of all windows of a row at a time.
+func maxPoolGradCells[T block.Float](b *build, p *geometry.Pooling) func() {
+	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
+	nx, ny := p.Sizes()
 	return images(p, b, p.Out[2]*p.Channels*in.Typ.DType.Size(), func(w *worker, image int) {
 		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
 		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
@@ -140,8 +194,29 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 			d, h := row/p.Out[1], row%p.Out[1]
 			first := p.RowOf(d, h)
 			copy(left, dy[first:])
-			p.Cells(d, h, func(at, lo, hi int) {
+			p.EachCell(d, h, func(at, lo, hi int) {
 				vec.PixelsClaim(dx[at:], x[at:], left[lo*p.Channels:], top[first+lo*p.Channels:], hi-lo, p.Channels, p.Stride[2]*p.Channels, p.Channels)
+			})
+		}
+	})
+}
+
+// maxPoolGradSearch looks for the maximum of each window.
+func maxPoolGradSearch[T block.Float, I int32 | int64](b *build, p *geometry.Pooling) func() {
+	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
+	nx, ny := p.Sizes()
+	g, n := p.Forward(), p.Out[2]*p.Channels
+	return images(p, b, n*in.Typ.DType.Size(), func(w *worker, image int) {
+		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
+		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
+		index := scratchOf[I](w, n)
+		clear(dx)
+		for line := range g.Lines() {
+			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+				if len(cells) > 0 {
+					vec.WindowsFirst(index, x[from:], top[to:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels)
+					giveTo(dx[from:], dy[to:], index, 0, w.Count, p.Channels, w.Stride*p.Channels)
+				}
 			})
 		}
 	})
@@ -184,16 +259,13 @@ func buildAvgPool(b *build) (func(), error) {
 func avgPool[T block.Float](b *build, p *geometry.Pooling) func() {
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
-	g := p.Forward()
+	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
+		return t.build(b, in, out, nx, ny, unprepared, windowsMean[float32](p.Channels*t.lanes))
+	}
+	g, mean := p.Forward(), windowsMean[T](p.Channels)
 	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
-		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
-			if len(cells) == 0 {
-				fillWith(y[to:to+w.Count*p.Channels], T(math.NaN())) // 0 / 0
-				return
-			}
-			vec.WindowsSum(y[to:], x[from:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels, 1/T(len(cells)))
-		})
+		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { mean(w, y[to:], x[from:], cells) })
 	})
 }
 
@@ -216,21 +288,28 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	}
 	grad, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
-	g := p.Backward()
-	gather := func(dx, share []T, line int, scale T) {
-		g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
-			if len(cells) > 0 {
-				vec.WindowsSum(dx[to:], share[from:], cells, w.Count, p.Channels, w.Step*p.Channels, w.Stride*p.Channels, scale)
-				return
-			}
-			for i := range w.Count {
-				clear(dx[to+i*w.Step*p.Channels:][:p.Channels])
-			}
-		})
+	scale, full := 1/T(p.Cells()), p.Full()
+	if !full {
+		scale = 1
 	}
-	if p.Full() {
+	if t := newImageTiles(p, grad.Typ, (*geometry.Pooling).Backward); t != nil {
+		wide := *p
+		wide.Channels *= t.lanes
+		prepare := func(tile []float32, lo, hi int) {
+			for row := lo; row < hi; row++ {
+				average(&wide, tile[(row-lo)*t.source:][:t.source], row/p.Out[1], row%p.Out[1])
+			}
+		}
+		if full {
+			prepare = unprepared
+		}
+		return t.build(b, grad, out, ny, nx, prepare, windowsShares(wide.Channels, float32(scale)))
+	}
+	g, shares := p.Backward(), windowsShares(p.Channels, scale)
+	if full {
 		return imageLines(p, b, g, func(_ *worker, image, line int) {
-			gather(plan.Data[T](out)[image*nx:(image+1)*nx], plan.Data[T](grad)[image*ny:(image+1)*ny], line, 1/T(p.Window[0]*p.Window[1]*p.Window[2]))
+			dx, share := plan.Data[T](out)[image*nx:(image+1)*nx], plan.Data[T](grad)[image*ny:(image+1)*ny]
+			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { shares(w, dx[to:], share[from:], cells) })
 		})
 	}
 	return images(p, b, ny*grad.Typ.DType.Size(), func(w *worker, image int) {
@@ -241,7 +320,7 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 			average(p, share[p.RowOf(d, h):][:p.Out[2]*p.Channels], d, h)
 		}
 		for line := range g.Lines() {
-			gather(dx, share, line, 1)
+			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) { shares(w, dx[to:], share[from:], cells) })
 		}
 	})
 }
@@ -256,7 +335,7 @@ func avgPoolGradTiles[T block.Float](b *build, p *geometry.Pooling) func() {
 	size := grad.Typ.DType.Size()
 	n, pixel := p.Out[2]*p.Channels, p.Channels*size
 	across := newCopy(size, []int{p.Out[2], p.Window[2], p.Channels}, []int{p.Window[2] * pixel, pixel, size}, []int{pixel, 0, size})
-	line, scale := p.In[2]*p.Channels, 1/T(p.Window[0]*p.Window[1]*p.Window[2])
+	line, scale := p.In[2]*p.Channels, 1/T(p.Cells())
 	b.rt().need(n * size)
 	return b.rt().parallel(p.Batch*p.Out[0]*p.Out[1], grain(line*p.Window[0]*p.Window[1]), func(w *worker, lo, hi int) {
 		shares := scratchOf[T](w, n)

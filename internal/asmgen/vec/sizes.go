@@ -15,6 +15,7 @@ func (m machine) bothSizes() {
 		m.pooling()
 		m.pixels()
 		m.windows()
+		m.windowsFirst()
 		m.addRowsAt()
 	}
 }

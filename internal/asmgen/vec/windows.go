@@ -74,3 +74,57 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 	Countdown(windows, 1, "window")
 	End()
 }
+
+// windowsFirst emits the search for the first cell of each window that is its maximum, or NaN: for each channel it
+// stores the cell's offset, which has as many bits as a float here.
+func (m machine) windowsFirst() {
+	m.begin("", "windowsFirst", "index, x, top *float32, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr", "")
+	index, x, top, last, windows := param("index"), param("x"), param("top"), param("last"), param("windows")
+	length, topStep, xStep := param("length"), param("topStep"), param("xStep")
+	Decrease(topStep, length)
+	Decrease(xStep, length)
+	Label("window")
+	left := NewScalar()
+	Assign(left, length)
+	round := func(name string, n int) {
+		Label(name)
+		JumpBelow(left, Number(n*m.bytes()), name+"End")
+		p, count, offset := NewScalar(), NewScalar(), NewScalar()
+		Assign(p, last) // backwards: an earlier cell takes the place of a later one
+		Reload(count, "count")
+		tops, first := make([]Vector, n), make([]Vector, n)
+		for i := range n {
+			tops[i], first[i] = m.vector(), m.vector()
+			Load(tops[i], Memory{Base: top, Offset: i * m.bytes()})
+			Zero(first[i])
+		}
+		Label(name + "Cell")
+		Assign(offset, Memory{Base: p})
+		at := m.vector()
+		Broadcast(at, Memory{Base: p})
+		for i := range n {
+			v := m.vector()
+			Load(v, Memory{Base: x, Offset: i * m.bytes()}.Indexed(offset, uint8(m.number())))
+			hit, nan := Compare(Equal, tops[i], v), Compare(Unordered, v, v)
+			Blend(first[i], Either(hit, nan), at)
+		}
+		Decrease(p, Number(8))
+		Countdown(count, 1, name+"Cell")
+		for i := range n {
+			Store(Memory{Base: index, Offset: i * m.bytes()}, first[i])
+		}
+		for _, q := range []Scalar{index, x, top} {
+			Increase(q, Number(n*m.bytes()))
+		}
+		Decrease(left, Number(n*m.bytes()))
+		Jump(name)
+		Label(name + "End")
+	}
+	Unrolled(func() { round("four", 4) })
+	round("one", 1)
+	Increase(index, topStep)
+	Increase(top, topStep)
+	Increase(x, xStep)
+	Countdown(windows, 1, "window")
+	End()
+}

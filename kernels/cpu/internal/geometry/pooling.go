@@ -32,6 +32,9 @@ func (p *Pooling) Sizes() (in, out int) {
 	return p.In[0] * p.In[1] * p.In[2] * p.Channels, p.Out[0] * p.Out[1] * p.Out[2] * p.Channels
 }
 
+// Cells is the number of cells of a window.
+func (p *Pooling) Cells() int { return p.Window[0] * p.Window[1] * p.Window[2] }
+
 // Halves2x2 reports whether the windows are 2x2 with stride 2 and no padding, for which there are special kernels.
 func (p *Pooling) Halves2x2() bool {
 	return p.In[0] == 1 && p.Window == [3]int{1, 2, 2} && p.Stride[1] == 2 && p.Stride[2] == 2 && p.pad == [3]int{} &&
@@ -69,9 +72,9 @@ func (p *Pooling) outputs(axis, cell int) (lo, hi int) {
 // RowOf is the start of the output row (d, h) of an image.
 func (p *Pooling) RowOf(d, h int) int { return (d*p.Out[1] + h) * p.Out[2] * p.Channels }
 
-// Cells calls f for the cells of the windows of output row (d, h) that lie inside the input, in row-major order: for
+// EachCell calls f for the cells of the windows of output row (d, h) that lie inside the input, in row-major order: for
 // the windows [lo, hi) of the row, the first of which has the cell at element x of the image.
-func (p *Pooling) Cells(d, h int, f func(x, lo, hi int)) {
+func (p *Pooling) EachCell(d, h int, f func(x, lo, hi int)) {
 	d0, d1 := p.Interval(0, d)
 	h0, h1 := p.Interval(1, h)
 	for i := d0; i < d1; i++ {

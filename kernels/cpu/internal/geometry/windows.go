@@ -111,11 +111,30 @@ func (g *Gather) distances(lengths ...int) []int {
 func (g *Gather) Lines() int { return g.result[0] * g.result[1] }
 
 // Each calls f for all windows of a line: the elements of an image where the first result and the first cell are, and
-// how far the cells are behind the first. No cells: none lies inside the source.
+// how far the cells are behind the first. No cells: none lies inside the source, and its element is 0.
 func (g *Gather) Each(line int, f func(w *Windows, result, source int, cells []int)) {
 	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
 	for i := range g.windows {
-		w := &g.windows[i]
-		f(w, (line*g.result[2]+w.First)*g.channels, ((d.lo*g.source[1]+h.lo)*g.source[2]+w.Source)*g.channels, *g.table(d, h, i))
+		w, source := &g.windows[i], 0
+		cells := *g.table(d, h, i)
+		if len(cells) > 0 {
+			source = ((d.lo*g.source[1]+h.lo)*g.source[2] + w.Source) * g.channels
+		}
+		f(w, (line*g.result[2]+w.First)*g.channels, source, cells)
 	}
+}
+
+// Widths are the elements of a line along the last axis of the source and of the result.
+func (g *Gather) Widths() (source, result int) {
+	return g.source[2] * g.channels, g.result[2] * g.channels
+}
+
+// Sources are the lines of the source that a line of the result is made of: from lo to below hi, not all of which it
+// needs where there are three axes. None: lo = hi.
+func (g *Gather) Sources(line int) (lo, hi int) {
+	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
+	if d.length() == 0 || h.length() == 0 {
+		return 0, 0
+	}
+	return d.lo*g.source[1] + h.lo, (d.hi-1)*g.source[1] + h.hi
 }

@@ -768,6 +768,23 @@ func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Po
 }
 
 //go:noinline
+func callWindowsFirst(wide bool, bytes int, index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	if bytes == 8 {
+		if wide {
+			windowsFirstDoublesAVX512(index, x, top, last, count, windows, length, topStep, xStep)
+		} else {
+			windowsFirstDoublesAVX2(index, x, top, last, count, windows, length, topStep, xStep)
+		}
+		return
+	}
+	if wide {
+		windowsFirstAVX512(index, x, top, last, count, windows, length, topStep, xStep)
+	} else {
+		windowsFirstAVX2(index, x, top, last, count, windows, length, topStep, xStep)
+	}
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
 	if bytes == 8 {
 		if wide {
@@ -3615,6 +3632,12 @@ func windowsSumAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows,
 func windowsSumAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
 
 //go:noescape
+func windowsFirstAVX2(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsFirstAVX512(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
 func addRowsAtAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -3679,6 +3702,12 @@ func windowsSumDoublesAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, w
 
 //go:noescape
 func windowsSumDoublesAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func windowsFirstDoublesAVX2(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsFirstDoublesAVX512(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func addRowsAtDoublesAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)

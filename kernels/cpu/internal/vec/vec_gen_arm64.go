@@ -351,6 +351,15 @@ func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Po
 }
 
 //go:noinline
+func callWindowsFirst(wide bool, bytes int, index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	if bytes == 8 {
+		windowsFirstDoublesNEON(index, x, top, last, count, windows, length, topStep, xStep)
+		return
+	}
+	windowsFirstNEON(index, x, top, last, count, windows, length, topStep, xStep)
+}
+
+//go:noinline
 func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
 	if bytes == 8 {
 		addRowsAtDoublesNEON(dst, x, pairs, count, size)
@@ -1572,6 +1581,9 @@ func windowsMaxNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows,
 func windowsSumNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
 
 //go:noescape
+func windowsFirstNEON(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
 func addRowsAtNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -1603,6 +1615,9 @@ func windowsMaxDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, w
 
 //go:noescape
 func windowsSumDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
+
+//go:noescape
+func windowsFirstDoublesNEON(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func addRowsAtDoublesNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)

@@ -1,0 +1,196 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Pixels of a few channels are a small part of a vector. Images of such pixels are pooled side by side: the numbers of
+// several images at a place lie behind each other, as if they were channels.
+
+const (
+	imageTile   = 16      // images side by side
+	fewChannels = 8       // pixels of more are vectors
+	leastImages = 8       // of a tile: fewer are moved one by one
+	longRow     = 32      // numbers for each cell of a window along it: few windows are cut off by the edges
+	mostOfTile  = 1 << 17 // numbers of a tile
+)
+
+// imageTiles is a gather of images that lie side by side, a band of lines of the result at a time.
+type imageTiles struct {
+	batch, lanes   int
+	g              *geometry.Gather
+	source, result int // numbers of a line, those of all lanes
+	bands          []imageBand
+	from, to       int // lines of the longest band
+}
+
+// imageBand is lines [first, last) of the result, made of lines [lo, hi) of the source.
+type imageBand struct{ first, last, lo, hi int }
+
+// newImageTiles returns nil where pixels are better gathered as they lie in memory; gather is [geometry.Pooling]'s
+// Forward or Backward. Long rows of windows one pixel apart are vectors anyway.
+func newImageTiles(p *geometry.Pooling, in ir.Type, gather func(p *geometry.Pooling) *geometry.Gather) *imageTiles {
+	switch {
+	case in.DType != ir.Float32 || p.Channels > fewChannels || p.Batch < leastImages:
+		return nil
+	case p.Stride[2] == 1 && p.Out[2]*p.Channels >= longRow*p.Window[2]:
+		return nil
+	}
+	t := &imageTiles{batch: p.Batch, lanes: imageTile}
+	if p.Batch == leastImages {
+		t.lanes = leastImages
+	}
+	wide := *p
+	wide.Channels *= t.lanes
+	t.g = gather(&wide)
+	t.source, t.result = t.g.Widths()
+	for first := 0; first < t.g.Lines(); {
+		band := imageBand{first: first, last: first}
+		for ; band.last < t.g.Lines(); band.last++ {
+			lo, hi := t.g.Sources(band.last)
+			switch {
+			case lo == hi:
+				lo, hi = band.lo, band.hi
+			case band.lo < band.hi:
+				lo, hi = min(lo, band.lo), max(hi, band.hi)
+			}
+			if band.last > first && (hi-lo)*t.source+(band.last+1-first)*t.result > mostOfTile {
+				break
+			}
+			band.lo, band.hi = lo, hi
+		}
+		t.bands = append(t.bands, band)
+		t.from, t.to = max(t.from, band.hi-band.lo), max(t.to, band.last-first)
+		first = band.last
+	}
+	if n := t.from*t.source + t.to*t.result; n == 0 || n > 4*mostOfTile {
+		return nil
+	}
+	return t
+}
+
+func (t *imageTiles) tiles() int { return (t.batch + t.lanes - 1) / t.lanes }
+
+// images are the images of a tile: each has about as many.
+func (t *imageTiles) images(tile int) (first, n int) {
+	first = tile * t.batch / t.tiles()
+	return first, (tile+1)*t.batch/t.tiles() - first
+}
+
+// load puts lines [lo, hi) of n images side by side; width is the numbers of a line of all lanes.
+func (t *imageTiles) load(tile, x []float32, first, n, size, width, lo, hi int) {
+	at, line := lo*width/t.lanes, (hi-lo)*width/t.lanes
+	micro.Transpose(tile, x[first*size+at:], n, line, t.lanes, size)
+}
+
+// store puts them back.
+func (t *imageTiles) store(x, tile []float32, first, n, size, width, lo, hi int) {
+	at, line := lo*width/t.lanes, (hi-lo)*width/t.lanes
+	micro.Transpose(x[first*size+at:], tile, line, n, size, t.lanes)
+}
+
+// each calls f for the windows of a band, with its tiles.
+func (t *imageTiles) each(band *imageBand, before, after []float32, f gathering[float32]) {
+	for line := band.first; line < band.last; line++ {
+		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			f(w, after[to-band.first*t.result:], before[max(from-band.lo*t.source, 0):], cells)
+		})
+	}
+}
+
+// unprepared leaves the source as it is.
+func unprepared([]float32, int, int) {}
+
+// build returns the loop over tiles and bands; from and to are the numbers of an image of x and y, prepare changes the
+// lines of the source.
+func (t *imageTiles) build(b *build, x, y *plan.Operand, from, to int, prepare func(tile []float32, lo, hi int), f gathering[float32]) func() {
+	source, result := t.from*t.source, t.to*t.result
+	b.rt().need(4 * (source + result))
+	return b.rt().parallel(t.tiles()*len(t.bands), grain(4*(source+result)), func(w *worker, lo, hi int) {
+		scratch := scratchOf[float32](w, source+result)
+		before, after := scratch[:source], scratch[source:]
+		for i := lo; i < hi; i++ {
+			first, n := t.images(i / len(t.bands))
+			band := &t.bands[i%len(t.bands)]
+			t.load(before, plan.Data[float32](x), first, n, from, t.source, band.lo, band.hi)
+			prepare(before, band.lo, band.hi)
+			t.each(band, before, after, f)
+			t.store(plan.Data[float32](y), after, first, n, to, t.result, band.first, band.last)
+		}
+	})
+}
+
+// buildMaxGrad returns the loop of the gradient of maximum pooling, tile by tile.
+func (t *imageTiles) buildMaxGrad(b *build, p *geometry.Pooling) func() {
+	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
+	nx, ny := p.Sizes()
+	source, tops := t.from*t.source, t.to*t.result
+	b.rt().need(4 * (source + 2*tops))
+	return b.rt().parallel(t.tiles(), grain(8*(nx+ny)*t.lanes), func(w *worker, lo, hi int) {
+		scratch := scratchOf[float32](w, source+2*tops)
+		x, top, index := scratch[:source], scratch[source:source+tops], scratch[source+tops:]
+		for tile := lo; tile < hi; tile++ {
+			first, n := t.images(tile)
+			clear(plan.Data[float32](out)[first*nx : (first+n)*nx])
+			for i := range t.bands {
+				band := &t.bands[i]
+				t.load(x, plan.Data[float32](in), first, n, nx, t.source, band.lo, band.hi)
+				t.load(top, plan.Data[float32](result), first, n, ny, t.result, band.first, band.last)
+				t.search(band, words(index), x, top, p.Channels*t.lanes)
+				length := (band.last - band.first) * t.result / t.lanes
+				micro.Transpose(top, index, length, n, length, t.lanes) // of each image alone
+				for k := range n {
+					image := first + k
+					t.give(band, plan.Data[float32](out)[image*nx:][:nx], plan.Data[float32](grad)[image*ny:][:ny], words(top[k*length:][:length]), p.Channels)
+				}
+			}
+		}
+	})
+}
+
+// search finds where the maxima of a band are.
+func (t *imageTiles) search(band *imageBand, index []int32, x, top []float32, channels int) {
+	for line := band.first; line < band.last; line++ {
+		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			if at := to - band.first*t.result; len(cells) > 0 {
+				vec.WindowsFirst(index[at:], x[from-band.lo*t.source:], top[at:], cells, w.Count, channels, channels, w.Stride*channels)
+			}
+		})
+	}
+}
+
+// give adds the gradients of the windows of a band of one image to where the maxima are.
+func (t *imageTiles) give(band *imageBand, dx, dy []float32, index []int32, channels int) {
+	shift := bits.TrailingZeros(uint(t.lanes))
+	for line := band.first; line < band.last; line++ {
+		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
+			if to, from := to>>shift, from>>shift; len(cells) > 0 {
+				giveTo(dx[from:], dy[to:], index[to-band.first*t.result>>shift:], shift, w.Count, channels, w.Stride*channels)
+			}
+		})
+	}
+}
+
+// giveTo adds the gradients of windows that are step elements apart to the elements at the given distances from the
+// first of each, which are multiplied by a power of two.
+func giveTo[T block.Float, I int32 | int64](dx, dy []T, index []I, shift, windows, channels, step int) {
+	for i := range windows {
+		d, at := dx[i*step:], index[i*channels:][:channels]
+		for k, v := range dy[i*channels:][:len(at)] {
+			d[int(at[k]>>shift)+k] += v
+		}
+	}
+}
+
+// words are the bits of floats.
+func words(x []float32) []int32 {
+	return block.View[int32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
+}

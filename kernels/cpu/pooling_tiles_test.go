@@ -1,0 +1,73 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestImagesSideBySide checks that pooling gives the same bits for many images of a few channels, which are pooled side
+// by side, as for each image alone: images of several bands, too, and batches that are no whole tiles.
+func TestImagesSideBySide(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 13))
+	for try := range 25 {
+		axes, batch := 1+r.IntN(3), 8+r.IntN(30)
+		shape, a := ir.Shape{batch}, ir.PoolAttrs{}
+		for range axes {
+			window := 1 + r.IntN(6)
+			low, high := r.IntN(window), r.IntN(window)
+			shape = append(shape, max(window-low-high, 1)+r.IntN([]int{400, 40, 10}[axes-1]))
+			a.Window, a.Strides = append(a.Window, window), append(a.Strides, 1+r.IntN(window))
+			a.PadLow, a.PadHigh = append(a.PadLow, low), append(a.PadHigh, high)
+		}
+		if try%8 == 0 && axes > 1 { // no tile holds an image
+			shape[0], shape[1] = 8, 30000/shape[2]
+		}
+		shape = append(shape, 1+r.IntN(8))
+		many := &draft{Program: ir.New("many"), t: t}
+		number := func() float64 { return float64(r.IntN(40)) / 7 }
+		poolEverything(many, shape, a, number, number)
+		what := fmt.Sprint("try ", try, ": ", shape, a)
+		got := runOnce(t, many.Program, many.inputs, false)
+		for image := range shape[0] {
+			x, dy := exampleOf(t, many.inputs[0], image), exampleOf(t, many.inputs[1], image)
+			one := &draft{Program: ir.New("one"), t: t}
+			poolEverything(one, x.Type.Shape, a, nextOf(x), nextOf(dy))
+			for j, want := range runOnce(t, one.Program, one.inputs, false) {
+				require.Equal(t, want.Bytes(), exampleOf(t, got[j], image).Bytes(), "%s: %s of image %d", what, one.Outputs[j].Name, image)
+			}
+		}
+	}
+}
+
+// poolEverything adds both kinds of pooling and their gradients.
+func poolEverything(p *draft, shape ir.Shape, a ir.PoolAttrs, x, dy func() float64) {
+	in := p.input(ir.Float32, shape, x)
+	top, mean := p.add(ir.MaxPool, a, in), p.add(ir.AvgPool, a, in)
+	grad := p.input(ir.Float32, p.Type(top).Shape, dy)
+	p.AddOutput("maximum", top)
+	p.AddOutput("mean", mean)
+	p.AddOutput("gradient of the maximum", p.add(ir.MaxPoolGrad, a, in, top, grad))
+	p.AddOutput("gradient of the mean", p.add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: shape}, grad))
+}
+
+// exampleOf is one example of a batch, as a batch of its own.
+func exampleOf(t *testing.T, v reference.Value, i int) reference.Value {
+	t.Helper()
+	one := v.Type
+	one.Shape = append(ir.Shape{1}, v.Type.Shape[1:]...)
+	e, err := reference.FromBytes(one, v.Bytes()[i*one.Bytes():(i+1)*one.Bytes()])
+	require.NoError(t, err)
+	return e
+}
+
+// nextOf returns a function that returns the elements of a value in order.
+func nextOf(v reference.Value) func() float64 {
+	i := -1
+	return func() float64 { i++; return v.At(i) }
+}
