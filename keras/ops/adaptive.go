@@ -20,7 +20,7 @@ func AdaptiveAveragePool(x *Tensor, sizes ...int) *Tensor {
 // AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get
 // the given lengths.
 func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor {
-	return adaptive(x, sizes, func(x *Tensor, axis, n, m int) *Tensor { return adaptiveCells(x, axis, n, m, Max) })
+	return adaptive(x, sizes, adaptiveLargest)
 }
 
 // adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the
@@ -68,14 +68,40 @@ func adaptiveCells(x *Tensor, axis, n, m int, reduce func(x *Tensor, axes ...int
 	return Stack(axis, cells...)
 }
 
-// adaptiveMeans averages the n elements of an axis to m cells. Neighbouring cells share an element at most where there
-// are not more cells than elements: what a cell has alone and what it shares are summed apart, so that the parts whose
-// gradients are put together do not overlap.
+// adaptiveLargest takes the largest of the n elements of each of m cells of an axis.
+func adaptiveLargest(x *Tensor, axis, n, m int) *Tensor {
+	if !dim.Known(n) || m > n { //dim:known
+		return adaptiveCells(x, axis, n, m, Max)
+	}
+	same := func(part *Tensor) *Tensor { return part }
+	return adaptiveParts(x, axis, n, m, same, func(parts []*Tensor, _ int) *Tensor {
+		if len(parts) > 1 {
+			return Max(Concatenate(axis, parts...), axis)
+		}
+		return Max(parts[0], axis)
+	})
+}
+
+// adaptiveMeans averages the n elements of an axis to m cells.
 func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
 	if !dim.Known(n) || m > n { //dim:known
 		return adaptiveCells(x, axis, n, m, Mean)
 	}
-	sum := func(from, to int) *Tensor { return Sum(SliceAxis(x, axis, from, to), axis) }
+	sum := func(part *Tensor) *Tensor { return Sum(part, axis) }
+	return adaptiveParts(x, axis, n, m, sum, func(sums []*Tensor, length int) *Tensor {
+		total := sums[0]
+		for _, s := range sums[1:] {
+			total = Add(total, s)
+		}
+		return DivideByLength(total, length)
+	})
+}
+
+// adaptiveParts makes m cells, not more than there are elements, of the n elements of an axis. Neighbouring cells share
+// an element at most: what a cell has alone and what it shares are parts, which do not overlap, so that their gradients
+// are put together without sums of whole axes. Each part is changed once, and a cell made of its parts and its length.
+func adaptiveParts(x *Tensor, axis, n, m int, change func(part *Tensor) *Tensor, cell func(parts []*Tensor, length int) *Tensor) *Tensor {
+	part := func(from, to int) *Tensor { return change(SliceAxis(x, axis, from, to)) }
 	cells := make([]*Tensor, m)
 	var shared *Tensor // with the cell before
 	own := 0
@@ -85,22 +111,18 @@ func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
 		if k+1 < m {
 			next = (k + 1) * n / m //dim:known
 		}
-		total := shared
+		var parts []*Tensor
+		if shared != nil {
+			parts = append(parts, shared)
+		}
 		if own < next {
-			total = sum(own, next)
-			if shared != nil {
-				total = Add(shared, total)
-			}
+			parts = append(parts, part(own, next))
 		}
 		if shared, own = nil, to; next < to {
-			shared = sum(next, to)
-			if total != nil {
-				total = Add(total, shared)
-			} else {
-				total = shared
-			}
+			shared = part(next, to)
+			parts = append(parts, shared)
 		}
-		cells[k] = DivideByLength(total, to-from)
+		cells[k] = cell(parts, to-from)
 	}
 	return Stack(axis, cells...)
 }

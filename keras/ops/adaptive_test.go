@@ -3,6 +3,7 @@ package ops_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,8 @@ import (
 // cellOf returns the elements of cell k of m over n: from floor(k·n/m) to below ceil((k+1)·n/m).
 func cellOf(k, n, m int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m }
 
-// TestAdaptivePoolingDraws compares the averages and maxima of random lengths, and the gradient of the averages, with
-// loops over the cells.
+// TestAdaptivePoolingDraws compares the averages and maxima of random lengths, and their gradients, with loops over the
+// cells; many elements are equal, and the largest of a cell share its gradient.
 func TestAdaptivePoolingDraws(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 120 {
@@ -28,9 +29,9 @@ func TestAdaptivePoolingDraws(t *testing.T) {
 		t.Run(fmt.Sprint(n, " to ", m), func(t *testing.T) {
 			x, dy := make([]float64, n), make([]float64, m)
 			for i := range x {
-				x[i] = r.NormFloat64()
+				x[i] = float64(r.IntN(4))
 			}
-			means, most, dx := make([]float64, m), make([]float64, m), make([]float64, n)
+			means, most, dx, chosen := make([]float64, m), make([]float64, m), make([]float64, n), make([]float64, n)
 			for k := range m {
 				from, to := cellOf(k, n, m)
 				dy[k], most[k] = r.NormFloat64(), x[from]
@@ -39,11 +40,13 @@ func TestAdaptivePoolingDraws(t *testing.T) {
 					most[k] = max(most[k], x[i])
 					dx[i] += dy[k] / float64(to-from)
 				}
+				giveLargest(chosen[from:to], x[from:to], dy[k])
 			}
 			g := ops.NewGraph("adaptive")
 			in, weights := g.Input("x", ir.Float64, 1, n, 1), g.Input("dy", ir.Float64, 1, m, 1)
-			y := ops.AdaptiveAveragePool(in, m)
-			for _, out := range []*ops.Tensor{y, ops.AdaptiveMaxPool(in, m), ops.VJP([]*ops.Tensor{y}, []*ops.Tensor{weights}, in)[0]} {
+			y, top := ops.AdaptiveAveragePool(in, m), ops.AdaptiveMaxPool(in, m)
+			gradient := func(y *ops.Tensor) *ops.Tensor { return ops.VJP([]*ops.Tensor{y}, []*ops.Tensor{weights}, in)[0] }
+			for _, out := range []*ops.Tensor{y, top, gradient(y), gradient(top)} {
 				g.Program().AddOutput("y", out.Value())
 			}
 			a, err := reference.New(ir.Float64, ir.Shape{1, n, 1}, x...)
@@ -55,6 +58,22 @@ func TestAdaptivePoolingDraws(t *testing.T) {
 			require.InDeltaSlice(t, means, out[0].F, 1e-12)
 			require.Equal(t, most, out[1].F)
 			require.InDeltaSlice(t, dx, out[2].F, 1e-12)
+			require.InDeltaSlice(t, chosen, out[3].F, 1e-12)
 		})
+	}
+}
+
+// giveLargest adds equal parts of a cell's gradient to where the largest elements are.
+func giveLargest(dx, x []float64, dy float64) {
+	top, count := slices.Max(x), 0.0
+	for _, v := range x {
+		if v == top {
+			count++
+		}
+	}
+	for i, v := range x {
+		if v == top {
+			dx[i] += dy / count
+		}
 	}
 }
