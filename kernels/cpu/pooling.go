@@ -73,6 +73,9 @@ func buildMaxPool(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return maxPool[float64](b, p), nil
 	}
+	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil && !p.Halves2x2() {
+		return t.build(b, p, unprepared, windowsMax[float32](p.Channels*t.lanes)), nil
+	}
 	return maxPool[float32](b, p), nil
 }
 
@@ -121,9 +124,6 @@ func maxPool[T block.Float](b *build, p *geometry.Pooling) func() {
 			vec.MaxPool2x2(plan.Data[T](out)[lo*ny:hi*ny], plan.Data[T](in)[lo*nx:hi*nx], hi-lo, p.In[1], p.In[2], p.Channels)
 		})
 	}
-	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
-		return t.build(b, in, out, nx, ny, unprepared, windowsMax[float32](p.Channels*t.lanes))
-	}
 	g, largest := p.Forward(), windowsMax[T](p.Channels)
 	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
@@ -145,6 +145,15 @@ func buildMaxPoolGrad(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return maxPoolGrad[float64](b, p), nil
 	}
+	if p.Halves2x2() {
+		return maxPoolGrad[float32](b, p), nil
+	}
+	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil {
+		return t.buildMaxGrad(b, p), nil
+	}
+	if p.Cells() >= longWindow || p.Channels < fewChannels {
+		return maxPoolGradSearch(b, p), nil
+	}
 	return maxPoolGrad[float32](b, p), nil
 }
 
@@ -165,26 +174,6 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		})
 		return func() { loop(); finish() }
 	}
-	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
-		return t.buildMaxGrad(b, p)
-	}
-	if p.Cells() < longWindow && p.Channels >= fewChannels {
-		return maxPoolGradCells[T](b, p)
-	}
-	if in.Typ.DType == ir.Float64 {
-		return maxPoolGradSearch[T, int64](b, p)
-	}
-	return maxPoolGradSearch[T, int32](b, p)
-}
-
-// longWindow is the number of cells from which on it is faster to search windows than to go through all windows for
-// each cell.
-const longWindow = 12
-
-// maxPoolGradCells takes one cell of all windows of a row at a time.
-func maxPoolGradCells[T block.Float](b *build, p *geometry.Pooling) func() {
-	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
-	nx, ny := p.Sizes()
 	return images(p, b, p.Out[2]*p.Channels*in.Typ.DType.Size(), func(w *worker, image int) {
 		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
 		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
@@ -201,15 +190,19 @@ func maxPoolGradCells[T block.Float](b *build, p *geometry.Pooling) func() {
 	})
 }
 
+// longWindow is the number of cells from which on it is faster to search windows than to go through all windows for
+// each cell.
+const longWindow = 12
+
 // maxPoolGradSearch looks for the maximum of each window.
-func maxPoolGradSearch[T block.Float, I int32 | int64](b *build, p *geometry.Pooling) func() {
+func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
 	nx, ny := p.Sizes()
 	g, n := p.Forward(), p.Out[2]*p.Channels
 	return images(p, b, n*in.Typ.DType.Size(), func(w *worker, image int) {
-		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
-		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
-		index := scratchOf[I](w, n)
+		x, dx := plan.Data[float32](in)[image*nx:(image+1)*nx], plan.Data[float32](out)[image*nx:(image+1)*nx]
+		top, dy := plan.Data[float32](result)[image*ny:(image+1)*ny], plan.Data[float32](grad)[image*ny:(image+1)*ny]
+		index := scratchOf[int32](w, n)
 		clear(dx)
 		for line := range g.Lines() {
 			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
@@ -253,15 +246,15 @@ func buildAvgPool(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return avgPool[float64](b, p), nil
 	}
+	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil {
+		return t.build(b, p, unprepared, windowsMean[float32](p.Channels*t.lanes)), nil
+	}
 	return avgPool[float32](b, p), nil
 }
 
 func avgPool[T block.Float](b *build, p *geometry.Pooling) func() {
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.Sizes()
-	if t := newImageTiles(p, in.Typ, (*geometry.Pooling).Forward); t != nil {
-		return t.build(b, in, out, nx, ny, unprepared, windowsMean[float32](p.Channels*t.lanes))
-	}
 	g, mean := p.Forward(), windowsMean[T](p.Channels)
 	return imageLines(p, b, g, func(_ *worker, image, line int) {
 		x, y := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*ny:(image+1)*ny]
@@ -278,6 +271,12 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return avgPoolGrad[float64](b, p), nil
 	}
+	if p.Tiles() {
+		return avgPoolGradTiles[float32](b, p), nil
+	}
+	if t := newImageTiles(p, (*geometry.Pooling).Backward); t != nil {
+		return t.buildAvgGrad(b, p), nil
+	}
 	return avgPoolGrad[float32](b, p), nil
 }
 
@@ -291,19 +290,6 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	scale, full := 1/T(p.Cells()), p.Full()
 	if !full {
 		scale = 1
-	}
-	if t := newImageTiles(p, grad.Typ, (*geometry.Pooling).Backward); t != nil {
-		wide := *p
-		wide.Channels *= t.lanes
-		prepare := func(tile []float32, lo, hi int) {
-			for row := lo; row < hi; row++ {
-				average(&wide, tile[(row-lo)*t.source:][:t.source], row/p.Out[1], row%p.Out[1])
-			}
-		}
-		if full {
-			prepare = unprepared
-		}
-		return t.build(b, grad, out, ny, nx, prepare, windowsShares(wide.Channels, float32(scale)))
 	}
 	g, shares := p.Backward(), windowsShares(p.Channels, scale)
 	if full {

@@ -9,7 +9,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Pixels of a few channels are a small part of a vector. Images of such pixels are pooled side by side: the numbers of
@@ -37,9 +36,9 @@ type imageBand struct{ first, last, lo, hi int }
 
 // newImageTiles returns nil where pixels are better gathered as they lie in memory; gather is [geometry.Pooling]'s
 // Forward or Backward. Long rows of windows one pixel apart are vectors anyway.
-func newImageTiles(p *geometry.Pooling, in ir.Type, gather func(p *geometry.Pooling) *geometry.Gather) *imageTiles {
+func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geometry.Gather) *imageTiles {
 	switch {
-	case in.DType != ir.Float32 || p.Channels > fewChannels || p.Batch < leastImages:
+	case p.Channels > fewChannels || p.Batch < leastImages:
 		return nil
 	case p.Stride[2] == 1 && p.Out[2]*p.Channels >= longRow*p.Window[2]:
 		return nil
@@ -109,9 +108,10 @@ func (t *imageTiles) each(band *imageBand, before, after []float32, f gathering[
 // unprepared leaves the source as it is.
 func unprepared([]float32, int, int) {}
 
-// build returns the loop over tiles and bands; from and to are the numbers of an image of x and y, prepare changes the
-// lines of the source.
-func (t *imageTiles) build(b *build, x, y *plan.Operand, from, to int, prepare func(tile []float32, lo, hi int), f gathering[float32]) func() {
+// build returns the loop over tiles and bands; prepare changes the lines of the source.
+func (t *imageTiles) build(b *build, p *geometry.Pooling, prepare func(tile []float32, lo, hi int), f gathering[float32]) func() {
+	x, y := b.in(0), b.out(0)
+	from, to := x.N/p.Batch, y.N/p.Batch
 	source, result := t.from*t.source, t.to*t.result
 	b.rt().need(4 * (source + result))
 	return b.rt().parallel(t.tiles()*len(t.bands), grain(4*(source+result)), func(w *worker, lo, hi int) {
@@ -126,6 +126,20 @@ func (t *imageTiles) build(b *build, x, y *plan.Operand, from, to int, prepare f
 			t.store(plan.Data[float32](y), after, first, n, to, t.result, band.first, band.last)
 		}
 	})
+}
+
+// buildAvgGrad returns the loop of the gradient of means.
+func (t *imageTiles) buildAvgGrad(b *build, p *geometry.Pooling) func() {
+	wide := *p
+	wide.Channels *= t.lanes
+	if p.Full() {
+		return t.build(b, p, unprepared, windowsShares(wide.Channels, 1/float32(p.Cells())))
+	}
+	return t.build(b, p, func(tile []float32, lo, hi int) {
+		for row := lo; row < hi; row++ {
+			average(&wide, tile[(row-lo)*t.source:][:t.source], row/p.Out[1], row%p.Out[1])
+		}
+	}, windowsShares[float32](wide.Channels, 1))
 }
 
 // buildMaxGrad returns the loop of the gradient of maximum pooling, tile by tile.
@@ -181,7 +195,7 @@ func (t *imageTiles) give(band *imageBand, dx, dy []float32, index []int32, chan
 
 // giveTo adds the gradients of windows that are step elements apart to the elements at the given distances from the
 // first of each, which are multiplied by a power of two.
-func giveTo[T block.Float, I int32 | int64](dx, dy []T, index []I, shift, windows, channels, step int) {
+func giveTo(dx, dy []float32, index []int32, shift, windows, channels, step int) {
 	for i := range windows {
 		d, at := dx[i*step:], index[i*channels:][:channels]
 		for k, v := range dy[i*channels:][:len(at)] {

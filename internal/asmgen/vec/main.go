@@ -214,6 +214,7 @@ func (m machine) record() {
 	m.fillRows()
 	m.randomWords()
 	m.drop()
+	m.windowsFirst()
 	m.copyRows()
 	m.within()
 	m.fetchRows()

@@ -15,7 +15,6 @@ func (m machine) bothSizes() {
 		m.pooling()
 		m.pixels()
 		m.windows()
-		m.windowsFirst()
 		m.addRowsAt()
 	}
 }

@@ -76,9 +76,9 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 }
 
 // windowsFirst emits the search for the first cell of each window that is its maximum, or NaN: for each channel it
-// stores the cell's offset, which has as many bits as a float here.
+// stores the cell's offset as 32 bits.
 func (m machine) windowsFirst() {
-	m.begin("", "windowsFirst", "index, x, top *float32, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr", "")
+	m.begin("", "windowsFirst", "index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr", "")
 	index, x, top, last, windows := param("index"), param("x"), param("top"), param("last"), param("windows")
 	length, topStep, xStep := param("length"), param("topStep"), param("xStep")
 	Decrease(topStep, length)

@@ -55,7 +55,7 @@ func maxPoolRow(_ int, _, _, _ unsafe.Pointer, _, _ int) int                    
 func maxPoolRowGrad(_ int, _, _, _, _, _, _ unsafe.Pointer, _, _ int, _ bool) int          { return 0 }
 func windowsMax(_ int, _, _ unsafe.Pointer, _ []int, _, _, _, _ int) int                   { return 0 }
 func windowsSum(_ int, _, _ unsafe.Pointer, _ []int, _, _, _, _ int, _ unsafe.Pointer) int { return 0 }
-func windowsFirst(_ int, _, _, _ unsafe.Pointer, _ []int, _, _, _, _ int) int              { return 0 }
+func windowsFirst(_, _, _ unsafe.Pointer, _ []int, _, _, _, _ int) int                     { return 0 }
 func pixelsMax(_ int, _, _ unsafe.Pointer, _, _, _, _ int) bool                            { return false }
 func pixelsAdd(_ int, _, _ unsafe.Pointer, _, _, _, _ int) int                             { return 0 }
 func pixelsClaim(_ int, _, _, _, _ unsafe.Pointer, _, _, _, _ int) bool                    { return false }

@@ -7092,43 +7092,6 @@ oneNext:
 oneEnd:
 	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
 
-// func windowsFirstAVX2(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
-// Requires: AVX
-TEXT ·windowsFirstAVX2(SB), NOSPLIT, $0-72
-	MOVQ index+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ top+16(FP), DX
-	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
-
-window:
-	MOVQ DI, R10
-
-four:
-	CMPQ R10, $0x00000080; JB fourEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPS (DX), Y0; VXORPS Y1, Y1, Y1; VMOVUPS 32(DX), Y2; VXORPS Y3, Y3, Y3; VMOVUPS 64(DX), Y4; VXORPS Y5, Y5, Y5; VMOVUPS 96(DX), Y6; VXORPS Y7, Y7, Y7
-
-fourCell:
-	MOVQ (R11), R13; VBROADCASTSS (R11), Y8; VMOVUPS (CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y0, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y1, Y1; VMOVUPS 32(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y2, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y3, Y3; VMOVUPS 64(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y4, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y5, Y5; VMOVUPS 96(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y6, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y7, Y7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPS Y1, (AX); VMOVUPS Y3, 32(AX); VMOVUPS Y5, 64(AX); VMOVUPS Y7, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX
-	SUBQ $0x00000080, R10; JMP four
-
-fourEnd:
-one:
-	CMPQ R10, $0x00000020; JB oneEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPS (DX), Y0; VXORPS Y1, Y1, Y1
-
-oneCell:
-	MOVQ (R11), R13; VBROADCASTSS (R11), Y2; VMOVUPS (CX)(R13*4), Y3; VCMPPS $0x00, Y3, Y0, Y4; VCMPPS $0x03, Y3, Y3, Y3; VORPS Y4, Y3, Y4; VBLENDVPS Y4, Y2, Y1, Y1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R10; JMP one
-
-oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
-
 // func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
 TEXT ·addRowsAtAVX2(SB), NOSPLIT, $0-40
@@ -7370,43 +7333,6 @@ oneNext:
 
 oneEnd:
 	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func windowsFirstDoublesAVX2(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
-// Requires: AVX
-TEXT ·windowsFirstDoublesAVX2(SB), NOSPLIT, $0-72
-	MOVQ index+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ top+16(FP), DX
-	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
-
-window:
-	MOVQ DI, R10
-
-four:
-	CMPQ R10, $0x00000080; JB fourEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPD (DX), Y0; VXORPS Y1, Y1, Y1; VMOVUPD 32(DX), Y2; VXORPS Y3, Y3, Y3; VMOVUPD 64(DX), Y4; VXORPS Y5, Y5, Y5; VMOVUPD 96(DX), Y6; VXORPS Y7, Y7, Y7
-
-fourCell:
-	MOVQ (R11), R13; VBROADCASTSD (R11), Y8; VMOVUPD (CX)(R13*8), Y9; VCMPPD $0x00, Y9, Y0, Y10; VCMPPD $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPD Y10, Y8, Y1, Y1; VMOVUPD 32(CX)(R13*8), Y9; VCMPPD $0x00, Y9, Y2, Y10; VCMPPD $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPD Y10, Y8, Y3, Y3; VMOVUPD 64(CX)(R13*8), Y9; VCMPPD $0x00, Y9, Y4, Y10; VCMPPD $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPD Y10, Y8, Y5, Y5; VMOVUPD 96(CX)(R13*8), Y9; VCMPPD $0x00, Y9, Y6, Y10; VCMPPD $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPD Y10, Y8, Y7, Y7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPD Y1, (AX); VMOVUPD Y3, 32(AX); VMOVUPD Y5, 64(AX); VMOVUPD Y7, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX
-	SUBQ $0x00000080, R10; JMP four
-
-fourEnd:
-one:
-	CMPQ R10, $0x00000020; JB oneEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPD (DX), Y0; VXORPS Y1, Y1, Y1
-
-oneCell:
-	MOVQ (R11), R13; VBROADCASTSD (R11), Y2; VMOVUPD (CX)(R13*8), Y3; VCMPPD $0x00, Y3, Y0, Y4; VCMPPD $0x03, Y3, Y3, Y3; VORPS Y4, Y3, Y4; VBLENDVPD Y4, Y2, Y1, Y1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPD Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R10; JMP one
-
-oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtDoublesAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
@@ -9871,6 +9797,43 @@ loop1:
 
 end1:
 	VZEROUPPER; RET
+
+// func windowsFirstAVX2(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·windowsFirstAVX2(SB), NOSPLIT, $0-72
+	MOVQ index+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ last+24(FP), BX
+	MOVQ windows+40(FP), SI
+	MOVQ length+48(FP), DI
+	MOVQ topStep+56(FP), R8
+	MOVQ xStep+64(FP), R9
+	SUBQ DI, R8; SUBQ DI, R9
+
+window:
+	MOVQ DI, R10
+
+four:
+	CMPQ R10, $0x00000080; JB fourEnd; MOVQ BX, R11
+	MOVQ    count+32(FP), R12
+	VMOVUPS (DX), Y0; VXORPS Y1, Y1, Y1; VMOVUPS 32(DX), Y2; VXORPS Y3, Y3, Y3; VMOVUPS 64(DX), Y4; VXORPS Y5, Y5, Y5; VMOVUPS 96(DX), Y6; VXORPS Y7, Y7, Y7
+
+fourCell:
+	MOVQ (R11), R13; VBROADCASTSS (R11), Y8; VMOVUPS (CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y0, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y1, Y1; VMOVUPS 32(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y2, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y3, Y3; VMOVUPS 64(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y4, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y5, Y5; VMOVUPS 96(CX)(R13*4), Y9; VCMPPS $0x00, Y9, Y6, Y10; VCMPPS $0x03, Y9, Y9, Y9; VORPS Y10, Y9, Y10; VBLENDVPS Y10, Y8, Y7, Y7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPS Y1, (AX); VMOVUPS Y3, 32(AX); VMOVUPS Y5, 64(AX); VMOVUPS Y7, 96(AX); ADDQ $0x00000080, AX; ADDQ $0x00000080, CX; ADDQ $0x00000080, DX
+	SUBQ $0x00000080, R10; JMP four
+
+fourEnd:
+one:
+	CMPQ R10, $0x00000020; JB oneEnd; MOVQ BX, R11
+	MOVQ    count+32(FP), R12
+	VMOVUPS (DX), Y0; VXORPS Y1, Y1, Y1
+
+oneCell:
+	MOVQ (R11), R13; VBROADCASTSS (R11), Y2; VMOVUPS (CX)(R13*4), Y3; VCMPPS $0x00, Y3, Y0, Y4; VCMPPS $0x03, Y3, Y3, Y3; VORPS Y4, Y3, Y4; VBLENDVPS Y4, Y2, Y1, Y1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R10; JMP one
+
+oneEnd:
+	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
 
 // func copyRowsAVX2(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX
@@ -18395,43 +18358,6 @@ oneNext:
 oneEnd:
 	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
 
-// func windowsFirstAVX512(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·windowsFirstAVX512(SB), NOSPLIT, $0-72
-	MOVQ index+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ top+16(FP), DX
-	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
-
-window:
-	MOVQ DI, R10
-
-four:
-	CMPQ R10, $0x00000100; JB fourEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPS (DX), Z0; VXORPS Z1, Z1, Z1; VMOVUPS 64(DX), Z2; VXORPS Z3, Z3, Z3; VMOVUPS 128(DX), Z4; VXORPS Z5, Z5, Z5; VMOVUPS 192(DX), Z6; VXORPS Z7, Z7, Z7
-
-fourCell:
-	MOVQ (R11), R13; VBROADCASTSS (R11), Z8; VMOVUPS (CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z0, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z1; VMOVUPS 64(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z2, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z3; VMOVUPS 128(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z4, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z5; VMOVUPS 192(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z6, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPS Z1, (AX); VMOVUPS Z3, 64(AX); VMOVUPS Z5, 128(AX); VMOVUPS Z7, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; ADDQ $0x00000100, DX
-	SUBQ $0x00000100, R10; JMP four
-
-fourEnd:
-one:
-	CMPQ R10, $0x00000040; JB oneEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPS (DX), Z0; VXORPS Z1, Z1, Z1
-
-oneCell:
-	MOVQ (R11), R13; VBROADCASTSS (R11), Z2; VMOVUPS (CX)(R13*4), Z3; VCMPPS $0x00, Z3, Z0, K1; VCMPPS $0x03, Z3, Z3, K2; KORW K1, K2, K1; VMOVUPS Z2, K1, Z1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R10; JMP one
-
-oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
-
 // func addRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addRowsAtAVX512(SB), NOSPLIT, $0-40
@@ -18663,43 +18589,6 @@ oneNext:
 
 oneEnd:
 	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
-
-// func windowsFirstDoublesAVX512(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·windowsFirstDoublesAVX512(SB), NOSPLIT, $0-72
-	MOVQ index+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ top+16(FP), DX
-	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
-
-window:
-	MOVQ DI, R10
-
-four:
-	CMPQ R10, $0x00000100; JB fourEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPD (DX), Z0; VXORPS Z1, Z1, Z1; VMOVUPD 64(DX), Z2; VXORPS Z3, Z3, Z3; VMOVUPD 128(DX), Z4; VXORPS Z5, Z5, Z5; VMOVUPD 192(DX), Z6; VXORPS Z7, Z7, Z7
-
-fourCell:
-	MOVQ (R11), R13; VBROADCASTSD (R11), Z8; VMOVUPD (CX)(R13*8), Z9; VCMPPD $0x00, Z9, Z0, K1; VCMPPD $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPD Z8, K1, Z1; VMOVUPD 64(CX)(R13*8), Z9; VCMPPD $0x00, Z9, Z2, K1; VCMPPD $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPD Z8, K1, Z3; VMOVUPD 128(CX)(R13*8), Z9; VCMPPD $0x00, Z9, Z4, K1; VCMPPD $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPD Z8, K1, Z5; VMOVUPD 192(CX)(R13*8), Z9; VCMPPD $0x00, Z9, Z6, K1; VCMPPD $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPD Z8, K1, Z7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPD Z1, (AX); VMOVUPD Z3, 64(AX); VMOVUPD Z5, 128(AX); VMOVUPD Z7, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; ADDQ $0x00000100, DX
-	SUBQ $0x00000100, R10; JMP four
-
-fourEnd:
-one:
-	CMPQ R10, $0x00000040; JB oneEnd; MOVQ BX, R11
-	MOVQ    count+32(FP), R12
-	VMOVUPD (DX), Z0; VXORPS Z1, Z1, Z1
-
-oneCell:
-	MOVQ (R11), R13; VBROADCASTSD (R11), Z2; VMOVUPD (CX)(R13*8), Z3; VCMPPD $0x00, Z3, Z0, K1; VCMPPD $0x03, Z3, Z3, K2; KORW K1, K2, K1; VMOVUPD Z2, K1, Z1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPD Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R10; JMP one
-
-oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtDoublesAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX, AVX512F
@@ -21131,6 +21020,43 @@ loop1:
 
 end1:
 	VZEROUPPER; RET
+
+// func windowsFirstAVX512(index uintptr, x uintptr, top uintptr, last uintptr, count uintptr, windows uintptr, length uintptr, topStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·windowsFirstAVX512(SB), NOSPLIT, $0-72
+	MOVQ index+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ last+24(FP), BX
+	MOVQ windows+40(FP), SI
+	MOVQ length+48(FP), DI
+	MOVQ topStep+56(FP), R8
+	MOVQ xStep+64(FP), R9
+	SUBQ DI, R8; SUBQ DI, R9
+
+window:
+	MOVQ DI, R10
+
+four:
+	CMPQ R10, $0x00000100; JB fourEnd; MOVQ BX, R11
+	MOVQ    count+32(FP), R12
+	VMOVUPS (DX), Z0; VXORPS Z1, Z1, Z1; VMOVUPS 64(DX), Z2; VXORPS Z3, Z3, Z3; VMOVUPS 128(DX), Z4; VXORPS Z5, Z5, Z5; VMOVUPS 192(DX), Z6; VXORPS Z7, Z7, Z7
+
+fourCell:
+	MOVQ (R11), R13; VBROADCASTSS (R11), Z8; VMOVUPS (CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z0, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z1; VMOVUPS 64(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z2, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z3; VMOVUPS 128(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z4, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z5; VMOVUPS 192(CX)(R13*4), Z9; VCMPPS $0x00, Z9, Z6, K1; VCMPPS $0x03, Z9, Z9, K2; KORW K1, K2, K1; VMOVUPS Z8, K1, Z7; SUBQ $0x00000008, R11; DECQ R12; JNE fourCell; VMOVUPS Z1, (AX); VMOVUPS Z3, 64(AX); VMOVUPS Z5, 128(AX); VMOVUPS Z7, 192(AX); ADDQ $0x00000100, AX; ADDQ $0x00000100, CX; ADDQ $0x00000100, DX
+	SUBQ $0x00000100, R10; JMP four
+
+fourEnd:
+one:
+	CMPQ R10, $0x00000040; JB oneEnd; MOVQ BX, R11
+	MOVQ    count+32(FP), R12
+	VMOVUPS (DX), Z0; VXORPS Z1, Z1, Z1
+
+oneCell:
+	MOVQ (R11), R13; VBROADCASTSS (R11), Z2; VMOVUPS (CX)(R13*4), Z3; VCMPPS $0x00, Z3, Z0, K1; VCMPPS $0x03, Z3, Z3, K2; KORW K1, K2, K1; VMOVUPS Z2, K1, Z1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R10; JMP one
+
+oneEnd:
+	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
 
 // func copyRowsAVX512(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX, AVX512F

@@ -20480,165 +20480,6 @@ oneEnd:
 	BNE window
 	RET
 
-// windowsFirstNEON is windowsFirstAVX2 with two registers for one.
-TEXT ·windowsFirstNEON(SB), NOSPLIT, $0-72
-	MOVD index+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD top+16(FP), R2
-	MOVD last+24(FP), R3
-	MOVD windows+40(FP), R4
-	MOVD length+48(FP), R5
-	MOVD topStep+56(FP), R6
-	MOVD xStep+64(FP), R7
-	SUBS R5, R6
-	SUBS R5, R7
-window:
-	MOVD R5, R8
-four:
-	CMP $128, R8
-	BLO fourEnd
-	MOVD R3, R9
-	MOVD count+32(FP), R10
-	FLDPQ 0(R2), (F0, F1)
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	FLDPQ 32(R2), (F4, F5)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	FLDPQ 64(R2), (F8, F9)
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	FLDPQ 96(R2), (F12, F13)
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-fourCell:
-	MOVD 0(R9), R11
-	ADD $0, R9, R19
-	VLD1R (R19), [V16.S4]
-	VMOV V16.B16, V17.B16
-	ADD R11<<2, R1, R19
-	FLDPQ 0(R19), (F18, F19)
-	WORD $0x4e32e414 // fcmeq v20.4S, v0.4S, v18.4S
-	WORD $0x4e33e435 // fcmeq v21.4S, v1.4S, v19.4S
-	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
-	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
-	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V2.B16
-	VBIT V21.B16, V17.B16, V3.B16
-	ADD R11<<2, R1, R19
-	FLDPQ 32(R19), (F18, F19)
-	WORD $0x4e32e494 // fcmeq v20.4S, v4.4S, v18.4S
-	WORD $0x4e33e4b5 // fcmeq v21.4S, v5.4S, v19.4S
-	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
-	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
-	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V6.B16
-	VBIT V21.B16, V17.B16, V7.B16
-	ADD R11<<2, R1, R19
-	FLDPQ 64(R19), (F18, F19)
-	WORD $0x4e32e514 // fcmeq v20.4S, v8.4S, v18.4S
-	WORD $0x4e33e535 // fcmeq v21.4S, v9.4S, v19.4S
-	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
-	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
-	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V10.B16
-	VBIT V21.B16, V17.B16, V11.B16
-	ADD R11<<2, R1, R19
-	FLDPQ 96(R19), (F18, F19)
-	WORD $0x4e32e594 // fcmeq v20.4S, v12.4S, v18.4S
-	WORD $0x4e33e5b5 // fcmeq v21.4S, v13.4S, v19.4S
-	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
-	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
-	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V14.B16
-	VBIT V21.B16, V17.B16, V15.B16
-	SUBS $8, R9
-	SUBS $1, R10
-	BNE fourCell
-	FSTPQ (F2, F3), 0(R0)
-	FSTPQ (F6, F7), 32(R0)
-	FSTPQ (F10, F11), 64(R0)
-	FSTPQ (F14, F15), 96(R0)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
-	SUBS $128, R8
-	B four
-fourEnd:
-one:
-	CMP $32, R8
-	BLO oneEnd
-	MOVD R3, R9
-	MOVD count+32(FP), R10
-	FLDPQ 0(R2), (F0, F1)
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-oneCell:
-	MOVD 0(R9), R11
-	ADD $0, R9, R19
-	VLD1R (R19), [V4.S4]
-	VMOV V4.B16, V5.B16
-	ADD R11<<2, R1, R19
-	FLDPQ 0(R19), (F6, F7)
-	WORD $0x4e26e408 // fcmeq v8.4S, v0.4S, v6.4S
-	WORD $0x4e27e429 // fcmeq v9.4S, v1.4S, v7.4S
-	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
-	WORD $0x4e26e4c6 // fcmeq v6.4S, v6.4S, v6.4S
-	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
-	WORD $0x6e205be6 // not v6.16b, v31.16b
-	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
-	WORD $0x4e27e4e7 // fcmeq v7.4S, v7.4S, v7.4S
-	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
-	WORD $0x6e205be7 // not v7.16b, v31.16b
-	WORD $0x4ea81cc8 // orr v8.4S, v6.4S, v8.4S
-	WORD $0x4ea91ce9 // orr v9.4S, v7.4S, v9.4S
-	VBIT V8.B16, V4.B16, V2.B16
-	VBIT V9.B16, V5.B16, V3.B16
-	SUBS $8, R9
-	SUBS $1, R10
-	BNE oneCell
-	FSTPQ (F2, F3), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	SUBS $32, R8
-	B one
-oneEnd:
-	ADD R6, R0
-	ADD R6, R2
-	ADD R7, R1
-	SUBS $1, R4
-	BNE window
-	RET
-
 // addRowsAtNEON is addRowsAtAVX2 with two registers for one.
 TEXT ·addRowsAtNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
@@ -21377,165 +21218,6 @@ oneEnd:
 	ADD R5, R0
 	ADD R6, R1
 	SUBS $1, R3
-	BNE window
-	RET
-
-// windowsFirstDoublesNEON is windowsFirstDoublesAVX2 with two registers for one.
-TEXT ·windowsFirstDoublesNEON(SB), NOSPLIT, $0-72
-	MOVD index+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD top+16(FP), R2
-	MOVD last+24(FP), R3
-	MOVD windows+40(FP), R4
-	MOVD length+48(FP), R5
-	MOVD topStep+56(FP), R6
-	MOVD xStep+64(FP), R7
-	SUBS R5, R6
-	SUBS R5, R7
-window:
-	MOVD R5, R8
-four:
-	CMP $128, R8
-	BLO fourEnd
-	MOVD R3, R9
-	MOVD count+32(FP), R10
-	FLDPQ 0(R2), (F0, F1)
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	FLDPQ 32(R2), (F4, F5)
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	FLDPQ 64(R2), (F8, F9)
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	FLDPQ 96(R2), (F12, F13)
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-fourCell:
-	MOVD 0(R9), R11
-	ADD $0, R9, R19
-	VLD1R (R19), [V16.D2]
-	VMOV V16.B16, V17.B16
-	ADD R11<<3, R1, R19
-	FLDPQ 0(R19), (F18, F19)
-	WORD $0x4e72e414 // fcmeq v20.2D, v0.2D, v18.2D
-	WORD $0x4e73e435 // fcmeq v21.2D, v1.2D, v19.2D
-	WORD $0x4e72e65f // fcmeq v31.2D, v18.2D, v18.2D
-	WORD $0x4e72e652 // fcmeq v18.2D, v18.2D, v18.2D
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e73e67f // fcmeq v31.2D, v19.2D, v19.2D
-	WORD $0x4e73e673 // fcmeq v19.2D, v19.2D, v19.2D
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V2.B16
-	VBIT V21.B16, V17.B16, V3.B16
-	ADD R11<<3, R1, R19
-	FLDPQ 32(R19), (F18, F19)
-	WORD $0x4e72e494 // fcmeq v20.2D, v4.2D, v18.2D
-	WORD $0x4e73e4b5 // fcmeq v21.2D, v5.2D, v19.2D
-	WORD $0x4e72e65f // fcmeq v31.2D, v18.2D, v18.2D
-	WORD $0x4e72e652 // fcmeq v18.2D, v18.2D, v18.2D
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e73e67f // fcmeq v31.2D, v19.2D, v19.2D
-	WORD $0x4e73e673 // fcmeq v19.2D, v19.2D, v19.2D
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V6.B16
-	VBIT V21.B16, V17.B16, V7.B16
-	ADD R11<<3, R1, R19
-	FLDPQ 64(R19), (F18, F19)
-	WORD $0x4e72e514 // fcmeq v20.2D, v8.2D, v18.2D
-	WORD $0x4e73e535 // fcmeq v21.2D, v9.2D, v19.2D
-	WORD $0x4e72e65f // fcmeq v31.2D, v18.2D, v18.2D
-	WORD $0x4e72e652 // fcmeq v18.2D, v18.2D, v18.2D
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e73e67f // fcmeq v31.2D, v19.2D, v19.2D
-	WORD $0x4e73e673 // fcmeq v19.2D, v19.2D, v19.2D
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V10.B16
-	VBIT V21.B16, V17.B16, V11.B16
-	ADD R11<<3, R1, R19
-	FLDPQ 96(R19), (F18, F19)
-	WORD $0x4e72e594 // fcmeq v20.2D, v12.2D, v18.2D
-	WORD $0x4e73e5b5 // fcmeq v21.2D, v13.2D, v19.2D
-	WORD $0x4e72e65f // fcmeq v31.2D, v18.2D, v18.2D
-	WORD $0x4e72e652 // fcmeq v18.2D, v18.2D, v18.2D
-	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
-	WORD $0x6e205bf2 // not v18.16b, v31.16b
-	WORD $0x4e73e67f // fcmeq v31.2D, v19.2D, v19.2D
-	WORD $0x4e73e673 // fcmeq v19.2D, v19.2D, v19.2D
-	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
-	WORD $0x6e205bf3 // not v19.16b, v31.16b
-	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
-	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
-	VBIT V20.B16, V16.B16, V14.B16
-	VBIT V21.B16, V17.B16, V15.B16
-	SUBS $8, R9
-	SUBS $1, R10
-	BNE fourCell
-	FSTPQ (F2, F3), 0(R0)
-	FSTPQ (F6, F7), 32(R0)
-	FSTPQ (F10, F11), 64(R0)
-	FSTPQ (F14, F15), 96(R0)
-	ADD $128, R0
-	ADD $128, R1
-	ADD $128, R2
-	SUBS $128, R8
-	B four
-fourEnd:
-one:
-	CMP $32, R8
-	BLO oneEnd
-	MOVD R3, R9
-	MOVD count+32(FP), R10
-	FLDPQ 0(R2), (F0, F1)
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-oneCell:
-	MOVD 0(R9), R11
-	ADD $0, R9, R19
-	VLD1R (R19), [V4.D2]
-	VMOV V4.B16, V5.B16
-	ADD R11<<3, R1, R19
-	FLDPQ 0(R19), (F6, F7)
-	WORD $0x4e66e408 // fcmeq v8.2D, v0.2D, v6.2D
-	WORD $0x4e67e429 // fcmeq v9.2D, v1.2D, v7.2D
-	WORD $0x4e66e4df // fcmeq v31.2D, v6.2D, v6.2D
-	WORD $0x4e66e4c6 // fcmeq v6.2D, v6.2D, v6.2D
-	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
-	WORD $0x6e205be6 // not v6.16b, v31.16b
-	WORD $0x4e67e4ff // fcmeq v31.2D, v7.2D, v7.2D
-	WORD $0x4e67e4e7 // fcmeq v7.2D, v7.2D, v7.2D
-	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
-	WORD $0x6e205be7 // not v7.16b, v31.16b
-	WORD $0x4ea81cc8 // orr v8.4S, v6.4S, v8.4S
-	WORD $0x4ea91ce9 // orr v9.4S, v7.4S, v9.4S
-	VBIT V8.B16, V4.B16, V2.B16
-	VBIT V9.B16, V5.B16, V3.B16
-	SUBS $8, R9
-	SUBS $1, R10
-	BNE oneCell
-	FSTPQ (F2, F3), 0(R0)
-	ADD $32, R0
-	ADD $32, R1
-	ADD $32, R2
-	SUBS $32, R8
-	B one
-oneEnd:
-	ADD R6, R0
-	ADD R6, R2
-	ADD R7, R1
-	SUBS $1, R4
 	BNE window
 	RET
 
@@ -31740,6 +31422,165 @@ loop1:
 	SUBS $8, R3
 	B loop1
 end1:
+	RET
+
+// windowsFirstNEON is windowsFirstAVX2 with two registers for one.
+TEXT ·windowsFirstNEON(SB), NOSPLIT, $0-72
+	MOVD index+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD top+16(FP), R2
+	MOVD last+24(FP), R3
+	MOVD windows+40(FP), R4
+	MOVD length+48(FP), R5
+	MOVD topStep+56(FP), R6
+	MOVD xStep+64(FP), R7
+	SUBS R5, R6
+	SUBS R5, R7
+window:
+	MOVD R5, R8
+four:
+	CMP $128, R8
+	BLO fourEnd
+	MOVD R3, R9
+	MOVD count+32(FP), R10
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 32(R2), (F4, F5)
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	FLDPQ 64(R2), (F8, F9)
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	FLDPQ 96(R2), (F12, F13)
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+fourCell:
+	MOVD 0(R9), R11
+	ADD $0, R9, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	ADD R11<<2, R1, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e32e414 // fcmeq v20.4S, v0.4S, v18.4S
+	WORD $0x4e33e435 // fcmeq v21.4S, v1.4S, v19.4S
+	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
+	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
+	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
+	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
+	VBIT V20.B16, V16.B16, V2.B16
+	VBIT V21.B16, V17.B16, V3.B16
+	ADD R11<<2, R1, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e32e494 // fcmeq v20.4S, v4.4S, v18.4S
+	WORD $0x4e33e4b5 // fcmeq v21.4S, v5.4S, v19.4S
+	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
+	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
+	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
+	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
+	VBIT V20.B16, V16.B16, V6.B16
+	VBIT V21.B16, V17.B16, V7.B16
+	ADD R11<<2, R1, R19
+	FLDPQ 64(R19), (F18, F19)
+	WORD $0x4e32e514 // fcmeq v20.4S, v8.4S, v18.4S
+	WORD $0x4e33e535 // fcmeq v21.4S, v9.4S, v19.4S
+	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
+	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
+	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
+	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
+	VBIT V20.B16, V16.B16, V10.B16
+	VBIT V21.B16, V17.B16, V11.B16
+	ADD R11<<2, R1, R19
+	FLDPQ 96(R19), (F18, F19)
+	WORD $0x4e32e594 // fcmeq v20.4S, v12.4S, v18.4S
+	WORD $0x4e33e5b5 // fcmeq v21.4S, v13.4S, v19.4S
+	WORD $0x4e32e65f // fcmeq v31.4S, v18.4S, v18.4S
+	WORD $0x4e32e652 // fcmeq v18.4S, v18.4S, v18.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e33e67f // fcmeq v31.4S, v19.4S, v19.4S
+	WORD $0x4e33e673 // fcmeq v19.4S, v19.4S, v19.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	WORD $0x4eb41e54 // orr v20.4S, v18.4S, v20.4S
+	WORD $0x4eb51e75 // orr v21.4S, v19.4S, v21.4S
+	VBIT V20.B16, V16.B16, V14.B16
+	VBIT V21.B16, V17.B16, V15.B16
+	SUBS $8, R9
+	SUBS $1, R10
+	BNE fourCell
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F6, F7), 32(R0)
+	FSTPQ (F10, F11), 64(R0)
+	FSTPQ (F14, F15), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $128, R8
+	B four
+fourEnd:
+one:
+	CMP $32, R8
+	BLO oneEnd
+	MOVD R3, R9
+	MOVD count+32(FP), R10
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+oneCell:
+	MOVD 0(R9), R11
+	ADD $0, R9, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD R11<<2, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e26e408 // fcmeq v8.4S, v0.4S, v6.4S
+	WORD $0x4e27e429 // fcmeq v9.4S, v1.4S, v7.4S
+	WORD $0x4e26e4df // fcmeq v31.4S, v6.4S, v6.4S
+	WORD $0x4e26e4c6 // fcmeq v6.4S, v6.4S, v6.4S
+	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e27e4ff // fcmeq v31.4S, v7.4S, v7.4S
+	WORD $0x4e27e4e7 // fcmeq v7.4S, v7.4S, v7.4S
+	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	WORD $0x4ea81cc8 // orr v8.4S, v6.4S, v8.4S
+	WORD $0x4ea91ce9 // orr v9.4S, v7.4S, v9.4S
+	VBIT V8.B16, V4.B16, V2.B16
+	VBIT V9.B16, V5.B16, V3.B16
+	SUBS $8, R9
+	SUBS $1, R10
+	BNE oneCell
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R8
+	B one
+oneEnd:
+	ADD R6, R0
+	ADD R6, R2
+	ADD R7, R1
+	SUBS $1, R4
+	BNE window
 	RET
 
 // copyRowsNEON is copyRowsAVX2 with two registers for one.

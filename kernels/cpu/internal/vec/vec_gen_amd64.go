@@ -768,23 +768,6 @@ func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Po
 }
 
 //go:noinline
-func callWindowsFirst(wide bool, bytes int, index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
-	if bytes == 8 {
-		if wide {
-			windowsFirstDoublesAVX512(index, x, top, last, count, windows, length, topStep, xStep)
-		} else {
-			windowsFirstDoublesAVX2(index, x, top, last, count, windows, length, topStep, xStep)
-		}
-		return
-	}
-	if wide {
-		windowsFirstAVX512(index, x, top, last, count, windows, length, topStep, xStep)
-	} else {
-		windowsFirstAVX2(index, x, top, last, count, windows, length, topStep, xStep)
-	}
-}
-
-//go:noinline
 func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
 	if bytes == 8 {
 		if wide {
@@ -1662,6 +1645,15 @@ func callDrop(wide bool, dst, x, words unsafe.Pointer, n uintptr, scale, thresho
 		dropAVX512(dst, x, words, n, scale, threshold)
 	} else {
 		dropAVX2(dst, x, words, n, scale, threshold)
+	}
+}
+
+//go:noinline
+func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	if wide {
+		windowsFirstAVX512(index, x, top, last, count, windows, length, topStep, xStep)
+	} else {
+		windowsFirstAVX2(index, x, top, last, count, windows, length, topStep, xStep)
 	}
 }
 
@@ -3632,12 +3624,6 @@ func windowsSumAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows,
 func windowsSumAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
 
 //go:noescape
-func windowsFirstAVX2(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
-
-//go:noescape
-func windowsFirstAVX512(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
-
-//go:noescape
 func addRowsAtAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -3702,12 +3688,6 @@ func windowsSumDoublesAVX2(dst, x unsafe.Pointer, cells unsafe.Pointer, count, w
 
 //go:noescape
 func windowsSumDoublesAVX512(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
-
-//go:noescape
-func windowsFirstDoublesAVX2(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
-
-//go:noescape
-func windowsFirstDoublesAVX512(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func addRowsAtDoublesAVX2(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
@@ -4290,6 +4270,12 @@ func dropAVX2(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.P
 
 //go:noescape
 func dropAVX512(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer)
+
+//go:noescape
+func windowsFirstAVX2(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func windowsFirstAVX512(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func copyRowsAVX2(dst, src unsafe.Pointer, rows, n, to, from uintptr)

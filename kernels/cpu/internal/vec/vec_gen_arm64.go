@@ -351,15 +351,6 @@ func callWindowsSum(wide bool, bytes int, dst, x unsafe.Pointer, cells unsafe.Po
 }
 
 //go:noinline
-func callWindowsFirst(wide bool, bytes int, index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
-	if bytes == 8 {
-		windowsFirstDoublesNEON(index, x, top, last, count, windows, length, topStep, xStep)
-		return
-	}
-	windowsFirstNEON(index, x, top, last, count, windows, length, topStep, xStep)
-}
-
-//go:noinline
 func callAddRowsAt(wide bool, bytes int, dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr) {
 	if bytes == 8 {
 		addRowsAtDoublesNEON(dst, x, pairs, count, size)
@@ -821,6 +812,11 @@ func callRandomWords(wide bool, dst, args unsafe.Pointer, n uintptr) {
 //go:noinline
 func callDrop(wide bool, dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer) {
 	dropNEON(dst, x, words, n, scale, threshold)
+}
+
+//go:noinline
+func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr) {
+	windowsFirstNEON(index, x, top, last, count, windows, length, topStep, xStep)
 }
 
 //go:noinline
@@ -1581,9 +1577,6 @@ func windowsMaxNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows,
 func windowsSumNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
 
 //go:noescape
-func windowsFirstNEON(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
-
-//go:noescape
 func addRowsAtNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
 
 //go:noescape
@@ -1615,9 +1608,6 @@ func windowsMaxDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, w
 
 //go:noescape
 func windowsSumDoublesNEON(dst, x unsafe.Pointer, cells unsafe.Pointer, count, windows, length, dstStep, xStep uintptr, scale unsafe.Pointer)
-
-//go:noescape
-func windowsFirstDoublesNEON(index, x, top unsafe.Pointer, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func addRowsAtDoublesNEON(dst, x unsafe.Pointer, pairs *[2]int, count, size uintptr)
@@ -1894,6 +1884,9 @@ func randomWordsNEON(dst, args unsafe.Pointer, n uintptr)
 
 //go:noescape
 func dropNEON(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.Pointer)
+
+//go:noescape
+func windowsFirstNEON(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
 
 //go:noescape
 func copyRowsNEON(dst, src unsafe.Pointer, rows, n, to, from uintptr)

@@ -44,15 +44,15 @@ func WindowsSum[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int, 
 // WindowsFirst stores, for each maximum of [WindowsMax] in top, the distance of the first cell that is equal to it, or
 // the first that is NaN. Windows and cells are those of WindowsMax; maxima and distances are topStep apart, and the
 // distances are as long as the floats.
-func WindowsFirst[T Float, I int32 | int64](index []I, x, top []T, cells []int, count, c, topStep, xStep int) {
+func WindowsFirst(index []int32, x, top []float32, cells []int, count, c, topStep, xStep int) {
 	if count <= 0 || c <= 0 {
 		return
 	}
-	for i := windowsFirst(floatBytes[T](), unsafe.Pointer(unsafe.SliceData(index)), start(x), start(top), cells, count, c, topStep, xStep); i < count; i++ {
+	for i := windowsFirst(unsafe.Pointer(unsafe.SliceData(index)), start(x), start(top), cells, count, c, topStep, xStep); i < count; i++ {
 		for k, v := range top[i*topStep:][:c] {
 			for _, at := range cells {
 				if u := x[i*xStep+at+k]; u == v || u != u {
-					index[i*topStep+k] = I(at)
+					index[i*topStep+k] = int32(at)
 					break
 				}
 			}

@@ -65,12 +65,12 @@ func windowsSum(bytes int, dst, x unsafe.Pointer, cells []int, count, c, dstStep
 	return done * width / c
 }
 
-func windowsFirst(bytes int, index, x, top unsafe.Pointer, cells []int, count, c, topStep, xStep int) int {
+func windowsFirst(index, x, top unsafe.Pointer, cells []int, count, c, topStep, xStep int) int {
 	windows, width := flat(count, c, topStep, xStep)
-	done := windowParts(bytes, len(cells), windows, width, topStep == width, func(wide bool, w, n, channel, channels int) {
-		to := bytes * (w*topStep + channel)
-		callWindowsFirst(wide, bytes, unsafe.Add(index, to), unsafe.Add(x, bytes*(w*xStep+channel)), unsafe.Add(top, to), unsafe.Pointer(&cells[len(cells)-1]), uintptr(len(cells)), uintptr(n),
-			uintptr(bytes*channels), uintptr(bytes*topStep), uintptr(bytes*xStep))
+	done := windowParts(4, len(cells), windows, width, topStep == width, func(wide bool, w, n, channel, channels int) {
+		to := 4 * (w*topStep + channel)
+		callWindowsFirst(wide, unsafe.Add(index, to), unsafe.Add(x, 4*(w*xStep+channel)), unsafe.Add(top, to), unsafe.Pointer(&cells[len(cells)-1]), uintptr(len(cells)), uintptr(n),
+			uintptr(4*channels), uintptr(4*topStep), uintptr(4*xStep))
 	})
 	return done * width / c
 }
