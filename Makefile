@@ -75,7 +75,7 @@ generated: ## regenerate what is generated and fail when it differs from what is
 	./internal/check-generated.sh
 
 rooms: ## the rule of who may import whom
-	$(GO) test ./internal/rooms
+	$(GO) test -count=1 ./internal/rooms
 
 arm64: ## check the sources for other platforms, and run the kernels for arm64 in an emulator (needs qemu-user-static)
 	./internal/check-platforms.sh

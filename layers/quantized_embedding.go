@@ -48,7 +48,8 @@ func reciprocal(scale *ops.Tensor) *ops.Tensor {
 const rowExcess = 8
 
 // unpackedRows unpacks rows (..., ⌈n/2⌉) of numbers of four bits, two in a byte, to bytes (..., n) without a sign. Both
-// numbers of a byte are put into a word of 16 bits, which is two bytes: bytes side by side would have to be interleaved.
+// numbers of a byte are put into a word of 16 bits, which is two bytes: bytes side by side would have to be
+// interleaved.
 //
 //dim:known the last axis is that of a table
 func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {

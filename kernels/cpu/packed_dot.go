@@ -67,6 +67,12 @@ func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	}
 }
 
+// sameSums is the [scan.SameSums] of these products.
+func sameSums(a ir.PackedDotAttrs, rows, more, k int) bool {
+	bytes := a.Bits > 4
+	return quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(more, a.Columns, k, a.Block, bytes)
+}
+
 // packedAsFloats returns the function that multiplies m rows by panels of floats, which are unpacked on the way.
 func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
 	x, out, pool := b.in(0), b.out(0), b.rt().pool

@@ -3,7 +3,6 @@ package scan
 import (
 	"slices"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
@@ -28,10 +27,14 @@ const (
 	stepParts = 8  // one could be moved while the steps of a node are prepared
 )
 
+// SameSums reports whether a product with packed weights of k numbers for each column has the same bits with so many
+// rows as with more of them.
+type SameSums func(a ir.PackedDotAttrs, rows, more, k int) bool
+
 // ByExamples returns the pass that rewrites a program that only predicts; see NearExamples and WorthExamples.
-func ByExamples(near, worth int) pass.Pass {
+func ByExamples(near, worth int, same SameSums) pass.Pass {
 	return pass.New("by_examples", func(p *ir.Program) (*ir.Program, error) {
-		e := newExamples(p, near, worth)
+		e := newExamples(p, near, worth, same)
 		if e.find(); len(e.nodes) == 0 {
 			return p, nil
 		}
@@ -55,12 +58,13 @@ type examples struct {
 
 	near  int // see NearExamples
 	worth int // see WorthExamples
+	same  SameSums
 	block int // examples of a block, or 0: no loop is worth it
 }
 
-func newExamples(p *ir.Program, near, worth int) *examples {
+func newExamples(p *ir.Program, near, worth int, same SameSums) *examples {
 	n := p.NumValues()
-	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth}
+	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth, same: same}
 	_, e.def = pass.Uses(p)
 	for i := range p.Nodes {
 		for _, v := range p.Nodes[i].Inputs {
@@ -166,8 +170,8 @@ func (e *examples) allowed(n *ir.Node) bool {
 		if len(s) < 3 {
 			return false
 		}
-		rows, k, bytes := s[1:len(s)-1].Size(), e.p.Type(n.Inputs[0]).Shape[len(s)-1], a.Bits > 4
-		return rows > 1 && k > 0 && quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(e.batch*rows, a.Columns, k, a.Block, bytes)
+		rows, k := s[1:len(s)-1].Size(), e.p.Type(n.Inputs[0]).Shape[len(s)-1]
+		return rows > 1 && k > 0 && e.same(a, rows, e.batch*rows, k)
 	}
 	switch n.Op {
 	case ir.BitCast:
