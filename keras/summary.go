@@ -6,11 +6,12 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
@@ -219,7 +220,7 @@ func padded(row []string, widths []int, align []tw.Align) []string {
 		inner := widths[i] - 2
 		lines := wrap(cell, inner)
 		for j, line := range lines {
-			space := strings.Repeat(" ", inner-utf8.RuneCountInString(line))
+			space := strings.Repeat(" ", inner-twwidth.Width(line))
 			switch align[i] {
 			case tw.AlignRight:
 				lines[j] = space + line
@@ -234,30 +235,43 @@ func padded(row []string, widths []int, align []tw.Align) []string {
 	return out
 }
 
-// wrap breaks text at spaces into lines of at most width characters; a word that is too long is cut with "…".
+// wrap breaks text at spaces into lines of at most width columns of a terminal, of which letters of East Asia take two;
+// a word that is too long is cut with "…".
 func wrap(text string, width int) []string {
 	lead := len(text) - len(strings.TrimLeft(text, " "))
 	var lines []string
 	line := text[:lead]
 	empty := true
 	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if !empty && twwidth.Width(line)+1+twwidth.Width(word) > width {
 			lines = append(lines, line)
 			line, empty = "", true
 		}
 		if !empty {
 			line += " "
 		}
-		line += word
+		line = cut(line+word, width)
 		empty = false
-		if r := []rune(line); len(r) > width {
-			line = string(r[:width-1]) + "…"
-		}
 	}
 	return append(lines, line)
 }
 
-// heavyHeader redraws the first three lines of a light table.
+// cut shortens a line to width columns.
+func cut(line string, width int) string {
+	if twwidth.Width(line) <= width {
+		return line
+	}
+	kept := ""
+	for _, r := range line {
+		if twwidth.Width(kept+string(r)) > width-1 {
+			break
+		}
+		kept += string(r)
+	}
+	return kept + strings.Repeat(" ", width-1-twwidth.Width(kept)) + "…"
+}
+
+// heavyHeader redraws the header of a light table, and what is below it.
 func heavyHeader(table string) string {
 	lines := strings.Split(table, "\n")
 	end := 0
@@ -266,7 +280,9 @@ func heavyHeader(table string) string {
 			end = i
 			break
 		}
-		if strings.HasPrefix(line, "└") {
+		if strings.HasPrefix(line, "└") { // a table without rows
+			lines = slices.Insert(lines, i, strings.NewReplacer("└", "├", "┴", "┼", "┘", "┤").Replace(line))
+			end = i
 			break
 		}
 	}

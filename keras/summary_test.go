@@ -136,3 +136,41 @@ func TestSummaryOfSharedLayer(t *testing.T) {
 	require.NoError(t, m.Summary(keras.SummaryOutput(&text)))
 	assert.Regexp(t, `encoder \(Dense\) +│ \(None, 2\)`, text.String())
 }
+
+// Two columns of a terminal for each letter of East Asia and none for accents, and a model without layers, as Keras
+// prints them.
+func TestSummaryColumns(t *testing.T) {
+	wide, err := keras.NewSequential([]layers.Layer{
+		&layers.Dense{Units: 3, Name: "日本語の層の長い名前はここで折り返す"},
+		&layers.Dense{Units: 2, Name: "日本 語の 層"},
+		&layers.Dense{Units: 2, Name: "e\u0301te"},
+	}, keras.InputShape(2), keras.Name("日本"))
+	require.NoError(t, err)
+	require.Equal(t, `Model: "日本"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━┓
+┃ Layer (type)             ┃ Output Shape      ┃   Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━┩
+│ 日本語の層の長い名前は … │ (None, 3)         │         9 │
+│ (Dense)                  │                   │           │
+├──────────────────────────┼───────────────────┼───────────┤
+│ 日本 語の 層 (Dense)     │ (None, 2)         │         8 │
+├──────────────────────────┼───────────────────┼───────────┤
+│ éte (Dense)              │ (None, 2)         │         6 │
+└──────────────────────────┴───────────────────┴───────────┘
+ Total params: 23 (92.00 B)
+ Trainable params: 23 (92.00 B)
+ Non-trainable params: 0 (0.00 B)
+`, summaryOf(t, wide, keras.LineLength(60)))
+
+	empty, err := keras.NewSequential(nil, keras.Name("empty"))
+	require.NoError(t, err)
+	require.Equal(t, `Model: "empty"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┓
+┃ Layer (type)                    ┃ Output Shape           ┃       Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━┩
+└─────────────────────────────────┴────────────────────────┴───────────────┘
+ Total params: 0 (0.00 B)
+ Trainable params: 0 (0.00 B)
+ Non-trainable params: 0 (0.00 B)
+`, summaryOf(t, empty))
+}
