@@ -177,7 +177,8 @@ const fewNumbers = 1 << 16
 
 // isSmall reports whether a matrix of four bits, or of a calibrated mode, is multiplied as floats, of 32 bits.
 func (q *quantized) isSmall(c *Context, matrix *distribute.Variable) bool {
-	return q.inputsOf(matrix)*q.columns <= fewNumbers && c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32
+	return q.inputsOf(matrix)*q.columns <= fewNumbers && //dim:known a weight's
+		c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32
 }
 
 // staysPacked reports whether floats are multiplied with the integers of four bits as they lie in memory.

@@ -90,8 +90,8 @@ func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 			return ops.Repeat(x, length/old, axis) //dim:known
 		case old%length == 0: //dim:known
 			starts, steps := make([]int, x.Rank()), slices.Repeat([]int{1}, x.Rank())
-			steps[axis] = old / length //dim:known
-			starts[axis] = steps[axis] / 2
+			steps[axis] = old / length     //dim:known
+			starts[axis] = steps[axis] / 2 //dim:known
 			return ops.StridedSlice(x, starts, x.Shape(), steps)
 		}
 	}
