@@ -39,7 +39,7 @@ func ComputeWeightedAverage(perExample, sampleWeight *ops.Tensor, globalBatch in
 		for w.Rank() > 0 && w.Rank() < perExample.Rank() && w.Dim(0) == perExample.Dim(0) {
 			w = ops.ExpandDims(w, -1)
 		}
-		checkWeights(perExample, w)
+		checkWeights(perExample, w, false)
 		values = ops.Multiply(values, w)
 	}
 	if globalBatch == 0 {

@@ -107,7 +107,7 @@ func weigh(l Loss, reduction Reduction, yTrue, yPred, sampleWeight *ops.Tensor) 
 	out.values = values
 	if out.weights != nil {
 		values, out.weights = objectives.Match(values, out.weights)
-		checkWeights(values, out.weights)
+		checkWeights(values, out.weights, sampleWeight == nil)
 		out.values = ops.Multiply(values, out.weights)
 	}
 	return out
@@ -141,7 +141,7 @@ func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	}
 	weight, own := objectives.Match(weight, w.weights)
 	if !(weight.Rank() == own.Rank() && own.Rank() > 0) { // axes of 1 of either one fit any length of the other
-		checkWeights(weight, own)
+		checkWeights(weight, own, false)
 	}
 	return ops.Multiply(weight, own)
 }
@@ -169,13 +169,16 @@ func (w weighted) count(s ir.Shape) float64 {
 }
 
 // checkWeights makes sure that weights belong to the values in the same place. NumPy's rule would align (batch) with
-// the steps.
-func checkWeights(values, weights *ops.Tensor) {
+// the steps. masked: they are a mask alone.
+func checkWeights(values, weights *ops.Tensor, masked bool) {
 	v, w := values.Shape(), weights.Shape()
 	ok := len(w) == 0 || len(v) == 0 || len(w) == len(v)
 	if ok {
 		s, err := ir.BroadcastShapes(v, w)
 		ok = err == nil && (len(v) == 0 || s.Equal(v))
+	}
+	if !ok && masked {
+		ops.Failf(values.Graph(), "the mask of the predictions has shape %v and the losses of the examples %v; expected the shape of the losses: give the labels all axes of the predictions", w, v)
 	}
 	if !ok {
 		ops.Failf(values.Graph(), "sample weights have shape %v and the losses of the examples %v; expected one weight for each example (%s) or the shape of the losses", w, v, perExample(v))

@@ -77,6 +77,16 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestMaskOfSteps: labels of all steps that have an axis less than the predictions leave one loss for each example, to
+// which a mask of the steps does not belong; nobody gave weights, so the error speaks of the mask.
+func TestMaskOfSteps(t *testing.T) {
+	f := func(d ir.DType, shape ...int) kernels.Array { return kernels.NewArray(ir.Type{DType: d, Shape: shape}) }
+	_, err := testdevice.Call(distribute.Default(), func(_ *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{losses.Compute(&losses.MeanSquaredError{}, in[0], in[1].WithMask(in[2]), nil)}
+	}, [][]kernels.Array{{f(ir.Float32, 4, 4), f(ir.Float32, 4, 4, 1), f(ir.Bool, 4, 4)}})
+	require.ErrorContains(t, err, "the mask of the predictions has shape [4 4] and the losses of the examples [4]; expected the shape of the losses: give the labels all axes of the predictions")
+}
+
 // TestLabelOutOfRange: a class number that is no class fails when the program runs, from logits and from probabilities.
 func TestLabelOutOfRange(t *testing.T) {
 	p := array(t, ir.Float32, []int{2, 3}, .2, .3, .5, .2, .3, .5)

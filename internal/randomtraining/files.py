@@ -61,6 +61,10 @@ def record(d, folder, number):
     n = batch + 1
     row = {'number': number, 'optimizer': type(optimizer).__name__, 'settings': json.loads(json.dumps(optimizer.get_config(), default=str)),
            'x': [{**s, 'shape': [n] + s['shape']} for s in specs], 'y': [runs.labels(d, h, n) for h in heads]}
+    if any(type(l).__name__ == 'Masking' or getattr(l, 'mask_zero', False) for l in m._flatten_layers()):
+        for v, h in zip(row['y'], heads):  # of labels with an axis less, Keras multiplies the losses of examples with a mask of steps, if there are as many
+            if len(h[3]) > 1 and h[0] in ('number', 'bit'):
+                v['shape'] = [n] + list(h[3])
     runs.set_weights(m, 5)
     c, base = Case(row), '%s/%d.' % (folder, number)
     m.save(base + 'start.keras')
