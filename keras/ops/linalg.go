@@ -90,9 +90,37 @@ func Inv(x *Tensor) *Tensor {
 // Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute
 // value, 0 and -Inf for a singular matrix. The gradient of the logarithm is the transposed inverse.
 func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
-	x, _ = squareMatrix("slogdet", x)
+	x, n := squareMatrix("slogdet", x)
+	if n == 1 || n == 2 { //dim:known an open length is a number far from these
+		return smallSlogdet(x, n)
+	}
 	_, sign, logarithm = eliminate(x, SliceAxis(x, -1, 0, 0))
 	return sign, logarithm
+}
+
+// smallSlogdet eliminates as for larger matrices, with the larger element of the first column as the pivot, so that
+// nothing overflows; but all matrices do so at once.
+func smallSlogdet(x *Tensor, n int) (sign, logarithm *Tensor) {
+	if d := x.DType(); d.IsHalf() {
+		sign, logarithm = smallSlogdet(Cast(x, ir.Float32), n)
+		return Cast(sign, d), Cast(logarithm, d)
+	}
+	e := elementsOf(x, n)
+	if n == 1 {
+		return Sign(e[0]), Log(Abs(e[0]))
+	}
+	ordered := GreaterEqual(Abs(e[0]), Abs(e[2]))
+	row := func(above, below *Tensor) (pivot, other *Tensor) { return Where(ordered, above, below), Where(ordered, below, above) }
+	pivot, left := row(e[0], e[2])
+	beside, corner := row(e[1], e[3])
+	last := Subtract(corner, Multiply(DivideNoNan(left, pivot), beside))
+	sign = Multiply(Sign(pivot), Sign(last))
+	return Where(ordered, sign, Negative(sign)), Add(Log(Abs(pivot)), Log(Abs(last)))
+}
+
+// elementsOf returns the elements of matrices of n rows, row by row.
+func elementsOf(x *Tensor, n int) []*Tensor {
+	return Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1) //dim:known at most 3
 }
 
 // Det returns the determinants of the matrices x (..., n, n): of up to three rows as a polynomial of their elements,
@@ -112,7 +140,7 @@ func smallDet(x *Tensor, n int) *Tensor {
 	if d := x.DType(); d.IsHalf() {
 		return Cast(smallDet(Cast(x, ir.Float32), n), d)
 	}
-	e := Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1) //dim:known at most 3
+	e := elementsOf(x, n)
 	minor := func(a, b, c, d int) *Tensor { return Subtract(Multiply(e[a], e[d]), Multiply(e[b], e[c])) }
 	switch n {
 	case 1:

@@ -28,6 +28,8 @@ func init() {
 	addCase("det of two", true, unary(ops.Det), opstest.Normal(16, 3, 2, 2))
 	addCase("det of three", true, unary(ops.Det), opstest.Normal(17, 2, 3, 3))
 	addCase("slogdet", false, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(6, 2, 3, 3))
+	addCase("slogdet of one", true, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(18, 3, 1, 1))
+	addCase("slogdet of two", true, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(19, 9, 2, 2))
 	addCase("solve triangular", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, true) }), square, right)
 	addCase("solve triangular upper", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, false) }), square, right)
 	addCase("cholesky", true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(definite(x), false) }), square)
@@ -159,6 +161,28 @@ func TestSlogdetOfSingularMatrices(t *testing.T) {
 	require.True(t, math.IsInf(out[1].F[0], -1) && math.IsInf(out[1].F[1], -1))
 	require.InDelta(t, math.Log(5), out[1].F[2], 1e-12)
 	require.InDeltaSlice(t, []float64{0, 0, 5}, out[2].F, 1e-12)
+}
+
+// TestSlogdetOfTwoRows compares with the determinants of the same matrices as corners of larger ones, which are
+// eliminated one by one, and with what NumPy has for large, infinite and missing numbers.
+func TestSlogdetOfTwoRows(t *testing.T) {
+	x := opstest.Normal(21, 200, 2, 2)
+	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+		sign, logarithm := ops.Slogdet(in[0])
+		wide := ops.Add(ops.Pad(in[0], []int{0, 0, 0}, []int{0, 1, 1}, 0), ops.Pad(ops.FullLike(ops.Slice(in[0], []int{0, 0, 0}, []int{200, 1, 1}), 1), []int{0, 2, 2}, []int{0, 0, 0}, 0))
+		all, logarithms := ops.Slogdet(wide)
+		return []*ops.Tensor{sign, logarithm, all, logarithms}
+	}, x)
+	require.Equal(t, out[2].F, out[0].F)
+	opstest.Near(t, "logarithm", out[1], out[3], 1e-12, 1e-12)
+	inf, nan := math.Inf(1), math.NaN()
+	special := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+		sign, logarithm := ops.Slogdet(ops.Cast(in[0], ir.Float32))
+		return []*ops.Tensor{ops.Cast(sign, ir.Float64), ops.Cast(logarithm, ir.Float64)}
+	}, opstest.Floats([]int{4, 2, 2}, 1e30, 1, 1, 1e30, 1e-30, 0, 0, 1e-30, inf, 1, 1, 1, nan, 1, 1, 1))
+	require.Equal(t, []float64{1, 1, 1}, special[0].F[:3])
+	require.InDeltaSlice(t, []float64{60 * math.Ln10, -60 * math.Ln10}, special[1].F[:2], 1e-4)
+	require.True(t, math.IsInf(special[1].F[2], 1) && math.IsNaN(special[0].F[3]) && math.IsNaN(special[1].F[3]))
 }
 
 // TestSmallDeterminants compares determinants of a few rows with those of elimination, and of 16-bit floats with those
