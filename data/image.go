@@ -103,7 +103,7 @@ func decodeImage(f *os.File) (img image.Image, format string, err error) {
 		return nil, "", fmt.Errorf("%s: the image is %d x %d pixels", format, w, h)
 	case h > maxPixels/w:
 		return nil, "", fmt.Errorf("%s: the image is %d x %d pixels; at most %d are read", format, w, h, maxPixels)
-	case w*h/pixelsPerByte[format] > info.Size():
+	case pixelsPerByte[format] > 0 && w*h/pixelsPerByte[format] > info.Size(): // not of formats that a program has registered itself
 		return nil, "", fmt.Errorf("%s: the header promises %d x %d pixels, more than %d bytes can hold", format, w, h, info.Size())
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

@@ -9,6 +9,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -152,4 +153,17 @@ func BenchmarkLoadImage(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A format that a program has registered itself is read without a bound on how far its bytes may be compressed.
+func TestImageOfRegisteredFormat(t *testing.T) {
+	image.RegisterFormat("drawing", "drawing", func(io.Reader) (image.Image, error) { return image.NewGray(image.Rect(0, 0, 2, 3)), nil },
+		func(io.Reader) (image.Config, error) {
+			return image.Config{ColorModel: color.GrayModel, Width: 2, Height: 3}, nil
+		})
+	path := filepath.Join(t.TempDir(), "some.drawing")
+	require.NoError(t, os.WriteFile(path, []byte("drawing"), 0o600))
+	x, err := data.LoadImage(path, 0, 0, data.RGB)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 2, 3}, []int(x.Shape()))
 }

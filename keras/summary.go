@@ -194,6 +194,7 @@ func (s *summary) table(widths []int) (string, error) {
 		Padding:      tw.CellPadding{Global: tw.Padding{Left: " ", Right: " "}},
 		ColMaxWidths: tw.CellWidth{PerColumn: perColumn},
 	}
+	twwidth.SetEastAsian(false) // lines and "…" take one column, as for Keras, whatever the language is
 	t := tablewriter.NewTable(&b,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Symbols:  tw.NewSymbols(tw.StyleLight),
@@ -263,7 +264,7 @@ func cut(line string, width int) string {
 	}
 	kept := ""
 	for _, r := range line {
-		if twwidth.Width(kept+string(r)) > width-1 {
+		if twwidth.WidthNoCache(kept+string(r)) > width-1 {
 			break
 		}
 		kept += string(r)

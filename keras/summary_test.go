@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -173,4 +174,14 @@ func TestSummaryColumns(t *testing.T) {
  Trainable params: 0 (0.00 B)
  Non-trainable params: 0 (0.00 B)
 `, summaryOf(t, empty))
+}
+
+// Where the language is one of East Asia, libraries may take lines and "…" for two columns; Keras does not.
+func TestSummaryInEastAsia(t *testing.T) {
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Name: "a_name_that_is_too_long_for_its_column"}}, keras.InputShape(2))
+	require.NoError(t, err)
+	want := summaryOf(t, m, keras.LineLength(60))
+	require.Contains(t, want, "…")
+	twwidth.SetEastAsian(true)
+	require.Equal(t, want, summaryOf(t, m, keras.LineLength(60)))
 }

@@ -1,12 +1,15 @@
 package parameterserver_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -39,4 +42,28 @@ func TestLateWorkerAfterFailover(t *testing.T) {
 	_, err = late.Note(t.Context(), "end")
 	require.ErrorIs(t, err, parameters.ErrOver)
 	require.Less(t, time.Since(began), 10*time.Second)
+}
+
+// TestLateWorkerWithLittlePatience: a worker that has no time to doubt an end, since servers may be silent for less
+// than that, is told it all the same.
+func TestLateWorkerWithLittlePatience(t *testing.T) {
+	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
+	run := func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
+		return parameterserver.Run(t.Context(), parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task},
+			Deadline: 300 * time.Millisecond, ServerTimeout: 600 * time.Millisecond, JoinTimeout: 20 * time.Second}, program)
+	}
+	server, worker := make(chan error, 1), make(chan error, 1)
+	go func() { server <- run(&cluster.Task{Type: "ps"}, nil) }()
+	go func() {
+		worker <- run(&cluster.Task{Type: "worker"}, func(ctx context.Context, j parameters.Job) error { return j.Over(ctx) })
+	}()
+	require.NoError(t, run(nil, func(ctx context.Context, j parameters.Job) error { return j.SetNote(ctx, "end", []byte("why")) }))
+	require.NoError(t, <-worker)
+	err := run(&cluster.Task{Type: "worker", Index: 1}, func(ctx context.Context, j parameters.Job) error {
+		why, err := j.Note(ctx, "end")
+		assert.Equal(t, "why", string(why))
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, <-server)
 }

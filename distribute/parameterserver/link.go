@@ -279,6 +279,9 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		if other.stays(l.s.Deadline) && to.identity.Load() == 0 { // no server of the job has answered before
 			return nil, other.error(to.member)
 		}
+		if silent > patience && status.Code(err) == ended && l.s.task.Type == cluster.Worker { // there is no time to doubt it
+			return l.last(left)
+		}
 		if silent > patience {
 			return nil, to.gone(l.member, silent, err)
 		}

@@ -110,7 +110,9 @@ func smallSlogdet(x *Tensor, n int) (sign, logarithm *Tensor) {
 		return Sign(e[0]), Log(Abs(e[0]))
 	}
 	ordered := GreaterEqual(Abs(e[0]), Abs(e[2]))
-	row := func(above, below *Tensor) (pivot, other *Tensor) { return Where(ordered, above, below), Where(ordered, below, above) }
+	row := func(above, below *Tensor) (pivot, other *Tensor) {
+		return Where(ordered, above, below), Where(ordered, below, above)
+	}
 	pivot, left := row(e[0], e[2])
 	beside, corner := row(e[1], e[3])
 	last := Subtract(corner, Multiply(DivideNoNan(left, pivot), beside))

@@ -27,7 +27,7 @@ func newQuantizedDot(b *build, product *dotPlan, sums *plan.Operand) func() {
 	d.kept = b.keptForm(product, &d.loop)
 	m, n, k := product.a.rows, product.b.cols, product.a.cols
 	d.scratch = b.scratch(ir.Uint8, quant.ScratchSize(m, k))
-	d.spare = b.spare(d.kept, quant.PackedSize(k, n))
+	d.spare = b.spareMatrix(d.kept, quant.PackedSize(k, n))
 	return d.run
 }
 

@@ -30,7 +30,7 @@ func buildPackedDot(b *build) (func(), error) {
 	m := out.N / a.Columns
 	kept := b.kept(w, &form{off: w.Off, k: k, n: a.Columns, ld: a.Block, trans: a.ByColumns})
 	rt, packer := b.rt(), packerOf(a)
-	spare := b.spare(kept, packer.size(k, a.Columns, a.Block))
+	spare := b.spareMatrix(kept, packer.size(k, a.Columns, a.Block))
 	matrix, scales, run := &quant.NibblePanels{N: a.Columns, K: k, Block: a.Block, Bytes: packer.bytes, Unsigned: a.ByColumns}, b.packedScales(a), (func())(nil)
 	if k > 0 && quant.AsFloats(m, a.Columns, k, a.Block, packer.bytes) {
 		run = b.packedAsFloats(m, matrix)

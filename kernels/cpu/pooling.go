@@ -151,7 +151,7 @@ func buildMaxPoolGrad(b *build) (func(), error) {
 	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil {
 		return t.buildMaxGrad(b, p), nil
 	}
-	if p.Cells() >= longWindow || p.Channels < fewChannels {
+	if p.Cells() >= longWindow || p.Channels <= fewChannels {
 		return maxPoolGradSearch(b, p), nil
 	}
 	return maxPoolGrad[float32](b, p), nil

@@ -16,7 +16,7 @@ import (
 
 const (
 	imageTile   = 16      // images side by side
-	fewChannels = 8       // pixels of more are vectors
+	fewChannels = 8       // pixels of as many are vectors
 	leastImages = 8       // of a tile: fewer are moved one by one
 	longRow     = 32      // numbers for each cell of a window along it: few windows are cut off by the edges
 	mostOfTile  = 1 << 17 // numbers of a tile
@@ -38,7 +38,7 @@ type imageBand struct{ first, last, lo, hi int }
 // Forward or Backward. Long rows of windows one pixel apart are vectors anyway.
 func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geometry.Gather) *imageTiles {
 	switch {
-	case p.Channels > fewChannels || p.Batch < leastImages:
+	case p.Channels >= fewChannels || p.Batch < leastImages:
 		return nil
 	case p.Stride[2] == 1 && p.Out[2]*p.Channels >= longRow*p.Window[2]:
 		return nil

@@ -15,7 +15,7 @@ import (
 // by side, as for each image alone: images of several bands, too, and batches that are no whole tiles.
 func TestImagesSideBySide(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 13))
-	for try := range 25 {
+	for try := range 40 {
 		axes, batch := 1+r.IntN(3), 8+r.IntN(30)
 		shape, a := ir.Shape{batch}, ir.PoolAttrs{}
 		for range axes {
@@ -28,9 +28,15 @@ func TestImagesSideBySide(t *testing.T) {
 		if try%8 == 0 && axes > 1 { // no tile holds an image
 			shape[0], shape[1] = 8, 30000/shape[2]
 		}
-		shape = append(shape, 1+r.IntN(8))
+		shape = append(shape, 1+r.IntN(9))
+		if try == 3 { // windows that overlap in as many channels as a vector has numbers
+			shape, a = ir.Shape{9, 16, 8}, ir.PoolAttrs{Window: []int{5}, Strides: []int{1}, PadLow: []int{0}, PadHigh: []int{0}}
+		}
 		many := &draft{Program: ir.New("many"), t: t}
 		number := func() float64 { return float64(r.IntN(40)) / 7 }
+		if try%3 == 0 {
+			number = r.NormFloat64
+		}
 		poolEverything(many, shape, a, number, number)
 		what := fmt.Sprint("try ", try, ": ", shape, a)
 		got := runOnce(t, many.Program, many.inputs, false)

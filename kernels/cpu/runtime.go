@@ -37,6 +37,7 @@ type runtime struct {
 	outside    bool  // comm is not one of this backend
 	err        error // the first failure; steps after it do not run
 
+	spare []byte // see spareMatrix
 	ahead []span // what the steps of a loop read or write next, until a product brings it into the cache
 
 	profiling bool

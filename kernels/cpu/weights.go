@@ -27,8 +27,8 @@ type form struct {
 //
 // They are made for one form, the first that asks twice for the same contents, or once for bytes: weights that change
 // with each step are never copied, and those that are kept take their memory twice, not more, but for small ones of 16
-// bits, which are
-// kept in float32 (dot_half.go). They are read by tiles of the layout they were made for, and by no others.
+// bits, which are kept in float32 (dot_half.go). They are read by tiles of the layout they were made for, and by no
+// others.
 type panels struct {
 	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
 
@@ -115,17 +115,24 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 
 // spareForm is memory for a matrix in another form where its buffer does not keep it.
 type spareForm struct {
-	every *plan.Operand // nil: the buffer keeps it, but for few runs
+	every *plan.Operand // nil: most buffers keep it
 	size  int
-	rare  []byte
+	rare  *[]byte // for the others
 }
 
-// spare returns memory of so many bytes for a form that is kept, unless it is nil.
+// spare returns memory of so many bytes for a form that is kept, unless it is nil. A step has it to itself.
 func (b *build) spare(kept *form, size int) *spareForm {
-	s := &spareForm{size: size}
+	s := &spareForm{size: size, rare: new([]byte)}
 	if kept == nil {
 		s.every = b.scratch(ir.Uint8, size)
 	}
+	return s
+}
+
+// spareMatrix is spare of which a step takes one: all steps take the same memory.
+func (b *build) spareMatrix(kept *form, size int) *spareForm {
+	s := b.spare(kept, size)
+	s.rare = &b.rt().spare
 	return s
 }
 
@@ -133,14 +140,13 @@ func (b *build) spare(kept *form, size int) *spareForm {
 func (s *spareForm) or(kept []byte) (memory []byte, empty bool) {
 	switch {
 	case kept != nil:
-		s.rare = nil
 		return kept, false
 	case s.every != nil:
 		return plan.Data[byte](s.every), true
-	case s.rare == nil:
-		s.rare = plan.AlignedBytes(s.size)
+	case len(*s.rare) < s.size:
+		*s.rare = plan.AlignedBytes(s.size)
 	}
-	return s.rare, true
+	return (*s.rare)[:s.size], true
 }
 
 // elementsOf views memory as numbers; none if there is no memory.

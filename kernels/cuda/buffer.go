@@ -5,11 +5,11 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"github.com/gokeras/gokeras/kernels/internal/background"
 	"runtime"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/internal/background"
 	"github.com/gokeras/gokeras/kernels/internal/unreachable"
 	"github.com/gokeras/gokeras/kernels/ir"
 )

@@ -30,6 +30,27 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// Copies within a slice read what was there before, in both directions.
+func TestCopyWithin(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{29})
+	for _, by := range []int{1, 1 << 17, 1 << 18} {
+		for _, back := range []bool{false, true} {
+			memory := make([]byte, 3<<20)
+			r.Read(memory)
+			want := bytes.Clone(memory)
+			to, from := by, 0
+			if back {
+				to, from = 0, by
+			}
+			copy(want[to:], want[from:len(want)-to])
+			vec.Copy(memory[to:], memory[from:len(memory)-to])
+			if !bytes.Equal(memory, want) {
+				t.Errorf("%d bytes, back %v: others are there", by, back)
+			}
+		}
+	}
+}
+
 func BenchmarkCopy(b *testing.B) {
 	for _, n := range []int{1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24} {
 		src, dst := make([]byte, n), make([]byte, n)
