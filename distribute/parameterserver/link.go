@@ -279,11 +279,8 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		if other.stays(l.s.Deadline) && to.identity.Load() == 0 { // no server of the job has answered before
 			return nil, other.error(to.member)
 		}
-		if silent > patience && status.Code(err) == ended && l.s.task.Type == cluster.Worker { // there is no time to doubt it
-			return l.last(left)
-		}
 		if silent > patience {
-			return nil, to.gone(l.member, silent, err)
+			return l.outOfPatience(to, left, silent, err)
 		}
 		if (status.Code(err) == codes.DeadlineExceeded || silent > l.s.Deadline) && !l.lost.Swap(true) {
 			l.s.Observe(fmt.Sprintf("%v at %s has not answered for %v; waiting up to %v for it", l.member.Task, l.member.Address, silent.Round(time.Millisecond), patience))
@@ -306,6 +303,15 @@ func (l *link) last(left []byte) (*protocol.Reader, error) {
 		return l.answer(left)
 	}
 	return nil, parameters.ErrOver
+}
+
+// outOfPatience is what comes of a call to a server that was silent for too long, or that says that the job has ended
+// to a worker who has no time left to doubt it.
+func (l *link) outOfPatience(to *link, left []byte, silent time.Duration, err error) (*protocol.Reader, error) {
+	if status.Code(err) == ended && l.s.task.Type == cluster.Worker {
+		return l.last(left)
+	}
+	return nil, to.gone(l.member, silent, err)
 }
 
 // back says that the server answers, if it was lost.
