@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
@@ -27,16 +29,9 @@ func (m machine) windows() {
 // eachWindow emits the loops over windows, channels and cells: combine adds a cell's channels to what is known of the
 // window, finish changes the result before it is stored.
 func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc Vector)) {
-	dst, x, cells, windows := param("dst"), param("x"), param("cells"), param("windows")
-	length, dstStep, xStep := param("length"), param("dstStep"), param("xStep")
-	Decrease(dstStep, length)
-	Decrease(xStep, length)
-	Label("window")
-	left := NewScalar()
-	Assign(left, length)
-	round := func(name string, n int) {
-		Label(name)
-		JumpBelow(left, Number(n*m.bytes()), name+"End")
+	dst, x, cells := param("dst"), param("x"), param("cells")
+	dstStep, xStep := param("dstStep"), param("xStep")
+	m.piecesOfWindows([]Scalar{dst, x}, []Scalar{dstStep, xStep}, func(name string, n int) {
 		p, count, offset := NewScalar(), NewScalar(), NewScalar()
 		Assign(p, cells)
 		Reload(count, "count")
@@ -61,16 +56,39 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 			finish(acc[i])
 			Store(Memory{Base: dst, Offset: i * m.bytes()}, acc[i])
 		}
-		Increase(dst, Number(n*m.bytes()))
-		Increase(x, Number(n*m.bytes()))
+	})
+}
+
+// piecesOfWindows emits the loops over windows and over pieces of four vectors of channels, then of one; the pointers
+// go on by the length of a piece, and behind a window by their steps, of which that of all pieces is a part.
+func (m machine) piecesOfWindows(pointers, steps []Scalar, piece func(name string, n int)) {
+	windows, length := param("windows"), param("length")
+	var done []Scalar
+	for _, s := range steps {
+		if !slices.Contains(done, s) {
+			Decrease(s, length)
+			done = append(done, s)
+		}
+	}
+	Label("window")
+	left := NewScalar()
+	Assign(left, length)
+	round := func(name string, n int) {
+		Label(name)
+		JumpBelow(left, Number(n*m.bytes()), name+"End")
+		piece(name, n)
+		for _, p := range pointers {
+			Increase(p, Number(n*m.bytes()))
+		}
 		Decrease(left, Number(n*m.bytes()))
 		Jump(name)
 		Label(name + "End")
 	}
 	Unrolled(func() { round("four", 4) })
 	round("one", 1)
-	Increase(dst, dstStep)
-	Increase(x, xStep)
+	for i, p := range pointers {
+		Increase(p, steps[i])
+	}
 	Countdown(windows, 1, "window")
 	End()
 }
@@ -79,16 +97,9 @@ func (m machine) eachWindow(combine func(acc, v Vector) Vector, finish func(acc 
 // stores the cell's offset as 32 bits.
 func (m machine) windowsFirst() {
 	m.begin("", "windowsFirst", "index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr", "")
-	index, x, top, last, windows := param("index"), param("x"), param("top"), param("last"), param("windows")
-	length, topStep, xStep := param("length"), param("topStep"), param("xStep")
-	Decrease(topStep, length)
-	Decrease(xStep, length)
-	Label("window")
-	left := NewScalar()
-	Assign(left, length)
-	round := func(name string, n int) {
-		Label(name)
-		JumpBelow(left, Number(n*m.bytes()), name+"End")
+	index, x, top, last := param("index"), param("x"), param("top"), param("last")
+	topStep, xStep := param("topStep"), param("xStep")
+	m.piecesOfWindows([]Scalar{index, x, top}, []Scalar{topStep, xStep, topStep}, func(name string, n int) {
 		p, count, offset := NewScalar(), NewScalar(), NewScalar()
 		Assign(p, last) // backwards: an earlier cell takes the place of a later one
 		Reload(count, "count")
@@ -113,18 +124,5 @@ func (m machine) windowsFirst() {
 		for i := range n {
 			Store(Memory{Base: index, Offset: i * m.bytes()}, first[i])
 		}
-		for _, q := range []Scalar{index, x, top} {
-			Increase(q, Number(n*m.bytes()))
-		}
-		Decrease(left, Number(n*m.bytes()))
-		Jump(name)
-		Label(name + "End")
-	}
-	Unrolled(func() { round("four", 4) })
-	round("one", 1)
-	Increase(index, topStep)
-	Increase(top, topStep)
-	Increase(x, xStep)
-	Countdown(windows, 1, "window")
-	End()
+	})
 }

@@ -7014,14 +7014,14 @@ TEXT ·windowsMaxAVX2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ dstStep+48(FP), BX
+	MOVQ xStep+56(FP), SI
+	MOVQ windows+32(FP), DI
+	MOVQ length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
@@ -7047,7 +7047,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func windowsSumAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
 // Requires: AVX
@@ -7057,14 +7057,14 @@ TEXT ·windowsSumAVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ         dstStep+48(FP), BX
+	MOVQ         xStep+56(FP), SI
+	MOVQ         windows+32(FP), DI
+	MOVQ         length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
@@ -7090,7 +7090,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Y0, Y1, Y1; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
@@ -7256,14 +7256,14 @@ TEXT ·windowsMaxDoublesAVX2(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ dstStep+48(FP), BX
+	MOVQ xStep+56(FP), SI
+	MOVQ windows+32(FP), DI
+	MOVQ length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
@@ -7289,7 +7289,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPD Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func windowsSumDoublesAVX2(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
 // Requires: AVX
@@ -7299,14 +7299,14 @@ TEXT ·windowsSumDoublesAVX2(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ         dstStep+48(FP), BX
+	MOVQ         xStep+56(FP), SI
+	MOVQ         windows+32(FP), DI
+	MOVQ         length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000080; JB fourEnd; MOVQ DX, R10
@@ -7332,7 +7332,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPD Y0, Y1, Y1; VMOVUPD Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; SUBQ $0x00000020, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtDoublesAVX2(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX
@@ -9805,14 +9805,14 @@ TEXT ·windowsFirstAVX2(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), CX
 	MOVQ top+16(FP), DX
 	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
+	MOVQ topStep+56(FP), SI
+	MOVQ xStep+64(FP), DI
+	MOVQ windows+40(FP), R8
+	MOVQ length+48(FP), R9
+	SUBQ R9, SI; SUBQ R9, DI
 
 window:
-	MOVQ DI, R10
+	MOVQ R9, R10
 
 four:
 	CMPQ R10, $0x00000080; JB fourEnd; MOVQ BX, R11
@@ -9833,7 +9833,7 @@ oneCell:
 	MOVQ (R11), R13; VBROADCASTSS (R11), Y2; VMOVUPS (CX)(R13*4), Y3; VCMPPS $0x00, Y3, Y0, Y4; VCMPPS $0x03, Y3, Y3, Y3; VORPS Y4, Y3, Y4; VBLENDVPS Y4, Y2, Y1, Y1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Y1, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R10; JMP one
 
 oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
+	ADDQ SI, AX; ADDQ DI, CX; ADDQ SI, DX; DECQ R8; JNE window; VZEROUPPER; RET
 
 // func copyRowsAVX2(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX
@@ -18280,14 +18280,14 @@ TEXT ·windowsMaxAVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ dstStep+48(FP), BX
+	MOVQ xStep+56(FP), SI
+	MOVQ windows+32(FP), DI
+	MOVQ length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
@@ -18313,7 +18313,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func windowsSumAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
 // Requires: AVX, AVX512F
@@ -18323,14 +18323,14 @@ TEXT ·windowsSumAVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ         dstStep+48(FP), BX
+	MOVQ         xStep+56(FP), SI
+	MOVQ         windows+32(FP), DI
+	MOVQ         length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
@@ -18356,7 +18356,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPS Z0, Z1, Z1; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX, AVX512F
@@ -18512,14 +18512,14 @@ TEXT ·windowsMaxDoublesAVX512(SB), NOSPLIT, $0-64
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ cells+16(FP), DX
-	MOVQ windows+32(FP), BX
-	MOVQ length+40(FP), SI
-	MOVQ dstStep+48(FP), DI
-	MOVQ xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ dstStep+48(FP), BX
+	MOVQ xStep+56(FP), SI
+	MOVQ windows+32(FP), DI
+	MOVQ length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
@@ -18545,7 +18545,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMOVUPD Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func windowsSumDoublesAVX512(dst uintptr, x uintptr, cells uintptr, count uintptr, windows uintptr, length uintptr, dstStep uintptr, xStep uintptr, scale uintptr)
 // Requires: AVX, AVX512F
@@ -18555,14 +18555,14 @@ TEXT ·windowsSumDoublesAVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         cells+16(FP), DX
-	MOVQ         windows+32(FP), BX
-	MOVQ         length+40(FP), SI
-	MOVQ         dstStep+48(FP), DI
-	MOVQ         xStep+56(FP), R8
-	SUBQ SI, DI; SUBQ SI, R8
+	MOVQ         dstStep+48(FP), BX
+	MOVQ         xStep+56(FP), SI
+	MOVQ         windows+32(FP), DI
+	MOVQ         length+40(FP), R8
+	SUBQ R8, BX; SUBQ R8, SI
 
 window:
-	MOVQ SI, R9
+	MOVQ R8, R9
 
 four:
 	CMPQ R9, $0x00000100; JB fourEnd; MOVQ DX, R10
@@ -18588,7 +18588,7 @@ oneNext:
 	ADDQ $0x00000008, R10; DECQ R11; JNE oneCell; VMULPD Z0, Z1, Z1; VMOVUPD Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000040, R9; JMP one
 
 oneEnd:
-	ADDQ DI, AX; ADDQ R8, CX; DECQ BX; JNE window; VZEROUPPER; RET
+	ADDQ BX, AX; ADDQ SI, CX; DECQ DI; JNE window; VZEROUPPER; RET
 
 // func addRowsAtDoublesAVX512(dst uintptr, x uintptr, pairs uintptr, count uintptr, size uintptr)
 // Requires: AVX, AVX512F
@@ -21028,14 +21028,14 @@ TEXT ·windowsFirstAVX512(SB), NOSPLIT, $0-72
 	MOVQ x+8(FP), CX
 	MOVQ top+16(FP), DX
 	MOVQ last+24(FP), BX
-	MOVQ windows+40(FP), SI
-	MOVQ length+48(FP), DI
-	MOVQ topStep+56(FP), R8
-	MOVQ xStep+64(FP), R9
-	SUBQ DI, R8; SUBQ DI, R9
+	MOVQ topStep+56(FP), SI
+	MOVQ xStep+64(FP), DI
+	MOVQ windows+40(FP), R8
+	MOVQ length+48(FP), R9
+	SUBQ R9, SI; SUBQ R9, DI
 
 window:
-	MOVQ DI, R10
+	MOVQ R9, R10
 
 four:
 	CMPQ R10, $0x00000100; JB fourEnd; MOVQ BX, R11
@@ -21056,7 +21056,7 @@ oneCell:
 	MOVQ (R11), R13; VBROADCASTSS (R11), Z2; VMOVUPS (CX)(R13*4), Z3; VCMPPS $0x00, Z3, Z0, K1; VCMPPS $0x03, Z3, Z3, K2; KORW K1, K2, K1; VMOVUPS Z2, K1, Z1; SUBQ $0x00000008, R11; DECQ R12; JNE oneCell; VMOVUPS Z1, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R10; JMP one
 
 oneEnd:
-	ADDQ R8, AX; ADDQ R8, DX; ADDQ R9, CX; DECQ SI; JNE window; VZEROUPPER; RET
+	ADDQ SI, AX; ADDQ DI, CX; ADDQ SI, DX; DECQ R8; JNE window; VZEROUPPER; RET
 
 // func copyRowsAVX512(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX, AVX512F

@@ -20211,14 +20211,14 @@ TEXT ·windowsMaxNEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
+	MOVD dstStep+48(FP), R3
+	MOVD xStep+56(FP), R4
+	MOVD windows+32(FP), R5
+	MOVD length+40(FP), R6
+	SUBS R6, R3
+	SUBS R6, R4
 window:
-	MOVD R4, R7
+	MOVD R6, R7
 four:
 	CMP $128, R7
 	BLO fourEnd
@@ -20370,9 +20370,9 @@ oneNext:
 	SUBS $32, R7
 	B one
 oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R5
 	BNE window
 	RET
 
@@ -20385,14 +20385,14 @@ TEXT ·windowsSumNEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
+	MOVD dstStep+48(FP), R3
+	MOVD xStep+56(FP), R4
+	MOVD windows+32(FP), R5
+	MOVD length+40(FP), R6
+	SUBS R6, R3
+	SUBS R6, R4
 window:
-	MOVD R4, R7
+	MOVD R6, R7
 four:
 	CMP $128, R7
 	BLO fourEnd
@@ -20474,9 +20474,9 @@ oneNext:
 	SUBS $32, R7
 	B one
 oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R5
 	BNE window
 	RET
 
@@ -20952,14 +20952,14 @@ TEXT ·windowsMaxDoublesNEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
+	MOVD dstStep+48(FP), R3
+	MOVD xStep+56(FP), R4
+	MOVD windows+32(FP), R5
+	MOVD length+40(FP), R6
+	SUBS R6, R3
+	SUBS R6, R4
 window:
-	MOVD R4, R7
+	MOVD R6, R7
 four:
 	CMP $128, R7
 	BLO fourEnd
@@ -21111,9 +21111,9 @@ oneNext:
 	SUBS $32, R7
 	B one
 oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R5
 	BNE window
 	RET
 
@@ -21126,14 +21126,14 @@ TEXT ·windowsSumDoublesNEON(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD cells+16(FP), R2
-	MOVD windows+32(FP), R3
-	MOVD length+40(FP), R4
-	MOVD dstStep+48(FP), R5
-	MOVD xStep+56(FP), R6
-	SUBS R4, R5
-	SUBS R4, R6
+	MOVD dstStep+48(FP), R3
+	MOVD xStep+56(FP), R4
+	MOVD windows+32(FP), R5
+	MOVD length+40(FP), R6
+	SUBS R6, R3
+	SUBS R6, R4
 window:
-	MOVD R4, R7
+	MOVD R6, R7
 four:
 	CMP $128, R7
 	BLO fourEnd
@@ -21215,9 +21215,9 @@ oneNext:
 	SUBS $32, R7
 	B one
 oneEnd:
-	ADD R5, R0
-	ADD R6, R1
-	SUBS $1, R3
+	ADD R3, R0
+	ADD R4, R1
+	SUBS $1, R5
 	BNE window
 	RET
 
@@ -31430,14 +31430,14 @@ TEXT ·windowsFirstNEON(SB), NOSPLIT, $0-72
 	MOVD x+8(FP), R1
 	MOVD top+16(FP), R2
 	MOVD last+24(FP), R3
-	MOVD windows+40(FP), R4
-	MOVD length+48(FP), R5
-	MOVD topStep+56(FP), R6
-	MOVD xStep+64(FP), R7
-	SUBS R5, R6
-	SUBS R5, R7
+	MOVD topStep+56(FP), R4
+	MOVD xStep+64(FP), R5
+	MOVD windows+40(FP), R6
+	MOVD length+48(FP), R7
+	SUBS R7, R4
+	SUBS R7, R5
 window:
-	MOVD R5, R8
+	MOVD R7, R8
 four:
 	CMP $128, R8
 	BLO fourEnd
@@ -31576,10 +31576,10 @@ oneCell:
 	SUBS $32, R8
 	B one
 oneEnd:
-	ADD R6, R0
-	ADD R6, R2
-	ADD R7, R1
-	SUBS $1, R4
+	ADD R4, R0
+	ADD R5, R1
+	ADD R4, R2
+	SUBS $1, R6
 	BNE window
 	RET
 
