@@ -268,7 +268,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		if l.ended(err) {
 			return l.last(left)
 		}
-		if status.Code(err) == ended && l.s.task.Type != cluster.Worker {
+		if status.Code(err) == ended && l.s.task.Type != cluster.Worker && to.identity.Load() == 0 { // of this job it would have answered
 			to.dismiss(ctx)
 		}
 		to.renew(err)
