@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
-	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -47,11 +46,7 @@ func TestLateWorkerAfterFailover(t *testing.T) {
 // TestLateWorkerWithLittlePatience: a worker that has no time to doubt an end, since servers may be silent for less
 // than that, is told it all the same.
 func TestLateWorkerWithLittlePatience(t *testing.T) {
-	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
-	run := func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
-		return parameterserver.Run(t.Context(), parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task},
-			Deadline: 300 * time.Millisecond, ServerTimeout: 600 * time.Millisecond, JoinTimeout: 20 * time.Second}, program)
-	}
+	run := taskRunner(t, 300*time.Millisecond, 600*time.Millisecond)
 	server, worker := make(chan error, 1), make(chan error, 1)
 	go func() { server <- run(&cluster.Task{Type: "ps"}, nil) }()
 	go func() {

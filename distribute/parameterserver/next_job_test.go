@@ -42,6 +42,15 @@ func endWithoutWorker(t *testing.T, run func(task *cluster.Task, program func(co
 	return servers
 }
 
+// taskRunner returns what runs the program of a task, nil for the coordinator, of a job of two workers and a server.
+func taskRunner(t *testing.T, deadline, timeout time.Duration) func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
+	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
+	return func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
+		return parameterserver.Run(t.Context(), parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task},
+			Deadline: deadline, ServerTimeout: timeout, JoinTimeout: 20 * time.Second}, program)
+	}
+}
+
 // TestWorkerOfTheNextJob: a worker that is started while the servers of an ended job of the same name tell its end
 // belongs to the next job, whose server comes a little later: it finds that job's variables and notes, runs its
 // closures, and hears of its end alone. The old server goes as soon as the new one needs its port.
@@ -66,11 +75,7 @@ func TestWorkerOfTheNextJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
-			run := func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
-				o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, Deadline: 500 * time.Millisecond, ServerTimeout: 20 * time.Second, JoinTimeout: 20 * time.Second}
-				return parameterserver.Run(t.Context(), o, program)
-			}
+			run := taskRunner(t, 500*time.Millisecond, 20*time.Second)
 			old := endWithoutWorker(t, run)
 			began := time.Now()
 			worker := make(chan error, 1)
@@ -121,11 +126,7 @@ func TestWorkerOfTheNextJob(t *testing.T) {
 // TestCoordinatorDismissesTheLastJob: a coordinator that comes while the servers of an ended job stay lets them go, and
 // waits for new ones.
 func TestCoordinatorDismissesTheLastJob(t *testing.T) {
-	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 1})
-	run := func(task *cluster.Task, program func(ctx context.Context, j parameters.Job) error) error {
-		o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, Deadline: 500 * time.Millisecond, ServerTimeout: 20 * time.Second, JoinTimeout: 20 * time.Second}
-		return parameterserver.Run(t.Context(), o, program)
-	}
+	run := taskRunner(t, 500*time.Millisecond, 20*time.Second)
 	old := endWithoutWorker(t, run)
 	began := time.Now()
 	coordinator := make(chan error, 1)
