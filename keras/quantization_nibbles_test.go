@@ -53,3 +53,38 @@ func TestColumnsOfFourBits(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsOfFourBits: rows of whole numbers have a scale of 1 if their largest is 7, and blocks if they reach from -8
+// to 7, so that a table of four bits gives them back.
+func TestRowsOfFourBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for _, block := range []int{-1, 4} {
+		for _, units := range []int{4, 5, 8, 33, 64} {
+			if units%4 > 0 && block > 0 {
+				continue // a block would not reach that far
+			}
+			const rows = 20
+			weights, x := make([]float32, rows*units), make([]float32, rows)
+			for i := range weights {
+				switch weights[i] = float32(r.IntN(15) - 7); {
+				case i%units%4 == 0:
+					weights[i] = 7
+				case i%units%4 == 1 && block > 0:
+					weights[i] = -8
+				}
+			}
+			for i := range x {
+				x[i] = float32(i)
+			}
+			m, err := keras.NewSequential([]layers.Layer{&layers.Embedding{InputDim: rows, OutputDim: units}}, keras.InputShape())
+			require.NoError(t, err)
+			require.NoError(t, m.SetWeights([]kernels.Array{shaped(weights, rows, units)}))
+			require.NoError(t, m.Quantize(&quantizers.Int4QuantizationConfig{BlockSize: block}))
+			y, err := m.PredictOnBatch(t.Context(), data.Arrays(shaped(x, rows), nil))
+			require.NoError(t, err)
+			for i, got := range y.Float64s() {
+				require.InDelta(t, weights[i], got, 1e-5, "blocks of %d, %d units: element %d of row %d", block, units, i%units, i/units)
+			}
+		}
+	}
+}
