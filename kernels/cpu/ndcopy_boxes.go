@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -9,18 +10,23 @@ import (
 // Copies whose innermost axes make boxes of a few bytes: rows of colours backwards, small transposed planes, parts of
 // short rows. Vectors rearrange the boxes of one axis.
 
-// Boxes of so many bytes without gaps on both sides are copied as rows, and an axis is worth a call where its boxes
-// have so many bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take fewer calls.
+// Boxes of leastWholeBox bytes without gaps on both sides are copied as rows, and an axis is worth a call where its
+// boxes have leastBoxes bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take
+// fewer calls. Rows of longBoxRow bytes are no parts of boxes, nor are rows of mediumBoxRow bytes where leastBoxRows or more are
+// copied by one call: copies of rows are faster then.
 const (
 	leastWholeBox = 32
 	leastBoxes    = 512
 	manyBoxes     = 4096
+	longBoxRow    = 128
+	mediumBoxRow  = 64
+	leastBoxRows  = 8
 )
 
 // findBoxes looks for boxes of a few bytes.
 func (c *ndCopy) findBoxes() {
 	bytes, whole := c.size, true
-	if c.block != nil || c.groups != nil {
+	if c.block != nil || c.groups != nil || c.hasFastRows() {
 		return
 	}
 	for k := len(c.dims) - 1; k > 0 && c.dst[k] == bytes; k-- {
@@ -38,6 +44,16 @@ func (c *ndCopy) findBoxes() {
 			}
 		}
 	}
+}
+
+// hasFastRows reports whether the innermost axis makes rows that a copy of rows moves faster than a copy of boxes.
+func (c *ndCopy) hasFastRows() bool {
+	last := len(c.dims) - 1
+	bytes := c.dims[last] * c.size
+	if c.dst[last] != c.size || c.src[last] != c.size || last == 0 || bytes < mediumBoxRow {
+		return false
+	}
+	return bytes >= longBoxRow || slices.Max(c.dims[max(last-2, 0):last]) >= leastBoxRows
 }
 
 // source is where byte i of the destination, which has no gaps, comes from.
