@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -332,6 +331,16 @@ const tileSize = 16
 // runTiled copies planes of the tile axis and the innermost axis in square blocks, so that both sides use whole cache
 // lines.
 func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
+	if c.src[len(c.dims)-1] > 0 && linesConflict(c.size, c.dims[len(c.dims)-1], c.dst[c.tile]) {
+		var apart transposedBlock // once: it takes as long to clear as a small plane to copy
+		c.planes(dst, src, lo, hi, &apart)
+	} else {
+		c.planes(dst, src, lo, hi, nil)
+	}
+}
+
+// planes is runTiled with a place for blocks where planes need one.
+func (c *ndCopy) planes(dst, src unsafe.Pointer, lo, hi int, apart *transposedBlock) {
 	inner := len(c.dims) - 1
 	var index, limit [maxAxes]int
 	for k := range inner {
@@ -349,7 +358,7 @@ func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 				d, s = unsafe.Add(d, index[k]*c.dst[k]), unsafe.Add(s, index[k]*c.src[k])
 			}
 		}
-		c.plane(d, s, rowsFrom, rowsTo)
+		c.plane(d, s, rowsFrom, rowsTo, apart)
 		k := inner - 1
 		for ; k >= 0; k-- {
 			if k == c.tile {
@@ -369,7 +378,7 @@ func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 // shortPlane is the number of rows or columns below which a plane is copied row by row.
 const shortPlane = 8
 
-func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
+func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int, apart *transposedBlock) {
 	inner := len(c.dims) - 1
 	rows, cols, dstRow, srcCol := rowsTo-rowsFrom, c.dims[inner], c.dst[c.tile], c.src[inner]
 	switch {
@@ -392,10 +401,10 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		}
 		return
 	case c.size == 4 && dstRow > 0 && srcCol > 0:
-		transposeWords[float32](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4)
+		transposePlane[float32](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4, apart)
 		return
 	case c.size == 8 && dstRow > 0 && srcCol > 0:
-		transposeWords[float64](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*8), rows, cols, dstRow/8, srcCol/8)
+		transposePlane[float64](unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*8), rows, cols, dstRow/8, srcCol/8, apart)
 		return
 	case c.size <= 2 && !bigEndian:
 		transposeParts(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size), c.size, rows, cols, dstRow, srcCol)
@@ -414,48 +423,6 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		copyPlane[words2](c, dst, src, rowsFrom, rowsTo)
 	default:
 		copyPlane[words4](c, dst, src, rowsFrom, rowsTo)
-	}
-}
-
-// transposeWords stores dst[r·to + q] = src[q·from + r] of elements of 32 or 64 bits: a line of the destination's rows
-// at a time, over pieces of the source's that stay in the first-level cache's reach.
-func transposeWords[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
-	size := int(unsafe.Sizeof(T(0)))
-	if to*size%conflict == 0 && cols > 2*tileSize {
-		transposeApart[T](dst, src, rows, cols, to, from)
-		return
-	}
-	const piece = 64
-	for r := 0; r < rows; r += piece {
-		m := min(piece, rows-r)
-		for q := 0; q < cols; q += tileSize {
-			n := min(tileSize, cols-q)
-			d := block.View[T](unsafe.Add(dst, size*(r*to+q)), (m-1)*to+n)
-			x := block.View[T](unsafe.Add(src, size*(q*from+r)), (n-1)*from+m)
-			micro.Transpose(d, x, n, m, to, from)
-		}
-	}
-}
-
-// conflict is the distance in bytes at which lines of the destination drive each other out of the first-level cache.
-const conflict = 2048
-
-// transposeApart is transposeWords for rows of the destination whose lines share a few sets of the first-level cache:
-// blocks are transposed in a place of their own and leave it as long pieces of rows.
-func transposeApart[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
-	const columns, stride = 16 * tileSize, 17 * tileSize
-	size := int(unsafe.Sizeof(T(0)))
-	var buffer [tileSize * stride]T
-	for r := 0; r < rows; r += tileSize {
-		m := min(tileSize, rows-r)
-		for q := 0; q < cols; q += columns {
-			n := min(columns, cols-q)
-			x := block.View[T](unsafe.Add(src, size*(q*from+r)), (n-1)*from+m)
-			micro.Transpose(buffer[:(m-1)*stride+n], x, n, m, stride, from)
-			for i := range m {
-				copy(block.View[T](unsafe.Add(dst, size*((r+i)*to+q)), n), buffer[i*stride:])
-			}
-		}
 	}
 }
 

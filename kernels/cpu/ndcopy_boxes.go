@@ -12,8 +12,8 @@ import (
 
 // Boxes of leastWholeBox bytes without gaps on both sides are copied as rows, and an axis is worth a call where its
 // boxes have leastBoxes bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take
-// fewer calls. Rows of longBoxRow bytes are no parts of boxes, nor are rows of mediumBoxRow bytes where leastBoxRows or more are
-// copied by one call: copies of rows are faster then.
+// fewer calls. Rows of longBoxRow bytes are no parts of boxes, nor are rows of mediumBoxRow bytes where leastBoxRows or
+// more are copied by one call: copies of rows are faster then.
 const (
 	leastWholeBox = 32
 	leastBoxes    = 512
