@@ -152,9 +152,10 @@ func TestEmbeddingRange(t *testing.T) {
 
 func TestUnreadableConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"class_name":"Dens","config":{}}`:          "unknown class",
-		`{"config":{}}`:                              "class_name",
-		`{"class_name":"Dense","config":{"unit":3}}`: `unknown key "unit"`,
+		`{"class_name":"Dens","config":{}}`:       "unknown class",
+		`{"class_name":"LayerScale","config":{}}`: `import _ "github.com/gokeras/gokeras/keras/applications"`,
+		`{"config":{}}`: "class_name",
+		`{"class_name":"Dense","config":{"unit":3}}`:                                                 `unknown key "unit"`,
 		`{"class_name":"Dense","config":{"units":2,"quantization_config":{"a":1}}}`:                  "received an object without a class_name; expected the name of a mode",
 		`{"class_name":"Dense","config":{"units":2.5}}`:                                              "whole number",
 		`{"class_name":"Dense","config":{"kernel_initializer":{"class_name":"X","config":{}}}}`:      "unknown initializer",

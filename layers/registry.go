@@ -58,11 +58,20 @@ type ObjectWriter interface {
 // "package>Name".
 func New(className string) (Layer, error) {
 	make, ok := lookUp(className)
+	if from := imported[className]; !ok && from != "" {
+		return nil, fmt.Errorf("layers: class %q is not known to this program; import _ %q for it", className, from)
+	}
 	if !ok {
 		return nil, fmt.Errorf("layers: unknown class %q; %sknown: %s; register your own with layers.Register", className,
 			config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 	}
 	return make(), nil
+}
+
+// imported says which package registers a class of Keras that this one does not have.
+var imported = map[string]string{
+	"LayerScale":       "github.com/gokeras/gokeras/keras/applications",
+	"CustomScaleLayer": "github.com/gokeras/gokeras/keras/applications",
 }
 
 // lookUp finds what makes layers of a class: by its full name, by an alias, or by the name alone where one package has
