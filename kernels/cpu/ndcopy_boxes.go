@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -10,28 +9,42 @@ import (
 // Copies whose innermost axes make boxes of a few bytes: rows of colours backwards, small transposed planes, parts of
 // short rows. Vectors rearrange the boxes of one axis.
 
-// Boxes of leastWholeBox bytes without gaps on both sides are copied as rows, and an axis is worth a call where its
-// boxes have leastBoxes bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take
-// fewer calls. Rows of longBoxRow bytes are no parts of boxes, nor are rows of mediumBoxRow bytes where leastBoxRows or
-// more are copied by one call: copies of rows are faster then.
+// Boxes of so many bytes without gaps on both sides are copied as rows, and an axis is worth a call where its boxes
+// have so many bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take fewer calls.
 const (
 	leastWholeBox = 32
 	leastBoxes    = 512
 	manyBoxes     = 4096
-	longBoxRow    = 128
-	mediumBoxRow  = 64
-	leastBoxRows  = 8
 )
+
+// Pieces of more than a vector that are whole on both sides are copied as rows, in 0.5 to 0.8 of the time, where those
+// that follow each other have so many bytes together.
+const (
+	mostWhole   = 64
+	leastInRows = 384
+)
+
+// inRows reports whether what is copied are such pieces, of bytes each along axes from k on.
+func (c *ndCopy) inRows(k, bytes int) bool {
+	rows := 0
+	for a := max(k-2, 0); a < k; a++ { // those that [ndCopy.run] may go along
+		rows = max(rows, c.dims[a])
+	}
+	return bytes > mostWhole && rows*bytes >= leastInRows
+}
 
 // findBoxes looks for boxes of a few bytes.
 func (c *ndCopy) findBoxes() {
 	bytes, whole := c.size, true
-	if c.block != nil || c.groups != nil || c.hasFastRows() {
+	if c.block != nil || c.groups != nil {
 		return
 	}
 	for k := len(c.dims) - 1; k > 0 && c.dst[k] == bytes; k-- {
 		whole = whole && c.src[k] == bytes
 		bytes *= c.dims[k]
+		if whole && c.inRows(k, bytes) {
+			return
+		}
 		a := k - 1
 		if c.dst[a] != bytes || whole && bytes >= leastWholeBox || bytes*c.dims[a] < leastBoxes {
 			continue
@@ -44,16 +57,6 @@ func (c *ndCopy) findBoxes() {
 			}
 		}
 	}
-}
-
-// hasFastRows reports whether the innermost axis makes rows that a copy of rows moves faster than a copy of boxes.
-func (c *ndCopy) hasFastRows() bool {
-	last := len(c.dims) - 1
-	bytes := c.dims[last] * c.size
-	if c.dst[last] != c.size || c.src[last] != c.size || last == 0 || bytes < mediumBoxRow {
-		return false
-	}
-	return bytes >= longBoxRow || slices.Max(c.dims[max(last-2, 0):last]) >= leastBoxRows
 }
 
 // source is where byte i of the destination, which has no gaps, comes from.
