@@ -48,7 +48,7 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	}
 	q, err := better.Run(p)
 	if err == nil && !plain && whole && onlyPredicts(q) {
-		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales()).Run(q)
+		q, err = pass.CleanUp("predict", l.normal, pass.PadConvolutions(), pass.FoldScales(), pass.SumFirst()).Run(q)
 		if err == nil {
 			q, err = l.blocks.Run(q)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // folded is a random network of convolutions and products in any order, with what programs that predict fold: scales
-// and sums by channel before and after biases, residual sums, relu and maxima.
+// and sums by channel before and after biases, residual sums, relu and maxima, and means over pixels at the end.
 type folded struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -38,6 +38,9 @@ func newFolded(t *testing.T, seed uint64, batch int) *folded {
 	for range 1 + f.r.IntN(5) {
 		y = f.block(y)
 		f.blocks = append(f.blocks, y)
+	}
+	if f.r.IntN(2) == 0 {
+		y = f.mean(y)
 	}
 	f.p.AddOutput("y", y)
 	return f
@@ -160,6 +163,19 @@ func (f *folded) block(x ir.Value) ir.Value {
 		y = f.add(ir.MaxPool, ir.PoolAttrs{Window: two, Strides: two, PadLow: none, PadHigh: none}, y)
 	}
 	return y
+}
+
+// mean takes the mean over some axes of the image.
+func (f *folded) mean(x ir.Value) ir.Value {
+	var axes []int
+	count := 1
+	for i, n := range f.shape(x)[1 : len(f.shape(x))-1] {
+		if i == 0 || f.r.IntN(3) > 0 {
+			axes, count = append(axes, i+1), count*n
+		}
+	}
+	y := f.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: axes}, x)
+	return f.add(ir.Mul, nil, y, f.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 1/float64(count), f.shape(y)...)}))
 }
 
 // fill makes the buffers, of numbers that keep results near one; examples after the first are the same in any batch.

@@ -199,14 +199,6 @@ func (f *scaleFolder) channels(scope string, v ir.Value, count int) (ir.Value, e
 	return f.add(scope, ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{count}, Axes: []int{0}}, one)
 }
 
-func (f *scaleFolder) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, error) {
-	out, err := f.To.Add(scope, op, attrs, in...)
-	if err != nil {
-		return 0, err
-	}
-	return out[0], nil
-}
-
 // affine is what a chain comes to: result·scale + offset. -1 stands for neither.
 type affine struct{ scale, offset ir.Value }
 

@@ -105,6 +105,32 @@ var goldens = map[string]struct {
 		gated := b.add(ir.Conv, ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 1}, one, b.input("k", ir.Float32, 1, 1, 4, 4))
 		b.p.AddOutput("gated", b.add(ir.Mul, nil, gated, b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{1, 5, 6, 4}, Axes: []int{0, 3}}, gate)))
 	}},
+	"sum_first": {[]pass.Pass{pass.SumFirst(), pass.Simplify(pass.SimplifyOptions{})}, func(b b) {
+		x, residual := b.input("x", ir.Float32, 2, 5, 16), b.input("residual", ir.Float32, 2, 5, 8)
+		matrix, bias := b.input("matrix", ir.Float32, 16, 8), b.input("bias", ir.Float32, 8)
+		sum := func(v ir.Value, axes ...int) ir.Value {
+			return b.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: axes}, v)
+		}
+		dot := func() ir.Value {
+			return b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, x, matrix)
+		}
+		biased := func() ir.Value {
+			return b.add(ir.Add, nil, dot(), b.add(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{2, 5, 8}, Axes: []int{2}}, bias))
+		}
+		b.p.AddOutput("y", sum(b.add(ir.Add, nil, residual, biased()), 1))
+		turned := b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, b.input("turned", ir.Float32, 16, 5, 3), matrix)
+		b.p.AddOutput("rows", sum(turned, 0)) // of which the contracted axis moves
+		images, kernel := b.input("images", ir.Float32, 2, 4, 6, 3), b.input("kernel", ir.Float32, 1, 1, 3, 8)
+		pixels := func(strides int) ir.Value {
+			return b.add(ir.Conv, ir.ConvAttrs{Strides: []int{strides, strides}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 1}, images, kernel)
+		}
+		b.p.AddOutput("pixels", sum(pixels(1), 1, 2))
+		b.p.AddOutput("strided", sum(pixels(2), 1, 2)) // some pixels alone
+		b.p.AddOutput("columns", sum(dot(), 2))        // not of rows
+		activated := b.add(ir.Add, nil, b.add(ir.Relu, nil, biased()), residual)
+		b.p.AddOutput("activated", sum(activated, 1)) // not linear
+		b.p.AddOutput("largest", b.add(ir.Reduce, ir.ReduceAttrs{Kind: ir.Max, Axes: []int{1}}, dot()))
+	}},
 	"simplify_products": {[]pass.Pass{pass.Simplify(pass.SimplifyOptions{Int8Sums: true})}, func(b b) {
 		x, w := b.input("x", ir.Float32, 4, 6), b.input("w", ir.Float32, 3, 6)
 		turned := b.add(ir.Transpose, ir.TransposeAttrs{Perm: []int{1, 0}}, w)

@@ -45,6 +45,15 @@ func (r *Rewriter) Define(n *ir.Node, results []ir.Value) error {
 	return nil
 }
 
+// add adds a node with one result to the new program.
+func (r *Rewriter) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, error) {
+	out, err := r.To.Add(scope, op, attrs, in...)
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
 // Finish adds the outputs.
 //
 //go:noinline
