@@ -259,15 +259,12 @@ func (g *Graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
 	if len(shape) == 0 {
 		return 0, 0, false
 	}
-	last := shape[len(shape)-1]
-	if n := g.Node(v); n.Op == ir.Dot {
+	columns := shape[len(shape)-1]
+	if n := g.Node(v); n.Op == ir.Dot { // whose matrix may have several axes of columns, such as heads and their numbers
 		a := n.Attrs.(ir.DotAttrs)
-		s := g.Program.Type(n.Inputs[1]).Shape
-		if columns := s.Without(append(slices.Clone(a.RhsBatch), a.RhsContract...)...).Size(); columns != last {
-			return 0, 0, false // the last axis is not what the product calls columns
-		}
+		columns = g.Program.Type(n.Inputs[1]).Shape.Without(append(slices.Clone(a.RhsBatch), a.RhsContract...)...).Size()
 	}
-	return g.vectorAdd(v, last)
+	return g.vectorAdd(v, columns)
 }
 
 // vectorAdd returns the node that adds a vector of so many numbers to each row of as many of v, if that is all that
