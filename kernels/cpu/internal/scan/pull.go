@@ -30,6 +30,7 @@ type pulled struct {
 func pullIntoScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) {
 	uses, def := pass.Uses(p)
 	plans, moved := map[int][]pulled{}, map[int]bool{} // by node of a scan; nodes that move into one
+	var loops []int
 	for i := range p.Nodes {
 		a, ok := p.Nodes[i].Attrs.(ir.ScanAttrs)
 		if !ok {
@@ -39,10 +40,13 @@ func pullIntoScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ByRows(body, a) == nil {
-			continue
+		if ByRows(body, a) != nil {
+			loops = append(loops, i)
+			plans[i] = findFeeding(p, i, uses, def, moved)
 		}
-		plans[i] = append(findFeeding(p, i, uses, def, moved), findFed(p, i, def, moved)...)
+	}
+	for _, i := range loops { // a product between two loops is the later one's: its result need not be stored
+		plans[i] = append(plans[i], findFed(p, i, def, moved)...)
 	}
 	if len(moved) == 0 {
 		return p, nil
