@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/internal/ints"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -41,13 +40,6 @@ type blockScan struct {
 	// alone is the same scan in the blocks of one worker, for runs in which a pool of several has no other to offer:
 	// small blocks would read the matrices several times for nothing. Nil if there was another when this was built.
 	alone *blockScan
-}
-
-// scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
-type scanPacked struct {
-	constant int  // of the scan
-	trans    bool // they multiply by its transpose
-	to       *plan.Operand
 }
 
 // scanBodies are the compiled bodies of one worker, for blocks of the smaller size and of the size above it.
@@ -154,16 +146,9 @@ func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Ope
 		if right.trans {
 			k, columns = columns, k
 		}
-		switch size := gemm.PackedSize[float32](columns, k); {
-		case t.DType == ir.Float64:
-			packed[right] = b.scratch(t.DType, gemm.PackedSize[float64](columns, k))
-		case t.DType.IsHalf():
-			_, size = gemm.HalfPanels(&gemm.HalfArgs{Type: *halfOf[t.DType], M: 1, N: columns, K: k})
-			packed[right] = b.scratch(ir.Float32, size)
-		default:
-			packed[right] = b.scratch(t.DType, size)
-		}
-		s.packed = append(s.packed, scanPacked{right.input - first, right.trans, packed[right]})
+		m := b.scanPacked(s.constants[right.input-first], k, columns, right.trans)
+		packed[right] = m.to
+		s.packed = append(s.packed, m)
 	}
 	return packed
 }
@@ -240,15 +225,8 @@ func (s *blockScan) run() {
 		s.alone.run()
 		return
 	}
-	for _, p := range s.packed {
-		switch o := s.constants[p.constant]; {
-		case o.Typ.DType == ir.Float64:
-			packRight[float64](s.rt, p.to, o, p.trans)
-		case o.Typ.DType.IsHalf():
-			packHalfRight(s.rt, p.to, o, p.trans)
-		default:
-			packRight[float32](s.rt, p.to, o, p.trans)
-		}
+	for i := range s.packed {
+		s.packed[i].fill(s.rt)
 	}
 	begin := time.Now()
 	s.rt.pool.Parallel(s.blocks, 1, s)
@@ -266,22 +244,6 @@ func (s *blockScan) run() {
 		s.share.took += took
 		s.rt.nested += took
 	}
-}
-
-func packRight[T gemm.Float](rt *runtime, to, o *plan.Operand, trans bool) {
-	k, columns := o.Typ.Shape[0], o.Typ.Shape[1]
-	if trans {
-		k, columns = columns, k
-	}
-	gemm.PackB(rt.pool, plan.Data[T](to), plan.Data[T](o), k, columns, 0, trans)
-}
-
-func packHalfRight(rt *runtime, to, o *plan.Operand, trans bool) {
-	k, columns := o.Typ.Shape[0], o.Typ.Shape[1]
-	if trans {
-		k, columns = columns, k
-	}
-	gemm.PackHalf(rt.pool, plan.Data[float32](to), &gemm.HalfArgs{Type: *halfOf[o.Typ.DType], M: 1, N: columns, K: k, B: plan.Data[uint16](o), TransB: trans})
 }
 
 // Run implements pool.Task: it takes blocks of rows through all steps.

@@ -14,6 +14,60 @@ import (
 // the same rows and these lie so far apart that they compete for places in the cache, the first product copies them to
 // where they do not.
 
+// scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
+type scanPacked struct {
+	from       *plan.Operand
+	k, columns int
+	trans      bool          // they multiply by its transpose
+	to         *plan.Operand // what they read: the panels that stay with the matrix's buffer, or room
+	room       *plan.Operand
+	kept       *form // nil: nothing stays with a buffer
+}
+
+// scanPacked reserves memory for a matrix of k rows, or columns if trans is set, in that layout.
+func (b *build) scanPacked(from *plan.Operand, k, columns int, trans bool) scanPacked {
+	p := scanPacked{from: from, k: k, columns: columns, trans: trans}
+	switch d := from.Typ.DType; {
+	case d == ir.Float64:
+		p.room = b.scratch(d, gemm.PackedSize[float64](columns, k))
+	case d.IsHalf():
+		_, size := gemm.HalfPanels(&gemm.HalfArgs{Type: *halfOf[d], M: 1, N: columns, K: k})
+		p.room = b.scratch(ir.Float32, size)
+		p.to = p.room
+		return p
+	default:
+		p.room = b.scratch(d, gemm.PackedSize[float32](columns, k))
+	}
+	p.to = p.room
+	if p.kept = b.kept(from, &form{off: from.Off, k: k, n: columns, ld: from.Typ.Shape[1], trans: trans}); p.kept != nil {
+		p.to = &plan.Operand{Mem: &plan.Storage{}, Typ: p.room.Typ, N: p.room.N}
+	}
+	return p
+}
+
+// fill packs the matrix, unless its buffer has it in that layout.
+func (p *scanPacked) fill(rt *runtime) {
+	switch d := p.from.Typ.DType; {
+	case d == ir.Float64:
+		fillPacked[float64](p, rt)
+	case d.IsHalf():
+		gemm.PackHalf(rt.pool, plan.Data[float32](p.to), &gemm.HalfArgs{Type: *halfOf[d], M: 1, N: p.columns, K: p.k, B: plan.Data[uint16](p.from), TransB: p.trans})
+	default:
+		fillPacked[float32](p, rt)
+	}
+}
+
+func fillPacked[T gemm.Float](p *scanPacked, rt *runtime) {
+	if panels := panelsOf[T](p.kept, p.from, rt.pool); panels != nil {
+		p.to.Mem.Ptr = unsafe.Pointer(unsafe.SliceData(panels))
+		return
+	}
+	if p.kept != nil {
+		p.to.Mem.Ptr = p.room.Ptr()
+	}
+	gemm.PackB(rt.pool, plan.Data[T](p.to), plan.Data[T](p.from), p.k, p.columns, 0, p.trans)
+}
+
 // span is a piece of memory.
 type span struct {
 	ptr   unsafe.Pointer

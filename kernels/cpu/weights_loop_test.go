@@ -63,3 +63,43 @@ func TestKeptWeightsOfLoops(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptWeightsOfBlocks: a loop that runs by blocks of rows reads its matrices from the panels that are kept with
+// their buffers, until they change.
+func TestKeptWeightsOfBlocks(t *testing.T) {
+	p := stackedLoops(t, stackedSizes{3, 8, 70, 70, 1})
+	e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)
+	require.NoError(t, err)
+	defer e.Close()
+	y := newBuffer(here, p.Type(p.Outputs[0].Value))
+	var in []kernels.Buffer
+	for _, v := range p.Inputs {
+		b := newBuffer(here, p.Type(v.Value))
+		require.NoError(t, b.Write(float32s(b.typ.Shape.Size())))
+		in = append(in, b)
+	}
+	const u = 3
+	run := func() string {
+		require.NoError(t, e.Run(t.Context(), in, []kernels.Buffer{y}))
+		return string(y.data)
+	}
+	kept := in[u].(*buffer)
+	for _, scale := range []byte{0, 1} {
+		contents := float32s(70 * 70)
+		for i := range contents {
+			contents[i] *= scale
+		}
+		require.NoError(t, kept.Write(contents))
+		fresh := newBuffer(here, kept.typ)
+		require.NoError(t, fresh.Write(contents))
+		fresh.exposed.Store(true) // nothing is kept with it
+		in[u] = fresh
+		want := run()
+		in[u] = kept
+		for i := range 3 {
+			require.Equal(t, want, run(), "run %d", i)
+		}
+		require.Equal(t, kept.version.Load(), kept.panels.holds.Load(), "kept in panels")
+		require.Zero(t, fresh.panels.holds.Load())
+	}
+}
