@@ -23,6 +23,8 @@ func NewRewriter(p *ir.Program) *Rewriter {
 }
 
 // Operands returns the values of the new program that stand for the node's inputs.
+//
+//go:noinline
 func (r *Rewriter) Operands(n *ir.Node) []ir.Value {
 	in := make([]ir.Value, len(n.Inputs))
 	for i, v := range n.Inputs {
@@ -46,6 +48,8 @@ func (r *Rewriter) Define(n *ir.Node, results []ir.Value) error {
 }
 
 // add adds a node with one result to the new program.
+//
+//go:noinline
 func (r *Rewriter) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, error) {
 	out, err := r.To.Add(scope, op, attrs, in...)
 	if err != nil {
