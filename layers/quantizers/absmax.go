@@ -114,41 +114,85 @@ func (q *AbsMaxQuantizer) QuantizeArray(x kernels.Array, axes ...int) (quantized
 		shape[a] = 1
 	}
 	round := rounding(x.Type.DType)
-	values := x.Float64s()
-	at := sharedIndex(x.Type.Shape, shape)
+	at := newSharedIndex(x.Type.Shape, shape)
 	scales := make([]float64, shape.Size())
-	for i, v := range values {
-		scales[at[i]] = max(scales[at[i]], math.Abs(v))
-	}
+	inPieces(x, func(_ int, values []float64) {
+		for _, v := range values {
+			i := at.next()
+			scales[i] = max(scales[i], math.Abs(v))
+		}
+	})
 	for i, m := range scales {
 		scales[i] = round(high / round(m+round(epsilon)))
 	}
-	for i, v := range values {
-		values[i] = min(max(math.RoundToEven(round(v*scales[at[i]])), low), high)
-	}
-	if quantized, err = kernels.FromFloat64s(dtype, x.Type.Shape, values); err != nil {
+	quantized = kernels.NewArray(ir.Type{DType: dtype, Shape: x.Type.Shape.Clone()})
+	at = newSharedIndex(x.Type.Shape, shape)
+	inPieces(x, func(first int, values []float64) {
+		for i, v := range values {
+			values[i] = min(max(math.RoundToEven(round(v*scales[at.next()])), low), high)
+		}
+		if failed := quantized.SetFloat64s(first, values); failed != nil {
+			err = failed
+		}
+	})
+	if err != nil {
 		return quantized, scale, err
 	}
 	scale, err = kernels.FromFloat64s(x.Type.DType, shape, scales)
 	return quantized, scale, err
 }
 
-// sharedIndex tells for each element of an array of shape which element of one of shape shared belongs to it, whose
-// axes are as long or 1.
-func sharedIndex(shape, shared ir.Shape) []int32 {
-	out := make([]int32, shape.Size())
-	strides := shared.Strides()
-	for i := range out {
-		rest, at := i, 0
-		for a := len(shape) - 1; a >= 0; a-- {
-			if shared[a] > 1 {
-				at += rest % shape[a] * strides[a]
-			}
-			rest /= shape[a]
-		}
-		out[i] = int32(at)
+// pieceLength is how many elements of an array are numbers of float64 at a time: all of those of a large matrix would
+// take a multiple of its memory.
+const pieceLength = 1 << 13
+
+// inPieces calls f for all elements of an array, so many at a time; first is the number of the first one. f may write
+// to them.
+func inPieces(x kernels.Array, f func(first int, values []float64)) {
+	n := x.Len()
+	values := make([]float64, min(pieceLength, n))
+	for first := 0; first < n; first += pieceLength {
+		f(first, elements(values[:min(pieceLength, n-first)], x, first))
 	}
-	return out
+}
+
+// elements fills values with those of an array from first on.
+func elements(values []float64, x kernels.Array, first int) []float64 {
+	for i := range values {
+		values[i] = x.Element(first + i)
+	}
+	return values
+}
+
+// sharedIndex tells for one element of an array after the other which element of another one belongs to it, whose axes
+// are as long or 1.
+type sharedIndex struct {
+	shape, strides, at []int // strides are 0 where the axis is 1
+	index              int
+}
+
+func newSharedIndex(shape, shared ir.Shape) *sharedIndex {
+	s := &sharedIndex{shape: shape, strides: shared.Strides(), at: make([]int, len(shape))}
+	for a, n := range shared {
+		if n == 1 {
+			s.strides[a] = 0
+		}
+	}
+	return s
+}
+
+// next returns the index for the next element.
+func (s *sharedIndex) next() int {
+	index := s.index
+	for a := len(s.at) - 1; a >= 0; a-- {
+		s.index += s.strides[a]
+		if s.at[a]++; s.at[a] < s.shape[a] {
+			break
+		}
+		s.index -= s.strides[a] * s.shape[a]
+		s.at[a] = 0
+	}
+	return index
 }
 
 // rounding returns what arithmetic in a type does to each exact result.

@@ -1,6 +1,7 @@
 package quantizers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -30,37 +31,40 @@ func QuantizeGrouped(x kernels.Array, blockSize int) (Grouped, error) {
 	rows, columns := x.Type.Shape[0], x.Type.Shape[1]
 	groups := (rows + blockSize - 1) / blockSize //dim:known of an array
 	round := rounding(x.Type.DType)
-	values := x.Float64s()
-	scales, zeros := make([]float64, groups*columns), make([]float64, groups*columns)
+	out := Grouped{kernels.NewArray(ir.Type{DType: ir.Int8, Shape: x.Type.Shape.Clone()}), kernels.NewArray(ir.Type{DType: x.Type.DType, Shape: ir.Shape{groups, columns}}),
+		kernels.NewArray(ir.Type{DType: ir.Int8, Shape: ir.Shape{groups, columns}})}
+	least, greatest := make([]float64, columns), make([]float64, columns)
+	scales, zeros, row := make([]float64, columns), make([]float64, columns), make([]float64, columns)
 	for g := range groups {
+		first, last := g*blockSize, min((g+1)*blockSize, rows)
 		for j := range columns {
-			least, greatest := math.Inf(1), math.Inf(-1)
-			for i := g * blockSize; i < (g+1)*blockSize; i++ {
-				v := 0.0
-				if i < rows {
-					v = values[i*columns+j]
-				}
-				least, greatest = min(least, v), max(greatest, v)
-			}
-			scale := round(round(round(greatest-least)+round(epsilon)) / (high - low))
-			zero := min(max(round(math.RoundToEven(round(-least/scale))+low), low), high)
-			scales[g*columns+j], zeros[g*columns+j] = scale, zero
-			for i := g * blockSize; i < min((g+1)*blockSize, rows); i++ {
-				at := i*columns + j
-				values[at] = min(max(math.RoundToEven(round(values[at]/scale))+zero, low), high)
+			least[j], greatest[j] = math.Inf(1), math.Inf(-1)
+			if last < first+blockSize { // zeros fill it up
+				least[j], greatest[j] = 0, 0
 			}
 		}
+		for i := first; i < last; i++ {
+			for j, v := range elements(row, x, i*columns) {
+				least[j], greatest[j] = min(least[j], v), max(greatest[j], v)
+			}
+		}
+		for j := range columns {
+			scales[j] = round(round(round(greatest[j]-least[j])+round(epsilon)) / (high - low))
+			zeros[j] = min(max(round(math.RoundToEven(round(-least[j]/scales[j]))+low), low), high)
+		}
+		for i := first; i < last; i++ {
+			for j, v := range elements(row, x, i*columns) {
+				row[j] = min(max(math.RoundToEven(round(v/scales[j]))+zeros[j], low), high)
+			}
+			if err := out.Values.SetFloat64s(i*columns, row); err != nil {
+				return out, err
+			}
+		}
+		if err := errors.Join(out.Scale.SetFloat64s(g*columns, scales), out.Zero.SetFloat64s(g*columns, zeros)); err != nil {
+			return out, err
+		}
 	}
-	var out Grouped
-	var err error
-	if out.Values, err = kernels.FromFloat64s(ir.Int8, x.Type.Shape, values); err != nil {
-		return out, err
-	}
-	if out.Scale, err = kernels.FromFloat64s(x.Type.DType, ir.Shape{groups, columns}, scales); err != nil {
-		return out, err
-	}
-	out.Zero, err = kernels.FromFloat64s(ir.Int8, ir.Shape{groups, columns}, zeros)
-	return out, err
+	return out, nil
 }
 
 // Dequantize returns the matrix that g stands for, in the type of the scale.

@@ -2,6 +2,7 @@ package quantizers_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -107,4 +108,20 @@ func TestConfigurationsAreWrittenAsKerasDoes(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, text, string(again))
 	}
+}
+
+// TestQuantizingTakesLittleMemory: matrices are quantized a piece at a time, not as numbers of float64.
+func TestQuantizingTakesLittleMemory(t *testing.T) {
+	x := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{1 << 10, 1 << 10}})
+	taken := func(f func() error) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		require.NoError(t, f())
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(x.Data))
+	}
+	for _, axis := range []int{0, 1} {
+		assert.Less(t, taken(func() error { _, _, err := (&quantizers.AbsMaxQuantizer{}).QuantizeArray(x, axis); return err }), 0.5, "of float32, axis %d", axis)
+	}
+	assert.Less(t, taken(func() error { _, err := quantizers.QuantizeGrouped(x, 32); return err }), 0.5, "of float32, in groups")
 }
