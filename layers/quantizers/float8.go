@@ -28,8 +28,12 @@ func (f Float8) Round(x *ops.Tensor) *ops.Tensor {
 	bits := ops.View(wide, ir.Int32)
 	exponent := ops.BitwiseAnd(ops.RightShift(bits, ops.Scalar(bits, fraction)), ops.Scalar(bits, 255))
 	exponent = ops.Maximum(exponent, ops.Scalar(bits, float64(bias+f.Least)))
-	step := ops.View(ops.LeftShift(ops.Subtract(exponent, ops.Scalar(bits, float64(f.Mantissa))), ops.Scalar(bits, fraction)), ir.Float32)
-	return ops.Cast(ops.Multiply(ops.Round(ops.Divide(wide, step)), step), x.DType())
+	power := func(exponent *ops.Tensor) *ops.Tensor {
+		return ops.View(ops.LeftShift(exponent, ops.Scalar(bits, fraction)), ir.Float32)
+	}
+	step := power(ops.Subtract(exponent, ops.Scalar(bits, float64(f.Mantissa))))
+	inverse := power(ops.Subtract(ops.Scalar(bits, float64(2*bias+f.Mantissa)), exponent)) // dividing takes longer
+	return ops.Cast(ops.Multiply(ops.Round(ops.Multiply(wide, inverse)), step), x.DType())
 }
 
 // QuantizeAndDequantize returns scale·Round(x/scale), in the type of x: x with the precision of the format. Behaviour
