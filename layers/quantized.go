@@ -152,63 +152,6 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 	return ops.Multiply(ops.Subtract(ops.Cast(whole, scale.DType()), zeros), ops.Take(scale, index, axis))
 }
 
-// product multiplies x (..., rows) by a matrix (rows, columns).
-func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	switch small := q.isSmall(c, matrix); {
-	case small && q.calibrated():
-		return ops.Matmul(x, q.calibratedFloats(c, matrix))
-	case small && q.grouped():
-		return ops.Matmul(x, q.floats(c, q.whole(c, matrix, 1), c.Weight(q.scale), c.Read(q.zero), 0))
-	case small && q.staysPacked():
-		return ops.Matmul(x, ops.Divide(ops.Cast(q.whole(c, matrix, 1), ir.Float32), c.Weight(q.scale)))
-	case q.calibrated():
-		return q.calibratedProduct(c, x, matrix)
-	}
-	if q.staysPacked() {
-		return q.packedProduct(c, x, matrix)
-	}
-	return q.scaled(c, x, q.whole(c, matrix, 1), c.Weight(q.scale))
-}
-
-// fewNumbers is how many numbers a matrix has at most that is multiplied as floats. Predictions keep these, which the
-// second-level cache holds, and take as long as with weights of float32; integers would be unpacked each time, or be
-// multiplied in several parts.
-const fewNumbers = 1 << 16
-
-// isSmall reports whether a matrix of four bits, or of a calibrated mode, is multiplied as floats, of 32 bits.
-func (q *quantized) isSmall(c *Context, matrix *distribute.Variable) bool {
-	return q.inputsOf(matrix)*q.columns <= fewNumbers && //dim:known a weight's
-		c.ComputeDType() == ir.Float32 && q.scale.Type().DType == ir.Float32
-}
-
-// staysPacked reports whether floats are multiplied with the integers of four bits as they lie in memory.
-func (q *quantized) staysPacked() bool { return q.mode == "int4" && (q.grouped() || q.inputs == nil) }
-
-// packedProduct multiplies x (..., rows) by a packed matrix (rows, columns) without unpacking it.
-func (q *quantized) packedProduct(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
-	scale := c.Weight(q.scale)
-	if q.grouped() {
-		return ops.Cast(ops.PackedMatmul(x, c.Read(matrix), scale, c.Read(q.zero), q.columns, q.block), c.ComputeDType())
-	}
-	return ops.Divide(ops.Cast(ops.PackedMatmul(x, c.Read(matrix), nil, nil, q.columns, 0), c.ComputeDType()), scale)
-}
-
-// scaled is x·w/scale for integers w (rows, columns) with one scale for each column.
-func (q *quantized) scaled(c *Context, x, w, scale *ops.Tensor) *ops.Tensor {
-	compute := c.ComputeDType()
-	if q.inputs == nil {
-		return ops.Divide(ops.Cast(ops.Matmul(x, ops.Cast(w, x.DType())), compute), scale)
-	}
-	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
-		whole, by := q.inputs.Quantize(xs[0], -1)
-		sums := ops.Matmul(ops.Cast(whole, ir.Int32), ops.Cast(w, ir.Int32))
-		y := ops.Divide(ops.Cast(sums, compute), ops.Multiply(scale, by))
-		return []*ops.Tensor{y}, func(dys []*ops.Tensor) []*ops.Tensor {
-			return []*ops.Tensor{ops.Matmul(dys[0], ops.Transpose(ops.Divide(ops.Cast(w, compute), scale)))}
-		}
-	}, x)[0]
-}
-
 // beside adds what LoRA computes of x to y, the product of x and a matrix that is kept in integers.
 func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if r.a == nil {

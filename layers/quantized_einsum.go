@@ -184,6 +184,9 @@ func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 		return l.besideProduct(c, x, l.packedProduct(c, x))
 	}
 	w, scale := q.whole(c, l.kernel, 1), c.Weight(q.scale)
+	if q.inputs == nil && q.mode == "int8" && l.axes.isMatmul() {
+		return l.besideProduct(c, x, l.bytesProduct(x, w, scale))
+	}
 	var floats *ops.Tensor // the kernel
 	switch {
 	case q.grouped():
@@ -237,13 +240,36 @@ func (l *EinsumDense) packedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
 }
 
+// bytesProduct is packedProduct with a kernel of eight bits.
+func (l *EinsumDense) bytesProduct(x, w, scale *ops.Tensor) *ops.Tensor {
+	m := l.axes.matrix()
+	summed := len(l.axes.reduced(l.axes.weight))
+	before := x.Shape()[:x.Rank()-summed]
+	y := bytesProduct(ops.Reshape(x, append(slices.Clone(before), m[0])...), ops.Reshape(w, m...), scale.DType())
+	y = ops.Divide(y, ops.Reshape(scale, m[1]))
+	return ops.Reshape(y, append(slices.Clone(before), l.axes.kernel[summed:]...)...)
+}
+
 // besideProduct adds what LoRA computes of x to y.
 func (l *EinsumDense) besideProduct(c *Context, x, y *ops.Tensor) *ops.Tensor {
 	if l.lora.a == nil {
 		return y
 	}
-	change := ops.Einsum(l.Equation, x, l.lora.product(c.Weight(l.lora.a), c.Weight(l.lora.b)))
+	a, b := c.Weight(l.lora.a), c.Weight(l.lora.b)
+	var change *ops.Tensor
+	if l.axes.endsInRank() {
+		change = ops.MultiplyScalar(ops.Matmul(ops.Einsum(l.Equation, x, a), b), l.lora.scale)
+	} else {
+		change = ops.Einsum(l.Equation, x, l.lora.product(a, b))
+	}
 	return ops.Cast(ops.Add(y, change), c.ComputeDType())
+}
+
+// endsInRank reports whether the result, with LoRA's first matrix for the kernel, ends in an axis of the rank, so that
+// two thin products do where the product of both matrices is as large as the kernel.
+func (a einsumAxes) endsInRank() bool {
+	last := a.weight[len(a.weight)-1:]
+	return strings.HasSuffix(a.output, last) && !strings.Contains(a.input, last)
 }
 
 // quantize is quantizeMatrix for a kernel of any axes.

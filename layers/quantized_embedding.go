@@ -26,7 +26,7 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 	var y *ops.Tensor
 	switch {
 	case q.grouped():
-		y = q.blocks(quantizers.UnpackInt4Tensor(rows, q.columns, -1), by, ops.Take(c.Read(q.zero), ids, 0))
+		y = q.blocks(unpackedRows(rows, q.columns), by, ops.Take(c.Read(q.zero), ids, 0))
 	case q.mode == "int4":
 		y = ops.Multiply(ops.AddScalar(ops.Cast(unpackedRows(rows, q.columns), compute), -rowExcess), reciprocal(by))
 	default:
@@ -69,20 +69,24 @@ func unpackedRows(packed *ops.Tensor, n int) *ops.Tensor {
 	return ops.Slice(bytes, start, limit)
 }
 
-// blocks returns what integers (..., n) stand for, with a scale and a zero point for each block of neighbours, (...,
-// ⌈n/block⌉) of both.
+// blocks returns what integers (..., n) of unpackedRows stand for, with a scale and a zero point for each block of
+// neighbours, (..., ⌈n/block⌉) of both.
 //
 //dim:known the last axis is that of a table
 func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
 	n, last := whole.Dim(-1), whole.Rank()-1
 	count := scale.Dim(-1)
+	zero = ops.AddScalar(ops.Cast(zero, scale.DType()), rowExcess)
+	if count == 1 {
+		return ops.Multiply(ops.Subtract(ops.Cast(whole, scale.DType()), zero), scale)
+	}
 	padded := make([]int, whole.Rank())
 	if padded[last] = count*q.block - n; padded[last] > 0 {
 		whole = ops.Pad(whole, make([]int, whole.Rank()), padded, 0)
 	}
 	shape := append(slices.Clone(whole.Shape()[:last]), count, q.block)
 	floats := ops.Cast(ops.Reshape(whole, shape...), scale.DType())
-	floats = ops.Multiply(ops.Subtract(floats, ops.Cast(ops.ExpandDims(zero, -1), scale.DType())), ops.ExpandDims(scale, -1))
+	floats = ops.Multiply(ops.Subtract(floats, ops.ExpandDims(zero, -1)), ops.ExpandDims(scale, -1))
 	floats = ops.Reshape(floats, append(slices.Clone(shape[:last]), count*q.block)...)
 	if padded[last] == 0 {
 		return floats
@@ -95,12 +99,14 @@ func (q *quantized) blocks(whole, scale, zero *ops.Tensor) *ops.Tensor {
 // quantizeRows is quantizeMatrix with scales for rows, as tables of vectors have them.
 func quantizeRows(c quantizers.Config, m kernels.Array) (parts []kernels.Array, err error) {
 	if four, ok := c.(*quantizers.Int4QuantizationConfig); ok && four.Block() > 0 {
-		g, err := quantizers.QuantizeGrouped(transposedArray(m), four.Block())
-		if err != nil {
-			return nil, err
-		}
-		packed, err := quantizers.PackInt4(transposedArray(g.Values), 1)
-		return []kernels.Array{packed, transposedArray(g.Scale), transposedArray(g.Zero)}, err
+		return inSlabs(m, func(m kernels.Array) ([]kernels.Array, error) {
+			g, err := quantizers.QuantizeGrouped(transposedArray(m), four.Block())
+			if err != nil {
+				return nil, err
+			}
+			packed, err := quantizers.PackInt4(transposedArray(g.Values), 1)
+			return []kernels.Array{packed, transposedArray(g.Scale), transposedArray(g.Zero)}, err
+		})
 	}
 	w, scale, err := weightQuantizer(c).QuantizeArray(m, -1)
 	if err == nil && c.Mode() == "int4" {
@@ -158,13 +164,22 @@ func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Te
 		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
 		return ops.Cast(ops.PackedMatmul(q.rounded(x), packed, scale, ops.Cast(c.Read(q.zero), ir.Int8), l.InputDim, q.block), c.ComputeDType())
 	case q.grouped():
-		packed := packNeighbours(ops.AddScalar(q.whole(c, l.embeddings, 1), 8), 0) // from 0 to 15
-		zero := ops.View(ops.AddScalar(c.Read(q.zero), 8), ir.Uint8)
-		return ops.Cast(ops.PackedColumnsMatmul(q.rounded(x), ops.View(packed, ir.Uint8), scale, zero, l.InputDim, q.block), c.ComputeDType())
+		zero := ops.View(ops.AddScalar(c.Read(q.zero), rowExcess), ir.Uint8)
+		return ops.Cast(ops.PackedColumnsMatmul(q.rounded(x), l.packedColumns(c), scale, zero, l.InputDim, q.block), c.ComputeDType())
+	case q.staysPacked() && l.reverse != nil:
+		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
+		return ops.Divide(ops.Cast(ops.PackedMatmul(x, packed, nil, nil, l.InputDim, 0), c.ComputeDType()), scale)
+	case q.staysPacked():
+		return ops.Divide(ops.Cast(columnsProduct(x, l.packedColumns(c), l.InputDim, l.OutputDim, scale.DType()), c.ComputeDType()), scale)
 	case l.reverse != nil:
 		return q.scaled(c, x, q.whole(c, l.reverse, 0), scale)
 	}
 	return q.scaled(c, x, ops.Transpose(q.whole(c, l.embeddings, 1)), scale)
+}
+
+// packedColumns is the table of four bits with two neighbouring rows in a byte, each number from 0 to 15.
+func (l *ReversibleEmbedding) packedColumns(c *Context) *ops.Tensor {
+	return ops.View(packNeighbours(ops.AddScalar(l.wholeReverse.whole(c, l.embeddings, 1), rowExcess), 0), ir.Uint8)
 }
 
 // packNeighbours puts two neighbours along an axis of a matrix into one byte, as quantizers.PackInt4 does.

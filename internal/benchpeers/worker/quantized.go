@@ -19,9 +19,9 @@ import (
 // quantizedKind is the kind of networks that are measured in fewer bits instead of in 16.
 const quantizedKind = "quantized"
 
-// quantizedModes are measured beside float32. "int4-whole" has one scale for each output; the blocks of the others are
-// drawn.
-var quantizedModes = []string{"int8", "int4", "int4-whole", "float8", "gptq", "gptq-8", "gptq-2", "ordered", "awq"}
+// quantizedModes are measured beside float32. "int8-weights" leaves activations floats, "int4-whole" has one scale for
+// each output; the blocks of the others are drawn.
+var quantizedModes = []string{"int8", "int8-weights", "int4", "int4-whole", "float8", "gptq", "gptq-8", "gptq-2", "ordered", "awq"}
 
 // errNoMode is the error of a network that a mode says nothing about.
 var errNoMode = errors.New("no layer of the network has the mode")
@@ -213,6 +213,8 @@ func (q *quantizedDrawer) quantize(m *keras.Model, trains bool) error {
 	switch q.mode {
 	case "int8", "float8":
 		how = q.mode
+	case "int8-weights":
+		how = &quantizers.Int8QuantizationConfig{WeightsOnly: true}
 	case "int4":
 		how = &quantizers.Int4QuantizationConfig{BlockSize: q.block}
 	case "int4-whole":
