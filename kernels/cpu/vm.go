@@ -48,7 +48,8 @@ type vmProgram struct {
 	onceOps   []vmOp     // conversions of those
 	each      []vmLoad
 	apart     []*vmApart
-	moves     []vmMove // of memory and lines, where blocks need nothing else
+	moves     []vmMove          // of memory and lines, where blocks need nothing else
+	steps     *[maxPointers]int // the same for code that goes from block to block by itself
 	ops       []vmOp
 	segments  []vmSegment // the operations again, those that pass their results on as chains
 	compiled  []vmSegment // the operations again, those that follow each other as code
@@ -71,14 +72,15 @@ type vmRegister struct {
 // vmBuilder compiles a unit.
 type vmBuilder struct {
 	*placement
-	u       *fuse.Unit
-	prog    vmProgram
-	next    int                  // the next free pointer number
-	ptrOf   map[ir.Value]uint8   // of computed and loaded values
-	source  map[string]uint8     // loads by access
-	lastUse map[ir.Value]int     // the last node of the unit that reads a computed value
-	free    map[int][]vmRegister // by element size: registers whose value is dead
-	held    map[ir.Value]vmRegister
+	u        *fuse.Unit
+	leastRow int // the length of rows from which on they are blocks, see rowOfNumbers
+	prog     vmProgram
+	next     int                  // the next free pointer number
+	ptrOf    map[ir.Value]uint8   // of computed and loaded values
+	source   map[string]uint8     // loads by access
+	lastUse  map[ir.Value]int     // the last node of the unit that reads a computed value
+	free     map[int][]vmRegister // by element size: registers whose value is dead
+	held     map[ir.Value]vmRegister
 
 	reluMask map[int]ir.Value   // selects that are the gradient of a relu: dy where this value is positive, else 0
 	shares   map[int]fuse.Share // selects that are the gradient of an extreme
@@ -99,24 +101,37 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	trial := newVMBuilder(p, u)
 	trial.prog.block, trial.prog.parts = 64, 1
 	trial.compileNodes()
+	bytes := trial.elementBytes()
+	if b := p.byShortRows(u, bytes); b != nil {
+		return b.loop(rt)
+	}
 	b := newVMBuilder(p, u)
-	b.chooseBlock(trial.elementBytes())
+	b.chooseBlock(bytes)
 	b.compileNodes()
 	// Kernels take about a quarter of the time of plain Go; every chunk fills the registers that hold scalars and rows
 	// anew.
-	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.Sinks))/4, 1))
+	b.chooseGrain()
 	for _, i := range u.Sinks {
 		if p.Program.Nodes[i].Op != ir.Concat {
 			b.compileSink(i)
 		}
 	}
-	return b.finish(rt)
+	b.compile()
+	return b.loop(rt)
 }
 
-func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder {
+func (b *vmBuilder) chooseGrain() {
+	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(b.u.Sinks))/4, 1))
+}
+
+func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder { return newVMBuilderOf(p, u, numbersLine) }
+
+// newVMBuilderOf is newVMBuilder where rows of so many elements or more may be blocks, because there is a number for
+// each.
+func newVMBuilderOf(p *placement, u *fuse.Unit, leastRow int) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
-		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}}
+		splats: map[uint8]bool{}, narrowed: map[ir.Value]uint8{}, leastRow: leastRow}
 	b.prog.n, b.prog.columns = u.Size, max(u.Columns, 1)
 	b.findLine()
 	b.findReluGradients()

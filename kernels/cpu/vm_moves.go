@@ -44,18 +44,39 @@ func (p *vmProgram) findMoves() {
 		moves = append(moves, vmMove{m.o, m.ptr, m.step})
 	}
 	p.moves = moves
+	if s := p.compiled; len(s) == 1 && s[0].code != nil && !s[0].rows && len(p.lookups) == 0 {
+		p.steps = new([maxPointers]int)
+		for _, m := range moves {
+			p.steps[m.ptr] = m.bytes
+		}
+	}
 }
+
+// longestRun is how many elements code computes at most before it returns: nothing stops it in between.
+const longestRun = 1 << 14
 
 // runMoves computes the blocks [lo, hi), each of them whole.
 func (p *vmProgram) runMoves(w *worker, lo, hi int) {
+	if p.steps != nil {
+		for most := max(longestRun/p.block, 1); lo < hi; lo += most {
+			p.point(w, lo)
+			p.compiled[0].code.RunLines(unsafe.Pointer(&w.ptrs), p.block, min(hi-lo, most), unsafe.Pointer(p.steps))
+		}
+		return
+	}
 	for k := lo; k < hi; k++ {
 		if len(p.lookups) > 0 {
 			p.startLookups(w, k*p.block)
 		}
-		for i := range p.moves {
-			m := &p.moves[i]
-			w.ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), k*m.bytes)
-		}
+		p.point(w, k)
 		p.runCompiled(w, p.block)
+	}
+}
+
+// point sets the pointers that move to block k.
+func (p *vmProgram) point(w *worker, k int) {
+	for i := range p.moves {
+		m := &p.moves[i]
+		w.ptrs[m.ptr] = unsafe.Add(m.o.Ptr(), k*m.bytes)
 	}
 }

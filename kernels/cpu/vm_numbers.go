@@ -12,8 +12,12 @@ import (
 // Operands of one number for each row: where blocks lie within a row, compiled code reads the number from where it is
 // once for a block. Nothing fills a register with copies of it first, which takes as long as a cheap operation.
 
-// numbersLine is the length of rows from which on a block for each pays where nothing else asks for lines.
-const numbersLine = 128
+// The length of rows from which on a block for each pays where nothing else asks for lines, and where code goes from
+// row to row by itself.
+const (
+	numbersLine = 128
+	codeLine    = 24
+)
 
 // vmNumber is an operand of one number for each row.
 type vmNumber struct {
@@ -44,7 +48,7 @@ func (b *vmBuilder) rowOfNumbers() int {
 			}
 		}
 	}
-	if row < numbersLine {
+	if row < b.leastRow {
 		return 0
 	}
 	for _, a := range b.u.Accesses {
@@ -59,6 +63,25 @@ func (b *vmBuilder) rowOfNumbers() int {
 		}
 	}
 	return row
+}
+
+// byShortRows compiles a unit whose blocks are short rows, where code computes all of it and goes from row to row by
+// itself, or returns nil.
+func (p *placement) byShortRows(u *fuse.Unit, bytes int) *vmBuilder {
+	if !jit.Usable() {
+		return nil
+	}
+	b := newVMBuilderOf(p, u, codeLine)
+	if b.prog.line == 0 || b.prog.line >= numbersLine || len(u.Sinks) > 0 {
+		return nil
+	}
+	b.chooseBlock(bytes)
+	b.compileNodes()
+	b.chooseGrain()
+	if b.compile(); b.prog.steps == nil {
+		return nil
+	}
+	return b
 }
 
 // rowNumber returns the pointer to the number that an access yields for the row of a block.

@@ -29,7 +29,7 @@ func randomNumbers(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Uint32, ir.BFloat16, ir.Uint8, ir.Bool}
 	s := &stacks{p: ir.New(fmt.Sprint("numbers ", seed)), rng: rng, dtype: types[rng.IntN(len(types))]}
-	s.shape = []ir.Shape{{37, 129}, {5, 9, 150}, {64, 128}, {4, 3, 200}, {2, 9000}, {3, 4, 2000}, {20, 47}, {2, 2, 4097}}[rng.IntN(8)]
+	s.shape = []ir.Shape{{37, 129}, {5, 9, 150}, {64, 128}, {4, 3, 200}, {2, 9000}, {3, 4, 2000}, {20, 47}, {2, 2, 4097}, {31, 32}, {9, 4, 25}, {1000, 64}}[rng.IntN(11)]
 	last := len(s.shape) - 1
 	s.values = []ir.Value{s.input(s.shape), s.leading(last), s.leading(1 + rng.IntN(last))}
 	if rng.IntN(2) == 0 {
@@ -59,8 +59,9 @@ func randomNumbers(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// numbersOf counts the operands of a program that are one number for each row, and those that only code reads.
-func numbersOf(t *testing.T, p *ir.Program) (all, direct int) {
+// numbersOf counts the operands of a program that are one number for each row, and those that only code reads; and the
+// units whose short rows are blocks.
+func numbersOf(t *testing.T, p *ir.Program) (all, direct, short int) {
 	q, err := pipelineFor(1).normal.Run(p)
 	require.NoError(t, err)
 	g := fuse.NewGraph(q)
@@ -69,6 +70,9 @@ func numbersOf(t *testing.T, p *ir.Program) (all, direct int) {
 	for _, u := range g.Units {
 		if !u.Elementwise || u.Size == 0 {
 			continue
+		}
+		if pl.byShortRows(u, 32) != nil {
+			short++
 		}
 		b := newVMBuilder(pl, u)
 		b.chooseBlock(32)
@@ -82,18 +86,18 @@ func numbersOf(t *testing.T, p *ir.Program) (all, direct int) {
 			}
 		}
 	}
-	return all, direct
+	return all, direct, short
 }
 
 // TestNumbersOfRows compares units that compute with a number for each row with the reference: of every size of
 // element, beside rows that repeat themselves and lines of slices, in rows that are longer than a block, with and
 // without code.
 func TestNumbersOfRows(t *testing.T) {
-	all, direct := 0, 0
-	for seed := range uint64(80) {
+	all, direct, short := 0, 0, 0
+	for seed := range uint64(120) {
 		p, inputs := randomNumbers(seed)
-		a, d := numbersOf(t, p)
-		all, direct = all+a, direct+d
+		a, d, s := numbersOf(t, p)
+		all, direct, short = all+a, direct+d, short+s
 		want, err := reference.Run(p, inputs)
 		require.NoError(t, err)
 		for _, code := range []bool{true, false} {
@@ -107,10 +111,11 @@ func TestNumbersOfRows(t *testing.T) {
 			}
 		}
 	}
-	t.Log(all, direct)
+	t.Log(all, direct, short)
 	require.Greater(t, all, 40)
 	if direct > 0 { // there is code here
 		require.Greater(t, direct, 20)
 		require.Greater(t, all, direct)
+		require.Greater(t, short, 5)
 	}
 }

@@ -2,14 +2,18 @@ package cpu
 
 import "unsafe"
 
-// finish returns the function that runs the program.
-func (b *vmBuilder) finish(rt *runtime) func() {
+// compile decides how the operations run.
+func (b *vmBuilder) compile() {
 	b.findApart()
 	b.chain()
 	b.compileSegments()
 	b.findDirect()
+	b.prog.findMoves()
+}
+
+// loop returns the function that runs the program.
+func (b *vmBuilder) loop(rt *runtime) func() {
 	prog := b.prog
-	prog.findMoves()
 	rt.need(prog.scratch)
 	loop := rt.parallel(prog.blocks(), prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
 	if len(prog.sinks) == 0 && len(prog.lookups) == 0 {

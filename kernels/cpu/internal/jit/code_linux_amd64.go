@@ -12,7 +12,7 @@ import (
 // enter goes to the code, which returns to enter's caller and finds its arguments there.
 //
 //go:noescape
-func enter(code uintptr, pointers unsafe.Pointer, n uintptr)
+func enter(code uintptr, pointers unsafe.Pointer, n, lines uintptr, steps unsafe.Pointer)
 
 // Code is compiled steps.
 type Code struct {
@@ -36,8 +36,13 @@ func Usable() bool { return isa.Active().Has(isa.Vectors256) && !refused.Load() 
 func (c *Code) Usable() bool { return Usable() && c.avx2 != isa.Active().Has(isa.Vectors512) }
 
 // Run computes n elements at the pointers.
-func (c *Code) Run(pointers unsafe.Pointer, n int) {
-	enter(uintptr(unsafe.Pointer(unsafe.SliceData(c.mapped))), pointers, uintptr(n))
+func (c *Code) Run(pointers unsafe.Pointer, n int) { c.RunLines(pointers, n, 1, nil) }
+
+// RunLines computes so many lines, one at least, of n elements each. Between two of them every pointer moves by the
+// bytes that steps, a table like that of the pointers, has for it; the pointers to numbers may move too. The steps must
+// not have lookups.
+func (c *Code) RunLines(pointers unsafe.Pointer, n, lines int, steps unsafe.Pointer) {
+	enter(uintptr(unsafe.Pointer(unsafe.SliceData(c.mapped))), pointers, uintptr(n), uintptr(lines), steps)
 	runtime.KeepAlive(c)
 }
 

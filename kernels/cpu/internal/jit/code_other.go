@@ -23,5 +23,8 @@ func Has(vec.ChainOp) bool { return false }
 // Run is never called here.
 func (*Code) Run(unsafe.Pointer, int) {}
 
+// RunLines is never called here.
+func (*Code) RunLines(unsafe.Pointer, int, int, unsafe.Pointer) {}
+
 // Compile returns nil.
 func Compile([]Step, int, func(uint8) bool) *Code { return nil }

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
@@ -96,10 +97,38 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 		c.body()
 	}
 	c.land(done, len(c.code))
+	last := c.nextLine()
 	end := len(c.code)
+	c.land(last, end)
 	c.bytes(0xc5, 0xf8, 0x77, 0xc3) // VZEROUPPER, RET
 	c.noteFailures(end)
 	return executable(c.finish(), c.avx2)
+}
+
+// nextLine emits the way to the next line, and returns the jump after the last one, whose pointers stay: there may be
+// nothing beyond it.
+func (c *compiler) nextLine() (last int) {
+	c.bytes(0x48, 0xff, 0x4c, 0x24, 32) // lines--
+	last = c.jump(0x8e)
+	c.bytes(0x48, 0x8b, 0x7c, 0x24, 16, 0x48, 0x8b, 0x44, 0x24, 40) // the tables of pointers and of steps
+	var moved [256]bool
+	for i := range c.steps {
+		s := &c.steps[i]
+		reads, _ := s.operands(c.size)
+		for _, p := range append([]uint8{s.Dst}, s.In[:len(reads)]...) {
+			if moved[p] {
+				continue
+			}
+			moved[p] = true
+			c.bytes(0x48, 0x8b, 0x90) // RDX is the step
+			c.code = binary.LittleEndian.AppendUint32(c.code, 8*uint32(p))
+			c.bytes(0x48, 0x01, 0x97) // which the pointer moves by
+			c.code = binary.LittleEndian.AppendUint32(c.code, 8*uint32(p))
+		}
+	}
+	c.bytes(0xe9, 0, 0, 0, 0)
+	c.land(len(c.code), 0)
+	return last
 }
 
 // oneByOne emits the loop over the elements that are left, without masks of elements.

@@ -176,6 +176,34 @@ func manyValues(t *testing.T) {
 	}
 }
 
+// TestLines: code that goes from line to line by itself computes what it does when it is called for each, and leaves
+// the pointers at the last one.
+func TestLines(t *testing.T) { onEach(t, lines) }
+
+func lines(t *testing.T) {
+	const mul, sub, stored, moved = 4, 5, 6, 7
+	list := []jit.Step{{Op: vec.ChainSub, Dst: sub, In: [3]uint8{0, 1}}, {Op: vec.ChainMul, Dst: mul, In: [3]uint8{sub, 2}},
+		{Op: vec.ChainAdd, Dst: stored, In: [3]uint8{mul, 3}, Stored: true}, {Op: vec.ChainNeg, Dst: moved, In: [3]uint8{stored}, Stored: true}}
+	code := jit.Compile(list, 4, func(p uint8) bool { return p == 1 || p == 2 }) // a number for each line, and one for two
+	require.NotNil(t, code)
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{1, 7, 16, 33, 64} {
+		for _, count := range []int{1, 2, 9} {
+			b := newBlock(r, n*count)
+			steps := [192]int{0: 4 * n, 1: 4, 3: 4 * n, stored: 4 * n, moved: 4 * n}
+			first := b.pointers
+			code.RunLines(unsafe.Pointer(&b.pointers), n, count, unsafe.Pointer(&steps))
+			for i := range n * count {
+				want := (b.floats[0][i]-b.floats[1][i/n])*b.floats[2][0] + b.floats[3][i]
+				require.Equal(t, []float32{want, -want}, []float32{b.floats[stored][i], b.floats[moved][i]}, "%d lines of %d: element %d", count, n, i)
+			}
+			for p, step := range steps {
+				require.Equal(t, unsafe.Add(first[p], step*(count-1)), b.pointers[p])
+			}
+		}
+	}
+}
+
 func sameFloat(x, y float32) bool { return x == y || math.IsNaN(float64(x)) && math.IsNaN(float64(y)) }
 
 // lastResults returns the last step that writes each pointer.
