@@ -16,6 +16,7 @@ import (
 
 // reduction holds the loops of one combining kind on one element type.
 type reduction[T block.Float] struct {
+	kind     combining
 	identity T
 	// row combines n consecutive elements.
 	row func(x []T) T
@@ -23,20 +24,17 @@ type reduction[T block.Float] struct {
 	rows func(acc, x []T)
 	// blocked says that rows limits the growth of rounding errors by itself.
 	blocked bool
-	// short combines short rows of consecutive elements, each of len(x)/len(acc): a call for each row would cost more
-	// than the row.
-	short func(acc, x []T)
 	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
 	pixels  func(acc, x []T, count, c, accStep, xStep int)
 	combine block.Func // combines element by element
 	slide   block.Func // the same for extremes: see [reduceSliding]
 }
 
-// shortLine is the length of rows up to which short is used.
+// shortLine is the length of rows up to which [line] uses short.
 const shortLine = 8
 
-// line combines short rows as [reduction.short] does, so that a row's result does not depend on how many there are, and
-// others by long.
+// line combines short rows by short, for which a call of a vector kernel would cost more than the row, and others by
+// long.
 func line[T block.Float](long, short func(x []T) T) func(x []T) T {
 	return func(x []T) T {
 		if n := len(x); n > 0 && n <= shortLine {
@@ -75,46 +73,11 @@ func sumStrands[T block.Float](x []T) T {
 func maxOne[T block.Float](x []T) T { return maxRow(x[0], x[1:]) }
 func minOne[T block.Float](x []T) T { return minRow(x[0], x[1:]) }
 
-// sumShort adds up short rows, from the left.
-func sumShort[T block.Float](acc, x []T) {
-	switch n := len(x) / max(len(acc), 1); n {
-	case 2:
-		for i := range acc {
-			v := x[2*i : 2*i+2 : 2*i+2]
-			acc[i] = v[0] + v[1]
-		}
-	case 4:
-		for i := range acc {
-			v := x[4*i : 4*i+4 : 4*i+4]
-			acc[i] = v[0] + v[1] + v[2] + v[3]
-		}
-	default:
-		for i := range acc {
-			acc[i] = sumOne(x[i*n : i*n+n])
-		}
-	}
-}
-
-// maxShort and minShort return NaN where there is one.
-func maxShort[T block.Float](acc, x []T) {
-	n := len(x) / max(len(acc), 1)
-	for i := range acc {
-		acc[i] = maxOne(x[i*n : i*n+n])
-	}
-}
-
-func minShort[T block.Float](acc, x []T) {
-	n := len(x) / max(len(acc), 1)
-	for i := range acc {
-		acc[i] = minOne(x[i*n : i*n+n])
-	}
-}
-
 // combineRows combines rows of consecutive elements into one element of acc each.
 func (r *reduction[T]) combineRows(acc, x []T) {
 	n := len(x) / max(len(acc), 1)
-	if r.short != nil && n > 0 && n <= shortLine {
-		r.short(acc, x)
+	if n > 0 && turnsRows[T](r.kind, n) {
+		combineTurned(r.kind, acc, x)
 		return
 	}
 	for i := range acc {
@@ -124,12 +87,12 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, line(sumStrands[float32], sumOne[float32]), addRows[float32], true, sumShort[float32], vec.PixelsAdd[float32], nil, nil}
-	floatSum64 = reduction[float64]{0, line(sumStrands[float64], sumOne[float64]), addRows[float64], true, sumShort[float64], vec.PixelsAdd[float64], nil, nil}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, maxShort[float32], vec.PixelsMax[float32], nil, nil}
-	floatMax64 = reduction[float64]{math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, maxShort[float64], nil, nil, nil}
-	floatMin64 = reduction[float64]{math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, minShort[float64], nil, nil, nil}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, minShort[float32], nil, nil, nil}
+	floatSum32 = reduction[float32]{adding, 0, line(sumStrands[float32], sumOne[float32]), addRows[float32], true, vec.PixelsAdd[float32], nil, nil}
+	floatSum64 = reduction[float64]{adding, 0, line(sumStrands[float64], sumOne[float64]), addRows[float64], true, vec.PixelsAdd[float64], nil, nil}
+	floatMax32 = reduction[float32]{largest, float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows[float32](largest), true, vec.PixelsMax[float32], nil, nil}
+	floatMax64 = reduction[float64]{largest, math.Inf(-1), line(vec.MaxOf[float64], maxOne[float64]), vectorRows[float64](largest), true, nil, nil, nil}
+	floatMin64 = reduction[float64]{smallest, math.Inf(1), line(vec.MinOf[float64], minOne[float64]), vectorRows[float64](smallest), true, nil, nil, nil}
+	floatMin32 = reduction[float32]{smallest, float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows[float32](smallest), true, nil, nil, nil}
 )
 
 // addRows adds the rows of x to acc.
@@ -302,6 +265,9 @@ func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, 
 	segments := 1
 	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
 		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
+	}
+	if segments == 1 && turnsLines(&r, g) {
+		return reduceTurned[T](b, r.kind, g, from, to)
 	}
 	if segments == 1 && r.slide != nil && slides(g) {
 		return reduceSliding[T](b, r.slide, g, from, to)

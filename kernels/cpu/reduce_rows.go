@@ -21,6 +21,7 @@ type combining int
 
 const (
 	multiplying combining = iota
+	adding
 	largest
 	smallest
 )
@@ -30,6 +31,8 @@ func vectors[T block.Float](c combining, dst, a, b []T) {
 	switch c {
 	case multiplying:
 		vec.Mul(dst, a, b)
+	case adding:
+		vec.Add(dst, a, b)
 	case largest:
 		vec.Max(dst, a, b)
 	default:
@@ -230,8 +233,8 @@ func prodRows[T block.Float](acc, x []T) {
 
 // The products of floats.
 var (
-	floatProd32 = reduction[float32]{1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil, nil}
-	floatProd64 = reduction[float64]{1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil, nil}
+	floatProd32 = reduction[float32]{multiplying, 1, vectorProd[float32], vectorRows[float32](multiplying), true, nil, nil, nil}
+	floatProd64 = reduction[float64]{multiplying, 1, vectorProd[float64], vectorRows[float64](multiplying), true, nil, nil, nil}
 )
 
 const (

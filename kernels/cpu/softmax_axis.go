@@ -82,8 +82,7 @@ func (x *softmaxOperand[T]) rows(scratch []T, first, rows int) []T {
 	if x.inner == 0 {
 		return data[first*x.n:][:rows*x.n]
 	}
-	var r columnsOfRows[T]
-	x.pieces(first, rows, func(base, at, count int) { r.transpose(scratch[at*x.n:], data[base:], count, x.n, x.n, x.inner) })
+	x.pieces(first, rows, func(base, at, count int) { transposeRows(scratch[at*x.n:], data[base:], count, x.n, x.n, x.inner) })
 	return scratch[:rows*x.n]
 }
 
@@ -93,8 +92,7 @@ func (x *softmaxOperand[T]) put(rows []T, first int) {
 		return
 	}
 	data := plan.Data[T](x.Operand)
-	var r columnsOfRows[T]
-	x.pieces(first, len(rows)/x.n, func(base, at, count int) { r.transpose(data[base:], rows[at*x.n:], x.n, count, x.inner, x.n) })
+	x.pieces(first, len(rows)/x.n, func(base, at, count int) { transposeRows(data[base:], rows[at*x.n:], x.n, count, x.inner, x.n) })
 }
 
 // longBlock is the number of elements of a block of long rows.

@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// Reductions of short lines, many of which lie behind each other: as many as fit into the first-level cache are
+// transposed, and vector kernels combine the first elements of all of them with the second ones, and so on. The
+// elements of a line are combined in the same order as where lines are combined one by one.
+
+const (
+	turnedBlock  = 4096 // elements that are transposed at a time,
+	turnedStack  = 2048 // in the memory of an elementwise unit,
+	turnedFew    = 128  // or so many there, which take less time to clear
+	turnedSpan   = 256  // the elements of the longest lines, those between their elements included
+	turnedAdded  = 24   // those of the longest lines without gaps that are added up so,
+	turnedAdded8 = 12   // of float64,
+	turnedOther  = 32   // or combined in another way
+)
+
+// turnsRows reports whether lines without gaps are combined so.
+func turnsRows[T block.Float](kind combining, length int) bool {
+	most := turnedOther
+	if kind == adding {
+		if most = turnedAdded; unsafe.Sizeof(T(0)) == 8 {
+			most = turnedAdded8
+		}
+	}
+	return length > 1 && length <= most
+}
+
+// turnsLines reports whether the lines of a group are combined so. Of a few elements, what [reduceFew] and
+// [reduceSliding] do takes less time, where they know the kind.
+func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
+	if g.Inner == 1 {
+		return turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
+	}
+	wide := unsafe.Sizeof(T(0)) == 8
+	if g.Length < 2 || g.Inner == 0 || g.Length*g.Inner > turnedSpan {
+		return false
+	}
+	switch {
+	case r.kind == multiplying:
+		return true
+	case r.kind == adding && wide:
+		return g.Length*g.Inner <= turnedSpan/2 && (g.Length > fewRows || g.Inner < 5 && g.Length > 2)
+	case r.kind == adding:
+		return g.Length > fewRows || g.Inner < 5
+	}
+	return g.Length > fewRows || r.pixels == nil && g.Length > 4
+}
+
+// reduceTurned combines along a group whose lines [turnsLines] accepts.
+func reduceTurned[T block.Float](b *build, kind combining, g geometry.AxisGroup, from, to *plan.Operand) func() {
+	b.rt().need(turnedBlock * 8)
+	line := g.Length * g.Inner
+	return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](from), plan.Data[T](to)
+		combineColumns(kind, y[lo*g.Inner:hi*g.Inner], x[lo*line:hi*line], scratchOf[T](w, turnedBlock), g.Length, g.Inner)
+	})
+}
+
+// combineTurned combines rows of a few elements into one element of acc each.
+func combineTurned[T block.Float](kind combining, acc, x []T) {
+	if len(x) <= turnedFew {
+		var columns [turnedFew]T
+		combineColumns(kind, acc, x, columns[:], len(x)/len(acc), 1)
+		return
+	}
+	var columns [turnedStack]T
+	combineColumns(kind, acc, x, columns[:], len(x)/len(acc), 1)
+}
+
+// combineColumns combines lines of the given length, of which inner lie between each other, into one element of acc
+// each. Memory has room for two of these lines.
+func combineColumns[T block.Float](kind combining, acc, x, memory []T, length, inner int) {
+	line := length * inner
+	most := len(memory) / line
+	if most > 16 {
+		most &^= 15 // whole vectors
+		if line >= softmaxMany && most*int(unsafe.Sizeof(T(0)))%2048 == 0 {
+			most -= 16 // columns so far apart push each other out of the cache
+		}
+	}
+	for len(acc) > 0 {
+		n := min(most, len(acc)/inner)
+		columns := memory[:n*line]
+		transposeRows(columns, x, line, n, n, line)
+		joinColumns(kind, columns, length, n*inner)
+		transposeRows(acc[:n*inner], columns, n, inner, inner, n)
+		acc, x = acc[n*inner:], x[n*line:]
+	}
+}
+
+// joinColumns combines so many columns of a width into the first one: in the strands of [sumStrands] or [prodRow].
+func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
+	join := func(to, from int) {
+		if from < count {
+			c := columns[to*width : (to+1)*width]
+			vectors(kind, c, c, columns[from*width:(from+1)*width])
+		}
+	}
+	switch {
+	case kind == multiplying:
+		for k := 8; k < count; k++ {
+			join(k%8, k)
+		}
+		for k := range 4 {
+			join(k, k+4)
+		}
+		join(0, 1)
+		join(2, 3)
+		join(0, 2)
+	case kind == adding && count > shortLine:
+		whole := count &^ 3
+		for k := 4; k < whole; k++ {
+			join(k%4, k)
+		}
+		for k := whole; k < count; k++ {
+			join(0, k)
+		}
+		join(0, 2)
+		join(1, 3)
+		join(0, 1)
+	default:
+		for k := 1; k < count; k++ {
+			join(0, k)
+		}
+	}
+}
