@@ -17,6 +17,7 @@ type job[T Float] struct {
 	transposed transposedTask[T]
 	narrow     narrowTask[T]
 	lined      linedTask[T]
+	columns    columnsTask[T]
 	deep       deepTask[T]
 	deepSum    deepSumTask[T]
 	sums       []T     // of the blocks of a deep product
@@ -45,7 +46,7 @@ func getJob[T Float]() *job[T] {
 
 // link lets the parts know the job.
 func (j *job[T]) link() {
-	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j, j
 }
 
 func putJob[T Float](j *job[T]) {
@@ -70,6 +71,10 @@ func (j *job[T]) run(p *pool.Pool) {
 	}
 	if j.plan.lined {
 		j.runLined(p)
+		return
+	}
+	if j.plan.columns {
+		j.runColumns(p)
 		return
 	}
 	a := &j.args

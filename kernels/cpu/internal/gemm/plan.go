@@ -78,6 +78,7 @@ type plan[T Float] struct {
 	batch      int
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
+	columns    bool // the transpose is computed from rows of A that are transposed; see columns.go
 	lined      bool // many small products are computed by one call; see lined.go
 	deep       bool // blocks of the sums are chunks too; see deep.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
@@ -93,6 +94,9 @@ type plan[T Float] struct {
 
 func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p := plan[T]{batch: a.Batch[0] * a.Batch[1]}
+	if p.columns = a.isColumns(); p.columns {
+		return p
+	}
 	if a.isTransposed() {
 		p.transposed, p.rows = true, a.transposedBlock(workers)
 		return p
@@ -293,6 +297,9 @@ func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
 	}
 	if p.lined {
 		return a.linedSize() * max(workers, 1)
+	}
+	if p.columns {
+		return a.columnsSize() * max(workers, 1)
 	}
 	return p.sharedSize(a) + p.deepSize(a) + p.localSize(a)*max(workers, 1)
 }

@@ -18,19 +18,25 @@ func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 	if blocks == 0 || cols < edge || (cols-1)*from+rows > len(src) || (rows-1)*to+cols > len(dst) {
 		return 0
 	}
-	call := callTranspose8
-	if size == 8 {
-		call = callTranspose4
-	}
 	for c := 0; c < cols; c += edge {
 		c = min(c, cols-edge) // columns that are moved twice get the same numbers
-		call(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
+		callTranspose(size, unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
 		if last := rows - edge; last%edge != 0 { // rows, too
-			call(unsafe.Pointer(&dst[last*to+c]), unsafe.Pointer(&src[c*from+last]), uintptr(to*size), uintptr(from*size), 1)
+			callTranspose(size, unsafe.Pointer(&dst[last*to+c]), unsafe.Pointer(&src[c*from+last]), uintptr(to*size), uintptr(from*size), 1)
 		}
 	}
 	runtime.KeepAlive(src)
 	return cols
+}
+
+// callTranspose transposes blocks of elements of 4 or 8 bytes. (A function value would let the memory on the stack that
+// it is given escape.)
+func callTranspose(size int, dst, src unsafe.Pointer, to, from, blocks uintptr) {
+	if size == 8 {
+		callTranspose4(dst, src, to, from, blocks)
+		return
+	}
+	callTranspose8(dst, src, to, from, blocks)
 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.

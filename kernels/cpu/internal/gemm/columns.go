@@ -1,0 +1,124 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// A product of many short rows with a few columns, C[M, N] = A[M, K]·B[K, N], is a layer with one output, or the
+// gradient of the input of a layer with one input. Vectors of the columns would be mostly empty. It is computed as
+// Cᵀ = Bᵀ·Aᵀ: rows of A are transposed into the first-level cache, and are the operand of vectors there. The sums are
+// the same, number by number.
+
+const (
+	columnsMost    = 4       // columns of C
+	columnsSums    = 64      // products
+	columnsMinRows = 64      // of A
+	columnsBlock   = 1 << 13 // numbers of A that are transposed at a time
+	columnsRows    = 1 << 10 // but no more rows than these
+)
+
+// isColumns reports whether the product is computed so.
+func (a *Args[T]) isColumns() bool {
+	return a.N <= columnsMost && a.K <= columnsSums && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
+		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256)
+}
+
+// columnsPiece is how many rows are computed at a time.
+func (a *Args[T]) columnsPiece() int {
+	width := micro.PanelWidth[T]()
+	return min(max(columnsBlock/a.K/width*width, width), columnsRows)
+}
+
+// columnsSize is the scratch of one worker: rows of A as columns, and rows of Cᵀ.
+func (a *Args[T]) columnsSize() int { return (a.K + a.N) * (a.columnsPiece() + rowGap) }
+
+// columnsTask computes pieces of rows.
+type columnsTask[T Float] struct{ job *job[T] }
+
+func (j *job[T]) runColumns(p *pool.Pool) {
+	a := &j.args
+	piece := a.columnsPiece()
+	p.Parallel(ceil(a.M, piece), max(chunkFlops/8/(piece*(a.K+a.N)), 1), &j.columns)
+}
+
+// Run computes the pieces [lo, hi).
+func (t *columnsTask[T]) Run(worker, lo, hi int) {
+	a, size := &t.job.args, t.job.args.columnsSize()
+	scratch := t.job.scratch[worker*size : (worker+1)*size]
+	for i, piece := lo, a.columnsPiece(); i < hi; i++ {
+		a.columnsRows(scratch, i*piece, min(piece, a.M-i*piece))
+	}
+}
+
+// columnsRows computes the rows [m, m+n).
+func (a *Args[T]) columnsRows(scratch []T, m, n int) {
+	width, stride := micro.PanelWidth[T](), a.columnsPiece()+rowGap
+	x, sums := scratch[:a.K*stride], scratch[a.K*stride:]
+	if a.K == 1 && a.LDA == 1 {
+		x = a.A[m:]
+	} else {
+		turnRows(x, a.A[m*a.LDA:], n, a.K, stride, a.LDA)
+	}
+	c := a.C[m*a.N : (m+n)*a.N]
+	if a.N == 1 {
+		sums = c
+	}
+	t := micro.Tile[T]{A: a.B, ARow: 1, AK: a.LDB, B: x, BK: stride, C: sums, CRow: stride, Rows: a.N, K: a.K, Segments: 1, Outer: 1,
+		Cols: width, Lines: n / width, BLine: width, CLine: width}
+	if a.TransB {
+		t.ARow, t.AK = a.LDB, 1
+	}
+	if t.Lines > 0 {
+		micro.Run(&t)
+	}
+	if rest := n % width; rest > 0 {
+		t.B, t.C, t.Cols, t.Lines = x[n-rest:], sums[n-rest:], rest, 0
+		micro.Run(&t)
+	}
+	for i := range a.N {
+		row := sums[i*stride:][:n]
+		if a.Bias != nil {
+			vec.AddScalar(row, row, a.Bias[i])
+		}
+		if a.ReLU {
+			vec.Relu(row, row)
+		}
+	}
+	if a.N > 1 {
+		a.interleave(c, sums, n, stride)
+	}
+}
+
+// turnRows stores dst[k·to + r] = src[r·from + k] for r below rows and k below cols.
+func turnRows[T Float](dst, src []T, rows, cols, to, from int) {
+	size := int(sizeOf[T]())
+	if cols >= 32/size {
+		micro.Transpose(dst, src, rows, cols, to, from)
+		return
+	}
+	for k := range cols {
+		column := dst[k*to:][:rows]
+		done := vec.Strided(unsafe.Pointer(&column[0]), unsafe.Pointer(&src[k]), size, from, rows)
+		for r := done; r < rows; r++ {
+			column[r] = src[r*from+k]
+		}
+	}
+}
+
+// interleave stores n rows of C from their columns, which lie stride elements apart.
+func (a *Args[T]) interleave(c, columns []T, n, stride int) {
+	var sources [columnsMost]unsafe.Pointer
+	for i := range a.N {
+		sources[i] = unsafe.Pointer(&columns[i*stride])
+	}
+	for r := vec.Turns(unsafe.Pointer(&c[0]), sources[:a.N], int(sizeOf[T]()), 0, n); r < n; r++ {
+		for i := range a.N {
+			c[r*a.N+i] = columns[i*stride+r]
+		}
+	}
+}
