@@ -12,18 +12,22 @@ import (
 // Einsum sums products under NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes; one that is missing
 // from the result is summed over, one that occurs twice in an operand takes its diagonal. "..." stands for any further
 // axes, which broadcast. Without "->" the result has the letters that occur once, in alphabetical order. Operands are
-// multiplied from left to right.
+// multiplied from left to right, or in another order where that takes less than half of the products.
 func Einsum(equation string, xs ...*Tensor) *Tensor {
 	e := parseEinsum(equation, xs)
-	acc, axes := e.prepare(xs[0], e.operands[0])
-	acc, axes = e.sumUnused(acc, axes, e.operands[1:])
-	for i, x := range xs[1:] {
-		next, nextAxes := e.prepare(x, e.operands[i+1])
-		later := e.operands[i+2:]
-		next, nextAxes = e.sumUnused(next, nextAxes, append([]string{string(axes)}, later...))
-		acc, axes = e.multiply(acc, axes, next, nextAxes, later)
+	terms := make([]einsumTerm, len(xs))
+	for i, x := range xs {
+		x, axes := e.prepare(x, e.operands[i])
+		terms[i].x, terms[i].axes = e.sumUnused(x, axes, slices.Concat(e.operands[:i], e.operands[i+1:]))
 	}
-	return e.arrange(acc, axes)
+	for _, pair := range e.order(terms) {
+		a, b := terms[pair[0]], terms[pair[1]]
+		terms = slices.Delete(terms, pair[1], pair[1]+1)
+		var product einsumTerm
+		product.x, product.axes = e.multiply(a.x, a.axes, b.x, b.axes, namesBeside(terms, pair[0]))
+		terms[pair[0]] = product
+	}
+	return e.arrange(terms[0].x, terms[0].axes)
 }
 
 // einsum is a parsed equation. The axes behind "..." are named by runes of the private use area, from its start for the

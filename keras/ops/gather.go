@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -178,8 +180,12 @@ func OneHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	case !d.IsInteger() || d.Size() < 4:
 		d = ir.Int32
 	}
-	wide := ExpandDims(Cast(x, d), -1)
-	return Cast(Equal(wide, Iota(x, d, 0, classes)), dtype)
+	x = Cast(x, d)
+	if d == ir.Int64 && dim.Known(classes) && classes < math.MaxInt32 { // 32 bits hold what is a class, and one number beside these
+		d = ir.Int32
+		x = Cast(Clip(x, -1, float64(classes)), d) //dim:known
+	}
+	return Cast(Equal(ExpandDims(x, -1), Iota(x, d, 0, classes)), dtype)
 }
 
 func init() {

@@ -166,3 +166,12 @@ func TestScatterOfTooManyPlaces(t *testing.T) {
 	require.ErrorContains(t, trace(900, 1000, 1000), "more places than int32 can count")
 	require.NoError(t, trace(20000, 20000))
 }
+
+// TestOneHotOfLongs: numbers of 64 bits whose lower 32 bits would be a class are none.
+func TestOneHotOfLongs(t *testing.T) {
+	x := opstest.Ints([]int{6}, 2, 1<<32+1, -1<<32, 1<<40, -1, 3).As(ir.Int64)
+	got := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.OneHot(x, 3, ir.Float32) }), x)[0]
+	want := make([]float64, 18)
+	want[2] = 1
+	require.Equal(t, want, got.F)
+}

@@ -131,7 +131,11 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	}
 	rest := free(x, []int{axis1, axis2}, nil)
 	if rows, columns := x.Dim(axis1), x.Dim(axis2); dim.Known(rows) && dim.Known(columns) && len(rest) > 0 { // what is transposed is all that is read
-		x = SliceAxis(SliceAxis(x, axis1, 0, min(rows, columns)), axis2, 0, min(rows, columns)) //dim:known
+		n := min(rows, columns) //dim:known
+		x = SliceAxis(SliceAxis(x, axis1, 0, n), axis2, 0, n)
+		if first := min(axis1, axis2); max(axis1, axis2) == first+1 && n > 0 {
+			return neighbouringDiagonal(x, first, n)
+		}
 	}
 	x = Transpose(x, append(slices.Clone(rest), axis1, axis2)...)
 	rows, columns := x.Dim(-2), x.Dim(-1)
@@ -147,6 +151,16 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	stride[len(stride)-1] = columns + 1 //dim:known
 	limit[len(limit)-1] = dim.Add(dim.Mul(dim.Sub(n, 1), stride[len(stride)-1]), 1)
 	return StridedSlice(flat, start, limit, stride)
+}
+
+// neighbouringDiagonal is [Diagonal] of two axes of length n beside each other, the first of them given: what is
+// transposed is the diagonal alone.
+func neighbouringDiagonal(x *Tensor, first, n int) *Tensor {
+	shape := x.Shape()
+	flat := Reshape(x, ints.Concat(shape[:first], []int{n * n}, shape[first+2:])...) //dim:known
+	start, limit, stride := make([]int, flat.Rank()), flat.Shape().Clone(), orAll(nil, 1, flat.Rank())
+	limit[first], stride[first] = (n-1)*(n+1)+1, n+1 //dim:known
+	return MoveAxis(StridedSlice(flat, start, limit, stride), first, -1)
 }
 
 // DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it where offset is negative): the

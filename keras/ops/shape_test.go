@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -159,5 +160,41 @@ func TestShapeErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		require.ErrorContains(t, opstest.EvalError(unary(test.f), x), test.want, test.want)
+	}
+}
+
+// TestDiagonals takes diagonals of any two axes, beside each other or not.
+func TestDiagonals(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 6))
+	for try := range 60 {
+		shape := make([]int, 2+r.IntN(3))
+		for i := range shape {
+			shape[i] = 1 + r.IntN(5)
+		}
+		axes := r.Perm(len(shape))
+		x := opstest.Normal(try, shape...)
+		got := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Diagonal(x, axes[0], axes[1]) }), x)[0]
+		var rest []int
+		for i := range shape {
+			if i != axes[0] && i != axes[1] {
+				rest = append(rest, i)
+			}
+		}
+		strides := ir.Shape(shape).Strides()
+		var want []float64
+		var walk func(k, at int)
+		walk = func(k, at int) {
+			if k < len(rest) {
+				for i := range shape[rest[k]] {
+					walk(k+1, at+i*strides[rest[k]])
+				}
+				return
+			}
+			for i := range min(shape[axes[0]], shape[axes[1]]) {
+				want = append(want, x.F[at+i*(strides[axes[0]]+strides[axes[1]])])
+			}
+		}
+		walk(0, 0)
+		require.Equal(t, want, got.F, "%v of %v", axes[:2], shape)
 	}
 }

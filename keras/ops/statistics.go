@@ -38,8 +38,17 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	if n == 0 {
 		return Sum(y, axis)
 	}
-	pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, dim.Sub(n, 1)))
-	return Sum(MultiplyScalar(pairs, dx/2), axis) // halved before they are added: their sum may overflow where its half does not
+	if !dim.Known(n) || n == 1 {
+		pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, dim.Sub(n, 1)))
+		return Sum(MultiplyScalar(pairs, dx/2), axis) // halved before they are added: their sum may overflow where its half does not
+	}
+	// Each number is half of two pairs, those at the ends of one: that takes no neighbours, and a gradient none either.
+	i := Iota(y, ir.Int32, 0, n)
+	ends := LogicalOr(Equal(i, ZerosLike(i)), Equal(i, Full(i, ir.Int32, float64(n-1), n))) //dim:known
+	weights := Where(ends, Full(y, y.DType(), dx/2, n), Full(y, y.DType(), dx, n))
+	shape := orAll(nil, 1, y.Rank())
+	shape[y.Axis(axis)] = n
+	return Sum(Multiply(y, Reshape(weights, shape...)), axis)
 }
 
 // Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated

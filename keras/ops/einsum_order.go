@@ -1,0 +1,87 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
+
+// einsumTerm is an operand of an einsum, or a product of several.
+type einsumTerm struct {
+	x    *Tensor
+	axes []rune
+}
+
+// namesBeside returns the axes of all terms but one.
+func namesBeside(terms []einsumTerm, i int) []string {
+	var names []string
+	for k, t := range terms {
+		if k != i {
+			names = append(names, string(t.axes))
+		}
+	}
+	return names
+}
+
+// order returns which two terms are multiplied, one pair after the other: the product takes the place of the first, and
+// the second goes. Terms are multiplied from left to right unless the order that has the fewest products next takes
+// less than half of them in all.
+func (e *einsum) order(terms []einsumTerm) [][2]int {
+	left, least := e.plan(terms, false), e.plan(terms, true)
+	if least.products < left.products/2 {
+		return least.pairs
+	}
+	return left.pairs
+}
+
+// einsumPlan is an order with the number of its products.
+type einsumPlan struct {
+	pairs    [][2]int
+	products float64
+}
+
+// plan multiplies from left to right, or the pair that has the fewest products first.
+func (e *einsum) plan(terms []einsumTerm, least bool) (p einsumPlan) {
+	for terms = slices.Clone(terms); len(terms) > 1; {
+		best, pair := math.Inf(1), [2]int{}
+		for i := range terms {
+			for j := i + 1; j < len(terms); j++ {
+				if n := e.products(terms[i], terms[j]); n < best && (least || j == 1) {
+					best, pair = n, [2]int{i, j}
+				}
+			}
+		}
+		a, b := terms[pair[0]], terms[pair[1]]
+		terms = slices.Delete(terms, pair[1], pair[1]+1)
+		others := namesBeside(terms, pair[0])
+		var kept []rune
+		for _, name := range slices.Concat(a.axes, b.axes) {
+			if !slices.Contains(kept, name) && e.wanted(name, others) {
+				kept = append(kept, name)
+			}
+		}
+		terms[pair[0]] = einsumTerm{axes: kept}
+		p.pairs, p.products = append(p.pairs, pair), p.products+best
+	}
+	return p
+}
+
+// products is how many numbers the product of two terms multiplies, where lengths that are not known are 1.
+func (e *einsum) products(a, b einsumTerm) float64 {
+	n := 1.0
+	count := func(name rune) {
+		if d := e.length[name]; dim.Known(d) {
+			n *= float64(d)
+		}
+	}
+	for _, name := range a.axes {
+		count(name)
+	}
+	for _, name := range b.axes {
+		if !slices.Contains(a.axes, name) {
+			count(name)
+		}
+	}
+	return n
+}
