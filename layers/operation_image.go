@@ -44,8 +44,8 @@ func init() {
 			return bilinear(x, kernel, v.spread)
 		})
 	}))
-	define("nn", "DepthToSpace", `depth_to_space(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.DepthToSpace)))
-	define("nn", "SpaceToDepth", `space_to_depth(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.SpaceToDepth)))
+	define("nn", "DepthToSpace", `depth_to_space(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.DepthToSpace, depthToSpaceFirst)))
+	define("nn", "SpaceToDepth", `space_to_depth(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.SpaceToDepth, spaceToDepthFirst)))
 	define("image", "Resize", `resize(images, *size, *interpolation="bilinear", *antialias=false, *crop_to_aspect_ratio=false, *pad_to_aspect_ratio=false, *fill_mode="constant", *fill_value=0.0, *data_format=null)`, oneResult(resizeOperation))
 	define("image", "RGBToGrayscale", "rgb_to_grayscale(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
 		x := a.tensor("images")
@@ -100,11 +100,39 @@ func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops
 	return fromLast(f(v, toLast(x, first)), first)
 }
 
-func blocksBy(f func(x *ops.Tensor, block int) *ops.Tensor) func(a *operands) *ops.Tensor {
+// blocksBy moves blocks by last, or by first where the channels are in front of the rows and columns, unless it returns
+// nil.
+func blocksBy(last, first func(x *ops.Tensor, block int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
-		first := isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
-		return fromLast(f(toLast(a.tensor("x"), first), a.integer("block_size")), first)
+		x, block, inFront := a.tensor("x"), a.integer("block_size"), isChannelsFirst(a.graph, DataFormat(a.text("data_format")))
+		if inFront && x.Rank() == 4 && block >= 1 {
+			if y := first(x, block); y != nil {
+				return y
+			}
+		}
+		return fromLast(last(toLast(x, inFront), block), inFront)
 	}
+}
+
+// depthToSpaceFirst is [ops.DepthToSpace] of (batch, channels, height, width), in one transposition; nil if the
+// channels do not fit.
+func depthToSpaceFirst(x *ops.Tensor, block int) *ops.Tensor {
+	if !dim.MayEqual(dim.Mod(x.Dim(1), block*block), 0) {
+		return nil
+	}
+	b, c, h, w := x.Dim(0), dim.FloorDiv(x.Dim(1), block*block), x.Dim(2), x.Dim(3)
+	y := ops.Transpose(ops.Reshape(x, b, block, block, c, h, w), 0, 3, 4, 1, 5, 2)
+	return ops.Reshape(y, b, c, dim.Mul(h, block), dim.Mul(w, block))
+}
+
+// spaceToDepthFirst is the inverse of depthToSpaceFirst; nil if height or width do not fit.
+func spaceToDepthFirst(x *ops.Tensor, block int) *ops.Tensor {
+	if !dim.MayEqual(dim.Mod(x.Dim(2), block), 0) || !dim.MayEqual(dim.Mod(x.Dim(3), block), 0) {
+		return nil
+	}
+	b, c, h, w := x.Dim(0), x.Dim(1), dim.FloorDiv(x.Dim(2), block), dim.FloorDiv(x.Dim(3), block)
+	y := ops.Transpose(ops.Reshape(x, b, c, h, block, w, block), 0, 3, 5, 1, 2, 4)
+	return ops.Reshape(y, b, dim.Mul(block*block, c), h, w)
 }
 
 func resizeOperation(a *operands) *ops.Tensor {
