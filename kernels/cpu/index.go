@@ -269,7 +269,7 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	if run, ok := b.scatterWords(lines(in.Typ.Shape, axis), in, indices, updates, kind, mode, zeros); ok {
 		return run, nil
 	}
-	each, addRows := scatterEachOf(kind, in.Typ.DType), addRowsOf(kind, in.Typ.DType)
+	each, rows := scatterEachOf(kind, in.Typ.DType), scatterRowsOf(kind, in.Typ.DType, combine)
 	out := b.out(0)
 	g := lines(in.Typ.Shape, axis)
 	size := in.Typ.DType.Size()
@@ -286,16 +286,7 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 			each(base, src, at, row, end)
 			return
 		}
-		if addRows != nil {
-			addRows(base, src, at, row, end, g.Inner, n)
-			return
-		}
-		for i, p := range at {
-			if int(p) >= row && int(p) < end { // not if dropped
-				dst := unsafe.Add(base, int(p)*g.Inner*size)
-				combine(dst, dst, unsafe.Add(src, i*g.Inner*size), nil, n)
-			}
-		}
+		rows(base, src, at, row, end, g.Inner, n)
 	})
 	return func() {
 		switch {
@@ -316,6 +307,8 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 // there is one.
 func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	switch {
+	case kind == ir.Set && d.Size() == 2:
+		return setEach[uint16]
 	case kind == ir.Set && d.Size() == 4:
 		return setEach[uint32]
 	case kind == ir.Set && d.Size() == 8:

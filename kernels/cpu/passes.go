@@ -65,6 +65,8 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	case ir.Dot:
 		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
 		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil
+	case ir.Scatter: // moves numbers
+		return n.Attrs.(ir.ScatterAttrs).Kind == ir.Set
 	case ir.OptimizerUpdate:
 		return p.Type(n.Inputs[0]).DType == ir.Float32
 	case ir.ConvKernelGrad:

@@ -43,16 +43,61 @@ func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at
 	}
 }
 
-// addRowsOf returns the loop that adds rows of updates, n elements each and inner elements apart, to those rows in
-// [row, end) that they meet, where there is one.
-func addRowsOf(kind ir.Kind, d ir.DType) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+// scatterRowsOf returns the loop that combines rows of updates, n elements each and inner elements apart, with those
+// rows in [row, end) that they meet: by combine where there is no loop of its own.
+func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 	switch {
 	case kind == ir.Sum && d == ir.Float32:
 		return addRowsAt[float32]
 	case kind == ir.Sum && d == ir.Float64:
 		return addRowsAt[float64]
 	}
-	return nil
+	size := d.Size()
+	rows := func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+		for i, p := range at {
+			if int(p) >= row && int(p) < end { // not if dropped
+				dst := unsafe.Add(base, int(p)*inner*size)
+				combine(dst, dst, unsafe.Add(src, i*inner*size), nil, n)
+			}
+		}
+	}
+	if kind != ir.Max && kind != ir.Min {
+		return rows
+	}
+	switch d {
+	case ir.Float32:
+		return extremeRowsAt[float32](kind == ir.Max, rows)
+	case ir.Float64:
+		return extremeRowsAt[float64](kind == ir.Max, rows)
+	case ir.Int32:
+		return extremeRowsAt[int32](kind == ir.Max, rows)
+	}
+	return rows
+}
+
+// shortExtreme is the number of elements up to which a loop finds the extremes of a row faster than a call.
+const shortExtreme = 8
+
+// extremeRowsAt is scatterRowsOf for extremes, as extremeEach has them: long rows go to the given loop.
+func extremeRowsAt[T block.Number](largest bool, long func(base, src unsafe.Pointer, at []int64, row, end, inner, n int)) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+	return func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
+		if n > shortExtreme || end == 0 || len(at) == 0 {
+			long(base, src, at, row, end, inner, n)
+			return
+		}
+		y, x := block.View[T](base, (end-1)*inner+n), block.View[T](src, (len(at)-1)*inner+n)
+		for i, p := range at {
+			if int(p) < row || int(p) >= end {
+				continue
+			}
+			to, from := y[int(p)*inner:][:n], x[i*inner:][:n]
+			for k, v := range from {
+				if largest && v >= to[k] || !largest && v <= to[k] || v != v {
+					to[k] = v
+				}
+			}
+		}
+	}
 }
 
 func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, inner, n int) {

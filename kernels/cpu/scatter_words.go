@@ -64,6 +64,8 @@ func (b *build) validWords(g geometry.AxisGroup, indices *plan.Operand) func() b
 // there is one: of the whole line, none is elsewhere.
 func scatterWordsOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int32, row, end int, whole bool) {
 	switch {
+	case kind == ir.Set && d.Size() == 2:
+		return setWords[uint16]
 	case kind == ir.Set && d.Size() == 4:
 		return setWords[uint32]
 	case kind == ir.Set && d.Size() == 8:
