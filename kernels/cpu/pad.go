@@ -52,10 +52,14 @@ func (b *build) padded(c *ndCopy, out, in, value *plan.Operand, to, from int) (f
 	}), nil
 }
 
+// paddedRow is how many bytes a row has at least that is copied with a call of its own. Shorter ones take less time
+// together, to where all has been filled before.
+const paddedRow = 512
+
 // inOrder tells whether the elements are rows without gaps, long enough to be copied one by one.
 func (c *ndCopy) inOrder() bool {
 	last := len(c.dims) - 1
-	return c.src[last] == c.size && c.dst[last] == c.size && c.dims[last]*c.size >= leastRow
+	return c.src[last] == c.size && c.dst[last] == c.size && c.dims[last]*c.size >= paddedRow
 }
 
 // runFilling copies the rows of indices [lo, hi) of the outermost axis to places from begin on, and fills what is
