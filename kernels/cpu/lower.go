@@ -209,6 +209,9 @@ func (b *build) specialDot() (func(), bool) {
 	if run, ok := b.packedDot(); ok {
 		return run, true
 	}
+	if run, ok := b.tallColumn(); ok {
+		return run, true
+	}
 	return b.tallDot()
 }
 
