@@ -45,7 +45,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		r := n.repeated()
 		return r.sizeX() + BackwardDataScratch[T](&r, workers)
 	}
-	if planes[T](&n) {
+	if planesData[T](&n) {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardDataScratch[T](&most, workers), BackwardDataScratch[T](&last, workers))
 	}

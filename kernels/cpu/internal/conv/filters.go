@@ -11,9 +11,14 @@ import (
 // width (see wide.go), they are repeated, once for each filter, so that every channel has one filter; gradients of such
 // inputs are added.
 
-// repeats reports whether the convolution is computed so.
+// repeats reports whether gradients are computed so.
 func repeats[T Float](s *Shape) bool {
-	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7)
+	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7) && !repeatsLittle[T](s)
+}
+
+// repeatsForward reports whether the convolution is.
+func repeatsForward[T Float](s *Shape) bool {
+	return repeats[T](s) && !(single[T]() && s.OutChannels/s.Groups >= seenForward)
 }
 
 // repeated returns the shape of the convolution of repeated channels.

@@ -17,7 +17,7 @@ type Plan[T Float] struct {
 // NewPlan makes the plan of a shape.
 func NewPlan[T Float](s *Shape) *Plan[T] {
 	p := &Plan[T]{shape: s.checked()}
-	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeats[T](&p.shape) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
+	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeatsForward[T](&p.shape) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)

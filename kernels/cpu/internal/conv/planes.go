@@ -21,11 +21,16 @@ const (
 	planesLimit    = 1 << 23 // elements of those of one image
 )
 
-// planes reports whether the convolution is computed so; the batch has no say.
+// planes reports whether the convolution and the gradient of its kernel are computed so; the batch has no say.
 func planes[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return s.Batch > 0 && s.Groups > 1 && in > 1 && out > 0 && out <= planesFilters && !s.Pairs && volume(s.Kernel) >= planesTaps &&
-		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
+		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit && !planesSeenLittle[T](s)
+}
+
+// planesData reports whether the gradient of its input is.
+func planesData[T Float](s *Shape) bool {
+	return planes[T](s) && !(single[T]() && volume(s.Strides) >= seenStrides)
 }
 
 // planesSize is the number of elements of the planes of some images.

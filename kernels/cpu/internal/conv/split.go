@@ -32,6 +32,9 @@ func splits(s *Shape) bool {
 	if pixels[1] > 1 || s.Kernel[1] > 1 {
 		pixels[1] = pixels[2]
 	}
+	if products, all := s.seen(); products*s.OutChannels/s.Groups < all { // the copies alone cost more
+		return false
+	}
 	return 2*volume(pixels)*volume(s.Kernel)*s.InChannels/s.Groups*s.OutChannels/s.Groups >= splitFlops
 }
 

@@ -30,7 +30,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planes[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
@@ -46,7 +46,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runFilters(p, dx[:n.sizeX()], to, true)
 		return
 	}
-	if planes[T](&n) {
+	if planesData[T](&n) {
 		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
 		return
 	}
