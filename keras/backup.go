@@ -17,6 +17,7 @@ const (
 	backupOptimizer = "optimizer/%d"      // its variables, in Keras's file order
 	backupProgress  = "training/progress" // epoch, batch, steps, batches done; and where it is known the epoch and batches of the pass over the data
 	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
+	backupMeasured  = "training/measured" // JSON: whose numbers these are
 )
 
 // SaveBackup writes to a NumPy archive everything that a run needs to resume after a crash: all weights, the
@@ -48,6 +49,9 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		if len(measured.data) > 0 {
 			d := data.Must(data.ArrayOf(measured.data, measured.replicas, len(measured.data)/measured.replicas))
 			members = append(members, saving.Member{Name: backupMetrics, Array: d})
+			if members, err = addText(members, backupMeasured, m.measuredVariables()); err != nil {
+				return prefixed("SaveBackup", err)
+			}
 		}
 	}
 	if run.fit != nil {

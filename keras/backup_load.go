@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -84,7 +86,7 @@ func (m *Model) readBackup(r io.ReaderAt, size int64) (at callbacks.Progress, er
 			return at, err
 		}
 	}
-	measured, err := m.backupMeasures(b)
+	measured, why, err := m.backupMeasures(b)
 	if err != nil {
 		return at, err
 	}
@@ -116,7 +118,10 @@ func (m *Model) readBackup(r io.ReaderAt, size int64) (at callbacks.Progress, er
 		run.restored = &progress{Epoch: int(numbers[0]), Done: int(numbers[3]), PassEpoch: int(numbers[4]), PassDone: int(numbers[5]), HasPass: true,
 			Measured: measured.replicas > 0}
 	}
-	return at, nil
+	if why != "" {
+		_, err = fmt.Fprintf(m.Output(), "The backup's metrics of epoch %d so far are not those of this program: %s; the logs of that epoch will be of its remaining batches alone. Give the same losses and metrics to Compile to have all.\n", at.Epoch, why)
+	}
+	return at, err
 }
 
 // progress reads how far the run had come.
@@ -156,17 +161,40 @@ func (b *backupFile) valueOf(name string, v *distribute.Variable) (int, error) {
 	return i, err
 }
 
-// backupMeasures returns the metrics of a backup where they are those of this model.
-func (m *Model) backupMeasures(b *backupFile) (out measures, err error) {
+// backupMeasures returns the metrics of a backup where they are those of this model; else what to say of it.
+func (m *Model) backupMeasures(b *backupFile) (out measures, why string, err error) {
 	a, err := b.read(backupMetrics)
 	if err != nil || a.IsZero() {
-		return out, err
+		return out, "", err
+	}
+	var was []string
+	is := m.measuredVariables()
+	named, err := b.text(backupMeasured, &was) // older files do not say it
+	if err != nil {
+		return out, "", err
 	}
 	bytes, ok := a.Elements().([]uint8)
-	if shape := a.Shape(); ok && len(shape) == 2 && shape[0] > 0 && len(bytes) == shape[0]*bytesOf(m.metricVariables()) {
-		out = measures{shape[0], bytes}
+	shape := a.Shape()
+	if !ok || len(shape) != 2 || shape[0] == 0 {
+		return out, "", fmt.Errorf("the member %q has type %v; expected bytes of each replica, as SaveBackup writes them", backupMetrics, a.Type)
 	}
-	return out, nil
+	switch {
+	case named && !slices.Equal(was, is):
+		why = fmt.Sprintf("those of %s, and this program has %s", list(was), list(is))
+	case len(bytes) != shape[0]*bytesOf(m.metricVariables()):
+		why = fmt.Sprintf("%d bytes for each replica, and those of this program have %d", shape[1], bytesOf(m.metricVariables()))
+	default:
+		return measures{shape[0], bytes}, "", nil
+	}
+	return out, why, nil
+}
+
+// list is for messages.
+func list(of []string) string {
+	if len(of) == 0 {
+		return "none"
+	}
+	return strings.Join(of, ", ")
 }
 
 // readValues gives variables their values. Steps wait meanwhile.

@@ -73,17 +73,19 @@ func (t *trainer) addRun(to []saving.Member) ([]saving.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, member := range []struct {
-		name  string
-		value any
-	}{{backupCallbacks, states}, {backupRun, t.runOf()}} {
-		text, err := json.Marshal(member.value)
-		if err != nil {
-			return nil, err
-		}
-		to = append(to, saving.Member{Name: member.name, Array: data.Must(data.ArrayOf(text, len(text)))})
+	if to, err = addText(to, backupCallbacks, states); err != nil {
+		return nil, err
 	}
-	return to, nil
+	return addText(to, backupRun, t.runOf())
+}
+
+// addText adds a member of JSON.
+func addText(to []saving.Member, name string, value any) ([]saving.Member, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return append(to, saving.Member{Name: name, Array: data.Must(data.ArrayOf(text, len(text)))}), nil
 }
 
 // text decodes a member of JSON, and reports whether the backup has it.

@@ -23,6 +23,17 @@ func (m *Model) metricVariables() distribute.Variables {
 	return list
 }
 
+// measuredVariables says whose numbers measures are.
+func (m *Model) measuredVariables() []string {
+	var list []string
+	for _, metric := range m.compiled.allMetrics() {
+		for _, v := range metric.metric.Variables() {
+			list = append(list, fmt.Sprintf("%s/%s %v", metric.name, v.Name(), v.Type()))
+		}
+	}
+	return list
+}
+
 // bytesOf is the memory of one copy of all variables.
 func bytesOf(vars distribute.Variables) int {
 	n := 0

@@ -1,0 +1,52 @@
+package keras_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// A backup from the middle of an epoch has the metrics so far. A program that goes on with other ones says that it has
+// not those, also where they take as many bytes; with the same ones it says nothing.
+func TestBackupOfOtherMetrics(t *testing.T) {
+	for name, c := range map[string]struct {
+		metrics []any
+		said    string
+	}{
+		"same":            {[]any{"mae"}, ""},
+		"as many bytes":   {[]any{"mse"}, "those of loss/total float32[], loss/count float32[], mae/total float32[], mae/count float32[], and this program has loss/total"},
+		"none":            {nil, ", and this program has loss/total float32[], loss/count float32[];"},
+		"another measure": {[]any{"mae", "mse"}, "mse/count float32[]; the logs of that epoch will be of its remaining batches alone. Give the same"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			fit := func(metrics []any, list ...callbacks.Callback) (*keras.History, string, error) {
+				m := sequential(t, []keras.Option{keras.Seed(8)}, &layers.Dense{Units: 1})
+				compile(t, m, keras.CompileConfig{Optimizer: "adam", Loss: "mse", Metrics: metrics})
+				var said bytes.Buffer
+				x, y := line(20)
+				list = append([]callbacks.Callback{&callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: 1}}, list...)
+				h, err := m.Fit(context.Background(), data.Arrays(x, y), keras.BatchSize(4), keras.Epochs(2), keras.Verbose(0), keras.ProgressOutput(&said), keras.Callbacks(list...))
+				return h, said.String(), err
+			}
+			_, _, err := fit([]any{"mae"}, &interrupter{epoch: 1, batch: 3})
+			require.ErrorIs(t, err, errBoom)
+			h, said, err := fit(c.metrics)
+			require.NoError(t, err)
+			if c.said == "" {
+				require.Empty(t, said)
+				return
+			}
+			require.Contains(t, said, "The backup's metrics of epoch 1 so far are not those of this program: those of loss/total float32[], loss/count float32[], mae/")
+			require.Contains(t, said, c.said)
+			require.NotEmpty(t, h.Logs["loss"])
+		})
+	}
+}
