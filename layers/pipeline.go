@@ -45,7 +45,7 @@ func (l *Pipeline) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 func (l *Pipeline) MemberAttributes() []string {
 	names := make([]string, len(l.Layers))
 	for i := range names {
-		names[i] = "_pipeline_layers"
+		names[i] = "_pipeline_layers[]" // of one, too
 	}
 	return names
 }

@@ -71,16 +71,17 @@ func (a Attribute) layers(into map[Layer]bool) {
 	}
 }
 
-// namedAttributes gives members their names. Members of equal name are those of a list.
+// namedAttributes gives members their names. Members of equal name are those of a list, and so is one whose name ends in
+// "[]".
 func namedAttributes(members []Layer, names []string) []Attribute {
 	var out []Attribute
 	for i, member := range members {
 		if i >= len(names) {
 			break
 		}
-		name := names[i]
+		name, listed := strings.CutSuffix(names[i], "[]")
 		same := func(a Attribute) bool { return a.Name == name }
-		if count(names, name) == 1 {
+		if !listed && count(names, name) == 1 {
 			out = append(out, Attribute{Name: name, Layer: member})
 		} else if at := slices.IndexFunc(out, same); at >= 0 {
 			out[at].List = append(out[at].List, Attribute{Layer: member})

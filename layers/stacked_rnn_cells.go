@@ -132,7 +132,7 @@ func (l *StackedRNNCells) adjustConfig(c map[string]any) error {
 
 // MemberAttributes names the list of cells as Keras files do.
 func (l *StackedRNNCells) MemberAttributes() []string {
-	return slices.Repeat([]string{"cells"}, len(l.Cells))
+	return slices.Repeat([]string{"cells[]"}, len(l.Cells))
 }
 
 func init() { Register[StackedRNNCells]() }
