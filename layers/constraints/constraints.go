@@ -78,6 +78,9 @@ func lengths(w *ops.Tensor, axes []int) *ops.Tensor {
 	if axes == nil {
 		axes = []int{0}
 	}
+	if len(axes) == 0 { // along none: each number by itself
+		return ops.Abs(w)
+	}
 	if w.Rank() == 0 {
 		ops.Failf(w.Graph(), "constraint: a scalar has no axis to take the length along; use NonNeg or no constraint")
 	}

@@ -58,6 +58,23 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
+// A list without axes is along none, also of a scalar: Keras's sum over no axis is each number by itself.
+func TestNoAxes(t *testing.T) {
+	none := []int{}
+	x := opstest.Floats([]int{2, 2}, 3, 0.3, -4, 0.4)
+	for _, c := range []struct {
+		of   constraints.Constraint
+		want []float64
+	}{
+		{constraints.MaxNorm{Axis: none}, []float64{2, 0.3, -2, 0.4}},
+		{constraints.MinMaxNorm{Axis: none, MinValue: 0.35}, []float64{1, 0.35, -1, 0.4}},
+		{constraints.UnitNorm{Axis: none}, []float64{1, 1, -1, 1}},
+	} {
+		assert.InDeltaSlice(t, c.want, opstest.Eval(t, apply(c.of), x)[0].F, 1e-5)
+	}
+	assert.InDelta(t, -2, opstest.Eval(t, apply(constraints.MaxNorm{Axis: none}), opstest.Scalar(-5))[0].F[0], 1e-5)
+}
+
 func TestGet(t *testing.T) {
 	c, err := constraints.Get(nil)
 	assert.NoError(t, err)
