@@ -386,6 +386,16 @@ def coarse(c):
     return name == 'MeanIoU' and s.get('sparse_y_pred', True) != s.get('sparse_y_true', True) and any(u['labels']['shape'] == u['predictions']['shape'] for u in c['updates'])
 
 
+def unspoken(c):
+    """Whether labels of CTC have a blank before their end, of which TensorFlow's gradient is not that of its own loss (finite differences in float64 agree with JAX), or need more steps than there
+    are: the loss is then about 1e5, of which float32 leaves hundredths."""
+    for y in numbers(c['labels']):
+        n = int((y != 0).sum())
+        if (y[:n] == 0).any() or n + int((y[1:n] == y[:n][:-1]).sum()) > c['predictions']['shape'][1]:
+            return True
+    return False
+
+
 def fresh(count, seed, path):
     with tempfile.TemporaryDirectory() as folder:
         names = [folder + '/' + n for n in ('cases.json', 'tensorflow.json', 'numpy.json')]
@@ -402,8 +412,8 @@ def join(cases, lists):
         alone = {'dtype', 'bent'} if 'gradient' in b or 'error' in b else {'dtype', 'bent', 'gradient'}
         if not agree({k: v for k, v in a.items() if k not in alone}, {k: v for k, v in b.items() if k not in alone}, 2e-2 if 'float16' in str(c) else 1e-4):
             continue
-        if 'gradient' in a and 'gradient' not in b and 'error' not in b and (a['bent'] or c['class'] == 'CTC'):
-            continue  # TensorFlow takes one side of a bend, others the mean; its gradients of CTC are now and then other ones than JAX has
+        if 'gradient' in a and 'gradient' not in b and 'error' not in b and (a['bent'] or c['class'] == 'CTC' and unspoken(c)):
+            continue  # TensorFlow takes one side of a bend, others the mean
         if 'weights' in c and c['weights'] and len(c['weights']['shape']) == 1 and len(c['predictions']['shape']) > 2:
             continue  # aligned with the last axis
         if coarse(c):
