@@ -181,12 +181,13 @@ mutants: ## break the numeric core in PLACES places, one at a time, from the one
 
 NETWORKS ?= 3000
 SEED ?= $(shell date +%s)
-random-networks: ## NETWORKS random networks with open axes beside Keras: shapes, parameters, refusals; and as many models (nested, shared, subclassed): summaries, predictions, a training step, files both ways; functions with constants in their calls, layers of all classes with random settings, on replicas too, layers of words with vocabularies, layers that change images, feature spaces, training steps of layers of 32 and more channels, files with which the other side trains on, sequences of calls on one model, steps of one's own, training runs, callbacks, losses and metrics, what prepares data, and calls with data that do not fit; SEED, the time otherwise, is the first one's; GOKERAS_PYTHON names a Python that has keras and jax
+random-networks: ## NETWORKS random networks with open axes beside Keras: shapes, parameters, refusals; and as many models (nested, shared, subclassed): summaries, predictions, a training step, files both ways; functions with constants in their calls, layers of all classes with random settings, on replicas too, layers inside of layers and models, initializers, constraints, regularizers and layers that draw numbers, layers of words with vocabularies, layers that change images, feature spaces, training steps of layers of 32 and more channels, files with which the other side trains on, sequences of calls on one model, steps of one's own, training runs, callbacks, losses and metrics, what prepares data, and calls with data that do not fit; SEED, the time otherwise, is the first one's; GOKERAS_PYTHON names a Python that has keras and jax
 	RANDOM_NETWORKS_COUNT=$(NETWORKS) RANDOM_NETWORKS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshNetworks -count=1 -v -timeout 120m
 	RANDOM_MODELS_COUNT=$(NETWORKS) RANDOM_MODELS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshModels -count=1 -v -timeout 120m
 	RANDOM_QUANTIZED_COUNT=$(NETWORKS) RANDOM_QUANTIZED_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshQuantized -count=1 -v -timeout 120m
 	RANDOM_GRAPHS_COUNT=$(NETWORKS) RANDOM_GRAPHS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshGraphs -count=1 -v -timeout 120m
 	RANDOM_LAYERS_COUNT=$(NETWORKS) RANDOM_LAYERS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshLayers -count=1 -v -timeout 120m
+	RANDOM_NESTED_COUNT=$$(($(NETWORKS) / 5)) RANDOM_NESTED_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshNested -count=1 -v -timeout 120m
 	RANDOM_TABLES_COUNT=$(NETWORKS) RANDOM_TABLES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshTables -count=1 -v -timeout 120m
 	RANDOM_IMAGES_COUNT=$(NETWORKS) RANDOM_IMAGES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshImages -count=1 -v -timeout 120m
 	RANDOM_SPACES_COUNT=$$(($(NETWORKS) / 10)) RANDOM_SPACES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshSpaces -count=1 -v -timeout 120m
@@ -197,6 +198,7 @@ random-networks: ## NETWORKS random networks with open axes beside Keras: shapes
 	RANDOM_RUNS_COUNT=$$(($(NETWORKS) / 5)) RANDOM_RUNS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshRuns -count=1 -v -timeout 120m
 	RANDOM_CALLBACKS_COUNT=$(NETWORKS) RANDOM_CALLBACKS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshCallbacks -count=1 -v -timeout 120m
 	RANDOM_MEASURES_COUNT=$$(($(NETWORKS) / 2)) RANDOM_MEASURES_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshMeasures -count=1 -v -timeout 120m
+	RANDOM_PARTS_COUNT=$$(($(NETWORKS) / 5)) RANDOM_PARTS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshParts -count=1 -v -timeout 120m
 	RANDOM_PREPARE_COUNT=$(NETWORKS) RANDOM_PREPARE_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshPrepare -count=1 -v -timeout 120m
 	RANDOM_INPUTS_COUNT=$(NETWORKS) RANDOM_INPUTS_SEED=$(SEED) $(GO) test ./internal/randomtraining -run TestFreshSpoiltCalls -count=1 -v -timeout 120m
 

@@ -1,7 +1,7 @@
 """What randomgraphs.py and randomlayers.py share: a model that was drawn is saved, predicts, is trained one step with Keras, and predicts again.
 
 In models.json there are, for each model: its inputs and what it predicts, with types; the shapes that Keras infers, open axes as null; the number of its
-parameters; and, where it has something to train, targets, the loss of one step of SGD, and what it predicts then. Models whose results depend on how sums are rounded
+parameters; and, where it has something to train, targets, the loss of one step of SGD, and what it predicts then, and the same after a second step. Models whose results depend on how sums are rounded
 are left out.
 """
 import argparse
@@ -37,6 +37,10 @@ def plain(a, dtype=None):
     dtype = dtype or keras.backend.standardize_dtype(a.dtype)
     a = array(a).astype('float64')
     return {'dtype': dtype, 'shape': list(a.shape), 'data': [number(v) for v in a.ravel()]}
+
+
+def untyped(x):
+    return np.array([0 if v is None else v for v in x['data']]).reshape(x['shape']).astype(x['dtype'] if x['dtype'] != 'bfloat16' else 'float32')
 
 
 def drawn(r, shape, dtype):
@@ -108,6 +112,10 @@ class Case:
 
     def step(self):
         self.compile()
+        return self.more()
+
+    def more(self):
+        """Another step of the same optimizer."""
         y = self.targets if len(self.targets) > 1 else self.targets[0]
         return float(lists(self.m.train_on_batch(self.given(), y))[0])
 
@@ -147,18 +155,26 @@ class Case:
         self.targets = [drawn(self.r, a['shape'], 'float32') for a in out['y']]
         loss = self.step()
         after = self.predict()
+        moved = [array(w) for w in self.m.weights]
+        second = self.more()
+        later = self.predict()
         if not np.isfinite(loss) or any(None in a['data'] for a in after):
             return None
-        moved = [array(w) for w in self.m.weights]
         if all(np.array_equal(a, b) for a, b in zip(moved, start)):
             return None  # no output depends on a weight, which is an error elsewhere
+        steady = np.isfinite(second) and not any(None in a['data'] for a in later)
         for seed in range(2):
             self.back(start)
             with rounded(seed):
                 other = self.step()
             if abs(other - loss) > 3e-5 * max(1, abs(loss)) or far(self.predict(), after) > 0.3:
                 return 'rounding decides'
+            with rounded(seed + 2):
+                other = self.more()
+            steady &= abs(other - second) <= 3e-5 * max(1, abs(second)) and far(self.predict(), later) <= 0.3
         self.back(moved)
+        if steady:
+            out.update(second=second, later=later)
         out.update(targets=[plain(t) for t in self.targets], loss=loss, after=after, optimizer={'rate': self.rate, 'momentum': self.momentum})
 
 
@@ -201,13 +217,50 @@ def check(folder):
         try:
             m = keras.saving.load_model(path, safe_mode=False)
             opened += 1
-            case = Case(random.Random(0), m, folder, row['number'], [np.array([0 if v is None else v for v in x['data']]).reshape(x['shape']).astype(x['dtype'] if x['dtype'] != 'bfloat16' else 'float32') for x in row['x']])
+            case = Case(random.Random(0), m, folder, row['number'], [untyped(x) for x in row['x']])
             off = far(case.predict(), row.get('after', row['y']))
             if not off < 2:
                 print('model of seed %d: predictions are %g times too far from each other' % (row['seed'], off))
+            if 'second' in row:
+                case.targets, m.run_eagerly = [untyped(t) for t in row['targets']], True
+                loss = case.more()
+                off = far(case.predict(), row['later'])
+                if not (abs(loss - row['second']) <= 1e-3 * max(1, abs(loss)) and off < 2):
+                    print('model of seed %d: the next step has the loss %g, not %g, and predictions that are %g times too far from each other' % (row['seed'], loss, row['second'], off))
         except Exception as e:
             print('model of seed %d: %s: %s' % (row['seed'], type(e).__name__, ' '.join(str(e).split())[:300]))
     print('opened', opened)
+
+
+def answer(folder):
+    """Reads what the other program drew, takes its first step, writes N.theirs.keras, takes its second step, and prints what differs. Types have the names of Go's fields."""
+    with open(folder + '/models.json') as f:
+        rows = json.load(f)['models']
+    small = lambda list_: [{'dtype': a['DType'], 'shape': a['Shape'], 'data': a['Data']} for a in list_]
+    for row in rows:
+        try:
+            m = keras.saving.load_model('%s/%d.keras' % (folder, row['Number']), safe_mode=False)
+            m.run_eagerly = True
+            case = Case(random.Random(0), m, folder, row['Number'], [untyped(x) for x in small(row['X'])])
+            case.targets = [untyped(t) for t in small(row['Targets'])]
+            differs = [far(case.predict(), small(row['Y'])), far([{**small(row['X'])[0], 'data': [float(m.count_params())]}], [{**small(row['X'])[0], 'data': [float(row['Params'])]}])]
+            start = [[array(w) for w in v] for v in (m.weights, m.optimizer.variables)]
+            for loss, after in (('Loss', 'After'), ('Second', 'Later')):
+                got = case.more()
+                differs += [abs(got - row[loss]) / max(1, abs(row[loss])) / (2e-4 if 'float16' not in str(row['Y'][0]['DType']) else 1e-2), far(case.predict(), small(row[after]))]
+                if loss == 'Loss':
+                    m.save('%s/%d.theirs.keras' % (folder, row['Number']))
+            for w, v in zip(m.weights + m.optimizer.variables, start[0] + start[1]):
+                w.assign(v)
+            with rounded(1):
+                case.more()
+                case.more()
+            if far(case.predict(), small(row['Later'])) > 0.3 and max(differs) < 20:
+                os.remove('%s/%d.theirs.keras' % (folder, row['Number']))  # rounding decides
+            elif not max(differs) < 1:
+                print('model of seed %d: %s times too far: predictions, parameters, loss, predictions, loss, predictions' % (row['Seed'], ['%.3g' % v for v in differs]))
+        except Exception as e:
+            print('model of seed %d: %s: %s' % (row['Seed'], type(e).__name__, ' '.join(str(e).split())[:300]))
 
 
 def run(make):
@@ -216,7 +269,8 @@ def run(make):
     p.add_argument('--seed', type=int, default=0)
     p.add_argument('--out')
     p.add_argument('--check')
+    p.add_argument('--answer')
     p.add_argument('--debug', action='store_true')
     p.add_argument('--refused', action='store_true')
     a = p.parse_args()
-    check(a.check) if a.check else draw(make, a)
+    answer(a.answer) if a.answer else check(a.check) if a.check else draw(make, a)

@@ -23,8 +23,11 @@ import (
 type recording struct {
 	Number, Seed, Params int
 	Shapes               [][]*int
+	Alone                bool // replicas compute something else
 	X, Y, Targets, After []typed
 	Loss                 float64
+	Second               *float64 // the loss of a second step, and predictions after it; nil: rounding decides
+	Later                []typed
 }
 
 // typed is an array with its type; what is no finite number is nil.
@@ -49,9 +52,10 @@ func (a typed) array() (data.Array, error) {
 }
 
 // TestRecordedModels compares with models that were drawn and recorded before: testdata/graphs.tar.gz is from
-// randomgraphs.py with TensorFlow, testdata/layers.tar.gz from randomlayers.py with PyTorch.
+// randomgraphs.py with TensorFlow, testdata/layers.tar.gz from randomlayers.py with PyTorch, testdata/nested.tar.gz from
+// randomnested.py.
 func TestRecordedModels(t *testing.T) {
-	for _, name := range []string{"graphs", "layers"} {
+	for _, name := range []string{"graphs", "layers", "nested"} {
 		t.Run(name, func(t *testing.T) {
 			compareAll(t, recorded.Folder(t, "testdata/"+name+".tar.gz"))
 		})
@@ -126,7 +130,7 @@ func (c *recording) compare(folder string) (err error) {
 		if err != nil {
 			return err
 		}
-		if got := scores["loss"]; !c.sameLoss(got) {
+		if got := scores["loss"]; !c.near(got, c.Loss) {
 			return fmt.Errorf("the loss is %g, Keras's %g", got, c.Loss)
 		}
 		if err := predicts(m, x, c.After); err != nil {
@@ -136,7 +140,28 @@ func (c *recording) compare(folder string) (err error) {
 	if err := m.Save(path + ".ours.keras"); err != nil {
 		return err
 	}
+	if c.Second != nil {
+		if err := c.again(m, x); err != nil {
+			return fmt.Errorf("in a second step: %w", err)
+		}
+	}
 	return c.properties(path + ".keras")
+}
+
+// again takes another step, with what the optimizer remembers of the first.
+func (c *recording) again(m *keras.Model, x any) error {
+	y, err := arrays(c.Targets)
+	if err != nil {
+		return err
+	}
+	scores, err := m.TrainOnBatch(context.Background(), data.Arrays(x, y))
+	if err != nil {
+		return err
+	}
+	if got := scores["loss"]; !c.near(got, *c.Second) {
+		return fmt.Errorf("the loss is %g, Keras's %g", got, *c.Second)
+	}
+	return predicts(m, x, c.Later)
 }
 
 func arrays(list []typed) (any, error) {
@@ -174,14 +199,13 @@ func predicts(m *keras.Model, x any, want []typed) error {
 	return nil
 }
 
-// sameLoss reports whether a loss is Keras's, but for rounding: that of predictions in 16 bits is one of their last
-// place.
-func (c *recording) sameLoss(got float64) bool {
+// near reports whether a loss is Keras's, but for rounding: that of predictions in 16 bits is one of their last place.
+func (c *recording) near(got, want float64) bool {
 	rough := 1e-4
 	for _, y := range c.Y {
 		rough = max(rough, map[string]float64{"float16": 1e-3, "bfloat16": 8e-3}[y.DType])
 	}
-	return math.Abs(got-c.Loss) <= rough*max(1, math.Abs(c.Loss))
+	return math.Abs(got-want) <= rough*max(1, math.Abs(want))
 }
 
 func (a typed) differs(got data.Array) string {
