@@ -84,13 +84,23 @@ func (l *link) dismiss(ctx context.Context) {
 // have ended before, and a new one of the same name is being started, whose server is about to come.
 const doubts = time.Second
 
-// news is what a worker has heard of the end.
+// news is what a worker has heard of the end. Several calls to several servers are under way at once: an answer of a
+// server that is not over says something only if its call began after another server had said that the job has ended.
 type news struct {
 	began time.Time
-	ended atomic.Bool // that was the last thing which a server said
+	heard atomic.Int64 // when a server said last that the job has ended, since began; 0: one has answered another call since
 }
 
-func (n *news) believed() bool { return n.ended.Load() && time.Since(n.began) >= doubts }
+func (n *news) hasEnded() { n.heard.Store(int64(max(1, time.Since(n.began)))) }
+
+// goesOn is that a server has answered a call which was made then.
+func (n *news) goesOn(asked time.Time) {
+	if heard := n.heard.Load(); heard != 0 && int64(asked.Sub(n.began)) >= heard {
+		n.heard.CompareAndSwap(heard, 0)
+	}
+}
+
+func (n *news) believed() bool { return n.heard.Load() != 0 && time.Since(n.began) >= doubts }
 
 // The bytes of an answer behind its kind: what it has to do with the end.
 const (
@@ -122,8 +132,9 @@ func (c *client) heardEnd(ctx context.Context) bool {
 	answers := make(chan bool, len(c.links))
 	for _, l := range c.links {
 		go func() {
+			asked := time.Now()
 			_, err := l.invoke(ctx, "Attend", nil)
-			answers <- l.ended(err)
+			answers <- l.ended(asked, err)
 		}()
 	}
 	for range c.links {
@@ -134,17 +145,17 @@ func (c *client) heardEnd(ctx context.Context) bool {
 	return false
 }
 
-// ended reports whether what came of an attempt tells this worker that the job is over. Where a server has said so that
+// ended reports whether what came of an attempt that was made then tells this worker that the job is over. Where a server has said so that
 // is gone now, and nobody has come in its place, it is.
-func (l *link) ended(err error) bool {
+func (l *link) ended(asked time.Time, err error) bool {
 	if l.s.task.Type != cluster.Worker {
 		return false
 	}
 	switch status.Code(err) {
 	case codes.OK:
-		l.s.news.ended.Store(false)
+		l.s.news.goesOn(asked)
 	case ended:
-		l.s.news.ended.Store(true)
+		l.s.news.hasEnded()
 	case codes.Unavailable:
 	default:
 		return l.s.over()

@@ -235,6 +235,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 	var left []byte // what servers say when the job has ended
 	for {
 		limit := l.s.Deadline + time.Duration(size)*time.Second/slowestBytes
+		asked := time.Now()
 		attempt, cancel := context.WithTimeout(l.s.introduce(ctx), limit)
 		to, view, ends := l.target()
 		stop := func() bool { return true }
@@ -249,7 +250,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			left, err = out, status.Error(ended, "the job has ended")
 		}
 		if err == nil {
-			l.back(began)
+			l.back(began, asked)
 			return l.answer(out)
 		}
 		if ctx.Err() != nil {
@@ -265,7 +266,7 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 			to.lingerIfForeign(ctx, began, err)
 			return nil, refusal(l.member, err)
 		}
-		if l.ended(err) {
+		if l.ended(asked, err) {
 			return l.last(left)
 		}
 		if status.Code(err) == ended && l.s.task.Type != cluster.Worker && to.identity.Load() == 0 { // of this job it would have answered
@@ -314,9 +315,9 @@ func (l *link) outOfPatience(to *link, left []byte, silent time.Duration, err er
 	return nil, to.gone(l.member, silent, err)
 }
 
-// back says that the server answers, if it was lost.
-func (l *link) back(began time.Time) {
-	l.s.news.ended.Store(false)
+// back says that the server answers a call, the last attempt of which was made at asked, if it was lost.
+func (l *link) back(began, asked time.Time) {
+	l.s.news.goesOn(asked)
 	if l.lost.Swap(false) {
 		l.s.Observe(fmt.Sprintf("%v at %s answers again after %v", l.member.Task, l.member.Address, time.Since(began).Round(time.Millisecond)))
 	}
