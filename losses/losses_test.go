@@ -135,6 +135,7 @@ func TestGradients(t *testing.T) {
 		{"tversky", &losses.Tversky{Axis: []int{1}, Alpha: new(0.3)}, hot, positive},
 		{"circle", &losses.Circle{Gamma: 3}, opstest.Ints([]int{4}, 1, 0, 1, 0), opstest.Random(6, -0.3, 0.3, 4, 3)},
 		{"ctc", &losses.CTC{}, opstest.Ints([]int{2, 3}, 1, 2, 2, 3, 0, 0), opstest.Normal(7, 2, 6, 4)},
+		{"ctc of a blank among labels", &losses.CTC{}, opstest.Ints([]int{2, 3}, 1, 0, 2, 0, 0, 3), opstest.Normal(7, 2, 6, 4)}, // TensorFlow's is another one than that of its loss
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			opstest.CheckGradients(t, func(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
