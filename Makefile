@@ -188,6 +188,7 @@ random-networks: ## NETWORKS random networks with open axes beside Keras: shapes
 	RANDOM_GRAPHS_COUNT=$(NETWORKS) RANDOM_GRAPHS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshGraphs -count=1 -v -timeout 120m
 	RANDOM_LAYERS_COUNT=$(NETWORKS) RANDOM_LAYERS_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshLayers -count=1 -v -timeout 120m
 	RANDOM_NESTED_COUNT=$$(($(NETWORKS) / 5)) RANDOM_NESTED_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshNested -count=1 -v -timeout 120m
+	RANDOM_DRAWN_COUNT=$$(($(NETWORKS) / 5)) RANDOM_DRAWN_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshDrawnNested -count=1 -v -timeout 120m
 	RANDOM_TABLES_COUNT=$(NETWORKS) RANDOM_TABLES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshTables -count=1 -v -timeout 120m
 	RANDOM_IMAGES_COUNT=$(NETWORKS) RANDOM_IMAGES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshImages -count=1 -v -timeout 120m
 	RANDOM_SPACES_COUNT=$$(($(NETWORKS) / 10)) RANDOM_SPACES_SEED=$(SEED) $(GO) test ./internal/randomnets -run TestFreshSpaces -count=1 -v -timeout 120m

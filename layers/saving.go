@@ -71,8 +71,8 @@ func (a Attribute) layers(into map[Layer]bool) {
 	}
 }
 
-// namedAttributes gives members their names. Members of equal name are those of a list, and so is one whose name ends in
-// "[]".
+// namedAttributes gives members their names. Members of equal name are those of a list, and so is one whose name ends
+// in "[]".
 func namedAttributes(members []Layer, names []string) []Attribute {
 	var out []Attribute
 	for i, member := range members {

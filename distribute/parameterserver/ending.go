@@ -145,8 +145,8 @@ func (c *client) heardEnd(ctx context.Context) bool {
 	return false
 }
 
-// ended reports whether what came of an attempt that was made then tells this worker that the job is over. Where a server has said so that
-// is gone now, and nobody has come in its place, it is.
+// ended reports whether what came of an attempt that was made then tells this worker that the job is over. Where a
+// server has said so that is gone now, and nobody has come in its place, it is.
 func (l *link) ended(asked time.Time, err error) bool {
 	if l.s.task.Type != cluster.Worker {
 		return false

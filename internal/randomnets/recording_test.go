@@ -52,8 +52,8 @@ func (a typed) array() (data.Array, error) {
 }
 
 // TestRecordedModels compares with models that were drawn and recorded before: testdata/graphs.tar.gz is from
-// randomgraphs.py with TensorFlow, testdata/layers.tar.gz from randomlayers.py with PyTorch, testdata/nested.tar.gz from
-// randomnested.py.
+// randomgraphs.py with TensorFlow, testdata/layers.tar.gz from randomlayers.py with PyTorch, testdata/nested.tar.gz
+// from randomnested.py.
 func TestRecordedModels(t *testing.T) {
 	for _, name := range []string{"graphs", "layers", "nested"} {
 		t.Run(name, func(t *testing.T) {
