@@ -48,7 +48,7 @@ func savingModel() (*keras.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse"})
+	return m, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: "mse", Metrics: []any{"mae"}})
 }
 
 func savingData() *data.ArraySource {
@@ -81,7 +81,7 @@ func saveAll(t *testing.T, dir string, each func(digest string)) (final string, 
 		return "", err
 	}
 	path := func(name string) string { return filepath.Join(dir, name) }
-	_, err = m.Fit(t.Context(), savingData(), keras.BatchSize(savingBatch), keras.Epochs(savingEpochs), keras.Verbose(0), keras.Callbacks(
+	h, err := m.Fit(t.Context(), savingData(), keras.BatchSize(savingBatch), keras.Epochs(savingEpochs), keras.Verbose(0), keras.ValidationData(savingData()), keras.Callbacks(
 		&callbacks.ModelCheckpoint{FilePath: path("whole.keras"), SaveFreq: 1},
 		&callbacks.ModelCheckpoint{FilePath: path("epochs/{epoch}.keras")},
 		&callbacks.ModelCheckpoint{FilePath: path("h5/last.weights.h5"), SaveWeightsOnly: true, SaveFreq: 1},
@@ -101,12 +101,14 @@ func saveAll(t *testing.T, dir string, each func(digest string)) (final string, 
 			}
 			return m.SaveWeights(path("tensors.safetensors"))
 		}},
+		&callbacks.ReduceLROnPlateau{Monitor: "mae", Factor: 0.5, Patience: 1, MinDelta: new(0.05)},
 		&callbacks.BackupAndRestore{BackupDir: path("backup"), SaveFreq: 1, DoubleCheckpoint: true},
 	))
 	if err != nil {
 		return "", err
 	}
-	return digestOf(m)
+	final, err = digestOf(m)
+	return fmt.Sprint(final, " ", h.Logs), err
 }
 
 // TestSavingProcess is the process that TestKilledWhileSaving kills.
@@ -123,7 +125,7 @@ func TestSavingProcess(t *testing.T) {
 
 // TestKilledWhileSaving kills a process that does hardly anything else than write files, at random moments, and starts
 // it again until it ends: after each kill every file that is there is whole, with the weights after one step, and at
-// the end the weights and the files are those of a run without kills.
+// the end the weights, the history of all epochs, and the files are those of a run without kills.
 func TestKilledWhileSaving(t *testing.T) {
 	if os.Getenv(savingVariable) != "" {
 		t.Skip("this is the process that is killed")
@@ -149,7 +151,7 @@ func TestKilledWhileSaving(t *testing.T) {
 			final, ended := savingProcess(t, dir, r, took, left > 0)
 			checkSaved(t, dir, known)
 			if ended {
-				require.Equal(t, want, final, "weights after kills")
+				require.Equal(t, want, final, "weights and history after kills")
 				break
 			}
 		}
