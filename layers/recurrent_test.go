@@ -320,7 +320,7 @@ func TestMembers(t *testing.T) {
 		assert.Equal(t, row.want, strings.Join(got, " "))
 	}
 	stacked := &layers.StackedRNNCells{Cells: []layers.RNNCell{&layers.GRUCell{Units: 2}, &layers.GRUCell{Units: 2}}}
-	assert.Equal(t, []string{"cells", "cells"}, stacked.MemberAttributes())
+	assert.Equal(t, []string{"cells[]", "cells[]"}, stacked.MemberAttributes())
 }
 
 // TestBidirectionalMaskedStepsAreZero, also without ZeroOutputForMask of the layers.
