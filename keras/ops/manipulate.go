@@ -133,7 +133,7 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	if rows, columns := x.Dim(axis1), x.Dim(axis2); dim.Known(rows) && dim.Known(columns) && len(rest) > 0 { // what is transposed is all that is read
 		n := min(rows, columns) //dim:known
 		x = SliceAxis(SliceAxis(x, axis1, 0, n), axis2, 0, n)
-		if first := min(axis1, axis2); max(axis1, axis2) == first+1 && n > 0 {
+		if first := min(axis1, axis2); max(axis1, axis2) == first+1 && n > 0 { //dim:known
 			return neighbouringDiagonal(x, first, n)
 		}
 	}
