@@ -154,6 +154,7 @@ func TestUnreadableConfigs(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"class_name":"Dens","config":{}}`:       "unknown class",
 		`{"class_name":"LayerScale","config":{}}`: `import _ "github.com/gokeras/gokeras/keras/applications"`,
+		`{"class_name":"CustomScaleLayer","config":{}}`: `import _ "github.com/gokeras/gokeras/keras/applications"`,
 		`{"config":{}}`: "class_name",
 		`{"class_name":"Dense","config":{"unit":3}}`:                                                 `unknown key "unit"`,
 		`{"class_name":"Dense","config":{"units":2,"quantization_config":{"a":1}}}`:                  "received an object without a class_name; expected the name of a mode",

@@ -166,10 +166,10 @@ func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Te
 	case q.grouped():
 		zero := ops.View(ops.AddScalar(c.Read(q.zero), rowExcess), ir.Uint8)
 		return ops.Cast(ops.PackedColumnsMatmul(q.rounded(x), l.packedColumns(c), scale, zero, l.InputDim, q.block), c.ComputeDType())
-	case q.staysPacked() && l.reverse != nil:
+	case q.staysPacked() && scale.DType() != ir.Float64 && l.reverse != nil:
 		packed := packNeighbours(q.whole(c, l.reverse, 0), 1)
 		return ops.Divide(ops.Cast(ops.PackedMatmul(x, packed, nil, nil, l.InputDim, 0), c.ComputeDType()), scale)
-	case q.staysPacked():
+	case q.staysPacked() && scale.DType() != ir.Float64:
 		return ops.Divide(ops.Cast(columnsProduct(x, l.packedColumns(c), l.InputDim, l.OutputDim, scale.DType()), c.ComputeDType()), scale)
 	case l.reverse != nil:
 		return q.scaled(c, x, q.whole(c, l.reverse, 0), scale)

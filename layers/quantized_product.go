@@ -53,7 +53,7 @@ func (q *quantized) packedProduct(c *Context, x *ops.Tensor, matrix *distribute.
 //dim:known weights have fixed axes
 func bytesProduct(x, w *ops.Tensor, d ir.DType) *ops.Tensor {
 	rows, columns := w.Dim(0), w.Dim(1)
-	if rows == 0 {
+	if rows == 0 || d == ir.Float64 { // products of float64 with bytes have no vectors
 		return ops.Matmul(x, ops.Cast(w, x.DType()))
 	}
 	bytes := ops.View(ops.BitwiseXor(ops.Transpose(w), ops.Scalar(w, -128)), ir.Uint8) // from 0 to 255

@@ -26,28 +26,34 @@ func namesBeside(terms []einsumTerm, i int) []string {
 
 // order returns which two terms are multiplied, one pair after the other: the product takes the place of the first, and
 // the second goes. Terms are multiplied from left to right unless the order that has the fewest products next takes
-// less than half of them in all.
+// less than half of them in all, whatever the length of the first axis: where that is a batch, an example has the same
+// bits in any.
 func (e *einsum) order(terms []einsumTerm) [][2]int {
 	left, least := e.plan(terms, false), e.plan(terms, true)
-	if least.products < left.products/2 {
+	if least.each <= left.each/2 && least.fixed+least.each < (left.fixed+left.each)/2 {
 		return least.pairs
 	}
 	return left.pairs
 }
 
-// einsumPlan is an order with the number of its products.
+// einsumPlan is an order with the number of its products: those without the first axis of the first operand, and those
+// for each of its elements.
 type einsumPlan struct {
-	pairs    [][2]int
-	products float64
+	pairs       [][2]int
+	fixed, each float64
 }
 
 // plan multiplies from left to right, or the pair that has the fewest products first.
 func (e *einsum) plan(terms []einsumTerm, least bool) (p einsumPlan) {
+	var first rune
+	if axes := terms[0].axes; len(axes) > 0 {
+		first = axes[0]
+	}
 	for terms = slices.Clone(terms); len(terms) > 1; {
 		best, pair := math.Inf(1), [2]int{}
 		for i := range terms {
 			for j := i + 1; j < len(terms); j++ {
-				if n := e.products(terms[i], terms[j]); n < best && (least || j == 1) {
+				if n := e.products(terms[i], terms[j], first); n < best && (least || j == 1) {
 					best, pair = n, [2]int{i, j}
 				}
 			}
@@ -62,16 +68,22 @@ func (e *einsum) plan(terms []einsumTerm, least bool) (p einsumPlan) {
 			}
 		}
 		terms[pair[0]] = einsumTerm{axes: kept}
-		p.pairs, p.products = append(p.pairs, pair), p.products+best
+		p.pairs = append(p.pairs, pair)
+		if slices.Contains(a.axes, first) || slices.Contains(b.axes, first) {
+			p.each += best
+		} else {
+			p.fixed += best
+		}
 	}
 	return p
 }
 
-// products is how many numbers the product of two terms multiplies, where lengths that are not known are 1.
-func (e *einsum) products(a, b einsumTerm) float64 {
+// products is how many numbers the product of two terms multiplies, where the length of an axis, and those that are not
+// known, are 1.
+func (e *einsum) products(a, b einsumTerm, but rune) float64 {
 	n := 1.0
 	count := func(name rune) {
-		if d := e.length[name]; dim.Known(d) {
+		if d := e.length[name]; dim.Known(d) && name != but {
 			n *= float64(d)
 		}
 	}

@@ -108,3 +108,16 @@ func TestEinsumOrder(t *testing.T) {
 		require.LessOrEqual(t, p.Type(p.Nodes[i].Outputs[0]).Shape.Size(), 7*10*32, fmt.Sprint(p.Nodes[i].Op))
 	}
 }
+
+// TestEinsumOrderOfBatches: an example has the same bits in a batch of any size.
+func TestEinsumOrderOfBatches(t *testing.T) {
+	const equation = "bi,ij,jk->bk"
+	most := opstest.Normal(1, 300, 24)
+	y, z := opstest.Normal(2, 24, 24), opstest.Normal(3, 24, 4)
+	want := opstest.Eval(t, einsum(equation), most, y, z)[0]
+	for _, batch := range []int{2, 3, 8, 100} {
+		few := opstest.Array{Shape: []int{batch, 24}, DType: most.DType, F: most.F[:batch*24]}
+		got := opstest.Eval(t, einsum(equation), few, y, z)[0]
+		require.Equal(t, want.F[:batch*4], got.F, "%d examples", batch)
+	}
+}

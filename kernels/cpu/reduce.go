@@ -73,11 +73,23 @@ func sumStrands[T block.Float](x []T) T {
 func maxOne[T block.Float](x []T) T { return maxRow(x[0], x[1:]) }
 func minOne[T block.Float](x []T) T { return minRow(x[0], x[1:]) }
 
+// sumFours adds up rows of four, from the left, as sumOne does.
+func sumFours[T block.Float](acc, x []T) {
+	for i := range acc {
+		v := x[4*i : 4*i+4 : 4*i+4]
+		acc[i] = v[0] + v[1] + v[2] + v[3]
+	}
+}
+
 // combineRows combines rows of consecutive elements into one element of acc each.
 func (r *reduction[T]) combineRows(acc, x []T) {
 	n := len(x) / max(len(acc), 1)
-	if n > 0 && turnsRows[T](r.kind, n) {
+	if len(acc) >= turnedLeast && turnsRows[T](r.kind, n) {
 		combineTurned(r.kind, acc, x)
+		return
+	}
+	if r.kind == adding && n == 4 {
+		sumFours(acc, x)
 		return
 	}
 	for i := range acc {

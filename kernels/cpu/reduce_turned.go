@@ -16,6 +16,8 @@ const (
 	turnedBlock  = 4096 // elements that are transposed at a time,
 	turnedStack  = 2048 // in the memory of an elementwise unit,
 	turnedFew    = 128  // or so many there, which take less time to clear
+	turnedLeast  = 8    // lines without gaps at least
+	turnedShort  = 24   // numbers of a column up to which a loop combines two faster than a call
 	turnedSpan   = 256  // the elements of the longest lines, those between their elements included
 	turnedAdded  = 24   // those of the longest lines without gaps that are added up so,
 	turnedAdded8 = 12   // of float64,
@@ -30,6 +32,9 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 			most = turnedAdded8
 		}
 	}
+	if kind == adding && length == 4 && unsafe.Sizeof(T(0)) == 8 {
+		return false // see sumFours
+	}
 	return length > 1 && length <= most
 }
 
@@ -37,7 +42,7 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 // [reduceSliding] do takes less time, where they know the kind.
 func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	if g.Inner == 1 {
-		return turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
+		return g.Outer >= turnedLeast && turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
 	}
 	wide := unsafe.Sizeof(T(0)) == 8
 	if g.Length < 2 || g.Inner == 0 || g.Length*g.Inner > turnedSpan {
@@ -101,6 +106,10 @@ func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
 	join := func(to, from int) {
 		if from < count {
 			c := columns[to*width : (to+1)*width]
+			if width <= turnedShort {
+				combineEach(kind, c, columns[from*width:][:width])
+				return
+			}
 			vectors(kind, c, c, columns[from*width:(from+1)*width])
 		}
 	}
@@ -129,6 +138,26 @@ func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
 	default:
 		for k := 1; k < count; k++ {
 			join(0, k)
+		}
+	}
+}
+
+// combineEach is vectors for a few numbers.
+func combineEach[T block.Float](kind combining, a, b []T) {
+	switch kind {
+	case multiplying:
+		for i, v := range b {
+			a[i] *= v
+		}
+	case adding:
+		for i, v := range b {
+			a[i] += v
+		}
+	default:
+		for i, v := range b {
+			if kind == largest && v >= a[i] || kind == smallest && v <= a[i] || v != v {
+				a[i] = v
+			}
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package cpu
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
@@ -30,5 +32,34 @@ func TestTallColumn(t *testing.T) {
 			}
 			require.InDelta(t, want[0].At(i), got[0].At(i), 1e-6*size, "%d rows, column %d of %d", rows*steps, i, columns)
 		}
+	}
+}
+
+// TestTallColumnTwice: nothing of a run is left in the sums of the next one.
+func TestTallColumnTwice(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 8))
+	for range 5 {
+		rows, columns := 1100+r.IntN(3000), columnLeast+r.IntN(100)
+		g := graphBuilder{t, ir.New("column")}
+		x, y := g.p.AddInput("x", single(rows, columns)), g.p.AddInput("y", single(rows, 1))
+		g.p.AddOutput("sums", g.one(ir.Dot, ir.DotAttrs{LhsContract: []int{0}, RhsContract: []int{0}}, x, y))
+		e, err := Backend{}.load(g.p, kernels.CompileOptions{Device: testDevice}, false)
+		require.NoError(t, err)
+		var in []kernels.Buffer
+		for _, v := range randomInputs(t, g.p) {
+			b := newBuffer(testDevice, v.Type)
+			require.NoError(t, b.Write(v.Bytes()))
+			in = append(in, b)
+		}
+		out := newBuffer(testDevice, g.p.Type(g.p.Outputs[0].Value))
+		var first []byte
+		for range 3 {
+			require.NoError(t, e.Run(context.Background(), in, []kernels.Buffer{out}))
+			if first == nil {
+				first = append(first, out.Bytes()...)
+			}
+			require.Equal(t, first, out.Bytes())
+		}
+		e.Close()
 	}
 }

@@ -145,7 +145,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		r := n.repeated()
 		return r.sizeX() + BackwardWeightsScratch[T](&r, workers)
 	}
-	if planes[T](&n) {
+	if planesWeights[T](&n) {
 		most, last := n.planesShapes()
 		return n.planesScratch() + max(BackwardWeightsScratch[T](&most, workers), BackwardWeightsScratch[T](&last, workers))
 	}
@@ -214,7 +214,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		BackwardWeights(p, &r, to, dy, dkernel, scratch[len(to):])
 		return
 	}
-	if planes[T](&n) {
+	if planesWeights[T](&n) {
 		backwardWeightsPlanes(p, &n, x, dy, dkernel, scratch)
 		return
 	}

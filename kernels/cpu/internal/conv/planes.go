@@ -21,16 +21,30 @@ const (
 	planesLimit    = 1 << 23 // elements of those of one image
 )
 
-// planes reports whether the convolution and the gradient of its kernel are computed so; the batch has no say.
-func planes[T Float](s *Shape) bool {
+// planesForm reports whether a convolution may be computed so; the batch has no say.
+func planesForm[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return s.Batch > 0 && s.Groups > 1 && in > 1 && out > 0 && out <= planesFilters && !s.Pairs && volume(s.Kernel) >= planesTaps &&
-		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit && !planesSeenLittle[T](s)
+		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
+}
+
+// planes reports whether its result is.
+func planes[T Float](s *Shape) bool { return planesForm[T](s) && !planesSeenLittle[T](s) }
+
+// planesWeights reports whether the gradient of its kernel is.
+func planesWeights[T Float](s *Shape) bool {
+	return planesForm[T](s) && (manyTaps(s) || !planesSeenLittle[T](s))
 }
 
 // planesData reports whether the gradient of its input is.
 func planesData[T Float](s *Shape) bool {
-	return planes[T](s) && !(single[T]() && volume(s.Strides) >= seenStrides)
+	if !planesForm[T](s) {
+		return false
+	}
+	if planesSeenLittle[T](s) {
+		return manyTaps(s)
+	}
+	return !(single[T]() && volume(s.Strides) >= seenStrides)
 }
 
 // planesSize is the number of elements of the planes of some images.

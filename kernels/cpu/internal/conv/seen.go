@@ -7,6 +7,7 @@ const (
 	seenStrides = 8 // pixels to an output, from which on gradients of planes are mostly zeros
 	seenFilters = 8 // of a group of one input, from which on tiles are full enough without copies
 	seenForward = 7 // the same for results, whose tiles hold many pixels
+	seenTaps    = 4 // for each output of a row, from which on gradients are those of planes all the same
 )
 
 // seen returns the products of an output channel with an input, and the pixels of that: their quotient is how often a
@@ -32,3 +33,7 @@ func planesSeenLittle[T Float](s *Shape) bool {
 	products, pixels := s.seen()
 	return single[T]() && volume(s.Strides) >= seenStrides && 2*products < 3*pixels
 }
+
+// manyTaps reports whether rows of the result are so short that gradients by taps would be calls for a few numbers
+// each.
+func manyTaps(s *Shape) bool { return volume(s.Kernel) >= seenTaps*s.Out()[2] }

@@ -35,7 +35,7 @@ func (a *Args[T]) columnsPiece() int {
 }
 
 // columnsSize is the scratch of one worker: rows of A as columns, and rows of Cᵀ.
-func (a *Args[T]) columnsSize() int { return (a.K + a.N) * (a.columnsPiece() + rowGap) }
+func (a *Args[T]) columnsSize() int { return (a.K+1+a.N)*(a.columnsPiece()+rowGap) + a.N*(a.K+1) }
 
 // columnsTask computes pieces of rows.
 type columnsTask[T Float] struct{ job *job[T] }
@@ -58,8 +58,26 @@ func (t *columnsTask[T]) Run(worker, lo, hi int) {
 // columnsRows computes the rows [m, m+n).
 func (a *Args[T]) columnsRows(scratch []T, m, n int) {
 	width, stride := micro.PanelWidth[T](), a.columnsPiece()+rowGap
-	x, sums := scratch[:a.K*stride], scratch[a.K*stride:]
-	if a.K == 1 && a.LDA == 1 {
+	first, x, sums := scratch[:stride], scratch[stride:(a.K+1)*stride], scratch[(a.K+1)*stride:]
+	b, row, step, k := a.B, 1, a.LDB, a.K
+	if a.TransB {
+		row, step = a.LDB, 1
+	}
+	if a.Bias != nil { // tiles begin with it
+		k = a.K + 1
+		with := sums[a.N*stride:]
+		for i := range a.N {
+			with[i*k] = a.Bias[i]
+			for j := range a.K {
+				with[i*k+1+j] = b[i*row+j*step]
+			}
+		}
+		for i := range first[:n] {
+			first[i] = 1
+		}
+		b, row, step = with, k, 1
+	}
+	if a.Bias == nil && a.K == 1 && a.LDA == 1 {
 		x = a.A[m:]
 	} else {
 		turnRows(x, a.A[m*a.LDA:], n, a.K, stride, a.LDA)
@@ -68,11 +86,11 @@ func (a *Args[T]) columnsRows(scratch []T, m, n int) {
 	if a.N == 1 {
 		sums = c
 	}
-	t := micro.Tile[T]{A: a.B, ARow: 1, AK: a.LDB, B: x, BK: stride, C: sums, CRow: stride, Rows: a.N, K: a.K, Segments: 1, Outer: 1,
-		Cols: width, Lines: n / width, BLine: width, CLine: width}
-	if a.TransB {
-		t.ARow, t.AK = a.LDB, 1
+	if a.Bias != nil {
+		x = scratch
 	}
+	t := micro.Tile[T]{A: b, ARow: row, AK: step, B: x, BK: stride, C: sums, CRow: stride, Rows: a.N, K: k, Segments: 1, Outer: 1,
+		Cols: width, Lines: n / width, BLine: width, CLine: width}
 	if t.Lines > 0 {
 		micro.Run(&t)
 	}
@@ -82,9 +100,6 @@ func (a *Args[T]) columnsRows(scratch []T, m, n int) {
 	}
 	for i := range a.N {
 		row := sums[i*stride:][:n]
-		if a.Bias != nil {
-			vec.AddScalar(row, row, a.Bias[i])
-		}
 		if a.ReLU {
 			vec.Relu(row, row)
 		}

@@ -1,0 +1,58 @@
+package gemm
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestColumnsOfFewRows: rows of a product of a few columns have the same bits beside many others, whose rows are
+// transposed, and beside a few, and nothing is written beside the result.
+func TestColumnsOfFewRows(t *testing.T) {
+	t.Run("float32", columnsOfFewRows[float32])
+	t.Run("float64", columnsOfFewRows[float64])
+}
+
+func columnsOfFewRows[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	fill := func(n int) []T {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(r.NormFloat64())
+		}
+		return x
+	}
+	p := pool.New(2)
+	defer p.Close()
+	for range 150 {
+		a := &Args[T]{M: columnsMinRows + r.IntN(1200), N: 1 + r.IntN(columnsMost), K: 1 + r.IntN(columnsSums), TransB: r.IntN(2) == 0, ReLU: r.IntN(2) == 0}
+		a.LDA, a.LDB = a.K+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)
+		b := (a.K-1)*a.LDB + a.N
+		if a.TransB {
+			a.LDB = a.K + r.IntN(2)
+			b = (a.N-1)*a.LDB + a.K
+		}
+		a.A, a.B = fill((a.M-1)*a.LDA+a.K), fill(b)
+		if r.IntN(2) == 0 {
+			a.Bias = fill(a.N)
+		}
+		const guard = 64
+		memory := make([]T, a.M*a.N+2*guard)
+		a.C = memory[guard : guard+a.M*a.N : guard+a.M*a.N]
+		Run(p, a, make([]T, ScratchSize(a, 2)))
+		require.Equal(t, make([]T, guard), memory[:guard])
+		require.Equal(t, make([]T, guard), memory[guard+a.M*a.N:])
+		for _, m := range []int{2, 8, 20, columnsMinRows - 1} {
+			few, at := *a, r.IntN(a.M-m+1)
+			few.M, few.A, few.C = m, a.A[at*a.LDA:], make([]T, m*a.N)
+			Run(p, &few, make([]T, ScratchSize(&few, 2)))
+			for i, v := range few.C {
+				require.Equal(t, math.Float64bits(float64(v)), math.Float64bits(float64(a.C[at*a.N+i])), "number %d of %d rows of %d, %d columns, %d products, bias: %v", i, m, a.M, a.N, a.K, a.Bias != nil)
+			}
+		}
+	}
+}
