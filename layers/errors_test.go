@@ -152,8 +152,8 @@ func TestEmbeddingRange(t *testing.T) {
 
 func TestUnreadableConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"class_name":"Dens","config":{}}`:       "unknown class",
-		`{"class_name":"LayerScale","config":{}}`: `import _ "github.com/gokeras/gokeras/keras/applications"`,
+		`{"class_name":"Dens","config":{}}`:             "unknown class",
+		`{"class_name":"LayerScale","config":{}}`:       `import _ "github.com/gokeras/gokeras/keras/applications"`,
 		`{"class_name":"CustomScaleLayer","config":{}}`: `import _ "github.com/gokeras/gokeras/keras/applications"`,
 		`{"config":{}}`: "class_name",
 		`{"class_name":"Dense","config":{"unit":3}}`:                                                 `unknown key "unit"`,
