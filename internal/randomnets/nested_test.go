@@ -203,5 +203,5 @@ func (c *recording) goOn(path string) error {
 	if err := predicts(m, x, c.After); err != nil {
 		return err
 	}
-	return c.again(m, x)
+	return c.step(m, x, *c.Second, c.Later)
 }

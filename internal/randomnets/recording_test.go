@@ -122,34 +122,23 @@ func (c *recording) compare(folder string) (err error) {
 		return fmt.Errorf("before training: %w", err)
 	}
 	if c.Targets != nil {
-		y, err := arrays(c.Targets)
-		if err != nil {
-			return err
-		}
-		scores, err := m.TrainOnBatch(context.Background(), data.Arrays(x, y))
-		if err != nil {
-			return err
-		}
-		if got := scores["loss"]; !c.near(got, c.Loss) {
-			return fmt.Errorf("the loss is %g, Keras's %g", got, c.Loss)
-		}
-		if err := predicts(m, x, c.After); err != nil {
-			return fmt.Errorf("after a step: %w", err)
+		if err := c.step(m, x, c.Loss, c.After); err != nil {
+			return fmt.Errorf("in a step: %w", err)
 		}
 	}
 	if err := m.Save(path + ".ours.keras"); err != nil {
 		return err
 	}
 	if c.Second != nil {
-		if err := c.again(m, x); err != nil {
+		if err := c.step(m, x, *c.Second, c.Later); err != nil {
 			return fmt.Errorf("in a second step: %w", err)
 		}
 	}
 	return c.properties(path + ".keras")
 }
 
-// again takes another step, with what the optimizer remembers of the first.
-func (c *recording) again(m *keras.Model, x any) error {
+// step trains on the batch, with what the optimizer remembers, and predicts.
+func (c *recording) step(m *keras.Model, x any, loss float64, after []typed) error {
 	y, err := arrays(c.Targets)
 	if err != nil {
 		return err
@@ -158,10 +147,10 @@ func (c *recording) again(m *keras.Model, x any) error {
 	if err != nil {
 		return err
 	}
-	if got := scores["loss"]; !c.near(got, *c.Second) {
-		return fmt.Errorf("the loss is %g, Keras's %g", got, *c.Second)
+	if got := scores["loss"]; !c.near(got, loss) {
+		return fmt.Errorf("the loss is %g, Keras's %g", got, loss)
 	}
-	return predicts(m, x, c.Later)
+	return predicts(m, x, after)
 }
 
 func arrays(list []typed) (any, error) {

@@ -19,27 +19,10 @@ func TestColumnsOfFewRows(t *testing.T) {
 
 func columnsOfFewRows[T Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	fill := func(n int) []T {
-		x := make([]T, n)
-		for i := range x {
-			x[i] = T(r.NormFloat64())
-		}
-		return x
-	}
 	p := pool.New(2)
 	defer p.Close()
 	for range 150 {
-		a := &Args[T]{M: columnsMinRows + r.IntN(1200), N: 1 + r.IntN(columnsMost), K: 1 + r.IntN(columnsSums), TransB: r.IntN(2) == 0, ReLU: r.IntN(2) == 0}
-		a.LDA, a.LDB = a.K+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)
-		b := (a.K-1)*a.LDB + a.N
-		if a.TransB {
-			a.LDB = a.K + r.IntN(2)
-			b = (a.N-1)*a.LDB + a.K
-		}
-		a.A, a.B = fill((a.M-1)*a.LDA+a.K), fill(b)
-		if r.IntN(2) == 0 {
-			a.Bias = fill(a.N)
-		}
+		a, _ := drawColumns[T](r, 1200)
 		const guard = 64
 		memory := make([]T, a.M*a.N+2*guard)
 		a.C = memory[guard : guard+a.M*a.N : guard+a.M*a.N]

@@ -19,22 +19,7 @@ func TestColumns(t *testing.T) {
 func testColumns[T Float](t *testing.T, allowed float64) {
 	r := rand.New(rand.NewPCG(28, 4))
 	for range 200 {
-		a := &Args[T]{M: columnsMinRows + r.IntN(3000), N: 1 + r.IntN(columnsMost), K: 1 + r.IntN(columnsSums), TransB: r.IntN(2) == 0, ReLU: r.IntN(2) == 0}
-		a.LDA, a.LDB = a.K+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)
-		if a.TransB {
-			a.LDB = a.K + r.IntN(2)
-		}
-		fill := func(n int) []T {
-			x := make([]T, n)
-			for i := range x {
-				x[i] = T(r.NormFloat64())
-			}
-			return x
-		}
-		a.A, a.B = fill((a.M-1)*a.LDA+a.K), fill(max(a.K, a.N)*a.LDB)
-		if r.IntN(2) == 0 {
-			a.Bias = fill(a.N)
-		}
+		a, fill := drawColumns[T](r, 3000)
 		var results [2][]T
 		for i, workers := range []int{1, 3} {
 			p := pool.New(workers)
@@ -61,6 +46,27 @@ func testColumns[T Float](t *testing.T, allowed float64) {
 			}
 		}
 	}
+}
+
+// drawColumns draws a product of many short rows by a few columns, but for its result, and returns what fills memory.
+func drawColumns[T Float](r *rand.Rand, rows int) (*Args[T], func(n int) []T) {
+	a := &Args[T]{M: columnsMinRows + r.IntN(rows), N: 1 + r.IntN(columnsMost), K: 1 + r.IntN(columnsSums), TransB: r.IntN(2) == 0, ReLU: r.IntN(2) == 0}
+	a.LDA, a.LDB = a.K+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)
+	if a.TransB {
+		a.LDB = a.K + r.IntN(2)
+	}
+	fill := func(n int) []T {
+		x := make([]T, n)
+		for i := range x {
+			x[i] = T(r.NormFloat64())
+		}
+		return x
+	}
+	a.A, a.B = fill((a.M-1)*a.LDA+a.K), fill(max(a.K, a.N)*a.LDB)
+	if r.IntN(2) == 0 {
+		a.Bias = fill(a.N)
+	}
+	return a, fill
 }
 
 func btoi(b bool) int {
