@@ -12,7 +12,8 @@ const sumMinColumns = 8
 
 // SumFirst returns the pass that adds up rows before they are multiplied by a matrix instead of after it, as in a mean
 // over the steps of a sequence after a layer without an activation: one row is multiplied then instead of all. What is
-// added to the product, a bias or another value, is summed by itself. Results are rounded differently.
+// added to the product, a bias or another value, is summed by itself. Results are rounded differently; a batch of one
+// example has one row then, whose products a backend may sum in another order than those of several.
 func SumFirst() Pass {
 	return New("sum_first", func(p *ir.Program) (*ir.Program, error) {
 		s := &summing{Rewriter: NewRewriter(p)}
