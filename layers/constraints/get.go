@@ -1,9 +1,7 @@
 package constraints
 
 import (
-	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -12,8 +10,11 @@ import (
 // classes makes each by its name in files.
 var classes = config.NewRegistry[Constraint]("constraints")
 
-// aliases are the other names that Keras accepts.
-var aliases = map[string]string{"max_norm": "MaxNorm", "min_max_norm": "MinMaxNorm", "non_neg": "NonNeg", "unit_norm": "UnitNorm"}
+var words = config.Words{
+	Kind: "constraint", Expected: "a value with an Apply method, or a function", Nil: "leave the field out for no constraint",
+	Known:   " (also in snake case), or pass a value such as &constraints.MaxNorm{}",
+	Aliases: map[string]string{"max_norm": "MaxNorm", "min_max_norm": "MinMaxNorm", "non_neg": "NonNeg", "unit_norm": "UnitNorm"},
+}
 
 // Func is a function used as a constraint. It has no name, so a model that holds one cannot be saved with its
 // configuration.
@@ -41,35 +42,11 @@ func Get(constraint any) (Constraint, error) {
 	switch v := config.Given(constraint).(type) {
 	case nil:
 		return nil, nil
-	case Constraint:
-		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
-			return nil, fmt.Errorf("constraints: received a nil %T; leave the field out for no constraint", v)
-		}
-		return v, nil
 	case func(*ops.Tensor) *ops.Tensor:
 		return Func(v), nil
-	case string:
-		return byName(v)
-	case config.Object:
-		r, err := classes.Object(v, byName)
-		if err != nil {
-			return nil, err
-		}
-		return r, config.Decode(v.Config, r)
+	default:
+		return classes.Meant(v, &words)
 	}
-	return nil, fmt.Errorf("constraints: received %s; expected a name (string), a value with an Apply method, or a function", config.Received(constraint))
-}
-
-func byName(name string) (Constraint, error) {
-	class := name
-	if full, ok := aliases[name]; ok {
-		class = full
-	}
-	create, ok := classes.Find(class)
-	if !ok {
-		return nil, fmt.Errorf("constraints: unknown constraint %q; known: %s (also in snake case), or pass a value such as &constraints.MaxNorm{}", name, strings.Join(Names(), ", "))
-	}
-	return create(), nil
 }
 
 func init() {

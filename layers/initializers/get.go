@@ -3,7 +3,6 @@ package initializers
 import (
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
@@ -11,6 +10,11 @@ import (
 
 // classes makes each by its name in files.
 var classes = config.NewRegistry[distribute.Initializer]("initializers")
+
+var words = config.Words{
+	Kind: "initializer", Expected: "or a value with an Initialize method", Nil: "expected a value such as &initializers.Zeros{}",
+	Known: ", also in snake case (glorot_uniform)", Aliases: aliases,
+}
 
 // aliases are the other names that Keras accepts.
 var aliases = map[string]string{
@@ -40,37 +44,11 @@ func Names() []string { return classes.Names() }
 // Get returns the initializer that is meant: one that is a value already, or one with default configuration by its
 // class name ("GlorotUniform") or Keras's short name ("glorot_uniform", "zeros", "uniform").
 func Get(initializer any) (distribute.Initializer, error) {
-	switch v := config.Given(initializer).(type) {
-	case nil:
+	v := config.Given(initializer)
+	if v == nil {
 		return nil, fmt.Errorf("initializers: none given; expected a name or a value, for example \"glorot_uniform\" or &initializers.Zeros{}")
-	case distribute.Initializer:
-		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
-			return nil, fmt.Errorf("initializers: received a nil %T; expected a value such as &initializers.Zeros{}", v)
-		}
-		return v, nil
-	case string:
-		return byName(v)
-	case config.Object:
-		i, err := classes.Object(v, byName)
-		if err != nil {
-			return nil, err
-		}
-		return i, config.Decode(v.Config, i)
 	}
-	return nil, fmt.Errorf("initializers: received %s; expected a name (string) or a value with an Initialize method", config.Received(initializer))
-}
-
-func byName(name string) (distribute.Initializer, error) {
-	class := name
-	if full, ok := aliases[name]; ok {
-		class = full
-	}
-	create, ok := classes.Find(class)
-	if !ok {
-		return nil, fmt.Errorf("initializers: unknown initializer %q; %sknown: %s, also in snake case (glorot_uniform)", name, config.Guess(name, Names()),
-			strings.Join(Names(), ", "))
-	}
-	return create(), nil
+	return classes.Meant(v, &words)
 }
 
 func init() {

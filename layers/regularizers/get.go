@@ -1,9 +1,7 @@
 package regularizers
 
 import (
-	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -12,8 +10,11 @@ import (
 // classes makes each by its name in files.
 var classes = config.NewRegistry[Regularizer]("regularizers")
 
-// aliases are the other names that Keras accepts.
-var aliases = map[string]string{"l1": "L1", "l2": "L2", "l1l2": "L1L2", "orthogonal_regularizer": "OrthogonalRegularizer"}
+var words = config.Words{
+	Kind: "regularizer", Expected: "a value with a Penalty method, or a function", Nil: "leave the field out for no penalty",
+	Known:   " (also in lower case), or pass a value such as &regularizers.L2{L2: new(1e-4)}",
+	Aliases: map[string]string{"l1": "L1", "l2": "L2", "l1l2": "L1L2", "orthogonal_regularizer": "OrthogonalRegularizer"},
+}
 
 // Func is a function used as a regularizer. It has no name, so a model that holds one cannot be saved with its
 // configuration.
@@ -41,35 +42,11 @@ func Get(regularizer any) (Regularizer, error) {
 	switch v := config.Given(regularizer).(type) {
 	case nil:
 		return nil, nil
-	case Regularizer:
-		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
-			return nil, fmt.Errorf("regularizers: received a nil %T; leave the field out for no penalty", v)
-		}
-		return v, nil
 	case func(*ops.Tensor) *ops.Tensor:
 		return Func(v), nil
-	case string:
-		return byName(v)
-	case config.Object:
-		r, err := classes.Object(v, byName)
-		if err != nil {
-			return nil, err
-		}
-		return r, config.Decode(v.Config, r)
+	default:
+		return classes.Meant(v, &words)
 	}
-	return nil, fmt.Errorf("regularizers: received %s; expected a name (string), a value with a Penalty method, or a function", config.Received(regularizer))
-}
-
-func byName(name string) (Regularizer, error) {
-	class := name
-	if full, ok := aliases[name]; ok {
-		class = full
-	}
-	create, ok := classes.Find(class)
-	if !ok {
-		return nil, fmt.Errorf("regularizers: unknown regularizer %q; known: %s (also in lower case), or pass a value such as &regularizers.L2{L2: new(1e-4)}", name, strings.Join(Names(), ", "))
-	}
-	return create(), nil
 }
 
 func init() {
