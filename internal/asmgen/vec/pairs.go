@@ -147,9 +147,12 @@ func (m machine) roundings() [][]halfRounding {
 	return [][]halfRounding{{float16}, bfloat16}
 }
 
+const aheadRows = 4
+
 // narrowRows emits the loops that round rows of float32, from bytes apart, to rows of 16-bit numbers, to bytes apart;
 // there are as many numbers in a row as fill vectors. Those with a bias round, add it, take the larger of that and the
-// number at floor, and round again. Rounding is not 0 where the processor has AVX512-BF16.
+// number at floor, and round again. Rounding is not 0 where the processor has AVX512-BF16. AVX-512 asks for the memory
+// of the row that comes aheadRows later: processors do not foresee stores to short pieces of rows.
 func (m machine) narrowRows() {
 	for _, how := range m.roundings() {
 		for _, bias := range []bool{false, true} {
@@ -186,6 +189,9 @@ func (m machine) narrowRows() {
 					Increase(added, Number(m.bytes()))
 				}
 				h.store(Memory{Base: d}, v)
+				if m.wide {
+					PrefetchNear(Memory{Base: d}.Indexed(to, aheadRows))
+				}
 				Increase(source, Number(m.bytes()))
 				Increase(d, Number(m.bytes()/2))
 				Countdown(left, m.bytes()/4, h.labels+"column")

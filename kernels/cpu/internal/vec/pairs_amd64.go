@@ -89,6 +89,9 @@ func (h Half) roundAddVectors(wide bool, dst []uint16, x []float32, y *float32, 
 	if relu {
 		floor = &floors[1]
 	}
+	if rows == 1 {
+		to = 0 // there is no next row whose memory to ask for
+	}
 	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))

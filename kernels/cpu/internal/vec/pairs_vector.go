@@ -99,6 +99,9 @@ func (h Half) narrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 
 // narrowVectors rounds rows of whole vectors.
 func (h Half) narrowVectors(wide bool, dst []uint16, x []float32, columns, rows, to, from int) {
+	if rows == 1 {
+		to = 0 // there is no next row whose memory to ask for
+	}
 	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
 		n := uintptr(min(most, rows-i))

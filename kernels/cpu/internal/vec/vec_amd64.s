@@ -19977,7 +19977,7 @@ column:
 	VPMOVZXWD (R8), Z0; VPSLLD $0x10, Z0, Z0; VMOVUPS Z0, (DI); ADDQ $0x00000020, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 // func narrowRowsF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·narrowRowsF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -19990,10 +19990,10 @@ row:
 	MOVQ columns+16(FP), R9
 
 column:
-	VMOVUPS (R8), Z0; VCVTPS2PH $0x00, Z0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Z0; VCVTPS2PH $0x00, Z0, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 // func narrowRowsAddedF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·narrowRowsAddedF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -20009,7 +20009,7 @@ row:
 	MOVQ bias+16(FP), R10
 
 column:
-	VMOVUPS (R8), Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VADDPS (R10), Z1, Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VCVTPS2PH $0x00, Z1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VADDPS (R10), Z1, Z1; VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VCVTPS2PH $0x00, Z1, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 // func subtractRowsF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512F, MMX+
@@ -20030,7 +20030,7 @@ column:
 	VMOVUPS (R8), Z1; VMOVUPS (DI), Z2; PREFETCHT0 (DI)(BX*1); VCVTPS2PH $0x00, Z1, Y1; VCVTPH2PS Y1, Z1; VFMADD231PS Z1, Z0, Z2; VMOVUPS Z2, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000040, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 // func narrowRowsBF16AVX512(dst uintptr, x uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·narrowRowsBF16AVX512(SB), NOSPLIT, $0-56
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
@@ -20045,7 +20045,7 @@ row:
 	MOVQ columns+16(FP), R9
 
 column:
-	VMOVUPS (R8), Z0; VORPS.BCST quietBit<>+0(SB), Z0, Z2; VCMPPS $0x03, Z0, Z0, K1; VPSLLD $0x0f, Z0, Z1; VPSRLD $0x1f, Z1, Z1; VPADDD.BCST belowHalf<>+0(SB), Z0, Z0; VPADDD Z1, Z0, Z0; VMOVUPS Z2, K1, Z0; VPSRLD $0x10, Z0, Z0; VPMOVDW Z0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Z0; VORPS.BCST quietBit<>+0(SB), Z0, Z2; VCMPPS $0x03, Z0, Z0, K1; VPSLLD $0x0f, Z0, Z1; VPSRLD $0x1f, Z1, Z1; VPADDD.BCST belowHalf<>+0(SB), Z0, Z0; VPADDD Z1, Z0, Z0; VMOVUPS Z2, K1, Z0; VPSRLD $0x10, Z0, Z0; VPMOVDW Z0, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 roundingrow:
 	MOVQ CX, R8; MOVQ AX, DI
@@ -20053,10 +20053,10 @@ roundingrow:
 
 roundingcolumn:
 	VMOVUPS (R8), Z0; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc0 // VCVTNEPS2BF16 Z0, Y0
-	VMOVDQU Y0, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
+	VMOVDQU Y0, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
 
 // func narrowRowsAddedBF16AVX512(dst uintptr, x uintptr, bias uintptr, floor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·narrowRowsAddedBF16AVX512(SB), NOSPLIT, $0-72
 	MOVQ         dst+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -20074,7 +20074,7 @@ row:
 	MOVQ bias+16(FP), R10
 
 column:
-	VMOVUPS (R8), Z1; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VADDPS (R10), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPSRLD $0x10, Z1, Z1; VPMOVDW Z1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	VMOVUPS (R8), Z1; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPANDD.BCST upperHalf<>+0(SB), Z1, Z1; VADDPS (R10), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; VORPS.BCST quietBit<>+0(SB), Z1, Z3; VCMPPS $0x03, Z1, Z1, K1; VPSLLD $0x0f, Z1, Z2; VPSRLD $0x1f, Z2, Z2; VPADDD.BCST belowHalf<>+0(SB), Z1, Z1; VPADDD Z2, Z1, Z1; VMOVUPS Z3, K1, Z1; VPSRLD $0x10, Z1, Z1; VPMOVDW Z1, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE column; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
 
 roundingrow:
 	MOVQ CX, R8; MOVQ AX, DI
@@ -20084,7 +20084,7 @@ roundingrow:
 roundingcolumn:
 	VMOVUPS (R8), Z1; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
 	VPMOVZXWD Y1, Z1; VPSLLD $0x10, Z1, Z1; VADDPS (R10), Z1, Z1; VMAXPS Z1, Z0, Z1; ADDQ $0x00000040, R10; BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xc9 // VCVTNEPS2BF16 Z1, Y1
-	VMOVDQU Y1, (DI); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
+	VMOVDQU Y1, (DI); PREFETCHT0 (DI)(BX*4); ADDQ $0x00000040, R8; ADDQ $0x00000020, DI; SUBQ $0x00000010, R9; JNE roundingcolumn; ADDQ BX, AX; ADDQ SI, CX; DECQ DX; JNE roundingrow; VZEROUPPER; RET
 
 // func subtractRowsBF16AVX512(dst uintptr, x uintptr, factor uintptr, columns uintptr, rows uintptr, to uintptr, from uintptr, rounding uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
