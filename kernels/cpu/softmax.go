@@ -168,15 +168,10 @@ func crossEntropyGrad[T block.Float](b *build) func() {
 			}
 			p[1].store(lo, d)
 		}
-		done := 0
-		if inPlace {
-			done = vec.BFloat16.ExpAffine(p[1].halves(lo, hi), p[0].halves(lo, hi), float32(shift), float32(g))
-		}
-		if label < lo+done {
+		if inPlace && vec.BFloat16.ExpAffine(p[1].halves(lo, hi), p[0].halves(lo, hi), float32(shift), float32(g)) {
 			power(label, label+1)
-		}
-		if lo+done < hi {
-			power(lo+done, hi)
+		} else {
+			power(lo, hi)
 		}
 	})
 	return func() {

@@ -22,13 +22,20 @@ func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift
 	return halfCombine(dst, x, dy, onX, onDy, constant, scale, shift)
 }
 
-// ExpAffine stores b·exp(x + a), as [ExpAffine] has it, of numbers of 16 bits that stay such, of whole vectors; it
-// returns how many numbers it stored.
-func (h Half) ExpAffine(dst, x []uint16, a, b float32) (done int) {
+// ExpAffine stores b·exp(x + a), as [ExpAffine] has it, of numbers of 16 bits that stay such, of a whole vector at
+// least; it reports whether it did.
+func (h Half) ExpAffine(dst, x []uint16, a, b float32) bool {
 	if !h.inPlace(0) {
-		return 0
+		return false
 	}
-	return halfPowers(dst, x, a, b)
+	done := halfPowers(dst, x, a, b)
+	if 0 < done && done < len(dst) {
+		var rest [16]uint16
+		copy(rest[:], x[done:])
+		halfPowers(rest[:], rest[:], a, b)
+		copy(dst[done:], rest[:])
+	}
+	return done > 0
 }
 
 // inPlace reports whether so many columns of the lines are read in 16 bits.

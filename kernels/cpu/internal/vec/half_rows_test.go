@@ -80,15 +80,17 @@ func TestHalfExpAffine(t *testing.T) {
 	if !BFloat16.inPlace(0) {
 		t.Skip("kernels for rows of bfloat16 need AVX512-BF16, which this processor does not have: rows are widened here, as other tests see")
 	}
-	for _, n := range []int{1, 16, 31, 48, 64, 1000, 2*callElements + 16} {
+	for _, n := range []int{1, 15, 16, 31, 48, 64, 1000, 2*callElements + 16} {
 		x, wide := halvesOf(rand.New(rand.NewPCG(uint64(n), 1)), n)
 		want, got := make([]uint16, n), make([]uint16, n)
 		ExpAffine(wide, wide, 1, -0.3, 0.7)
 		BFloat16.NarrowSums(want, wide)
-		done := BFloat16.ExpAffine(got, x, -0.3, 0.7)
-		assert.Equal(t, n/16*16, done)
-		assert.Equal(t, want[:done], got[:done], "%d numbers", n)
-		assert.Zero(t, sumOf(got[done:]), "behind %d numbers", n)
+		if BFloat16.ExpAffine(got, x, -0.3, 0.7) {
+			assert.Equal(t, want, got, "%d numbers", n)
+		} else {
+			assert.Less(t, n, 16)
+			assert.Zero(t, sumOf(got), "%d numbers", n)
+		}
 	}
 }
 
