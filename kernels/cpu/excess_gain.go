@@ -104,9 +104,13 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 		return gain
 	case ir.ConvKernelGrad:
 		if a, ok := n.Attrs.(ir.ConvGradAttrs); ok && sumsPairs(x, p.Type(n.Inputs[1]), a.Conv) {
+			each := c.paired
+			if lastOf(x.Shape) < c.leastChannels {
+				each = c.pairedFew
+			}
 			images := float64(x.Shape[0])
 			paired := float64(x.Shape[0] / 2 * 2)
-			return c.kernelGradient*flops*(paired+c.loneImage*(images-paired))/images - c.paired*float64(x.Shape.Size()+p.Type(n.Inputs[1]).Shape.Size())
+			return c.kernelGradient*flops*(paired+c.loneImage*(images-paired))/images - each*float64(x.Shape.Size()+p.Type(n.Inputs[1]).Shape.Size())
 		}
 	}
 	return 0
@@ -128,14 +132,17 @@ func (c *pairCosts) ofDot(p *ir.Program, n *ir.Node, loop bool) float64 {
 	}
 	x, w, results, flops := lhs.Size(), rhs.Size(), float64(halfResults(p, n, nil)), float64(p.FLOPs(n))
 	each := max(entries*sums, 1)
-	gain := -c.panel * float64(entries*panelProducts(x/each, w/each, sums))
+	gain, perResult := -c.panel*float64(entries*panelProducts(x/each, w/each, sums)), c.product
+	if loop {
+		perResult = c.looped
+	}
 	switch few := flops < 2*keptRows*float64(w); {
 	case few && loop:
 		return gain - c.widened*float64(w)
 	case few:
 		return gain
 	}
-	return gain + flops - c.operand*float64(x+w) - c.product*results
+	return gain + flops - c.operand*float64(x+w) - perResult*results
 }
 
 // panelProducts returns how often a product of matrices multiplies a block of rows with a panel; the end of long sums

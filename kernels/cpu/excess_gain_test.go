@@ -94,3 +94,35 @@ func TestConvolutionsOfFewFilters(t *testing.T) {
 	}
 	require.Positive(t, gain(&vectorCosts, 16))
 }
+
+// TestKernelGradientsOfFewChannels: those of images in colour fill a part of a matrix register, so that bringing images
+// together costs more than small windows save.
+func TestKernelGradientsOfFewChannels(t *testing.T) {
+	if !micro.Pairs() {
+		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
+	}
+	gain := func(channels, window int) float64 {
+		p := passProgram{t, ir.New("gradient")}
+		input := func(channels int) ir.Value {
+			return p.p.AddInput("", ir.Type{DType: ir.BFloat16, Shape: ir.Shape{8, 32, 32, channels}})
+		}
+		pad := []int{window / 2, window / 2}
+		a := ir.ConvGradAttrs{Conv: ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: pad, PadHigh: pad, Groups: 1},
+			Shape: ir.Shape{window, window, channels, 64}}
+		p.p.AddOutput("y", p.add(ir.ConvKernelGrad, a, input(channels), input(64)))
+		return matrixCosts.ofProduct(p.p, &p.p.Nodes[0], false, false)
+	}
+	require.Negative(t, gain(3, 1))
+	require.Positive(t, gain(3, 7))
+	require.Positive(t, gain(8, 1))
+}
+
+// TestProductsInLoops: in matrix registers a result costs less in a loop, where it stays in the cache.
+func TestProductsInLoops(t *testing.T) {
+	if !micro.Pairs() {
+		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
+	}
+	p := twoProducts(t, ir.BFloat16, 8, 300)
+	require.Greater(t, matrixCosts.gain(p, true, false), matrixCosts.gain(p, false, false))
+	require.Equal(t, vectorCosts.gain(p, true, false), vectorCosts.gain(p, false, false))
+}

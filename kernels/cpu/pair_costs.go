@@ -8,7 +8,8 @@ type pairCosts struct {
 	stored    float64 // of a result that is stored, and rounded before that
 	operand   float64 // of an element of an operand of a product, which is brought into panels
 	converted float64 // of an element that is rounded from float32
-	product   float64 // of a result of a product, besides
+	product   float64 // of a result of a product, besides, and
+	looped    float64 // of one in a loop, where it stays in the cache
 	panel     float64 // of multiplying with the columns of a panel, however few rows
 	widened   float64 // of a weight that a few rows are multiplied by in each step of a loop
 
@@ -16,6 +17,7 @@ type pairCosts struct {
 	kernelGradient float64 // one of the gradient of a kernel
 	loneImage      float64 // which share of it an image has without another one for its pairs
 	paired         float64 // of an element of an image that is interleaved with another one's
+	pairedFew      float64 // of one of an image of fewer channels than leastChannels
 	fewFilters     int     // up to so many, for which float32 has kernels of its own, a convolution saves nothing, and up to half as many it loses
 	leastChannels  int     // of an input whose convolutions save that
 	convolvedInput float64 // of an element of the input of a convolution, besides
@@ -32,15 +34,18 @@ type pairCosts struct {
 // of attention save made a small network slower. The gradient of a kernel from one image saves nothing, as half of its
 // pairs are with zeros: of 25 convolutions of usual sizes that are trained on one image, pairs then took 1.17 in the
 // median.
-var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5, paired: 10, fewFilters: 8,
+var vectorCosts = pairCosts{stored: 20, operand: 5, converted: 5, product: 50, looped: 50, widened: 10, convolution: 0.5, kernelGradient: 0.5, paired: 10, fewFilters: 8,
 	convolvedInput: 40, convolved: 40, attended: 80}
 
 // matrixCosts were measured with matrix registers (AMX of Emerald Rapids) in the same way: 144 steps, for which pairs
 // throughout take 1.32 of float32's time in the mean, at worst 7.6, no pairs 1.00, and the better of both for each
-// 0.87. What these numbers choose takes 0.88, at worst 1.05. An operation saves 6 ps, and a panel costs 240 ns: the
+// 0.87. What these numbers choose takes 0.88, at worst 1.05. An operation saves 6 ps, and a panel costs 210 ns: the
 // registers are configured, emptied and stored for one row as for 16. Convolutions of fewer than eight channels go to
-// vectors, where they saved nothing.
-var matrixCosts = pairCosts{converted: 2, product: 80, panel: 40e3, convolution: 0.6, kernelGradient: 1.5, loneImage: 1, leastChannels: 8, convolved: 170,
+// vectors, where they saved nothing, and the gradients of their kernels fill a part of a register: a first layer of
+// images in colour with small windows took up to 1.7 times as long in pairs. What these, convolutions, products in
+// loops and panels cost was changed for 472 other steps on such a machine: the numbers take 0.737 of float32's time,
+// 0.743 before, steps of recurrent networks 0.811 and 0.835 before, and the better of both for each 0.728 and 0.802.
+var matrixCosts = pairCosts{stored: 5, converted: 2, product: 80, looped: 40, panel: 35e3, convolution: 0.5, kernelGradient: 1.5, loneImage: 1, leastChannels: 8, pairedFew: 40, convolved: 100,
 	attention: 1.2, head: 500e3}
 
 // costsOfPairs are those of the processor in force.
