@@ -137,6 +137,9 @@ func Run[T Float](t *Tile[T]) {
 		panic("micro: B of pairs has incomplete vectors")
 	}
 	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
+		if PanelWidth[T]() == 32 && endsApart((*Tile[float32])(unsafe.Pointer(t))) {
+			return
+		}
 		full -= rest
 	}
 	if full > 0 {
@@ -145,6 +148,30 @@ func Run[T Float](t *Tile[T]) {
 	if full < t.Cols {
 		portable(t, full)
 	}
+}
+
+// leastApart is the length of sums from which on it takes less time to compute their last products apart.
+const leastApart = 32
+
+// endsApart computes the last products by themselves, where B has no whole vectors of columns behind them, and reports
+// whether it did: then only these are computed number by number. Sums must be added to C, with nothing else to be done.
+func endsApart(t *Tile[float32]) bool {
+	if t.K*t.Segments*t.Outer < leastApart || !t.Accumulate || t.Continue || t.Pairs || t.ReLU || t.Bias != nil || t.Lines > 1 {
+		return false
+	}
+	u := *t
+	count, stepA, stepB := &u.K, t.AK, t.BK
+	if t.Outer > 1 {
+		count, stepA, stepB = &u.Outer, t.AOuter, t.BOuter
+	} else if t.Segments > 1 {
+		count, stepA, stepB = &u.Segments, t.ASegment, t.BSegment
+	}
+	last := *count - 1
+	*count = last
+	Run(&u)
+	*count, u.A, u.B = 1, t.A[last*stepA:], t.B[last*stepB:]
+	Run(&u)
+	return true
 }
 
 // eachLine computes one line after the other.
