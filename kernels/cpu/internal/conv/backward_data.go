@@ -29,12 +29,14 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	if overlaps[T](&n) {
 		return n.overlapScratch(workers)
 	}
-	if isWideForward[T](&n) {
+	if isWideData[T](&n) {
 		size, out := 0, n.Out()
 		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {
-			height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, 0, out)
-			w := backwardWide[T](&n, &height.axis, &width.axis)
-			size = max(size, w.size(volume(n.Kernel), workers))
+			for at := n.nextPhase(2, 0); at < n.phases(2); at = n.nextPhase(2, at+1) {
+				height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, at, out)
+				w := backwardWide[T](&n, &height.axis, &width.axis)
+				size = max(size, w.size(volume(n.Kernel), workers))
+			}
 		}
 		return n.sizeKernel() + size
 	}
@@ -61,7 +63,7 @@ func backwardPanels[T Float](s *Shape) int {
 // backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a
 // channel, and their sums are added.
 func backwardWide[T Float](s *Shape, height, width *axis) wideCorrelation[T] {
-	return wideCorrelation[T]{wide: newWide[T](height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels}
+	return wideCorrelation[T]{wide: newWide[T](height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels, apart: width.outStep}
 }
 
 // BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its
@@ -76,7 +78,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 
 // backwardPhases computes the phases of an input gradient, whose kernels it packs into scratch memory.
 func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
-	out, wide := n.Out(), isWideForward[T](n)
+	out, wide := n.Out(), isWideData[T](n)
 	together, local := n.together() && !wide, spreadBackward[T](n)
 	copies, copiesLocal := slidesCopies[T](n) && n.Strides[2] == 1, copiesBackward[T](n)
 	list := getPhases[T]()

@@ -72,7 +72,8 @@
 // (split.go).
 //
 // Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
-// and add them afterwards (spread.go). Their kernel gradients are computed transposed (few.go).
+// and add them afterwards (spread.go). Their kernel gradients are computed transposed, where a group has a vector of
+// inputs (few.go).
 //
 // Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
 // In matrix registers that goes for rows that fill less of a tile than images do.
@@ -84,7 +85,7 @@
 // are added one after the other (overlapped.go).
 //
 // Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go), for the
-// same reason.
+// same reason: their kernel gradients, and what else was measured to gain from it.
 //
 // In a plan's RunPooled the microkernel takes the maxima of the sums of 2x2 outputs while they are in registers, so the
 // unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all outputs

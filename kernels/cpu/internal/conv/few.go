@@ -29,7 +29,7 @@ func few[T Float](s *Shape) bool {
 	// Numbers of products of vectors, of which eight at a time take as long as fewer.
 	plain := columns * ceil(outGroup, lanes)
 	mine := ceil(columns, 2*lanes) * max(2*outGroup, 8)
-	return outGroup > 0 && columns >= 2*lanes && 10*mine <= 8*plain
+	return outGroup > 0 && columns >= lanes && 10*mine <= 8*plain
 }
 
 // sideBySide reports whether the inputs under a row of the kernel lie side by side.

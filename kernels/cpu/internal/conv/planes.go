@@ -16,6 +16,9 @@ import (
 const (
 	planesFilters  = 2       // outputs of a group up to which that is faster than tiles
 	planesTaps     = 8       // of the window, from which on the copies cost little beside the products
+	planesInputs   = 9       // of a group, up to which results of one output are so,
+	planesPair     = 2       // and those of two and gradients of inputs
+	planesLong     = 12      // from so many taps on
 	planesChannels = 8       // outputs that fill a vector
 	planesMax      = 1 << 20 // elements of the planes of some images, after which come the next
 	planesLimit    = 1 << 23 // elements of those of one image
@@ -28,23 +31,28 @@ func planesForm[T Float](s *Shape) bool {
 		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
 }
 
-// planes reports whether its result is.
-func planes[T Float](s *Shape) bool { return planesForm[T](s) && !planesSeenLittle[T](s) }
+// planes reports whether its result is: tiles compute sums of many inputs well enough without copies, and with strides
+// little of the copies is used.
+func planes[T Float](s *Shape) bool {
+	return planesForm[T](s) && !planesSeenLittle[T](s) && (!single[T]() || planesPairs(s) || s.OutChannels == s.Groups && s.InChannels <= planesInputs*s.Groups && volume(s.Strides) == 1)
+}
+
+// planesPairs reports whether groups of two inputs have long windows without strides.
+func planesPairs(s *Shape) bool {
+	return s.InChannels == planesPair*s.Groups && volume(s.Kernel) >= planesLong && volume(s.Strides) == 1
+}
 
 // planesWeights reports whether the gradient of its kernel is.
 func planesWeights[T Float](s *Shape) bool {
-	return planesForm[T](s) && (manyTaps(s) || !planesSeenLittle[T](s))
+	return planesForm[T](s) && !few[T](s) && (manyTaps(s) || !planesSeenLittle[T](s))
 }
 
 // planesData reports whether the gradient of its input is.
 func planesData[T Float](s *Shape) bool {
-	if !planesForm[T](s) {
-		return false
+	if single[T]() {
+		return planesForm[T](s) && planesPairs(s)
 	}
-	if planesSeenLittle[T](s) {
-		return manyTaps(s)
-	}
-	return !(single[T]() && volume(s.Strides) >= seenStrides)
+	return planesForm[T](s) && (!planesSeenLittle[T](s) || manyTaps(s))
 }
 
 // planesSize is the number of elements of the planes of some images.

@@ -14,11 +14,17 @@ import (
 func TestPlanes(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(4, 8))
-		byPlanes, several := 0, 0
-		for i := range 56 {
+		results, inputs, kernels, several := 0, 0, 0, 0
+		for i := range 80 {
 			groups := 2 + r.IntN(16)
 			s := &Shape{Batch: r.IntN(5), In: [3]int{1, 1 + r.IntN(8), 1 + r.IntN(12)}, InChannels: groups * (2 + r.IntN(5)), OutChannels: groups * (1 + r.IntN(2)), Groups: groups,
 				Kernel: [3]int{1, 1 + r.IntN(4), 2 + r.IntN(4)}, Strides: [3]int{1, 1 + r.IntN(2), 1 + r.IntN(3)}, Dilation: [3]int{1, 1, 1 + r.IntN(2)}}
+			if i%2 == 0 {
+				s.Strides = [3]int{1, 1, 1}
+			}
+			if i%4 == 0 { // groups of two inputs, with long windows
+				s.InChannels, s.Kernel = 2*groups, [3]int{1, 3 + r.IntN(2), 4}
+			}
 			if r.IntN(3) == 0 {
 				s.In[0], s.Kernel[0], s.Strides[0], s.Dilation[0] = 1+r.IntN(5), 1+r.IntN(3), 1+r.IntN(2), 1+r.IntN(2)
 			}
@@ -28,8 +34,15 @@ func TestPlanes(t *testing.T) {
 			for a := range 3 {
 				s.PadLow[a], s.PadHigh[a] = r.IntN(3)-r.IntN(2), r.IntN(3)
 			}
-			if planes[float32](s) {
-				byPlanes++
+			n := s.normal()
+			if planes[float32](&n) {
+				results++
+			}
+			if planesData[float32](&n) {
+				inputs++
+			}
+			if planesWeights[float32](&n) {
+				kernels++
 				if s.planesImages() < s.Batch {
 					several++
 				}
@@ -37,7 +50,7 @@ func TestPlanes(t *testing.T) {
 			check[float32](t, p, s, uint64(i))
 			check[float64](t, p, s, uint64(i))
 		}
-		require.Greater(t, byPlanes, 10)
+		require.Greater(t, min(results, inputs, kernels), 5)
 		require.Positive(t, several)
 	})
 }

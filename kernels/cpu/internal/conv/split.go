@@ -212,6 +212,8 @@ func (c *columnCopies) Run(_, lo, hi int) {
 }
 
 // copyArrays copies count arrays that are as far apart as the steps say; the slices are that long.
+//
+//go:noinline
 func copyArrays[P any](to, from []float32, count, toStep, fromStep int) {
 	size := unsafe.Sizeof(to[0])
 	dst, src := unsafe.Pointer(&to[0]), unsafe.Pointer(&from[0])

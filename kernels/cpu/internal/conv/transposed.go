@@ -30,7 +30,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideForward[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
@@ -54,9 +54,9 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 	c.backward(&n)
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], bias, relu
 	c.outs, c.joins = n.In, true
-	if c.packed && !isWideForward[T](&n) {
+	if c.packed && !isWideData[T](&n) {
 		c.local = scratch[backwardPanels[T](&n):]
-	} else if c.depthwise && !isWideForward[T](&n) {
+	} else if c.depthwise && !isWideData[T](&n) {
 		c.local = scratch[n.sizeKernel():]
 	}
 	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes

@@ -13,6 +13,10 @@ import (
 // is 1. The weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros
 // around them, so that all pixels see all taps along the width, and with each channel repeated if it has several
 // filters: then that is one filter for each of more channels.
+//
+// With a stride along the width, the pixels of a copied row that are a stride apart lie side by side, in one part for
+// each tap that differs: within a part the stride is 1. An input gradient computes each phase as a row of its own,
+// whose pixels are moved apart at the end.
 
 const (
 	wideBytes   = 96 << 10 // of copied rows
@@ -26,8 +30,10 @@ type wide struct {
 	repeat   int // filters of a channel
 	taps     int // along the width
 	step     int // between taps, in pixels
+	stride   int // between the windows of neighbouring outputs, in pixels; if it is not 1, step is
+	parts    int // of a copied row: the pixels of each are a stride apart
 	first    int // pixel of the first one of a copied row, which may be outside
-	pixels   int // of a copied row
+	pixels   int // of a part
 	out      int // pixels of an output row
 	rows     int // output rows of a block
 	copied   int // input rows of a block
@@ -35,16 +41,24 @@ type wide struct {
 }
 
 // isWide reports whether the shape may be computed along the width. Many channels fill the vectors of tiles well enough
-// even if they are not whole ones: as soon as they fill the given number of eighths of a panel, that is faster.
+// even if they are not whole ones: as soon as they fill the given number of eighths of a panel, that is faster; with a
+// stride, as soon as they fill the shortest vector.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
-	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.OutChannels > 0 &&
+	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && (s.Strides[2] == 1 || stridesWide[T](s)) && s.OutChannels > 0 &&
 		s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width
 }
 
-// isWideForward reports whether the convolution and its input gradient are, unless package micro slides over their
-// rows.
-func isWideForward[T Float](s *Shape) bool {
+// stridesWide reports whether a shape with a stride may be.
+func stridesWide[T Float](s *Shape) bool {
+	return single[T]() && s.Dilation[2] == 1 && s.depthwise() && s.OutChannels < micro.NarrowChannels[T]()
+}
+
+// isWideForward reports whether the convolution is, unless package micro slides over its rows.
+func isWideForward[T Float](s *Shape) bool { return isWideData[T](s) && !slidesForward[T](s) }
+
+// isWideData reports whether the input gradient is, unless package micro slides over its rows.
+func isWideData[T Float](s *Shape) bool {
 	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s)
 }
 
@@ -53,11 +67,12 @@ func isWideGradient[T Float](s *Shape) bool { return isWide[T](s, 10) && !slides
 
 // newWide returns the geometry for the axes of a correlation of rows of out pixels.
 func newWide[T Float](height, width *axis, channels, repeat int) wide {
-	w := wide{channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, first: width.inOffset, out: width.out}
-	w.pixels = width.out + max(width.taps-1, 0)*width.tapStep
+	w := wide{channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, stride: width.inStep, first: width.inOffset, out: width.out}
+	w.parts = max(min(w.stride, w.taps), 1)
+	w.pixels = width.out + max(width.taps-1, 0)*width.tapStep/w.stride
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	w.rows = min(max(wideBytes/max(w.pixels*channels*height.inStep*size, 1), 4), max(height.out, 1))
+	w.rows = min(max(wideBytes/max(w.rowSize()*height.inStep*size, 1), 4), max(height.out, 1))
 	w.copied = (w.rows-1)*height.inStep + max(height.taps-1, 0)*height.tapStep + 1
 	unit := channels * micro.PanelWidth[T]() / 2 / gcd(channels, micro.PanelWidth[T]()/2)
 	want := wideWeights / size / max(height.taps*width.taps, 1) / unit
@@ -78,10 +93,17 @@ func (w *wide) evenPeriod() {
 }
 
 // rowSize is the number of elements of a copied row.
-func (w *wide) rowSize() int { return w.pixels * w.channels }
+func (w *wide) rowSize() int { return w.parts * w.pixels * w.channels }
+
+// tapsOf is the number of taps that meet a part.
+func (w *wide) tapsOf(part int) int { return ceil(w.taps-part, w.stride) }
 
 // copyRow copies a row of in pixels with zeros around it.
 func copyRow[T Float](w *wide, dst, row []T, in int) {
+	if w.stride > 1 {
+		copyParts(w, floats(dst), floats(row), in)
+		return
+	}
 	lo := min(max(-w.first, 0), w.pixels)
 	hi := max(min(in-w.first, w.pixels), lo)
 	clear(dst[:lo*w.channels])
@@ -89,24 +111,45 @@ func copyRow[T Float](w *wide, dst, row []T, in int) {
 		from := (w.first + lo) * w.channels / w.repeat
 		part := dst[lo*w.channels : hi*w.channels]
 		row = row[from : from+len(part)/w.repeat]
-		switch w.repeat {
-		case 1:
+		if w.repeat == 1 {
 			copy(part, row)
-		case 2:
-			for ; len(row) >= 4 && len(part) >= 8; row, part = row[4:], part[8:] {
-				a, b, c, d := row[0], row[1], row[2], row[3]
-				part[0], part[1], part[2], part[3], part[4], part[5], part[6], part[7] = a, a, b, b, c, c, d, d
-			}
-			fallthrough
-		default:
-			for i, v := range row {
-				for j := range w.repeat {
-					part[i*w.repeat+j] = v
-				}
-			}
+		} else {
+			copyFilters(part, row, w.repeat)
 		}
 	}
 	clear(dst[hi*w.channels:])
+}
+
+// copyParts is copyRow with a stride.
+func copyParts(w *wide, dst, row []float32, in int) {
+	for part := range w.parts {
+		to := dst[part*w.pixels*w.channels:][:w.pixels*w.channels]
+		first := w.first + part // the pixel of the row that is the part's first
+		lo := min(ceil(max(-first, 0), w.stride), w.pixels)
+		hi := max(min(ceil(max(in-first, 0), w.stride), w.pixels), lo)
+		clear(to[:lo*w.channels])
+		clear(to[hi*w.channels:])
+		if lo < hi {
+			copyPixelsApart(to[lo*w.channels:], row[(first+lo*w.stride)*w.channels:], hi-lo, w.channels, w.channels, w.stride*w.channels)
+		}
+	}
+}
+
+// copyPixelsApart copies pixels of so many channels; the steps are from one to the next.
+func copyPixelsApart(dst, x []float32, count, channels, dstStep, xStep int) {
+	_, _ = dst[(count-1)*dstStep+channels-1], x[(count-1)*xStep+channels-1]
+	if channels >= 4 {
+		copyArrays[[4]float32](dst, x, count, dstStep, xStep)
+		dst, x, channels = dst[4:], x[4:], channels-4
+	}
+	switch channels {
+	case 1:
+		copyArrays[[1]float32](dst, x, count, dstStep, xStep)
+	case 2:
+		copyArrays[[2]float32](dst, x, count, dstStep, xStep)
+	case 3:
+		copyArrays[[3]float32](dst, x, count, dstStep, xStep)
+	}
 }
 
 // repeated fills dst with copies of v, the last one cut where dst ends.
@@ -124,12 +167,16 @@ type wideCorrelation[T Float] struct {
 	bias    []T // [period], or nil
 	scratch []T // of all workers: the copied rows, then the sums of rows before filters are added
 	fold    int // filters whose sums are added: those of the input gradient
+	apart   int // pixels from one output of a row to the next: those of a phase of the input gradient; 0 is 1
 }
+
+// sums reports whether rows are computed in scratch memory.
+func (w *wideCorrelation[T]) sums() bool { return w.fold > 1 || w.apart > 1 }
 
 // localSize is the scratch memory of one worker.
 func (w *wideCorrelation[T]) localSize() int {
 	n := w.copied * w.rowSize()
-	if w.fold > 1 {
+	if w.sums() {
 		n += w.rows * w.out * w.channels
 	}
 	return n
@@ -170,7 +217,7 @@ func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 				copyRow(&w.wide, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*c.axes[2].in*c.in:], c.axes[2].in)
 			}
 		}
-		if w.fold <= 1 { // tiles write parts of many rows, which the processor does not foresee
+		if !w.sums() { // tiles write parts of many rows, which the processor does not foresee
 			rowY := c.outs[2] * c.out
 			y := c.y[((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+first*height.outStep)*rowY:]
 			vec.Fetch(y, last-first, rowY, height.outStep*rowY)
@@ -195,36 +242,46 @@ func (c *correlation[T]) wideRows(x, sums []T, n, d int, h span) {
 	start := ((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+h.first*height.outStep)*c.outs[2]*c.out + c.axes[2].outStart*c.out
 	y, stride := c.y[start:], height.outStep*c.outs[2]*c.out
 	into, step := y, stride
-	if w.fold > 1 {
+	if w.sums() {
 		into, step = sums, total
 	}
-	t := micro.Tile[T]{Rows: h.end - h.first, CRow: step, ReLU: c.relu, K: w.taps, AK: w.step * w.channels, BK: w.period, Segments: h.tapEnd - h.tap,
-		ASegment: height.tapStep * w.rowSize(), BSegment: w.taps * w.period, Outer: 1, ARow: height.inStep * w.rowSize(), Bias: w.bias, Cols: w.period}
+	t := micro.Tile[T]{Rows: h.end - h.first, CRow: step, AK: w.step * w.channels, BK: w.stride * w.period, Segments: h.tapEnd - h.tap,
+		ASegment: height.tapStep * w.rowSize(), BSegment: w.taps * w.period, Outer: 1, ARow: height.inStep * w.rowSize(), Cols: w.period}
 	for col := 0; col < total; col += w.period {
 		col = min(col, total-w.period) // columns that are computed twice get the same bits
-		t.A, t.B, t.C = x[h.tap*height.tapStep*w.rowSize()+col:], w.weights[h.tap*w.taps*w.period:], into[col:]
-		micro.RunChannels(&t)
+		t.C = into[col:]
+		for part := range w.parts {
+			t.A, t.B = x[h.tap*height.tapStep*w.rowSize()+part*w.pixels*w.channels+col:], w.weights[(h.tap*w.taps+part)*w.period:]
+			t.K, t.Accumulate, t.Bias, t.ReLU = w.tapsOf(part), part > 0, nil, false
+			if part == w.parts-1 {
+				t.Bias, t.ReLU = w.bias, c.relu
+			}
+			micro.RunChannels(&t)
+		}
 	}
-	if w.fold > 1 {
+	if w.sums() {
 		for r := range t.Rows {
-			foldRow(y[r*stride:r*stride+w.out*c.out], sums[r*total:(r+1)*total], w.fold)
+			c.storeRow(y[r*stride:], sums[r*total:(r+1)*total])
 		}
 	}
 }
 
+// storeRow stores a row of sums.
+func (c *correlation[T]) storeRow(y, row []T) {
+	w := &c.wide
+	if w.apart > 1 {
+		copyPixelsApart(floats(y), floats(row), w.out, c.out, w.apart*c.out, c.out)
+		return
+	}
+	foldRow(y[:w.out*c.out], row, w.fold)
+}
+
 // foldRow adds the numbers of each run of n.
 func foldRow[T Float](dst, x []T, n int) {
-	if n == 2 {
-		for ; len(dst) >= 4 && len(x) >= 8; dst, x = dst[4:], x[8:] {
-			dst[0], dst[1], dst[2], dst[3] = x[0]+x[1], x[2]+x[3], x[4]+x[5], x[6]+x[7]
-		}
-	}
-	for i := range dst {
-		sum := T(0)
-		for _, v := range x[i*n : (i+1)*n] {
-			sum += v
-		}
-		dst[i] = sum
+	for len(dst) > 0 {
+		part := min(len(dst), filtersBlock)
+		addFilters(dst[:part], x, n)
+		dst, x = dst[part:], x[part*n:]
 	}
 }
 
@@ -267,9 +324,12 @@ func (c *kernelGradient[T]) wideUnit(worker, part, firstTap, endTap int) {
 					if oh >= end {
 						continue
 					}
-					micro.RunChannels(&micro.Tile[T]{A: rows[((oh-first)*height.inStep+h*height.tapStep)*w.rowSize():], B: dy[oh*total:], C: sums[h*size:],
-						Rows: w.taps, Cols: total, ARow: w.step * w.channels, CRow: total, K: end - oh, AK: height.inStep * w.rowSize(), BK: total,
-						Segments: 1, Outer: 1, Accumulate: true})
+					x := rows[((oh-first)*height.inStep+h*height.tapStep)*w.rowSize():]
+					for part := range w.parts {
+						micro.RunChannels(&micro.Tile[T]{A: x[part*w.pixels*w.channels:], B: dy[oh*total:], C: sums[h*size+part*total:],
+							Rows: w.tapsOf(part), Cols: total, ARow: w.step * w.channels, CRow: w.stride * total, K: end - oh, AK: height.inStep * w.rowSize(), BK: total,
+							Segments: 1, Outer: 1, Accumulate: true})
+					}
 				}
 			}
 		}
