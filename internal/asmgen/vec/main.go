@@ -215,6 +215,7 @@ func (m machine) record() {
 	m.randomWords()
 	m.drop()
 	m.windowsFirst()
+	m.hits()
 	m.copyRows()
 	m.within()
 	m.fetchRows()

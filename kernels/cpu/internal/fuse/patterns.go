@@ -14,6 +14,7 @@ var patterns = []func(g *Graph, node int){
 	(*Graph).findPackedProduct,
 	(*Graph).findAllFinite,
 	(*Graph).findSoftmax,
+	(*Graph).findExtremeGradient,
 }
 
 // schedules change the units of a program that updates variables, in order.

@@ -85,3 +85,5 @@ func convert32[T, F any](_ integerConversionOp, _ []T, _ []F) bool { return fals
 
 func fillRows32(_ []uint32, _ unsafe.Pointer, _, _, _ int) bool { return false }
 func copyRows(_, _ unsafe.Pointer, _, _, _, _ int) bool         { return false }
+func hitsCount(_, _, _ []float32, _, _ int) int                 { return 0 }
+func hitsShare(_, _, _, _ []float32, _, _ int) bool             { return false }

@@ -46,6 +46,7 @@
 //	BF16ToFloat32, Float32ToBF16, F16ToFloat32, Float32ToF16       uint16 holds the 16-bit number; rounds to nearest even
 //	MaxPool2x2, MaxPool2x2Backward                                 NHWC, window and stride 2
 //	PixelsMax, PixelsAdd, PixelsClaim                              one cell of all windows of a row of pixels
+//	HitsCount, HitsShare                                           where rows are equal to the extremes of their columns
 //	LayerNorm, LayerNormGrad                                       of the rows of a matrix
 //
 // # Accuracy

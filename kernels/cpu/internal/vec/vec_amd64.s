@@ -9835,6 +9835,41 @@ oneCell:
 oneEnd:
 	ADDQ SI, AX; ADDQ DI, CX; ADDQ SI, DX; DECQ R8; JNE window; VZEROUPPER; RET
 
+// func hitsCountAVX2(acc uintptr, x uintptr, top uintptr, count uintptr, size uintptr, accStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·hitsCountAVX2(SB), NOSPLIT, $0-56
+	MOVQ acc+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ accStep+40(FP), DI
+	MOVQ xStep+48(FP), R8
+
+pixel:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VCMPPS $0x00, Y1, Y0, Y0; VANDPS one<>+0(SB), Y0, Y0; VADDPS (AX), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; SUBQ $0x00000020, R9; JNE channel; ADDQ DI, AX; SUBQ SI, AX; ADDQ R8, CX; SUBQ SI, CX; ADDQ DI, DX; SUBQ SI, DX; DECQ BX; JNE pixel; VZEROUPPER; RET
+
+// func hitsShareAVX2(dst uintptr, x uintptr, top uintptr, share uintptr, count uintptr, size uintptr, xStep uintptr, topStep uintptr)
+// Requires: AVX
+TEXT ·hitsShareAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ share+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ topStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS (CX), Y0; VMOVUPS (DX), Y1; VCMPPS $0x00, Y1, Y0, Y0; VANDPS one<>+0(SB), Y0, Y0; VMULPS (BX), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000020, AX; ADDQ $0x00000020, CX; ADDQ $0x00000020, DX; ADDQ $0x00000020, BX; SUBQ $0x00000020, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
+
 // func copyRowsAVX2(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX
 TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
@@ -21057,6 +21092,41 @@ oneCell:
 
 oneEnd:
 	ADDQ SI, AX; ADDQ DI, CX; ADDQ SI, DX; DECQ R8; JNE window; VZEROUPPER; RET
+
+// func hitsCountAVX512(acc uintptr, x uintptr, top uintptr, count uintptr, size uintptr, accStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·hitsCountAVX512(SB), NOSPLIT, $0-56
+	MOVQ acc+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ size+32(FP), SI
+	MOVQ accStep+40(FP), DI
+	MOVQ xStep+48(FP), R8
+
+pixel:
+	MOVQ SI, R9
+
+channel:
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VCMPPS $0x00, Z1, Z0, K1; VBROADCASTSS.Z one<>+0(SB), K1, Z0; VADDPS (AX), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000040, R9; JNE channel; ADDQ DI, AX; SUBQ SI, AX; ADDQ R8, CX; SUBQ SI, CX; ADDQ DI, DX; SUBQ SI, DX; DECQ BX; JNE pixel; VZEROUPPER; RET
+
+// func hitsShareAVX512(dst uintptr, x uintptr, top uintptr, share uintptr, count uintptr, size uintptr, xStep uintptr, topStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·hitsShareAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ top+16(FP), DX
+	MOVQ share+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ topStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS (CX), Z0; VMOVUPS (DX), Z1; VCMPPS $0x00, Z1, Z0, K1; VBROADCASTSS.Z one<>+0(SB), K1, Z0; VMULPS (BX), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; ADDQ $0x00000040, BX; SUBQ $0x00000040, R10; JNE channel; ADDQ R8, AX; SUBQ DI, AX; ADDQ R8, CX; SUBQ DI, CX; ADDQ R9, DX; SUBQ DI, DX; ADDQ R9, BX; SUBQ DI, BX; DECQ SI; JNE pixel; VZEROUPPER; RET
 
 // func copyRowsAVX512(dst uintptr, src uintptr, rows uintptr, n uintptr, to uintptr, from uintptr)
 // Requires: AVX, AVX512F

@@ -31583,6 +31583,88 @@ oneEnd:
 	BNE window
 	RET
 
+// hitsCountNEON is hitsCountAVX2 with two registers for one.
+TEXT ·hitsCountNEON(SB), NOSPLIT, $0-56
+	MOVD acc+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD top+16(FP), R2
+	MOVD count+24(FP), R3
+	MOVD size+32(FP), R4
+	MOVD accStep+40(FP), R5
+	MOVD xStep+48(FP), R6
+pixel:
+	MOVD R4, R7
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e22e400 // fcmeq v0.4S, v0.4S, v2.4S
+	WORD $0x4e23e421 // fcmeq v1.4S, v1.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	FLDPQ 0(R0), (F4, F5)
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $32, R7
+	BNE channel
+	ADD R5, R0
+	SUBS R4, R0
+	ADD R6, R1
+	SUBS R4, R1
+	ADD R5, R2
+	SUBS R4, R2
+	SUBS $1, R3
+	BNE pixel
+	RET
+
+// hitsShareNEON is hitsShareAVX2 with two registers for one.
+TEXT ·hitsShareNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD top+16(FP), R2
+	MOVD share+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD topStep+56(FP), R7
+pixel:
+	MOVD R5, R8
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4e22e400 // fcmeq v0.4S, v0.4S, v2.4S
+	WORD $0x4e23e421 // fcmeq v1.4S, v1.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	WORD $0x4e241c00 // and v0.4S, v0.4S, v4.4S
+	WORD $0x4e241c21 // and v1.4S, v1.4S, v4.4S
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x6e24dc00 // fmul v0.4S, v0.4S, v4.4S
+	WORD $0x6e25dc21 // fmul v1.4S, v1.4S, v5.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R8
+	BNE channel
+	ADD R6, R0
+	SUBS R5, R0
+	ADD R6, R1
+	SUBS R5, R1
+	ADD R7, R2
+	SUBS R5, R2
+	ADD R7, R3
+	SUBS R5, R3
+	SUBS $1, R4
+	BNE pixel
+	RET
+
 // copyRowsNEON is copyRowsAVX2 with two registers for one.
 TEXT ·copyRowsNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

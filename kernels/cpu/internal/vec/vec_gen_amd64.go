@@ -1658,6 +1658,24 @@ func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, wind
 }
 
 //go:noinline
+func callHitsCount(wide bool, acc, x, top *float32, count, size, accStep, xStep uintptr) {
+	if wide {
+		hitsCountAVX512(acc, x, top, count, size, accStep, xStep)
+	} else {
+		hitsCountAVX2(acc, x, top, count, size, accStep, xStep)
+	}
+}
+
+//go:noinline
+func callHitsShare(wide bool, dst, x, top, share *float32, count, size, xStep, topStep uintptr) {
+	if wide {
+		hitsShareAVX512(dst, x, top, share, count, size, xStep, topStep)
+	} else {
+		hitsShareAVX2(dst, x, top, share, count, size, xStep, topStep)
+	}
+}
+
+//go:noinline
 func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
 	if wide {
 		copyRowsAVX512(dst, src, rows, n, to, from)
@@ -4276,6 +4294,18 @@ func windowsFirstAVX2(index, x, top, last unsafe.Pointer, count, windows, length
 
 //go:noescape
 func windowsFirstAVX512(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func hitsCountAVX2(acc, x, top *float32, count, size, accStep, xStep uintptr)
+
+//go:noescape
+func hitsCountAVX512(acc, x, top *float32, count, size, accStep, xStep uintptr)
+
+//go:noescape
+func hitsShareAVX2(dst, x, top, share *float32, count, size, xStep, topStep uintptr)
+
+//go:noescape
+func hitsShareAVX512(dst, x, top, share *float32, count, size, xStep, topStep uintptr)
 
 //go:noescape
 func copyRowsAVX2(dst, src unsafe.Pointer, rows, n, to, from uintptr)

@@ -820,6 +820,16 @@ func callWindowsFirst(wide bool, index, x, top, last unsafe.Pointer, count, wind
 }
 
 //go:noinline
+func callHitsCount(wide bool, acc, x, top *float32, count, size, accStep, xStep uintptr) {
+	hitsCountNEON(acc, x, top, count, size, accStep, xStep)
+}
+
+//go:noinline
+func callHitsShare(wide bool, dst, x, top, share *float32, count, size, xStep, topStep uintptr) {
+	hitsShareNEON(dst, x, top, share, count, size, xStep, topStep)
+}
+
+//go:noinline
 func callCopyRows(wide bool, dst, src unsafe.Pointer, rows, n, to, from uintptr) {
 	copyRowsNEON(dst, src, rows, n, to, from)
 }
@@ -1887,6 +1897,12 @@ func dropNEON(dst, x, words unsafe.Pointer, n uintptr, scale, threshold unsafe.P
 
 //go:noescape
 func windowsFirstNEON(index, x, top, last unsafe.Pointer, count, windows, length, topStep, xStep uintptr)
+
+//go:noescape
+func hitsCountNEON(acc, x, top *float32, count, size, accStep, xStep uintptr)
+
+//go:noescape
+func hitsShareNEON(dst, x, top, share *float32, count, size, xStep, topStep uintptr)
 
 //go:noescape
 func copyRowsNEON(dst, src unsafe.Pointer, rows, n, to, from uintptr)
