@@ -34,6 +34,7 @@ type correlation[T Float] struct {
 	x, y, w, bias []T
 	relu          bool
 	moments       []float64 // of blocks of y; nil if nobody wants them
+	gathers       bool      // moments, whose blocks several workers share
 
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
@@ -65,7 +66,7 @@ func getCorrelation[T Float]() *correlation[T] {
 
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias, c.moments, c.local = nil, nil, nil, nil, nil, nil // let go of the caller's memory
-	c.wide, c.joins, c.apart = wideCorrelation[T]{}, false, false
+	c.wide, c.joins, c.apart, c.gathers = wideCorrelation[T]{}, false, false, false
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
@@ -106,7 +107,7 @@ func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	if c.depthwise || c.wide.on {
 		flopsPerRow *= 4 // slower per operation
 	}
-	blocks := min(ceil(wantChunks, images), max(height*flopsPerRow/chunkFlops, 1), height)
+	blocks := min(ceil(wantChunks, images), max(height*flopsPerRow/chunkFlops, 1), height, c.visits(taps))
 	c.cutColumns(images*blocks, workers, images*height*flopsPerRow/chunkFlops)
 	if workers > 1 {
 		blocks = max(blocks, min(ceil(2*workers, images*c.colChunks), height*flopsPerRow/c.colChunks/chunkFlops, height))
@@ -115,6 +116,27 @@ func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	c.rowChunks = ceil(height, c.rows)
 	c.block = c.blockRows(taps)
 	return images * c.rowChunks * c.colChunks, max(chunkFlops/2/max(c.rows*flopsPerRow/c.colChunks, 1), 1)
+}
+
+// visits returns in how many blocks of rows an image is cut at most. Each reads all weights: where these stay in no
+// near cache, only images that do not either are cut.
+func (c *correlation[T]) visits(taps int) int {
+	height := c.axes[1].out
+	if c.gathers || c.weightBytes(taps) <= blockBytes {
+		return height
+	}
+	return max(height*c.rowBytes()/(2*blockBytes), 1)
+}
+
+// weightBytes is the memory of the weights, rowBytes that of a row of the images of a chunk, in x and in y.
+func (c *correlation[T]) weightBytes(taps int) int {
+	var zero T
+	return taps * c.inGroup * c.out * int(unsafe.Sizeof(zero))
+}
+
+func (c *correlation[T]) rowBytes() int {
+	var zero T
+	return c.images * (c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out) * int(unsafe.Sizeof(zero))
 }
 
 // cutColumns cuts the panels of the weights into as many chunks as give each worker two, where there are so few chunks
@@ -142,13 +164,10 @@ func (c *correlation[T]) cutSpans() {
 // blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the
 // second-level cache, unless the weights alone do not.
 func (c *correlation[T]) blockRows(taps int) int {
-	var zero T
-	size := int(unsafe.Sizeof(zero))
-	if taps*c.inGroup*c.out*size > blockBytes {
+	if c.weightBytes(taps) > blockBytes {
 		return c.rows
 	}
-	row := c.images * (c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out)
-	return max(blockBytes/max(row*size, 1), 1)
+	return max(blockBytes/max(c.rowBytes(), 1), 1)
 }
 
 // Run computes chunks: channels of rows of one plane of one image, or of several images.

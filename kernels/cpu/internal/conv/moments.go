@@ -26,6 +26,7 @@ func NewMoments[T Float](s *Shape) *Moments[T] {
 	c := getCorrelation[T]()
 	defer putCorrelation(c)
 	c.forward(&m.shape)
+	c.gathers = true
 	if isWideForward[T](&m.shape) {
 		c.wide = forwardWide[T](&m.shape)
 	}
@@ -69,7 +70,7 @@ func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, sc
 	c := getCorrelation[T]()
 	c.forward(n)
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
-	c.moments = moments
+	c.moments, c.gathers = moments, true
 	switch {
 	case isWideForward[T](n):
 		c.wide = forwardWide[T](n)

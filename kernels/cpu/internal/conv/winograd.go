@@ -44,10 +44,12 @@ type Winograd struct {
 }
 
 const (
-	winogradChannels = 32 // fewer are not worth the transformations
-	winogradPixels   = 5  // along each axis: fewer leave too few tiles for a product
-	winogradLarge    = 25 // tiles of 4x4 outputs of an image from which on they pay: fewer fill no products, and read a kernel of more matrices
-	winogradTiles    = 64 // of a block; the kernel is read for each
+	winogradChannels = 32  // fewer are not worth the transformations
+	winogradPixels   = 5   // along each axis: fewer leave too few tiles for a product
+	winogradLarge    = 25  // tiles of 4x4 outputs of an image from which on they pay: fewer fill no products, and read a kernel of more matrices
+	largeWhole       = 16  // where the image cuts off none of them
+	largeSpares      = 3.2 // products for each of theirs that make them pay for fewer channels, too
+	winogradTiles    = 64  // of a block; the kernel is read for each
 	manyTiles        = 112
 	fewTiles         = 42        // where each sees several groups
 	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
@@ -68,18 +70,23 @@ func NewWinograd(s *Shape) *Winograd {
 	w.prepare(4)
 	tiles := w.rows * w.cols
 	switch {
-	case w.depth() < winogradChannels || n.OutChannels < winogradChannels || min(n.Kernel[1], n.Kernel[2]) == 2:
+	case min(n.Kernel[1], n.Kernel[2]) == 2:
 		return nil
 	case w.flat || n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1}:
-		if !w.spares(tiles) {
+		if min(w.depth(), n.OutChannels) < winogradChannels || !w.spares(tiles) {
 			return nil
 		}
-	case min(w.out[1], w.out[2]) < winogradPixels || n.InChannels < winogradChannels:
+	case min(w.out[1], w.out[2]) < winogradPixels || min(n.InChannels, n.OutChannels) < winogradChannels && !w.paysForFew(tiles):
 		return nil
-	case tiles < winogradLarge:
+	case tiles < winogradLarge && (tiles < largeWhole || w.out[1]%4 != 0 || w.out[2]%4 != 0):
 		w.prepare(2)
 	}
 	return w
+}
+
+// paysForFew reports whether so many tiles of 4x4 outputs are worth it for few channels, too: those that fill vectors.
+func (w *Winograd) paysForFew(tiles int) bool {
+	return tiles >= winogradLarge && w.Spared() >= largeSpares && fillsGradient(w.shape.InChannels) && fillsGradient(w.shape.OutChannels)
 }
 
 // prepare sets what follows from the shape, with so many pixels of a tile of outputs along each axis.
@@ -94,20 +101,21 @@ func (w *Winograd) prepare(side int) {
 
 const (
 	lineTiles    = 6        // of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
-	groupTiles   = 9        // of an image, for large kernels
+	groupTiles   = 6        // of an image, for large kernels
 	leastOfInput = 8        // channels: fewer make no vectors
-	sparesTenths = 13       // products by Winograd's, in tenths
-	mostOfKernel = 12 << 20 // bytes of a transformed one
+	lineSpares   = 1.3      // products for each of Winograd's, for kernels of one row
+	groupSpares  = 1.8      // and for large kernels, whose groups are transformed one by one
+	mostOfKernel = 32 << 20 // bytes of a transformed one
 )
 
 // spares reports whether products of groups of taps are worth the transformations: for so many tiles of an image.
 func (w *Winograd) spares(tiles int) bool {
 	n := &w.shape
-	least, products := groupTiles, tiles*w.matrices()*w.depth()
+	least, spares := groupTiles, groupSpares
 	if w.flat {
-		least = lineTiles
+		least, spares = lineTiles, lineSpares
 	}
-	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && 10*w.out[1]*w.out[2]*n.Kernel[1]*n.Kernel[2]*n.InChannels >= sparesTenths*products
+	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && w.Spared() >= spares
 }
 
 // Spared returns how many products [Forward] has for each of these.

@@ -6,7 +6,7 @@ package conv
 
 const (
 	smallTiles  = 64  // of all images: fewer do not pay for the transformation of the kernel
-	smallSpares = 1.8 // products for each of Winograd's: fewer where an image cuts off most of its last tiles
+	smallSpares = 1.7 // products for each of Winograd's: fewer where an image cuts off most of its last tiles
 	mostPad     = 2   // taps beyond the edge of an image that a kernel of three can see
 )
 

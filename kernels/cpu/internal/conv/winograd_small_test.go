@@ -69,7 +69,7 @@ func TestSmallWinogradShapes(t *testing.T) {
 	require.NotNil(t, NewSmallWinograd(&fits, 4))
 	require.NotNil(t, NewWinogradInputGradient(&fits, 4))
 	for _, change := range []func(s *Shape){
-		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[2] = 4 }, func(s *Shape) { s.In[1], s.In[2] = 6, 6 }, func(s *Shape) { s.In[1], s.In[2] = 7, 7 },
+		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[2] = 4 }, func(s *Shape) { s.In[1], s.In[2] = 5, 5 },
 		func(s *Shape) { s.In[0], s.Kernel[0] = 3, 3 }, func(s *Shape) { s.Kernel[1] = 5 }, func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} },
 		func(s *Shape) { s.Groups = 2 }, func(s *Shape) { s.InChannels = 16 }, func(s *Shape) { s.OutChannels = 31 }, func(s *Shape) { s.PadLow[0] = 1 }, func(s *Shape) { s.PadLow[1] = 3 },
 		func(s *Shape) { s.PadHigh[2] = -1 },
@@ -80,6 +80,9 @@ func TestSmallWinogradShapes(t *testing.T) {
 		assert.Nil(t, NewWinogradInputGradient(&s, 4), "%+v", s)
 	}
 	assert.Nil(t, NewSmallWinograd(&fits, 3))
+	seven := fits
+	seven.In = [3]int{1, 7, 7}
+	assert.NotNil(t, NewSmallWinograd(&seven, 4), "the last stage of networks for 224 pixels")
 }
 
 // BenchmarkSmallWinograd is 3x3 convolutions of networks as training computes them, with the transformation of the

@@ -119,7 +119,11 @@ func TestWinogradShapes(t *testing.T) {
 		func(s *Shape) { s.Batch = 0 }, func(s *Shape) { s.In[2] = 5 }, func(s *Shape) { s.In[0], s.Kernel[0] = 3, 3 }, func(s *Shape) { s.Kernel[1] = 5 },
 		func(s *Shape) { s.Strides = [3]int{1, 2, 2} }, func(s *Shape) { s.Dilation = [3]int{1, 2, 2} }, func(s *Shape) { s.Groups = 2 },
 		func(s *Shape) { s.InChannels = 16 }, func(s *Shape) { s.OutChannels = 31 }, func(s *Shape) { s.PadLow[0] = 1 },
-		func(s *Shape) { s.In, s.OutChannels = [3]int{1, 24, 24}, 31 },
+		func(s *Shape) { s.In, s.OutChannels = [3]int{1, 24, 24}, 20 }, func(s *Shape) { s.In, s.InChannels = [3]int{1, 24, 24}, 15 },
+		func(s *Shape) { s.In, s.InChannels = [3]int{1, 19, 19}, 24 },                                      // some tiles are cut off
+		func(s *Shape) { s.In, s.Kernel = [3]int{1, 24, 24}, [3]int{1, 4, 4} },                             // spares 1.7
+		func(s *Shape) { s.In, s.Kernel, s.InChannels = [3]int{1, 28, 28}, [3]int{1, 5, 5}, 2000 },         // too large a kernel
+		func(s *Shape) { s.In, s.Kernel, s.Strides = [3]int{1, 20, 20}, [3]int{1, 5, 5}, [3]int{1, 2, 2} }, // four tiles
 	} {
 		s := fits
 		change(&s)
@@ -127,6 +131,14 @@ func TestWinogradShapes(t *testing.T) {
 	}
 	odd := Shape{Batch: 1, In: [3]int{1, 24, 24}, InChannels: 33, OutChannels: 76, Kernel: [3]int{1, 3, 3}}
 	assert.NotNil(t, NewWinograd(&odd))
+	for _, c := range []struct {
+		height, width, in, out, taps, side int
+	}{{24, 24, 16, 24, 3, 4}, {16, 16, 64, 48, 3, 4}, {15, 16, 64, 48, 3, 2}, {14, 14, 64, 48, 3, 2}, {7, 16, 112, 112, 7, 4}, {8, 12, 64, 64, 5, 4}, {20, 20, 224, 224, 5, 4}} {
+		pad := [3]int{0, c.taps / 2, c.taps / 2}
+		w := NewWinograd(&Shape{Batch: 1, In: [3]int{1, c.height, c.width}, InChannels: c.in, OutChannels: c.out, Kernel: [3]int{1, c.taps, c.taps}, PadLow: pad, PadHigh: pad})
+		require.NotNil(t, w, "%+v", c)
+		assert.Equal(t, c.side, w.side, "%+v", c)
+	}
 }
 
 // BenchmarkWinograd is 3x3 convolutions of networks: channels, pixels along an axis, images.
