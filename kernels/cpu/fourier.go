@@ -1,7 +1,10 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -15,6 +18,8 @@ const (
 	longLine    = 1 << 13       // elements from which on lanes would not stay in the second-level cache
 	laneColumns = 1 << 17       // and where the lines lie side by side, so that single ones are read by columns
 	fewLines    = vec.Lanes / 2 // so few are not worth it
+	wideLanes   = 4 * vec.Lanes // what widen makes of vec.Lanes
+	wideBytes   = 512 << 10     // of all buffers
 )
 
 // fourierPlan is a transform of length n: steps of small lengths, whose product it is.
@@ -121,6 +126,15 @@ func appendTurn[T block.Float](to []T, k, n int) []T {
 	return append(to, T(cos), T(-sin))
 }
 
+// widen takes more lines at a time that lie side by side, while the workers have enough to do and what is transformed
+// stays in the second-level cache: rows of 64 bytes that lie pages apart are fetched one by one, longer ones in a row.
+func (p *fourierPlan[T]) widen(g geometry.AxisGroup, workers int) {
+	bytes := 4 * int(unsafe.Sizeof(T(0)))
+	for p.lanes > 1 && p.lanes < wideLanes && bytes*2*p.size() <= wideBytes && g.Outer*(g.Inner/(2*p.lanes)) >= workers {
+		p.lanes *= 2
+	}
+}
+
 // size is the number of elements of each of four buffers.
 func (p *fourierPlan[T]) size() int { return p.n * p.lanes }
 
@@ -197,6 +211,7 @@ func fourier[T block.Float](b *build) func() {
 		})
 	}
 	p := newFourierPlan[T](a.Length, g.Inner, laneColumns)
+	p.widen(g, len(b.rt().workers))
 	chunks := p.groups(g.Inner)
 	b.rt().need((4*p.size() + p.spare()) * re.Typ.DType.Size())
 	return b.rt().parallel(g.Outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
@@ -244,14 +259,14 @@ func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
 
 // columns is load of lines that lie side by side, their elements stride apart.
 func (p *fourierPlan[T]) columns(dst, src []T, count, stride int) {
-	for i := range p.n {
-		copy(dst[i*p.lanes:(i+1)*p.lanes], src[i*stride:i*stride+count])
-	}
+	size := int(unsafe.Sizeof(T(0)))
+	src = src[:(p.n-1)*stride+count]
+	moveRows(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), p.n, count*size, p.lanes*size, stride*size)
 	p.fill(dst, count)
 }
 
 func (p *fourierPlan[T]) putColumns(dst, src []T, count, stride int) {
-	for i := range p.n {
-		copy(dst[i*stride:i*stride+count], src[i*p.lanes:])
-	}
+	size := int(unsafe.Sizeof(T(0)))
+	dst = dst[:(p.n-1)*stride+count]
+	moveRows(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), p.n, count*size, stride*size, p.lanes*size)
 }
