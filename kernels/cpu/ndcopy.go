@@ -27,7 +27,10 @@ type ndCopy struct {
 
 	groups *vec.Repeats    // repeats groups of a few bytes; nil for none
 	boxes  *vec.Rearranged // rearranges boxes of a few bytes; nil for none
-	inside *ndCopy         // of the axis of those groups or boxes and what is inside of it
+	inside *ndCopy         // of the axis of those groups or boxes and what is inside of it; of places, what is inside
+
+	places []int32 // of the source's elements of a box, from the lowest on; nil for none
+	lowest int     // bytes
 }
 
 // newCopy merges axes that move as one and orders what is left by the destination.
@@ -51,6 +54,7 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 	c.findRepeated()
 	c.findGroups()
 	c.findBoxes()
+	c.findPlaces()
 	return c
 }
 
@@ -100,6 +104,9 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	case c.groups != nil || c.boxes != nil:
 		c.runInside(dst, src, lo, hi)
 		return
+	case c.places != nil:
+		c.runPlaces(dst, src, lo, hi)
+		return
 	case c.tile >= 0:
 		c.runTiled(dst, src, lo, hi)
 		return
@@ -125,22 +132,36 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	} else if short {
 		o.longLast()
 	}
-	n := 1
-	if short || rows {
-		o.n--
-		n = o.dims[o.n]
+	if !short && !rows {
+		for more := true; more; more = o.next() {
+			c.row(unsafe.Add(dst, o.to), unsafe.Add(src, o.from), c.dims[inner])
+		}
+		return
 	}
-	for more := true; more; more = o.next() {
-		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
-		switch {
-		case rows:
-			copyRows(d, s, n, bytes, o.dst[o.n], o.src[o.n])
-		case short:
-			c.box(d, s, n, o.dst[o.n], o.src[o.n])
-		default:
-			c.row(d, s, c.dims[inner])
+	o.n--
+	n, to, from := o.dims[o.n], o.dst[o.n], o.src[o.n]
+	for first, piece := 0, o.piece(n, to); first < n; first += piece {
+		for more := true; more; more = o.next() {
+			d, s := unsafe.Add(dst, o.to+first*to), unsafe.Add(src, o.from+first*from)
+			if rows {
+				copyRows(d, s, min(piece, n-first), bytes, to, from)
+			} else {
+				c.box(d, s, min(piece, n-first), to, from)
+			}
 		}
 	}
+}
+
+// rowsPiece is how many bytes of the result rows go along before the other axes do so: less than the first-level cache
+// holds, or what they touch together would go through it once for each of those.
+const rowsPiece = 16 << 10
+
+// piece is how many of n rows that lie so many bytes apart are copied at a time.
+func (o *odometer) piece(n, apart int) int {
+	if o.n != 1 || o.dst[0] >= apart && o.dst[0] > 0 {
+		return n
+	}
+	return max(rowsPiece/max(apart, -apart, 1), 1)
 }
 
 // odometer walks through the outer axes of a copy.

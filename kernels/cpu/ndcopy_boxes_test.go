@@ -14,8 +14,8 @@ import (
 // part, in pieces, and compares them with index arithmetic.
 func TestCopyOfBoxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 12))
-	boxes := 0
-	for range 300 {
+	boxes, places := 0, 0
+	for range 500 {
 		size, n := 1<<r.IntN(4), 2+r.IntN(4)
 		shape := make([]int, n)
 		for i := range shape {
@@ -56,6 +56,9 @@ func TestCopyOfBoxes(t *testing.T) {
 		if c.boxes != nil {
 			boxes++
 		}
+		if c.places != nil {
+			places++
+		}
 		for at := 0; at < c.dims[0]; {
 			next := min(at+1+r.IntN(c.dims[0]), c.dims[0])
 			c.run(plan.PointerTo(got), plan.PointerTo(x[from:]), at, next)
@@ -65,6 +68,9 @@ func TestCopyOfBoxes(t *testing.T) {
 	}
 	if vec.NewRearranged(12, 24, func(i int) int { return i }) != nil { // the processor has a kernel
 		require.Greater(t, boxes, 30)
+	}
+	if !bigEndian {
+		require.Greater(t, places, 10)
 	}
 }
 
