@@ -59,14 +59,16 @@ func linesAreApart(t *testing.T, lines, n int, op ir.Op) {
 	}
 }
 
-// TestLongColumns transforms long lines that lie side by side, each with two elements that are not zero, whose
-// transforms are known: more lines than lanes and fewer, of lengths with small and with other factors.
-func TestLongColumns(t *testing.T) {
+// TestColumns transforms lines that lie side by side, each with two elements that are not zero, whose transforms are
+// known: long ones, more lines than lanes and fewer, of lengths with small and with other factors, and short ones that
+// are loaded several times as many at a time.
+func TestColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 48))
 	for _, c := range []struct {
 		d        ir.DType
 		n, lines int
-	}{{ir.Float32, 9000, 9}, {ir.Float32, 1 << 14, 35}, {ir.Float32, 9009, 16}, {ir.Float64, 10_000, 19}} {
+	}{{ir.Float32, 9000, 9}, {ir.Float32, 1 << 14, 35}, {ir.Float32, 9009, 16}, {ir.Float64, 10_000, 19},
+		{ir.Float32, 12, 531}, {ir.Float32, 45, 300}, {ir.Float32, 146, 260}, {ir.Float64, 60, 400}} {
 		x := [2][]float64{make([]float64, c.n*c.lines), make([]float64, c.n*c.lines)}
 		want := [2][]float64{make([]float64, c.n*c.lines), make([]float64, c.n*c.lines)}
 		for line := range c.lines {

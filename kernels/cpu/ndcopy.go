@@ -132,36 +132,22 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	} else if short {
 		o.longLast()
 	}
-	if !short && !rows {
-		for more := true; more; more = o.next() {
-			c.row(unsafe.Add(dst, o.to), unsafe.Add(src, o.from), c.dims[inner])
-		}
-		return
+	n := 1
+	if short || rows {
+		o.n--
+		n = o.dims[o.n]
 	}
-	o.n--
-	n, to, from := o.dims[o.n], o.dst[o.n], o.src[o.n]
-	for first, piece := 0, o.piece(n, to); first < n; first += piece {
-		for more := true; more; more = o.next() {
-			d, s := unsafe.Add(dst, o.to+first*to), unsafe.Add(src, o.from+first*from)
-			if rows {
-				copyRows(d, s, min(piece, n-first), bytes, to, from)
-			} else {
-				c.box(d, s, min(piece, n-first), to, from)
-			}
+	for more := true; more; more = o.next() {
+		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
+		switch {
+		case rows:
+			copyRows(d, s, n, bytes, o.dst[o.n], o.src[o.n])
+		case short:
+			c.box(d, s, n, o.dst[o.n], o.src[o.n])
+		default:
+			c.row(d, s, c.dims[inner])
 		}
 	}
-}
-
-// rowsPiece is how many bytes of the result rows go along before the other axes do so: less than the first-level cache
-// holds, or what they touch together would go through it once for each of those.
-const rowsPiece = 16 << 10
-
-// piece is how many of n rows that lie so many bytes apart are copied at a time.
-func (o *odometer) piece(n, apart int) int {
-	if o.n != 1 || o.dst[0] >= apart && o.dst[0] > 0 {
-		return n
-	}
-	return max(rowsPiece/max(apart, -apart, 1), 1)
 }
 
 // odometer walks through the outer axes of a copy.

@@ -1,8 +1,6 @@
 package cpu
 
-import (
-	"unsafe"
-)
+import "unsafe"
 
 // Boxes of some elements that no vectors rearrange are copied element by element, from places that are computed once:
 // loops over axes of a few elements would take longer, and those over a long outer axis go through the cache once for
