@@ -4,9 +4,9 @@
     halves.py --worker BINARY [--torch PYTHON] [--jax PYTHON] [--cpu N] [--rounds 3] [--secs 0.2] [--json FILE] SECTION...
 
 Sections: products (GFLOP/s of single products, attention too), training, small (training of the smaller workloads), quantized
-(Dense layers). Rates are the best of the rounds; the ratios at the end of a line are ours in bfloat16 by the others.
+(Dense layers), random (products of --count random shapes, of any form, and their distribution). Rates are the best of the rounds; the ratios at the end of a line are ours in bfloat16 by the others.
 """
-import argparse, json, os, subprocess, sys, threading, time
+import argparse, json, os, random, subprocess, sys, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRODUCTS = """product-64x64x64-nn product-128x128x128-nn product-256x256x256-nn product-512x512x512-nn product-1024x1024x1024-nn product-2048x2048x2048-nn
@@ -27,6 +27,32 @@ SECTIONS = {
     "quantized": [(f"dense-{b}x4096x4096", {"int8": ":int8", "int4": ":int4", "ours": ":mixed_bfloat16", "ours32": ":float32", "torch": ":bfloat16", "torch32": ":float32",
                                             "torch8": ":int8"}) for b in (1, 8, 64, 512)],
 }
+
+
+def drawn(seed, count, most=1 << 30):
+    """Products of lengths from 1 to 4096, each power of two as often as the next, of at most so many multiply-adds."""
+    r, rows = random.Random(seed), []
+    while len(rows) < count:
+        form = r.choice(("product-{}-nn", "product-{}-nt", "product-{}-tn", "batched-{}-nn", "batched-{}-nt", "batched-{}-tn", "dense-{}"))
+        n = [round(2 ** r.uniform(0, 12)) for _ in range(3)]
+        if form[0] == "b":
+            n = [round(2 ** r.uniform(1, 8))] + n
+        work = 1
+        for v in n:
+            work *= v
+        if work <= most:
+            rows.append((form.format("x".join(map(str, n))), {"ours": ":mixed_bfloat16" if form[0] == "d" else ":bfloat16", "torch": ":bfloat16"}))
+    return rows
+
+
+def distribution(rows):
+    """The least, the tenth from below, the median, and the share below 0.9."""
+    ratios = sorted(r["ours"] / r["torch"] for r in rows.values() if r["torch"])
+    n = len(ratios)
+    if n:
+        print(f"{n} shapes: worst {ratios[0]:.2f}, a tenth below {ratios[n // 10]:.2f}, median {ratios[n // 2]:.2f}, below 0.9 {sum(x < 0.9 for x in ratios) / n:.0%}")
+
+
 OURS = ("ours", "ours32", "int8", "int4")
 
 
@@ -109,16 +135,21 @@ def main():
     p.add_argument("--secs", type=float, default=0.2)
     p.add_argument("--limit", type=float, default=600, help="seconds for a section")
     p.add_argument("--json")
+    p.add_argument("--seed", type=int, default=1, help="of the random shapes")
+    p.add_argument("--count", type=int, default=60, help="of the random shapes")
     p.add_argument("--match", default="", help="only the keys that contain this")
     p.add_argument("sections", nargs="*", default=[])
     a = p.parse_args()
     if a.cpu >= 0:
         os.sched_setaffinity(0, {a.cpu})
+    SECTIONS["random"] = drawn(a.seed, a.count)
     results = {}
     for name in a.sections or SECTIONS:
         SECTIONS[name] = [r for r in SECTIONS[name] if a.match in r[0]]
         if SECTIONS[name]:
             results[name] = section(name, a)
+        if name == "random":
+            distribution(results.get(name, {}))
     if a.json:
         with open(a.json, "w") as f:
             json.dump(results, f, indent=1)
