@@ -62,6 +62,17 @@ const (
 	fieldASecond // from the first tile of rows to the second
 	fieldCSecond
 	fieldBLine
+	fieldHalf // where sums are rounded to
+	fieldHalfRow
+	fieldHalfBlock
+	fieldHalfSecond
+	fieldHalfLine
+	fieldRounded // rows of the first tile that are; 0 if C is wanted
+	fieldRoundedSecond
+	fieldMask // of columns
+	fieldBias // 0 or what is added to rounded sums
+	fieldBiasLine
+	fieldFloor        // the least result
 	fieldSegmentsLeft // counters of the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
@@ -72,6 +83,9 @@ const (
 	fieldABlockAt
 	fieldCBlockAt
 	fieldBLineAt
+	fieldHalfAt
+	fieldHalfBlockAt
+	fieldBiasAt
 )
 
 func main() {
@@ -80,7 +94,7 @@ func main() {
 		os.Exit(2)
 	}
 	t := &text{arm64.NewText("internal/asmgen/amx")}
-	for _, p := range []product{{"bf16", "TDPBF16PS", 0x5c, xf3}, {"int8", "TDPBSUD", 0x5e, xf3}} {
+	for _, p := range []product{{"bf16", "TDPBF16PS", 0x5c, xf3, true}, {"int8", "TDPBSUD", 0x5e, xf3, false}} {
 		for rows := 1; rows <= 2; rows++ {
 			for columns := 1; columns <= 2; columns++ {
 				t.function(p, rows, columns)
@@ -97,6 +111,7 @@ func main() {
 type product struct {
 	name, instruction string
 	opcode, prefix    int
+	rounds            bool // to 16 bits, where that is asked for
 }
 
 type text struct{ *arm64.Text }
@@ -136,7 +151,14 @@ func (t *text) function(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
 	t.Asm("MOVQ %d(DI), AX", fieldB)
 	t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", fieldBLineAt)
+	if p.rounds {
+		t.beginRounding(columns)
+	}
 	t.Label("line")
+	if p.rounds {
+		t.Asm("MOVQ %d(DI), AX", fieldHalfAt)
+		t.Asm("MOVQ AX, %d(DI)", fieldHalfBlockAt)
+	}
 	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
 	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
 	t.Asm("MOVQ %d(DI), AX", fieldBlocks)
@@ -155,14 +177,28 @@ func (t *text) function(p product, rows, columns int) {
 	t.advance("segment", fieldSegmentsLeft, [2]int{fieldASegmentAt, fieldASegment}, [2]int{fieldBSegmentAt, fieldBSegment})
 	t.advance("outer", fieldOuterLeft, [2]int{fieldAOuterAt, fieldAOuter}, [2]int{fieldBOuterAt, fieldBOuter})
 	t.finish(rows, columns)
-	t.advance("block", fieldBlocksLeft, [2]int{fieldABlockAt, fieldABlock}, [2]int{fieldCBlockAt, fieldCBlock})
+	places := [][2]int{{fieldABlockAt, fieldABlock}, {fieldCBlockAt, fieldCBlock}}
+	if p.rounds {
+		t.round(rows, columns)
+		places = append(places, [2]int{fieldHalfBlockAt, fieldHalfBlock})
+	}
+	t.advance("block", fieldBlocksLeft, places...)
 	t.Asm("ADDQ %d(DI), R10", fieldALine)
 	t.Asm("ADDQ %d(DI), R11", fieldCLine)
 	t.Asm("MOVQ %d(DI), AX", fieldBLine)
 	t.Asm("ADDQ AX, %d(DI)", fieldBLineAt)
+	if p.rounds {
+		t.Asm("MOVQ %d(DI), AX", fieldHalfLine)
+		t.Asm("ADDQ AX, %d(DI)", fieldHalfAt)
+		t.Asm("MOVQ %d(DI), AX", fieldBiasLine)
+		t.Asm("ADDQ AX, %d(DI)", fieldBiasAt)
+	}
 	t.Asm("DECQ %d(DI)", fieldLines)
 	t.Asm("JNZ line")
 	t.tile("TILERELEASE", none, 0, 0x49, noExtension, 0xc0)
+	if p.rounds {
+		t.Asm("VZEROUPPER")
+	}
 	t.Asm("RET")
 }
 
@@ -209,8 +245,7 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 	}
 }
 
-// steps adds the products of a segment. All tiles of a step are loaded before the first product: 61 cycles a product
-// where products stood between the loads took 72 (amx_instructions.c, Emerald Rapids).
+// steps adds the products of a segment. The order of a step's loads and products does not matter to the processor.
 func (t *text) steps(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
 	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)

@@ -21,4 +21,13 @@ type Product struct {
 	ALine, BLine, CLine int // these strides
 
 	Accumulate bool // add to C instead of overwriting it
+
+	// Half, if not nil, is where the complete sums of pairs are rounded to: numbers of bfloat16 with these strides. C
+	// is memory for sums then. Bias, of a float32 for each column, is added to the rounded sums, which are rounded
+	// again.
+	Half              unsafe.Pointer
+	HalfRow, HalfLine int
+	Bias              unsafe.Pointer
+	BiasLine          int
+	ReLU              bool // negative results become 0
 }

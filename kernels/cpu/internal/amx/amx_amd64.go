@@ -1,6 +1,9 @@
 package amx
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // call is the argument block of the assembly; internal/asmgen/amx knows its layout. Strides count bytes.
 type call struct {
@@ -16,12 +19,21 @@ type call struct {
 	aSecond, cSecond              int // from the first tile of rows to the second
 	bLine                         int
 
-	_ [10]uintptr // where the assembly counts
+	half                                     unsafe.Pointer
+	halfRow, halfBlock, halfSecond, halfLine int
+	rounded, roundedSecond                   int // rows of each tile; 0: none, C is stored
+	mask                                     uint64
+	bias                                     unsafe.Pointer
+	biasLine                                 int
+	floor                                    uint64 // bits of a float32
+
+	_ [13]uintptr // where the assembly counts
 }
 
 const (
 	height = 16 // rows of a tile
 	word   = 4  // bytes
+	half   = 2
 )
 
 // maxCallProducts bounds the time of one call to about 100 µs: the garbage collector cannot interrupt it.
@@ -42,22 +54,29 @@ func Multiply(p *Product) {
 			c.accumulate = 0
 		}
 		whole, words := p.K/Words, Words
-		if steps := (p.K + Words - 1) / Words; p.Segments > 1 && p.K%steps == 0 {
+		if steps := (p.K + Words - 1) / Words; p.K%steps == 0 {
 			whole, words = steps, p.K/steps
 		}
+		rest := p.K - whole*words
 		if whole > 0 {
-			p.columns(&c, column, 0, whole, words)
+			p.columns(&c, column, 0, whole, words, rest == 0)
 			c.accumulate = 1
 		}
-		if rest := p.K - whole*words; rest > 0 {
-			p.columns(&c, column, whole*words, 1, rest)
+		if rest > 0 {
+			p.columns(&c, column, whole*words, 1, rest, true)
 		}
 	}
 }
 
-// columns computes up to two tiles of columns, all rows, in steps of so many words from word k on of each segment.
-func (p *Product) columns(c *call, column, k, steps, words int) {
+// columns computes up to two tiles of columns, all rows, in steps of so many words from word k on of each segment,
+// after the last of which sums are complete.
+func (p *Product) columns(c *call, column, k, steps, words int, last bool) {
 	columns := min(p.Cols-column, 2*Words)
+	cRow, cLine := c.cRow, c.cLine
+	rounds := p.Half != nil && last
+	if rounds {
+		p.round(c, column, columns)
+	}
 	c.steps, c.aStep, c.bStep = steps, words*word, words*p.BK*word
 	lines := max(p.Lines, 1)
 	for row := 0; row < p.Rows; {
@@ -65,8 +84,14 @@ func (p *Product) columns(c *call, column, k, steps, words int) {
 		if blocks == 0 {
 			rows, blocks = p.Rows-row, 1
 		}
-		c.aBlock, c.cBlock = rows*c.aRow, rows*c.cRow
-		c.aSecond, c.cSecond = height*c.aRow, height*c.cRow
+		c.aBlock, c.cBlock, c.halfBlock = rows*c.aRow, rows*cRow, rows*c.halfRow
+		c.aSecond, c.cSecond, c.halfSecond = height*c.aRow, height*cRow, height*c.halfRow
+		if rounds {
+			c.rounded, c.roundedSecond = min(rows, height), rows-height
+		}
+		if p.passing(c) {
+			c.cBlock, c.cLine = 0, 0
+		}
 		pairs := 0
 		if rows <= height && p.BLine == 0 { // two lines at once: they share the tiles of B
 			pairs = lines / 2
@@ -74,7 +99,8 @@ func (p *Product) columns(c *call, column, k, steps, words int) {
 		if pairs > 0 {
 			configure(c.config, rows, rows, columns, words)
 			twice := *c
-			twice.aSecond, twice.cSecond, twice.aLine, twice.cLine = c.aLine, c.cLine, 2*c.aLine, 2*c.cLine
+			twice.aSecond, twice.cSecond, twice.aLine, twice.cLine = c.aLine, cLine, 2*c.aLine, 2*c.cLine
+			twice.halfSecond, twice.halfLine, twice.roundedSecond = c.halfLine, 2*c.halfLine, c.rounded
 			p.blocks(&twice, 0, 2, pairs, row, column, k, rows, 1, true)
 		}
 		if rest := lines - 2*pairs; rest > 0 {
@@ -83,7 +109,24 @@ func (p *Product) columns(c *call, column, k, steps, words int) {
 		}
 		row += rows * blocks
 	}
+	c.cLine, c.rounded = cLine, 0
 }
+
+// round sets what the assembly has to know to round complete sums.
+func (p *Product) round(c *call, column, columns int) {
+	c.halfRow, c.halfLine, c.mask = p.HalfRow*half, p.HalfLine*half, 1<<columns-1
+	c.rounded, c.bias, c.biasLine = 1, nil, 0
+	if p.Bias != nil {
+		c.bias, c.biasLine = unsafe.Add(p.Bias, column*word), p.BiasLine*word
+	}
+	if c.floor = 0; !p.ReLU {
+		c.floor = uint64(math.Float32bits(float32(math.Inf(-1))))
+	}
+}
+
+// passing reports whether no sums need to stay in C: all blocks use the place of the first one, which stays in the
+// first-level cache.
+func (p *Product) passing(c *call) bool { return c.rounded > 0 && c.accumulate == 0 }
 
 // blocks computes blocks of rows in so many lines, or pairs of them, from the first one on, each so many lines after
 // the one before, in as few calls as their time allows. Second says that there are two tiles of rows.
@@ -99,7 +142,16 @@ func (p *Product) blocks(c *call, first, each, lines, row, column, k, rows, bloc
 			at, row := first+line*each, row+block*rows
 			c.a = unsafe.Add(p.A, (at*p.ALine+row*p.ARow+k)*word)
 			c.b = unsafe.Add(p.B, (at*p.BLine+k*p.BK+column)*word)
-			c.c = unsafe.Add(p.C, (at*p.CLine+row*p.CRow+column)*word)
+			c.c = p.C
+			if !p.passing(c) {
+				c.c = unsafe.Add(p.C, (at*p.CLine+row*p.CRow+column)*word)
+			}
+			if c.rounded > 0 {
+				c.half = unsafe.Add(p.Half, (at*p.HalfLine+row*p.HalfRow+column)*half)
+				if p.Bias != nil {
+					c.bias = unsafe.Add(p.Bias, (at*p.BiasLine+column)*word)
+				}
+			}
 			dispatch(p.Bytes, second, p.Cols-column > Words, c)
 		}
 	}

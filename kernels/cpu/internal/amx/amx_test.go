@@ -142,6 +142,60 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// TestRounded: complete sums, with a bias and a relu, are rounded to bfloat16; nothing beside them is written.
+func TestRounded(t *testing.T) {
+	needed(t)
+	r := rand.New(rand.NewPCG(9, 10))
+	for try := range 120 {
+		o := randomOperands(r)
+		if o.Bytes {
+			continue
+		}
+		lines := max(o.Lines, 1)
+		want := o.want()
+		halves := make([]uint16, lines*(o.Rows*(o.Cols+3)+5))
+		for i := range halves {
+			halves[i] = 77
+		}
+		bias := make([]float32, lines*(o.Cols+2))
+		for i := range bias {
+			bias[i] = float32(r.IntN(9) - 4)
+		}
+		o.HalfRow, o.HalfLine, o.Half = o.Cols+3, o.Rows*(o.Cols+3)+5, unsafe.Pointer(&halves[0])
+		if o.ReLU = r.IntN(2) == 0; r.IntN(2) == 0 {
+			o.Bias, o.BiasLine = unsafe.Pointer(&bias[0]), o.Cols+2
+		}
+		expected := append([]uint16{}, halves...)
+		for line := range lines {
+			for row := range o.Rows {
+				for col := range o.Cols {
+					v := asFloat(uint32(want[line*o.CLine+row*o.CRow+col]))
+					if o.Bias != nil {
+						v = rounded(v) + bias[line*o.BiasLine+col]
+					}
+					if o.ReLU {
+						v = max(v, 0)
+					}
+					expected[line*o.HalfLine+row*o.HalfRow+col] = uint16(uint32(asBits(rounded(v))) >> 16)
+				}
+			}
+		}
+		Multiply(&o.Product)
+		for i, v := range halves { // 0 and -0 are one number
+			if v == 1<<15 {
+				halves[i] = 0
+			}
+		}
+		require.Equal(t, expected, halves, fmt.Sprintf("product %d: %+v", try, o.Product))
+	}
+}
+
+// rounded returns the nearest number of bfloat16.
+func rounded(x float32) float32 {
+	bits := uint32(asBits(x))
+	return asFloat((bits + 0x7fff + bits>>16&1) &^ 0xffff)
+}
+
 // TestProductsWhileInterrupted computes in two goroutines that the garbage collector and the scheduler interrupt.
 func TestProductsWhileInterrupted(t *testing.T) {
 	needed(t)

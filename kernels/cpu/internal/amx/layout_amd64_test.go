@@ -15,8 +15,11 @@ func TestCallLayout(t *testing.T) {
 		unsafe.Offsetof(c.aOuter), unsafe.Offsetof(c.bRow), unsafe.Offsetof(c.bStep), unsafe.Offsetof(c.bSegment), unsafe.Offsetof(c.bOuter),
 		unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.lines),
 		unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.accumulate),
-		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond), unsafe.Offsetof(c.bLine)} {
+		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond), unsafe.Offsetof(c.bLine),
+		unsafe.Offsetof(c.half), unsafe.Offsetof(c.halfRow), unsafe.Offsetof(c.halfBlock), unsafe.Offsetof(c.halfSecond), unsafe.Offsetof(c.halfLine),
+		unsafe.Offsetof(c.rounded), unsafe.Offsetof(c.roundedSecond), unsafe.Offsetof(c.mask), unsafe.Offsetof(c.bias), unsafe.Offsetof(c.biasLine),
+		unsafe.Offsetof(c.floor)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
-	require.Equal(t, uintptr(8*(26+10)), unsafe.Sizeof(c), "ten counters of the assembly")
+	require.Equal(t, uintptr(8*(37+13)), unsafe.Sizeof(c), "13 counters of the assembly")
 }

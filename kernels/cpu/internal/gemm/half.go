@@ -58,14 +58,17 @@ type halfPlan struct {
 	lda                  int  // of the copied block of A
 	lineC                int  // of a chunk of sums
 	step                 int  // rows of a chunk that are computed and rounded before the next ones
+	lines                int  // entries of the batch that are computed by one call for each panel: see half_lined.go
 	keepsA               bool // a worker's memory has the rows of A for all blocks of a sum, for the next chunk of columns
 	packs                bool // B is brought into panels before, for all chunks
 	short                bool // sums are short: see half_short.go
+	pads                 int  // zeros, in pairs, at the end of a copied row of A, for whole steps of matrix registers
+	rounds               bool // matrix registers' sums are rounded by the call that completes them
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
-func newHalfPlan(a *HalfArgs, workers int) halfPlan {
-	p := halfPlan{pairs: a.pairs(), k: a.K, blockK: blockK()}
+func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
+	p := halfPlan{pairs: a.pairs(), k: a.K, blockK: blockK(), swapped: swapped}
 	if p.pairs {
 		p.k, p.matrices = ceil(a.K, 2), micro.Matrices() && a.M > 1
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
@@ -73,7 +76,7 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	most, width := halfRows, micro.PanelWidth[float32]()
 	switch {
 	case p.matrices:
-		most = halfRowsMatrices
+		most = a.matrixRows(p.k)
 	case !p.pairs:
 		if most *= 2; a.N <= halfCols/2 {
 			most = halfRowsNarrow
@@ -82,11 +85,11 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 			p.blockK = a.K
 		}
 	}
-	mostCols := halfCols
-	if p.short = p.matrices && p.k > 0 && p.k <= p.blockK; p.short {
-		mostCols = shortCols
-	}
-	p.rowChunks, p.cols = ceil(a.M, most), min(ceil(a.N, width)*width, mostCols)
+	p.short = p.matrices && p.k > 0 && p.k <= p.blockK
+	p.rounds = p.roundsSums(a)
+	p.setPads(a)
+	p.rowChunks = ceil(a.M, most)
+	p.cols = min(ceil(a.N, width)*width, p.mostCols(a))
 	p.packs = p.matrices && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
 	want := 1
 	if workers > 1 {
@@ -94,6 +97,9 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	}
 	for {
 		p.rows, p.colChunks = ceil(a.M, p.rowChunks), ceil(a.N, p.cols)
+		if p.matrices && p.rows > nearRows {
+			p.rows = ceil(p.rows, nearRows) * nearRows
+		}
 		p.rowChunks = ceil(a.M, p.rows)
 		if p.rowChunks*p.colChunks*a.Batch[0]*a.Batch[1] >= want || 2*p.rows*p.cols*a.K < 2*chunkFlops {
 			break
@@ -107,9 +113,9 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 			want = 1
 		}
 	}
-	p.setSteps()
-	p.keepsA = p.k <= p.blockK || a.TransA && p.matrices && p.colChunks > 1 && p.rows*p.k <= mostTurned
-	switch p.lda = min(p.k, p.blockK) + halfGap; {
+	p.setSteps(a)
+	p.keepsA = p.k <= p.blockK || p.matrices && p.colChunks > 1 && (a.TransA && p.rows*p.k <= mostTurned || !a.TransA && !p.inPlace && p.rows*p.k <= matrixBlockA)
+	switch p.lda = p.longest() + halfGap; {
 	case a.TransA && p.matrices:
 		p.lda = turnedPairs
 	case a.TransA && p.row: // without gaps, for the kernels of rows
@@ -117,16 +123,19 @@ func newHalfPlan(a *HalfArgs, workers int) halfPlan {
 	case a.TransA:
 		p.lda = ceil(p.rows, 16)*16 + halfGap
 	}
+	p.setLines(a)
 	return p
 }
 
 // sizes are the numbers of 32 bits that a worker needs for a chunk of C, a block of A, a block of a panel of B, and
 // rows of 16-bit numbers on their way.
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
-	k, width := min(p.k, p.blockK), micro.PanelWidth[float32]()
+	k, width := p.longest(), micro.PanelWidth[float32]()
 	switch c = p.step * p.lineC; {
 	case a.TransA && p.matrices:
-		blockA, rows = p.blocksOfA()*p.turnedBlock(), turnedPairs*p.rows
+		blockA, rows = p.blocksOfA()*p.sizeOfA(a), turnedPairs*spacedRows(p.rows)
+	case p.matrices && !p.inPlace:
+		blockA = p.blocksOfA() * p.sizeOfA(a)
 	case a.TransA:
 		blockA = k * p.lda
 	case !p.inPlace:
@@ -141,18 +150,26 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	if rows = max(rows, p.cols); p.swapped {
 		rows = max(rows, p.rows)
 	}
+	if p.lines > 1 {
+		if !p.passes(a) {
+			c *= p.lines
+		}
+		blockA, panel = blockA*p.lines, panel*p.lines
+	}
 	return c, blockA, panel, rows
 }
 
-// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size, with B in panels or not.
+// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size, with B in panels or not,
+// and with a variable or not.
 func HalfScratch(a *HalfArgs, workers int) int {
-	n := a.normal()
-	p := newHalfPlan(&n, workers)
-	size := p.scratch(&n, workers)
-	if n.swap() {
-		p = newHalfPlan(&n, workers)
-		p.swapped = true
-		size = max(size, p.scratch(&n, workers))
+	size := 0
+	for _, packed := range [][]float32{nil, {}} {
+		for _, variable := range [][]float32{nil, {}} {
+			n := a.normal()
+			n.Packed, n.Variable = packed, variable
+			p := newHalfPlan(&n, workers, n.swap())
+			size = max(size, p.scratch(&n, workers))
+		}
 	}
 	return size
 }
@@ -237,8 +254,7 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	n := a.normal()
 	n.check()
 	swapped := n.swap()
-	plan := newHalfPlan(&n, p.Size())
-	plan.swapped = swapped
+	plan := newHalfPlan(&n, p.Size(), swapped)
 	checkScratch(len(scratch), plan.scratch(&n, p.Size()))
 	if size := plan.panels(&n); size > 0 {
 		PackHalf(p, scratch[:size], &n)
@@ -269,7 +285,10 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 func (j *halfJob) Run(worker, lo, hi int) {
 	p, a := &j.plan, &j.args
 	last := -1 // the chunk's rows whose A is in the worker's memory
-	for chunk := lo; chunk < hi; chunk++ {
+	for chunk := lo; chunk < hi && p.lines > 1; {
+		chunk += j.entries(worker, chunk, hi)
+	}
+	for chunk := lo; chunk < hi && p.lines == 1; chunk++ {
 		col, rest := chunk%p.colChunks, chunk/p.colChunks
 		row, entry := rest%p.rowChunks, rest/p.rowChunks
 		j.block(worker, entry/a.Batch[1], entry%a.Batch[1], row*p.rows, col*p.cols, rest == last)
@@ -303,13 +322,8 @@ func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []
 // worker's memory has its rows of A, whole.
 func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	a, p := &j.args, &j.plan
-	sizeC, sizeA, sizePanel, sizeRows := p.sizes(a)
-	size := sizeC + sizeA + sizePanel + sizeRows + p.turned()
-	mine := j.scratch[worker*size : (worker+1)*size]
-	sums, mine := mine[:sizeC], mine[sizeC:]
-	blockA, mine := mine[:sizeA], mine[sizeA:]
-	panel, mine := mine[:sizePanel], mine[sizePanel:]
-	lines, turned := mine[:sizeRows], mine[sizeRows:]
+	chunk, blockA := j.memory(worker)
+	sums, panel, lines := chunk.sums, chunk.panels, chunk.lines
 	matrixA, matrixB := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:], a.B
 	if a.Packed == nil {
 		matrixB = a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
@@ -318,37 +332,31 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	width := micro.PanelWidth[float32]()
 	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs, Vectors: !p.matrices}
 	at := e0*a.StrideC[0] + e1*a.StrideC[1]
-	if p.short {
-		t.K = p.k
-		j.setA(&t, blockA, lines, matrixA, m, 0, holdsA)
-		j.shortSums(&t, sums, panel, lines, turned, matrixB, at, m, n, cols)
-		return
-	}
+	chunk.matrixB, chunk.at, chunk.m, chunk.n, chunk.cols = matrixB, at, m, n, cols
 	blocks := ceil(p.k, p.blockK)
 	for i := range blocks {
-		k := i * p.k / blocks
-		t.K = (i+1)*p.k/blocks - k
+		k, k1 := p.block(i, blocks)
+		t.K = k1
 		t.Accumulate = i > 0
 		if blocks > 1 && p.keepsA {
-			j.setA(&t, blockA[i*p.turnedBlock():], lines, matrixA, m, k, holdsA)
+			j.setA(&t, blockA[i*p.sizeOfA(a):], lines, matrixA, m, k, holdsA)
 		} else {
 			j.setA(&t, blockA, lines, matrixA, m, k, holdsA)
+		}
+		if p.matrices {
+			j.matrixSums(t, &chunk, k, i == blocks-1)
+			continue
 		}
 		if p.row && a.addRow(sums, blockA[:p.k], panel, matrixB, n, cols) {
 			continue
 		}
-		if p.packsChunks(a) {
-			j.packPanels(panel, lines, matrixB, k, t.K, n, cols)
-		}
 		for c := 0; c < cols; c += width {
 			t.Cols = min(width, cols-c)
-			if p.packsChunks(a) {
-				t.B = panel[c*t.K:]
-			} else if a.Packed != nil && a.narrow() {
+			if a.Packed != nil && a.narrow() {
 				a.Type.Widen(panel[:t.K*width], a.narrowPanel(n+c, k, t.K))
 				t.B = panel
 			} else if a.Packed != nil {
-				t.B = a.Packed[(n+c)*p.k+k*width:]
+				t.B = a.Packed[(n+c)*a.panelRows()+k*width:]
 			} else {
 				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
 				t.B = panel
@@ -361,13 +369,28 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
 				continue
 			}
-			j.multiply(&t)
+			micro.Run(&t)
 		}
 	}
 	if blocks == 0 {
 		clear(sums)
+	} else if p.matrices {
+		return
 	}
-	j.store(sums, lines, turned, at, m, n, rows, cols)
+	j.store(sums, lines, chunk.turned, at, m, n, rows, cols)
+}
+
+// memory returns a worker's memory, for a chunk and for a block of A.
+func (j *halfJob) memory(worker int) (c halfChunk, blockA []float32) {
+	p := &j.plan
+	sizeC, sizeA, sizePanel, sizeRows := p.sizes(&j.args)
+	size := sizeC + sizeA + sizePanel + sizeRows + p.turned()
+	mine := j.scratch[worker*size : (worker+1)*size]
+	c.sums, mine = mine[:sizeC], mine[sizeC:]
+	blockA, mine = mine[:sizeA], mine[sizeA:]
+	c.panels, mine = mine[:sizePanel], mine[sizePanel:]
+	c.lines, c.turned = mine[:sizeRows], mine[sizeRows:]
+	return c, blockA
 }
 
 // store rounds the sums of a chunk, or of some of its rows, from row m and column n on, and stores them in the batch

@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -17,11 +19,36 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	case a.TransA:
 		PackPairs(pairsOf(dst), src[2*k*a.LDA+m:], rows, k1, a.K-2*k, p.lda, a.LDA)
 	default:
-		length := min(2*k1, a.K-2*k)
+		copyRows(dst, src[m*a.LDA+2*k:], rows, min(2*k1, a.K-2*k), k1, p.lda, a.LDA)
+	}
+}
+
+// copyRows copies rows of so many 16-bit numbers, from numbers apart, to rows of words that are to words apart, behind
+// which zeros follow up to so many words.
+func copyRows(dst []float32, src []uint16, rows, length, words, to, from int) {
+	if rows <= 0 {
+		return
+	}
+	dst, src = dst[:(rows-1)*to+words], src[:(rows-1)*from+length]
+	if length < 2*words {
 		for r := range rows {
-			line := halvesOf(dst[r*p.lda:][:k1])
-			copy(line, src[(m+r)*a.LDA+2*k:][:length])
-			clear(line[length:])
+			clear(dst[r*to+length/2:][:words-length/2])
+		}
+	}
+	to *= 2
+	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+	if 2*length >= vec.LeastCopied && vec.CopyRows(d, s, rows, 2*length, 2*to, 2*from) {
+		return
+	}
+	const four = 4 // numbers at once; the last four may be in part those before
+	for r := range rows {
+		if length < four {
+			copy(halvesOf(dst)[r*to:], src[r*from:][:length])
+			continue
+		}
+		for i := 0; i < length; i += four {
+			i := min(i, length-four)
+			*(*uint64)(unsafe.Add(d, 2*(r*to+i))) = *(*uint64)(unsafe.Add(s, 2*(r*from+i)))
 		}
 	}
 }
@@ -49,12 +76,7 @@ func (j *halfJob) packB(panel, lines []float32, src []uint16, k, k1, n, cols int
 	case p.pairs && a.K%2 == 0 && a.LDB%2 == 0:
 		micro.PackPanel(panel, words(src[n*a.LDB+2*k:]), k1, cols, 1, a.LDB/2)
 	case p.pairs:
-		length := min(2*k1, a.K-2*k)
-		for c := range cols {
-			line := halvesOf(lines[c*k1:][:k1])
-			copy(line, src[(n+c)*a.LDB+2*k:][:length])
-			clear(line[length:])
-		}
+		copyRows(lines, src[n*a.LDB+2*k:], cols, min(2*k1, a.K-2*k), k1, k1, a.LDB)
 		micro.PackPanel(panel, lines, k1, cols, 1, k1)
 	case !a.TransB:
 		a.Type.WidenRows(panel, src[k*a.LDB+n:], cols, k1, width, a.LDB)

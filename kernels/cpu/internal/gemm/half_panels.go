@@ -16,12 +16,29 @@ func HalfPanels(a *HalfArgs) (tile.Layout, int) {
 	width := micro.PanelWidth[float32]()
 	size := ceil(a.N, width) * width
 	switch {
+	case a.pairs() && a.panelRows() != ceil(a.K, 2):
+		return tile.BFloat16x32Whole, size * a.panelRows()
 	case a.pairs():
 		return micro.PairsLayout(), size * ceil(a.K, 2)
 	case a.Narrow:
 		return tile.Bits16x32, size / 2 * a.K
 	}
 	return micro.Layout[float32](), size * a.K
+}
+
+// wholePairs are those of a step of matrix registers.
+const wholePairs = 16
+
+// panelRows is how many rows a panel has. For matrix registers long sums end with whole steps.
+func (a *HalfArgs) panelRows() int {
+	switch k := ceil(a.K, 2); {
+	case !a.pairs():
+		return a.K
+	case k > wholePairs && micro.Matrices():
+		return ceil(k, wholePairs) * wholePairs
+	default:
+		return k
+	}
 }
 
 // pairs reports whether pairs of bfloat16 are multiplied.
@@ -58,7 +75,7 @@ func (a *HalfArgs) packNarrow(dst []uint16, n, cols int) {
 func PackHalf(p *pool.Pool, dst []float32, a *HalfArgs) {
 	j := halfJobs.Get()
 	j.args = a.normal()
-	j.plan = newHalfPlan(&j.args, 1)
+	j.plan = newHalfPlan(&j.args, 1, false)
 	j.packing.job, j.packing.dst = j, dst
 	if need := min(j.plan.k, BlockK) * micro.PanelWidth[float32]() * max(p.Size(), 1); a.TransB && len(j.packing.lines) < need {
 		j.packing.lines = make([]float32, need)
@@ -83,6 +100,11 @@ type halfPacking struct {
 // Run makes the panels [lo, hi).
 func (t *halfPacking) Run(worker, lo, hi int) {
 	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
+	if size := a.panelRows() * width; size > k*width {
+		for i := lo; i < hi; i++ {
+			clear(t.dst[i*size+k*width : (i+1)*size])
+		}
+	}
 	if !a.TransB && !a.narrow() {
 		t.alongRows(lo, hi)
 		return
@@ -99,7 +121,7 @@ func (t *halfPacking) Run(worker, lo, hi int) {
 		}
 		for first := 0; first < k; first += block {
 			rows := min(block, k-first)
-			t.job.packB(t.dst[(i*k+first)*width:][:rows*width], lines, a.B, first, rows, i*width, min(width, a.N-i*width))
+			t.job.packB(t.dst[(i*a.panelRows()+first)*width:][:rows*width], lines, a.B, first, rows, i*width, min(width, a.N-i*width))
 		}
 	}
 }
@@ -114,7 +136,7 @@ func (t *halfPacking) alongRows(lo, hi int) {
 		for first := 0; first < k; first += rowsAtOnce {
 			rows := min(rowsAtOnce, k-first)
 			for i := group; i < min(group+panelsAtOnce, hi); i++ {
-				t.job.packB(t.dst[(i*k+first)*width:][:rows*width], nil, a.B, first, rows, i*width, min(width, a.N-i*width))
+				t.job.packB(t.dst[(i*a.panelRows()+first)*width:][:rows*width], nil, a.B, first, rows, i*width, min(width, a.N-i*width))
 			}
 		}
 	}

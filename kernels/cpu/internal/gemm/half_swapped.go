@@ -64,5 +64,5 @@ func (p *halfPlan) panels(a *HalfArgs) int {
 		return 0
 	}
 	width := micro.PanelWidth[float32]()
-	return ceil(a.N, width) * width * p.k
+	return ceil(a.N, width) * width * a.panelRows()
 }

@@ -26,7 +26,7 @@ func TestHalfSwapped(t *testing.T) {
 					a.B, _ = halves(r, h, a.K*a.N)
 					a.Bias, _ = halves(r, h, a.N)
 					n := a.normal()
-					pairs := newHalfPlan(&n, 1).pairs
+					pairs := newHalfPlan(&n, 1, false).pairs
 					require.Equal(t, !pairs, n.swap())
 					RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
 					plain := a

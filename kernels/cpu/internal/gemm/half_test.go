@@ -52,6 +52,10 @@ func randomHalf(r *rand.Rand) (a *HalfArgs, c []uint16, sums, sizes []float64) {
 		a.K = 900 + r.IntN(1500)
 	}
 	a.Batch = [2]int{1 + r.IntN(2), 1 + r.IntN(2)}
+	if r.IntN(4) == 0 { // many small ones
+		a.M, a.N, a.K = 1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(60)
+		a.Batch[r.IntN(2)] = 8 + r.IntN(30)
+	}
 	matrix := func(rows, cols int, trans bool, ld *int, stride *[2]int) int {
 		if trans {
 			rows, cols = cols, rows

@@ -24,7 +24,7 @@ func TestHalfScratchOfPanels(t *testing.T) {
 				packed.Packed = []float32{}
 				n := packed.normal()
 				require.False(t, n.swap())
-				plan := newHalfPlan(&n, workers)
+				plan := newHalfPlan(&n, workers, false)
 				require.GreaterOrEqual(t, HalfScratch(&a, workers), plan.scratch(&n, workers), "%s, %d workers", describeHalf(&a), workers)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 // leastMatrixPairs is the shortest run of A that is worth a matrix register: a shorter one takes as long as a whole
 // one.
-const leastMatrixPairs = 4
+const leastMatrixPairs = 1
 
 // Matrices reports whether products of pairs go to matrix registers (AMX). They want pairs of A that are contiguous
 // along k: a tile with another AK is computed by vectors.
@@ -22,10 +22,9 @@ func (t *Tile[T]) fitsMatrices() bool { return !t.Vectors && t.AK == 1 && t.K >=
 
 // matrix computes the tile in matrix registers.
 func matrix(t *Tile[float32]) {
-	p := amx.Product{A: unsafe.Pointer(&t.A[0]), B: unsafe.Pointer(&t.B[0]), C: unsafe.Pointer(&t.C[0]), Rows: t.Rows, Cols: t.Cols, K: t.K,
-		Segments: t.Segments, Outer: t.Outer, ARow: t.ARow, ASegment: t.ASegment, AOuter: t.AOuter, BK: t.BK, BSegment: t.BSegment, BOuter: t.BOuter,
-		CRow: t.CRow, Lines: t.Lines, ALine: t.ALine, BLine: t.BLine, CLine: t.CLine, Accumulate: t.Accumulate || t.Bias != nil}
+	p := product(t)
 	if t.Bias != nil {
+		p.Accumulate = true
 		eachRow(t, func(line int, row []float32) {
 			if !t.Accumulate {
 				clear(row)
@@ -46,6 +45,13 @@ func matrix(t *Tile[float32]) {
 		})
 	}
 	runtime.KeepAlive(t)
+}
+
+// product is what the tile is for the package of matrix registers, without bias and relu.
+func product(t *Tile[float32]) amx.Product {
+	return amx.Product{A: unsafe.Pointer(&t.A[0]), B: unsafe.Pointer(&t.B[0]), C: unsafe.Pointer(&t.C[0]), Rows: t.Rows, Cols: t.Cols, K: t.K,
+		Segments: t.Segments, Outer: t.Outer, ARow: t.ARow, ASegment: t.ASegment, AOuter: t.AOuter, BK: t.BK, BSegment: t.BSegment, BOuter: t.BOuter,
+		CRow: t.CRow, Lines: t.Lines, ALine: t.ALine, BLine: t.BLine, CLine: t.CLine, Accumulate: t.Accumulate}
 }
 
 // eachRow calls a function with each row of C and the line that it is of.

@@ -42,19 +42,20 @@ type Layout uint8
 
 // The layouts. A panel is a number of columns of the matrix, for all k.
 const (
-	RowMajor      Layout = iota // not in panels
-	Float32x32                  // for each k, the numbers of 32 columns
-	Float64x16                  // for each k, the numbers of 16 columns
-	Int8x64                     // for each four k, of each of 64 columns the four numbers plus 128
-	Int4x64                     // see PackNibbles of package quant; for one size of blocks
-	Bits16x32                   // for each k, the numbers of 16 bits of 32 columns
-	BFloat16x32                 // for each two k, of each of 32 columns the two numbers
-	Turned                      // the transposed matrix, row-major; zero points as int8, minus 8 or 128
-	Uint8x64                    // see PackBytes of package quant; for one size of blocks
-	BFloat16Pairs               // the rows 2i and 2i+1 interleaved
+	RowMajor         Layout = iota // not in panels
+	Float32x32                     // for each k, the numbers of 32 columns
+	Float64x16                     // for each k, the numbers of 16 columns
+	Int8x64                        // for each four k, of each of 64 columns the four numbers plus 128
+	Int4x64                        // see PackNibbles of package quant; for one size of blocks
+	Bits16x32                      // for each k, the numbers of 16 bits of 32 columns
+	BFloat16x32                    // for each two k, of each of 32 columns the two numbers
+	Turned                         // the transposed matrix, row-major; zero points as int8, minus 8 or 128
+	Uint8x64                       // see PackBytes of package quant; for one size of blocks
+	BFloat16Pairs                  // the rows 2i and 2i+1 interleaved
+	BFloat16x32Whole               // BFloat16x32 with zeros up to a multiple of 16 pairs, whole steps of matrix registers
 )
 
-var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64", "int4 x 64", "16 bits x 32", "bfloat16 x 32", "turned", "uint8 x 64"}
+var layoutNames = [...]string{"row-major", "float32 x 32", "float64 x 16", "int8 x 64", "int4 x 64", "16 bits x 32", "bfloat16 x 32", "turned", "uint8 x 64", "pairs of bfloat16", "bfloat16 x 32, whole"}
 
 func (l Layout) String() string {
 	if int(l) < len(layoutNames) {

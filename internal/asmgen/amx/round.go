@@ -1,0 +1,88 @@
+package main
+
+// Sums that are complete are rounded to bfloat16 while they are in the first-level cache: Z0 and Z1 are a row of them,
+// Z3 the least result, Z4 and Z5 the bias; K1 are the columns, K2 and K3 those of either tile.
+
+// beginRounding sets what does not change in a call.
+func (t *text) beginRounding(columns int) {
+	for _, at := range [][2]int{{fieldHalf, fieldHalfAt}, {fieldBias, fieldBiasAt}} {
+		t.Asm("MOVQ %d(DI), AX", at[0])
+		t.Asm("MOVQ AX, %d(DI)", at[1])
+	}
+	t.Asm("MOVQ %d(DI), AX", fieldMask)
+	t.Asm("KMOVD AX, K1")
+	t.Asm("KMOVW AX, K2")
+	if columns == 2 {
+		t.Asm("SHRQ $16, AX")
+		t.Asm("KMOVW AX, K3")
+	}
+	t.Asm("VBROADCASTSS %d(DI), Z3", fieldFloor)
+}
+
+// round rounds the block of C.
+func (t *text) round(rows, columns int) {
+	t.Asm("MOVQ %d(DI), R12", fieldRounded)
+	t.Asm("TESTQ R12, R12")
+	t.Asm("JEQ rounded")
+	t.Asm("MOVQ %d(DI), AX", fieldCBlockAt)
+	t.Asm("MOVQ %d(DI), BX", fieldHalfBlockAt)
+	t.Asm("MOVQ %d(DI), CX", fieldCRow)
+	t.Asm("MOVQ %d(DI), R8", fieldHalfRow)
+	t.Asm("MOVQ %d(DI), R13", fieldBiasAt)
+	t.Asm("TESTQ R13, R13")
+	t.Asm("JNE bias")
+	t.roundRows("row", rows, columns, false)
+	t.Asm("JMP rounded")
+	t.Label("bias")
+	t.Asm("VMOVUPS.Z (R13), K2, Z4")
+	if columns == 2 {
+		t.Asm("VMOVUPS.Z 64(R13), K3, Z5")
+	}
+	t.roundRows("biasrow", rows, columns, true)
+	t.Label("rounded")
+}
+
+// roundRows rounds rows of the first tile and then, if there is one, of the second.
+func (t *text) roundRows(label string, rows, columns int, bias bool) {
+	if rows == 2 {
+		t.Asm("XORL R9, R9")
+	}
+	t.Label(label)
+	for c := range columns {
+		t.Asm("VMOVUPS.Z %d(AX), K%d, Z%d", 64*c, 2+c, c)
+		if bias {
+			t.toHalf(c, c)
+			t.Asm("VPMOVZXWD Y%d, Z%d", c, c)
+			t.Asm("VPSLLD $16, Z%d, Z%d", c, c)
+			t.Asm("VADDPS Z%d, Z%d, Z%d", 4+c, c, c)
+		}
+		t.Asm("VMAXPS Z%d, Z3, Z%d", c, c)
+	}
+	if columns == 2 {
+		t.Asm("BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0")
+		t.Asm("VMOVDQU16 Z2, K1, (BX)")
+	} else {
+		t.toHalf(0, 2)
+		t.Asm("VMOVDQU16 Y2, K1, (BX)")
+	}
+	t.Asm("ADDQ CX, AX")
+	t.Asm("ADDQ R8, BX")
+	t.Asm("DECQ R12")
+	t.Asm("JNZ %s", label)
+	if rows == 2 {
+		t.Asm("TESTQ R9, R9")
+		t.Asm("JNE rounded")
+		t.Asm("INCQ R9")
+		t.Asm("MOVQ %d(DI), R12", fieldRoundedSecond)
+		t.Asm("MOVQ %d(DI), AX", fieldCBlockAt)
+		t.Asm("ADDQ %d(DI), AX", fieldCSecond)
+		t.Asm("MOVQ %d(DI), BX", fieldHalfBlockAt)
+		t.Asm("ADDQ %d(DI), BX", fieldHalfSecond)
+		t.Asm("JMP %s", label)
+	}
+}
+
+// toHalf writes VCVTNEPS2BF16 of one of the first eight registers.
+func (t *text) toHalf(from, to int) {
+	t.Asm("BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $%#02x // VCVTNEPS2BF16 ymm%d, zmm%d", 0xc0|to<<3|from, to, from)
+}

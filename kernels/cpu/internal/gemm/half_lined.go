@@ -1,0 +1,74 @@
+package gemm
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// A batch of small products takes less time in matrix registers than the calls for each of them would. Some entries of
+// the batch have their panels made, and their A copied where it is, one after the other, and are lines of a tile then.
+
+const linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
+
+// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some.
+const linedCalls = 4
+
+// setLines sets how many entries of the batch are lines of a tile.
+func (p *halfPlan) setLines(a *HalfArgs) {
+	p.lines = 1
+	if !p.rounds || !p.short || p.rowChunks*p.colChunks > 1 || a.Packed != nil {
+		return
+	}
+	whole := *p
+	whole.step = p.rows // one call computes all of them
+	c, blockA, panel, _ := whole.sizes(a)
+	if p.passes(a) {
+		c = 0
+	}
+	whole.lines = min(linedWords/max(c, blockA, panel, 1), a.Batch[a.linedAxis()])
+	if panels := ceil(a.N, micro.PanelWidth[float32]()); whole.lines >= linedCalls*panels {
+		*p = whole
+	}
+}
+
+// linedAxis is the axis of the batch along which entries are lines: one whose entries are chunks that follow each
+// other.
+func (a *HalfArgs) linedAxis() int {
+	if a.Batch[1] > 1 {
+		return 1
+	}
+	return 0
+}
+
+// entries computes some entries of the batch, from one on and before another, and returns how many.
+func (j *halfJob) entries(worker, entry, end int) int {
+	a, p, width, axis := &j.args, &j.plan, micro.PanelWidth[float32](), j.args.linedAxis()
+	e := [2]int{entry / a.Batch[1], entry % a.Batch[1]}
+	lines := min(p.lines, end-entry, a.Batch[axis]-e[axis])
+	at := func(strides [2]int, line int) int { return e[0]*strides[0] + e[1]*strides[1] + line*strides[axis] }
+	c, blockA := j.memory(worker)
+	sizeA, sizeB := len(blockA)/p.lines, len(c.panels)/p.lines
+	k := p.k + p.pads
+	t := micro.Tile[float32]{Rows: a.M, K: k, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: true, ALine: sizeA, BLine: sizeB}
+	for line := lines - 1; line >= 0; line-- { // the first one last, where the tile begins
+		j.setA(&t, blockA[line*sizeA:], c.lines, a.A[at(a.StrideA, line):], 0, 0, false)
+		j.packPanels(c.panels[line*sizeB:][:sizeB], c.lines, a.B[at(a.StrideB, line):], 0, k, 0, a.N)
+	}
+	if t.Lines = lines; p.inPlace {
+		t.ALine = a.StrideA[axis] / 2
+	}
+	if !p.passes(a) {
+		t.CLine = len(c.sums) / p.lines
+	}
+	var bias []float32
+	if a.Bias != nil {
+		bias = c.lines[:a.N]
+		a.Type.Widen(bias, a.Bias[:a.N])
+	}
+	for col := 0; col < a.N; col += width {
+		t.B, t.C, t.Cols = c.panels[col*k:], c.sums[col:], min(width, a.N-col)
+		to := micro.Rounding{C: a.C[at(a.StrideC, 0)+col:], Row: a.LDC, Line: a.StrideC[axis], ReLU: a.ReLU}
+		if bias != nil {
+			to.Bias = bias[col:]
+		}
+		j.runTile(t, a.M, &to)
+	}
+	return lines
+}
