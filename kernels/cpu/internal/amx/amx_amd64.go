@@ -93,7 +93,7 @@ func (p *Product) columns(c *call, column, k, steps, words int, last bool) {
 			c.cBlock, c.cLine = 0, 0
 		}
 		pairs := 0
-		if rows <= height && p.BLine == 0 { // two lines at once: they share the tiles of B
+		if rows <= height && p.BLine == 0 && (p.Bias == nil || p.BiasLine == 0) { // two lines at once: they share the tiles of B
 			pairs = lines / 2
 		}
 		if pairs > 0 {
