@@ -101,7 +101,11 @@ func main() {
 			}
 		}
 	}
-	if err := t.WriteFile(filepath.Join(os.Args[1], "amx_amd64.s")); err != nil {
+	err := t.WriteFile(filepath.Join(os.Args[1], "amx_amd64.s"))
+	if err == nil {
+		err = ofBytes().WriteFile(filepath.Join(os.Args[1], "bytes_amd64.s"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -4,3 +4,6 @@ package amx
 
 // Multiply is not to be called: no other processor has these registers.
 func Multiply(*Product) { panic("amx: this processor has no matrix registers") }
+
+// MultiplyBytes is not to be called either.
+func MultiplyBytes(*Bytes) { panic("amx: this processor has no matrix registers") }

@@ -23,3 +23,17 @@ func TestCallLayout(t *testing.T) {
 	}
 	require.Equal(t, uintptr(8*(37+13)), unsafe.Sizeof(c), "13 counters of the assembly")
 }
+
+// TestBytesCallLayout pins that of products of bytes.
+func TestBytesCallLayout(t *testing.T) {
+	var c bytesCall
+	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.start), unsafe.Offsetof(c.config),
+		unsafe.Offsetof(c.steps), unsafe.Offsetof(c.aRow), unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.aLast),
+		unsafe.Offsetof(c.bLast), unsafe.Offsetof(c.bPair), unsafe.Offsetof(c.bPanel), unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.cSecond),
+		unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.cLast), unsafe.Offsetof(c.cPair), unsafe.Offsetof(c.cPanel), unsafe.Offsetof(c.startSecond),
+		unsafe.Offsetof(c.startBlock), unsafe.Offsetof(c.startLast), unsafe.Offsetof(c.panels), unsafe.Offsetof(c.pairs), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.column)} {
+		require.Equal(t, uintptr(8*i), offset)
+	}
+	require.Equal(t, uintptr(8*28), unsafe.Offsetof(c.ahead))
+	require.Equal(t, uintptr(8*(29+11)), unsafe.Sizeof(c), "eleven counters of the assembly")
+}

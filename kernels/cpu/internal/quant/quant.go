@@ -75,14 +75,16 @@ type Args struct {
 	LDC                  int
 	Scratch              []byte // ScratchSize bytes, aligned to 4
 
-	sums   []int32 // -128 times the sum of each row of A
+	sums   []int32 // -128 times the sum of each row of A; with AMX 16 times each
 	x      []byte  // A as the kernels read it
 	stride int     // bytes of a row of x
 	family family
 }
 
 // ScratchSize returns the size of the scratch memory that a product with m rows needs.
-func ScratchSize(m, k int) int { return m*(4+2*group*groups(k)+rowGap) + line }
+func ScratchSize(m, k int) int {
+	return m*(amx.StartRow+max(2*group*groups(k), amx.BytesRow(groups(k)))+rowGap) + line
+}
 
 const (
 	line   = 64 // bytes of a line of the cache
@@ -95,23 +97,36 @@ func Run(p *pool.Pool, a *Args) {
 		return
 	}
 	a.family = active()
-	a.sums = unsafe.Slice((*int32)(unsafe.Pointer(&a.Scratch[0])), a.M)
-	a.x, a.stride = a.Scratch[4*a.M:], group*groups(a.K)
+	if a.family == familyAMX && !worthTiles(a.M, a.K) {
+		a.family = familyVNNI
+	}
+	memory, sums := a.Scratch, a.M
+	a.stride = group * groups(a.K)
 	switch a.family {
 	case familyAVX2:
 		a.stride *= 2
 	case familyAMX: // tiles are of whole lines
-		a.x = a.x[-uintptr(unsafe.Pointer(&a.x[0]))%line:]
-		if a.stride%1024 == 0 {
+		memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
+		sums *= amx.StartRow / 4
+		if a.stride = amx.BytesRow(groups(a.K)); a.stride%1024 == 0 {
 			a.stride += rowGap
 		}
 	}
+	a.sums, a.x = unsafe.Slice((*int32)(unsafe.Pointer(&memory[0])), sums), memory[4*sums:]
 	for i := range a.M {
 		a.prepare(i)
 	}
 	panels := (a.N + Width - 1) / Width
 	p.Parallel(panels, max(1, 1<<21/max(a.M*a.K*Width, 1)), a)
 	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
+}
+
+// worthTiles reports whether m rows take less time in matrix registers than in vectors: to describe the tiles takes as
+// long as 200 instructions on vectors, a product of tiles at least as long as 16, whatever it has of rows.
+func worthTiles(m, k int) bool {
+	const rowOfStep, stepOfTiles, call = 32, 64, 200
+	steps := (k + line - 1) / line
+	return k > 0 && m*rowOfStep*steps > (m+15)/16*stepOfTiles*steps+call
 }
 
 // prepare copies a row of A, padded with zeros, and sums it up.
@@ -140,10 +155,18 @@ func (a *Args) prepare(i int) {
 			row[at], row[at+1] = byte(v), byte(int16(v)>>8)
 		}
 	}
-	if a.family == familyDots { // which takes the 128 from the weights again
-		sum = 0
+	switch sum *= -zero; a.family {
+	case familyDots: // which takes the 128 from the weights again
+		a.sums[i] = 0
+	case familyAMX:
+		amx.PadRow(row, groups(a.K))
+		start := a.sums[i*(amx.StartRow/4):][:amx.StartRow/4]
+		for j := range start {
+			start[j] = sum
+		}
+	default:
+		a.sums[i] = sum
 	}
-	a.sums[i] = -zero * sum
 }
 
 // sumBytes adds up numbers of int8. Eight at a time are added to two words, of four sums each, as unsigned bytes: each
@@ -172,15 +195,15 @@ func sumBytes(x []byte) int32 {
 
 // Run computes the panels [lo, hi).
 func (a *Args) Run(_, lo, hi int) {
+	if a.family == familyAMX {
+		a.tiles(lo, hi)
+		return
+	}
 	size := groups(a.K) * group * Width
 	var edge [rows * Width]int32
 	for panel := lo; panel < hi; panel++ {
 		b := a.B[panel*size : (panel+1)*size]
 		columns := min(Width, a.N-panel*Width)
-		if a.family == familyAMX {
-			a.matrix(b, panel*Width, columns)
-			continue
-		}
 		for i := 0; i < a.M; {
 			n := a.family.rows(a.M - i)
 			c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
@@ -204,17 +227,17 @@ func (a *Args) Run(_, lo, hi int) {
 	}
 }
 
-// matrix computes a panel in matrix registers.
-func (a *Args) matrix(b []byte, column, columns int) {
-	for i, sum := range a.sums {
-		row := a.C[i*a.LDC+column:][:columns]
-		for j := range row {
-			row[j] = sum
-		}
-	}
-	if a.K > 0 {
-		amx.Multiply(&amx.Product{Bytes: true, A: unsafe.Pointer(&a.x[0]), B: unsafe.Pointer(&b[0]), C: unsafe.Pointer(&a.C[column]), Rows: a.M, Cols: columns,
-			K: groups(a.K), Segments: 1, Outer: 1, ARow: a.stride / group, BK: Width, CRow: a.LDC, Accumulate: true})
+// tiles computes the panels [lo, hi) in matrix registers. Rows are taken as many at a time as leave room for panels in
+// the second-level cache.
+func (a *Args) tiles(lo, hi int) {
+	const cached, least = 3 << 18, 64
+	column := lo * Width
+	most := max(cached/a.stride, least)
+	passes := (a.M + most - 1) / most
+	for pass := range passes {
+		first, last := pass*a.M/passes, (pass+1)*a.M/passes
+		amx.MultiplyBytes(&amx.Bytes{A: unsafe.Pointer(&a.x[first*a.stride]), B: unsafe.Pointer(&a.B[lo*groups(a.K)*group*Width]), C: unsafe.Pointer(&a.C[first*a.LDC+column]),
+			Start: unsafe.Pointer(&a.sums[first*(amx.StartRow/4)]), Rows: last - first, Cols: min(hi*Width, a.N) - column, Groups: groups(a.K), ARow: a.stride, CRow: a.LDC})
 	}
 }
 
