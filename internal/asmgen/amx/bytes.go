@@ -56,6 +56,8 @@ func ofBytes() *text {
 	for _, f := range []bytesForm{{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}} {
 		t.bytes(f)
 	}
+	t.digits("digitsUnsigned", product{"int8", "TDPBUSD", 0x5e, x66})
+	t.digits("digitsSigned", product{"int8", "TDPBSUD", 0x5e, xf3})
 	return t
 }
 
@@ -279,7 +281,9 @@ func (t *text) bytesLoop(f bytesForm, label string, lines int) {
 		t.load(5, r8, dx)
 		t.Asm("ADDQ $64, R8")
 		for r := range f.rows {
-			nearby(r)
+			if lines > 0 {
+				nearby(r)
+			}
 			for c := range f.columns {
 				ask(lines / (f.rows * f.columns))
 				t.products(instruction, f.sums(r, c), 4+r, f.b(c))

@@ -143,6 +143,11 @@ func (t *text) memory(name string, prefix, number, base, index int) {
 func (t *text) load(number, base, index int)  { t.memory("TILELOADD", xf2, number, base, index) }
 func (t *text) store(number, base, index int) { t.memory("TILESTORED", xf3, number, base, index) }
 
+// zero sets a tile to zeros.
+func (t *text) zero(number int) {
+	t.tile(fmt.Sprintf("TILEZERO tmm%d", number), xf2, 0, 0x49, noExtension, 0xc0|number<<3)
+}
+
 // A block of C is in the tiles 0 to 3, A in 4 and 5, B in 6 and 7.
 func (t *text) function(p product, rows, columns int) {
 	t.Raw("\n// %sR%dC%d adds products of %d x %d tiles.\nTEXT ·%sR%dC%d(SB), NOSPLIT, $0-8\n", p.name, rows, columns, rows, columns, p.name, rows, columns)
@@ -230,7 +235,7 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 	if move == nil {
 		for r := range rows {
 			for c := range columns {
-				t.tile(fmt.Sprintf("TILEZERO tmm%d", 2*r+c), xf2, 0, 0x49, noExtension, 0xc0|(2*r+c)<<3)
+				t.zero(2*r + c)
 			}
 		}
 		return

@@ -113,6 +113,42 @@ func digitsVNNI(rows, vectors int) {
 	End()
 }
 
+// joinDigits adds what the sums of digits of rows stand for to rows of y, as the functions above do.
+func joinDigits() {
+	Begin(wide, "joinDigits", "y, sums, start, scale, factor, rows, ldy uintptr", "")
+	Doc("joinDigitsVNNI adds what rows of sums of three digits for 64 columns, which begin with start, stand for to rows of y.")
+	y, sums, start, scale, factor, rows, ldy := Parameter("y"), Parameter("sums"), Parameter("start"), Parameter("scale"), Parameter("factor"), Parameter("rows"), Parameter("ldy")
+	base, scales, starts, total, digit, by := NewVector(64), [4]Vector{}, [4]Vector{}, NewVector(64), NewVector(64), NewVector(64)
+	Load(base, Constant("base", 0x43800000)) // 256
+	for v := range scales {
+		scales[v] = NewVector(64)
+		Load(scales[v], Memory{Base: scale, Offset: 64 * v})
+		starts[v] = NewVector(64)
+		LoadInt(starts[v], Memory{Base: start, Offset: 64 * v})
+	}
+	Label("loop")
+	for v := range scales {
+		AddInt(total, starts[v], Memory{Base: sums, Offset: 256*(digits-1) + 64*v})
+		ToFloat(total, total)
+		for d := digits - 2; d >= 0; d-- {
+			AddInt(digit, starts[v], Memory{Base: sums, Offset: 256*d + 64*v})
+			ToFloat(digit, digit)
+			Multiply(total, total, base)
+			Add(total, total, digit)
+		}
+		Broadcast(by, Memory{Base: factor})
+		Multiply(by, by, scales[v])
+		Multiply(total, total, by)
+		Add(total, total, Memory{Base: y, Offset: 64 * v})
+		Store(Memory{Base: y, Offset: 64 * v}, total)
+	}
+	Increase(y, ldy)
+	Increase(sums, Number(256*digits))
+	Increase(factor, Number(4))
+	Countdown(rows, 1, "loop")
+	End()
+}
+
 // rowsOfPlanes returns where the planes of each of one or two rows begin.
 func rowsOfPlanes(rows int, x, plane Scalar) [2]Scalar {
 	ofRow := [2]Scalar{x}

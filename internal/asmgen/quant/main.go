@@ -39,6 +39,7 @@ func main() {
 			digitsVNNI(rows, vectors)
 		}
 	}
+	joinDigits()
 	for _, m := range []Machine{{Name: "AVX512", Bytes: 64}, AVX2} {
 		split(m)
 		largest(m)

@@ -7,3 +7,6 @@ func Multiply(*Product) { panic("amx: this processor has no matrix registers") }
 
 // MultiplyBytes is not to be called either.
 func MultiplyBytes(*Bytes) { panic("amx: this processor has no matrix registers") }
+
+// MultiplyDigits is not to be called either.
+func MultiplyDigits(*Digits) { panic("amx: this processor has no matrix registers") }

@@ -37,3 +37,14 @@ func TestBytesCallLayout(t *testing.T) {
 	require.Equal(t, uintptr(8*28), unsafe.Offsetof(c.ahead))
 	require.Equal(t, uintptr(8*(29+11)), unsafe.Sizeof(c), "eleven counters of the assembly")
 }
+
+// TestDigitsCallLayout pins that of products of digits.
+func TestDigitsCallLayout(t *testing.T) {
+	var c digitsCall
+	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.config),
+		unsafe.Offsetof(c.steps), unsafe.Offsetof(c.aRow), unsafe.Offsetof(c.plane), unsafe.Offsetof(c.aBlock), unsafe.Offsetof(c.aLast),
+		unsafe.Offsetof(c.cBlock), unsafe.Offsetof(c.cLast), unsafe.Offsetof(c.blocks), unsafe.Offsetof(c.pairs)} {
+		require.Equal(t, uintptr(8*i), offset)
+	}
+	require.Equal(t, uintptr(8*(13+6)), unsafe.Sizeof(c), "six counters of the assembly")
+}

@@ -46,14 +46,17 @@ func (p *byteProduct) sums(i, j int) (sum, off float64) {
 	return sum, 0x1p-22*largest*weights + float64(3+(p.k+p.block-1)/p.block)*0x1p-23*size
 }
 
-// TestBytes compares products in digits with those in float64, with rows that are infinite among the others.
+// TestBytes compares products in digits with those in float64, with rows that are infinite among the others, and the
+// bits of all paths that have them.
 func TestBytes(t *testing.T) {
 	defer forDots(t)()
 	workers := []*pool.Pool{pool.New(1), pool.New(3)}
 	r := rand.New(rand.NewPCG(13, 14))
 	for try := range 60 {
-		p := &byteProduct{m: 1 + r.IntN(5), n: 1 + r.IntN(200), k: 1 + r.IntN(300)}
-		p.block = 1 + r.IntN(p.k+9)
+		p := &byteProduct{m: 1 + r.IntN(5)*r.IntN(11), n: 1 + r.IntN(200), k: 1 + r.IntN(300)}
+		if p.block = 1 + r.IntN(p.k+9); r.IntN(2) == 0 {
+			p.block = 1 << r.IntN(8)
+		}
 		blocks := (p.k + p.block - 1) / p.block
 		p.x, p.scale, p.numbers, p.zero = make([]float32, p.m*p.k), make([]float32, blocks*p.n), make([]byte, p.n*p.k), make([]byte, blocks*p.n)
 		for i := range p.x {
@@ -79,8 +82,12 @@ func TestBytes(t *testing.T) {
 			}
 			require.InDelta(t, want, float64(got[at]), off, "try %d, %d x %d x %d in blocks of %d: row %d, column %d", try, p.m, p.k, p.n, p.block, i, j)
 		}
-		if infinite < 0 {
-			require.Equal(t, got, p.run(workers[1]), "try %d", try)
+		for _, path := range isa.Paths() {
+			restore := isa.Override(path)
+			if infinite < 0 && !quant.AsFloats(1, 64, 64, 64, true) {
+				require.Equal(t, got, p.run(workers[1]), "try %d, %v", try, path)
+			}
+			restore()
 		}
 	}
 	for _, w := range workers {

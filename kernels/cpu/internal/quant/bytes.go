@@ -21,7 +21,7 @@ func unpackedRoom(m, k, block int) int {
 	if m < unpackMinRows {
 		return 0
 	}
-	return groups(blockOf(block, k))*group*Width + line
+	return tileRoom(groups(blockOf(block, k)))
 }
 
 // fitBytes reports whether bytes hold what the numbers are after zero points are subtracted. It looks at eight zero
@@ -56,28 +56,36 @@ func fitBytes(zero []int8, excess int32) bool {
 	return true
 }
 
+// beginRows sets rows of a panel to what sums begin with.
+func (a *NibbleArgs) beginRows(panel, first, last int) {
+	for i := first; i < last; i++ {
+		switch to := a.C[i*a.N+panel*Width:][:min(Width, a.N-panel*Width)]; {
+		case !a.Accumulate:
+			a.begin(to, panel)
+		case a.Bias != nil:
+			vec.Add(to, to, a.Bias[panel*Width:][:len(to)])
+		}
+	}
+}
+
 // unpackedRows computes rows of a panel, block by block.
 func (a *NibbleArgs) unpackedRows(worker, panel, first, last int) {
 	rows, blocks, all := nibbleShape(a.K, a.Block)
 	b := a.B[panel*all*group*halfWidth:][:all*group*halfWidth]
-	memory := a.bytes[worker*a.room:][:a.room]
-	memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
+	memory, sums := a.tileMemory(worker)
 	columns := min(Width, a.N-panel*Width)
 	var start [Width]int32
 	var edge [2 * Width]float32
 	var own ownScales
-	for i := first; i < last; i++ {
-		switch to := a.C[i*a.N+panel*Width:][:columns]; {
-		case !a.Accumulate:
-			a.begin(to, panel)
-		case a.Bias != nil:
-			vec.Add(to, to, a.Bias[panel*Width:][:columns])
-		}
-	}
+	a.beginRows(panel, first, last)
 	for block := range blocks {
 		count := min(rows, a.K-block*rows)
 		s, z := a.scales(block, panel, &own)
 		unpackBytes(memory, b[block*groups(rows)*group*halfWidth:], z, a.excess(), start[:], count)
+		if a.tiles {
+			a.tiledRows(panel, block, first, last, memory, sums, start[:], z, s)
+			continue
+		}
 		for i := first; i < last; {
 			n, x := min(last-i, 2), a.x[i*digits*a.plane+block*groups(rows)*group:]
 			y, ld := a.C[i*a.N+panel*Width:], a.N

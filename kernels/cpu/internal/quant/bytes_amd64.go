@@ -58,6 +58,16 @@ func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []by
 	}
 }
 
+// joinDigits adds what rows of sums, which begin with start, stand for, one for each factor, to rows of y of 64 columns, which lie ldy apart.
+func joinDigits(y []float32, ldy int, sums, start []int32, scale, factors []float32) {
+	n := len(factors)
+	_, _, _, _ = y[(n-1)*ldy+Width-1], sums[n*digits*Width-1], start[Width-1], scale[Width-1]
+	joinDigitsVNNI(unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&start[0]), unsafe.Pointer(&scale[0]), unsafe.Pointer(&factors[0]), uintptr(n), uintptr(4*ldy))
+}
+
+//go:noescape
+func joinDigitsVNNI(y, sums, start, scale, factor unsafe.Pointer, rows, ldy uintptr)
+
 //go:noescape
 func unpackBytesVNNI(dst, w, zero, excess, sums unsafe.Pointer, groups uintptr)
 

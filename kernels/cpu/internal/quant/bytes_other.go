@@ -16,3 +16,5 @@ func (f family) timeOfDigits() float64 {
 func unpackBytes([]byte, []byte, []int8, int32, []int32, int) {}
 
 func addDigits(int, int, []float32, int, []byte, int, []byte, []int32, []float32, []float32, int) {}
+
+func joinDigits([]float32, int, []int32, []int32, []float32, []float32) {}

@@ -60,6 +60,7 @@ type NibbleArgs struct {
 	x       []byte      // digits: of each row a plane for each of them
 	plane   int         // bytes of a plane
 	parts   int         // of the rows of a panel, each of which is computed by one worker
+	tiles   bool        // digits are multiplied in matrix registers
 	unpacks bool        // each worker unpacks blocks of panels to bytes
 	bytes   []byte      // of the workers
 	room    int         // for a block
@@ -92,15 +93,16 @@ func NibbleSize(k, n, block int) int {
 // NibbleScratch returns the size of the scratch memory that a product with m rows needs on a pool of the given Size.
 func NibbleScratch(m, k, block, workers int) int {
 	_, blocks, all := nibbleShape(k, block)
-	return m*(4+blocks*sumsSize+digits*planeSize(all)) + max(workers, 1)*unpackedRoom(m, k, block)
+	return m*(4+blocks*sumsSize+digits*planeSize(all)) + line + max(workers, 1)*unpackedRoom(m, k, block)
 }
 
 // planeSize is the number of bytes of a plane of so many groups.
 func planeSize(groups int) int {
-	if size := groups * group; size%1024 != 0 {
-		return size
+	size := (groups*group + line - 1) / line * line
+	if size%1024 == 0 {
+		size += rowGap // planes do not compete for places in the cache
 	}
-	return groups*group + rowGap // planes do not compete for places in the cache
+	return size
 }
 
 // NibbleLayout is the layout that [PackNibbles] writes.
@@ -212,9 +214,11 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	a.factors = unsafe.Slice((*float32)(unsafe.Pointer(&a.Scratch[0])), a.M)
 	a.sums = unsafe.Slice((*digitSums)(unsafe.Pointer(&a.Scratch[4*a.M])), a.M*blocks)
 	a.x = a.Scratch[a.M*(4+blocks*sumsSize):]
+	a.x = a.x[-uintptr(unsafe.Pointer(&a.x[0]))%line:]
 	a.x, a.bytes = a.x[:a.M*digits*a.plane], a.x[a.M*digits*a.plane:]
 	a.room = unpackedRoom(a.M, a.K, a.Block)
 	a.unpacks = a.room > 0 && !a.Bytes && a.family.dotsBytes() && fitBytes(a.Zero, a.excess())
+	a.tiles = a.room > 0 && a.family.inTiles(a.M, a.K, a.Block, a.Bytes)
 	p.Parallel(a.M, max(1, 1<<16/a.K), (*nibbleRows)(a))
 	panels := (a.N + Width - 1) / Width
 	a.parts = 1
@@ -231,16 +235,8 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 
 // noSums is the product where there is nothing to add up.
 func (a *NibbleArgs) noSums() {
-	for i := range a.M {
-		for panel := range (a.N + Width - 1) / Width {
-			to := a.C[i*a.N+panel*Width:][:min(Width, a.N-panel*Width)]
-			switch {
-			case !a.Accumulate:
-				a.begin(to, panel)
-			case a.Bias != nil:
-				vec.Add(to, to, a.Bias[panel*Width:][:len(to)])
-			}
-		}
+	for panel := range (a.N + Width - 1) / Width {
+		a.beginRows(panel, 0, a.M)
 	}
 	if a.ReLU {
 		(*nibbleRelu)(a).Run(0, 0, a.M)
@@ -315,9 +311,12 @@ func (a *NibbleArgs) Run(worker, lo, hi int) {
 	for item := lo; item < hi; item++ {
 		panel, part := item/a.parts, item%a.parts
 		first, last := part*a.M/a.parts, (part+1)*a.M/a.parts
-		if a.unpacks {
+		switch {
+		case a.unpacks:
 			a.unpackedRows(worker, panel, first, last)
-		} else {
+		case a.tiles && a.Bytes:
+			a.byteTiles(worker, panel, first, last)
+		default:
 			a.packedRows(panel, first, last)
 		}
 	}

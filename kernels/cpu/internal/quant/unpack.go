@@ -22,6 +22,9 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 	if (block > 0 || bytes) && rows > mostUnsigned {
 		return true
 	}
+	if active().inTiles(m, k, block, bytes) {
+		return 1.02+6/float64(m) < timeInTiles(m, n, rows, bytes)
+	}
 	if bytes {
 		return !active().dotsBytes() || 1.05+4.5/float64(m) < 0.75+36/float64(rows)+60/float64(n)
 	}
@@ -30,6 +33,17 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 		digits += 16 / float64(block)
 	}
 	return unpacked < digits
+}
+
+// timeInTiles is the time of digits in matrix registers: a product of tiles with few rows takes at least as long as
+// with eight, and joining the sums of a block as long as sixteen numbers of it or more.
+func timeInTiles(m, n, rows int, bytes bool) float64 {
+	join := 16.0
+	if bytes {
+		join = 26
+	}
+	tiles := (m + 15) / 16
+	return (0.4*float64((m+tiles-1)/tiles*tiles)/float64(m) + join/float64(rows) + 1.5/float64(m)) * (1 + 24/float64(n))
 }
 
 // floatWidth is the number of columns of a panel of float32: half of those of a panel of four bits.
