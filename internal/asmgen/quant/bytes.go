@@ -133,8 +133,7 @@ func joinDigits() {
 		for d := digits - 2; d >= 0; d-- {
 			AddInt(digit, starts[v], Memory{Base: sums, Offset: 256*d + 64*v})
 			ToFloat(digit, digit)
-			Multiply(total, total, base)
-			Add(total, total, digit)
+			MultiplyAdd(total, base, digit) // products with 256 are not rounded, so that these are the bits of two operations
 		}
 		Broadcast(by, Memory{Base: factor})
 		Multiply(by, by, scales[v])

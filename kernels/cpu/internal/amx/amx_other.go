@@ -10,3 +10,6 @@ func MultiplyBytes(*Bytes) { panic("amx: this processor has no matrix registers"
 
 // MultiplyDigits is not to be called either.
 func MultiplyDigits(*Digits) { panic("amx: this processor has no matrix registers") }
+
+// StartBytes is not to be called either.
+func StartBytes(*Bytes) { panic("amx: this processor has no matrix registers") }

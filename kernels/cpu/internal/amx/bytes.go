@@ -6,6 +6,10 @@ import "unsafe"
 //
 //	C[r, c] = Start[r] + Σ_k A[r, k] · B[k, c]
 //
+// [StartBytes] sets Start to what takes an excess of 128 from the numbers of B again:
+//
+//	Start[r] = -128 · Σ_k A[r, k]
+//
 // A panel is [PanelColumns] columns in groups of four rows of B, which lie side by side, as kernels/cpu/internal/quant
 // packs them. Rows of A have [BytesRow] bytes that PadRow has filled up. The operands have to have what their strides
 // reach: nothing is checked here.
@@ -31,6 +35,9 @@ const (
 
 // BytesRow returns how many bytes a row of A of so many groups takes.
 func BytesRow(groups int) int { return (groups + stepGroups - 1) / stepGroups * stepBytes }
+
+// HasWholeSteps reports whether rows of so many bytes are multiplied as they are, without being filled up.
+func HasWholeSteps(row int) bool { return row%stepBytes == 0 || row < stepBytes && row%4 == 0 }
 
 // PadRow fills up a row of A that begins with so many groups. The last step ends with the panel, so that it may begin
 // with groups that the step before has added up: they are zeros there.

@@ -52,6 +52,34 @@ func MultiplyBytes(p *Bytes) {
 	}
 }
 
+// excess is the line of numbers that [StartBytes] multiplies with.
+var excess = func() (line [stepBytes]int8) {
+	for i := range line {
+		line[i] = -128
+	}
+	return line
+}()
+
+// StartBytes sets what the sums of a product begin with. It needs neither B nor C.
+func StartBytes(p *Bytes) {
+	if p.Rows <= 0 || p.Groups <= 0 {
+		return
+	}
+	var config [64]byte
+	c := bytesCall{a: p.A, b: unsafe.Pointer(&excess), start: p.Start, config: &config, steps: (p.Groups + stepGroups - 1) / stepGroups, aRow: p.ARow}
+	c.blocks = (p.Rows + height - 1) / height
+	rows := (p.Rows + c.blocks - 1) / c.blocks
+	last := p.Rows - rows*c.blocks
+	c.aBlock, c.aLast, c.startBlock, c.startLast = rows*p.ARow, last*p.ARow, rows*StartRow, last*StartRow
+	p.configure(&config, heights{rows, 0}, Words)
+	sumBytes(&c)
+}
+
+// sumBytes is neither inlined nor a leaf; see dispatch.
+//
+//go:noinline
+func sumBytes(c *bytesCall) { byteSums(c) }
+
 // heights are those of the two tiles of rows of a block; second is 0 where there is one.
 type heights struct{ first, second int }
 
@@ -141,6 +169,9 @@ func (p *Bytes) call(c *bytesCall, form bytesForm, column int) {
 		bytesR2C2(c)
 	}
 }
+
+//go:noescape
+func byteSums(c *bytesCall)
 
 //go:noescape
 func bytesR1C1(c *bytesCall)

@@ -1135,6 +1135,51 @@ blocked:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
 	RET
 
+// byteSums multiplies blocks of rows with one line of B.
+TEXT ·byteSums(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ 32(DI), AX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG [rax]
+	MOVQ 48(DI), DX // between rows of A
+	MOVQ 8(DI), BX
+	XORL SI, SI
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x33 // TILELOADD tmm6, [r3+r6]
+	MOVQ $64, CX
+	MOVQ 0(DI), AX
+	MOVQ AX, 288(DI)
+	MOVQ 24(DI), AX
+	MOVQ AX, 304(DI)
+	MOVQ 192(DI), AX
+	MOVQ AX, 264(DI)
+block:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0 // TILEZERO tmm0
+	MOVQ 288(DI), AX
+	MOVQ 40(DI), R12 // steps
+step:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x10 // TILELOADD tmm4, [r0+r2]
+	ADDQ $64, AX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4b; BYTE $0x5e; BYTE $0xc4 // TDPBSSD tmm0, tmm4, tmm6
+	DECQ R12
+	JNZ step
+	MOVQ 304(DI), AX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILESTORED tmm0, [r0+r1]
+	DECQ 264(DI)
+	JZ summed
+	MOVQ 64(DI), AX
+	ADDQ AX, 288(DI)
+	MOVQ 160(DI), AX
+	ADDQ AX, 304(DI)
+	CMPQ 264(DI), $1
+	JNE block
+	MOVQ 72(DI), AX
+	ADDQ AX, 288(DI)
+	MOVQ 168(DI), AX
+	ADDQ AX, 304(DI)
+	JMP block
+summed:
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
+	RET
+
 // digitsUnsigned adds up products of three digits.
 TEXT ·digitsUnsigned(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI

@@ -10,7 +10,7 @@ import (
 // bytes, or of a panel of bytes as it is. The sums, which are the same integers, are joined in the first-level cache.
 
 const (
-	tileMinRows = 10 // that matrix registers pay for
+	tileMinRows = 10 // that matrix registers pay for, with numbers of four bits
 	tileRows    = 32 // whose sums fit the first-level cache
 	tileGroups  = 16 // of a step
 	tileSums    = tileRows * amx.DigitSums
@@ -30,7 +30,7 @@ func wholeSteps(k, block int) bool {
 
 // inTiles reports whether a product of m rows is computed so.
 func (f family) inTiles(m, k, block int, bytes bool) bool {
-	return f == familyAMX && m >= tileMinRows && (!bytes || wholeSteps(k, block))
+	return f == familyAMX && (m >= tileMinRows || bytes && m >= unpackMinRows) && (!bytes || wholeSteps(k, block))
 }
 
 // tileMemory is what a worker has: for a block, and for sums.

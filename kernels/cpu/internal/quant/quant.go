@@ -113,8 +113,15 @@ func Run(p *pool.Pool, a *Args) {
 		}
 	}
 	a.sums, a.x = unsafe.Slice((*int32)(unsafe.Pointer(&memory[0])), sums), memory[4*sums:]
-	for i := range a.M {
-		a.prepare(i)
+	if a.family == familyAMX && a.ColStride == 1 && amx.HasWholeSteps(a.K) && a.RowStride%1024 != 0 {
+		a.x, a.stride = unsafe.Slice((*byte)(unsafe.Pointer(&a.A[0])), len(a.A)), a.RowStride
+	} else {
+		for i := range a.M {
+			a.prepare(i)
+		}
+	}
+	if a.family == familyAMX {
+		amx.StartBytes(&amx.Bytes{A: unsafe.Pointer(&a.x[0]), Start: unsafe.Pointer(&a.sums[0]), Rows: a.M, Groups: groups(a.K), ARow: a.stride})
 	}
 	panels := (a.N + Width - 1) / Width
 	p.Parallel(panels, max(1, 1<<21/max(a.M*a.K*Width, 1)), a)
@@ -137,7 +144,9 @@ func (a *Args) prepare(i int) {
 		if a.ColStride == 1 {
 			from := a.A[i*a.RowStride:][:a.K]
 			copy(row, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(from))), len(from)))
-			sum = sumBytes(row[:a.K])
+			if a.family != familyAMX {
+				sum = sumBytes(row[:a.K])
+			}
 		} else {
 			for k := range a.K {
 				v := a.A[i*a.RowStride+k*a.ColStride]
@@ -155,17 +164,13 @@ func (a *Args) prepare(i int) {
 			row[at], row[at+1] = byte(v), byte(int16(v)>>8)
 		}
 	}
-	switch sum *= -zero; a.family {
+	switch a.family {
 	case familyDots: // which takes the 128 from the weights again
 		a.sums[i] = 0
-	case familyAMX:
+	case familyAMX: // which adds up the rows itself
 		amx.PadRow(row, groups(a.K))
-		start := a.sums[i*(amx.StartRow/4):][:amx.StartRow/4]
-		for j := range start {
-			start[j] = sum
-		}
 	default:
-		a.sums[i] = sum
+		a.sums[i] = -zero * sum
 	}
 }
 

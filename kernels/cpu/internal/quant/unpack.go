@@ -35,15 +35,14 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 	return unpacked < digits
 }
 
-// timeInTiles is the time of digits in matrix registers: a product of tiles with few rows takes at least as long as
-// with eight, and joining the sums of a block as long as sixteen numbers of it or more.
+// timeInTiles is the time of digits in matrix registers: joining the sums of a block takes as long as some of its
+// products, and more where zero points are subtracted from sums.
 func timeInTiles(m, n, rows int, bytes bool) float64 {
-	join := 16.0
+	join, edge := 28.0, 35.0
 	if bytes {
-		join = 26
+		join, edge = 40, 60
 	}
-	tiles := (m + 15) / 16
-	return (0.4*float64((m+tiles-1)/tiles*tiles)/float64(m) + join/float64(rows) + 1.5/float64(m)) * (1 + 24/float64(n))
+	return 0.4 + 1.5/float64(m) + join/float64(rows) + edge/float64(n)
 }
 
 // floatWidth is the number of columns of a panel of float32: half of those of a panel of four bits.
