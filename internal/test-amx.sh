@@ -27,6 +27,6 @@ run TDPBF16PS,TDPBSUD,TILERELEASE ./kernels/cpu/internal/amx .
 run TDPBF16PS ./kernels/cpu/internal/micro "Pairs"
 run TDPBF16PS ./kernels/cpu/internal/gemm "Half"
 run TDPBF16PS ./kernels/cpu/internal/conv "Pairs|MatrixRegisters"
-run TDPBSUD ./kernels/cpu/internal/quant .
+run TDPBSUD,TDPBUSD,TDPBSSD ./kernels/cpu/internal/quant .
 run TDPBF16PS ./keras TrainingInSixteenBits
 run TDPBF16PS,TDPBSUD ./kernels/cpu 'Half|Halves|OfInt8|AttentionInBlocks|AttentionInPairs|Excess|PairsFor|WeightsThat'

@@ -10,9 +10,10 @@ import (
 // bytes, or of a panel of bytes as it is. The sums, which are the same integers, are joined in the first-level cache.
 
 const (
-	tileMinRows = 10 // that matrix registers pay for, with numbers of four bits
-	tileRows    = 32 // whose sums fit the first-level cache
-	tileGroups  = 16 // of a step
+	tileMinRows = 10  // that matrix registers pay for where the sums of short blocks are joined
+	longBlock   = 256 // rows of a block that is not short
+	tileRows    = 32  // whose sums fit the first-level cache
+	tileGroups  = 16  // of a step
 	tileSums    = tileRows * amx.DigitSums
 )
 
@@ -30,7 +31,8 @@ func wholeSteps(k, block int) bool {
 
 // inTiles reports whether a product of m rows is computed so.
 func (f family) inTiles(m, k, block int, bytes bool) bool {
-	return f == familyAMX && (m >= tileMinRows || bytes && m >= unpackMinRows) && (!bytes || wholeSteps(k, block))
+	long := bytes || blockOf(block, k) >= longBlock
+	return f == familyAMX && (m >= tileMinRows || long && m >= unpackMinRows) && (!bytes || wholeSteps(k, block))
 }
 
 // tileMemory is what a worker has: for a block, and for sums.
