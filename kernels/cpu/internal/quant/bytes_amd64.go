@@ -58,7 +58,8 @@ func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []by
 	}
 }
 
-// joinDigits adds what rows of sums, which begin with start, stand for, one for each factor, to rows of y of 64 columns, which lie ldy apart.
+// joinDigits adds what rows of sums, which begin with start, stand for, one for each factor, to rows of y of 64
+// columns, which lie ldy apart.
 func joinDigits(y []float32, ldy int, sums, start []int32, scale, factors []float32) {
 	n := len(factors)
 	_, _, _, _ = y[(n-1)*ldy+Width-1], sums[n*digits*Width-1], start[Width-1], scale[Width-1]
