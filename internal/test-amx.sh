@@ -23,7 +23,7 @@ isa=github.com/gokeras/gokeras/kernels/cpu/internal/isa
 run() {
 	go test -vet=off -count=1 ${VERBOSE:+-v} -exec "$emulator/amxemulator -require $1 -v" -ldflags "-X $isa.assumed=amxtile+amxint8+amxbf16" -run "$3" ${SHORT:+-short} "$2"
 }
-run TDPBF16PS,TDPBSUD,TILERELEASE ./kernels/cpu/internal/amx .
+run TDPBF16PS,TILERELEASE ./kernels/cpu/internal/amx .
 run TDPBF16PS ./kernels/cpu/internal/micro "Pairs"
 run TDPBF16PS ./kernels/cpu/internal/gemm "Half"
 run TDPBF16PS ./kernels/cpu/internal/conv "Pairs|MatrixRegisters"

@@ -57,8 +57,8 @@ func ofBytes() *text {
 		t.bytes(f)
 	}
 	t.byteSums()
-	t.digits("digitsUnsigned", product{"int8", "TDPBUSD", 0x5e, x66})
-	t.digits("digitsSigned", product{"int8", "TDPBSUD", 0x5e, xf3})
+	t.digits("digitsUnsigned", product{"TDPBUSD", 0x5e, x66})
+	t.digits("digitsSigned", product{"TDPBSUD", 0x5e, xf3})
 	return t
 }
 
@@ -160,7 +160,7 @@ func (t *text) byteSums() {
 	t.Label("step")
 	t.load(4, ax, dx)
 	t.Asm("ADDQ $64, AX")
-	t.products(product{"int8", "TDPBSSD", 0x5e, xf2}, 0, 4, 6)
+	t.products(product{"TDPBSSD", 0x5e, xf2}, 0, 4, 6)
 	t.Asm("DECQ R12")
 	t.Asm("JNZ step")
 	t.Asm("MOVQ %d(DI), AX", bytesSBlockAt)
@@ -279,7 +279,7 @@ func (t *text) bytesLoop(f bytesForm, label string, lines int) {
 		}
 		return r9
 	}
-	instruction := product{"int8", "TDPBSUD", 0x5e, xf3}
+	instruction := product{"TDPBSUD", 0x5e, xf3}
 	asked := 0
 	ask := func(n int) {
 		for range n {

@@ -94,11 +94,9 @@ func main() {
 		os.Exit(2)
 	}
 	t := &text{arm64.NewText("internal/asmgen/amx")}
-	for _, p := range []product{{"bf16", "TDPBF16PS", 0x5c, xf3, true}, {"int8", "TDPBSUD", 0x5e, xf3, false}} {
-		for rows := 1; rows <= 2; rows++ {
-			for columns := 1; columns <= 2; columns++ {
-				t.function(p, rows, columns)
-			}
+	for rows := 1; rows <= 2; rows++ {
+		for columns := 1; columns <= 2; columns++ {
+			t.function(rows, columns)
 		}
 	}
 	err := t.WriteFile(filepath.Join(os.Args[1], "amx_amd64.s"))
@@ -113,9 +111,8 @@ func main() {
 
 // product is an instruction that multiplies tiles.
 type product struct {
-	name, instruction string
-	opcode, prefix    int
-	rounds            bool // to 16 bits, where that is asked for
+	instruction    string
+	opcode, prefix int
 }
 
 type text struct{ *arm64.Text }
@@ -149,8 +146,8 @@ func (t *text) zero(number int) {
 }
 
 // A block of C is in the tiles 0 to 3, A in 4 and 5, B in 6 and 7.
-func (t *text) function(p product, rows, columns int) {
-	t.Raw("\n// %sR%dC%d adds products of %d x %d tiles.\nTEXT ·%sR%dC%d(SB), NOSPLIT, $0-8\n", p.name, rows, columns, rows, columns, p.name, rows, columns)
+func (t *text) function(rows, columns int) {
+	t.Raw("\n// bf16R%dC%d adds products of %d x %d tiles.\nTEXT ·bf16R%dC%d(SB), NOSPLIT, $0-8\n", rows, columns, rows, columns, rows, columns)
 	t.Asm("MOVQ c+0(FP), DI")
 	t.Asm("MOVQ %d(DI), AX", fieldConfig)
 	t.tile("LDTILECFG [rax]", none, 0, 0x49, noExtension, 0)
@@ -160,14 +157,10 @@ func (t *text) function(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
 	t.Asm("MOVQ %d(DI), AX", fieldB)
 	t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", fieldBLineAt)
-	if p.rounds {
-		t.beginRounding(columns)
-	}
+	t.beginRounding(columns)
 	t.Label("line")
-	if p.rounds {
-		t.Asm("MOVQ %d(DI), AX", fieldHalfAt)
-		t.Asm("MOVQ AX, %d(DI)", fieldHalfBlockAt)
-	}
+	t.Asm("MOVQ %d(DI), AX", fieldHalfAt)
+	t.Asm("MOVQ AX, %d(DI)", fieldHalfBlockAt)
 	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
 	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
 	t.Asm("MOVQ %d(DI), AX", fieldBlocks)
@@ -182,32 +175,24 @@ func (t *text) function(p product, rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldSegments)
 	t.Asm("MOVQ AX, %d(DI)", fieldSegmentsLeft)
 	t.Label("segment")
-	t.steps(p, rows, columns)
+	t.steps(rows, columns)
 	t.advance("segment", fieldSegmentsLeft, [2]int{fieldASegmentAt, fieldASegment}, [2]int{fieldBSegmentAt, fieldBSegment})
 	t.advance("outer", fieldOuterLeft, [2]int{fieldAOuterAt, fieldAOuter}, [2]int{fieldBOuterAt, fieldBOuter})
 	t.finish(rows, columns)
-	places := [][2]int{{fieldABlockAt, fieldABlock}, {fieldCBlockAt, fieldCBlock}}
-	if p.rounds {
-		t.round(rows, columns)
-		places = append(places, [2]int{fieldHalfBlockAt, fieldHalfBlock})
-	}
-	t.advance("block", fieldBlocksLeft, places...)
+	t.round(rows, columns)
+	t.advance("block", fieldBlocksLeft, [2]int{fieldABlockAt, fieldABlock}, [2]int{fieldCBlockAt, fieldCBlock}, [2]int{fieldHalfBlockAt, fieldHalfBlock})
 	t.Asm("ADDQ %d(DI), R10", fieldALine)
 	t.Asm("ADDQ %d(DI), R11", fieldCLine)
 	t.Asm("MOVQ %d(DI), AX", fieldBLine)
 	t.Asm("ADDQ AX, %d(DI)", fieldBLineAt)
-	if p.rounds {
-		t.Asm("MOVQ %d(DI), AX", fieldHalfLine)
-		t.Asm("ADDQ AX, %d(DI)", fieldHalfAt)
-		t.Asm("MOVQ %d(DI), AX", fieldBiasLine)
-		t.Asm("ADDQ AX, %d(DI)", fieldBiasAt)
-	}
+	t.Asm("MOVQ %d(DI), AX", fieldHalfLine)
+	t.Asm("ADDQ AX, %d(DI)", fieldHalfAt)
+	t.Asm("MOVQ %d(DI), AX", fieldBiasLine)
+	t.Asm("ADDQ AX, %d(DI)", fieldBiasAt)
 	t.Asm("DECQ %d(DI)", fieldLines)
 	t.Asm("JNZ line")
 	t.tile("TILERELEASE", none, 0, 0x49, noExtension, 0xc0)
-	if p.rounds {
-		t.Asm("VZEROUPPER")
-	}
+	t.Asm("VZEROUPPER")
 	t.Asm("RET")
 }
 
@@ -255,7 +240,7 @@ func (t *text) eachOfC(rows, columns int, move func(number, base, index int)) {
 }
 
 // steps adds the products of a segment. The order of a step's loads and products does not matter to the processor.
-func (t *text) steps(p product, rows, columns int) {
+func (t *text) steps(rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldASegmentAt)
 	t.Asm("MOVQ %d(DI), BX", fieldBSegmentAt)
 	if rows == 2 {
@@ -280,7 +265,7 @@ func (t *text) steps(p product, rows, columns int) {
 	}
 	for r := range rows {
 		for c := range columns {
-			t.products(p, 2*r+c, 4+r, 6+c)
+			t.products(product{"TDPBF16PS", 0x5c, xf3}, 2*r+c, 4+r, 6+c)
 		}
 	}
 	t.Asm("DECQ R12")

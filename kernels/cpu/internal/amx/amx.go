@@ -5,9 +5,9 @@ import "unsafe"
 // Words is the number of words of a row of a tile, and so of a whole step of a sum.
 const Words = 16
 
-// Product describes a product, in words. The operands have to have what their strides reach: nothing is checked here.
+// Product describes a product of pairs of bfloat16, in words, which are pairs, or float32 in C. The operands have to
+// have what their strides reach: nothing is checked here.
 type Product struct {
-	Bytes   bool // the words are four bytes; else pairs of bfloat16
 	A, B, C unsafe.Pointer
 
 	Rows, Cols         int // of C

@@ -152,7 +152,7 @@ func (p *Product) blocks(c *call, first, each, lines, row, column, k, rows, bloc
 					c.bias = unsafe.Add(p.Bias, (at*p.BiasLine+column)*word)
 				}
 			}
-			dispatch(p.Bytes, second, p.Cols-column > Words, c)
+			dispatch(second, p.Cols-column > Words, c)
 		}
 	}
 }
@@ -181,24 +181,16 @@ func configure(config *[64]byte, rows, more, columns, words int) {
 // up the garbage collector until it ends.
 //
 //go:noinline
-func dispatch(bytes, rows2, columns2 bool, c *call) {
+func dispatch(rows2, columns2 bool, c *call) {
 	switch {
-	case !bytes && !rows2 && !columns2:
-		bf16R1C1(c)
-	case !bytes && !rows2:
-		bf16R1C2(c)
-	case !bytes && !columns2:
-		bf16R2C1(c)
-	case !bytes:
-		bf16R2C2(c)
 	case !rows2 && !columns2:
-		int8R1C1(c)
+		bf16R1C1(c)
 	case !rows2:
-		int8R1C2(c)
+		bf16R1C2(c)
 	case !columns2:
-		int8R2C1(c)
+		bf16R2C1(c)
 	default:
-		int8R2C2(c)
+		bf16R2C2(c)
 	}
 }
 
@@ -213,15 +205,3 @@ func bf16R2C1(c *call)
 
 //go:noescape
 func bf16R2C2(c *call)
-
-//go:noescape
-func int8R1C1(c *call)
-
-//go:noescape
-func int8R1C2(c *call)
-
-//go:noescape
-func int8R2C1(c *call)
-
-//go:noescape
-func int8R2C2(c *call)
