@@ -115,10 +115,11 @@ func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
 func gatherAt[T any](y, x []T, at []int32) {
 	base := unsafe.Pointer(unsafe.SliceData(x))
 	size := unsafe.Sizeof(x[0])
-	to := unsafe.Pointer(unsafe.SliceData(y[:len(at)]))
-	for ; len(at) >= 8 && !bigEndian; at = at[8:] { // a jump for each element would take as long as the rest
+	line, done := unsafe.Pointer(unsafe.SliceData(y[:len(at)])), uintptr(0) // no pointer may lie behind the last element
+	for ; len(at) >= 8 && !bigEndian; at = at[8:] {                         // a jump for each element would take as long as the rest
 		pairs := (*[4]uint64)(unsafe.Pointer(unsafe.SliceData(at)))
 		a, b, c, d := pairs[0], pairs[1], pairs[2], pairs[3]
+		to := unsafe.Add(line, done)
 		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(uint32(a))*size))
 		*(*T)(unsafe.Add(to, size)) = *(*T)(unsafe.Add(base, uintptr(a>>32)*size))
 		*(*T)(unsafe.Add(to, 2*size)) = *(*T)(unsafe.Add(base, uintptr(uint32(b))*size))
@@ -127,10 +128,10 @@ func gatherAt[T any](y, x []T, at []int32) {
 		*(*T)(unsafe.Add(to, 5*size)) = *(*T)(unsafe.Add(base, uintptr(c>>32)*size))
 		*(*T)(unsafe.Add(to, 6*size)) = *(*T)(unsafe.Add(base, uintptr(uint32(d))*size))
 		*(*T)(unsafe.Add(to, 7*size)) = *(*T)(unsafe.Add(base, uintptr(d>>32)*size))
-		to = unsafe.Add(to, 8*size)
+		done += 8 * size
 	}
 	for _, k := range at {
-		*(*T)(to) = *(*T)(unsafe.Add(base, uintptr(k)*size))
-		to = unsafe.Add(to, size)
+		*(*T)(unsafe.Add(line, done)) = *(*T)(unsafe.Add(base, uintptr(k)*size))
+		done += size
 	}
 }

@@ -114,7 +114,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 		}
 	}
 	p.setSteps(a)
-	p.keepsA = p.k <= p.blockK || p.matrices && p.colChunks > 1 && (a.TransA && p.rows*p.k <= mostTurned || !a.TransA && !p.inPlace && p.rows*p.k <= matrixBlockA)
+	p.keepsA = p.k <= p.blockK || p.matrices && p.colChunks > 1 && (a.TransA && p.rows*p.k <= mostTurned || !a.TransA && !p.inPlace && p.rows*p.k <= matrixBlocksA)
 	switch p.lda = p.longest() + halfGap; {
 	case a.TransA && p.matrices:
 		p.lda = turnedPairs

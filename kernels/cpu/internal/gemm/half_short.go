@@ -69,14 +69,21 @@ func (p *halfPlan) passes(a *HalfArgs) bool {
 const (
 	matrixBlockA   = 1 << 17 // words of the rows of A of a chunk: a quarter of the second-level cache
 	mostRowsMatrix = 512
+
+	// Of sums of several blocks, a chunk's A takes half of that cache, and its rows are copied once for all columns.
+	matrixBlocksA  = 2 * matrixBlockA
+	mostRowsBlocks = 256
 )
 
 // matrixRows is how many rows a chunk has at most whose sums have so many pairs. A chunk's A stays in the second-level
 // cache, and B comes through it once for each chunk of rows: what is behind that cache gives a tenth of its rate.
 func (a *HalfArgs) matrixRows(pairs int) int {
 	most := matrixBlockA
-	if a.TransA {
+	switch {
+	case a.TransA:
 		most = mostTurned
+	case pairs > blockK():
+		return min(max(matrixBlocksA/pairs/nearRows*nearRows, halfRowsMatrices), mostRowsBlocks)
 	}
 	return min(max(most/max(pairs, 1)/nearRows*nearRows, halfRowsMatrices), mostRowsMatrix)
 }
