@@ -196,8 +196,8 @@ func (f *integerFold) add(acc, x unsafe.Pointer, length, inner int) {
 func reduceIntegers(b *build, f *integerFold, g geometry.AxisGroup, from, to *plan.Operand) func() {
 	line, row := g.Length*g.Inner*f.size, g.Inner*f.size
 	segments := 1
-	if g.Outer < manyGroups {
-		segments = segmentsOf(g)
+	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
+		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
 	}
 	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(_ *worker, lo, hi int) {

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
@@ -266,20 +267,27 @@ func reduceBy(b *build, group func(g geometry.AxisGroup, from, to *plan.Operand)
 	}, nil
 }
 
+// segmentWork is the number of elements of a segment of a long reduction.
+const segmentWork = 1 << 15
+
 // reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
 // combined in order.
 func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	b.rt().need(columnBlock * 8)
-	switch segments := segmentsOf(g); {
-	case segments > 1:
-		return reduceSegments(b, r, g, segments, from, to)
-	case turnsLines(&r, g):
+	segments := 1
+	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
+		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
+	}
+	if segments == 1 && turnsLines(&r, g) {
 		return reduceTurned[T](b, r.kind, g, from, to)
-	case r.slide != nil && slides(g):
+	}
+	if segments == 1 && r.slide != nil && slides(g) {
 		return reduceSliding[T](b, r.slide, g, from, to)
-	case r.pixels != nil && g.Inner > 1 && g.Length > 1 && g.Length <= fewRows:
+	}
+	if segments == 1 && r.pixels != nil && g.Inner > 1 && g.Length > 1 && g.Length <= fewRows {
 		return reduceFew(b, &r, g, from, to)
-	default:
+	}
+	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
 			x, y := plan.Data[T](from), plan.Data[T](to)
 			if g.Inner == 1 {
@@ -290,6 +298,24 @@ func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, 
 				reduceSegment(w, &r, g, y[o*g.Inner:(o+1)*g.Inner], x[o*g.Length*g.Inner:(o+1)*g.Length*g.Inner])
 			}
 		})
+	}
+	var zero T
+	partial := &plan.Operand{Mem: b.workspace(g.Outer * segments * g.Inner * int(unsafe.Sizeof(zero))), N: g.Outer * segments * g.Inner}
+	each := b.rt().parallel(g.Outer*segments, 1, func(w *worker, lo, hi int) {
+		x, y := plan.Data[T](from), plan.Data[T](partial)
+		for k := lo; k < hi; k++ {
+			o, s := k/segments, k%segments
+			first, last := s*g.Length/segments, (s+1)*g.Length/segments
+			reduceSegment(w, &r, g, y[k*g.Inner:(k+1)*g.Inner], x[(o*g.Length+first)*g.Inner:(o*g.Length+last)*g.Inner])
+		}
+	})
+	combine := geometry.AxisGroup{Outer: g.Outer, Length: segments, Inner: g.Inner}
+	return func() {
+		each()
+		x, y := plan.Data[T](partial), plan.Data[T](to)
+		for o := range combine.Outer {
+			reduceSegment(&b.c.rt.workers[0], &r, combine, y[o*g.Inner:(o+1)*g.Inner], x[o*segments*g.Inner:(o+1)*segments*g.Inner])
+		}
 	}
 }
 

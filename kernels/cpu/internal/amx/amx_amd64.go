@@ -54,7 +54,7 @@ func Multiply(p *Product) {
 			c.accumulate = 0
 		}
 		whole, words := p.K/Words, Words
-		if steps := (p.K + Words - 1) / Words; p.K%steps == 0 {
+		if steps := (p.K + Words - 1) / Words; p.Segments > 1 && p.K%steps == 0 {
 			whole, words = steps, p.K/steps
 		}
 		rest := p.K - whole*words

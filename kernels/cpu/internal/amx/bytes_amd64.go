@@ -67,12 +67,21 @@ func StartBytes(p *Bytes) {
 	}
 	var config [64]byte
 	c := bytesCall{a: p.A, b: unsafe.Pointer(&excess), start: p.Start, config: &config, steps: (p.Groups + stepGroups - 1) / stepGroups, aRow: p.ARow}
-	c.blocks = (p.Rows + height - 1) / height
-	rows := (p.Rows + c.blocks - 1) / c.blocks
-	last := p.Rows - rows*c.blocks
-	c.aBlock, c.aLast, c.startBlock, c.startLast = rows*p.ARow, last*p.ARow, rows*StartRow, last*StartRow
+	blocks := (p.Rows + height - 1) / height
+	rows := (p.Rows + blocks - 1) / blocks
+	c.aBlock, c.startBlock = rows*p.ARow, rows*StartRow
 	p.configure(&config, heights{rows, 0}, Words)
-	sumBytes(&c)
+	perCall := max(maxCallProducts/(height*Words*p.Groups), 1)
+	for first := 0; first < blocks; first += perCall {
+		c.a, c.start = unsafe.Add(p.A, first*c.aBlock), unsafe.Add(p.Start, first*c.startBlock)
+		c.blocks = min(perCall, blocks-first)
+		if last := min(p.Rows-rows*(first+c.blocks), 0); c.blocks > 1 {
+			c.aLast, c.startLast = last*p.ARow, last*StartRow
+		} else {
+			c.a, c.start = unsafe.Add(c.a, last*p.ARow), unsafe.Add(c.start, last*StartRow)
+		}
+		sumBytes(&c)
+	}
 }
 
 // sumBytes is neither inlined nor a leaf; see dispatch.

@@ -13,8 +13,8 @@
 // keeps the 8 KiB of their state. A signal that arrives meanwhile finds them saved by the operating system.
 //
 // The sums of an element are formed in an order that depends on k, s and o alone: 16 words of a segment at a time, in
-// the order of memory, for all segments, and then what is left of each segment where K is not a multiple of 16.
-// Segments are taken in equal steps of fewer words where as many steps suffice, so that nothing is left. Within such a
+// the order of memory, for all segments, and then what is left of each segment where K is not a multiple of 16. Several
+// segments are taken in equal steps of fewer words where as many steps suffice, so that nothing is left. Within such a
 // step, the processor adds up products of bfloat16 at even and at odd places apart, with denormals as zeros, whatever
 // the thread's mode is.
 package amx

@@ -63,7 +63,7 @@ func (p *halfPlan) longest() int {
 
 // passes reports whether the sums are short and formed in one call, so that they are never all in memory.
 func (p *halfPlan) passes(a *HalfArgs) bool {
-	return p.short && p.rounds && (p.k <= wholePairs || (p.k+p.pads)%wholePairs == 0 || !a.TransA && p.k%ceil(p.k, wholePairs) == 0)
+	return p.short && p.rounds && (p.k <= wholePairs || (p.k+p.pads)%wholePairs == 0)
 }
 
 const (

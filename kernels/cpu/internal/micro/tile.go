@@ -166,6 +166,9 @@ func endsApart(t *Tile[float32]) bool {
 	} else if t.Segments > 1 {
 		count, stepA, stepB = &u.Segments, t.ASegment, t.BSegment
 	}
+	if stepB <= 0 {
+		return false // no product comes after the others in memory
+	}
 	last := *count - 1
 	*count = last
 	Run(&u)
