@@ -254,7 +254,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 func (p *Placement) sumOverwrites(u *fuse.Unit, old ir.Value) bool {
 	e := u.Fused
 	n := &p.Program.Nodes[e.Anchor]
-	if n.Op == ir.BatchNorm {
+	if n.Op == ir.BatchNorm || n.Op == ir.Div { // all rows of an extreme's gradient read the extreme
 		return false
 	}
 	for _, x := range append([]ir.Value{e.Bias, e.Kernel, e.Scale}, n.Inputs...) {
