@@ -14,7 +14,8 @@ done
 # run REQUIRED PACKAGE PATTERN: the tests of a package, which have to have executed these instructions. The emulator counts them; it knows only
 # what a processor refuses, so that it is of no use where the processor has the registers.
 if [[ " $features " == *" amx_bf16 "* && " $features " == *" amx_int8 "* ]]; then
-	run() { go test -vet=off -count=1 ${VERBOSE:+-v} -run "$3" ${SHORT:+-short} "$2"; }
+	. internal/passes.sh
+	run() { passes -vet=off -run "$3" ${SHORT:+-short} "$2"; }
 else
 	emulator=$(mktemp -d)
 	trap 'rm -rf "$emulator"' EXIT

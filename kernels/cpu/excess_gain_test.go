@@ -57,7 +57,7 @@ func TestKernelGradientOfOneImage(t *testing.T) {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			if !micro.Pairs() {
-				t.Skip("needs products of pairs, which this path has not")
+				t.Skip("needs products of pairs (AVX512-BF16, AMX), which this path has not")
 			}
 			gain := func(c *pairCosts, images int) float64 {
 				p := passProgram{t, ir.New("gradient")}
@@ -79,7 +79,7 @@ func TestKernelGradientOfOneImage(t *testing.T) {
 // TestConvolutionsOfFewFilters: float32 has kernels for them that pairs have not.
 func TestConvolutionsOfFewFilters(t *testing.T) {
 	if !micro.Pairs() {
-		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
+		t.Skip("needs products of pairs (AVX512-BF16, AMX), which this processor has not")
 	}
 	gain := func(c *pairCosts, filters int) float64 {
 		p := passProgram{t, ir.New("convolution")}
@@ -99,7 +99,7 @@ func TestConvolutionsOfFewFilters(t *testing.T) {
 // together costs more than small windows save.
 func TestKernelGradientsOfFewChannels(t *testing.T) {
 	if !micro.Pairs() {
-		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
+		t.Skip("needs products of pairs (AVX512-BF16, AMX), which this processor has not")
 	}
 	gain := func(channels, window int) float64 {
 		p := passProgram{t, ir.New("gradient")}
@@ -120,7 +120,7 @@ func TestKernelGradientsOfFewChannels(t *testing.T) {
 // TestProductsInLoops: in matrix registers a result costs less in a loop, where it stays in the cache.
 func TestProductsInLoops(t *testing.T) {
 	if !micro.Pairs() {
-		t.Skip("needs products of pairs, which this processor has not; make amx runs it in an emulator")
+		t.Skip("needs products of pairs (AVX512-BF16, AMX), which this processor has not")
 	}
 	p := twoProducts(t, ir.BFloat16, 8, 300)
 	require.Greater(t, matrixCosts.gain(p, true, false), matrixCosts.gain(p, false, false))
