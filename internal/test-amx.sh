@@ -29,7 +29,7 @@ else
 		go test -vet=off -count=1 ${VERBOSE:+-v} -exec "$emulator/amxemulator -require $1 -v" -ldflags "-X $isa.assumed=amxtile+amxint8+amxbf16" -run "$3" ${SHORT:+-short} "$2"
 	}
 fi
-run TDPBF16PS,TILERELEASE ./kernels/cpu/internal/amx .
+run TDPBF16PS,TDPBSUD,TDPBSSD,TILERELEASE ./kernels/cpu/internal/amx .
 run TDPBF16PS ./kernels/cpu/internal/micro "Pairs"
 run TDPBF16PS ./kernels/cpu/internal/gemm "Half"
 run TDPBF16PS ./kernels/cpu/internal/conv "Pairs|MatrixRegisters"
