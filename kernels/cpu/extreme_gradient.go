@@ -7,13 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of a maximum or minimum is shared by the elements that are equal to it. They are
-// counted, and written while the rows are still in the cache.
+// The gradient of a maximum or minimum is shared by the elements that are equal to it. They are counted, and written
+// while the rows are still in the cache.
 
-const (
-	hitsWide    = 128     // numbers of short rows that are compared together
-	hitsSegment = 1 << 15 // elements of a part of a long reduction with few results
-)
+const hitsWide = 128 // numbers of short rows that are compared together
 
 // extremeGradient is such a gradient: rows of inner elements, length of them for each result.
 type extremeGradient struct {
@@ -27,10 +24,7 @@ func buildExtremeGradient(b *build) func() {
 	e := &extremeGradient{x: &b.Operands[b.u.Fused.Upstream], y: &b.Operands[b.u.Fused.Addend], dy: b.in(0), dx: &b.Operands[b.u.Fused.Result]}
 	sum := b.Node(b.n.Inputs[1])
 	e.AxisGroup = geometry.AxisGroups(e.x.Typ.Shape, sum.Attrs.(ir.ReduceAttrs).Axes)[0]
-	e.segments = 1
-	if total := e.Length * e.Inner; total >= 2*hitsSegment && e.Outer < 16 {
-		e.segments = min(total/hitsSegment, 64, e.Length)
-	}
+	e.segments = segmentsOf(e.AxisGroup)
 	e.shares = b.scratch(ir.Float32, e.Outer*e.segments*e.Inner)
 	compare := func(write bool) func() {
 		return b.rt().parallel(e.Outer*e.segments, grain(4*e.Length*e.Inner/e.segments), func(_ *worker, lo, hi int) {

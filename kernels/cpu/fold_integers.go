@@ -195,10 +195,7 @@ func (f *integerFold) add(acc, x unsafe.Pointer, length, inner int) {
 // reduceIntegers combines along one group. Long reductions with few results are cut into segments.
 func reduceIntegers(b *build, f *integerFold, g geometry.AxisGroup, from, to *plan.Operand) func() {
 	line, row := g.Length*g.Inner*f.size, g.Inner*f.size
-	segments := 1
-	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
-		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
-	}
+	segments := segmentsOf(g)
 	if segments == 1 {
 		return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(_ *worker, lo, hi int) {
 			f.items(unsafe.Add(to.Ptr(), lo*row), unsafe.Add(from.Ptr(), lo*line), hi-lo, g.Length, g.Inner)

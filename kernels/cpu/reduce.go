@@ -270,14 +270,19 @@ func reduceBy(b *build, group func(g geometry.AxisGroup, from, to *plan.Operand)
 // segmentWork is the number of elements of a segment of a long reduction.
 const segmentWork = 1 << 15
 
+// segmentsOf returns how many segments each group is cut into: several where long ones are too few for the workers.
+func segmentsOf(g geometry.AxisGroup) int {
+	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
+		return min((total+segmentWork-1)/segmentWork, 64, g.Length)
+	}
+	return 1
+}
+
 // reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
 // combined in order.
 func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	b.rt().need(columnBlock * 8)
-	segments := 1
-	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
-		segments = min((total+segmentWork-1)/segmentWork, 64, g.Length)
-	}
+	segments := segmentsOf(g)
 	if segments == 1 && turnsLines(&r, g) {
 		return reduceTurned[T](b, r.kind, g, from, to)
 	}

@@ -25,7 +25,7 @@ func (p *halfPlan) roundsSums(a *HalfArgs) bool {
 	if !p.matrices || p.swapped || a.Variable != nil || p.k == 0 {
 		return false
 	}
-	return micro.Rounds(1)
+	return micro.Rounds()
 }
 
 // setPads decides whether the last block of a sum ends with zeros, so that it is of whole steps. Then A is copied,

@@ -50,30 +50,12 @@ func spacedRows(rows int) int { return ceil(rows, 16) * 16 }
 
 // runTile computes a tile of a chunk of so many rows in matrix registers, and rounds its sums if it is told where to.
 func (j *halfJob) runTile(t micro.Tile[float32], rows int, to *micro.Rounding) {
-	if !j.args.TransA {
-		run(&t, to)
-		return
+	if whole := t.K / turnedPairs; j.args.TransA && whole > 0 { // parts are segments; sums of several are of whole ones
+		t.K, t.Segments, t.ASegment, t.BSegment = turnedPairs, whole, turnedPairs*rows, turnedPairs*t.BK
 	}
-	whole, rest := t.K/turnedPairs, t.K%turnedPairs // parts are segments, the last of which may be shorter
-	part := turnedPairs * rows
-	if whole > 0 {
-		t.K, t.Segments, t.ASegment, t.BSegment = turnedPairs, whole, part, turnedPairs*t.BK
-		if rest == 0 {
-			run(&t, to)
-			return
-		}
-		run(&t, nil)
-		t.Accumulate = true
-	}
-	t.A, t.B = t.A[whole*part:], t.B[whole*turnedPairs*t.BK:]
-	t.K, t.Segments = rest, 1
-	run(&t, to)
-}
-
-func run(t *micro.Tile[float32], to *micro.Rounding) {
 	if to == nil {
-		micro.Run(t)
+		micro.Run(&t)
 		return
 	}
-	micro.RunRounded(t, to)
+	micro.RunRounded(&t, to)
 }

@@ -8,17 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// leastMatrixPairs is the shortest run of A that is worth a matrix register: a shorter one takes as long as a whole
-// one.
-const leastMatrixPairs = 1
-
 // Matrices reports whether products of pairs go to matrix registers (AMX). They want pairs of A that are contiguous
 // along k: a tile with another AK is computed by vectors.
 func Matrices() bool { return pairs().Needs.Has(isa.AMXTile) }
 
 // fitsMatrices reports whether a tile of pairs is one for matrix registers. It depends on nothing but what the sums of
 // the whole product have in common, so that they all have the same order.
-func (t *Tile[T]) fitsMatrices() bool { return !t.Vectors && t.AK == 1 && t.K >= leastMatrixPairs }
+func (t *Tile[T]) fitsMatrices() bool { return !t.Vectors && t.AK == 1 && t.K > 0 }
 
 // matrix computes the tile in matrix registers.
 func matrix(t *Tile[float32]) {

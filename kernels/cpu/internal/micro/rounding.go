@@ -21,10 +21,8 @@ type Rounding struct {
 	ReLU     bool
 }
 
-// Rounds reports whether [RunRounded] computes a tile that multiplies so many pairs, which matrix registers do.
-func Rounds(pairs int) bool {
-	return pairs >= leastMatrixPairs && Matrices() && isa.Active().Has(isa.AVX512BF16Round)
-}
+// Rounds reports whether [RunRounded] computes tiles of pairs, which matrix registers do.
+func Rounds() bool { return Matrices() && isa.Active().Has(isa.AVX512BF16Round) }
 
 // RunRounded computes a tile for which [Rounds] is true and stores its rounded sums. The tile's C is memory for sums,
 // as large as those that [Run] stores; it is read if the tile says Accumulate.
@@ -33,7 +31,7 @@ func RunRounded(t *Tile[float32], r *Rounding) {
 		return
 	}
 	t.check()
-	if t.Bias != nil || t.ReLU || !t.Pairs || t.Vectors || t.AK != 1 || !Rounds(t.K) {
+	if t.Bias != nil || t.ReLU || !t.Pairs || !t.fitsMatrices() || !Rounds() {
 		panic("micro: a tile that is not rounded")
 	}
 	lines := max(t.Lines, 1) - 1
