@@ -73,6 +73,7 @@ func TestLayerOutputErrors(t *testing.T) {
 		_, err := keras.NewFunctional(keras.Inputs(keras.Input(keras.Shape(1))), keras.Outputs(c.m.LayerOutput("alpa")))
 		require.ErrorContains(t, err, c.want)
 		require.ErrorContains(t, c.m.LayerInputs("alpa")[0].Err(), c.want)
+		require.Contains(t, c.m.LayerOutput("alpa").String(), c.want)
 		require.Len(t, c.m.LayerOutputs("alpa"), 1)
 	}
 }

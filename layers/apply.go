@@ -80,8 +80,13 @@ func (t *KerasTensor) Err() error {
 	return t.err
 }
 
-// String prints shape and type with None for open axes: (None, 28, 28, 1) float32.
-func (t *KerasTensor) String() string { return ShapeString(t.shape) + " " + t.DTypeName() }
+// String prints shape and type with None for open axes, (None, 28, 28, 1) float32, or the error of [KerasTensor.Err].
+func (t *KerasTensor) String() string {
+	if t.err != nil {
+		return "no tensor: " + t.err.Error()
+	}
+	return ShapeString(t.shape) + " " + t.DTypeName()
+}
 
 // ShapeString prints a shape as Keras does: (None, 10), (3,).
 func ShapeString(s ir.Shape) string {
