@@ -122,6 +122,9 @@ var compiledFunctions = map[ir.Op]vec.ChainOp{ir.Rsqrt: jit.Rsqrt, ir.Exp: jit.E
 	ir.Cosh: jit.Cosh, ir.Asinh: jit.Asinh, ir.Acosh: jit.Acosh, ir.Atanh: jit.Atanh, ir.ErfInv: jit.ErfInv, ir.Exp2: jit.Exp2, ir.Pow: jit.Pow, ir.Atan2: jit.Atan2,
 	ir.Gelu: jit.Gelu, ir.GeluGrad: jit.GeluGrad}
 
+// coarseFunctions are those that compute as many digits as bfloat16 needs, in place of them.
+var coarseFunctions = map[ir.Op]vec.ChainOp{ir.Gelu: jit.CoarseGelu, ir.GeluGrad: jit.CoarseGeluGrad}
+
 // compiledCompare returns the comparison of bools or integers, 0 where there is none.
 func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 	first := jit.LessUint

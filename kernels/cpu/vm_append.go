@@ -22,6 +22,9 @@ func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8
 	default:
 		op.fn = block.Unary(n.Op, block.ComputeType(from))
 	}
+	if coarse := block.Coarse(n.Op); coarse != nil && to == ir.BFloat16 {
+		op.fn, op.chain.first = coarse, coarseFunctions[n.Op]
+	}
 	ops = append(ops, op)
 	if to.IsHalf() && !keepsHalf(n.Op) {
 		ops = append(ops, roundOp(to, dst))

@@ -26,6 +26,7 @@ func inlines() ([]byte, error) {
 	unary("gelu", func() func(x vectors) vectors {
 		return func(x vectors) vectors { return m.ofCopy(x, m.gelu) }
 	})
+	unary("coarseGelu", func() func(x vectors) vectors { return m.single(m.coarseGelu) })
 	for _, k := range []struct {
 		name string
 		f    func(x, y vector) vector
@@ -33,7 +34,7 @@ func inlines() ([]byte, error) {
 		v := m.ofCopy(vectors{x}, m.geluSlope)[0]
 		Multiply(v, v, dy)
 		return v
-	}}} {
+	}}, {"coarseGeluGrad", m.coarseGeluGrad}} {
 		i := BeginInline(k.name, 2)
 		i.Result = k.f(i.In[0], i.In[1])
 		list = append(list, i)

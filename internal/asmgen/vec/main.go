@@ -175,6 +175,7 @@ func (m machine) record() {
 	m.binaryKernels()
 	m.unaryKernels()
 	m.geluKernels()
+	m.coarseKernels()
 	m.scalarKernels()
 	m.chain()
 	m.reductions()

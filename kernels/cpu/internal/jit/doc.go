@@ -70,9 +70,11 @@ const (
 	ErfInv
 	Exp2
 	Gelu
-	Pow // of two operands from here on
+	CoarseGelu // rounded to bfloat16 next, as is CoarseGeluGrad
+	Pow        // of two operands from here on
 	Atan2
 	GeluGrad
+	CoarseGeluGrad
 	operations
 )
 

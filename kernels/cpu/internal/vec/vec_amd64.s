@@ -16358,6 +16358,395 @@ loop1:
 end1:
 	VZEROUPPER; RET
 
+// func coarseGeluAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·coarseGeluAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ DX, $0x00000010; JB end1; VMOVUPS (CX), Z0; VBROADCASTSS cc169999a<>+0(SB), Z1; VBROADCASTSS c4082e148<>+0(SB), Z2; VMAXPS Z0, Z1, Z1; VMINPS Z1, Z2, Z2; VBROADCASTSS c4b400000<>+0(SB), Z1; VFMADD231PS.BCST c3f5acdad<>+0(SB), Z2, Z1; VPERMPS coarseNormal0<>+0(SB), Z1, Z3; VPERMPS coarseNormal1<>+0(SB), Z1, Z4; VFMADD213PS Z4, Z2, Z3; VPERMPS coarseNormal2<>+0(SB), Z1, Z4; VFMADD213PS Z4, Z2, Z3; VPERMPS coarseNormal3<>+0(SB), Z1, Z4; VFMADD213PS Z4, Z2, Z3; VPERMPS coarseNormal4<>+0(SB), Z1, Z1; VFMADD213PS Z1, Z2, Z3; VADDPS.BCST c4b400000<>+0(SB), Z3, Z1; VSUBPS.BCST c4b400000<>+0(SB), Z1, Z1; VSUBPS Z1, Z3, Z2; VBROADCASTSS c3c1ccbfa<>+0(SB), Z3; VFMADD213PS.BCST c3d650a20<>+0(SB), Z2, Z3; VFMADD213PS.BCST c3e76036d<>+0(SB), Z2, Z3; VFMADD213PS.BCST c3f31706e<>+0(SB), Z2, Z3; VFMADD213PS.BCST c3f7ffff4<>+0(SB), Z2, Z3; VSCALEFPS Z1, Z3, Z3; VMULPS Z0, Z3, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; SUBQ $0x00000010, DX
+	JMP loop1
+
+end1:
+	VZEROUPPER; RET
+
+DATA c4b400000<>+0(SB)/4, $0x4b400000
+DATA c4b400000<>+4(SB)/4, $0x4b400000
+DATA c4b400000<>+8(SB)/4, $0x4b400000
+DATA c4b400000<>+12(SB)/4, $0x4b400000
+DATA c4b400000<>+16(SB)/4, $0x4b400000
+DATA c4b400000<>+20(SB)/4, $0x4b400000
+DATA c4b400000<>+24(SB)/4, $0x4b400000
+DATA c4b400000<>+28(SB)/4, $0x4b400000
+DATA c4b400000<>+32(SB)/4, $0x4b400000
+DATA c4b400000<>+36(SB)/4, $0x4b400000
+DATA c4b400000<>+40(SB)/4, $0x4b400000
+DATA c4b400000<>+44(SB)/4, $0x4b400000
+DATA c4b400000<>+48(SB)/4, $0x4b400000
+DATA c4b400000<>+52(SB)/4, $0x4b400000
+DATA c4b400000<>+56(SB)/4, $0x4b400000
+DATA c4b400000<>+60(SB)/4, $0x4b400000
+GLOBL c4b400000<>(SB), RODATA|NOPTR, $64
+
+DATA cc169999a<>+0(SB)/4, $0xc169999a
+DATA cc169999a<>+4(SB)/4, $0xc169999a
+DATA cc169999a<>+8(SB)/4, $0xc169999a
+DATA cc169999a<>+12(SB)/4, $0xc169999a
+DATA cc169999a<>+16(SB)/4, $0xc169999a
+DATA cc169999a<>+20(SB)/4, $0xc169999a
+DATA cc169999a<>+24(SB)/4, $0xc169999a
+DATA cc169999a<>+28(SB)/4, $0xc169999a
+DATA cc169999a<>+32(SB)/4, $0xc169999a
+DATA cc169999a<>+36(SB)/4, $0xc169999a
+DATA cc169999a<>+40(SB)/4, $0xc169999a
+DATA cc169999a<>+44(SB)/4, $0xc169999a
+DATA cc169999a<>+48(SB)/4, $0xc169999a
+DATA cc169999a<>+52(SB)/4, $0xc169999a
+DATA cc169999a<>+56(SB)/4, $0xc169999a
+DATA cc169999a<>+60(SB)/4, $0xc169999a
+GLOBL cc169999a<>(SB), RODATA|NOPTR, $64
+
+DATA c4082e148<>+0(SB)/4, $0x4082e148
+DATA c4082e148<>+4(SB)/4, $0x4082e148
+DATA c4082e148<>+8(SB)/4, $0x4082e148
+DATA c4082e148<>+12(SB)/4, $0x4082e148
+DATA c4082e148<>+16(SB)/4, $0x4082e148
+DATA c4082e148<>+20(SB)/4, $0x4082e148
+DATA c4082e148<>+24(SB)/4, $0x4082e148
+DATA c4082e148<>+28(SB)/4, $0x4082e148
+DATA c4082e148<>+32(SB)/4, $0x4082e148
+DATA c4082e148<>+36(SB)/4, $0x4082e148
+DATA c4082e148<>+40(SB)/4, $0x4082e148
+DATA c4082e148<>+44(SB)/4, $0x4082e148
+DATA c4082e148<>+48(SB)/4, $0x4082e148
+DATA c4082e148<>+52(SB)/4, $0x4082e148
+DATA c4082e148<>+56(SB)/4, $0x4082e148
+DATA c4082e148<>+60(SB)/4, $0x4082e148
+GLOBL c4082e148<>(SB), RODATA|NOPTR, $64
+
+DATA c3f5acdad<>+0(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+4(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+8(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+12(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+16(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+20(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+24(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+28(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+32(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+36(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+40(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+44(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+48(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+52(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+56(SB)/4, $0x3f5acdad
+DATA c3f5acdad<>+60(SB)/4, $0x3f5acdad
+GLOBL c3f5acdad<>(SB), RODATA|NOPTR, $64
+
+DATA coarseNormal0<>+0(SB)/4, $0x3bdc484b
+DATA coarseNormal0<>+4(SB)/4, $0xbb22fca3
+DATA coarseNormal0<>+8(SB)/4, $0xbc26abf6
+DATA coarseNormal0<>+12(SB)/4, $0xbaee0972
+DATA coarseNormal0<>+16(SB)/4, $0x370d7925
+DATA coarseNormal0<>+20(SB)/4, $0x3744e347
+DATA coarseNormal0<>+24(SB)/4, $0x378ce51a
+DATA coarseNormal0<>+28(SB)/4, $0x37d05f2f
+DATA coarseNormal0<>+32(SB)/4, $0x38202aa6
+DATA coarseNormal0<>+36(SB)/4, $0x3880edd3
+DATA coarseNormal0<>+40(SB)/4, $0x38db62b4
+DATA coarseNormal0<>+44(SB)/4, $0x39477b38
+DATA coarseNormal0<>+48(SB)/4, $0x39c43560
+DATA coarseNormal0<>+52(SB)/4, $0x3a529e12
+DATA coarseNormal0<>+56(SB)/4, $0x3af43d29
+DATA coarseNormal0<>+60(SB)/4, $0x3b8c8afd
+GLOBL coarseNormal0<>(SB), RODATA|NOPTR, $64
+
+DATA coarseNormal1<>+0(SB)/4, $0x3d5696d7
+DATA coarseNormal1<>+4(SB)/4, $0x3da53e55
+DATA coarseNormal1<>+8(SB)/4, $0x3dffcd2d
+DATA coarseNormal1<>+12(SB)/4, $0x3ce69f7e
+DATA coarseNormal1<>+16(SB)/4, $0x3a2722d5
+DATA coarseNormal1<>+20(SB)/4, $0x3a5599a4
+DATA coarseNormal1<>+24(SB)/4, $0x3a8b481c
+DATA coarseNormal1<>+28(SB)/4, $0x3ab9f63a
+DATA coarseNormal1<>+32(SB)/4, $0x3aff32c1
+DATA coarseNormal1<>+36(SB)/4, $0x3b34d602
+DATA coarseNormal1<>+40(SB)/4, $0x3b851042
+DATA coarseNormal1<>+44(SB)/4, $0x3bcc83cd
+DATA coarseNormal1<>+48(SB)/4, $0x3c24d29b
+DATA coarseNormal1<>+52(SB)/4, $0x3c8ad33f
+DATA coarseNormal1<>+56(SB)/4, $0x3ced6a29
+DATA coarseNormal1<>+60(SB)/4, $0x3d39ca0b
+GLOBL coarseNormal1<>(SB), RODATA|NOPTR, $64
+
+DATA coarseNormal2<>+0(SB)/4, $0xbeeb1bfb
+DATA coarseNormal2<>+4(SB)/4, $0xbefccf03
+DATA coarseNormal2<>+8(SB)/4, $0xbf164f70
+DATA coarseNormal2<>+12(SB)/4, $0xbe284029
+DATA coarseNormal2<>+16(SB)/4, $0xbf336f15
+DATA coarseNormal2<>+20(SB)/4, $0xbf32853d
+DATA coarseNormal2<>+24(SB)/4, $0xbf315adb
+DATA coarseNormal2<>+28(SB)/4, $0xbf2fd71e
+DATA coarseNormal2<>+32(SB)/4, $0xbf2dd4f7
+DATA coarseNormal2<>+36(SB)/4, $0xbf2b1c0e
+DATA coarseNormal2<>+40(SB)/4, $0xbf2755d7
+DATA coarseNormal2<>+44(SB)/4, $0xbf21feea
+DATA coarseNormal2<>+48(SB)/4, $0xbf1a5e4b
+DATA coarseNormal2<>+52(SB)/4, $0xbf0fb78b
+DATA coarseNormal2<>+56(SB)/4, $0xbf027da7
+DATA coarseNormal2<>+60(SB)/4, $0xbeef40fd
+GLOBL coarseNormal2<>(SB), RODATA|NOPTR, $64
+
+DATA coarseNormal3<>+0(SB)/4, $0x3f935777
+DATA coarseNormal3<>+4(SB)/4, $0x3f95ce24
+DATA coarseNormal3<>+8(SB)/4, $0x3fa0a552
+DATA coarseNormal3<>+12(SB)/4, $0x3edb4286
+DATA coarseNormal3<>+16(SB)/4, $0x3ec89e0f
+DATA coarseNormal3<>+20(SB)/4, $0x3ed8f84c
+DATA coarseNormal3<>+24(SB)/4, $0x3eec036e
+DATA coarseNormal3<>+28(SB)/4, $0x3f01322c
+DATA coarseNormal3<>+32(SB)/4, $0x3f0e767c
+DATA coarseNormal3<>+36(SB)/4, $0x3f1e50e9
+DATA coarseNormal3<>+40(SB)/4, $0x3f3157aa
+DATA coarseNormal3<>+44(SB)/4, $0x3f4814d9
+DATA coarseNormal3<>+48(SB)/4, $0x3f629965
+DATA coarseNormal3<>+52(SB)/4, $0x3f7f52d1
+DATA coarseNormal3<>+56(SB)/4, $0x3f8c630c
+DATA coarseNormal3<>+60(SB)/4, $0x3f92ca3f
+GLOBL coarseNormal3<>(SB), RODATA|NOPTR, $64
+
+DATA coarseNormal4<>+0(SB)/4, $0xbf800005
+DATA coarseNormal4<>+4(SB)/4, $0xbf8083ff
+DATA coarseNormal4<>+8(SB)/4, $0xbf83fcd2
+DATA coarseNormal4<>+12(SB)/4, $0xbed782db
+DATA coarseNormal4<>+16(SB)/4, $0xc00efd18
+DATA coarseNormal4<>+20(SB)/4, $0xc0081ffc
+DATA coarseNormal4<>+24(SB)/4, $0xc000d43d
+DATA coarseNormal4<>+28(SB)/4, $0xbff22668
+DATA coarseNormal4<>+32(SB)/4, $0xbfe1b4d4
+DATA coarseNormal4<>+36(SB)/4, $0xbfd06152
+DATA coarseNormal4<>+40(SB)/4, $0xbfbe5fc9
+DATA coarseNormal4<>+44(SB)/4, $0xbfac2f91
+DATA coarseNormal4<>+48(SB)/4, $0xbf9adac9
+DATA coarseNormal4<>+52(SB)/4, $0xbf8c445e
+DATA coarseNormal4<>+56(SB)/4, $0xbf83016b
+DATA coarseNormal4<>+60(SB)/4, $0xbf801cb3
+GLOBL coarseNormal4<>(SB), RODATA|NOPTR, $64
+
+DATA c3c1ccbfa<>+0(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+4(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+8(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+12(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+16(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+20(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+24(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+28(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+32(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+36(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+40(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+44(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+48(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+52(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+56(SB)/4, $0x3c1ccbfa
+DATA c3c1ccbfa<>+60(SB)/4, $0x3c1ccbfa
+GLOBL c3c1ccbfa<>(SB), RODATA|NOPTR, $64
+
+DATA c3d650a20<>+0(SB)/4, $0x3d650a20
+DATA c3d650a20<>+4(SB)/4, $0x3d650a20
+DATA c3d650a20<>+8(SB)/4, $0x3d650a20
+DATA c3d650a20<>+12(SB)/4, $0x3d650a20
+DATA c3d650a20<>+16(SB)/4, $0x3d650a20
+DATA c3d650a20<>+20(SB)/4, $0x3d650a20
+DATA c3d650a20<>+24(SB)/4, $0x3d650a20
+DATA c3d650a20<>+28(SB)/4, $0x3d650a20
+DATA c3d650a20<>+32(SB)/4, $0x3d650a20
+DATA c3d650a20<>+36(SB)/4, $0x3d650a20
+DATA c3d650a20<>+40(SB)/4, $0x3d650a20
+DATA c3d650a20<>+44(SB)/4, $0x3d650a20
+DATA c3d650a20<>+48(SB)/4, $0x3d650a20
+DATA c3d650a20<>+52(SB)/4, $0x3d650a20
+DATA c3d650a20<>+56(SB)/4, $0x3d650a20
+DATA c3d650a20<>+60(SB)/4, $0x3d650a20
+GLOBL c3d650a20<>(SB), RODATA|NOPTR, $64
+
+DATA c3e76036d<>+0(SB)/4, $0x3e76036d
+DATA c3e76036d<>+4(SB)/4, $0x3e76036d
+DATA c3e76036d<>+8(SB)/4, $0x3e76036d
+DATA c3e76036d<>+12(SB)/4, $0x3e76036d
+DATA c3e76036d<>+16(SB)/4, $0x3e76036d
+DATA c3e76036d<>+20(SB)/4, $0x3e76036d
+DATA c3e76036d<>+24(SB)/4, $0x3e76036d
+DATA c3e76036d<>+28(SB)/4, $0x3e76036d
+DATA c3e76036d<>+32(SB)/4, $0x3e76036d
+DATA c3e76036d<>+36(SB)/4, $0x3e76036d
+DATA c3e76036d<>+40(SB)/4, $0x3e76036d
+DATA c3e76036d<>+44(SB)/4, $0x3e76036d
+DATA c3e76036d<>+48(SB)/4, $0x3e76036d
+DATA c3e76036d<>+52(SB)/4, $0x3e76036d
+DATA c3e76036d<>+56(SB)/4, $0x3e76036d
+DATA c3e76036d<>+60(SB)/4, $0x3e76036d
+GLOBL c3e76036d<>(SB), RODATA|NOPTR, $64
+
+DATA c3f31706e<>+0(SB)/4, $0x3f31706e
+DATA c3f31706e<>+4(SB)/4, $0x3f31706e
+DATA c3f31706e<>+8(SB)/4, $0x3f31706e
+DATA c3f31706e<>+12(SB)/4, $0x3f31706e
+DATA c3f31706e<>+16(SB)/4, $0x3f31706e
+DATA c3f31706e<>+20(SB)/4, $0x3f31706e
+DATA c3f31706e<>+24(SB)/4, $0x3f31706e
+DATA c3f31706e<>+28(SB)/4, $0x3f31706e
+DATA c3f31706e<>+32(SB)/4, $0x3f31706e
+DATA c3f31706e<>+36(SB)/4, $0x3f31706e
+DATA c3f31706e<>+40(SB)/4, $0x3f31706e
+DATA c3f31706e<>+44(SB)/4, $0x3f31706e
+DATA c3f31706e<>+48(SB)/4, $0x3f31706e
+DATA c3f31706e<>+52(SB)/4, $0x3f31706e
+DATA c3f31706e<>+56(SB)/4, $0x3f31706e
+DATA c3f31706e<>+60(SB)/4, $0x3f31706e
+GLOBL c3f31706e<>(SB), RODATA|NOPTR, $64
+
+DATA c3f7ffff4<>+0(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+4(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+8(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+12(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+16(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+20(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+24(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+28(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+32(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+36(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+40(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+44(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+48(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+52(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+56(SB)/4, $0x3f7ffff4
+DATA c3f7ffff4<>+60(SB)/4, $0x3f7ffff4
+GLOBL c3f7ffff4<>(SB), RODATA|NOPTR, $64
+
+// func coarseGeluGradAVX512(dst uintptr, dy uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·coarseGeluGradAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ dy+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ BX, $0x00000010; JB end1; VMOVUPS (DX), Z0; VMOVUPS (CX), Z1; VANDPS.BCST magnitude<>+0(SB), Z0, Z2; VBROADCASTSS c4155999a<>+0(SB), Z3; VMINPS Z2, Z3, Z3; VADDPS.BCST one<>+0(SB), Z3, Z2; VPSRLD $0x15, Z2, Z2; VPERMPS coarseSlopes0<>+0(SB), Z2, Z4; VPERMPS coarseSlopes1<>+0(SB), Z2, Z5; VFMADD213PS Z5, Z3, Z4; VPERMPS coarseSlopes2<>+0(SB), Z2, Z5; VFMADD213PS Z5, Z3, Z4; VPERMPS coarseSlopes3<>+0(SB), Z2, Z2; VFMADD213PS Z2, Z3, Z4; VMULPS Z3, Z3, Z2; VBROADCASTSS c4b400000<>+0(SB), Z3; VFNMADD231PS.BCST c3f38aa3b<>+0(SB), Z2, Z3; VBROADCASTSS c4b400000<>+0(SB), Z5; VSUBPS Z3, Z5, Z5; VMOVUPS Z5, Z5; VFNMADD231PS.BCST c3f38aa3b<>+0(SB), Z2, Z5; VBROADCASTSS c3c1ccbfa<>+0(SB), Z2; VFMADD213PS.BCST c3d650a20<>+0(SB), Z5, Z2; VFMADD213PS.BCST c3e76036d<>+0(SB), Z5, Z2; VFMADD213PS.BCST c3f31706e<>+0(SB), Z5, Z2; VFMADD213PS.BCST c3f7ffff4<>+0(SB), Z5, Z2; VMULPS Z2, Z4, Z2; VPSLLD $0x17, Z3, Z3; VPADDD Z3, Z2, Z2; VXORPS Z3, Z3, Z3
+	VCMPPS $0x11, Z3, Z0, K1; VBROADCASTSS one<>+0(SB), Z4; VSUBPS Z2, Z4, Z4; VMOVUPS Z4, Z4; VMOVUPS Z2, K1, Z4; VMOVUPS Z0, Z0; VFMADD213PS Z4, Z3, Z0; VMULPS Z1, Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ $0x00000040, CX; ADDQ $0x00000040, DX; SUBQ $0x00000010, BX; JMP loop1
+
+end1:
+	VZEROUPPER; RET
+
+DATA c4155999a<>+0(SB)/4, $0x4155999a
+DATA c4155999a<>+4(SB)/4, $0x4155999a
+DATA c4155999a<>+8(SB)/4, $0x4155999a
+DATA c4155999a<>+12(SB)/4, $0x4155999a
+DATA c4155999a<>+16(SB)/4, $0x4155999a
+DATA c4155999a<>+20(SB)/4, $0x4155999a
+DATA c4155999a<>+24(SB)/4, $0x4155999a
+DATA c4155999a<>+28(SB)/4, $0x4155999a
+DATA c4155999a<>+32(SB)/4, $0x4155999a
+DATA c4155999a<>+36(SB)/4, $0x4155999a
+DATA c4155999a<>+40(SB)/4, $0x4155999a
+DATA c4155999a<>+44(SB)/4, $0x4155999a
+DATA c4155999a<>+48(SB)/4, $0x4155999a
+DATA c4155999a<>+52(SB)/4, $0x4155999a
+DATA c4155999a<>+56(SB)/4, $0x4155999a
+DATA c4155999a<>+60(SB)/4, $0x4155999a
+GLOBL c4155999a<>(SB), RODATA|NOPTR, $64
+
+DATA coarseSlopes0<>+0(SB)/4, $0xbc946ab6
+DATA coarseSlopes0<>+4(SB)/4, $0xbc175995
+DATA coarseSlopes0<>+8(SB)/4, $0xbba6e8a7
+DATA coarseSlopes0<>+12(SB)/4, $0xbb43970d
+DATA coarseSlopes0<>+16(SB)/4, $0xbac46a5d
+DATA coarseSlopes0<>+20(SB)/4, $0xba2e0200
+DATA coarseSlopes0<>+24(SB)/4, $0xb9ae48ca
+DATA coarseSlopes0<>+28(SB)/4, $0xb93f963d
+DATA coarseSlopes0<>+32(SB)/4, $0xb8b5c1dd
+DATA coarseSlopes0<>+36(SB)/4, $0xb81b0265
+DATA coarseSlopes0<>+40(SB)/4, $0xb798eef4
+DATA coarseSlopes0<>+44(SB)/4, $0xb7276b3d
+DATA coarseSlopes0<>+48(SB)/4, $0xbdd79df0
+DATA coarseSlopes0<>+52(SB)/4, $0xbd8a151b
+DATA coarseSlopes0<>+56(SB)/4, $0xbd303b7c
+DATA coarseSlopes0<>+60(SB)/4, $0xbd021dba
+GLOBL coarseSlopes0<>(SB), RODATA|NOPTR, $64
+
+DATA coarseSlopes1<>+0(SB)/4, $0x3deac77e
+DATA coarseSlopes1<>+4(SB)/4, $0x3d9b5804
+DATA coarseSlopes1<>+8(SB)/4, $0x3d529b3a
+DATA coarseSlopes1<>+12(SB)/4, $0x3d1296b6
+DATA coarseSlopes1<>+16(SB)/4, $0x3cb5e297
+DATA coarseSlopes1<>+20(SB)/4, $0x3c4b4843
+DATA coarseSlopes1<>+24(SB)/4, $0x3bf6220e
+DATA coarseSlopes1<>+28(SB)/4, $0x3b9ec928
+DATA coarseSlopes1<>+32(SB)/4, $0x3b37bc95
+DATA coarseSlopes1<>+36(SB)/4, $0x3ac32583
+DATA coarseSlopes1<>+40(SB)/4, $0x3a668e13
+DATA coarseSlopes1<>+44(SB)/4, $0x3a1309c4
+DATA coarseSlopes1<>+48(SB)/4, $0x3e7ba320
+DATA coarseSlopes1<>+52(SB)/4, $0x3e5f39de
+DATA coarseSlopes1<>+56(SB)/4, $0x3e396abf
+DATA coarseSlopes1<>+60(SB)/4, $0x3e1fb682
+GLOBL coarseSlopes1<>(SB), RODATA|NOPTR, $64
+
+DATA coarseSlopes2<>+0(SB)/4, $0xbf360980
+DATA coarseSlopes2<>+4(SB)/4, $0xbf278258
+DATA coarseSlopes2<>+8(SB)/4, $0xbf1b2eef
+DATA coarseSlopes2<>+12(SB)/4, $0xbf1148bb
+DATA coarseSlopes2<>+16(SB)/4, $0xbf06a943
+DATA coarseSlopes2<>+20(SB)/4, $0xbef9a7e7
+DATA coarseSlopes2<>+24(SB)/4, $0xbeed4a45
+DATA coarseSlopes2<>+28(SB)/4, $0xbee52e45
+DATA coarseSlopes2<>+32(SB)/4, $0xbeddc1f3
+DATA coarseSlopes2<>+36(SB)/4, $0xbed7cfca
+DATA coarseSlopes2<>+40(SB)/4, $0xbed46c52
+DATA coarseSlopes2<>+44(SB)/4, $0xbed2526a
+DATA coarseSlopes2<>+48(SB)/4, $0xbf4c33d5
+DATA coarseSlopes2<>+52(SB)/4, $0xbf4a6429
+DATA coarseSlopes2<>+56(SB)/4, $0xbf458fe3
+DATA coarseSlopes2<>+60(SB)/4, $0xbf40c7f4
+GLOBL coarseSlopes2<>(SB), RODATA|NOPTR, $64
+
+DATA coarseSlopes3<>+0(SB)/4, $0x3ef45301
+DATA coarseSlopes3<>+4(SB)/4, $0x3ee614ac
+DATA coarseSlopes3<>+8(SB)/4, $0x3ed5d844
+DATA coarseSlopes3<>+12(SB)/4, $0x3ec57d3a
+DATA coarseSlopes3<>+16(SB)/4, $0x3eafcfa1
+DATA coarseSlopes3<>+20(SB)/4, $0x3e960990
+DATA coarseSlopes3<>+24(SB)/4, $0x3e81ab8a
+DATA coarseSlopes3<>+28(SB)/4, $0x3e632e21
+DATA coarseSlopes3<>+32(SB)/4, $0x3e3ffd4d
+DATA coarseSlopes3<>+36(SB)/4, $0x3e1ce7a5
+DATA coarseSlopes3<>+40(SB)/4, $0x3e0455ef
+DATA coarseSlopes3<>+44(SB)/4, $0x3de48c37
+DATA coarseSlopes3<>+48(SB)/4, $0x3effffc3
+DATA coarseSlopes3<>+52(SB)/4, $0x3effadab
+DATA coarseSlopes3<>+56(SB)/4, $0x3efe0363
+DATA coarseSlopes3<>+60(SB)/4, $0x3efba39e
+GLOBL coarseSlopes3<>(SB), RODATA|NOPTR, $64
+
+DATA c3f38aa3b<>+0(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+4(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+8(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+12(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+16(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+20(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+24(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+28(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+32(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+36(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+40(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+44(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+48(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+52(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+56(SB)/4, $0x3f38aa3b
+DATA c3f38aa3b<>+60(SB)/4, $0x3f38aa3b
+GLOBL c3f38aa3b<>(SB), RODATA|NOPTR, $64
+
 // func affineAVX512(dst uintptr, x uintptr, n uintptr, scalars uintptr)
 // Requires: AVX, AVX512F
 TEXT ·affineAVX512(SB), NOSPLIT, $0-32

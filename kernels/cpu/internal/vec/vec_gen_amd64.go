@@ -3021,6 +3021,16 @@ func callPower(wide bool, op powerOp, dst, a, b unsafe.Pointer, n, bits uintptr)
 }
 
 //go:noinline
+func callCoarseGelu(dst, x *float32, n uintptr) {
+	coarseGeluAVX512(dst, x, n)
+}
+
+//go:noinline
+func callCoarseGeluGrad(dst, dy, x *float32, n uintptr) {
+	coarseGeluGradAVX512(dst, dy, x, n)
+}
+
+//go:noinline
 func callHalfMoments(shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr) {
 	halfMomentsAVX512(shift, sum, squares, x, inverse, sample, rows, stride)
 }
@@ -5368,6 +5378,12 @@ func powerUint32AVX2(dst, a, b unsafe.Pointer, n, bits uintptr)
 
 //go:noescape
 func powerUint32AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
+
+//go:noescape
+func coarseGeluAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func coarseGeluGradAVX512(dst, dy, x *float32, n uintptr)
 
 //go:noescape
 func halfMomentsAVX512(shift, sum, squares *float32, x unsafe.Pointer, inverse *float32, sample, rows, stride uintptr)

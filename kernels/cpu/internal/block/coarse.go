@@ -1,0 +1,18 @@
+package block
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Coarse returns the kernel of a function of floats whose results are rounded to bfloat16 next, nil if that is the one
+// of any floats.
+func Coarse(op ir.Op) Func {
+	switch op {
+	case ir.Gelu:
+		return mapUnary(vec.CoarseGelu)
+	case ir.GeluGrad:
+		return mapBinary(func(dst, x, dy []float32) { vec.CoarseGeluGrad(dst, dy, x) })
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package vec
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCoarseFunctions computes all numbers of bfloat16, and others of every size, as they are computed before a result
+// is rounded to bfloat16. Denormals may be zeros.
+func TestCoarseFunctions(t *testing.T) {
+	slope := func(x float64) float64 {
+		if math.IsInf(x, 0) {
+			return math.NaN()
+		}
+		return exactSlope(x)
+	}
+	of := func(dst, x []float32) {
+		ones := make([]float32, len(x))
+		for i := range ones {
+			ones[i] = 1
+		}
+		CoarseGeluGrad(dst, ones, x)
+	}
+	var halves []float32
+	for i := range 1 << 16 {
+		halves = append(halves, math.Float32frombits(uint32(i)<<16))
+	}
+	forLevels(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name               string
+			run                func(dst, x []float32)
+			want               func(float64) float64
+			relative, absolute float64
+		}{
+			{"CoarseGelu", CoarseGelu, exactGelu, 0x1p-15, 0x1p-125},
+			{"CoarseGeluGrad", of, slope, 0x1p-15, 0x1p-24}, // near its zero
+		} {
+			worst, worstHalf := 0.0, 0.0
+			check := func(x []float32) {
+				dst := make([]float32, len(x))
+				c.run(dst, x)
+				for i, got := range dst {
+					want := c.want(float64(x[i]))
+					if math.IsNaN(want) {
+						require.True(t, got != got, "%s(%v) = %v, want NaN", c.name, x[i], got)
+						continue
+					}
+					diff, size := math.Abs(float64(got)-want), math.Abs(want)
+					if float64(got) == want {
+						continue
+					}
+					if diff > c.relative*size+c.absolute {
+						t.Fatalf("%s(%v) = %v, want %v: relative error %.3g", c.name, x[i], got, want, diff/size)
+					}
+					if size > 0x1p-120 && len(x) > 60000 {
+						worstHalf = max(worstHalf, diff/size)
+					} else if size > 0x1p-120 {
+						worst = max(worst, diff/size)
+					}
+				}
+			}
+			check(halves)
+			sweep(check)
+			t.Logf("%s: largest relative error %.3g of bfloat16, %.3g of any number", c.name, worstHalf, worst)
+		}
+	})
+}
