@@ -271,7 +271,7 @@ func (c *compiler) base(p uint8) int {
 func (c *compiler) body() {
 	c.forget()
 	for i := range c.steps {
-		if c.step = i; c.roundedWhenStored(i) {
+		if c.step = i; c.roundedWhenStored(i) || i > 0 && c.storedWhenRounded(i-1) {
 			continue
 		}
 		c.emit(&c.steps[i])
@@ -306,6 +306,16 @@ func (c *compiler) roundedWhenStored(i int) bool {
 	last := c.nextUse(int(s.Dst)) == len(c.steps)
 	c.step = step
 	return last
+}
+
+// storedWhenRounded reports whether step i rounds to bfloat16, by the instruction, what the next one writes to its place
+// and others read: it is written before it is widened.
+func (c *compiler) storedWhenRounded(i int) bool {
+	if c.avx2 || i+1 >= len(c.steps) {
+		return false
+	}
+	s, store := &c.steps[i], &c.steps[i+1]
+	return s.Op == vec.ChainRoundBF16 && store.Op == vec.ChainStoreBF16 && store.In[0] == s.Dst && c.roundsByInstruction(s) && !c.roundedWhenStored(i)
 }
 
 // emit emits one step: its operands come into registers, the result goes into another one.

@@ -340,6 +340,9 @@ func (c *compiler) computeHalf(s *Step, r, a int) {
 		if c.roundsByInstruction(s) {
 			t := c.temporary()
 			c.registers(map0F38|withF3|0x72, t, 0, a, predicate{})
+			if c.storedWhenRounded(c.step) {
+				c.memory(map0F|withF2|wide|middle|0x7f, t, 0, c.elements(c.steps[c.step+1].Dst, 2), c.under(false))
+			}
 			c.registers(map0F38|with66|0x33, r, 0, t, predicate{})
 			shift(6, r, r, 16)
 			return
@@ -380,7 +383,7 @@ func (s *Step) isArithmetic() bool {
 		vec.ChainMulNumber, vec.ChainSqrt:
 		return true
 	}
-	return s.Op >= firstFunction && s.Op < Pow || s.Op == GeluGrad
+	return s.Op >= firstFunction && s.Op < Pow || s.Op == GeluGrad || s.Op == CoarseGeluGrad
 }
 
 // storeWords writes floats to their places as floats of 16 bits.
