@@ -123,7 +123,8 @@ var compiledFunctions = map[ir.Op]vec.ChainOp{ir.Rsqrt: jit.Rsqrt, ir.Exp: jit.E
 	ir.Gelu: jit.Gelu, ir.GeluGrad: jit.GeluGrad}
 
 // coarseFunctions are those that compute as many digits as bfloat16 needs, in place of them.
-var coarseFunctions = map[ir.Op]vec.ChainOp{ir.Gelu: jit.CoarseGelu, ir.GeluGrad: jit.CoarseGeluGrad}
+var coarseFunctions = map[ir.Op]vec.ChainOp{ir.Gelu: jit.CoarseGelu, ir.GeluGrad: jit.CoarseGeluGrad, ir.Exp: jit.CoarseExp,
+	ir.Sigmoid: jit.CoarseSigmoid}
 
 // compiledCompare returns the comparison of bools or integers, 0 where there is none.
 func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {

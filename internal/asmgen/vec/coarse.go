@@ -92,17 +92,46 @@ func (m machine) coarseGeluGrad(x, dy vector) vector {
 	return m.mul(m.fma(x, zero, slope), dy)
 }
 
-// coarseKernels emits dst = gelu(x) and dst = dy·gelu'(x).
+// coarsePowers is e^(sign·x), for sign·x within −150 to 127 halvings.
+func (m machine) coarsePowers(x vector, sign float64) vector {
+	scale, shift := number(sign*math.Log2E), number(roundShift)
+	n := m.sub(m.fma(x, scale, shift), shift)
+	f := m.fms(x, m.copy(scale), n)
+	d := m.coarsePower(f)
+	Scale(d, d, n)
+	return d
+}
+
+func (m machine) coarseExp(x vector) vector { return m.coarsePowers(m.limit(x, -104, 89), 1) }
+
+// coarseSigmoid is 1/(1 + e⁻ˣ), whose reciprocal is an estimate of 14 digits and a step of Newton's. It becomes 0 where
+// that is a denormal.
+func (m machine) coarseSigmoid(x vector) vector {
+	sum := m.add(m.coarsePowers(m.limit(x, -87.5, 30), -1), one())
+	y := m.vector()
+	Inverse(y, sum)
+	return m.fma(m.fnma(sum, y, m.copy(one())), y, y)
+}
+
+// coarseUnary are the functions of one vector.
+func (m machine) coarseUnary() []unaryKernel {
+	return []unaryKernel{{name: "coarseGelu", f: m.single(m.coarseGelu)}, {name: "coarseExp", f: m.single(m.coarseExp)},
+		{name: "coarseSigmoid", f: m.single(m.coarseSigmoid)}}
+}
+
+// coarseKernels emits dst = f(x), and dst = dy·gelu'(x).
 func (m machine) coarseKernels() {
 	if !m.wide {
 		return
 	}
-	m.beginWide("coarseGelu", "dst, x *float32, n uintptr")
-	dst, x, n := param("dst"), param("x"), param("n")
-	m.loop(1, n, []Scalar{dst, x}, func([]int) {
-		Store(Memory{Base: dst}, m.coarseGelu(m.copy(Memory{Base: x})))
-	})
-	End()
+	for _, k := range m.coarseUnary() {
+		m.beginWide(k.name, "dst, x *float32, n uintptr")
+		dst, x, n := param("dst"), param("x"), param("n")
+		m.loop(1, n, []Scalar{dst, x}, func([]int) {
+			Store(Memory{Base: dst}, k.f(vectors{m.copy(Memory{Base: x})})[0])
+		})
+		End()
+	}
 	m.beginWide("coarseGeluGrad", "dst, dy, x *float32, n uintptr")
 	dst, dy, x, n := param("dst"), param("dy"), param("x"), param("n")
 	m.loop(1, n, []Scalar{dst, dy, x}, func([]int) {

@@ -26,7 +26,9 @@ func inlines() ([]byte, error) {
 	unary("gelu", func() func(x vectors) vectors {
 		return func(x vectors) vectors { return m.ofCopy(x, m.gelu) }
 	})
-	unary("coarseGelu", func() func(x vectors) vectors { return m.single(m.coarseGelu) })
+	for _, k := range m.coarseUnary() {
+		unary(k.name, k.prepared)
+	}
 	for _, k := range []struct {
 		name string
 		f    func(x, y vector) vector

@@ -11,6 +11,10 @@ func Coarse(op ir.Op) Func {
 	switch op {
 	case ir.Gelu:
 		return mapUnary(vec.CoarseGelu)
+	case ir.Exp:
+		return mapUnary(vec.CoarseExp)
+	case ir.Sigmoid:
+		return mapUnary(vec.CoarseSigmoid)
 	case ir.GeluGrad:
 		return mapBinary(func(dst, x, dy []float32) { vec.CoarseGeluGrad(dst, dy, x) })
 	}

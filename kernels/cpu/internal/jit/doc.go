@@ -70,8 +70,10 @@ const (
 	ErfInv
 	Exp2
 	Gelu
-	CoarseGelu // rounded to bfloat16 next, as is CoarseGeluGrad
-	Pow        // of two operands from here on
+	CoarseGelu // results of the coarse ones are rounded to bfloat16 next
+	CoarseExp
+	CoarseSigmoid
+	Pow // of two operands from here on
 	Atan2
 	GeluGrad
 	CoarseGeluGrad

@@ -5,10 +5,32 @@ package vec
 
 // CoarseGelu is [Gelu] to 2⁻¹⁶ of the result.
 func CoarseGelu(dst, x []float32) {
-	if x = x[:len(dst)]; !coarseGelu(dst, x) {
+	if x = x[:len(dst)]; !coarse32(coarseGelu, dst, x) {
 		Gelu(dst, x)
 	}
 }
+
+// CoarseExp is [Exp] to 2⁻¹⁶ of the result.
+func CoarseExp(dst, x []float32) {
+	if x = x[:len(dst)]; !coarse32(coarseExp, dst, x) {
+		Exp(dst, x)
+	}
+}
+
+// CoarseSigmoid is [Sigmoid] to 2⁻¹⁶ of the result.
+func CoarseSigmoid(dst, x []float32) {
+	if x = x[:len(dst)]; !coarse32(coarseSigmoid, dst, x) {
+		Sigmoid(dst, x)
+	}
+}
+
+type coarseFunction int
+
+const (
+	coarseGelu coarseFunction = iota
+	coarseExp
+	coarseSigmoid
+)
 
 // CoarseGeluGrad is [GeluGrad] to 2⁻¹⁵ of the result, and to 2⁻²⁵·dy near the zero of gelu'.
 func CoarseGeluGrad(dst, dy, x []float32) {

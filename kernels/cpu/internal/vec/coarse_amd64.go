@@ -1,18 +1,20 @@
 package vec
 
-func coarseGelu(dst, x []float32) bool {
+var coarseCalls = [...]func(dst, x *float32, n uintptr){coarseGelu: callCoarseGelu, coarseExp: callCoarseExp, coarseSigmoid: callCoarseSigmoid}
+
+func coarse32(f coarseFunction, dst, x []float32) bool {
 	wide, _ := vectors()
 	if !wide {
 		return false
 	}
-	n := whole(wide, len(dst))
+	n, call := whole(wide, len(dst)), coarseCalls[f]
 	for i := 0; i < n; i += callElements {
-		callCoarseGelu(at(dst, i), at(x, i), uintptr(min(callElements, n-i)))
+		call(at(dst, i), at(x, i), uintptr(min(callElements, n-i)))
 	}
 	if n < len(dst) {
-		var p buffer
+		p := new(buffer)
 		copy(p[:], x[n:])
-		callCoarseGelu(&p[0], &p[0], uintptr(len(p)))
+		call(&p[0], &p[0], uintptr(len(p)))
 		copy(dst[n:], p[:])
 	}
 	return true

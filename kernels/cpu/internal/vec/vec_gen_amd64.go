@@ -3026,6 +3026,16 @@ func callCoarseGelu(dst, x *float32, n uintptr) {
 }
 
 //go:noinline
+func callCoarseExp(dst, x *float32, n uintptr) {
+	coarseExpAVX512(dst, x, n)
+}
+
+//go:noinline
+func callCoarseSigmoid(dst, x *float32, n uintptr) {
+	coarseSigmoidAVX512(dst, x, n)
+}
+
+//go:noinline
 func callCoarseGeluGrad(dst, dy, x *float32, n uintptr) {
 	coarseGeluGradAVX512(dst, dy, x, n)
 }
@@ -5381,6 +5391,12 @@ func powerUint32AVX512(dst, a, b unsafe.Pointer, n, bits uintptr)
 
 //go:noescape
 func coarseGeluAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func coarseExpAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func coarseSigmoidAVX512(dst, x *float32, n uintptr)
 
 //go:noescape
 func coarseGeluGradAVX512(dst, dy, x *float32, n uintptr)
