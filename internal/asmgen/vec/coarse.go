@@ -8,9 +8,9 @@ import (
 	. "github.com/gokeras/gokeras/internal/asmgen/vector"
 )
 
-// Functions whose results are rounded to bfloat16 next, which keeps 8 digits: they compute 16, in half the instructions
-// of those that compute all 24. For AVX-512, whose registers hold a table of 16 numbers. What they do with numbers that
-// are not finite, and with results too small for a float, is as with the others.
+// Functions whose results are rounded to bfloat16 next, which keeps 8 digits: they compute 15, in about half the
+// instructions of those that compute all 24. For AVX-512, whose registers hold a table of 16 numbers. What they do with
+// numbers that are not finite, and with results too small for a float, is as with the others.
 
 // coarseNormal holds, highest coefficient first, polynomials of x that are log₂Φ(x) to 2⁻¹⁶: number i, modulo 16, is
 // the one around i·coarseWidth, from −12 to 3.

@@ -41,7 +41,7 @@ func (m machine) widenedHalf(p Scalar, i int) Vector {
 
 func (m machine) halfPlace(p Scalar, i int) Memory { return Memory{Base: p, Offset: i * m.bytes() / 2} }
 
-// halfPowers: dst = b·exp(x + a), as expAffine has it.
+// halfPowers: dst = b·exp(x + a), as coarseExp has it.
 func (m machine) halfPowers() {
 	m.beginWide("halfPowers", "dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer")
 	dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
@@ -55,7 +55,7 @@ func (m machine) halfPowers() {
 			v[i] = m.widenedHalf(x, i)
 			Add(v[i], v[i], a)
 		}
-		v = m.exp(v)
+		v = m.single(m.coarseExp)(v)
 		for i := range v {
 			Multiply(v[i], v[i], b)
 			StoreBFloat16(m.halfPlace(dst, i), v[i])

@@ -1,9 +1,11 @@
 package vec
 
-// Functions of floats that are rounded to bfloat16 next. On AVX-512 they compute 15 to 16 digits in half the time, of
-// numbers of any size, and package jit writes the same instructions into its loops; elsewhere they are the others.
+// Functions of floats that are rounded to bfloat16 next, which keeps 8 digits. On AVX-512 they compute 15, of numbers of
+// any size, in about half the instructions, and package jit writes the same ones into its loops; elsewhere they are the
+// functions without Coarse. A result is rounded to another number than the exact one would be where that is within 2⁻¹⁵
+// of it of the middle between two, which about one in a hundred is at most.
 
-// CoarseGelu is [Gelu] to 2⁻¹⁶ of the result.
+// CoarseGelu is [Gelu] to 2⁻¹⁵ of the result.
 func CoarseGelu(dst, x []float32) {
 	if x = x[:len(dst)]; !coarse32(coarseGelu, dst, x) {
 		Gelu(dst, x)
@@ -32,7 +34,7 @@ const (
 	coarseSigmoid
 )
 
-// CoarseGeluGrad is [GeluGrad] to 2⁻¹⁵ of the result, and to 2⁻²⁵·dy near the zero of gelu'.
+// CoarseGeluGrad is [GeluGrad] to 2⁻¹⁵ of the result, and to 2⁻²⁴·dy near the zero of gelu'.
 func CoarseGeluGrad(dst, dy, x []float32) {
 	dy, x = dy[:len(dst)], x[:len(dst)]
 	if !coarseGeluGrad(dst, dy, x) {

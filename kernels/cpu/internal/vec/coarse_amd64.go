@@ -1,20 +1,29 @@
 package vec
 
-var coarseCalls = [...]func(dst, x *float32, n uintptr){coarseGelu: callCoarseGelu, coarseExp: callCoarseExp, coarseSigmoid: callCoarseSigmoid}
+func (f coarseFunction) call(dst, x *float32, n uintptr) {
+	switch f {
+	case coarseGelu:
+		callCoarseGelu(dst, x, n)
+	case coarseExp:
+		callCoarseExp(dst, x, n)
+	case coarseSigmoid:
+		callCoarseSigmoid(dst, x, n)
+	}
+}
 
 func coarse32(f coarseFunction, dst, x []float32) bool {
 	wide, _ := vectors()
 	if !wide {
 		return false
 	}
-	n, call := whole(wide, len(dst)), coarseCalls[f]
+	n := whole(wide, len(dst))
 	for i := 0; i < n; i += callElements {
-		call(at(dst, i), at(x, i), uintptr(min(callElements, n-i)))
+		f.call(at(dst, i), at(x, i), uintptr(min(callElements, n-i)))
 	}
 	if n < len(dst) {
-		p := new(buffer)
+		var p buffer
 		copy(p[:], x[n:])
-		call(&p[0], &p[0], uintptr(len(p)))
+		f.call(&p[0], &p[0], uintptr(len(p)))
 		copy(dst[n:], p[:])
 	}
 	return true

@@ -22,8 +22,8 @@ func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift
 	return halfCombine(dst, x, dy, onX, onDy, constant, scale, shift)
 }
 
-// ExpAffine stores b·exp(x + a), as [ExpAffine] has it, of numbers of 16 bits that stay such, of a whole vector at
-// least; it reports whether it did.
+// ExpAffine stores b·exp(x + a), with the exponential of [CoarseExp], of numbers of 16 bits that stay such, of a whole
+// vector at least; it reports whether it did.
 func (h Half) ExpAffine(dst, x []uint16, a, b float32) bool {
 	if !h.inPlace(0) {
 		return false
