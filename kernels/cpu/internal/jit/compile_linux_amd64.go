@@ -308,8 +308,8 @@ func (c *compiler) roundedWhenStored(i int) bool {
 	return last
 }
 
-// storedWhenRounded reports whether step i rounds to bfloat16, by the instruction, what the next one writes to its place
-// and others read: it is written before it is widened.
+// storedWhenRounded reports whether step i rounds to bfloat16, by the instruction, what the next one writes to its
+// place and others read: it is written before it is widened.
 func (c *compiler) storedWhenRounded(i int) bool {
 	if c.avx2 || i+1 >= len(c.steps) {
 		return false

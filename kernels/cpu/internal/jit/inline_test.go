@@ -25,7 +25,8 @@ func TestFunctions(t *testing.T) {
 		jit.Tanh: vec.Tanh[float32], jit.Sigmoid: vec.Sigmoid[float32], jit.Erf: vec.Erf[float32], jit.Expm1: vec.Expm1[float32],
 		jit.Log1p: vec.Log1p[float32], jit.Asin: vec.Asin[float32], jit.Acos: vec.Acos[float32], jit.Atan: vec.Atan[float32],
 		jit.Sinh: vec.Sinh[float32], jit.Cosh: vec.Cosh[float32], jit.Asinh: vec.Asinh[float32], jit.Acosh: vec.Acosh[float32],
-		jit.Atanh: vec.Atanh[float32], jit.ErfInv: vec.ErfInv[float32], jit.Exp2: vec.Exp2[float32], jit.Gelu: vec.Gelu[float32]}
+		jit.Atanh: vec.Atanh[float32], jit.ErfInv: vec.ErfInv[float32], jit.Exp2: vec.Exp2[float32], jit.Gelu: vec.Gelu[float32],
+		jit.CoarseGelu: vec.CoarseGelu, jit.CoarseExp: vec.CoarseExp, jit.CoarseSigmoid: vec.CoarseSigmoid}
 	step := uint64(40009)
 	if *everyFloat {
 		step = 1
@@ -63,7 +64,8 @@ func TestFunctionsOfTwo(t *testing.T) {
 	x, y, z, want := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
 	pointers := [...]unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), unsafe.Pointer(&z[0])}
 	for op, f := range map[vec.ChainOp]func(dst, a, b []float32){jit.Pow: vec.Pow[float32], jit.Atan2: vec.Atan2[float32],
-		jit.GeluGrad: func(dst, x, dy []float32) { vec.GeluGrad(dst, dy, x) }} {
+		jit.GeluGrad:       func(dst, x, dy []float32) { vec.GeluGrad(dst, dy, x) },
+		jit.CoarseGeluGrad: func(dst, x, dy []float32) { vec.CoarseGeluGrad(dst, dy, x) }} {
 		code := jit.Compile([]jit.Step{{Op: op, Dst: 2, In: [3]uint8{0, 1}, Stored: true}}, 4, func(uint8) bool { return false })
 		require.NotNil(t, code)
 		for round := range 8 {
