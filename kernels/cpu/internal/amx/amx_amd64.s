@@ -87,6 +87,13 @@ step:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 392(DI), R13
+	MOVQ 224(DI), R15 // from a row to where the next block has it
+	CMPQ 312(DI), $1
+	JNE near
+	MOVQ 376(DI), R15 // the next line's first block
+	ADDQ 240(DI), R15
+	SUBQ BX, R15
+near:
 	TESTQ R13, R13
 	JNE bias
 row:
@@ -94,6 +101,7 @@ row:
 	VMAXPS Z0, Z3, Z0
 	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNEPS2BF16 ymm2, zmm0
 	VMOVDQU16 Y2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x1e // PREFETCHW 30(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -110,6 +118,7 @@ biasrow:
 	VMAXPS Z0, Z3, Z0
 	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNEPS2BF16 ymm2, zmm0
 	VMOVDQU16 Y2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x1e // PREFETCHW 30(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -232,6 +241,13 @@ step:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 392(DI), R13
+	MOVQ 224(DI), R15 // from a row to where the next block has it
+	CMPQ 312(DI), $1
+	JNE near
+	MOVQ 376(DI), R15 // the next line's first block
+	ADDQ 240(DI), R15
+	SUBQ BX, R15
+near:
 	TESTQ R13, R13
 	JNE bias
 row:
@@ -241,6 +257,7 @@ row:
 	VMAXPS Z1, Z3, Z1
 	BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0
 	VMOVDQU16 Z2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x3e // PREFETCHW 62(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -264,6 +281,7 @@ biasrow:
 	VMAXPS Z1, Z3, Z1
 	BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0
 	VMOVDQU16 Z2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x3e // PREFETCHW 62(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -386,6 +404,13 @@ step:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 392(DI), R13
+	MOVQ 224(DI), R15 // from a row to where the next block has it
+	CMPQ 312(DI), $1
+	JNE near
+	MOVQ 376(DI), R15 // the next line's first block
+	ADDQ 240(DI), R15
+	SUBQ BX, R15
+near:
 	TESTQ R13, R13
 	JNE bias
 	XORL R9, R9
@@ -394,6 +419,7 @@ row:
 	VMAXPS Z0, Z3, Z0
 	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNEPS2BF16 ymm2, zmm0
 	VMOVDQU16 Y2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x1e // PREFETCHW 30(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -420,6 +446,7 @@ biasrow:
 	VMAXPS Z0, Z3, Z0
 	BYTE $0x62; BYTE $0xf2; BYTE $0x7e; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNEPS2BF16 ymm2, zmm0
 	VMOVDQU16 Y2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x1e // PREFETCHW 30(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -567,6 +594,13 @@ step:
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
 	MOVQ 392(DI), R13
+	MOVQ 224(DI), R15 // from a row to where the next block has it
+	CMPQ 312(DI), $1
+	JNE near
+	MOVQ 376(DI), R15 // the next line's first block
+	ADDQ 240(DI), R15
+	SUBQ BX, R15
+near:
 	TESTQ R13, R13
 	JNE bias
 	XORL R9, R9
@@ -577,6 +611,7 @@ row:
 	VMAXPS Z1, Z3, Z1
 	BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0
 	VMOVDQU16 Z2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x3e // PREFETCHW 62(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
@@ -610,6 +645,7 @@ biasrow:
 	VMAXPS Z1, Z3, Z1
 	BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0
 	VMOVDQU16 Z2, K1, (BX)
+	BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $0x3e // PREFETCHW 62(BX)(R15*1)
 	ADDQ CX, AX
 	ADDQ R8, BX
 	DECQ R12
