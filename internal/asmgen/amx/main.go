@@ -103,6 +103,9 @@ func main() {
 	if err == nil {
 		err = ofBytes().WriteFile(filepath.Join(os.Args[1], "bytes_amd64.s"))
 	}
+	if err == nil {
+		err = ofTurns().WriteFile(filepath.Join(os.Args[1], "turn_amd64.s"))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -2,6 +2,8 @@
 
 package amx
 
+import "unsafe"
+
 // Multiply is not to be called: no other processor has these registers.
 func Multiply(*Product) { panic("amx: this processor has no matrix registers") }
 
@@ -13,3 +15,16 @@ func MultiplyDigits(*Digits) { panic("amx: this processor has no matrix register
 
 // StartBytes is not to be called either.
 func StartBytes(*Bytes) { panic("amx: this processor has no matrix registers") }
+
+// TurnPairs is not to be called either.
+func TurnPairs(_, _ unsafe.Pointer, _, _, _ int) {
+	panic("amx: this processor has no matrix registers")
+}
+
+// TurnRows is not to be called either.
+func TurnRows(_, _ unsafe.Pointer, _, _, _ int) { panic("amx: this processor has no matrix registers") }
+
+// CopyRows is not to be called either.
+func CopyRows(_, _ unsafe.Pointer, _, _, _, _, _ int) {
+	panic("amx: this processor has no matrix registers")
+}

@@ -116,7 +116,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	p.setSteps(a)
 	p.keepsA = p.k <= p.blockK || p.matrices && p.colChunks > 1 && (a.TransA && p.rows*p.k <= mostTurned || !a.TransA && !p.inPlace && p.rows*p.k <= matrixBlocksA)
 	switch p.lda = p.longest() + halfGap; {
-	case a.TransA && p.matrices:
+	case p.matrices && (a.TransA || p.lda <= wholePairs+halfGap):
 		p.lda = turnedPairs
 	case a.TransA && p.row: // without gaps, for the kernels of rows
 		p.lda = 1
@@ -132,9 +132,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := p.longest(), micro.PanelWidth[float32]()
 	switch c = p.step * p.lineC; {
-	case a.TransA && p.matrices:
-		blockA, rows = p.blocksOfA()*p.sizeOfA(a), turnedPairs*spacedRows(p.rows)
-	case p.matrices && !p.inPlace:
+	case p.matrices && (a.TransA || !p.inPlace):
 		blockA = p.blocksOfA() * p.sizeOfA(a)
 	case a.TransA:
 		blockA = k * p.lda
@@ -299,7 +297,7 @@ func (j *halfJob) Run(worker, lo, hi int) {
 }
 
 // setA sets a tile's operand of single numbers, from row m and sum k on; block is room for a copy of it, or holds it.
-func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []uint16, m, k int, holds bool) {
+func (j *halfJob) setA(t *micro.Tile[float32], block []float32, matrix []uint16, m, k int, holds bool) {
 	a, p := &j.args, &j.plan
 	t.A, t.ARow, t.AK = block, p.lda, 1
 	switch {
@@ -312,7 +310,7 @@ func (j *halfJob) setA(t *micro.Tile[float32], block, lines []float32, matrix []
 	switch {
 	case holds:
 	case a.TransA && p.matrices:
-		j.turnA(block, lines, matrix, m, t.Rows, k, t.K)
+		j.turnA(block, matrix, m, t.Rows, k, t.K)
 	default:
 		j.packA(block, matrix, m, t.Rows, k, t.K)
 	}
@@ -339,9 +337,9 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		t.K = k1
 		t.Accumulate = i > 0
 		if blocks > 1 && p.keepsA {
-			j.setA(&t, blockA[i*p.sizeOfA(a):], lines, matrixA, m, k, holdsA)
+			j.setA(&t, blockA[i*p.sizeOfA(a):], matrixA, m, k, holdsA)
 		} else {
-			j.setA(&t, blockA, lines, matrixA, m, k, holdsA)
+			j.setA(&t, blockA, matrixA, m, k, holdsA)
 		}
 		if p.matrices {
 			j.matrixSums(t, &chunk, k, i == blocks-1)

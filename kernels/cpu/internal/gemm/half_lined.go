@@ -48,7 +48,7 @@ func (j *halfJob) entries(worker, entry, end int) int {
 	k := p.k + p.pads
 	t := micro.Tile[float32]{Rows: a.M, K: k, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: true, ALine: sizeA, BLine: sizeB}
 	for line := lines - 1; line >= 0; line-- { // the first one last, where the tile begins
-		j.setA(&t, blockA[line*sizeA:], c.lines, a.A[at(a.StrideA, line):], 0, 0, false)
+		j.setA(&t, blockA[line*sizeA:], a.A[at(a.StrideA, line):], 0, 0, false)
 		j.packPanels(c.panels[line*sizeB:][:sizeB], c.lines, a.B[at(a.StrideB, line):], 0, k, 0, a.N)
 	}
 	if t.Lines = lines; p.inPlace {

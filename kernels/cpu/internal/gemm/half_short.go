@@ -54,11 +54,13 @@ func (p *halfPlan) block(i, blocks int) (k, k1 int) {
 
 // longest is the length of the longest block of a sum.
 func (p *halfPlan) longest() int {
-	k := min(p.k, p.blockK)
-	if p.matrices {
-		k = ceil(k+wholePairs-1, wholePairs) * wholePairs
+	switch {
+	case !p.matrices:
+		return min(p.k, p.blockK)
+	case p.k <= p.blockK:
+		return p.k + p.pads
 	}
-	return k
+	return ceil(p.blockK+wholePairs-1, wholePairs) * wholePairs
 }
 
 // passes reports whether the sums are short and formed in one call, so that they are never all in memory.

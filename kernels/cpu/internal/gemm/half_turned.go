@@ -29,24 +29,11 @@ func (p *halfPlan) blocksOfA() int {
 	return 1
 }
 
-// turnA is packA of a transposed A for matrix registers. Lines is memory for a part.
-func (j *halfJob) turnA(dst, lines []float32, src []uint16, m, rows, k, k1 int) {
+// turnA is packA of a transposed A for matrix registers.
+func (j *halfJob) turnA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	a := &j.args
-	spaced, k1 := spacedRows(rows), min(k1, j.plan.k-k)
-	for first := 0; first < k1; first += turnedPairs {
-		pairs := min(turnedPairs, k1-first)
-		at := 2 * (k + first)
-		PackPairs(pairsOf(lines), src[at*a.LDA+m:], rows, pairs, a.K-at, spaced, a.LDA)
-		if pairs < turnedPairs && j.plan.pads > 0 {
-			clear(lines[pairs*spaced:][:(turnedPairs-pairs)*spaced])
-			pairs = turnedPairs
-		}
-		micro.Transpose(dst[first*rows:], lines, pairs, rows, turnedPairs, spaced)
-	}
+	micro.TurnPairs(dst, src[2*k*a.LDA+m:], rows, min(2*k1, a.K-2*k), a.LDA)
 }
-
-// spacedRows is the distance at which lines of so many numbers are interleaved by whole vectors.
-func spacedRows(rows int) int { return ceil(rows, 16) * 16 }
 
 // runTile computes a tile of a chunk of so many rows in matrix registers, and rounds its sums if it is told where to.
 func (j *halfJob) runTile(t micro.Tile[float32], rows int, to *micro.Rounding) {

@@ -1,0 +1,47 @@
+package micro
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
+)
+
+// Operands of pairs for matrix registers; all of this is for processors with [Matrices] alone. Numbers are bfloat16.
+
+// StepPairs is the number of pairs of a step of matrix registers.
+const StepPairs = amx.Words
+
+// TurnPairs makes rows of A of a matrix that is stored the other way: rows of numbers that are from numbers apart.
+// Pairs of them become parts of [StepPairs] pairs of all columns, one part after the other; behind the last row are
+// zeros, up to a whole part.
+func TurnPairs(dst []float32, src []uint16, columns, rows, from int) {
+	if columns <= 0 || rows <= 0 {
+		return
+	}
+	dst, src = dst[:(rows+2*StepPairs-1)/(2*StepPairs)*StepPairs*columns], src[:(rows-1)*from+columns]
+	amx.TurnPairs(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), columns, rows, 2*from)
+}
+
+// TurnRows makes a panel of B of a matrix that is stored the other way: rows of so many numbers, from numbers apart,
+// become columns of pairs. It stores whole vectors: what lies behind the columns is zeros or as it was.
+func TurnRows(panel []float32, src []uint16, rows, numbers, from int) {
+	width := PanelWidth[float32]()
+	if rows <= 0 || numbers <= 0 {
+		return
+	}
+	panel, src = panel[:(numbers+1)/2*width], src[:(rows-1)*from+numbers]
+	amx.TurnRows(unsafe.Pointer(&panel[0]), unsafe.Pointer(&src[0]), min(rows, width), numbers, 2*from)
+}
+
+// CopyPairs copies rows of so many numbers, from numbers apart, to rows of so many pairs, to pairs apart: those that the
+// numbers make, or those of whole steps; what no number is for are zeros.
+func CopyPairs(dst []float32, src []uint16, rows, numbers, pairs, to, from int) {
+	if rows <= 0 || numbers <= 0 {
+		return
+	}
+	if need := (numbers + 1) / 2; pairs < need || pairs > (need+StepPairs-1)/StepPairs*StepPairs {
+		panic("micro: pairs that are not those of the numbers, or of whole steps")
+	}
+	dst, src = dst[:(rows-1)*to+pairs], src[:(rows-1)*from+numbers]
+	amx.CopyRows(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), rows, numbers, pairs, 4*to, 2*from)
+}
