@@ -5,10 +5,15 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 // A batch of small products takes less time in matrix registers than the calls for each of them would. Some entries of
 // the batch have their panels made, and their A copied where it is, one after the other, and are lines of a tile then.
 
-const linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
+const (
+	linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
+	linedMore  = 1 << 14 // and of entries of fewer than linedSums results
 
-// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some.
-const linedCalls = 4
+	// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some, as
+	// results are written a panel after the other. For small results less.
+	linedCalls = 4
+	linedSums  = 1 << 12
+)
 
 // setLines sets how many entries of the batch are lines of a tile.
 func (p *halfPlan) setLines(a *HalfArgs) {
@@ -22,8 +27,14 @@ func (p *halfPlan) setLines(a *HalfArgs) {
 	if p.passes(a) {
 		c = 0
 	}
-	whole.lines = min(linedWords/max(c, blockA, panel, 1), a.Batch[a.linedAxis()])
-	if panels := ceil(a.N, micro.PanelWidth[float32]()); whole.lines >= linedCalls*panels {
+	width := micro.PanelWidth[float32]()
+	most, least := linedWords, linedCalls*ceil(a.N, width)
+	if a.M*a.N < linedSums {
+		if most, least = linedMore, least/2; a.N > width && a.N%width > 0 { // each has two calls
+			least /= 2
+		}
+	}
+	if whole.lines = min(most/max(c, blockA, panel, 1), a.Batch[a.linedAxis()]); whole.lines >= least {
 		*p = whole
 	}
 }
