@@ -73,6 +73,7 @@ const (
 	fieldBias // 0 or what is added to rounded sums
 	fieldBiasLine
 	fieldFloor        // the least result
+	fieldAhead        // 0, or ask for the next line's B
 	fieldSegmentsLeft // counters of the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
@@ -86,6 +87,7 @@ const (
 	fieldHalfAt
 	fieldHalfBlockAt
 	fieldBiasAt
+	fieldAheadAt
 )
 
 func main() {
@@ -164,6 +166,9 @@ func (t *text) function(rows, columns int) {
 	t.Label("line")
 	t.Asm("MOVQ %d(DI), AX", fieldHalfAt)
 	t.Asm("MOVQ AX, %d(DI)", fieldHalfBlockAt)
+	t.Asm("MOVQ %d(DI), AX", fieldBLineAt)
+	t.Asm("ADDQ %d(DI), AX", fieldBLine)
+	t.Asm("MOVQ AX, %d(DI)", fieldAheadAt)
 	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
 	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
 	t.Asm("MOVQ %d(DI), AX", fieldBlocks)
@@ -253,7 +258,29 @@ func (t *text) steps(rows, columns int) {
 	t.Asm("MOVQ %d(DI), R12 // steps", fieldSteps)
 	t.Asm("MOVQ %d(DI), R13", fieldAStep)
 	t.Asm("MOVQ %d(DI), CX", fieldBStep)
+	if rows == 2 && columns == 2 {
+		t.Asm("CMPQ %d(DI), $0", fieldAhead)
+		t.Asm("JEQ step")
+		t.Asm("MOVQ %d(DI), R15", fieldAheadAt)
+		t.Label("stepahead")
+		for line := range aheadLines {
+			t.Asm("PREFETCHT1 %d(R15)", 64*line)
+		}
+		t.Asm("ADDQ $%d, R15", 64*aheadLines)
+		t.step("stepahead", rows, columns)
+		t.Asm("MOVQ R15, %d(DI)", fieldAheadAt)
+		t.Asm("JMP steps")
+	}
 	t.Label("step")
+	t.step("step", rows, columns)
+	t.Label("steps")
+}
+
+// aheadLines is how many lines of the cache a step asks for: the next panel, while a panel is multiplied by 128 rows.
+const aheadLines = 8
+
+// step adds the products of a step, and repeats it from a label on.
+func (t *text) step(label string, rows, columns int) {
 	t.load(6, bx, si)
 	if columns == 2 {
 		t.Asm("LEAQ 64(BX), R9")
@@ -272,7 +299,7 @@ func (t *text) steps(rows, columns int) {
 		}
 	}
 	t.Asm("DECQ R12")
-	t.Asm("JNZ step")
+	t.Asm("JNZ %s", label)
 }
 
 // products writes the instruction that adds the product of two tiles to a third.

@@ -26,8 +26,9 @@ type call struct {
 	bias                                     unsafe.Pointer
 	biasLine                                 int
 	floor                                    uint64 // bits of a float32
+	ahead                                    int    // not 0: ask for the B of the next line
 
-	_ [13]uintptr // where the assembly counts
+	_ [14]uintptr // where the assembly counts
 }
 
 const (
@@ -39,6 +40,13 @@ const (
 // maxCallProducts bounds the time of one call to about 100 µs: the garbage collector cannot interrupt it.
 const maxCallProducts = 16 << 20
 
+// Lines have so long a B, and all of them together, that it comes from behind the second-level cache, from which each
+// line asks for the next one's. What is nearer is not asked for.
+const (
+	aheadLine  = 1 << 13
+	aheadWords = 1 << 18
+)
+
 // Multiply computes the product.
 func Multiply(p *Product) {
 	if p.Rows <= 0 || p.Cols <= 0 {
@@ -47,6 +55,9 @@ func Multiply(p *Product) {
 	var config [64]byte
 	c := call{config: &config, segments: p.Segments, outer: p.Outer, aRow: p.ARow * word, aSegment: p.ASegment * word, aOuter: p.AOuter * word,
 		bRow: p.BK * word, bSegment: p.BSegment * word, bOuter: p.BOuter * word, cRow: p.CRow * word, aLine: p.ALine * word, bLine: p.BLine * word, cLine: p.CLine * word}
+	if p.BLine >= aheadLine && p.BLine*p.Lines >= aheadWords {
+		c.ahead = 1
+	}
 	for column := 0; column < p.Cols; column += 2 * Words {
 		if p.Accumulate {
 			c.accumulate = 1

@@ -12,47 +12,50 @@ TEXT ·bf16R1C1(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 8(DI), AX
-	MOVQ AX, 368(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 376(DI) // a number: behind the last line is no object of the garbage collector
 	MOVQ 208(DI), AX
-	MOVQ AX, 376(DI)
+	MOVQ AX, 384(DI)
 	MOVQ 272(DI), AX
-	MOVQ AX, 392(DI)
+	MOVQ AX, 400(DI)
 	MOVQ 264(DI), AX
 	KMOVD AX, K1
 	KMOVW AX, K2
 	VBROADCASTSS 288(DI), Z3
 line:
+	MOVQ 384(DI), AX
+	MOVQ AX, 392(DI)
 	MOVQ 376(DI), AX
-	MOVQ AX, 384(DI)
-	MOVQ R10, 352(DI)
-	MOVQ R11, 360(DI)
+	ADDQ 200(DI), AX
+	MOVQ AX, 408(DI)
+	MOVQ R10, 360(DI)
+	MOVQ R11, 368(DI)
 	MOVQ 128(DI), AX
-	MOVQ AX, 312(DI)
+	MOVQ AX, 320(DI)
 block:
-	MOVQ 352(DI), AX
-	MOVQ AX, 336(DI)
-	MOVQ 368(DI), AX
+	MOVQ 360(DI), AX
 	MOVQ AX, 344(DI)
+	MOVQ 376(DI), AX
+	MOVQ AX, 352(DI)
 	MOVQ 48(DI), AX
-	MOVQ AX, 304(DI)
+	MOVQ AX, 312(DI)
 	CMPQ 176(DI), $0
 	JNE more
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0 // TILEZERO tmm0
 	JMP outer
 more:
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILELOADD tmm0, [r0+r1]
 outer:
-	MOVQ 336(DI), AX
-	MOVQ AX, 320(DI)
 	MOVQ 344(DI), AX
 	MOVQ AX, 328(DI)
+	MOVQ 352(DI), AX
+	MOVQ AX, 336(DI)
 	MOVQ 40(DI), AX
-	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 segment:
-	MOVQ 320(DI), AX
-	MOVQ 328(DI), BX
+	MOVQ 328(DI), AX
+	MOVQ 336(DI), BX
 	MOVQ 32(DI), R12 // steps
 	MOVQ 64(DI), R13
 	MOVQ 96(DI), CX
@@ -64,33 +67,34 @@ step:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4 // TDPBF16PS tmm0, tmm4, tmm6
 	DECQ R12
 	JNZ step
+steps:
 	MOVQ 72(DI), AX
-	ADDQ AX, 320(DI)
-	MOVQ 104(DI), AX
 	ADDQ AX, 328(DI)
-	DECQ 296(DI)
+	MOVQ 104(DI), AX
+	ADDQ AX, 336(DI)
+	DECQ 304(DI)
 	JNZ segment
 	MOVQ 80(DI), AX
-	ADDQ AX, 336(DI)
-	MOVQ 112(DI), AX
 	ADDQ AX, 344(DI)
-	DECQ 304(DI)
+	MOVQ 112(DI), AX
+	ADDQ AX, 352(DI)
+	DECQ 312(DI)
 	JNZ outer
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILESTORED tmm0, [r0+r1]
 	MOVQ 248(DI), R12
 	TESTQ R12, R12
 	JEQ rounded
-	MOVQ 360(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 368(DI), AX
+	MOVQ 392(DI), BX
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
-	MOVQ 392(DI), R13
+	MOVQ 400(DI), R13
 	MOVQ 224(DI), R15 // from a row to where the next block has it
-	CMPQ 312(DI), $1
+	CMPQ 320(DI), $1
 	JNE near
-	MOVQ 376(DI), R15 // the next line's first block
+	MOVQ 384(DI), R15 // the next line's first block
 	ADDQ 240(DI), R15
 	SUBQ BX, R15
 near:
@@ -125,21 +129,21 @@ biasrow:
 	JNZ biasrow
 rounded:
 	MOVQ 136(DI), AX
-	ADDQ AX, 352(DI)
-	MOVQ 144(DI), AX
 	ADDQ AX, 360(DI)
+	MOVQ 144(DI), AX
+	ADDQ AX, 368(DI)
 	MOVQ 224(DI), AX
-	ADDQ AX, 384(DI)
-	DECQ 312(DI)
+	ADDQ AX, 392(DI)
+	DECQ 320(DI)
 	JNZ block
 	ADDQ 160(DI), R10
 	ADDQ 168(DI), R11
 	MOVQ 200(DI), AX
-	ADDQ AX, 368(DI)
-	MOVQ 240(DI), AX
 	ADDQ AX, 376(DI)
+	MOVQ 240(DI), AX
+	ADDQ AX, 384(DI)
 	MOVQ 280(DI), AX
-	ADDQ AX, 392(DI)
+	ADDQ AX, 400(DI)
 	DECQ 152(DI)
 	JNZ line
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
@@ -156,11 +160,11 @@ TEXT ·bf16R1C2(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 8(DI), AX
-	MOVQ AX, 368(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 376(DI) // a number: behind the last line is no object of the garbage collector
 	MOVQ 208(DI), AX
-	MOVQ AX, 376(DI)
+	MOVQ AX, 384(DI)
 	MOVQ 272(DI), AX
-	MOVQ AX, 392(DI)
+	MOVQ AX, 400(DI)
 	MOVQ 264(DI), AX
 	KMOVD AX, K1
 	KMOVW AX, K2
@@ -168,40 +172,43 @@ TEXT ·bf16R1C2(SB), NOSPLIT, $0-8
 	KMOVW AX, K3
 	VBROADCASTSS 288(DI), Z3
 line:
+	MOVQ 384(DI), AX
+	MOVQ AX, 392(DI)
 	MOVQ 376(DI), AX
-	MOVQ AX, 384(DI)
-	MOVQ R10, 352(DI)
-	MOVQ R11, 360(DI)
+	ADDQ 200(DI), AX
+	MOVQ AX, 408(DI)
+	MOVQ R10, 360(DI)
+	MOVQ R11, 368(DI)
 	MOVQ 128(DI), AX
-	MOVQ AX, 312(DI)
+	MOVQ AX, 320(DI)
 block:
-	MOVQ 352(DI), AX
-	MOVQ AX, 336(DI)
-	MOVQ 368(DI), AX
+	MOVQ 360(DI), AX
 	MOVQ AX, 344(DI)
+	MOVQ 376(DI), AX
+	MOVQ AX, 352(DI)
 	MOVQ 48(DI), AX
-	MOVQ AX, 304(DI)
+	MOVQ AX, 312(DI)
 	CMPQ 176(DI), $0
 	JNE more
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0 // TILEZERO tmm0
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc8 // TILEZERO tmm1
 	JMP outer
 more:
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILELOADD tmm0, [r0+r1]
 	LEAQ 64(AX), R8
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x7b; BYTE $0x4b; BYTE $0x0c; BYTE $0x08 // TILELOADD tmm1, [r8+r1]
 outer:
-	MOVQ 336(DI), AX
-	MOVQ AX, 320(DI)
 	MOVQ 344(DI), AX
 	MOVQ AX, 328(DI)
+	MOVQ 352(DI), AX
+	MOVQ AX, 336(DI)
 	MOVQ 40(DI), AX
-	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 segment:
-	MOVQ 320(DI), AX
-	MOVQ 328(DI), BX
+	MOVQ 328(DI), AX
+	MOVQ 336(DI), BX
 	MOVQ 32(DI), R12 // steps
 	MOVQ 64(DI), R13
 	MOVQ 96(DI), CX
@@ -216,19 +223,20 @@ step:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc // TDPBF16PS tmm1, tmm4, tmm7
 	DECQ R12
 	JNZ step
+steps:
 	MOVQ 72(DI), AX
-	ADDQ AX, 320(DI)
-	MOVQ 104(DI), AX
 	ADDQ AX, 328(DI)
-	DECQ 296(DI)
+	MOVQ 104(DI), AX
+	ADDQ AX, 336(DI)
+	DECQ 304(DI)
 	JNZ segment
 	MOVQ 80(DI), AX
-	ADDQ AX, 336(DI)
-	MOVQ 112(DI), AX
 	ADDQ AX, 344(DI)
-	DECQ 304(DI)
+	MOVQ 112(DI), AX
+	ADDQ AX, 352(DI)
+	DECQ 312(DI)
 	JNZ outer
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILESTORED tmm0, [r0+r1]
 	LEAQ 64(AX), R8
@@ -236,15 +244,15 @@ step:
 	MOVQ 248(DI), R12
 	TESTQ R12, R12
 	JEQ rounded
-	MOVQ 360(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 368(DI), AX
+	MOVQ 392(DI), BX
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
-	MOVQ 392(DI), R13
+	MOVQ 400(DI), R13
 	MOVQ 224(DI), R15 // from a row to where the next block has it
-	CMPQ 312(DI), $1
+	CMPQ 320(DI), $1
 	JNE near
-	MOVQ 376(DI), R15 // the next line's first block
+	MOVQ 384(DI), R15 // the next line's first block
 	ADDQ 240(DI), R15
 	SUBQ BX, R15
 near:
@@ -288,21 +296,21 @@ biasrow:
 	JNZ biasrow
 rounded:
 	MOVQ 136(DI), AX
-	ADDQ AX, 352(DI)
-	MOVQ 144(DI), AX
 	ADDQ AX, 360(DI)
+	MOVQ 144(DI), AX
+	ADDQ AX, 368(DI)
 	MOVQ 224(DI), AX
-	ADDQ AX, 384(DI)
-	DECQ 312(DI)
+	ADDQ AX, 392(DI)
+	DECQ 320(DI)
 	JNZ block
 	ADDQ 160(DI), R10
 	ADDQ 168(DI), R11
 	MOVQ 200(DI), AX
-	ADDQ AX, 368(DI)
-	MOVQ 240(DI), AX
 	ADDQ AX, 376(DI)
+	MOVQ 240(DI), AX
+	ADDQ AX, 384(DI)
 	MOVQ 280(DI), AX
-	ADDQ AX, 392(DI)
+	ADDQ AX, 400(DI)
 	DECQ 152(DI)
 	JNZ line
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
@@ -319,50 +327,53 @@ TEXT ·bf16R2C1(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 8(DI), AX
-	MOVQ AX, 368(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 376(DI) // a number: behind the last line is no object of the garbage collector
 	MOVQ 208(DI), AX
-	MOVQ AX, 376(DI)
+	MOVQ AX, 384(DI)
 	MOVQ 272(DI), AX
-	MOVQ AX, 392(DI)
+	MOVQ AX, 400(DI)
 	MOVQ 264(DI), AX
 	KMOVD AX, K1
 	KMOVW AX, K2
 	VBROADCASTSS 288(DI), Z3
 line:
+	MOVQ 384(DI), AX
+	MOVQ AX, 392(DI)
 	MOVQ 376(DI), AX
-	MOVQ AX, 384(DI)
-	MOVQ R10, 352(DI)
-	MOVQ R11, 360(DI)
+	ADDQ 200(DI), AX
+	MOVQ AX, 408(DI)
+	MOVQ R10, 360(DI)
+	MOVQ R11, 368(DI)
 	MOVQ 128(DI), AX
-	MOVQ AX, 312(DI)
+	MOVQ AX, 320(DI)
 block:
-	MOVQ 352(DI), AX
-	MOVQ AX, 336(DI)
-	MOVQ 368(DI), AX
+	MOVQ 360(DI), AX
 	MOVQ AX, 344(DI)
+	MOVQ 376(DI), AX
+	MOVQ AX, 352(DI)
 	MOVQ 48(DI), AX
-	MOVQ AX, 304(DI)
+	MOVQ AX, 312(DI)
 	CMPQ 176(DI), $0
 	JNE more
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0 // TILEZERO tmm0
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd0 // TILEZERO tmm2
 	JMP outer
 more:
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILELOADD tmm0, [r0+r1]
 	ADDQ 192(DI), AX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x14; BYTE $0x08 // TILELOADD tmm2, [r0+r1]
 outer:
-	MOVQ 336(DI), AX
-	MOVQ AX, 320(DI)
 	MOVQ 344(DI), AX
 	MOVQ AX, 328(DI)
+	MOVQ 352(DI), AX
+	MOVQ AX, 336(DI)
 	MOVQ 40(DI), AX
-	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 segment:
-	MOVQ 320(DI), AX
-	MOVQ 328(DI), BX
+	MOVQ 328(DI), AX
+	MOVQ 336(DI), BX
 	MOVQ 184(DI), R8
 	ADDQ AX, R8 // the second tile of A
 	MOVQ 32(DI), R12 // steps
@@ -379,19 +390,20 @@ step:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd5 // TDPBF16PS tmm2, tmm5, tmm6
 	DECQ R12
 	JNZ step
+steps:
 	MOVQ 72(DI), AX
-	ADDQ AX, 320(DI)
-	MOVQ 104(DI), AX
 	ADDQ AX, 328(DI)
-	DECQ 296(DI)
+	MOVQ 104(DI), AX
+	ADDQ AX, 336(DI)
+	DECQ 304(DI)
 	JNZ segment
 	MOVQ 80(DI), AX
-	ADDQ AX, 336(DI)
-	MOVQ 112(DI), AX
 	ADDQ AX, 344(DI)
-	DECQ 304(DI)
+	MOVQ 112(DI), AX
+	ADDQ AX, 352(DI)
+	DECQ 312(DI)
 	JNZ outer
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILESTORED tmm0, [r0+r1]
 	ADDQ 192(DI), AX
@@ -399,15 +411,15 @@ step:
 	MOVQ 248(DI), R12
 	TESTQ R12, R12
 	JEQ rounded
-	MOVQ 360(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 368(DI), AX
+	MOVQ 392(DI), BX
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
-	MOVQ 392(DI), R13
+	MOVQ 400(DI), R13
 	MOVQ 224(DI), R15 // from a row to where the next block has it
-	CMPQ 312(DI), $1
+	CMPQ 320(DI), $1
 	JNE near
-	MOVQ 376(DI), R15 // the next line's first block
+	MOVQ 384(DI), R15 // the next line's first block
 	ADDQ 240(DI), R15
 	SUBQ BX, R15
 near:
@@ -428,9 +440,9 @@ row:
 	JNE rounded
 	INCQ R9
 	MOVQ 256(DI), R12
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	ADDQ 192(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 392(DI), BX
 	ADDQ 232(DI), BX
 	JMP row
 	JMP rounded
@@ -455,28 +467,28 @@ biasrow:
 	JNE rounded
 	INCQ R9
 	MOVQ 256(DI), R12
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	ADDQ 192(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 392(DI), BX
 	ADDQ 232(DI), BX
 	JMP biasrow
 rounded:
 	MOVQ 136(DI), AX
-	ADDQ AX, 352(DI)
-	MOVQ 144(DI), AX
 	ADDQ AX, 360(DI)
+	MOVQ 144(DI), AX
+	ADDQ AX, 368(DI)
 	MOVQ 224(DI), AX
-	ADDQ AX, 384(DI)
-	DECQ 312(DI)
+	ADDQ AX, 392(DI)
+	DECQ 320(DI)
 	JNZ block
 	ADDQ 160(DI), R10
 	ADDQ 168(DI), R11
 	MOVQ 200(DI), AX
-	ADDQ AX, 368(DI)
-	MOVQ 240(DI), AX
 	ADDQ AX, 376(DI)
+	MOVQ 240(DI), AX
+	ADDQ AX, 384(DI)
 	MOVQ 280(DI), AX
-	ADDQ AX, 392(DI)
+	ADDQ AX, 400(DI)
 	DECQ 152(DI)
 	JNZ line
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
@@ -493,11 +505,11 @@ TEXT ·bf16R2C2(SB), NOSPLIT, $0-8
 	MOVQ 56(DI), DX // between rows of A
 	MOVQ 88(DI), SI // between rows of B
 	MOVQ 8(DI), AX
-	MOVQ AX, 368(DI) // a number: behind the last line is no object of the garbage collector
+	MOVQ AX, 376(DI) // a number: behind the last line is no object of the garbage collector
 	MOVQ 208(DI), AX
-	MOVQ AX, 376(DI)
+	MOVQ AX, 384(DI)
 	MOVQ 272(DI), AX
-	MOVQ AX, 392(DI)
+	MOVQ AX, 400(DI)
 	MOVQ 264(DI), AX
 	KMOVD AX, K1
 	KMOVW AX, K2
@@ -505,19 +517,22 @@ TEXT ·bf16R2C2(SB), NOSPLIT, $0-8
 	KMOVW AX, K3
 	VBROADCASTSS 288(DI), Z3
 line:
+	MOVQ 384(DI), AX
+	MOVQ AX, 392(DI)
 	MOVQ 376(DI), AX
-	MOVQ AX, 384(DI)
-	MOVQ R10, 352(DI)
-	MOVQ R11, 360(DI)
+	ADDQ 200(DI), AX
+	MOVQ AX, 408(DI)
+	MOVQ R10, 360(DI)
+	MOVQ R11, 368(DI)
 	MOVQ 128(DI), AX
-	MOVQ AX, 312(DI)
+	MOVQ AX, 320(DI)
 block:
-	MOVQ 352(DI), AX
-	MOVQ AX, 336(DI)
-	MOVQ 368(DI), AX
+	MOVQ 360(DI), AX
 	MOVQ AX, 344(DI)
+	MOVQ 376(DI), AX
+	MOVQ AX, 352(DI)
 	MOVQ 48(DI), AX
-	MOVQ AX, 304(DI)
+	MOVQ AX, 312(DI)
 	CMPQ 176(DI), $0
 	JNE more
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xc0 // TILEZERO tmm0
@@ -526,7 +541,7 @@ block:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x49; BYTE $0xd8 // TILEZERO tmm3
 	JMP outer
 more:
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILELOADD tmm0, [r0+r1]
 	LEAQ 64(AX), R8
@@ -536,20 +551,49 @@ more:
 	LEAQ 64(AX), R8
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x7b; BYTE $0x4b; BYTE $0x1c; BYTE $0x08 // TILELOADD tmm3, [r8+r1]
 outer:
-	MOVQ 336(DI), AX
-	MOVQ AX, 320(DI)
 	MOVQ 344(DI), AX
 	MOVQ AX, 328(DI)
+	MOVQ 352(DI), AX
+	MOVQ AX, 336(DI)
 	MOVQ 40(DI), AX
-	MOVQ AX, 296(DI)
+	MOVQ AX, 304(DI)
 segment:
-	MOVQ 320(DI), AX
-	MOVQ 328(DI), BX
+	MOVQ 328(DI), AX
+	MOVQ 336(DI), BX
 	MOVQ 184(DI), R8
 	ADDQ AX, R8 // the second tile of A
 	MOVQ 32(DI), R12 // steps
 	MOVQ 64(DI), R13
 	MOVQ 96(DI), CX
+	CMPQ 296(DI), $0
+	JEQ step
+	MOVQ 408(DI), R15
+stepahead:
+	PREFETCHT1 0(R15)
+	PREFETCHT1 64(R15)
+	PREFETCHT1 128(R15)
+	PREFETCHT1 192(R15)
+	PREFETCHT1 256(R15)
+	PREFETCHT1 320(R15)
+	PREFETCHT1 384(R15)
+	PREFETCHT1 448(R15)
+	ADDQ $512, R15
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x33 // TILELOADD tmm6, [r3+r6]
+	LEAQ 64(BX), R9
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x7b; BYTE $0x4b; BYTE $0x3c; BYTE $0x31 // TILELOADD tmm7, [r9+r6]
+	ADDQ CX, BX
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x24; BYTE $0x10 // TILELOADD tmm4, [r0+r2]
+	ADDQ R13, AX
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x7b; BYTE $0x4b; BYTE $0x2c; BYTE $0x10 // TILELOADD tmm5, [r8+r2]
+	ADDQ R13, R8
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xc4 // TDPBF16PS tmm0, tmm4, tmm6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xcc // TDPBF16PS tmm1, tmm4, tmm7
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x4a; BYTE $0x5c; BYTE $0xd5 // TDPBF16PS tmm2, tmm5, tmm6
+	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdd // TDPBF16PS tmm3, tmm5, tmm7
+	DECQ R12
+	JNZ stepahead
+	MOVQ R15, 408(DI)
+	JMP steps
 step:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7b; BYTE $0x4b; BYTE $0x34; BYTE $0x33 // TILELOADD tmm6, [r3+r6]
 	LEAQ 64(BX), R9
@@ -565,19 +609,20 @@ step:
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x42; BYTE $0x5c; BYTE $0xdd // TDPBF16PS tmm3, tmm5, tmm7
 	DECQ R12
 	JNZ step
+steps:
 	MOVQ 72(DI), AX
-	ADDQ AX, 320(DI)
-	MOVQ 104(DI), AX
 	ADDQ AX, 328(DI)
-	DECQ 296(DI)
+	MOVQ 104(DI), AX
+	ADDQ AX, 336(DI)
+	DECQ 304(DI)
 	JNZ segment
 	MOVQ 80(DI), AX
-	ADDQ AX, 336(DI)
-	MOVQ 112(DI), AX
 	ADDQ AX, 344(DI)
-	DECQ 304(DI)
+	MOVQ 112(DI), AX
+	ADDQ AX, 352(DI)
+	DECQ 312(DI)
 	JNZ outer
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	MOVQ 120(DI), CX
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x7a; BYTE $0x4b; BYTE $0x04; BYTE $0x08 // TILESTORED tmm0, [r0+r1]
 	LEAQ 64(AX), R8
@@ -589,15 +634,15 @@ step:
 	MOVQ 248(DI), R12
 	TESTQ R12, R12
 	JEQ rounded
-	MOVQ 360(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 368(DI), AX
+	MOVQ 392(DI), BX
 	MOVQ 120(DI), CX
 	MOVQ 216(DI), R8
-	MOVQ 392(DI), R13
+	MOVQ 400(DI), R13
 	MOVQ 224(DI), R15 // from a row to where the next block has it
-	CMPQ 312(DI), $1
+	CMPQ 320(DI), $1
 	JNE near
-	MOVQ 376(DI), R15 // the next line's first block
+	MOVQ 384(DI), R15 // the next line's first block
 	ADDQ 240(DI), R15
 	SUBQ BX, R15
 near:
@@ -620,9 +665,9 @@ row:
 	JNE rounded
 	INCQ R9
 	MOVQ 256(DI), R12
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	ADDQ 192(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 392(DI), BX
 	ADDQ 232(DI), BX
 	JMP row
 	JMP rounded
@@ -654,28 +699,28 @@ biasrow:
 	JNE rounded
 	INCQ R9
 	MOVQ 256(DI), R12
-	MOVQ 360(DI), AX
+	MOVQ 368(DI), AX
 	ADDQ 192(DI), AX
-	MOVQ 384(DI), BX
+	MOVQ 392(DI), BX
 	ADDQ 232(DI), BX
 	JMP biasrow
 rounded:
 	MOVQ 136(DI), AX
-	ADDQ AX, 352(DI)
-	MOVQ 144(DI), AX
 	ADDQ AX, 360(DI)
+	MOVQ 144(DI), AX
+	ADDQ AX, 368(DI)
 	MOVQ 224(DI), AX
-	ADDQ AX, 384(DI)
-	DECQ 312(DI)
+	ADDQ AX, 392(DI)
+	DECQ 320(DI)
 	JNZ block
 	ADDQ 160(DI), R10
 	ADDQ 168(DI), R11
 	MOVQ 200(DI), AX
-	ADDQ AX, 368(DI)
-	MOVQ 240(DI), AX
 	ADDQ AX, 376(DI)
+	MOVQ 240(DI), AX
+	ADDQ AX, 384(DI)
 	MOVQ 280(DI), AX
-	ADDQ AX, 392(DI)
+	ADDQ AX, 400(DI)
 	DECQ 152(DI)
 	JNZ line
 	BYTE $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
