@@ -27,8 +27,8 @@ func TurnRows(dst, src unsafe.Pointer, rows, numbers, from int) {
 	}
 }
 
-// CopyRows copies rows of so many numbers, from bytes apart, to rows of so many words that are to bytes apart. Words are
-// no more than the steps of [Words] that the numbers begin; behind the numbers are zeros.
+// CopyRows copies rows of so many numbers, from bytes apart, to rows of so many words that are to bytes apart. Words
+// are no more than the steps of [Words] that the numbers begin; behind the numbers are zeros.
 func CopyRows(dst, src unsafe.Pointer, rows, numbers, words, to, from int) {
 	if numbers <= 0 {
 		return

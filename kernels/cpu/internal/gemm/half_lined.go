@@ -9,8 +9,8 @@ const (
 	linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
 	linedMore  = 1 << 14 // and of entries of fewer than linedSums results
 
-	// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some, as
-	// results are written a panel after the other. For small results less.
+	// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some,
+	// as results are written a panel after the other. For small results less.
 	linedCalls = 4
 	linedSums  = 1 << 12
 )

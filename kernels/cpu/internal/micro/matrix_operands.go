@@ -33,8 +33,8 @@ func TurnRows(panel []float32, src []uint16, rows, numbers, from int) {
 	amx.TurnRows(unsafe.Pointer(&panel[0]), unsafe.Pointer(&src[0]), min(rows, width), numbers, 2*from)
 }
 
-// CopyPairs copies rows of so many numbers, from numbers apart, to rows of so many pairs, to pairs apart: those that the
-// numbers make, or those of whole steps; what no number is for are zeros.
+// CopyPairs copies rows of so many numbers, from numbers apart, to rows of so many pairs, to pairs apart: those that
+// the numbers make, or those of whole steps; what no number is for are zeros.
 func CopyPairs(dst []float32, src []uint16, rows, numbers, pairs, to, from int) {
 	if rows <= 0 || numbers <= 0 {
 		return

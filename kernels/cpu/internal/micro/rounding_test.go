@@ -14,8 +14,9 @@ func toHalf(x float64) float64 {
 	return float64(math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff))
 }
 
-// TestPairsRounded: rounded sums of any tile, with bias and relu, are those of float64, and nothing around them changes.
-// Each step is monotonic, so a result is between those of the least and of the greatest sum that float32 may have.
+// TestPairsRounded: rounded sums of any tile, with bias and relu, are those of float64, and nothing around them
+// changes. Each step is monotonic, so a result is between those of the least and of the greatest sum that float32 may
+// have.
 func TestPairsRounded(t *testing.T) {
 	if !Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
