@@ -14,19 +14,19 @@ func AdaptiveAveragePool(x *Tensor, sizes ...int) *Tensor {
 	if d := x.DType(); d.IsHalf() {
 		return Cast(AdaptiveAveragePool(Cast(x, ir.Float32), sizes...), d)
 	}
-	return adaptive(x, sizes, adaptiveMeans)
+	return adaptive(x, sizes, sampled, adaptiveMeans)
 }
 
 // AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get
 // the given lengths.
 func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor {
-	return adaptive(x, sizes, adaptiveLargest)
+	return adaptive(x, sizes, func(int, int) bool { return false }, adaptiveLargest)
 }
 
 // adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the
 // elements from floor(i·n/m) to below ceil((i+1)·n/m). Where n and m have a common divisor, the cells of that many
-// pieces of the axis are alike, and computed together.
-func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axis, n, m int) *Tensor) *Tensor {
+// pieces of the axis are alike, and computed together, unless the axis is better reduced as a whole.
+func adaptive(x *Tensor, sizes []int, whole func(n, m int) bool, reduce func(x *Tensor, axis, n, m int) *Tensor) *Tensor {
 	if len(sizes) != x.Rank()-2 {
 		Failf(x.g, "adaptive pooling: x %v has %d spatial axes, received the sizes %v", x.Shape(), x.Rank()-2, sizes)
 	}
@@ -36,17 +36,17 @@ func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axis, n, m int) *Te
 			Failf(x.g, "adaptive pooling: cannot make %d cells of the %d elements of axis %d", m, n, axis)
 		}
 		pieces := 1
-		if dim.Known(n) {
+		if dim.Known(n) && !whole(n, m) {
 			pieces = commonDivisor(n, m)
 		}
 		if pieces == 1 {
 			x = reduce(x, axis, n, m)
 			continue
 		}
-		cut, whole := slices.Clone(x.Shape()), slices.Clone(x.Shape())
-		cut[axis], whole[axis] = n/pieces, m                                                     //dim:known
+		cut, shape := slices.Clone(x.Shape()), slices.Clone(x.Shape())
+		cut[axis], shape[axis] = n/pieces, m                                                     //dim:known
 		y := reduce(Reshape(x, slices.Insert(cut, axis, pieces)...), axis+1, n/pieces, m/pieces) //dim:known
-		x = Reshape(y, whole...)
+		x = Reshape(y, shape...)
 	}
 	return x
 }
@@ -82,9 +82,20 @@ func adaptiveLargest(x *Tensor, axis, n, m int) *Tensor {
 	})
 }
 
+// sampledCell is the number of elements of a cell up to which weighted sums of single elements are faster than sums of
+// parts, which are operations of their own.
+const sampledCell = 16
+
+func sampled(n, m int) bool { return dim.Known(n) && n%m != 0 && (n-1)/m+2 <= sampledCell } //dim:known
+
 // adaptiveMeans averages the n elements of an axis to m cells.
 func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
-	if !dim.Known(n) || m > n { //dim:known
+	switch {
+	case !dim.Known(n) || m == 1: //dim:known
+		return adaptiveCells(x, axis, n, m, Mean)
+	case sampled(n, m):
+		return adaptiveSamples(x, axis, n, m)
+	case m > n: //dim:known
 		return adaptiveCells(x, axis, n, m, Mean)
 	}
 	sum := func(part *Tensor) *Tensor { return Sum(part, axis) }
@@ -95,6 +106,29 @@ func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
 		}
 		return DivideByLength(total, length)
 	})
+}
+
+// adaptiveSamples averages the n elements of an axis to m cells by weights. Cells have one element more or less; those
+// with less take their last element in two halves, so that one which is infinite stays so.
+func adaptiveSamples(x *Tensor, axis, n, m int) *Tensor {
+	ends := func(k int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m } //dim:known
+	taps := 1
+	for k := range m {
+		from, to := ends(k)
+		taps = max(taps, to-from)
+	}
+	cells, weights := make([]int, 0, m*taps), make([]float64, 0, m*taps)
+	for k := range m {
+		from, to := ends(k)
+		for i := range taps {
+			cells, weights = append(cells, min(from+i, to-1)), append(weights, 1/float64(to-from)) //dim:known
+		}
+		if to-from < taps { //dim:known
+			weights[len(weights)-1] /= 2
+			weights[len(weights)-2] /= 2
+		}
+	}
+	return Resample(x, axis, taps, cells, weights)
 }
 
 // adaptiveParts makes m cells, not more than there are elements, of the n elements of an axis. Neighbouring cells share

@@ -42,8 +42,13 @@ func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	}
 	uses := make([][]use, length)
 	for k, cell := range a.Cells {
-		if a.Weights[k] != 0 {
-			uses[cell] = append(uses[cell], use{k / a.Taps, a.Weights[k]})
+		list := uses[cell]
+		switch last := len(list) - 1; {
+		case a.Weights[k] == 0:
+		case last >= 0 && list[last].cell == k/a.Taps: // a cell that takes another one twice
+			list[last].weight += a.Weights[k]
+		default:
+			uses[cell] = append(list, use{k / a.Taps, a.Weights[k]})
 		}
 	}
 	t := ResampleAttrs{Axis: a.Axis, Taps: 1}

@@ -359,8 +359,9 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 	}
 	firstD, endD := c.axes[0].outputs(d)
 	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*cols) * int(unsafe.Sizeof(dst[0]))
-	block := max(sumBytes/max(rowBytes, 1), 1)
-	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
+	block, images := max(sumBytes/max(rowBytes, 1), 1), 0
+	for n, end := part*s.Batch/c.parts, (part+1)*s.Batch/c.parts; n < end; n += images {
+		images = c.imagesTogether(block, cols, end-n)
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od
@@ -386,7 +387,7 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 					rowX := planeX*s.In[1] + oh*s.Strides[1] - s.PadLow[1] + h*s.Dilation[1]
 					for _, w := range c.spans {
 						if w.tap < w.tapEnd {
-							c.accumulate(dst[h*tapSize:], rowX, planeY*c.out[1]+oh, end-oh, w, g, col, cols)
+							c.accumulate(dst[h*tapSize:], rowX, planeY*c.out[1]+oh, end-oh, images, w, g, col, cols)
 						}
 					}
 				}
@@ -395,28 +396,27 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 	}
 }
 
-// accumulate adds the products of the outputs in span w of the given number of output rows, which start at row rowY of
-// dy and meet row rowX of x, to the row dst of the kernel.
-func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g, col, cols int) {
+// accumulate adds the products of the outputs in span w of the given number of output rows of images, which start at
+// row rowY of dy and meet row rowX of x, to the row dst of the kernel.
+func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows, images int, w span, g, col, cols int) {
 	s := &c.shape
 	if width := micro.PanelWidth[T](); cols > width && !s.depthwise() {
 		for at := 0; at < cols; at += width {
-			c.accumulate(dst, rowX, rowY, rows, w, g, col+at, min(width, cols-at))
+			c.accumulate(dst, rowX, rowY, rows, images, w, g, col+at, min(width, cols-at))
 		}
 		return
 	}
 	inGroup := s.InChannels / s.Groups
-	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true, Pairs: s.Pairs}
+	t := micro.Tile[T]{Cols: cols, CRow: s.OutChannels, Accumulate: true, Pairs: s.Pairs}
 	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels
 	t.Segments, t.ASegment, t.BSegment = rows, s.Strides[1]*s.In[2]*s.InChannels, c.out[2]*s.OutChannels
+	t.Outer, t.AOuter, t.BOuter = images, volume(s.In)*s.InChannels, volume(c.out)*s.OutChannels
 	t.B = c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+col:]
 	if c.turned {
 		c.accumulateTurned(&t, dst[col:], rowX, w)
 		return
 	}
-	if t.K < shortRun && t.K < t.Segments {
-		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
-	}
+	longestInside(&t)
 	startX := (rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels + g*inGroup
 	switch {
 	case s.depthwise():

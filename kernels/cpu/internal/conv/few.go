@@ -54,8 +54,9 @@ func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g in
 	clear(sums)
 	firstD, endD := c.axes[0].outputs(d)
 	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*outGroup) * int(unsafe.Sizeof(sums[0]))
-	block := max(sumBytes/max(rowBytes, 1), 1)
-	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
+	block, images := max(sumBytes/max(rowBytes, 1), 1), 0
+	for n, end := part*s.Batch/c.parts, (part+1)*s.Batch/c.parts; n < end; n += images {
+		images = c.imagesTogether(block, outGroup, end-n)
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od
@@ -68,7 +69,7 @@ func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g in
 					rowX := planeX*s.In[1] + oh*s.Strides[1] - s.PadLow[1] + h*s.Dilation[1]
 					for _, w := range c.spans {
 						if w.tap < w.tapEnd {
-							accumulateFew(c, sums[(h-firstTap)*outGroup*row:], rowX, planeY*c.out[1]+oh, end-oh, w, g)
+							accumulateFew(c, sums[(h-firstTap)*outGroup*row:], rowX, planeY*c.out[1]+oh, end-oh, images, w, g)
 						}
 					}
 				}
@@ -81,18 +82,17 @@ func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g in
 	}
 }
 
-// accumulateFew adds the products of the outputs in span w of the given number of output rows, which start at row rowY
-// of dy and meet row rowX of x, to the sums of a row of the kernel.
-func accumulateFew(c *kernelGradient[float32], sums []float32, rowX, rowY, rows int, w span, g int) {
+// accumulateFew adds the products of the outputs in span w of the given number of output rows of images, which start at
+// row rowY of dy and meet row rowX of x, to the sums of a row of the kernel.
+func accumulateFew(c *kernelGradient[float32], sums []float32, rowX, rowY, rows, images int, w span, g int) {
 	s, width := &c.shape, micro.PanelWidth[float32]()
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	t := micro.Tile[float32]{Rows: outGroup, ARow: 1, Outer: 1, CRow: s.Kernel[2] * inGroup, Accumulate: true,
+	t := micro.Tile[float32]{Rows: outGroup, ARow: 1, CRow: s.Kernel[2] * inGroup, Accumulate: true,
 		K: w.end - w.first, AK: s.OutChannels, BK: s.Strides[2] * s.InChannels,
 		Segments: rows, ASegment: c.out[2] * s.OutChannels, BSegment: s.Strides[1] * s.In[2] * s.InChannels,
+		Outer: images, AOuter: volume(c.out) * s.OutChannels, BOuter: volume(s.In) * s.InChannels,
 		A: c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+g*outGroup:]}
-	if t.K < shortRun && t.K < t.Segments {
-		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
-	}
+	longestInside(&t)
 	x := c.x[(rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels+g*inGroup:]
 	taps, columns := w.tapEnd-w.tap, inGroup
 	if s.sideBySide() {

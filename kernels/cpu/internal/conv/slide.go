@@ -122,7 +122,7 @@ func (c *kernelGradient[T]) slideSpan(dst []T, planeX, planeY int, h span, col, 
 		before.end, behind.first = min(w.end, slide.first), max(w.first, slide.end)
 		for _, rest := range [...]span{before, behind} {
 			for tap := h.tap; tap < h.tapEnd && rest.first < rest.end && rest.tap < rest.tapEnd; tap++ {
-				c.accumulate(dst[tap*tapRow:], rowX+(tap-h.tap)*ax[1].tapStep, rowY, h.end-h.first, rest, 0, col, cols)
+				c.accumulate(dst[tap*tapRow:], rowX+(tap-h.tap)*ax[1].tapStep, rowY, h.end-h.first, 1, rest, 0, col, cols)
 			}
 		}
 	}
