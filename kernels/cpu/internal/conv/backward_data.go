@@ -24,7 +24,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		return gemm.ScratchSize(&a, workers)
 	}
 	if splitsGradients[T](&n) {
-		return splitScratch(&n, workers, ofData, bias)
+		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))
 	}
 	if overlaps[T](&n) {
 		return n.overlapScratch(workers)

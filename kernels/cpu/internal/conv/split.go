@@ -67,9 +67,9 @@ func (s *Shape) splitOne(images int) Shape {
 	return r
 }
 
-// splitImages is how many images are copied at a time.
-func (s *Shape) splitImages() int {
-	r := s.splitOne(1)
+// splitImages is how many images are copied at a time, whose rows are unfolded or not.
+func (s *Shape) splitImages(unfolds bool) int {
+	r := s.rowsOf(1, unfolds)
 	return max(min(splitMax/(r.sizeX()+r.sizeY()), s.Batch), 1)
 }
 
@@ -85,8 +85,9 @@ const (
 // splitScratch returns the number of elements of scratch memory that an operation needs: copies of operands, of the
 // kernel and of a part of its gradient, and what it needs for a group.
 func splitScratch(s *Shape, workers int, o operation, bias bool) int {
-	images, size := s.splitImages(), 0
-	r := s.splitOne(images)
+	unfolds, size := s.unfoldsRows(o), 0
+	images := s.splitImages(unfolds)
+	r := s.rowsOf(images, unfolds)
 	own := r.sizeX() + r.sizeY() + 2*r.sizeKernel()
 	for _, n := range [...]int{images, s.Batch % images} {
 		switch r.Batch = n; {
@@ -104,16 +105,18 @@ func splitScratch(s *Shape, workers int, o operation, bias bool) int {
 
 // splitUp runs an operation of a shape that is split; x, y and the kernel are operands or its result.
 func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
-	images := s.splitImages()
+	unfolds := s.unfoldsRows(o)
+	images := s.splitImages(unfolds)
 	imageX, imageY := s.sizeX()/s.Batch, s.sizeY()/s.Batch
 	for g := range s.Groups {
-		r := s.splitOne(images)
+		r := s.rowsOf(images, unfolds)
 		b := splitBuffers(&r, scratch)
-		firstIn, firstOut := g*r.InChannels, g*r.OutChannels
+		in := s.InChannels / s.Groups
+		firstIn, firstOut := g*in, g*r.OutChannels
 		if b.bias = bias; bias != nil && o == ofForward {
 			b.bias = bias[firstOut:][:r.OutChannels]
 		} else if bias != nil {
-			b.bias = bias[firstIn:][:r.InChannels]
+			b.bias = bias[firstIn:][:in]
 		}
 		if o != ofWeights {
 			copyColumns(p, b.kernel, kernel, r.OutChannels, s.OutChannels, firstOut, false)
@@ -121,18 +124,24 @@ func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, rel
 		for first := 0; first < s.Batch; first += images {
 			r.Batch = min(images, s.Batch-first)
 			b.x, b.y = b.x[:r.sizeX()], b.y[:r.sizeY()]
-			if o == ofForward || o == ofWeights {
-				copyColumns(p, b.x, x[first*imageX:], r.InChannels, s.InChannels, firstIn, false)
+			switch {
+			case o == ofData:
+			case unfolds:
+				copyUnfolded(p, s, b.x, x[first*imageX:], firstIn, r.Batch, false)
+			default:
+				copyColumns(p, b.x, x[first*imageX:], in, s.InChannels, firstIn, false)
 			}
 			if o != ofForward {
 				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, false)
 			}
 			b.run(p, &r, o, relu, first == 0)
-			switch o {
-			case ofForward:
+			switch {
+			case o == ofForward:
 				copyColumns(p, b.y, y[first*imageY:], r.OutChannels, s.OutChannels, firstOut, true)
-			case ofData:
-				copyColumns(p, b.x, x[first*imageX:], r.InChannels, s.InChannels, firstIn, true)
+			case o == ofData && unfolds:
+				copyUnfolded(p, s, b.x, x[first*imageX:], firstIn, r.Batch, true)
+			case o == ofData:
+				copyColumns(p, b.x, x[first*imageX:], in, s.InChannels, firstIn, true)
 			}
 		}
 		if o == ofWeights {
@@ -193,20 +202,26 @@ func (c *columnCopies) Run(_, lo, hi int) {
 	if c.back {
 		to, from, toStep, fromStep = all, some, c.channels, c.columns
 	}
-	switch c.columns {
+	copyColumnsOf(to, from, c.columns, hi-lo, toStep, fromStep)
+}
+
+// copyColumnsOf copies count arrays of so many columns that are as far apart as the steps say.
+func copyColumnsOf(to, from []float32, columns, count, toStep, fromStep int) {
+	_, _ = to[(count-1)*toStep+columns-1], from[(count-1)*fromStep+columns-1]
+	switch columns {
 	case 1:
-		copyArrays[[1]float32](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[1]float32](to, from, count, toStep, fromStep)
 	case 2:
-		copyArrays[[2]float32](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[2]float32](to, from, count, toStep, fromStep)
 	case 3:
-		copyArrays[[3]float32](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[3]float32](to, from, count, toStep, fromStep)
 	case 4:
-		copyArrays[[4]float32](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[4]float32](to, from, count, toStep, fromStep)
 	case 8:
-		copyArrays[[8]float32](to, from, hi-lo, toStep, fromStep)
+		copyArrays[[8]float32](to, from, count, toStep, fromStep)
 	default:
-		for i := range hi - lo {
-			copy(to[i*toStep:][:c.columns], from[i*fromStep:])
+		for i := range count {
+			copy(to[i*toStep:][:columns], from[i*fromStep:])
 		}
 	}
 }

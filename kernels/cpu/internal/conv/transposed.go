@@ -26,11 +26,11 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runProduct(p, a, scratch)
 		return
 	}
-	if splitsGradients[T](&n) {
+	if splitsGradients[T](&n) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (splitsGradients[T](&n) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
