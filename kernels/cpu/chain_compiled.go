@@ -14,9 +14,10 @@ import (
 // withCode is false where a test compares with chains.
 var withCode = true
 
-// compileSegments makes code of operations that follow each other. If there is none of two, there are no segments.
+// compileSegments makes code of operations that follow each other. If there is none of two, there are no segments. Code
+// pays for a single element: to call it takes as long as one kernel.
 func (b *vmBuilder) compileSegments() {
-	if !withCode || !withChains || b.prog.n < leastChain || !jit.Usable() {
+	if !withCode || !withChains || !jit.Usable() || b.prog.n < leastChain && !jit.Roomy() {
 		return
 	}
 	ops := b.prog.ops

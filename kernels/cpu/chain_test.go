@@ -20,6 +20,9 @@ import (
 func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	g := tape{p: &ir.Program{}}
 	rows, columns := 1+r.IntN(40), 1+r.IntN(90)
+	if r.IntN(4) == 0 {
+		rows, columns = 1+r.IntN(3), 1+r.IntN(12)
+	}
 	var floats, masks []ir.Value
 	for _, name := range []string{"x", "y", "z"} {
 		floats = append(floats, g.input(name, d, rows, columns))

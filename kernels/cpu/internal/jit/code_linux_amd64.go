@@ -32,6 +32,9 @@ var (
 // Usable reports whether code can be made here now.
 func Usable() bool { return isa.Active().Has(isa.Vectors256) && !refused.Load() }
 
+// Roomy reports whether so few pieces of code exist that some may be spent where they save little.
+func Roomy() bool { return pieces.Load() < mostCode/2 }
+
 // Usable reports whether the code can run here now: whether it was made for the instructions in force.
 func (c *Code) Usable() bool { return Usable() && c.avx2 != isa.Active().Has(isa.Vectors512) }
 

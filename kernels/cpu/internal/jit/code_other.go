@@ -14,6 +14,9 @@ type Code struct{}
 // Usable reports whether code can be made here now.
 func Usable() bool { return false }
 
+// Roomy reports whether some code may be spent where it saves little.
+func Roomy() bool { return false }
+
 // Usable reports whether the code can run here now.
 func (*Code) Usable() bool { return false }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -237,4 +238,19 @@ func ExampleCompile() {
 	}
 	fmt.Println(y)
 	// Output: [2 6 12]
+}
+
+// TestRoom: code that saves little is not made any more when half of what there may be exists.
+func TestRoom(t *testing.T) {
+	needsCode(t)
+	var all []*jit.Code
+	for jit.Roomy() {
+		code := jit.Compile([]jit.Step{{Op: vec.ChainNeg, Dst: 1, Stored: true}}, 4, func(uint8) bool { return false })
+		require.NotNil(t, code)
+		all = append(all, code)
+		require.Less(t, len(all), 10_000)
+	}
+	require.Greater(t, len(all), 1000)
+	require.NotNil(t, jit.Compile([]jit.Step{{Op: vec.ChainNeg, Dst: 1, Stored: true}}, 4, func(uint8) bool { return false }))
+	runtime.KeepAlive(all)
 }
