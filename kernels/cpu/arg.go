@@ -45,7 +45,14 @@ func argOf[T block.Number](b *build) func() {
 		op = ir.Maximum
 	}
 	extreme := block.Binary(op, in.Typ.DType) // nil for bools, which are few
-	b.rt().need(columnBlock * 8)
+	b.rt().need(max(columnBlock*8, placesMemory))
+	planes := newPlanes[T](in.Typ.DType, largest)
+	if planes != nil && turnsPlaces[T](g) {
+		line := g.Length * g.Inner
+		return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
+			planes.turned(w, plan.Data[int32](out)[lo*g.Inner:hi*g.Inner], plan.Data[T](in)[lo*line:hi*line], g.Length, g.Inner)
+		})
+	}
 	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[int32](out)
 		scratch := scratchOf[T](w, columnBlock*8/in.Typ.DType.Size())
@@ -70,6 +77,10 @@ func argOf[T block.Number](b *build) func() {
 				continue
 			}
 			n := min(hi-k, g.Inner-c, columnBlock)
+			if planes != nil && planes.columns(w, y[k:k+n], x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], g.Length, g.Inner) {
+				k += n
+				continue
+			}
 			argOfColumns(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], y[k:k+n], scratch[:n], g.Inner, largest, extreme)
 			k += n
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -21,6 +22,56 @@ func TestPlacesOfExtremes(t *testing.T) {
 	placesOf[uint64](t, ir.Uint64)
 	placesOf[float32](t, ir.Float32)
 	placesOf[float64](t, ir.Float64)
+	linesOfPlaces[uint8](t, ir.Bool)
+	linesOfPlaces[uint8](t, ir.Uint8)
+	linesOfPlaces[int8](t, ir.Int8)
+	linesOfPlaces[int16](t, ir.Int16)
+	linesOfPlaces[uint16](t, ir.Uint16)
+	linesOfPlaces[int32](t, ir.Int32)
+	linesOfPlaces[int64](t, ir.Int64)
+	linesOfPlaces[float32](t, ir.Float32)
+	linesOfPlaces[float64](t, ir.Float64)
+}
+
+// linesOfPlaces looks for the first extremes of many short lines that are transposed, and of columns.
+func linesOfPlaces[T block.Number](t *testing.T, d ir.DType) {
+	r := rand.New(rand.NewPCG(4, uint64(d)))
+	for range 300 {
+		largest, inner := r.IntN(2) == 0, 1+r.IntN(9)
+		length := 2 + r.IntN(turnedPlaces/inner-1)
+		if d.Size() == 8 {
+			length = 2 + r.IntN(max(turnedPlaces8/inner-1, 1))
+		}
+		outer, spread, line := 1+r.IntN(1200), 2, length*inner
+		if d != ir.Bool {
+			spread = 2 + r.IntN(100)
+		}
+		x := make([]T, outer*line)
+		for i := range x {
+			x[i] = T(r.IntN(spread))
+		}
+		if nan := math.NaN(); d.IsFloat() && r.IntN(3) == 0 {
+			for range 1 + r.IntN(3) {
+				x[r.IntN(len(x))] = T(nan)
+			}
+		}
+		want, got := make([]int32, outer*inner), make([]int32, outer*inner)
+		for k := range want {
+			for i := range length {
+				from := k/inner*line + k%inner
+				if best := x[from+int(want[k])*inner]; best == best && beyond(x[from+i*inner], best, largest) {
+					want[k] = int32(i)
+				}
+			}
+		}
+		w := &worker{scratch: plan.AlignedBytes(placesMemory)}
+		p := newPlanes[T](d, largest)
+		p.turned(w, got, x, length, inner)
+		require.Equal(t, want, got, "%v, %d lines of %d, %d between each other, largest %v", d, outer, length, inner, largest)
+		if n := min(inner, columnBlock); p.columns(w, got[:n], x[:line], length, inner) {
+			require.Equal(t, want[:n], got[:n], "%v, columns, %d rows of %d, largest %v", d, length, inner, largest)
+		}
+	}
 }
 
 func placesOf[T block.Number](t *testing.T, d ir.DType) {

@@ -1,0 +1,215 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Places of extremes in short lines, many of which lie behind each other: as many lines as fit into the first-level
+// cache are transposed, so that vectors hold the elements of as many lines, and no branch depends on the numbers.
+
+const (
+	turnedPlaces  = 64  // elements of the longest lines that are transposed, those between their elements included,
+	turnedPlaces8 = 32  // of 64 bits
+	mostNumbered  = 256 // of one axis, of which a byte has the number,
+	leastPlanes   = 16  // lines side by side from which on vectors pay
+	placesMemory  = turnedBlock * (8 + 2*3)
+)
+
+// turnsPlaces reports whether the places of a group's extremes are found so. Rows of two have a way of their own, and
+// longer rows of float32 are searched by vectors as they lie.
+func turnsPlaces[T block.Number](g geometry.AxisGroup) bool {
+	most := turnedPlaces
+	var zero T
+	if unsafe.Sizeof(zero) == 8 {
+		most = turnedPlaces8
+	}
+	if _, ok := any(zero).(float32); ok && g.Inner == 1 {
+		most = leastFloats - 1
+	}
+	line := g.Length * g.Inner
+	return g.Length > 1 && line > 2 && line <= most && g.Outer*g.Inner >= leastPlanes
+}
+
+// planes finds places among rows of elements that lie side by side. Places are counted in elements of countSize bytes.
+type planes[T block.Number] struct {
+	extreme, differ, widen block.Func
+	largest                bool
+	countSize              int
+}
+
+// newPlanes returns nil where the type has no such kernels.
+func newPlanes[T block.Number](d ir.DType, largest bool) *planes[T] {
+	op := ir.Minimum
+	if largest {
+		op = ir.Maximum
+	}
+	if d == ir.Bool {
+		d = ir.Uint8
+	}
+	if d == ir.Uint32 || d == ir.Uint64 {
+		return nil
+	}
+	p := &planes[T]{block.Binary(op, d), block.Compare(ir.Ne, d), block.Convert(ir.Uint8, ir.Int32), largest, 1}
+	switch d.Size() {
+	case 1:
+		p.differ = differSmalls[uint8]
+	case 2:
+		p.differ, p.widen, p.countSize = differSmalls[uint16], block.Convert(ir.Uint16, ir.Int32), 2
+	}
+	return p
+}
+
+// differSmalls stores 1 where elements of one or two bytes differ and 0 elsewhere.
+func differSmalls[T uint8 | uint16](dst, a, b, _ unsafe.Pointer, n int) {
+	size := int(unsafe.Sizeof(T(0)))
+	vec.Bits(vec.Xor, block.View[uint8](dst, n*size), block.View[uint8](a, n*size), block.View[uint8](b, n*size))
+	ones := block.View[T](unsafe.Pointer(&onesOfSmalls[size-1]), len(onesOfSmalls[0])/size)
+	for z := block.View[T](dst, n); len(z) > 0; {
+		m := min(len(z), len(ones))
+		vec.Smalls(vec.SmallMin, z[:m], z[:m], ones[:m])
+		z = z[m:]
+	}
+}
+
+// onesOfSmalls are ones of one and of two bytes.
+var onesOfSmalls = func() (ones [2][turnedBlock / 4]uint8) {
+	for i := range ones[0] {
+		ones[0][i] = 1
+	}
+	for i := range len(ones[1]) / 2 {
+		*(*uint16)(unsafe.Pointer(&ones[1][2*i])) = 1
+	}
+	return ones
+}()
+
+// find stores, for each of the elements of n rows that lie stride apart, the number of the first row that has the
+// extreme. Memory has room for one more row, and masks for two. It reports whether there was no NaN.
+func (p *planes[T]) find(at, masks []uint8, memory, x []T, rows, stride int) bool {
+	n := len(at) / p.countSize
+	best, left, other := unsafe.Pointer(unsafe.SliceData(memory)), masks[:len(at)], masks[len(at):2*len(at)]
+	row := func(i int) unsafe.Pointer { return unsafe.Pointer(&x[i*stride]) }
+	p.extreme(best, row(0), row(1), nil, n)
+	for i := 2; i < rows; i++ {
+		p.extreme(best, best, row(i), nil, n)
+	}
+	for _, v := range memory[:n] {
+		if v != v {
+			return false
+		}
+	}
+	p.differ(unsafe.Pointer(unsafe.SliceData(left)), row(0), best, nil, n)
+	copy(at, left) // how many rows are before the first one that has it
+	for i := 1; i < rows-1; i++ {
+		p.differ(unsafe.Pointer(unsafe.SliceData(other)), row(i), best, nil, n)
+		vec.Bits(vec.And, left, left, other)
+		if p.countSize == 2 {
+			count := block.View[uint16](unsafe.Pointer(unsafe.SliceData(at)), n)
+			vec.Smalls(vec.SmallAdd, count, count, block.View[uint16](unsafe.Pointer(unsafe.SliceData(left)), n))
+		} else {
+			vec.Smalls(vec.SmallAdd, at, at, left)
+		}
+	}
+	return true
+}
+
+// turned stores the places of the extremes of lines behind each other.
+func (p *planes[T]) turned(w *worker, at []int32, x []T, length, inner int) {
+	line := length * inner
+	memory := scratchOf[T](w, turnedBlock*8/int(unsafe.Sizeof(x[0])))
+	bytes := scratchOf[uint8](w, placesMemory)[turnedBlock*8:]
+	most := min(len(memory)/(line+inner+turnedSpare), 2*turnedBlock/(p.countSize*inner)) &^ 15
+	for len(at) > 0 {
+		n := min(most, len(at)/inner)
+		columns, width := memory[:(line+turnedSpare)*n], n*inner
+		turnOut(columns, x, line, n)
+		found := bytes[:width*p.countSize]
+		masks := bytes[len(found):]
+		if p.find(found, masks, memory[len(columns):], columns, length, width) {
+			if inner > 1 {
+				turnBack(masks, found, p.countSize, n, inner)
+				found = masks
+			}
+			p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, width)
+		} else {
+			for k := range width {
+				from := k/inner*line + k%inner
+				at[k] = int32(argOfStrided(x[from:from+line-inner+1], inner, p.largest))
+			}
+		}
+		at, x = at[width:], x[n*line:]
+	}
+}
+
+// columns stores the places of the extremes of rows that lie stride apart, if it pays and none is NaN. Chains find
+// those of float32.
+func (p *planes[T]) columns(w *worker, at []int32, x []T, rows, stride int) bool {
+	n := len(at)
+	if _, ok := any(x).([]float32); ok || n < leastPlanes || rows < 2 || rows > mostNumbered {
+		return false
+	}
+	bytes := scratchOf[uint8](w, placesMemory)[turnedBlock*8:]
+	found := bytes[:n*p.countSize]
+	if !p.find(found, bytes[len(found):], scratchOf[T](w, n), x, rows, stride) {
+		return false
+	}
+	p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, n)
+	return true
+}
+
+// turnedSpare is how many columns more than a line has [turnOut] may store.
+const turnedSpare = 7
+
+// turnOut stores the elements of n lines behind each other, as many first elements, and then the second ones.
+func turnOut[T block.Number](dst, src []T, line, n int) {
+	size := int(unsafe.Sizeof(src[0]))
+	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+	done := 0
+	switch {
+	case line <= 4:
+		var columns [4]unsafe.Pointer
+		for i := range line {
+			columns[i] = unsafe.Add(d, i*n*size)
+		}
+		done = vec.Apart(columns[:line], s, size, 0, n)
+	case size == 4:
+		transposeRows(block.View[float32](d, len(dst)), block.View[float32](s, len(src)), line, n, n, line)
+		return
+	case size == 8:
+		transposeRows(block.View[float64](d, len(dst)), block.View[float64](s, len(src)), line, n, n, line)
+		return
+	case !bigEndian: // whole blocks, of which the last elements are of the next line
+		edge := 8 / size
+		rows := (line + edge - 1) &^ (edge - 1)
+		if done = (len(src) - (rows - line)) / line &^ (edge - 1); done > n&^(edge-1) {
+			done = n &^ (edge - 1)
+		}
+		transposeParts(d, s, size, rows, done, n*size, line*size)
+	}
+	for i := 0; i < line && done < n; i++ {
+		gatherElements(unsafe.Add(d, (i*n+done)*size), unsafe.Add(s, (done*line+i)*size), size, line*size, n-done)
+	}
+}
+
+// turnBack stores the elements of a few columns of n elements of one or two bytes in turn.
+func turnBack(dst, src []uint8, size, n, columns int) {
+	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+	switch {
+	case columns <= 4:
+		var from [4]unsafe.Pointer
+		for i := range columns {
+			from[i] = unsafe.Add(s, i*n*size)
+		}
+		interleaveFrom(d, from[:columns], size, 0, n)
+	case !bigEndian:
+		transposeParts(d, s, size, n, columns, columns*size, n*size)
+	default:
+		for i := range columns {
+			scatterElements(unsafe.Add(d, i*size), unsafe.Add(s, i*n*size), size, columns*size, size, n)
+		}
+	}
+}
