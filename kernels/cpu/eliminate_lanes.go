@@ -10,8 +10,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// laneMatrix is the size up to which the work on vec.Lanes matrices at a time stays in the second-level cache.
-const laneMatrix = 40
+// Work on vec.Lanes matrices at a time pays as long as they stay in the second-level cache: up to a size of fewLanes
+// even where half of the lanes have one, up to laneMatrix where most have and they, with their right sides, have at
+// most laneBytes.
+const (
+	fewLanes   = 40
+	laneMatrix = 96
+	laneBytes  = 600 << 10
+)
+
+// inLanes reports whether so many matrices (n, n) with right sides (n, m) are worked on side by side.
+func inLanes(matrices, n, m, size int) bool {
+	if matrices < vec.Lanes/2 || n > laneMatrix || m > laneMatrix {
+		return false
+	}
+	lanes := (matrices + vec.Lanes - 1) / vec.Lanes * vec.Lanes
+	return n <= fewLanes && m <= fewLanes || 4*matrices >= 3*lanes && vec.Lanes*n*(n+m)*size <= laneBytes
+}
 
 // eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.
 func eliminateLanes[T block.Float](b *build) func() {
