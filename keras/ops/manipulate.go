@@ -97,7 +97,19 @@ func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
 	if x.Rank() < 2 {
 		Failf(x.g, "a triangle needs a tensor of rank 2 or more, received shape %v", x.Shape())
 	}
-	return Where(diagonals(x, d, k, x.Dim(-2), x.Dim(-1)), x, ZerosLike(x))
+	rows, columns := x.Dim(-2), x.Dim(-1)
+	if rows == 1 && dim.Known(columns) { // what is kept is one piece, and needs no mask as large as the tensor
+		low, high := make([]int, x.Rank()), make([]int, x.Rank())
+		last := x.Rank() - 1
+		if d == ir.Ge {
+			low[last] = min(max(k, 0), columns) //dim:known
+		} else {
+			high[last] = columns - min(max(min(k, columns)+1, 0), columns) //dim:known
+		}
+		kept := SliceAxis(x, last, low[last], columns-high[last]) //dim:known
+		return Pad(kept, low, high, 0)
+	}
+	return Where(diagonals(x, d, k, rows, columns), x, ZerosLike(x))
 }
 
 // diagonals is the bool (rows, columns) matrix of whether column - row is in relation d to k.

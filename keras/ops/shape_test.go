@@ -106,6 +106,16 @@ func TestShapeResults(t *testing.T) {
 		{"triu of nothing", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, math.MaxInt) }, []int{2, 3}, []float64{0, 0, 0, 0, 0, 0}},
 		{"triu of everything", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, math.MinInt) }, []int{2, 3}, []float64{1, 2, 3, 4, 5, 6}},
 		{"triu", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(x, 1) }, []int{2, 3}, []float64{0, 2, 3, 0, 0, 6}},
+		{"triu of a row", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(ops.Reshape(x, 1, 6), 2) }, []int{1, 6}, []float64{0, 0, 3, 4, 5, 6}},
+		{"triu of a row, all", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(ops.Reshape(x, 1, 6), math.MinInt) }, []int{1, 6}, []float64{1, 2, 3, 4, 5, 6}},
+		{"triu of a row, nothing", func(x *ops.Tensor) *ops.Tensor { return ops.Triu(ops.Reshape(x, 1, 6), math.MaxInt) }, []int{1, 6}, []float64{0, 0, 0, 0, 0, 0}},
+		{"tril of a row", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(ops.Reshape(x, 1, 6), 1) }, []int{1, 6}, []float64{1, 2, 0, 0, 0, 0}},
+		{"tril of a row, nothing", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(ops.Reshape(x, 1, 6), -1) }, []int{1, 6}, []float64{0, 0, 0, 0, 0, 0}},
+		{"tril of a row, all", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(ops.Reshape(x, 1, 6), math.MaxInt) }, []int{1, 6}, []float64{1, 2, 3, 4, 5, 6}},
+		{"tril of rows", func(x *ops.Tensor) *ops.Tensor { return ops.Tril(ops.Reshape(x, 2, 1, 3), 0) }, []int{2, 1, 3}, []float64{1, 0, 0, 4, 0, 0}},
+		{"triu of bools", func(x *ops.Tensor) *ops.Tensor {
+			return ops.Cast(ops.Triu(ops.Cast(ops.Reshape(x, 1, 6), ir.Bool), 3), ir.Float64)
+		}, []int{1, 6}, []float64{0, 0, 0, 1, 1, 1}},
 		{"tri", func(x *ops.Tensor) *ops.Tensor { return ops.Tri(x, ir.Float64, 2, 3, -1) }, []int{2, 3}, []float64{0, 0, 0, 1, 0, 0}},
 		{"diagonal", func(x *ops.Tensor) *ops.Tensor { return ops.Diagonal(x, 0, 1) }, []int{2}, []float64{1, 5}},
 		{"diagonal of a tall matrix", func(x *ops.Tensor) *ops.Tensor { return ops.Diagonal(x, 1, 0) }, []int{2}, []float64{1, 5}},

@@ -36,19 +36,28 @@ func buildIota(b *build) (func(), error) {
 	var numbers [iotaBlock]int64
 	short := (*[iotaBlock]int32)(unsafe.Pointer(&numbers))
 	var stored [iotaBlock]uint64
+	var further [iotaBlock]int64 // from a block to the next one
+	for i := range further {
+		if further[i] = iotaBlock; counted == ir.Int32 {
+			further[i] |= iotaBlock << 32
+		}
+	}
+	add := block.Binary(ir.Add, counted)
 	return func() {
 		if out.N == 0 {
 			return
 		}
 		for first := 0; first < g.Length; first += iotaBlock {
 			n := min(iotaBlock, g.Length-first)
-			if counted == ir.Int32 {
-				for i := range short[:n] {
-					short[i] = int32(first + i)
+			if first > 0 {
+				add(unsafe.Pointer(&numbers), unsafe.Pointer(&numbers), unsafe.Pointer(&further), nil, n)
+			} else if counted == ir.Int32 {
+				for i := range short {
+					short[i] = int32(i)
 				}
 			} else {
-				for i := range numbers[:n] {
-					numbers[i] = int64(first + i)
+				for i := range numbers {
+					numbers[i] = int64(i)
 				}
 			}
 			store(unsafe.Pointer(&stored), unsafe.Pointer(&numbers), n)
