@@ -18,6 +18,7 @@ const (
 	turnedFew    = 128  // or so many there, which take less time to clear
 	turnedLeast  = 8    // lines without gaps at least
 	turnedShort  = 24   // numbers of a column up to which a loop combines two faster than a call
+	turnedFewest = 8    // of which an extreme is found so
 	turnedSpan   = 256  // the elements of the longest lines, those between their elements included
 	turnedAdded  = 24   // those of the longest lines without gaps that are added up so,
 	turnedAdded8 = 12   // of float64,
@@ -90,6 +91,10 @@ func combineColumns[T block.Float](kind combining, acc, x, memory []T, length, i
 		if line >= softmaxMany && most*int(unsafe.Sizeof(T(0)))%2048 == 0 {
 			most -= 16 // columns so far apart push each other out of the cache
 		}
+		if count := len(acc) / inner; count > most { // pieces of about the same size, none of which is short
+			pieces := (count + most - 1) / most
+			most = min(most, ((count+pieces-1)/pieces+15)&^15)
+		}
 	}
 	for len(acc) > 0 {
 		n := min(most, len(acc)/inner)
@@ -106,7 +111,7 @@ func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
 	join := func(to, from int) {
 		if from < count {
 			c := columns[to*width : (to+1)*width]
-			if width <= turnedShort {
+			if width <= turnedShort && (width < turnedFewest || kind == adding || kind == multiplying) {
 				combineEach(kind, c, columns[from*width:][:width])
 				return
 			}
