@@ -30,7 +30,7 @@ const (
 	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time, as many as these rows may begin in
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
-	packMinRows  = 64  // B is reused often enough for packing to pay, where the processor computes whole vectors at once
+	packMinRows  = 64  // B is reused often enough for packing to pay, where the processor computes whole vectors at once and B lies across cache lines
 	packFlatRows = 96  // and for copies of weights to take the room of the weights in several workers' caches,
 	packNextRows = 144 // a B that comes through memory as a stream,
 	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
@@ -181,10 +181,15 @@ func (a *Args[T]) packRows(workers int) int {
 		return packNextRows
 	case workers > 1 && a.isFlat() && a.K > sweepSums:
 		return packFlatRows
-	case computesHalves(): // the loads of a tile take half the time of its products, wherever they find B
+	case computesHalves(), a.loadsLines(): // the loads of a tile take half the time of its products, wherever they find B
 		return packMoreRows
 	}
 	return packMinRows
+}
+
+// loadsLines reports whether a vector of B is a cache line: where the rows of B lie otherwise, each takes two of them.
+func (a *Args[T]) loadsLines() bool {
+	return a.LDB*int(sizeOf[T]())%64 == 0 && isa.Active().Has(isa.Vectors512)
 }
 
 // computesHalves reports whether the vectors in use are of 512 bits and computed by halves.
