@@ -67,8 +67,30 @@ func TestCoarseFunctions(t *testing.T) {
 				}
 			}
 			check(halves)
+			require.LessOrEqual(t, otherwise(c.run, c.want, halves), 20, c.name)
 			sweep(check)
-			t.Logf("%s: largest relative error %.3g of bfloat16, %.3g of any number", c.name, worstHalf, worst)
+			t.Logf("%s: largest relative error %.3g of bfloat16, %.3g of any number; %d rounded otherwise", c.name, worstHalf, worst,
+				otherwise(c.run, c.want, halves))
 		}
 	})
+}
+
+// otherwise counts the numbers of which a function's result is rounded to bfloat16 otherwise than the exact one.
+func otherwise(run func(dst, x []float32), want func(float64) float64, x []float32) (count int) {
+	got, exact := make([]float32, len(x)), make([]float32, len(x))
+	run(got, x)
+	for i, v := range x {
+		if exact[i] = float32(want(float64(v))); math.Abs(float64(exact[i])) < 0x1p-120 || exact[i] != exact[i] {
+			got[i], exact[i] = 0, 0
+		}
+	}
+	a, b := make([]uint16, len(x)), make([]uint16, len(x))
+	Float32ToBF16(a, got)
+	Float32ToBF16(b, exact)
+	for i := range a {
+		if a[i] != b[i] {
+			count++
+		}
+	}
+	return count
 }
