@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -74,6 +75,26 @@ func giveLargest(dx, x []float64, dy float64) {
 	for i, v := range x {
 		if v == top {
 			dx[i] += dy / count
+		}
+	}
+}
+
+// TestAdaptiveAverageOfInfinity: an infinite element makes the cells infinite that have it, and no other one, wherever it
+// is in them.
+func TestAdaptiveAverageOfInfinity(t *testing.T) {
+	const n, m = 5, 3 // cells of two, three and two elements
+	for at := range n {
+		x := []float64{1, 2, 3, 4, 5}
+		x[at] = math.Inf(1)
+		g := ops.NewGraph("adaptive")
+		g.Program().AddOutput("y", ops.AdaptiveAveragePool(g.Input("x", ir.Float64, 1, n, 1), m).Value())
+		a, err := reference.New(ir.Float64, ir.Shape{1, n, 1}, x...)
+		require.NoError(t, err)
+		out, err := reference.Run(g.Program(), []reference.Value{a})
+		require.NoError(t, err)
+		for k, y := range out[0].F {
+			from, to := cellOf(k, n, m)
+			require.Equal(t, from <= at && at < to, math.IsInf(y, 1), "element %d, cell %d: %v", at, k, y)
 		}
 	}
 }

@@ -69,13 +69,14 @@
 //
 // A few groups of one input with many outputs, gradients of groups with long windows, and volumes and dilated
 // convolutions in groups are copied out of some images, one group after the other, and are convolutions of their own
-// (split.go).
+// (split.go), some with what the outputs of a row see side by side (unfold_groups.go).
 //
 // Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
 // and add them afterwards (spread.go). Their kernel gradients are computed transposed, where a group has a vector of
 // inputs (few.go).
 //
 // Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
+// Kernel gradients sum over several small images in one call (gradient_images.go).
 // In matrix registers that goes for rows that fill less of a tile than images do.
 //
 // Kernel gradients in matrix registers sum over pixels that lie side by side (turned.go), or over images, which are

@@ -3,6 +3,7 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
@@ -18,6 +19,10 @@ const (
 	joinImages = 28      // at a time, as many as there are
 	joinBytes  = 1 << 20 // of the images, which stay in the second-level cache or nearly so
 	joinLeast  = 6       // images, fewer are not joined
+
+	joinWide  = 6        // the same with vectors
+	joinLanes = 16       // of so many numbers
+	joinPanel = 24 << 10 // and larger panels
 
 	matrixRows  = 14      // outputs up to which images are joined in matrix registers, which take as long for one row as for all of a tile
 	matrixBytes = 3 << 20 // of the images, less than a half of which are inputs: these stay in a second-level cache of 2 MiB
@@ -39,10 +44,22 @@ func (c *correlation[T]) joined() int {
 	if images := c.tilesOfImages(matrixBytes / image); images > longest && longest <= matrixRows {
 		return images
 	}
-	if longest > joinRows || image*joinLeast > joinBytes {
+	if longest > c.joinsRows() || image*joinLeast > joinBytes {
 		return 1
 	}
 	return min(joinBytes/image, joinImages, c.batch)
+}
+
+// joinsRows is how many neighbouring outputs that see the same taps are too few for a tile, so that images are joined.
+// Where two units compute vectors of 512 bits, tiles of five or six rows multiply weights faster than the second-level
+// cache brings them, if a panel does not stay in the first-level one.
+func (c *correlation[T]) joinsRows() int {
+	var zero T
+	panel := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps * c.inGroup * micro.PanelWidth[T]() * int(unsafe.Sizeof(zero))
+	if panel > joinPanel && !c.pairs && single[T]() && micro.PadColumns[T](1) == joinLanes && !isa.HalfUnits() {
+		return joinWide
+	}
+	return joinRows
 }
 
 // joinedCorners returns of how many images the corners are computed together, in matrix registers, where the rest of an

@@ -59,6 +59,38 @@ func TestJoinedImages(t *testing.T) {
 	})
 }
 
+// TestJoinedRows compares images whose rows have five or six outputs, and the gradients of such inputs, with the
+// definition, and the bits of a batch with those of its images alone.
+func TestJoinedRows(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		defer isa.OverrideHalfUnits(false)()
+		r := rand.New(rand.NewPCG(7, 8))
+		joined := 0
+		for i := range 6 {
+			s := &Shape{Batch: joinLeast + r.IntN(8), In: [3]int{1 + i%2, 6 + r.IntN(2), 6 + r.IntN(2)}, InChannels: 50 + r.IntN(20), OutChannels: 52 + r.IntN(40),
+				Kernel: [3]int{1, 2, 2}, PadLow: [3]int{0, r.IntN(2), r.IntN(2)}}
+			n := s.checked()
+			c := getCorrelation[float32]()
+			c.forward(&n)
+			c.joins = true
+			if c.cut(1); c.images > 1 {
+				joined++
+			}
+			putCorrelation(c)
+			check[float32](t, p, s, uint64(i))
+			one, image := *s, r.IntN(s.Batch)
+			one.Batch = 1
+			x, kernel, y, alone := random[float32](r, s.sizeX()), random[float32](r, s.sizeKernel()), scratchFor[float32](s.sizeY()), scratchFor[float32](one.sizeY())
+			Forward(p, s, x, kernel, nil, false, y, scratchFor[float32](ForwardScratch[float32](s, p.Size())))
+			Forward(p, &one, x[image*one.sizeX():], kernel, nil, false, alone, scratchFor[float32](ForwardScratch[float32](&one, p.Size())))
+			assert.Equal(t, alone, y[image*one.sizeY():][:one.sizeY()], "image %d alone: %+v", image, *s)
+		}
+		if micro.PadColumns[float32](1) == joinLanes {
+			require.NotZero(t, joined)
+		}
+	})
+}
+
 // TestJoinedImagesInMatrixRegisters compares the bits of a batch with those of its images alone, forward and backward,
 // where images fill the tiles that their rows do not.
 func TestJoinedImagesInMatrixRegisters(t *testing.T) {

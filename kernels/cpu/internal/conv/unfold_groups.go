@@ -2,15 +2,16 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 
-// Groups that are copied out (split.go) may be unfolded along the width on the way: what each output of a row sees under
-// the taps is copied side by side, with zeros outside, as more channels. Sums are then as long as rows of the kernel,
-// whatever strides and distances these have, outputs at the ends of rows see as many taps as others, and what is left is
-// a convolution without taps along the width. The kernel is the same numbers in the same order.
+// Groups that are copied out (split.go) may be unfolded along the width on the way: what each output of a row sees
+// under the taps is copied side by side, with zeros outside, as more channels. Sums are then as long as rows of the
+// kernel, whatever strides and distances these have, outputs at the ends of rows see as many taps as others, and what
+// is left is a convolution without taps along the width. The kernel is the same numbers in the same order. An infinite
+// weight times such a zero is NaN, as it is in XLA.
 
 const unfoldInputs = 2 // inputs for each output of a group, up to which gradients of inputs gain
 
-// unfoldsRows reports whether an operation of groups that are copied out goes so. In gradients of inputs the inputs of a
-// row of taps fill vectors, which those of a group do not. Results gain where padding cuts the rows of volumes into
+// unfoldsRows reports whether an operation of groups that are copied out goes so. In gradients of inputs the inputs of
+// a row of taps fill vectors, which those of a group do not. Results gain where padding cuts the rows of volumes into
 // pieces, gradients of kernels there and with distances, which are calls for each tap. Neither the batch nor the height
 // has a say.
 func (s *Shape) unfoldsRows(o operation) bool {
