@@ -361,7 +361,7 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*cols) * int(unsafe.Sizeof(dst[0]))
 	block, images := max(sumBytes/max(rowBytes, 1), 1), 0
 	for n, end := part*s.Batch/c.parts, (part+1)*s.Batch/c.parts; n < end; n += images {
-		images = c.imagesTogether(block, cols, end-n)
+		images = c.imagesTogether(block, cols, n, end)
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od

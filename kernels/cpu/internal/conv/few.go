@@ -56,7 +56,7 @@ func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g in
 	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*outGroup) * int(unsafe.Sizeof(sums[0]))
 	block, images := max(sumBytes/max(rowBytes, 1), 1), 0
 	for n, end := part*s.Batch/c.parts, (part+1)*s.Batch/c.parts; n < end; n += images {
-		images = c.imagesTogether(block, outGroup, end-n)
+		images = c.imagesTogether(block, outGroup, n, end)
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od

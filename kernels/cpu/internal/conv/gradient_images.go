@@ -15,9 +15,10 @@ const (
 	leastPixels = 32 // of a sum, if there are so many: with fewer pixels an image, what it has in the cache is hardly read again
 )
 
-// imagesTogether is how many of the images that are left are in a block of the sum of so many rows of outputs and
-// channels.
-func (c *kernelGradient[T]) imagesTogether(block, cols, left int) int {
+// imagesTogether is how many of the images [first, end) are in a block of the sum of so many rows of outputs and
+// channels. The last image of all is on its own where vectors would reach beyond it: such columns are computed number by
+// number.
+func (c *kernelGradient[T]) imagesTogether(block, cols, first, end int) int {
 	if block < c.out[1] || c.slides || c.turned || c.copies.local() > 0 {
 		return 1
 	}
@@ -28,7 +29,11 @@ func (c *kernelGradient[T]) imagesTogether(block, cols, left int) int {
 	}
 	lines := s.In[1]*s.In[2]*ceil(inputs*size, cacheLine) + c.out[1]*c.out[2]*ceil(cols*size, cacheLine)
 	fit := sumBytes / cacheLine / max(lines, 1)
-	return max(min(max(fit, ceil(leastPixels, max(c.out[1]*c.out[2], 1))), left), 1)
+	images := min(max(fit, ceil(leastPixels, max(c.out[1]*c.out[2], 1))), end-first)
+	if first+images == s.Batch && (c.few || cols%micro.PadColumns[T](1) != 0) {
+		images--
+	}
+	return max(images, 1)
 }
 
 // longestInside makes the longest of the three axes that a tile sums over the innermost one, where that is short.
