@@ -14,7 +14,7 @@ type Activation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Activation any `keras:"activation,default=linear"` // name or function; see package activations
+	Activation any `keras:"activation,required,default=linear"` // name or function; see package activations
 }
 
 // Forward computes the layer.

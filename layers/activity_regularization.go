@@ -18,8 +18,8 @@ type ActivityRegularization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	L1 float64 `keras:"l1"` // at least 0
-	L2 float64 `keras:"l2"` // at least 0
+	L1 float64 `keras:"l1,null"` // at least 0
+	L2 float64 `keras:"l2,null"` // at least 0
 }
 
 // Build sets the penalty.

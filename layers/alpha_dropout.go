@@ -24,9 +24,9 @@ type AlphaDropout struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Rate       float64 `keras:"rate"`              // at least 0, below 1
-	NoiseShape []int   `keras:"noise_shape,shape"` // as for Dropout; nil is the input's shape
-	Seed       *int    `keras:"seed"`              // different seeds draw different numbers
+	Rate       float64 `keras:"rate,required"`          // at least 0, below 1
+	NoiseShape []int   `keras:"noise_shape,null,shape"` // as for Dropout; nil is the input's shape
+	Seed       *int    `keras:"seed"`                   // different seeds draw different numbers
 }
 
 // Forward computes the layer.

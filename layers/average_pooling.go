@@ -15,7 +15,7 @@ type AveragePooling1D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=1"`                // length of the window; required, one number stands for all axes
-	Strides    []int      `keras:"strides,length=1"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=1"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
@@ -38,7 +38,7 @@ type AveragePooling2D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=2"`                // length of the window; required, one number stands for all axes
-	Strides    []int      `keras:"strides,length=2"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=2"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
@@ -61,7 +61,7 @@ type AveragePooling3D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=3"`                // length of the window; required, one number stands for all axes
-	Strides    []int      `keras:"strides,length=3"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=3"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }

@@ -27,7 +27,7 @@ type Bidirectional struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Layer         Layer `keras:"layer"`          // SimpleRNN, LSTM, GRU or RNN; required
+	Layer         Layer `keras:"layer,required"` // SimpleRNN, LSTM, GRU or RNN; required
 	BackwardLayer Layer `keras:"backward_layer"` // nil: made from Layer
 	// MergeMode is "concat" (the default), "sum", "mul", "ave", or "none" (null in Keras), which leaves both results
 	// apart.

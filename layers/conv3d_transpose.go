@@ -31,7 +31,7 @@ type Conv3DTranspose struct {
 	KernelSize    []int      `keras:"kernel_size,length=3"`              // length of the window; required, one number stands for all axes
 	Strides       []int      `keras:"strides,length=3,default=1"`        // steps between windows; nil is 1
 	Padding       Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
-	OutputPadding []int      `keras:"output_padding,length=3"`           // cells added at the end of the result, fewer than the stride; nil: worked out
+	OutputPadding []int      `keras:"output_padding,null,length=3"`      // cells added at the end of the result, fewer than the stride; nil: worked out
 	DataFormat    DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	DilationRate  []int      `keras:"dilation_rate,length=3,default=1"`  // distance between the window's cells; nil is 1
 	Activation    any        `keras:"activation,default=linear"`         // name or function; nil is linear

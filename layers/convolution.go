@@ -112,6 +112,9 @@ func (v *convolution) options(x *ops.Tensor, groups int) ops.ConvOptions {
 func (v *convolution) buildConv(b *Builder, x ir.Shape, filters, groups int, o WeightOptions) {
 	v.oneOfStridesAndDilation(b)
 	needFilters(b, filters)
+	if groups < 0 {
+		b.Fail("Groups must be positive, received %d", groups)
+	}
 	groups = max(groups, 1)
 	channels := v.channels(x)
 	b.fixedChannels(x, channels)

@@ -21,9 +21,9 @@ type Dropout struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Rate       float64 `keras:"rate"`              // from 0 to 1
-	NoiseShape []int   `keras:"noise_shape,shape"` // nil is the input's shape
-	Seed       *int    `keras:"seed"`              // different seeds draw different numbers
+	Rate       float64 `keras:"rate,required"`          // from 0 to 1
+	NoiseShape []int   `keras:"noise_shape,null,shape"` // nil is the input's shape
+	Seed       *int    `keras:"seed"`                   // different seeds draw different numbers
 }
 
 // Forward computes the layer.

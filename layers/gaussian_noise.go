@@ -17,8 +17,8 @@ type GaussianNoise struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Stddev float64 `keras:"stddev"` // from 0 to 1
-	Seed   *int    `keras:"seed"`   // different seeds draw different numbers
+	Stddev float64 `keras:"stddev,required"` // from 0 to 1
+	Seed   *int    `keras:"seed"`            // different seeds draw different numbers
 }
 
 // Forward computes the layer.
@@ -48,8 +48,8 @@ type GaussianDropout struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Rate float64 `keras:"rate"` // at least 0, below 1
-	Seed *int    `keras:"seed"` // different seeds draw different numbers
+	Rate float64 `keras:"rate,required"` // at least 0, below 1
+	Seed *int    `keras:"seed"`          // different seeds draw different numbers
 }
 
 // Forward computes the layer.

@@ -33,7 +33,7 @@ type Hashing struct {
 
 	NumBins    int        `keras:"num_bins"`                // required
 	MaskValue  any        `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil is none
-	Salt       []int      `keras:"salt"`                    // one or two numbers; nil is FarmHash
+	Salt       []int      `keras:"salt,null"`               // one or two numbers; nil is FarmHash
 	OutputMode OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
 }
 

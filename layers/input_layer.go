@@ -16,7 +16,7 @@ type InputLayer struct {
 	Name      string `keras:"name"`
 	Shape     []int  `keras:"shape,shape"`                 // of one example, without the batch axis; Unknown leaves an axis open
 	DType     string `keras:"dtype,plain,default=float32"` // element type
-	BatchSize int    `keras:"batch_size"`                  // 0 leaves the batch axis open
+	BatchSize int    `keras:"batch_size,null"`             // 0 leaves the batch axis open
 }
 
 // Tensor returns the symbolic input that the layer stands for.

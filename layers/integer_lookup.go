@@ -39,18 +39,18 @@ type IntegerLookup struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	MaxTokens      int        `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
-	NumOOVIndices  *int       `keras:"num_oov_indices"`         // indices for unknown numbers; nil is 1
-	MaskToken      *int       `keras:"mask_token"`              // number that gets index 0; nil is none
-	OOVToken       *int       `keras:"oov_token"`               // stands for unknown numbers; nil is -1
-	Vocabulary     []int      `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
-	IDFWeights     []float64  `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
-	Invert         bool       `keras:"invert"`                  // places become numbers
-	OutputMode     OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
-	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+	MaxTokens      int        `keras:"max_tokens,null"`           // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int       `keras:"num_oov_indices,default=1"` // indices for unknown numbers; nil is 1
+	MaskToken      *int       `keras:"mask_token"`                // number that gets index 0; nil is none
+	OOVToken       *int       `keras:"oov_token"`                 // stands for unknown numbers; nil is -1
+	Vocabulary     []int      `keras:"vocabulary,null"`           // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64  `keras:"idf_weights,null"`          // of Vocabulary, for "tf_idf"
+	Invert         bool       `keras:"invert"`                    // places become numbers
+	OutputMode     OutputMode `keras:"output_mode,default=int"`   // see above; "" is "int"
+	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`         // rows have MaxTokens entries
 
 	OOVMethod string `keras:"oov_method,default=floormod"` // "floormod" or "farmhash"; "" is "floormod"
-	Salt      []int  `keras:"salt"`                        // one or two numbers for SipHash, with "farmhash"; nil is FarmHash
+	Salt      []int  `keras:"salt,null"`                   // one or two numbers for SipHash, with "farmhash"; nil is FarmHash
 
 	learned[int64]
 }

@@ -15,7 +15,7 @@ type MaxPooling1D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=1,default=2"`      // length of the window; nil is 2, one number stands for all axes
-	Strides    []int      `keras:"strides,length=1"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=1"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
@@ -38,7 +38,7 @@ type MaxPooling2D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=2,default=2"`      // length of the window; nil is 2, one number stands for all axes
-	Strides    []int      `keras:"strides,length=2"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=2"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }
@@ -61,7 +61,7 @@ type MaxPooling3D struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	PoolSize   []int      `keras:"pool_size,length=3,default=2"`      // length of the window; nil is 2, one number stands for all axes
-	Strides    []int      `keras:"strides,length=3"`                  // steps between windows; nil is PoolSize
+	Strides    []int      `keras:"strides,null,length=3"`             // steps between windows; nil is PoolSize
 	Padding    Padding    `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 }

@@ -30,12 +30,12 @@ type MelSpectrogram struct {
 
 	FFTLength      int      `keras:"fft_length,default=2048"`     // 0 is 2048
 	SequenceStride int      `keras:"sequence_stride,default=512"` // 0 is 512
-	SequenceLength int      `keras:"sequence_length"`             // 0 is FFTLength
+	SequenceLength int      `keras:"sequence_length,null"`        // 0 is FFTLength
 	Window         string   `keras:"window,default=hann"`         // "hann" or "hamming"; "" is "hann"
 	SamplingRate   int      `keras:"sampling_rate,default=16000"` // samples a second; 0 is 16000
 	NumMelBins     int      `keras:"num_mel_bins,default=128"`    // 0 is 128
 	MinFreq        *float64 `keras:"min_freq,default=20.0"`       // in Hertz; nil is 20
-	MaxFreq        float64  `keras:"max_freq"`                    // in Hertz; 0 is half of SamplingRate
+	MaxFreq        float64  `keras:"max_freq,null"`               // in Hertz; 0 is half of SamplingRate
 	NoPowerToDB    bool     `keras:"power_to_db,not"`             // leaves powers as they are
 	TopDB          *float64 `keras:"top_db,default=80.0"`         // range of the loudness, see above; nil is 80
 	MagExp         *float64 `keras:"mag_exp,default=2.0"`         // 1 is energy, 2 is power; nil is 2

@@ -36,7 +36,7 @@ type MultiHeadAttention struct {
 
 	NumHeads      int     `keras:"num_heads"`                   // required
 	KeyDim        int     `keras:"key_dim"`                     // features of a head of query and key; required
-	ValueDim      int     `keras:"value_dim"`                   // features of a head of the value; 0 is KeyDim
+	ValueDim      int     `keras:"value_dim,null"`              // features of a head of the value; 0 is KeyDim
 	Dropout       float64 `keras:"dropout"`                     // fraction of the probabilities dropped in training
 	NoBias        bool    `keras:"use_bias,not"`                // no biases
 	UseGate       bool    `keras:"use_gate"`                    // multiply each head by a sigmoid of a projection of the query

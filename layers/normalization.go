@@ -29,9 +29,9 @@ type Normalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Axis     []int     `keras:"axis,default=[-1]"` // axes with a mean for each position; nil is {-1}, an empty list one mean for all
-	Mean     []float64 `keras:"mean,scalar"`       // one for each position on Axis, row-major, or one for all; nil: see Adapt
-	Variance []float64 `keras:"variance,scalar"`   // as many as Mean
+	Axis     []int     `keras:"axis,default=[-1]"`    // axes with a mean for each position; nil is {-1}, an empty list one mean for all
+	Mean     []float64 `keras:"mean,null,scalar"`     // one for each position on Axis, row-major, or one for all; nil: see Adapt
+	Variance []float64 `keras:"variance,null,scalar"` // as many as Mean
 	Invert   bool      `keras:"invert"`
 
 	mean, variance *distribute.Variable
@@ -170,8 +170,9 @@ func (l *Normalization) SupportsMasking() bool { return true }
 
 // MigrateConfig reads an axis of null, which stands for one mean for all, and nested lists of means.
 func (l *Normalization) MigrateConfig(keys map[string]json.RawMessage) error {
-	if axis, ok := keys["axis"]; ok && string(axis) == "null" {
-		keys["axis"] = json.RawMessage("[]")
+	if axis, ok := keys["axis"]; ok && (string(axis) == "null" || string(axis) == "[]") {
+		l.Axis = []int{}
+		delete(keys, "axis")
 	}
 	for _, key := range []string{"mean", "variance"} {
 		var nested any

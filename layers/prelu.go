@@ -19,7 +19,7 @@ type PReLU struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	SharedAxes       []int `keras:"shared_axes"` // axes with one slope for all positions, counted with the batch as axis 0
+	SharedAxes       []int `keras:"shared_axes,null"` // axes with one slope for all positions, counted with the batch as axis 0
 	AlphaInitializer any   `keras:"alpha_initializer,default=Zeros"`
 	AlphaRegularizer any   `keras:"alpha_regularizer"`
 	AlphaConstraint  any   `keras:"alpha_constraint"`

@@ -23,7 +23,7 @@ type RandomErasing struct {
 
 	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
 	Scale             []float64         `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
-	FillValue         []float64         `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
+	FillValue         []float64         `keras:"fill_value,null,scalar"`            // one number, or one for each of three channels (last axis); nil is noise
 	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast

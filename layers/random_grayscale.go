@@ -23,7 +23,7 @@ type RandomGrayscale struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor            *float64          `keras:"factor"`                            // probability; nil is 0.5
+	Factor            *float64          `keras:"factor,default=0.5"`                // probability; nil is 0.5
 	Seed              *int              `keras:"seed,omitempty"`                    // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

@@ -23,7 +23,7 @@ type RandomZoom struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	HeightFactor      []float64         `keras:"height_factor,scalar"`              // range above -1 up to 1, or one number f for {-f, f}; required
-	WidthFactor       []float64         `keras:"width_factor,scalar"`               // the same; nil takes the draw of HeightFactor
+	WidthFactor       []float64         `keras:"width_factor,null,scalar"`          // the same; nil takes the draw of HeightFactor
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers

@@ -20,7 +20,7 @@ type Rescaling struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Scale  []float64 `keras:"scale,scalar"`              // one factor, or one for each channel (last axis); required
+	Scale  []float64 `keras:"scale,required,scalar"`     // one factor, or one for each channel (last axis); required
 	Offset []float64 `keras:"offset,scalar,default=0.0"` // nil is 0
 }
 

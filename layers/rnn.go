@@ -25,7 +25,7 @@ type RNN struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Cell              RNNCell `keras:"cell"`                 // required; several as one: &StackedRNNCells{...}
+	Cell              RNNCell `keras:"cell,required"`        // required; several as one: &StackedRNNCells{...}
 	ReturnSequences   bool    `keras:"return_sequences"`     // the result of every step instead of the last
 	ReturnState       bool    `keras:"return_state"`         // also the last states
 	GoBackwards       bool    `keras:"go_backwards"`         // from the last step to the first; results come in that order

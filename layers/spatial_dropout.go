@@ -22,8 +22,8 @@ type SpatialDropout1D struct {
 	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
-	Rate float64 `keras:"rate"` // from 0 to 1
-	Seed *int    `keras:"seed"` // different seeds draw different numbers
+	Rate float64 `keras:"rate,required"` // from 0 to 1
+	Seed *int    `keras:"seed"`          // different seeds draw different numbers
 }
 
 // Forward computes the layer.
@@ -48,7 +48,7 @@ type SpatialDropout2D struct {
 	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
-	Rate       float64    `keras:"rate"`                              // from 0 to 1
+	Rate       float64    `keras:"rate,required"`                     // from 0 to 1
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	Seed       *int       `keras:"seed"`                              // different seeds draw different numbers
 }
@@ -75,7 +75,7 @@ type SpatialDropout3D struct {
 	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
-	Rate       float64    `keras:"rate"`                              // from 0 to 1
+	Rate       float64    `keras:"rate,required"`                     // from 0 to 1
 	DataFormat DataFormat `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	Seed       *int       `keras:"seed"`                              // different seeds draw different numbers
 }

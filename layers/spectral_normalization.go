@@ -24,7 +24,7 @@ type SpectralNormalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Layer           Layer `keras:"layer"`                      // one with a weight "kernel" or "embeddings"; required
+	Layer           Layer `keras:"layer,required"`             // one with a weight "kernel" or "embeddings"; required
 	PowerIterations int   `keras:"power_iterations,default=1"` // 0 is 1
 
 	kernel, u *distribute.Variable

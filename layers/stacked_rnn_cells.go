@@ -96,7 +96,7 @@ func (l *StackedRNNCells) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 func (l *StackedRNNCells) MigrateConfig(keys map[string]json.RawMessage) error {
 	var objects []json.RawMessage
 	if raw, ok := keys["cells"]; ok {
-		if json.Unmarshal(raw, &objects) != nil {
+		if json.Unmarshal(raw, &objects) != nil || objects == nil {
 			return fmt.Errorf("key \"cells\": expected a list of cells, received %.80s", raw)
 		}
 	}

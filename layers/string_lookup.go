@@ -32,17 +32,17 @@ type StringLookup struct {
 	DType  string `keras:"dtype"`         // policy name; has no effect
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
-	MaxTokens      int        `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
-	NumOOVIndices  *int       `keras:"num_oov_indices"`         // numbers for unknown words; nil is 1
-	MaskToken      *string    `keras:"mask_token"`              // word that gets number 0; nil is none
-	OOVToken       *string    `keras:"oov_token"`               // stands for unknown words; nil is "[UNK]"
-	Vocabulary     []string   `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
-	IDFWeights     []float64  `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
-	Invert         bool       `keras:"invert"`                  // numbers become words
-	OutputMode     OutputMode `keras:"output_mode,default=int"` // see above; "" is "int"
-	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
-	Encoding       string     `keras:"encoding,default=utf-8"`  // "utf-8", the only one
-	Salt           []int      `keras:"salt"`                    // one or two numbers for SipHash; nil is FarmHash
+	MaxTokens      int        `keras:"max_tokens,null"`           // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int       `keras:"num_oov_indices,default=1"` // numbers for unknown words; nil is 1
+	MaskToken      *string    `keras:"mask_token"`                // word that gets number 0; nil is none
+	OOVToken       *string    `keras:"oov_token"`                 // stands for unknown words; nil is "[UNK]"
+	Vocabulary     []string   `keras:"vocabulary,null"`           // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64  `keras:"idf_weights,null"`          // of Vocabulary, for "tf_idf"
+	Invert         bool       `keras:"invert"`                    // numbers become words
+	OutputMode     OutputMode `keras:"output_mode,default=int"`   // see above; "" is "int"
+	PadToMaxTokens bool       `keras:"pad_to_max_tokens"`         // rows have MaxTokens entries
+	Encoding       string     `keras:"encoding,default=utf-8"`    // "utf-8", the only one
+	Salt           []int      `keras:"salt,null"`                 // one or two numbers for SipHash; nil is FarmHash
 
 	learned[string]
 }

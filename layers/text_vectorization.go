@@ -39,15 +39,15 @@ type TextVectorization struct {
 	DType  string `keras:"dtype"`         // policy name; has no effect
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
-	MaxTokens            int        `keras:"max_tokens"`                                      // size of the vocabulary with special tokens; 0 is no limit
+	MaxTokens            int        `keras:"max_tokens,null"`                                 // size of the vocabulary with special tokens; 0 is no limit
 	Standardize          string     `keras:"standardize,default=lower_and_strip_punctuation"` // see above
 	Split                string     `keras:"split,default=whitespace"`                        // see above
-	NGrams               []int      `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil is words alone
+	NGrams               []int      `keras:"ngrams,null,scalar"`                              // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil is words alone
 	OutputMode           OutputMode `keras:"output_mode,default=int"`                         // see above; "" is "int"
-	OutputSequenceLength int        `keras:"output_sequence_length"`                          // of "int"; 0 is the longest of the batch
+	OutputSequenceLength int        `keras:"output_sequence_length,null"`                     // of "int"; 0 is the longest of the batch
 	PadToMaxTokens       bool       `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries
-	Vocabulary           []string   `keras:"vocabulary"`                                      // nil: see Adapt and SetVocabulary
-	IDFWeights           []float64  `keras:"idf_weights"`                                     // of Vocabulary, for "tf_idf"
+	Vocabulary           []string   `keras:"vocabulary,null"`                                 // nil: see Adapt and SetVocabulary
+	IDFWeights           []float64  `keras:"idf_weights,null"`                                // of Vocabulary, for "tf_idf"
 	Encoding             string     `keras:"encoding,default=utf-8"`                          // "utf-8", the only one
 
 	inner  *StringLookup

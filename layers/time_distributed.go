@@ -26,7 +26,7 @@ type TimeDistributed struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Layer Layer `keras:"layer"` // required
+	Layer Layer `keras:"layer,required"` // required
 }
 
 // Build creates the variables of the inner layer.

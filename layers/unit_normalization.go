@@ -22,6 +22,9 @@ type UnitNormalization struct {
 // Forward computes the layer.
 func (l *UnitNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
+	if l.Axis != nil && len(l.Axis) == 0 {
+		ops.Failf(x.Graph(), "Axis is empty; expected an axis, or nil for the last one")
+	}
 	return []*ops.Tensor{unitLength(x, sortedAxes(x, l.Axis), 1e-12)}
 }
 

@@ -17,7 +17,7 @@ type Wrapper struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Layer Layer `keras:"layer"` // required
+	Layer Layer `keras:"layer,required"` // required
 }
 
 // Build builds the layer.

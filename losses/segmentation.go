@@ -15,7 +15,7 @@ import (
 // Shapes: labels and predictions (batch, ...); the result lacks the axes.
 type Dice struct {
 	common
-	Axis      []int     `keras:"axis,scalar"`
+	Axis      []int     `keras:"axis,null,scalar"`
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=dice"`
 	DType     string    `keras:"dtype,omitempty"`
@@ -51,7 +51,7 @@ type Tversky struct {
 	common
 	Alpha     *float64  `keras:"alpha,default=0.5"` // nil is 0.5
 	Beta      *float64  `keras:"beta,default=0.5"`  // nil is 0.5
-	Axis      []int     `keras:"axis,scalar"`
+	Axis      []int     `keras:"axis,null,scalar"`
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=tversky"`
 	DType     string    `keras:"dtype,omitempty"`

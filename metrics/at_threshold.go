@@ -75,7 +75,7 @@ func (m *atThreshold) Direction() string { return better }
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type SensitivityAtSpecificity struct {
 	atThreshold
-	Specificity   float64 `keras:"specificity"`                // in [0, 1]
+	Specificity   float64 `keras:"specificity,required"`       // in [0, 1]
 	NumThresholds int     `keras:"num_thresholds,default=200"` // 0 is 200
 	ClassID       *int    `keras:"class_id"`                   // only this class counts; nil is all
 	Name          string  `keras:"name,default=sensitivity_at_specificity"`
@@ -109,7 +109,7 @@ func (m *SensitivityAtSpecificity) MetricName() string {
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type SpecificityAtSensitivity struct {
 	atThreshold
-	Sensitivity   float64 `keras:"sensitivity"`                // in [0, 1]
+	Sensitivity   float64 `keras:"sensitivity,required"`       // in [0, 1]
 	NumThresholds int     `keras:"num_thresholds,default=200"` // 0 is 200
 	ClassID       *int    `keras:"class_id"`                   // only this class counts; nil is all
 	Name          string  `keras:"name,default=specificity_at_sensitivity"`
@@ -143,7 +143,7 @@ func (m *SpecificityAtSensitivity) MetricName() string {
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type PrecisionAtRecall struct {
 	atThreshold
-	Recall        float64 `keras:"recall"`                     // in [0, 1]
+	Recall        float64 `keras:"recall,required"`            // in [0, 1]
 	NumThresholds int     `keras:"num_thresholds,default=200"` // 0 is 200
 	ClassID       *int    `keras:"class_id"`                   // only this class counts; nil is all
 	Name          string  `keras:"name,default=precision_at_recall"`
@@ -175,7 +175,7 @@ func (m *PrecisionAtRecall) MetricName() string { return m.NameOr(m.Name, "preci
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), all axes alike.
 type RecallAtPrecision struct {
 	atThreshold
-	Precision     float64 `keras:"precision"`                  // in [0, 1]
+	Precision     float64 `keras:"precision,required"`         // in [0, 1]
 	NumThresholds int     `keras:"num_thresholds,default=200"` // 0 is 200
 	ClassID       *int    `keras:"class_id"`                   // only this class counts; nil is all
 	Name          string  `keras:"name,default=recall_at_precision"`

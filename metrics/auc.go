@@ -32,10 +32,10 @@ type AUC struct {
 	NumThresholds   int       `keras:"num_thresholds,default=200"`             // at least 2; 0 is 200
 	Curve           Curve     `keras:"curve,default=ROC"`                      // "ROC", "PR" or "PRGAIN"; "" is ROC
 	SummationMethod Summation `keras:"summation_method,default=interpolation"` // "interpolation", "minoring" or "majoring"
-	Thresholds      []float64 `keras:"thresholds,omitempty"`                   // in place of NumThresholds
+	Thresholds      []float64 `keras:"thresholds,null,omitempty"`              // in place of NumThresholds
 	MultiLabel      bool      `keras:"multi_label"`
 	NumLabels       int       `keras:"num_labels,default=null"` // 0: as many as predictions have
-	LabelWeights    []float64 `keras:"label_weights"`
+	LabelWeights    []float64 `keras:"label_weights,null"`
 	FromLogits      bool      `keras:"from_logits"` // predictions are logits
 	Name            string    `keras:"name,default=auc"`
 	DType           string    `keras:"dtype,plain,default=float32"`

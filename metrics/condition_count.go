@@ -54,7 +54,7 @@ func (m *conditionCount) Direction() string { return "" }
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type TruePositives struct {
 	conditionCount
-	Thresholds []float64 `keras:"thresholds,scalar"` // in [0, 1]
+	Thresholds []float64 `keras:"thresholds,null,scalar"` // in [0, 1]
 	Name       string    `keras:"name,default=true_positives"`
 	DType      string    `keras:"dtype,plain,default=float32"`
 }
@@ -79,7 +79,7 @@ func (m *TruePositives) MetricName() string { return m.NameOr(m.Name, "true_posi
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type TrueNegatives struct {
 	conditionCount
-	Thresholds []float64 `keras:"thresholds,scalar"` // in [0, 1]
+	Thresholds []float64 `keras:"thresholds,null,scalar"` // in [0, 1]
 	Name       string    `keras:"name,default=true_negatives"`
 	DType      string    `keras:"dtype,plain,default=float32"`
 }
@@ -103,7 +103,7 @@ func (m *TrueNegatives) MetricName() string { return m.NameOr(m.Name, "true_nega
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type FalsePositives struct {
 	conditionCount
-	Thresholds []float64 `keras:"thresholds,scalar"` // in [0, 1]
+	Thresholds []float64 `keras:"thresholds,null,scalar"` // in [0, 1]
 	Name       string    `keras:"name,default=false_positives"`
 	DType      string    `keras:"dtype,plain,default=float32"`
 }
@@ -128,7 +128,7 @@ func (m *FalsePositives) MetricName() string { return m.NameOr(m.Name, "false_po
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type FalseNegatives struct {
 	conditionCount
-	Thresholds []float64 `keras:"thresholds,scalar"` // in [0, 1]
+	Thresholds []float64 `keras:"thresholds,null,scalar"` // in [0, 1]
 	Name       string    `keras:"name,default=false_negatives"`
 	DType      string    `keras:"dtype,plain,default=float32"`
 }

@@ -74,7 +74,7 @@ func (m *truePositiveShare) Direction() string { return better }
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Precision struct {
 	truePositiveShare
-	Thresholds []float64 `keras:"thresholds,scalar"`
+	Thresholds []float64 `keras:"thresholds,null,scalar"`
 	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
 	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
 	Name       string    `keras:"name,default=precision"`
@@ -100,7 +100,7 @@ func (m *Precision) MetricName() string { return m.NameOr(m.Name, "precision") }
 // Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
 type Recall struct {
 	truePositiveShare
-	Thresholds []float64 `keras:"thresholds,scalar"`
+	Thresholds []float64 `keras:"thresholds,null,scalar"`
 	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
 	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
 	Name       string    `keras:"name,default=recall"`

@@ -22,7 +22,7 @@ import (
 // of keras.optimizers.LossScaleOptimizer. Source: Micikevicius et al., "Mixed Precision Training", ICLR 2018, section
 // 3.2.
 type LossScaleOptimizer struct {
-	Inner              Optimizer `keras:"inner_optimizer"`
+	Inner              Optimizer `keras:"inner_optimizer,required"`
 	InitialScale       float64   `keras:"initial_scale,default=32768"`       // 0 is 2¹⁵
 	DynamicGrowthSteps int       `keras:"dynamic_growth_steps,default=2000"` // 0 is 2000
 	Name               string    `keras:"name,default=loss_scale_optimizer"`

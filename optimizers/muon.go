@@ -37,7 +37,7 @@ type Muon struct {
 	AdamBeta2         *float64 `keras:"adam_beta_2,default=0.999"`       // nil is 0.999
 	AdamWeightDecay   *float64 `keras:"adam_weight_decay,default=0.004"` // of other weights; nil is 0.004
 	Epsilon           *float64 `keras:"epsilon,default=1e-07"`           // nil is 1e-7
-	ExcludeLayers     []string `keras:"exclude_layers,default=[]"`       // regular expressions for paths
+	ExcludeLayers     []string `keras:"exclude_layers,null,default=[]"`  // regular expressions for paths
 	IncludeEmbeddings bool     `keras:"exclude_embeddings,not"`
 	MuonA             *float64 `keras:"muon_a,default=3.4445"`   // nil is 3.4445
 	MuonB             *float64 `keras:"muon_b,default=-4.775"`   // nil is -4.775

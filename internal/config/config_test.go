@@ -147,7 +147,6 @@ func TestForms(t *testing.T) {
 		{`{"old":[1,{"x":2}],"fancy":null}`, sample{}},
 		{`{"fancy":false}`, sample{}},
 		{`{"kernel_test_color":"red"}`, sample{Color: &color{}}},
-		{`{"kernel_test_color":null}`, sample{}},
 		{`{"anything":[1,"x"]}`, sample{Anything: []any{1.0, "x"}}},
 	} {
 		var s sample
@@ -240,4 +239,22 @@ func ExampleDecode() {
 	err := config.Decode(json.RawMessage(`{"pool_size":3,"padding":"same"}`), &p)
 	fmt.Println(p, err)
 	// Output: {[3] same} <nil>
+}
+
+// Null is None, not a key that is missing.
+func TestNull(t *testing.T) {
+	for _, text := range []string{`{"size":null}`, `{"rate":null}`, `{"plain":null}`, `{"pool":null}`, `{"pool":[]}`, `{"pairs":[]}`, `{"axis":null}`, `{"pairs":null}`, `{"kernel_test_color":null}`, `{"size":[null]}`} {
+		require.ErrorContains(t, config.Decode(json.RawMessage(text), &sample{}), "received", text)
+	}
+	var s sample
+	require.NoError(t, config.Decode(json.RawMessage(`{"name":null,"dtype":null,"limit":null,"limits":null,"letters":null,"test_word":null,"flag":null,"on":null,"factors":null}`), &s))
+	assert.Equal(t, sample{Off: true}, s)
+
+	var r struct {
+		Rate float64 `keras:"rate,required"`
+		Most int     `keras:"most,null"`
+	}
+	require.NoError(t, config.Decode(json.RawMessage(`{"rate":0,"most":null}`), &r))
+	require.ErrorContains(t, config.Decode(json.RawMessage(`{"most":3}`), &r), `the key "rate" is missing`)
+	require.ErrorContains(t, config.Decode(json.RawMessage(`{"rate":null}`), &r), "expected a number, received null")
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -57,8 +58,13 @@ func Decode(raw json.RawMessage, into any, ignore ...string) error {
 			}
 			continue
 		}
-		if err := f.decode(keys[key], v.Elem().FieldByIndex(f.index)); err != nil {
+		if err := f.decodeOrNull(keys[key], v.Elem().FieldByIndex(f.index), into); err != nil {
 			return fmt.Errorf("config of %s: key %q: %w", name, key, err)
+		}
+	}
+	for _, f := range fields {
+		if _, there := keys[f.key]; f.required && !there {
+			return fmt.Errorf("config of %s: the key %q is missing", name, f.key)
 		}
 	}
 	if err := CheckBounds(into); err != nil {
@@ -93,9 +99,6 @@ func isNull(raw json.RawMessage) bool {
 func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 	if f.not {
 		var b bool
-		if isNull(raw) {
-			return nil
-		}
 		if err := json.Unmarshal(raw, &b); err != nil || into.Kind() != reflect.Bool {
 			return fmt.Errorf("expected true or false, received %s", shorten(raw))
 		}
@@ -105,10 +108,10 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 	if into.Kind() == reflect.Interface || holdsKind(into.Type()) {
 		return decodeInterface(f.key, raw, into)
 	}
-	if into.Kind() == reflect.Slice && !isNull(raw) && (into.Type().Elem().Kind() == reflect.Interface || holdsKind(into.Type().Elem())) {
+	if into.Kind() == reflect.Slice && (into.Type().Elem().Kind() == reflect.Interface || holdsKind(into.Type().Elem())) {
 		return f.decodeInterfaces(raw, into)
 	}
-	if into.Kind() == reflect.Map && into.Type().Key().Kind() == reflect.String && !isNull(raw) && holdsKind(into.Type().Elem()) {
+	if into.Kind() == reflect.Map && into.Type().Key().Kind() == reflect.String && holdsKind(into.Type().Elem()) {
 		return f.decodeMap(raw, into)
 	}
 	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' && into.Kind() != reflect.Map {
@@ -118,7 +121,13 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		}
 		raw = unwrap(raw)
 	}
-	return assign(raw, into, f.shape)
+	if err := assign(raw, into, f.shape); err != nil {
+		return err
+	}
+	if into.Kind() == reflect.Slice && into.Len() == 0 && (f.length > 0 || f.hasDefault && f.def != "[]" && f.key != "axis") {
+		return errors.New("received an empty list") // which would mean the default; no axes have a meaning of their own
+	}
+	return nil
 }
 
 // unwrap takes the plain value out of the objects that Keras writes for dtype policies, seeds and arrays.
@@ -303,7 +312,7 @@ func assignInteger(raw json.RawMessage, into reflect.Value) error {
 	}
 	// Files of older versions have a list of one where a number is meant.
 	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil && len(list) == 1 {
+	if json.Unmarshal(raw, &list) == nil && len(list) == 1 && !isNull(list[0]) {
 		return assignInteger(list[0], into)
 	}
 	// Python writes whole floats as 2.0, and bools where an int is meant.

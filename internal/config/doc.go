@@ -16,9 +16,18 @@
 //	scalar       a list of one is written as a number
 //	plain        a dtype is written as a bare string and not as a policy object
 //	length=N     a list of one is written N times
+//	null         null is read as the zero value, see below
+//	required     the key must be there
 //	default=V    what is written where the field has its zero value: JSON, or else a plain string
 //
 // A field without the tag is not configuration, except that the fields of embedded structs count as the struct's own.
+//
+// # Null
+//
+// Null is None in Python, and not the same as a key that is missing. Where the zero value of a field would stand for
+// a number, a word or a default, null is an error, unless Keras takes it in the meaning of the zero value: the tag says
+// null, or default=null. It is false of a bool, no activation, no object where there is no default, and the initializer
+// that Keras takes where a layer names none.
 //
 // # Names and objects
 //

@@ -18,6 +18,8 @@ type field struct {
 	shape      bool
 	scalar     bool
 	plain      bool
+	null       bool
+	required   bool
 	length     int
 	hasDefault bool
 	def        string
@@ -91,6 +93,10 @@ func parseTag(name, tag string, index []int) field {
 			f.scalar = true
 		case option == "plain":
 			f.plain = true
+		case option == "null":
+			f.null = true
+		case option == "required":
+			f.required = true
 		default:
 			panic(fmt.Sprintf("config: field %s: unknown tag option %q", name, option))
 		}

@@ -29,9 +29,7 @@ func instead(source Source, paths []string) string {
 				place = "in " + strings.Join(parts[:n], "/")
 			}
 			hint := ""
-			if slices.Contains(siblings, "vars") && n > 1 && n < len(parts)-1 {
-				hint = "; a list of one layer has its weights there in files of older versions of this module: take them over with GetWeights of such a version and SetWeights of this one"
-			} else if n > 1 {
+			if n > 1 {
 				hint = "; the method MemberAttributes of a layer of your own says what Python calls its parts, and without it they are called as the exported fields in snake case"
 			}
 			return fmt.Sprintf("; the file has no %q %s, but %q%s", parts[n], place, siblings, hint)

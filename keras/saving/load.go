@@ -128,10 +128,14 @@ func tensorPath(o Object, i int) string { return fmt.Sprintf("%s/%d", join(o.Pat
 // match finds the datasets of an object's variables, as many as fit before the first one that does not. What the
 // mistake is, is said in the second result.
 func match(source Source, o Object, used map[string]bool) ([]assignment, string, error) {
-	if len(o.Variables) == 0 {
+	if len(o.Variables) == 0 && o.Layer == nil {
 		return nil, "", nil
 	}
 	datasets, err := source.Vars(o.Path)
+	if err == nil && len(datasets) == 0 && len(o.Variables) > 0 && o.OlderPath != "" {
+		o.Path = o.OlderPath
+		datasets, err = source.Vars(o.Path)
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", describe(o), err)
 	}
@@ -166,7 +170,11 @@ func countMistake(o Object, n int) string {
 	if o.Lenient {
 		return fmt.Sprintf("%s has %d variables, the file %d; it keeps the state it has", describe(o), len(names), n)
 	}
-	text := fmt.Sprintf("%s expected %d variables %q, but the file has %d at %s", describe(o), len(names), names, n, join(o.Path, "vars"))
+	known := ""
+	if len(names) > 0 {
+		known = fmt.Sprintf(" %q", names)
+	}
+	text := fmt.Sprintf("%s expected %d variables%s, but the file has %d at %s", describe(o), len(names), known, n, join(o.Path, "vars"))
 	if q, ok := o.Layer.(layers.Quantizable); ok && n == len(names)-1 && calibrated(layers.QuantizedBy(q)) {
 		text += "; Keras 3.15 leaves the zeros of the modes gptq and awq out of files, and cannot open them itself: quantize here, with QuantizeWith"
 	}

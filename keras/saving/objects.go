@@ -13,6 +13,8 @@ import (
 type Object struct {
 	// Path is its group, "layers/dense"; "" for the model itself. The variables are in the group vars below it.
 	Path string
+	// OlderPath is its group in files of earlier versions, where they had another; "" elsewhere.
+	OlderPath string
 	// Name is the attribute "name" that Keras gives to the group vars.
 	Name string
 	// Layer is nil for an optimizer.
@@ -41,7 +43,7 @@ type Attributer interface {
 // found there first.
 func Objects(model layers.Layer) []Object {
 	w := walker{seen: map[layers.Layer]bool{}}
-	w.object(model, "")
+	w.object(model, "", "")
 	return w.out
 }
 
@@ -85,36 +87,60 @@ type walker struct {
 	out  []Object
 }
 
-func (w *walker) object(l layers.Layer, path string) {
+// object lists an object, whose path was older in files of earlier versions, and what it is made of.
+func (w *walker) object(l layers.Layer, path, older string) {
 	if w.seen[l] {
 		return
 	}
 	w.seen[l] = true
 	filed, merged := layers.FileWeights(l)
-	w.out = append(w.out, Object{Path: path, Name: layers.Name(l), Layer: l, Variables: filed, Merged: merged})
+	o := Object{Path: path, Name: layers.Name(l), Layer: l, Variables: filed, Merged: merged}
+	if older != path {
+		o.OlderPath = older
+	}
+	w.out = append(w.out, o)
 	for _, a := range attributesOf(l) {
-		w.attribute(a, join(path, a.Name))
+		into := join(older, a.Name)
+		if len(a.List) == 1 && a.List[0].Layer != nil && hadOne(l) {
+			w.object(a.List[0].Layer, join(path, a.Name)+"/"+nameInList(a.List[0]), into)
+			continue
+		}
+		w.attribute(a, join(path, a.Name), into)
 	}
 }
 
-func (w *walker) attribute(a layers.Attribute, path string) {
+// hadOne reports whether earlier versions wrote a list of one member of a layer as that member alone. Files of those
+// have the datasets of the member, "vars", where others have the members, so that both can be told apart.
+func hadOne(l layers.Layer) bool {
+	switch l.(type) {
+	case *layers.StackedRNNCells, *layers.Pipeline:
+		return true
+	}
+	return false
+}
+
+func (w *walker) attribute(a layers.Attribute, path, older string) {
 	if a.Layer != nil {
-		w.object(a.Layer, path)
+		w.object(a.Layer, path, older)
 		return
 	}
 	used := map[string]int{}
 	for _, member := range a.List {
-		name := "container"
-		if member.Layer != nil {
-			name = layers.SnakeCase(layers.ClassName(member.Layer))
-		}
+		name := nameInList(member)
 		n := used[name]
 		used[name]++
 		if n > 0 {
 			name = fmt.Sprintf("%s_%d", name, n)
 		}
-		w.attribute(member, join(path, name))
+		w.attribute(member, join(path, name), join(older, name))
 	}
+}
+
+func nameInList(member layers.Attribute) string {
+	if member.Layer == nil {
+		return "container"
+	}
+	return layers.SnakeCase(layers.ClassName(member.Layer))
 }
 
 // attributesOf lists what a layer or model is made of.

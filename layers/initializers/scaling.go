@@ -37,8 +37,8 @@ type VarianceScaling struct {
 	Mode         string  `keras:"mode,default=fan_in"`                   // FanIn, FanOut or FanAvg
 	Distribution string  `keras:"distribution,default=truncated_normal"` // see above
 	Seed         *int    `keras:"seed"`                                  // nil: the seed that comes with the call
-	InputAxes    []int   `keras:"input_axes"`
-	OutputAxes   []int   `keras:"output_axes"`
+	InputAxes    []int   `keras:"input_axes,null"`
+	OutputAxes   []int   `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -115,8 +115,8 @@ func product(shape ir.Shape, axes []int) (float64, error) {
 // "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010, equation 16.
 type GlorotUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -128,8 +128,8 @@ func (g GlorotUniform) Initialize(into kernels.Array, seed uint64) error {
 // Source: as for [GlorotUniform].
 type GlorotNormal struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -141,8 +141,8 @@ func (g GlorotNormal) Initialize(into kernels.Array, seed uint64) error {
 // Rectifiers", ICCV 2015.
 type HeUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -154,8 +154,8 @@ func (h HeUniform) Initialize(into kernels.Array, seed uint64) error {
 // "Delving Deep into Rectifiers", ICCV 2015, equation 10.
 type HeNormal struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -167,8 +167,8 @@ func (h HeNormal) Initialize(into kernels.Array, seed uint64) error {
 // 1998, section 4.6.
 type LecunUniform struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.
@@ -180,8 +180,8 @@ func (l LecunUniform) Initialize(into kernels.Array, seed uint64) error {
 // [LecunUniform].
 type LecunNormal struct {
 	Seed       *int  `keras:"seed"` // nil: the seed that comes with the call
-	InputAxes  []int `keras:"input_axes"`
-	OutputAxes []int `keras:"output_axes"`
+	InputAxes  []int `keras:"input_axes,null"`
+	OutputAxes []int `keras:"output_axes,null"`
 }
 
 // Initialize draws the values.

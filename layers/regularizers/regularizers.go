@@ -15,7 +15,7 @@ type Regularizer interface {
 
 // L1 is the penalty L1 · Σ|w|.
 type L1 struct {
-	L1 *float64 `keras:"l1,default=0.01"` // at least 0; nil is 0.01
+	L1 *float64 `keras:"l1,null,default=0.01"` // at least 0; nil is 0.01
 }
 
 // Penalty returns L1 · Σ|w|.
@@ -25,7 +25,7 @@ func (r L1) Penalty(w *ops.Tensor) *ops.Tensor {
 
 // L2 is the penalty L2 · Σw² (without a factor ½).
 type L2 struct {
-	L2 *float64 `keras:"l2,default=0.01"` // at least 0; nil is 0.01
+	L2 *float64 `keras:"l2,null,default=0.01"` // at least 0; nil is 0.01
 }
 
 // Penalty returns L2 · Σw².
@@ -35,8 +35,8 @@ func (r L2) Penalty(w *ops.Tensor) *ops.Tensor {
 
 // L1L2 is the penalty L1 · Σ|w| + L2 · Σw².
 type L1L2 struct {
-	L1 float64 `keras:"l1"` // at least 0
-	L2 float64 `keras:"l2"` // at least 0
+	L1 float64 `keras:"l1,null"` // at least 0
+	L2 float64 `keras:"l2,null"` // at least 0
 }
 
 // Penalty returns L1 · Σ|w| + L2 · Σw².

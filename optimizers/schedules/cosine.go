@@ -13,11 +13,11 @@ import (
 // and then decays from the target over DecaySteps more. Behaviour of keras.optimizers.schedules.CosineDecay. Source:
 // Loshchilov, Hutter, "SGDR", ICLR 2017, equation 5.
 type CosineDecay struct {
-	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	DecaySteps          float64  `keras:"decay_steps"`   // positive
-	Alpha               float64  `keras:"alpha"`         // share of the rate that is left in the end
-	WarmupTarget        *float64 `keras:"warmup_target"` // nil: no warm-up
-	WarmupSteps         float64  `keras:"warmup_steps"`
+	InitialLearningRate float64  `keras:"initial_learning_rate,required"`
+	DecaySteps          float64  `keras:"decay_steps,required"` // positive
+	Alpha               float64  `keras:"alpha"`                // share of the rate that is left in the end
+	WarmupTarget        *float64 `keras:"warmup_target"`        // nil: no warm-up
+	WarmupSteps         float64  `keras:"warmup_steps,null"`
 	Name                string   `keras:"name,default=CosineDecay"`
 }
 
@@ -74,11 +74,11 @@ func (s *CosineDecay) At(step int64) float64 {
 // the step of a restart is found exactly: Keras's logarithm can round to the decay before. Source: Loshchilov, Hutter,
 // "SGDR: Stochastic Gradient Descent with Warm Restarts", ICLR 2017.
 type CosineDecayRestarts struct {
-	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	FirstDecaySteps     float64  `keras:"first_decay_steps"` // positive
-	TMul                float64  `keras:"t_mul,default=2"`   // at least 1; 0 is 2
-	MMul                *float64 `keras:"m_mul,default=1"`   // nil is 1
-	Alpha               float64  `keras:"alpha"`             // share of the initial rate that no decay goes below
+	InitialLearningRate float64  `keras:"initial_learning_rate,required"`
+	FirstDecaySteps     float64  `keras:"first_decay_steps,required"` // positive
+	TMul                float64  `keras:"t_mul,default=2"`            // at least 1; 0 is 2
+	MMul                *float64 `keras:"m_mul,default=1"`            // nil is 1
+	Alpha               float64  `keras:"alpha"`                      // share of the initial rate that no decay goes below
 	Name                string   `keras:"name,default=SGDRDecay"`
 }
 

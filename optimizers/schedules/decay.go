@@ -12,9 +12,9 @@ import (
 // ExponentialDecay is initial · rate^(s/steps): the rate is multiplied by DecayRate every DecaySteps steps, with
 // Staircase at once (s/steps is rounded down). Behaviour of keras.optimizers.schedules.ExponentialDecay.
 type ExponentialDecay struct {
-	InitialLearningRate float64 `keras:"initial_learning_rate"`
-	DecaySteps          float64 `keras:"decay_steps"` // positive
-	DecayRate           float64 `keras:"decay_rate"`
+	InitialLearningRate float64 `keras:"initial_learning_rate,required"`
+	DecaySteps          float64 `keras:"decay_steps,required"` // positive
+	DecayRate           float64 `keras:"decay_rate,required"`
 	Staircase           bool    `keras:"staircase"`
 	Name                string  `keras:"name,default=ExponentialDecay"`
 }
@@ -52,9 +52,9 @@ func fractionAt(step int64, steps float64, staircase bool) float64 {
 // InverseTimeDecay is initial / (1 + rate·s/steps), with Staircase s/steps rounded down. Behaviour of
 // keras.optimizers.schedules.InverseTimeDecay.
 type InverseTimeDecay struct {
-	InitialLearningRate float64 `keras:"initial_learning_rate"`
-	DecaySteps          float64 `keras:"decay_steps"` // positive
-	DecayRate           float64 `keras:"decay_rate"`
+	InitialLearningRate float64 `keras:"initial_learning_rate,required"`
+	DecaySteps          float64 `keras:"decay_steps,required"` // positive
+	DecayRate           float64 `keras:"decay_rate,required"`
 	Staircase           bool    `keras:"staircase"`
 	Name                string  `keras:"name,default=InverseTimeDecay"`
 }
@@ -76,8 +76,8 @@ func (s *InverseTimeDecay) At(step int64) float64 {
 // instead the first multiple of DecaySteps that is not below s, so that the rate jumps up again whenever it has come
 // down. Behaviour of keras.optimizers.schedules.PolynomialDecay.
 type PolynomialDecay struct {
-	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	DecaySteps          float64  `keras:"decay_steps"`                      // positive
+	InitialLearningRate float64  `keras:"initial_learning_rate,required"`
+	DecaySteps          float64  `keras:"decay_steps,required"`             // positive
 	EndLearningRate     *float64 `keras:"end_learning_rate,default=0.0001"` // nil is 0.0001
 	Power               *float64 `keras:"power,default=1"`                  // nil is 1
 	Cycle               bool     `keras:"cycle"`

@@ -178,6 +178,6 @@ func TestErrors(t *testing.T) {
 	}
 	_, err := schedules.New("Nothing")
 	require.ErrorContains(t, err, `unknown class "Nothing"; known: CosineDecay, CosineDecayRestarts, ExponentialDecay`)
-	_, err = schedules.FromObject(config.Object{ClassName: "CosineDecay", Config: json.RawMessage(`{"decay_steps":0}`)})
+	_, err = schedules.FromObject(config.Object{ClassName: "CosineDecay", Config: json.RawMessage(`{"initial_learning_rate":1,"decay_steps":0}`)})
 	require.ErrorContains(t, err, "DecaySteps must be positive")
 }

@@ -1,0 +1,179 @@
+package randomnets
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras"
+)
+
+// oddModel is a model of randomodd.py, and what Keras makes of it with odd values in its configuration.
+type oddModel struct {
+	Number, Seed int
+	X, Y         []typed
+	Cases        []oddCase
+}
+
+// oddCase is one odd value at one place. Outcome is "error", "same", "predicts" or "other weights".
+type oddCase struct {
+	Name, Outcome, Error string
+	At                   []any
+	Value                any
+	Y                    []typed
+}
+
+// TestFreshOdd reads layers whose configurations hold odd values: an error, or what Keras makes of them. Models are
+// drawn from RANDOM_ODD_SEED on.
+func TestFreshOdd(t *testing.T) {
+	folder := draw(t, pythonOf(t), "randomodd.py", "RANDOM_ODD", "40")
+	text, err := os.ReadFile(filepath.Join(folder, "models.json"))
+	require.NoError(t, err)
+	var all struct{ Models []oddModel }
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.NotEmpty(t, all.Models)
+	counts := map[string]int{}
+	for _, m := range all.Models {
+		for _, c := range m.Cases {
+			ours, err := m.try(folder, c)
+			counts[c.Outcome+", ours "+ours]++
+			if err != nil {
+				t.Errorf("seed %d: %s = %v: %v", m.Seed, c.Name, c.value(), err)
+			}
+		}
+	}
+	t.Logf("%d models: %v", len(all.Models), counts)
+}
+
+func (c oddCase) value() string {
+	text, _ := json.Marshal(c.Value)
+	return string(text)
+}
+
+// try reads the model with the odd value. The error says what is not as it should be.
+func (m *oddModel) try(folder string, c oddCase) (ours string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ours, err = "panic", fmt.Errorf("panic: %v", p)
+		}
+	}()
+	file, err := m.altered(filepath.Join(folder, fmt.Sprint(m.Number)+".keras"), c)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "odd.keras")
+	if err := os.WriteFile(path, file, 0o666); err != nil {
+		return "", err
+	}
+	model, wrong := keras.LoadModel(path)
+	if wrong == nil {
+		var x any
+		if x, err = arrays(m.X); err != nil {
+			return "", err
+		}
+		want := c.Y
+		if c.Outcome != "predicts" {
+			want = m.Y
+		}
+		if wrong = predicts(model, x, want); wrong == nil || strings.HasPrefix(wrong.Error(), "output ") {
+			if c.Outcome == "error" && c.harmless() {
+				return "accepts", nil
+			}
+			if c.Outcome == "error" {
+				return "accepts", fmt.Errorf("is accepted; Keras says %s", c.Error)
+			}
+			return "accepts", wrong
+		}
+	}
+	return "error", nil
+}
+
+// harmless reports whether the value may be read where Keras refuses it, as it can mean one thing only, or is that of
+// an object that the backends of Keras do not all refuse.
+func (c oddCase) harmless() bool {
+	key := c.Name[strings.LastIndex(c.Name, ".")+1:]
+	switch {
+	case key == "seed", key == "sparse", key == "ragged", strings.HasSuffix(key, "_initializer"):
+		return true
+	case slices.Contains([]string{"RandomUniform", "STFTSpectrogram", "L1", "L2"}, c.Name[:strings.LastIndex(c.Name, ".")]):
+		return true // weights of the file are in place of what an initializer makes, and penalties are those of training
+	case c.Value == true, c.Value == -1.0 && key == "target_shape":
+		return true // the number 1, a list of one
+	case c.Value == nil:
+		return strings.HasPrefix(key, "return_") || key == "stateful" || key == "keepdims" // false
+	case c.Value == "(missing)":
+		return c.Name == "Rescaling.offset"
+	}
+	return false
+}
+
+// altered returns the file with the value in its configuration.
+func (m *oddModel) altered(path string, c oddCase) ([]byte, error) {
+	in, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range in.File {
+		r, err := f.Open()
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		if f.Name == "config.json" {
+			var config any
+			if err := json.Unmarshal(text, &config); err != nil {
+				return nil, err
+			}
+			put(config, c.At, c.Value)
+			if text, err = json.Marshal(config); err != nil {
+				return nil, err
+			}
+		}
+		to, err := w.Create(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(text); err != nil {
+			return nil, err
+		}
+	}
+	err = w.Close()
+	return out.Bytes(), err
+}
+
+// put writes a value into nested maps and lists, or takes the key away.
+func put(into any, at []any, value any) {
+	for _, k := range at[:len(at)-1] {
+		into = below(into, k)
+	}
+	switch last := at[len(at)-1]; v := into.(type) {
+	case map[string]any:
+		if v[last.(string)] = value; value == "(missing)" {
+			delete(v, last.(string))
+		}
+	case []any:
+		v[int(last.(float64))] = value
+	}
+}
+
+func below(v, k any) any {
+	if list, ok := v.([]any); ok {
+		return list[int(k.(float64))]
+	}
+	return v.(map[string]any)[k.(string)]
+}

@@ -1,0 +1,63 @@
+package keras_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/recorded"
+)
+
+// nullObject is a configuration that Keras wrote, and what it makes of null under each of its keys.
+type nullObject struct {
+	Kind      string
+	ClassName string `json:"class_name"`
+	Config    map[string]any
+	Nulls     map[string]string
+}
+
+func (o *nullObject) read(t *testing.T, key string, value any) error {
+	t.Helper()
+	keys := maps.Clone(o.Config)
+	if key != "" {
+		keys[key] = value
+	}
+	text, err := json.Marshal(keys)
+	require.NoError(t, err)
+	_, err = config.Resolve(o.Kind, config.Object{ClassName: o.ClassName, Config: text})
+	return err
+}
+
+// meaningless are keys that mean nothing here, or null where Keras misses another key in this configuration.
+var meaningless = map[string]bool{"Discretization.bin_boundaries": true, "IntegerLookup.vocabulary_dtype": true, "StringLookup.oov_method": true}
+
+// Null is read where Keras takes it, and is an error where Keras refuses it: Dropout with "rate": null is not Dropout
+// with a rate of 0.
+func TestNullInConfigs(t *testing.T) {
+	all := recorded.JSON[struct{ Objects []nullObject }](t, "testdata/null_configs.json.gz")
+	counts := map[string]int{}
+	for _, o := range all.Objects {
+		if err := o.read(t, "", nil); err != nil {
+			t.Errorf("%s %s: %v", o.Kind, o.ClassName, err)
+			continue
+		}
+		for key, outcome := range o.Nulls {
+			err := o.read(t, key, nil)
+			counts[outcome]++
+			switch outcome {
+			case "error":
+				if meaningless[o.ClassName+"."+key] {
+					continue
+				}
+				assert.Error(t, err, "%s %s: %s", o.Kind, o.ClassName, key)
+			case "default":
+				assert.NoError(t, err, "%s %s: %s", o.Kind, o.ClassName, key)
+			}
+		}
+	}
+	t.Log(len(all.Objects), "objects:", counts)
+}
