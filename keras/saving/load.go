@@ -128,7 +128,7 @@ func tensorPath(o Object, i int) string { return fmt.Sprintf("%s/%d", join(o.Pat
 // match finds the datasets of an object's variables, as many as fit before the first one that does not. What the
 // mistake is, is said in the second result.
 func match(source Source, o Object, used map[string]bool) ([]assignment, string, error) {
-	if len(o.Variables) == 0 && o.Layer == nil {
+	if len(o.Variables) == 0 && !holdsNothing(o) {
 		return nil, "", nil
 	}
 	datasets, err := source.Vars(o.Path)
@@ -160,6 +160,12 @@ func match(source Source, o Object, used map[string]bool) ([]assignment, string,
 		fit = append(fit, assignment{v, datasets[i], tensorPath(o, i)})
 	}
 	return fit, "", nil
+}
+
+// holdsNothing reports whether an object of no variables has nothing else in the place of those.
+func holdsNothing(o Object) bool {
+	_, keeps := o.Layer.(layers.ArrayKeeper)
+	return o.Layer != nil && !keeps && !HasTable(o)
 }
 
 func countMistake(o Object, n int) string {
