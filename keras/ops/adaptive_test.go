@@ -79,8 +79,8 @@ func giveLargest(dx, x []float64, dy float64) {
 	}
 }
 
-// TestAdaptiveAverageOfInfinity: an infinite element makes the cells infinite that have it, and no other one, wherever it
-// is in them.
+// TestAdaptiveAverageOfInfinity: an infinite element makes the cells infinite that have it, and no other one, wherever
+// it is in them.
 func TestAdaptiveAverageOfInfinity(t *testing.T) {
 	const n, m = 5, 3 // cells of two, three and two elements
 	for at := range n {

@@ -16,8 +16,8 @@ const (
 )
 
 // imagesTogether is how many of the images [first, end) are in a block of the sum of so many rows of outputs and
-// channels. The last image of all is on its own where vectors would reach beyond it: such columns are computed number by
-// number.
+// channels. The last image of all is on its own where vectors would reach beyond it: such columns are computed number
+// by number.
 func (c *kernelGradient[T]) imagesTogether(block, cols, first, end int) int {
 	if block < c.out[1] || c.slides || c.turned || c.copies.local() > 0 {
 		return 1
