@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -46,12 +48,11 @@ func argOf[T block.Number](b *build) func() {
 	}
 	extreme := block.Binary(op, in.Typ.DType) // nil for bools, which are few
 	b.rt().need(max(columnBlock*8, placesMemory))
-	planes := newPlanes[T](in.Typ.DType, largest)
-	if planes != nil && turnsPlaces[T](g) {
-		line := g.Length * g.Inner
-		return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
-			planes.turned(w, plan.Data[int32](out)[lo*g.Inner:hi*g.Inner], plan.Data[T](in)[lo*line:hi*line], g.Length, g.Inner)
-		})
+	planes := newPlanes(in.Typ.DType, largest, func(x unsafe.Pointer, length, inner int) int {
+		return argOfStrided(block.View[T](x, (length-1)*inner+1), inner, largest)
+	})
+	if planes != nil && planes.turnsPlaces(g) {
+		return turnedArg(b, g, planes)
 	}
 	return b.rt().parallel(g.Outer*g.Inner, grain(g.Length), func(w *worker, lo, hi int) {
 		x, y := plan.Data[T](in), plan.Data[int32](out)
@@ -77,13 +78,21 @@ func argOf[T block.Number](b *build) func() {
 				continue
 			}
 			n := min(hi-k, g.Inner-c, columnBlock)
-			if planes != nil && planes.columns(w, y[k:k+n], x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], g.Length, g.Inner) {
+			if planes != nil && planes.columns(w, y[k:k+n], unsafe.Pointer(&x[o*g.Length*g.Inner+c]), g.Length, g.Inner) {
 				k += n
 				continue
 			}
 			argOfColumns(x[o*g.Length*g.Inner+c:(o+1)*g.Length*g.Inner], y[k:k+n], scratch[:n], g.Inner, largest, extreme)
 			k += n
 		}
+	})
+}
+
+// turnedArg is argOf of short lines.
+func turnedArg(b *build, g geometry.AxisGroup, p *planes) func() {
+	in, out, line := b.in(0), b.out(0), g.Length*g.Inner
+	return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
+		p.turned(w, plan.Data[int32](out)[lo*g.Inner:hi*g.Inner], unsafe.Add(in.Ptr(), lo*line*p.size), g.Length, g.Inner)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,10 +66,12 @@ func linesOfPlaces[T block.Number](t *testing.T, d ir.DType) {
 			}
 		}
 		w := &worker{scratch: plan.AlignedBytes(placesMemory)}
-		p := newPlanes[T](d, largest)
-		p.turned(w, got, x, length, inner)
+		p := newPlanes(d, largest, func(x unsafe.Pointer, length, inner int) int {
+			return argOfStrided(block.View[T](x, (length-1)*inner+1), inner, largest)
+		})
+		p.turned(w, got, unsafe.Pointer(unsafe.SliceData(x)), length, inner)
 		require.Equal(t, want, got, "%v, %d lines of %d, %d between each other, largest %v", d, outer, length, inner, largest)
-		if n := min(inner, columnBlock); p.columns(w, got[:n], x[:line], length, inner) {
+		if n := min(inner, columnBlock); p.columns(w, got[:n], unsafe.Pointer(unsafe.SliceData(x)), length, inner) {
 			require.Equal(t, want[:n], got[:n], "%v, columns, %d rows of %d, largest %v", d, length, inner, largest)
 		}
 	}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -22,13 +23,12 @@ const (
 
 // turnsPlaces reports whether the places of a group's extremes are found so. Rows of two have a way of their own, and
 // longer rows of float32 are searched by vectors as they lie.
-func turnsPlaces[T block.Number](g geometry.AxisGroup) bool {
+func (p *planes) turnsPlaces(g geometry.AxisGroup) bool {
 	most := turnedPlaces
-	var zero T
-	if unsafe.Sizeof(zero) == 8 {
+	switch {
+	case p.size == 8:
 		most = turnedPlaces8
-	}
-	if _, ok := any(zero).(float32); ok && g.Inner == 1 {
+	case p.dtype == ir.Float32 && g.Inner == 1:
 		most = leastFloats - 1
 	}
 	line := g.Length * g.Inner
@@ -36,14 +36,16 @@ func turnsPlaces[T block.Number](g geometry.AxisGroup) bool {
 }
 
 // planes finds places among rows of elements that lie side by side. Places are counted in elements of countSize bytes.
-type planes[T block.Number] struct {
+// It knows elements by their size, so that programs have it once.
+type planes struct {
 	extreme, differ, widen block.Func
-	largest                bool
-	countSize              int
+	one                    func(x unsafe.Pointer, length, inner int) int // the place in one line
+	dtype                  ir.DType
+	size, countSize        int
 }
 
 // newPlanes returns nil where the type has no such kernels.
-func newPlanes[T block.Number](d ir.DType, largest bool) *planes[T] {
+func newPlanes(d ir.DType, largest bool, one func(x unsafe.Pointer, length, inner int) int) *planes {
 	op := ir.Minimum
 	if largest {
 		op = ir.Maximum
@@ -54,14 +56,25 @@ func newPlanes[T block.Number](d ir.DType, largest bool) *planes[T] {
 	if d == ir.Uint32 || d == ir.Uint64 {
 		return nil
 	}
-	p := &planes[T]{block.Binary(op, d), block.Compare(ir.Ne, d), block.Convert(ir.Uint8, ir.Int32), largest, 1}
-	switch d.Size() {
+	p := &planes{block.Binary(op, d), block.Compare(ir.Ne, d), block.Convert(ir.Uint8, ir.Int32), one, d, d.Size(), 1}
+	switch p.size {
 	case 1:
 		p.differ = differSmalls[uint8]
 	case 2:
 		p.differ, p.widen, p.countSize = differSmalls[uint16], block.Convert(ir.Uint16, ir.Int32), 2
 	}
 	return p
+}
+
+// anyNaN reports whether one of n elements is no number.
+func (p *planes) anyNaN(x unsafe.Pointer, n int) bool {
+	switch p.dtype {
+	case ir.Float32:
+		return slices.ContainsFunc(block.View[float32](x, n), func(v float32) bool { return v != v })
+	case ir.Float64:
+		return slices.ContainsFunc(block.View[float64](x, n), func(v float64) bool { return v != v })
+	}
+	return false
 }
 
 // differSmalls stores 1 where elements of one or two bytes differ and 0 elsewhere.
@@ -87,25 +100,22 @@ var onesOfSmalls = func() (ones [2][turnedBlock / 4]uint8) {
 	return ones
 }()
 
-// find stores, for each of the elements of n rows that lie stride apart, the number of the first row that has the
-// extreme. Memory has room for one more row, and masks for two. It reports whether there was no NaN.
-func (p *planes[T]) find(at, masks []uint8, memory, x []T, rows, stride int) bool {
+// find stores, for each of the elements of n rows that lie stride bytes apart, the number of the first row that has the
+// extreme. Best has room for one more row, and masks for two. It reports whether there was no NaN.
+func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride int) bool {
 	n := len(at) / p.countSize
-	best, left, other := unsafe.Pointer(unsafe.SliceData(memory)), masks[:len(at)], masks[len(at):2*len(at)]
-	row := func(i int) unsafe.Pointer { return unsafe.Pointer(&x[i*stride]) }
-	p.extreme(best, row(0), row(1), nil, n)
+	left, other := masks[:len(at)], masks[len(at):2*len(at)]
+	p.extreme(best, x, unsafe.Add(x, stride), nil, n)
 	for i := 2; i < rows; i++ {
-		p.extreme(best, best, row(i), nil, n)
+		p.extreme(best, best, unsafe.Add(x, i*stride), nil, n)
 	}
-	for _, v := range memory[:n] {
-		if v != v {
-			return false
-		}
+	if p.anyNaN(best, n) {
+		return false
 	}
-	p.differ(unsafe.Pointer(unsafe.SliceData(left)), row(0), best, nil, n)
+	p.differ(unsafe.Pointer(unsafe.SliceData(left)), x, best, nil, n)
 	copy(at, left) // how many rows are before the first one that has it
 	for i := 1; i < rows-1; i++ {
-		p.differ(unsafe.Pointer(unsafe.SliceData(other)), row(i), best, nil, n)
+		p.differ(unsafe.Pointer(unsafe.SliceData(other)), unsafe.Add(x, i*stride), best, nil, n)
 		vec.Bits(vec.And, left, left, other)
 		if p.countSize == 2 {
 			count := block.View[uint16](unsafe.Pointer(unsafe.SliceData(at)), n)
@@ -118,18 +128,18 @@ func (p *planes[T]) find(at, masks []uint8, memory, x []T, rows, stride int) boo
 }
 
 // turned stores the places of the extremes of lines behind each other.
-func (p *planes[T]) turned(w *worker, at []int32, x []T, length, inner int) {
+func (p *planes) turned(w *worker, at []int32, x unsafe.Pointer, length, inner int) {
 	line := length * inner
-	memory := scratchOf[T](w, turnedBlock*8/int(unsafe.Sizeof(x[0])))
+	columns := unsafe.Pointer(unsafe.SliceData(scratchOf[uint8](w, placesMemory)))
 	bytes := scratchOf[uint8](w, placesMemory)[turnedBlock*8:]
-	most := min(len(memory)/(line+inner+turnedSpare), 2*turnedBlock/(p.countSize*inner)) &^ 15
+	most := min(turnedBlock*8/p.size/(line+inner+turnedSpare), 2*turnedBlock/(p.countSize*inner)) &^ 15
 	for len(at) > 0 {
 		n := min(most, len(at)/inner)
-		columns, width := memory[:(line+turnedSpare)*n], n*inner
-		turnOut(columns, x, line, n)
+		width := n * inner
+		turnOut(columns, x, p.size, line, n)
 		found := bytes[:width*p.countSize]
 		masks := bytes[len(found):]
-		if p.find(found, masks, memory[len(columns):], columns, length, width) {
+		if p.find(found, masks, unsafe.Add(columns, (line+turnedSpare)*n*p.size), columns, length, width*p.size) {
 			if inner > 1 {
 				turnBack(masks, found, p.countSize, n, inner)
 				found = masks
@@ -137,24 +147,26 @@ func (p *planes[T]) turned(w *worker, at []int32, x []T, length, inner int) {
 			p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, width)
 		} else {
 			for k := range width {
-				from := k/inner*line + k%inner
-				at[k] = int32(argOfStrided(x[from:from+line-inner+1], inner, p.largest))
+				at[k] = int32(p.one(unsafe.Add(x, (k/inner*line+k%inner)*p.size), length, inner))
 			}
 		}
-		at, x = at[width:], x[n*line:]
+		if at = at[width:]; len(at) > 0 {
+			x = unsafe.Add(x, n*line*p.size)
+		}
 	}
 }
 
-// columns stores the places of the extremes of rows that lie stride apart, if it pays and none is NaN. Chains find
-// those of float32.
-func (p *planes[T]) columns(w *worker, at []int32, x []T, rows, stride int) bool {
+// columns stores the places of the extremes of rows that lie stride elements apart, if it pays and none is NaN. Chains
+// find those of float32.
+func (p *planes) columns(w *worker, at []int32, x unsafe.Pointer, rows, stride int) bool {
 	n := len(at)
-	if _, ok := any(x).([]float32); ok || n < leastPlanes || rows < 2 || rows > mostNumbered {
+	if p.dtype == ir.Float32 || n < leastPlanes || rows < 2 || rows > mostNumbered {
 		return false
 	}
-	bytes := scratchOf[uint8](w, placesMemory)[turnedBlock*8:]
+	memory := scratchOf[uint8](w, placesMemory)
+	bytes := memory[turnedBlock*8:]
 	found := bytes[:n*p.countSize]
-	if !p.find(found, bytes[len(found):], scratchOf[T](w, n), x, rows, stride) {
+	if !p.find(found, bytes[len(found):], unsafe.Pointer(unsafe.SliceData(memory)), x, rows, stride*p.size) {
 		return false
 	}
 	p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, n)
@@ -165,9 +177,7 @@ func (p *planes[T]) columns(w *worker, at []int32, x []T, rows, stride int) bool
 const turnedSpare = 7
 
 // turnOut stores the elements of n lines behind each other, as many first elements, and then the second ones.
-func turnOut[T block.Number](dst, src []T, line, n int) {
-	size := int(unsafe.Sizeof(src[0]))
-	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
+func turnOut(d, s unsafe.Pointer, size, line, n int) {
 	done := 0
 	switch {
 	case line <= 4:
@@ -177,17 +187,15 @@ func turnOut[T block.Number](dst, src []T, line, n int) {
 		}
 		done = vec.Apart(columns[:line], s, size, 0, n)
 	case size == 4:
-		transposeRows(block.View[float32](d, len(dst)), block.View[float32](s, len(src)), line, n, n, line)
+		transposeRows(block.View[float32](d, line*n), block.View[float32](s, line*n), line, n, n, line)
 		return
 	case size == 8:
-		transposeRows(block.View[float64](d, len(dst)), block.View[float64](s, len(src)), line, n, n, line)
+		transposeRows(block.View[float64](d, line*n), block.View[float64](s, line*n), line, n, n, line)
 		return
 	case !bigEndian: // whole blocks, of which the last elements are of the next line
 		edge := 8 / size
 		rows := (line + edge - 1) &^ (edge - 1)
-		if done = (len(src) - (rows - line)) / line &^ (edge - 1); done > n&^(edge-1) {
-			done = n &^ (edge - 1)
-		}
+		done = max((line*n-(rows-line))/line, 0) &^ (edge - 1)
 		transposeParts(d, s, size, rows, done, n*size, line*size)
 	}
 	for i := 0; i < line && done < n; i++ {
