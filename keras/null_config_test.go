@@ -2,7 +2,11 @@ package keras_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,7 +43,7 @@ var meaningless = map[string]bool{"Discretization.bin_boundaries": true, "Intege
 // with a rate of 0.
 func TestNullInConfigs(t *testing.T) {
 	all := recorded.JSON[struct{ Objects []nullObject }](t, "testdata/null_configs.json.gz")
-	counts := map[string]int{}
+	counts, refused := map[string]int{}, []string(nil)
 	for _, o := range all.Objects {
 		if err := o.read(t, "", nil); err != nil {
 			t.Errorf("%s %s: %v", o.Kind, o.ClassName, err)
@@ -56,8 +60,33 @@ func TestNullInConfigs(t *testing.T) {
 				assert.Error(t, err, "%s %s: %s", o.Kind, o.ClassName, key)
 			case "default":
 				assert.NoError(t, err, "%s %s: %s", o.Kind, o.ClassName, key)
+			case "kept":
+				if err != nil {
+					refused = append(refused, fmt.Sprintf("%s %s %s", o.Kind, o.ClassName, key))
+				}
 			}
 		}
 	}
 	t.Log(len(all.Objects), "objects:", counts)
+	// What Keras keeps until it fails, or computes something else than here, is refused; no other.
+	list, err := os.ReadFile("testdata/null_refused.txt")
+	require.NoError(t, err)
+	slices.Sort(refused)
+	require.Equal(t, strings.Split(strings.TrimSpace(string(list)), "\n"), refused)
+}
+
+// An empty list would be taken for one that is not given, where it does not mean that.
+func TestEmptyListsInConfigs(t *testing.T) {
+	for _, c := range []struct{ class, text, key, want string }{
+		{"MaxPooling2D", `{%q:[]}`, "pool_size", "expected a list with elements, received an empty one"},
+		{"Cropping2D", `{%q:[]}`, "cropping", "expected a list with elements, received an empty one"},
+		{"MultiHeadAttention", `{"num_heads":1,"key_dim":2,%q:[]}`, "attention_axes", ""},
+	} {
+		_, err := config.Resolve("layer", config.Object{ClassName: c.class, Config: json.RawMessage(fmt.Sprintf(c.text, c.key))})
+		if c.want == "" {
+			require.NoError(t, err, c.class)
+		} else {
+			require.ErrorContains(t, err, c.want, c.class)
+		}
+	}
 }

@@ -43,7 +43,7 @@ type BatchNormalization struct {
 
 	Renorm         bool               `keras:"renorm"`                       // correct the batch's statistics towards the moving ones
 	RenormClipping map[string]float64 `keras:"renorm_clipping,default=null"` // limits "rmin", "rmax", "dmax"
-	RenormMomentum *float64           `keras:"renorm_momentum,default=0.99"` // nil is 0.99
+	RenormMomentum *float64           `keras:"renorm_momentum,null,default=0.99"` // nil is 0.99
 
 	BetaInitializer           any `keras:"beta_initializer,default=Zeros"`
 	GammaInitializer          any `keras:"gamma_initializer,default=Ones"`

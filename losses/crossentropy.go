@@ -15,7 +15,7 @@ import (
 type BinaryCrossentropy struct {
 	common
 	FromLogits     bool      `keras:"from_logits"`     // predictions are logits, not probabilities
-	LabelSmoothing float64   `keras:"label_smoothing"` // s in [0, 1]: labels become t·(1-s) + s/2
+	LabelSmoothing float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/2
 	Axis           *int      `keras:"axis,default=-1"` // nil is -1
 	Reduction      Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name           string    `keras:"name,default=binary_crossentropy"`
@@ -55,7 +55,7 @@ func checkSmoothing(yPred *ops.Tensor, s float64) {
 type CategoricalCrossentropy struct {
 	common
 	FromLogits     bool      `keras:"from_logits"`     // predictions are logits, not probabilities
-	LabelSmoothing float64   `keras:"label_smoothing"` // s in [0, 1]: labels become t·(1-s) + s/C
+	LabelSmoothing float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/C
 	Axis           *int      `keras:"axis,default=-1"` // of the classes; nil is -1
 	Reduction      Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name           string    `keras:"name,default=categorical_crossentropy"`
@@ -88,7 +88,7 @@ type SparseCategoricalCrossentropy struct {
 	common
 	FromLogits  bool      `keras:"from_logits"`    // predictions are logits, not probabilities
 	IgnoreClass *int      `keras:"ignore_class"`   // nil: none
-	Axis        *int      `keras:"axis,omitempty"` // of the classes in the predictions; nil is -1
+	Axis        *int      `keras:"axis,omitempty,default=-1"` // of the classes in the predictions; nil is -1
 	Reduction   Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name        string    `keras:"name,default=sparse_categorical_crossentropy"`
 	DType       string    `keras:"dtype,omitempty"`

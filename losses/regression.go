@@ -171,7 +171,7 @@ func (l *LogCosh) dtype() string { return l.DType }
 // batch.
 type CosineSimilarity struct {
 	common
-	Axis      *int      `keras:"axis,omitempty"` // nil is -1
+	Axis      *int      `keras:"axis,omitempty,default=-1"` // nil is -1
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=cosine_similarity"`
 	DType     string    `keras:"dtype,omitempty"`

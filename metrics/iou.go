@@ -157,7 +157,7 @@ type IoU struct {
 	IgnoreClass    *int   `keras:"ignore_class"`      // nil: none
 	DenseYTrue     bool   `keras:"sparse_y_true,not"` // labels are scores or one-hot
 	DenseYPred     bool   `keras:"sparse_y_pred,not"` // predictions are scores
-	Axis           *int   `keras:"axis,default=-1"`   // of the classes; nil is -1
+	Axis           *int   `keras:"axis,null,default=-1"`   // of the classes; nil is -1
 	Name           string `keras:"name,default=io_u"`
 	DType          string `keras:"dtype,plain,default=int"` // "" is int64
 }
@@ -194,7 +194,7 @@ type MeanIoU struct {
 	IgnoreClass *int   `keras:"ignore_class"`      // nil: none
 	DenseYTrue  bool   `keras:"sparse_y_true,not"` // labels are scores or one-hot
 	DenseYPred  bool   `keras:"sparse_y_pred,not"` // predictions are scores
-	Axis        *int   `keras:"axis,default=-1"`   // of the classes; nil is -1
+	Axis        *int   `keras:"axis,null,default=-1"`   // of the classes; nil is -1
 	Name        string `keras:"name,default=mean_io_u"`
 	DType       string `keras:"dtype,plain,default=int"` // "" is int64
 }

@@ -65,7 +65,7 @@ func (m *Poisson) Direction() string { return worse }
 type BinaryCrossentropy struct {
 	average
 	FromLogits     bool    `keras:"from_logits"`     // predictions are logits, not probabilities
-	LabelSmoothing float64 `keras:"label_smoothing"` // s in [0, 1]: labels become t·(1-s) + s/2
+	LabelSmoothing float64 `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/2
 	Name           string  `keras:"name,default=binary_crossentropy"`
 	DType          string  `keras:"dtype,plain,default=float32"`
 }
@@ -94,7 +94,7 @@ func (m *BinaryCrossentropy) Direction() string { return worse }
 type CategoricalCrossentropy struct {
 	average
 	FromLogits     bool    `keras:"from_logits"`     // predictions are logits, not probabilities
-	LabelSmoothing float64 `keras:"label_smoothing"` // s in [0, 1]: labels become t·(1-s) + s/C
+	LabelSmoothing float64 `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/C
 	Axis           *int    `keras:"axis,default=-1"` // of the classes; nil is -1
 	Name           string  `keras:"name,default=categorical_crossentropy"`
 	DType          string  `keras:"dtype,plain,default=float32"`

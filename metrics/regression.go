@@ -152,7 +152,7 @@ func (m *LogCoshError) Direction() string { return worse }
 // Shapes: labels and predictions (batch, ...). With axis 0 the vectors run through the global batch.
 type CosineSimilarity struct {
 	average
-	Axis  *int   `keras:"axis,omitempty"` // nil is -1
+	Axis  *int   `keras:"axis,omitempty,default=-1"` // nil is -1
 	Name  string `keras:"name,default=cosine_similarity"`
 	DType string `keras:"dtype,plain,default=float32"`
 }

@@ -98,7 +98,7 @@ type Options struct {
 	// first one). FinalizeVariables puts it into the weights.
 	UseEMA bool `keras:"use_ema"`
 	// EMAMomentum is m in [0, 1]; nil is 0.99.
-	EMAMomentum *float64 `keras:"ema_momentum,default=0.99"`
+	EMAMomentum *float64 `keras:"ema_momentum,null,default=0.99"`
 	// EMAOverwriteFrequency k replaces the weights by the averages every k steps; 0 is never.
 	EMAOverwriteFrequency int `keras:"ema_overwrite_frequency,default=null"`
 	// LossScaleFactor multiplies the loss that is differentiated and divides the gradients, so that small ones survive

@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -58,7 +57,7 @@ func Decode(raw json.RawMessage, into any, ignore ...string) error {
 			}
 			continue
 		}
-		if err := f.decodeOrNull(keys[key], v.Elem().FieldByIndex(f.index), into); err != nil {
+		if err := f.decodeValue(keys[key], v.Elem().FieldByIndex(f.index), Module(into) != ""); err != nil {
 			return fmt.Errorf("config of %s: key %q: %w", name, key, err)
 		}
 	}
@@ -121,13 +120,7 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		}
 		raw = unwrap(raw)
 	}
-	if err := assign(raw, into, f.shape); err != nil {
-		return err
-	}
-	if into.Kind() == reflect.Slice && into.Len() == 0 && (f.length > 0 || f.hasDefault && f.def != "[]" && f.key != "axis") {
-		return errors.New("received an empty list") // which would mean the default; no axes have a meaning of their own
-	}
-	return nil
+	return assign(raw, into, f.shape)
 }
 
 // unwrap takes the plain value out of the objects that Keras writes for dtype policies, seeds and arrays.

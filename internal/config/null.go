@@ -11,12 +11,19 @@ import (
 // unset are keys of many classes that are null where nobody has set them.
 var unset = []string{"name", "dtype", "data_format", "bounding_box_format", "lora_rank", "lora_alpha"}
 
-// decodeOrNull reads the value of a key of a value's configuration.
-func (f field) decodeOrNull(raw json.RawMessage, field reflect.Value, of any) error {
+// decodeValue reads the value of a key. In types of this module, an empty list that would mean the default is an error.
+func (f field) decodeValue(raw json.RawMessage, into reflect.Value, ours bool) error {
 	if isNull(raw) {
-		return f.decodeNull(field, Module(of) != "")
+		return f.decodeNull(into, ours)
 	}
-	return f.decode(raw, field)
+	if err := f.decode(raw, into); err != nil {
+		return err
+	}
+	empty := ours && into.Kind() == reflect.Slice && into.Len() == 0
+	if empty && (f.length > 0 || f.hasDefault && f.def != "[]" && f.def != "null" && f.key != "axis") { // no axes have a meaning of their own
+		return errors.New("expected a list with elements, received an empty one")
+	}
+	return nil
 }
 
 // decodeNull reads null, which is None in Python: the zero value where that means the same. Elsewhere the zero value
@@ -26,8 +33,10 @@ func (f field) decodeNull(into reflect.Value, ours bool) error {
 		into.SetZero()
 		return nil
 	}
+	k, _ := kindFor(f.key, into.Type())
+	none, isUnnamed := unnamed[k.suffix]
 	switch kind := into.Kind(); {
-	case f.required:
+	case f.required && !isUnnamed:
 	case kind == reflect.Bool && f.key != "trainable":
 		into.SetBool(f.not)
 		return nil
@@ -36,8 +45,7 @@ func (f field) decodeNull(into reflect.Value, ours bool) error {
 			into.SetZero()
 			return nil
 		}
-		k, _ := kindFor(f.key, into.Type())
-		if none, ok := unnamed[k.suffix]; ok {
+		if isUnnamed {
 			return decodeInterface(f.key, []byte(none), into)
 		}
 	case !f.hasDefault && (kind == reflect.Pointer || kind == reflect.Map || kind == reflect.Slice && !ours):
@@ -46,6 +54,9 @@ func (f field) decodeNull(into reflect.Value, ours bool) error {
 	}
 	if into.Kind() == reflect.Interface {
 		return errors.New("expected a value, received null")
+	}
+	if !ours {
+		return fmt.Errorf("expected %[1]s, received null; if the zero value is to stand for None, say so in the tag: `keras:%[2]q`", expected(into.Type()), f.key+",null")
 	}
 	return fmt.Errorf("expected %s, received null", expected(into.Type()))
 }
