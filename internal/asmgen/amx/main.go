@@ -74,6 +74,7 @@ const (
 	fieldBiasLine
 	fieldFloor        // the least result
 	fieldAhead        // 0, or ask for the next line's B
+	fieldLater        // 0, or the bytes of a block's rows in C: they are rounded while the next block is multiplied
 	fieldSegmentsLeft // counters of the assembly
 	fieldOuterLeft
 	fieldBlocksLeft
@@ -88,6 +89,9 @@ const (
 	fieldHalfBlockAt
 	fieldBiasAt
 	fieldAheadAt
+	fieldALineAt
+	fieldCLineAt
+	fieldLaterEnd
 )
 
 func main() {
@@ -96,6 +100,7 @@ func main() {
 		os.Exit(2)
 	}
 	t := &text{arm64.NewText("internal/asmgen/amx")}
+	t.Raw("\nDATA ·sixteen+0(SB)/8, $0x0706050403020100\nDATA ·sixteen+8(SB)/8, $0x0f0e0d0c0b0a0908\nGLOBL ·sixteen(SB), NOPTR|RODATA, $16\n")
 	for rows := 1; rows <= 2; rows++ {
 		for columns := 1; columns <= 2; columns++ {
 			t.function(rows, columns)
@@ -156,12 +161,15 @@ func (t *text) function(rows, columns int) {
 	t.Asm("MOVQ c+0(FP), DI")
 	t.Asm("MOVQ %d(DI), AX", fieldConfig)
 	t.tile("LDTILECFG [rax]", none, 0, 0x49, noExtension, 0)
-	t.Asm("MOVQ %d(DI), R10", fieldA)
-	t.Asm("MOVQ %d(DI), R11", fieldC)
 	t.Asm("MOVQ %d(DI), DX // between rows of A", fieldARow)
 	t.Asm("MOVQ %d(DI), SI // between rows of B", fieldBRow)
-	t.Asm("MOVQ %d(DI), AX", fieldB)
-	t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", fieldBLineAt)
+	for _, at := range [][2]int{{fieldA, fieldALineAt}, {fieldB, fieldBLineAt}, {fieldC, fieldCLineAt}} {
+		t.Asm("MOVQ %d(DI), AX", at[0])
+		t.Asm("MOVQ AX, %d(DI) // a number: behind the last line is no object of the garbage collector", at[1])
+	}
+	if overlaps(rows, columns) {
+		t.beginLater()
+	}
 	t.beginRounding(columns)
 	t.Label("line")
 	t.Asm("MOVQ %d(DI), AX", fieldHalfAt)
@@ -169,8 +177,10 @@ func (t *text) function(rows, columns int) {
 	t.Asm("MOVQ %d(DI), AX", fieldBLineAt)
 	t.Asm("ADDQ %d(DI), AX", fieldBLine)
 	t.Asm("MOVQ AX, %d(DI)", fieldAheadAt)
-	t.Asm("MOVQ R10, %d(DI)", fieldABlockAt)
-	t.Asm("MOVQ R11, %d(DI)", fieldCBlockAt)
+	for _, at := range [][2]int{{fieldALineAt, fieldABlockAt}, {fieldCLineAt, fieldCBlockAt}} {
+		t.Asm("MOVQ %d(DI), AX", at[0])
+		t.Asm("MOVQ AX, %d(DI)", at[1])
+	}
 	t.Asm("MOVQ %d(DI), AX", fieldBlocks)
 	t.Asm("MOVQ AX, %d(DI)", fieldBlocksLeft)
 	t.Label("block")
@@ -186,23 +196,27 @@ func (t *text) function(rows, columns int) {
 	t.steps(rows, columns)
 	t.advance("segment", fieldSegmentsLeft, [2]int{fieldASegmentAt, fieldASegment}, [2]int{fieldBSegmentAt, fieldBSegment})
 	t.advance("outer", fieldOuterLeft, [2]int{fieldAOuterAt, fieldAOuter}, [2]int{fieldBOuterAt, fieldBOuter})
+	if overlaps(rows, columns) {
+		t.finishLater("left")
+	}
 	t.finish(rows, columns)
+	if overlaps(rows, columns) {
+		t.later()
+	}
 	t.round(rows, columns)
 	t.advance("block", fieldBlocksLeft, [2]int{fieldABlockAt, fieldABlock}, [2]int{fieldCBlockAt, fieldCBlock}, [2]int{fieldHalfBlockAt, fieldHalfBlock})
-	t.Asm("ADDQ %d(DI), R10", fieldALine)
-	t.Asm("ADDQ %d(DI), R11", fieldCLine)
-	t.Asm("MOVQ %d(DI), AX", fieldBLine)
-	t.Asm("ADDQ AX, %d(DI)", fieldBLineAt)
-	t.Asm("MOVQ %d(DI), AX", fieldHalfLine)
-	t.Asm("ADDQ AX, %d(DI)", fieldHalfAt)
-	t.Asm("MOVQ %d(DI), AX", fieldBiasLine)
-	t.Asm("ADDQ AX, %d(DI)", fieldBiasAt)
-	t.Asm("DECQ %d(DI)", fieldLines)
-	t.Asm("JNZ line")
+	t.advance("line", fieldLines, [2]int{fieldALineAt, fieldALine}, [2]int{fieldCLineAt, fieldCLine}, [2]int{fieldBLineAt, fieldBLine},
+		[2]int{fieldHalfAt, fieldHalfLine}, [2]int{fieldBiasAt, fieldBiasLine})
+	if overlaps(rows, columns) {
+		t.finishLater("last")
+	}
 	t.tile("TILERELEASE", none, 0, 0x49, noExtension, 0xc0)
 	t.Asm("VZEROUPPER")
 	t.Asm("RET")
 }
+
+// overlaps reports whether blocks of such forms are rounded while the next one is multiplied.
+func overlaps(rows, columns int) bool { return rows == 2 && columns == 2 }
 
 // begin makes or loads the block of C.
 func (t *text) begin(rows, columns int) {
@@ -258,22 +272,34 @@ func (t *text) steps(rows, columns int) {
 	t.Asm("MOVQ %d(DI), R12 // steps", fieldSteps)
 	t.Asm("MOVQ %d(DI), R13", fieldAStep)
 	t.Asm("MOVQ %d(DI), CX", fieldBStep)
-	if rows == 2 && columns == 2 {
+	if overlaps(rows, columns) {
+		t.Asm("XORL R15, R15")
 		t.Asm("CMPQ %d(DI), $0", fieldAhead)
-		t.Asm("JEQ step")
+		t.Asm("JEQ nothing")
 		t.Asm("MOVQ %d(DI), R15", fieldAheadAt)
+		t.Label("nothing")
+		t.laterSteps()
+		t.Asm("TESTQ R15, R15")
+		t.Asm("JEQ step")
 		t.Label("stepahead")
-		for line := range aheadLines {
-			t.Asm("PREFETCHT1 %d(R15)", 64*line)
-		}
-		t.Asm("ADDQ $%d, R15", 64*aheadLines)
+		t.askAhead()
 		t.step("stepahead", rows, columns)
-		t.Asm("MOVQ R15, %d(DI)", fieldAheadAt)
 		t.Asm("JMP steps")
 	}
 	t.Label("step")
 	t.step("step", rows, columns)
 	t.Label("steps")
+	if overlaps(rows, columns) {
+		t.Asm("MOVQ R15, %d(DI)", fieldAheadAt)
+	}
+}
+
+// askAhead asks for a part of the next line's B.
+func (t *text) askAhead() {
+	for line := range aheadLines {
+		t.Asm("PREFETCHT1 %d(R15)", 64*line)
+	}
+	t.Asm("ADDQ $%d, R15", 64*aheadLines)
 }
 
 // aheadLines is how many lines of the cache a step asks for: the next panel, while a panel is multiplied by 128 rows.
@@ -281,6 +307,20 @@ const aheadLines = 8
 
 // step adds the products of a step, and repeats it from a label on.
 func (t *text) step(label string, rows, columns int) {
+	t.loadStep(rows, columns)
+	for r := range rows {
+		for c := range columns {
+			t.products(bfloat16Product, 2*r+c, 4+r, 6+c)
+		}
+	}
+	t.Asm("DECQ R12")
+	t.Asm("JNZ %s", label)
+}
+
+var bfloat16Product = product{"TDPBF16PS", 0x5c, xf3}
+
+// loadStep loads the tiles of a step.
+func (t *text) loadStep(rows, columns int) {
 	t.load(6, bx, si)
 	if columns == 2 {
 		t.Asm("LEAQ 64(BX), R9")
@@ -293,13 +333,6 @@ func (t *text) step(label string, rows, columns int) {
 		t.load(5, r8, dx)
 		t.Asm("ADDQ R13, R8")
 	}
-	for r := range rows {
-		for c := range columns {
-			t.products(product{"TDPBF16PS", 0x5c, xf3}, 2*r+c, 4+r, 6+c)
-		}
-	}
-	t.Asm("DECQ R12")
-	t.Asm("JNZ %s", label)
 }
 
 // products writes the instruction that adds the product of two tiles to a third.

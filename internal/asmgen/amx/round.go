@@ -1,9 +1,10 @@
 package main
 
 // Sums that are complete are rounded to bfloat16 while they are in the first-level cache: Z0 and Z1 are a row of them,
-// Z3 the least result, Z4 and Z5 the bias; K1 are the columns, K2 and K3 those of either tile. Each row asks for the
-// memory of the row in the next block: the processor does not foresee pieces of 64 bytes that are rows apart, and
-// results that come from memory took up to three times as long.
+// Z3 the least result, Z4 and Z5 the bias; K1 are the columns, K2 and K3 those of either tile. Z6 and Z7 say which
+// words become the upper halves of numbers, which K4 are. Each row asks for the memory of the row in the next block:
+// the processor does not foresee pieces of 64 bytes that are rows apart, and results that come from memory took up to
+// three times as long.
 
 // beginRounding sets what does not change in a call.
 func (t *text) beginRounding(columns int) {
@@ -19,6 +20,17 @@ func (t *text) beginRounding(columns int) {
 		t.Asm("KMOVW AX, K3")
 	}
 	t.Asm("VBROADCASTSS %d(DI), Z3", fieldFloor)
+	if columns == 2 {
+		t.Asm("CMPQ %d(DI), $0", fieldBias)
+		t.Asm("JEQ line")
+		t.Asm("MOVL $0xaaaaaaaa, AX")
+		t.Asm("KMOVD AX, K4")
+		t.Asm("VPMOVZXBD ·sixteen(SB), Z6")
+		t.Asm("VPSLLD $16, Z6, Z6")
+		t.Asm("MOVL $0x100000, AX")
+		t.Asm("VPBROADCASTD AX, Z7")
+		t.Asm("VPADDD Z6, Z7, Z7")
+	}
 }
 
 // round rounds the block of C.
@@ -31,24 +43,34 @@ func (t *text) round(rows, columns int) {
 	t.Asm("MOVQ %d(DI), CX", fieldCRow)
 	t.Asm("MOVQ %d(DI), R8", fieldHalfRow)
 	t.Asm("MOVQ %d(DI), R13", fieldBiasAt)
-	t.Asm("MOVQ %d(DI), R15 // from a row to where the next block has it", fieldHalfBlock)
-	t.Asm("CMPQ %d(DI), $1", fieldBlocksLeft)
-	t.Asm("JNE near")
-	t.Asm("MOVQ %d(DI), R15 // the next line's first block", fieldHalfAt)
-	t.Asm("ADDQ %d(DI), R15", fieldHalfLine)
-	t.Asm("SUBQ BX, R15")
-	t.Label("near")
+	t.next("R15", "BX", "near")
 	t.Asm("TESTQ R13, R13")
 	t.Asm("JNE bias")
 	t.roundRows("row", rows, columns, false)
 	t.Asm("JMP rounded")
 	t.Label("bias")
+	t.loadBias(columns)
+	t.roundRows("biasrow", rows, columns, true)
+	t.Label("rounded")
+}
+
+// next sets a register to the distance from a row of the block at another to where the next block has it.
+func (t *text) next(distance, block, label string) {
+	t.Asm("MOVQ %d(DI), %s // from a row to where the next block has it", fieldHalfBlock, distance)
+	t.Asm("CMPQ %d(DI), $1", fieldBlocksLeft)
+	t.Asm("JNE %s", label)
+	t.Asm("MOVQ %d(DI), %s // the next line's first block", fieldHalfAt, distance)
+	t.Asm("ADDQ %d(DI), %s", fieldHalfLine, distance)
+	t.Asm("SUBQ %s, %s", block, distance)
+	t.Label(label)
+}
+
+// loadBias loads the bias at R13.
+func (t *text) loadBias(columns int) {
 	t.Asm("VMOVUPS.Z (R13), K2, Z4")
 	if columns == 2 {
 		t.Asm("VMOVUPS.Z 64(R13), K3, Z5")
 	}
-	t.roundRows("biasrow", rows, columns, true)
-	t.Label("rounded")
 }
 
 // roundRows rounds rows of the first tile and then, if there is one, of the second.
@@ -57,23 +79,7 @@ func (t *text) roundRows(label string, rows, columns int, bias bool) {
 		t.Asm("XORL R9, R9")
 	}
 	t.Label(label)
-	for c := range columns {
-		t.Asm("VMOVUPS.Z %d(AX), K%d, Z%d", 64*c, 2+c, c)
-		if bias {
-			t.toHalf(c, c)
-			t.Asm("VPMOVZXWD Y%d, Z%d", c, c)
-			t.Asm("VPSLLD $16, Z%d, Z%d", c, c)
-			t.Asm("VADDPS Z%d, Z%d, Z%d", 4+c, c, c)
-		}
-		t.Asm("VMAXPS Z%d, Z3, Z%d", c, c)
-	}
-	if columns == 2 {
-		t.Asm("BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0")
-		t.Asm("VMOVDQU16 Z2, K1, (BX)")
-	} else {
-		t.toHalf(0, 2)
-		t.Asm("VMOVDQU16 Y2, K1, (BX)")
-	}
+	t.roundRow("AX", "BX", columns, bias)
 	t.Asm("BYTE $0x42; BYTE $0x0f; BYTE $0x0d; BYTE $0x4c; BYTE $0x3b; BYTE $%#02x // PREFETCHW %d(BX)(R15*1)", 32*columns-2, 32*columns-2)
 	t.Asm("ADDQ CX, AX")
 	t.Asm("ADDQ R8, BX")
@@ -90,6 +96,42 @@ func (t *text) roundRows(label string, rows, columns int, bias bool) {
 		t.Asm("ADDQ %d(DI), BX", fieldHalfSecond)
 		t.Asm("JMP %s", label)
 	}
+}
+
+// roundRow rounds a row of sums at a register and stores it at another. Two rounded vectors are one, of which words are
+// put where they are the upper halves of numbers.
+func (t *text) roundRow(from, to string, columns int, bias bool) {
+	for c := range columns {
+		t.Asm("VMOVUPS.Z %d(%s), K%d, Z%d", 64*c, from, 2+c, c)
+	}
+	switch {
+	case bias && columns == 2:
+		t.toHalves()
+		t.Asm("VPERMW.Z Z2, Z6, K4, Z0")
+		t.Asm("VPERMW.Z Z2, Z7, K4, Z1")
+	case bias:
+		t.toHalf(0, 0)
+		t.Asm("VPMOVZXWD Y0, Z0")
+		t.Asm("VPSLLD $16, Z0, Z0")
+	}
+	for c := range columns {
+		if bias {
+			t.Asm("VADDPS Z%d, Z%d, Z%d", 4+c, c, c)
+		}
+		t.Asm("VMAXPS Z%d, Z3, Z%d", c, c)
+	}
+	if columns == 2 {
+		t.toHalves()
+		t.Asm("VMOVDQU16 Z2, K1, (%s)", to)
+	} else {
+		t.toHalf(0, 2)
+		t.Asm("VMOVDQU16 Y2, K1, (%s)", to)
+	}
+}
+
+// toHalves rounds the first two registers to the third.
+func (t *text) toHalves() {
+	t.Asm("BYTE $0x62; BYTE $0xf2; BYTE $0x77; BYTE $0x48; BYTE $0x72; BYTE $0xd0 // VCVTNE2PS2BF16 zmm2, zmm1, zmm0")
 }
 
 // toHalf writes VCVTNEPS2BF16 of one of the first eight registers.

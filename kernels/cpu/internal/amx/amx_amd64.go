@@ -27,8 +27,9 @@ type call struct {
 	biasLine                                 int
 	floor                                    uint64 // bits of a float32
 	ahead                                    int    // not 0: ask for the B of the next line
+	later                                    int    // bytes of a block's rows in C, if it is rounded while the next one is multiplied
 
-	_ [14]uintptr // where the assembly counts
+	_ [17]uintptr // where the assembly counts
 }
 
 const (
@@ -46,6 +47,10 @@ const (
 	aheadLine  = 1 << 13
 	aheadWords = 1 << 18
 )
+
+// laterSteps is how many steps a sum with a bias has at least that waits for the next block to be rounded. Shorter ones
+// take less time than rounding, which gains nothing from waiting.
+const laterSteps = 2
 
 // Multiply computes the product.
 func Multiply(p *Product) {
@@ -97,8 +102,12 @@ func (p *Product) columns(c *call, column, k, steps, words int, last bool) {
 		}
 		c.aBlock, c.cBlock, c.halfBlock = rows*c.aRow, rows*cRow, rows*c.halfRow
 		c.aSecond, c.cSecond, c.halfSecond = height*c.aRow, height*cRow, height*c.halfRow
+		c.later = 0
 		if rounds {
 			c.rounded, c.roundedSecond = min(rows, height), rows-height
+			if rows == 2*height && (p.Bias == nil || steps*p.Segments*p.Outer >= laterSteps) {
+				c.later = rows * cRow
+			}
 		}
 		if p.passing(c) {
 			c.cBlock, c.cLine = 0, 0

@@ -43,7 +43,12 @@ func randomOperands(r *rand.Rand) *operands {
 		}
 		return 1 + r.IntN(20)
 	}
-	o := &operands{Product: Product{Rows: size(), Cols: size(), K: size(), Segments: 1 + r.IntN(3)*r.IntN(2), Outer: 1 + r.IntN(2)*r.IntN(2),
+	return operandsOf(r, size(), size(), size())
+}
+
+// operandsOf are operands of so many rows, columns and words of a segment.
+func operandsOf(r *rand.Rand, rows, cols, k int) *operands {
+	o := &operands{Product: Product{Rows: rows, Cols: cols, K: k, Segments: 1 + r.IntN(3)*r.IntN(2), Outer: 1 + r.IntN(2)*r.IntN(2),
 		Lines: r.IntN(4), Accumulate: r.IntN(2) == 0}}
 	gap := func() int { return r.IntN(3) * r.IntN(5) }
 	o.ARow = o.K + gap()
@@ -122,12 +127,16 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestRounded: complete sums, with a bias and a relu, are rounded to bfloat16; nothing beside them is written.
+// TestRounded: complete sums, with a bias and a relu, are rounded to bfloat16; nothing beside them is written. Every
+// second product has several blocks of two by two tiles, which are rounded while the next one is multiplied.
 func TestRounded(t *testing.T) {
 	needed(t)
 	r := rand.New(rand.NewPCG(9, 10))
-	for try := range 60 {
+	for try := range 120 {
 		o := randomOperands(r)
+		if try%2 == 1 {
+			o = operandsOf(r, 33+r.IntN(128), 17+r.IntN(50), 1+r.IntN(1+r.IntN(100)))
+		}
 		lines := max(o.Lines, 1)
 		want := o.want()
 		halves := make([]uint16, lines*(o.Rows*(o.Cols+3)+5))

@@ -18,10 +18,10 @@ func TestCallLayout(t *testing.T) {
 		unsafe.Offsetof(c.aSecond), unsafe.Offsetof(c.cSecond), unsafe.Offsetof(c.bLine),
 		unsafe.Offsetof(c.half), unsafe.Offsetof(c.halfRow), unsafe.Offsetof(c.halfBlock), unsafe.Offsetof(c.halfSecond), unsafe.Offsetof(c.halfLine),
 		unsafe.Offsetof(c.rounded), unsafe.Offsetof(c.roundedSecond), unsafe.Offsetof(c.mask), unsafe.Offsetof(c.bias), unsafe.Offsetof(c.biasLine),
-		unsafe.Offsetof(c.floor), unsafe.Offsetof(c.ahead)} {
+		unsafe.Offsetof(c.floor), unsafe.Offsetof(c.ahead), unsafe.Offsetof(c.later)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
-	require.Equal(t, uintptr(8*(38+14)), unsafe.Sizeof(c), "14 counters of the assembly")
+	require.Equal(t, uintptr(8*(39+17)), unsafe.Sizeof(c), "17 counters of the assembly")
 }
 
 // TestBytesCallLayout pins that of products of bytes.
