@@ -148,17 +148,6 @@ func (p *pairProduct) run() {
 	}
 }
 
-// roundScores rounds a block of scores to rows of pairs, whose last one is filled up with 0, and returns their
-// distance.
-func roundScores(dst []uint16, scores []float32, s vec.Scores) int {
-	row := roundedRow(s.Cols)
-	vec.BFloat16.NarrowRows(dst, scores, s.Cols, s.Rows, 2*row, s.Stride)
-	for r := 0; s.Cols%2 == 1 && r < s.Rows; r++ {
-		dst[2*r*row+s.Cols] = 0
-	}
-	return row
-}
-
 // carved is memory of which parts are taken, each from the beginning of a cache line on.
 type carved []float32
 
@@ -180,17 +169,17 @@ func carvedSizes(sizes ...int) int {
 }
 
 // halfAttention are the operands of such an attention, and what a worker needs: the panels of a head, and a block of
-// scores, of these in pairs, of results and of logarithms of sums.
+// scores, of these in pairs, of results, of logarithms of sums, and of what results are multiplied by.
 type halfAttention struct {
 	halfHeads
-	q, k, v, y, total                    *plan.Operand
-	unread                               bool // nobody reads the logarithms
-	packedK, packedV, p, rounded, out, t []float32
+	q, k, v, y, total                             *plan.Operand
+	unread                                        bool // nobody reads the logarithms
+	packedK, packedV, p, rounded, out, t, factors []float32
 }
 
-func (f *halfAttention) sizes() [6]int {
+func (f *halfAttention) sizes() [7]int {
 	return [...]int{panelsSize(f.depth/2, f.keys), panelsSize(f.keyPairs, f.width), f.rows * vec.ScoreStride(f.keys),
-		f.rows * roundedRow(f.keys), f.rows * f.width, f.rows}
+		f.rows * roundedRow(f.keys), f.rows * f.width, f.rows, f.rows}
 }
 
 func attentionInPairs(b *build) func() {
@@ -208,7 +197,7 @@ func attentionInPairs(b *build) func() {
 	return b.rt().parallel(f.batch*f.heads.heads*f.items, grain(work/16), func(w *worker, lo, hi int) {
 		memory := carved(scratchOf[float32](w, size))
 		f := *f
-		for i, part := range [...]*[]float32{&f.packedK, &f.packedV, &f.p, &f.rounded, &f.out, &f.t} {
+		for i, part := range [...]*[]float32{&f.packedK, &f.packedV, &f.p, &f.rounded, &f.out, &f.t, &f.factors} {
 			*part = memory.take(sizes[i])
 		}
 		for item := lo; item < hi; item++ {
@@ -241,17 +230,18 @@ func (f *halfAttention) block(bn, hd, first int) {
 	last := min(first+f.rows, f.queries)
 	s := f.heads.scores(first, last-first, f.visible(last))
 	f.scoresOf(f.p, f.packedK, f.q, bn, hd, first, f.depth, s)
-	if vec.SoftmaxRows(f.p, f.t, s, look(f.heads, f.p, &s, bn, hd, first, false)) {
+	rounded, row := inHalves(f.rounded), roundedRow(s.Cols)
+	if vec.SoftmaxHalves(rounded, f.p, f.t, f.factors, s, look(f.heads, f.p, &s, bn, hd, first, false), 2*row) {
 		f.scoresOf(f.p, f.packedK, f.q, bn, hd, first, f.depth, s)
-		vec.SoftmaxRows(f.p, f.t, s, look(f.heads, f.p, &s, bn, hd, first, true))
+		look(f.heads, f.p, &s, bn, hd, first, true)
+		vec.SoftmaxHalvesExact(rounded, f.p, f.t, f.factors, s, 2*row)
 	}
 	if !f.unread {
 		vec.BFloat16.NarrowSums(plan.Data[uint16](f.total)[(bn*f.heads.heads+hd)*f.queries+first:][:s.Rows], f.t)
 	}
-	row := roundScores(inHalves(f.rounded), f.p, s)
 	p := pairProduct{rows: s.Rows, cols: f.width, pairs: (s.Cols + 1) / 2, panelPairs: f.keyPairs, a: f.rounded, rowA: row, panels: f.packedV,
 		c: f.out, rowC: f.width}
 	p.run()
 	y := halfStep(f.heads, f.y, bn, f.queries, first, hd, f.width)
-	vec.BFloat16.NarrowRows(y, f.out, f.width, s.Rows, f.heads.heads*f.width, f.width)
+	vec.ScaleHalves(y, f.out, f.factors[:s.Rows], f.width, f.heads.heads*f.width, f.width)
 }

@@ -202,6 +202,8 @@ func (m machine) record() {
 	m.fetchRowsAt()
 	m.softmaxRows()
 	m.softmaxRowsGrad()
+	m.softmaxHalves()
+	m.scaleHalves()
 	m.softmaxColumns()
 	m.scaleColumns(false)
 	m.scaleColumns(true)

@@ -81,18 +81,8 @@ func (m machine) clearGroups(pad Scalar, pointers []Scalar) {
 	})
 }
 
-// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in
-// arrays. Each step is made for all rows, few enough to stay in the first-level cache: within a row it would wait
-// for the one before it, which folds a vector into a number.
-func (m machine) softmaxRows() {
-	m.begin("", "softmaxRows", "x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
-	x, largest, sums, hide := param("x"), param("largest"), param("sums"), param("mask")
-	rows, n, stride, maskStep, pad := param("rows"), param("n"), param("stride"), param("maskStep"), param("pad")
-	scale := m.broadcast(param("scalars"), 0)
-	several := 4
-	if !m.wide {
-		several = 1
-	}
+// largestScores stores the largest scale·x of each row, and hides the lanes of its last group that the mask has.
+func (m machine) largestScores(several int, x, largest, hide, rows, n, stride, maskStep Scalar, scale Vector) {
 	p, k := NewScalar(), NewScalar()
 	namedRows("top", rows, stride, []Scalar{x}, func() {
 		Address(p, Memory{Base: x, Index: n, Scale: 4, Offset: -4 * group})
@@ -122,6 +112,22 @@ func (m machine) softmaxRows() {
 		StoreFirst(Memory{Base: largest}, shift)
 		Increase(largest, Number(4))
 	})
+}
+
+// softmaxRows: for each row e^(scale·x − largest) / Σ of the same, in place, with the largest scale·x and the sum in
+// arrays. Each step is made for all rows, few enough to stay in the first-level cache: within a row it would wait
+// for the one before it, which folds a vector into a number.
+func (m machine) softmaxRows() {
+	m.begin("", "softmaxRows", "x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer", "")
+	x, largest, sums, hide := param("x"), param("largest"), param("sums"), param("mask")
+	rows, n, stride, maskStep, pad := param("rows"), param("n"), param("stride"), param("maskStep"), param("pad")
+	scale := m.broadcast(param("scalars"), 0)
+	several := 4
+	if !m.wide {
+		several = 1
+	}
+	p, k := NewScalar(), NewScalar()
+	m.largestScores(several, x, largest, hide, rows, n, stride, maskStep, scale)
 
 	Reload(x, "x")
 	Reload(largest, "largest")

@@ -26857,13 +26857,13 @@ power:
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD R0, R9
-	MOVD R5, R10
+	MOVD R0, R3
+	MOVD R5, R7
 exp1:
-	CMP $16, R10
+	CMP $16, R7
 	BLO expEnd1
-	FLDPQ 0(R9), (F8, F9)
-	FLDPQ 32(R9), (F10, F11)
+	FLDPQ 0(R3), (F8, F9)
+	FLDPQ 32(R3), (F10, F11)
 	VMOV V2.B16, V31.B16
 	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
 	VMOV V31.B16, V8.B16
@@ -27092,10 +27092,10 @@ exp1:
 	WORD $0x4e2dd4a5 // fadd v5.4S, v5.4S, v13.4S
 	WORD $0x4e2ed4c6 // fadd v6.4S, v6.4S, v14.4S
 	WORD $0x4e2fd4e7 // fadd v7.4S, v7.4S, v15.4S
-	FSTPQ (F12, F13), 0(R9)
-	FSTPQ (F14, F15), 32(R9)
-	ADD $64, R9
-	SUBS $16, R10
+	FSTPQ (F12, F13), 0(R3)
+	FSTPQ (F14, F15), 32(R3)
+	ADD $64, R3
+	SUBS $16, R7
 	B exp1
 expEnd1:
 	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
@@ -27136,21 +27136,21 @@ part:
 	VMOV V2.B16, V3.B16
 	WORD $0x6e20fc42 // fdiv v2.4S, v2.4S, v0.4S
 	WORD $0x6e21fc63 // fdiv v3.4S, v3.4S, v1.4S
-	MOVD R0, R9
-	MOVD R5, R10
+	MOVD R0, R3
+	MOVD R5, R7
 scale1:
-	CMP $16, R10
+	CMP $16, R7
 	BLO scaleEnd1
-	FLDPQ 0(R9), (F22, F23)
+	FLDPQ 0(R3), (F22, F23)
 	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
 	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
-	FSTPQ (F0, F1), 0(R9)
-	FLDPQ 32(R9), (F22, F23)
+	FSTPQ (F0, F1), 0(R3)
+	FLDPQ 32(R3), (F22, F23)
 	WORD $0x6e36dc40 // fmul v0.4S, v2.4S, v22.4S
 	WORD $0x6e37dc61 // fmul v1.4S, v3.4S, v23.4S
-	FSTPQ (F0, F1), 32(R9)
-	ADD $64, R9
-	SUBS $16, R10
+	FSTPQ (F0, F1), 32(R3)
+	ADD $64, R3
+	SUBS $16, R7
 	B scale1
 scaleEnd1:
 	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
@@ -27159,9 +27159,9 @@ scaleEnd1:
 clear1:
 	CMP $16, R1
 	BLO clearEnd1
-	FSTPQ (F0, F1), 0(R9)
-	FSTPQ (F0, F1), 32(R9)
-	ADD $64, R9
+	FSTPQ (F0, F1), 0(R3)
+	FSTPQ (F0, F1), 32(R3)
+	ADD $64, R3
 	SUBS $16, R1
 	B clear1
 clearEnd1:

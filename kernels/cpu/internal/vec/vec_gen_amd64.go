@@ -3085,6 +3085,16 @@ func callRoundPairs(panels, dst unsafe.Pointer, x *float32, columns, pairs, pane
 	roundPairsAVX512(panels, dst, x, columns, pairs, panel, to, from)
 }
 
+//go:noinline
+func callSoftmaxHalves(dst unsafe.Pointer, x, largest, sums, mask *float32, rows, n, stride, to, maskStep, pad uintptr, scalars unsafe.Pointer) {
+	softmaxHalvesAVX512(dst, x, largest, sums, mask, rows, n, stride, to, maskStep, pad, scalars)
+}
+
+//go:noinline
+func callScaleHalves(dst unsafe.Pointer, x, factors *float32, columns, rows, to, from uintptr) {
+	scaleHalvesAVX512(dst, x, factors, columns, rows, to, from)
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -5427,3 +5437,9 @@ func halfPowersAVX512(dst, x unsafe.Pointer, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func roundPairsAVX512(panels, dst unsafe.Pointer, x *float32, columns, pairs, panel, to, from uintptr)
+
+//go:noescape
+func softmaxHalvesAVX512(dst unsafe.Pointer, x, largest, sums, mask *float32, rows, n, stride, to, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func scaleHalvesAVX512(dst unsafe.Pointer, x, factors *float32, columns, rows, to, from uintptr)
