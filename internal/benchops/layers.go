@@ -82,7 +82,7 @@ var layersLeftOut = []struct {
 	{regexp.MustCompile(`(Cell|Cells)$|^(RNN|Bidirectional|TimeDistributed|Wrapper|SpectralNormalization|Pipeline)$`), "are made of other layers"},
 	{regexp.MustCompile(`^(STFTSpectrogram|MelSpectrogram)$`), "see stft"},
 	{regexp.MustCompile(`^(Normalization|Discretization)$`), "learn from data before they compute"},
-	{regexp.MustCompile(`Dropout$|^GaussianNoise$`), "draw at random, with other generators on every backend"},
+	{regexp.MustCompile(`Dropout([123]D)?$|^GaussianNoise$`), "draw at random, with other generators on every backend"},
 	{regexp.MustCompile(`^(Flatten|Reshape)$`), "compute nothing: a view"},
 }
 

@@ -1,9 +1,10 @@
 package vec
 
-// SoftmaxHalves is [SoftmaxRows] with probabilities that are rounded to bfloat16, in rows of dst, to numbers apart. Each
-// row gets as many as the stride is, zeros behind what it sees. They are yet to be multiplied by the row's factor, as
-// [ScaleHalves] does with products of them, which are fewer. The scores are lost. Where AVX-512 rounds, powers have the
-// digits that bfloat16 keeps and some more, to 2⁻¹⁶; rows may be wrong if it reports large numbers, whatever the scale.
+// SoftmaxHalves is [SoftmaxRows] with probabilities that are rounded to bfloat16, in rows of dst, to numbers apart.
+// Each row gets as many as the stride is, zeros behind what it sees. They are yet to be multiplied by the row's factor,
+// as [ScaleHalves] does with products of them, which are fewer. The scores are lost. Where AVX-512 rounds, powers have
+// the digits that bfloat16 keeps and some more, to 2⁻¹⁶; rows may be wrong if it reports large numbers, whatever the
+// scale.
 func SoftmaxHalves(dst []uint16, x, total, factors []float32, s Scores, scale float32, to int) (coarse bool) {
 	if s.Rows <= 0 || s.Cols <= 0 {
 		return false
