@@ -24,8 +24,8 @@ var coarseNormal = [...][16]float64{
 
 const (
 	coarseWidth = 1.17
-	coarseLeast = -14.6 // where Φ(x) is 0 in float32
-	coarseMost  = 4.09  // from where on 1 − Φ(x) is below 2⁻¹⁵
+	coarseLeast = -14.62 // where x·Φ(x) is 0 in float32, and Φ(x) a fraction below 1 of a power of two
+	coarseMost  = 4.09   // from where on 1 − Φ(x) is below 2⁻¹⁵
 )
 
 // coarseSlopes holds, highest coefficient first, polynomials of t that are e^(t²/2)·Φ(−t) − t/√(2π) to 2⁻¹⁶ of it but
@@ -59,15 +59,18 @@ func (m machine) coarsePower(f vector) vector {
 	return m.poly(f, 0.00957011578, 0.0559178598, 0.240247444, 0.693121814, 0.999999262)
 }
 
-// coarseGelu is x·2^(log₂Φ(x)), with NaN for −Inf.
+// coarseGelu is x·2^(log₂Φ(x)), with NaN for −Inf. Where Φ(x) is a denormal and x·Φ(x) is none, programs would flush
+// the one, so x is scaled. Of numbers below −158, which are not limited, the power of two is x itself: they become −0,
+// and −Inf·2^(−Inf) NaN.
 func (m machine) coarseGelu(x vector) vector {
 	shift := number(roundShift)
 	v := m.limit(x, coarseLeast, coarseMost)
 	log := m.piece("coarseNormal", v, m.fma(v, number(1/coarseWidth), shift), coarseNormal[:])
 	n := m.sub(m.add(log, shift), shift)
-	d := m.coarsePower(m.sub(log, n))
+	d := m.mul(m.coarsePower(m.sub(log, n)), x)
+	Min(n, n, x)
 	Scale(d, d, n)
-	return m.mul(d, x)
+	return d
 }
 
 // coarseGeluGrad is dy·gelu'(x), with gelu'(x) = e^(−t²/2)·S(t) for x < 0, where t = |x|, and 1 less that for the

@@ -706,8 +706,8 @@ var inlines = [...]inline{
 		{code: map0F38 | with66 | 0xb8, dst: 1, a: 0, b: constantSlot, constant: 0x3f000000},
 		{code: map0F | 0x5c, dst: 0, a: 1, b: 4},
 	}},
-	CoarseGelu - firstFunction: {vectors: 4, masks: 0, operands: 1, result: 0, steps: []inlineStep{
-		{code: map0F38 | with66 | 0x18, dst: 0, a: noSlot, b: constantSlot, constant: 0xc169999a, kind: whole},
+	CoarseGelu - firstFunction: {vectors: 4, masks: 0, operands: 1, result: 1, steps: []inlineStep{
+		{code: map0F38 | with66 | 0x18, dst: 0, a: noSlot, b: constantSlot, constant: 0xc169eb85, kind: whole},
 		{code: map0F38 | with66 | 0x18, dst: 1, a: noSlot, b: constantSlot, constant: 0x4082e148, kind: whole},
 		{code: map0F | 0x5f, dst: 0, a: 0, b: operandSlot + 0},
 		{code: map0F | 0x5d, dst: 1, a: 1, b: 0},
@@ -730,8 +730,9 @@ var inlines = [...]inline{
 		{code: map0F38 | with66 | 0xa8, dst: 2, a: 1, b: constantSlot, constant: 0x3e76036d},
 		{code: map0F38 | with66 | 0xa8, dst: 2, a: 1, b: constantSlot, constant: 0x3f31706e},
 		{code: map0F38 | with66 | 0xa8, dst: 2, a: 1, b: constantSlot, constant: 0x3f7ffff4},
-		{code: map0F38 | with66 | 0x2c, dst: 2, a: 2, b: 0},
-		{code: map0F | 0x59, dst: 0, a: 2, b: operandSlot + 0},
+		{code: map0F | 0x59, dst: 1, a: 2, b: operandSlot + 0},
+		{code: map0F | 0x5d, dst: 0, a: 0, b: operandSlot + 0},
+		{code: map0F38 | with66 | 0x2c, dst: 1, a: 1, b: 0},
 	}},
 	CoarseExp - firstFunction: {vectors: 3, masks: 0, operands: 1, result: 2, steps: []inlineStep{
 		{code: map0F38 | with66 | 0x18, dst: 0, a: noSlot, b: constantSlot, constant: 0xc2d00000, kind: whole},
