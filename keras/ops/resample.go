@@ -1,6 +1,10 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // Resample gives the cells of an axis of floats other ones that are sums of a few: y[.. i ..] = Σ_t
 // weights[i·taps+t]·x[.. cells[i·taps+t] ..] with len(cells)/taps cells in the result. Resizing is such a sum for each
@@ -13,6 +17,12 @@ func Resample(x *Tensor, axis, taps int, cells []int, weights []float64) *Tensor
 func init() {
 	rules[ir.Resample] = func(c *vjp) []*Tensor {
 		a := c.node.Attrs.(ir.ResampleAttrs)
-		return []*Tensor{apply1(ir.Resample, a.Transposed(c.in(0).Dim(a.Axis)), c.dy(0))}
+		t, dy := a.Transposed(c.in(0).Dim(a.Axis)), c.dy(0)
+		if slices.Contains(t.Cells, a.Length()) {
+			after := make([]int, dy.Rank())
+			after[a.Axis] = 1
+			dy = Pad(dy, make([]int, dy.Rank()), after, 0)
+		}
+		return []*Tensor{apply1(ir.Resample, t, dy)}
 	}
 }

@@ -32,9 +32,9 @@ func inferResample(in []Type, attrs Attrs) ([]Type, error) {
 }
 
 // Transposed returns the attributes of the transposed sum, which takes the gradients of the result to those of an
-// operand of the given length: what cell j gives to cell i with a weight, it takes from it. Cells that give less often
-// than others repeat a tap with weight 0, so that a number which is not finite reaches no cell that has nothing to do
-// with it.
+// operand of the given length: what cell j gives to cell i with a weight, it takes from it. Weights of 0 would make NaN
+// of an infinite gradient. So cells that give less often than others take their first tap in parts, and those that give
+// nothing take the cell behind the last one, which must be there, with zeros, if [ResampleAttrs.Cells] has it.
 func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	type use struct {
 		cell   int
@@ -57,18 +57,35 @@ func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	}
 	t.Cells, t.Weights = make([]int, length*t.Taps), make([]float64, length*t.Taps)
 	for j, list := range uses {
-		for k := range t.Taps {
-			switch at := j*t.Taps + k; {
-			case k < len(list):
-				t.Cells[at], t.Weights[at] = list[k].cell, list[k].weight
-			case len(list) > 0:
-				t.Cells[at] = list[0].cell
-			default:
-				t.Cells[at] = min(j, a.Length()-1)
+		if len(list) == 0 {
+			list = []use{{a.Length(), 1}}
+		}
+		cells, weights := t.Cells[j*t.Taps:(j+1)*t.Taps], t.Weights[j*t.Taps:(j+1)*t.Taps]
+		parts := t.Taps - len(list) + 1
+		inParts(weights[:parts], list[0].weight)
+		for k := range cells {
+			u := list[max(k-parts+1, 0)]
+			if cells[k] = u.cell; k >= parts {
+				weights[k] = u.weight
 			}
 		}
 	}
 	return t
+}
+
+// inParts cuts a weight into parts, the smallest first. Each is what was added up before it, so that sums of products
+// with them round as the product with the weight does. Where that makes the smallest ones too small, they are alike:
+// they count too little then.
+func inParts(parts []float64, weight float64) {
+	for range 32 {
+		if last := len(parts) - 1; last > 0 {
+			weight /= 2
+			parts[last], parts = weight, parts[:last]
+		}
+	}
+	for i := range parts {
+		parts[i] = weight / float64(len(parts))
+	}
 }
 
 func init() {
