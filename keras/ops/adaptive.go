@@ -108,27 +108,30 @@ func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
 	})
 }
 
-// adaptiveSamples averages the n elements of an axis to m cells by weights. Cells have one element more or less; those
-// with less take their last element in two halves, so that one which is infinite stays so.
+// adaptiveSamples averages the n elements of an axis to m cells as sums of single elements, divided by their number.
+// Cells have one element more or less; those with less take their last element in two halves, so that one which is
+// infinite stays so. Weights of 1/n would round each element.
 func adaptiveSamples(x *Tensor, axis, n, m int) *Tensor {
 	ends := func(k int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m } //dim:known
-	taps := 1
+	taps, lengths := 1, make([]float64, m)
 	for k := range m {
 		from, to := ends(k)
-		taps = max(taps, to-from)
+		taps, lengths[k] = max(taps, to-from), float64(to-from) //dim:known
 	}
 	cells, weights := make([]int, 0, m*taps), make([]float64, 0, m*taps)
 	for k := range m {
 		from, to := ends(k)
 		for i := range taps {
-			cells, weights = append(cells, min(from+i, to-1)), append(weights, 1/float64(to-from)) //dim:known
+			cells, weights = append(cells, min(from+i, to-1)), append(weights, 1) //dim:known
 		}
 		if to-from < taps { //dim:known
-			weights[len(weights)-1] /= 2
-			weights[len(weights)-2] /= 2
+			weights[len(weights)-1], weights[len(weights)-2] = 0.5, 0.5
 		}
 	}
-	return Resample(x, axis, taps, cells, weights)
+	sums := Resample(x, axis, taps, cells, weights)
+	shape := slices.Repeat([]int{1}, x.Rank()-axis)
+	shape[0] = m
+	return Divide(sums, Constant(x, sums.DType(), shape, lengths))
 }
 
 // adaptiveParts makes m cells, not more than there are elements, of the n elements of an axis. Neighbouring cells share

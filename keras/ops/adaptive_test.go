@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
@@ -95,6 +96,60 @@ func TestAdaptiveAverageOfInfinity(t *testing.T) {
 		for k, y := range out[0].F {
 			from, to := cellOf(k, n, m)
 			require.Equal(t, from <= at && at < to, math.IsInf(y, 1), "element %d, cell %d: %v", at, k, y)
+		}
+	}
+}
+
+// TestAdaptiveAveragesAreRounded: averages of a constant are the constant, and others within the roundings of the sum
+// of a cell and of one division; sums of whole numbers are exact.
+func TestAdaptiveAveragesAreRounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.BFloat16, ir.Float16} {
+		for range 40 {
+			n, m, c := 2+r.IntN(40), 1+r.IntN(45), 1+r.IntN(20)
+			fives, xs := make([]float64, 3*n*c), make([]float64, 3*n*c)
+			for i := range xs {
+				fives[i], xs[i] = 5, float64(1+r.IntN(200))
+			}
+			got := opstest.EvalOn(t, "cpu", func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+				return []*ops.Tensor{ops.AdaptiveAveragePool(in[0], m), ops.AdaptiveAveragePool(in[1], m)}
+			}, opstest.Floats([]int{3, n, c}, fives...).As(d), opstest.Floats([]int{3, n, c}, xs...).As(d))
+			for i, v := range got[0].F {
+				require.Equal(t, 5., v, "%v, %d of %d to %d", d, i, n, m)
+				from, to := cellOf(i/c%m, n, m)
+				sum := 0.0
+				for j := from; j < to; j++ {
+					sum += xs[(i/(m*c)*n+j)*c+i%c]
+				}
+				of := got[1].Type().DType
+				want := ir.RoundFloat(ir.Float32, sum/float64(to-from))
+				if of == ir.Float64 {
+					want = sum / float64(to-from)
+				}
+				require.Equal(t, ir.RoundFloat(of, want), got[1].F[i], "%v, %d of %d to %d", d, i, n, m)
+			}
+		}
+	}
+}
+
+// TestAdaptiveGradientOfInfinity: an infinite gradient of a cell makes those of its elements infinite, and no others.
+func TestAdaptiveGradientOfInfinity(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 11))
+	for range 150 {
+		n, m, c := 1+r.IntN(60), 1+r.IntN(45), 1+r.IntN(20)
+		bad, dy := r.IntN(m), make([]float64, 3*m*c)
+		for i := range dy {
+			if dy[i] = 1; i/c == m+bad {
+				dy[i] = math.Inf(1)
+			}
+		}
+		got := opstest.EvalOn(t, "cpu", func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			return ops.VJP([]*ops.Tensor{ops.AdaptiveAveragePool(in[0], m)}, []*ops.Tensor{in[1]}, in[0])
+		}, opstest.Floats([]int{3, n, c}, make([]float64, 3*n*c)...), opstest.Floats([]int{3, m, c}, dy...))
+		from, to := cellOf(bad, n, m)
+		for i, v := range got[0].F {
+			require.Equal(t, i/(n*c) == 1 && from <= i/c%n && i/c%n < to, math.IsInf(v, 1), "%d to %d, cell %d: %d is %v", n, m, bad, i, v)
+			require.False(t, v != v)
 		}
 	}
 }
