@@ -51,8 +51,11 @@ func linesOfPlaces[T block.Number](t *testing.T, d ir.DType) {
 		for i := range x {
 			x[i] = T(r.IntN(spread))
 		}
-		if nan := math.NaN(); d.IsFloat() && r.IntN(3) == 0 {
+		if nan, zero := math.NaN(), math.Copysign(0, -1); d.IsFloat() {
 			for range 1 + r.IntN(3) {
+				x[r.IntN(len(x))] = T(zero)
+			}
+			for range r.IntN(3) * r.IntN(3) * len(x) / 50 {
 				x[r.IntN(len(x))] = T(nan)
 			}
 		}
@@ -71,8 +74,20 @@ func linesOfPlaces[T block.Number](t *testing.T, d ir.DType) {
 		})
 		p.turned(w, got, unsafe.Pointer(unsafe.SliceData(x)), length, inner)
 		require.Equal(t, want, got, "%v, %d lines of %d, %d between each other, largest %v", d, outer, length, inner, largest)
-		if n := min(inner, columnBlock); p.columns(w, got[:n], unsafe.Pointer(unsafe.SliceData(x)), length, inner) {
-			require.Equal(t, want[:n], got[:n], "%v, columns, %d rows of %d, largest %v", d, length, inner, largest)
+		rows, columns := min(2+r.IntN(70), len(x)/2), 200+r.IntN(columnBlock-199) // on both sides of the rule
+		columns = min(columns, len(x)/rows)
+		stride := len(x) / rows
+		if got := make([]int32, columns); p.columns(w, got, unsafe.Pointer(unsafe.SliceData(x)), rows, stride) {
+			require.NotEqual(t, ir.Float32, d)
+			for c, at := range got {
+				best := 0
+				for i := range rows {
+					if v := x[best*stride+c]; v == v && beyond(x[i*stride+c], v, largest) {
+						best = i
+					}
+				}
+				require.EqualValues(t, best, at, "%v, %d rows of %d, largest %v", d, rows, columns, largest)
+			}
 		}
 	}
 }

@@ -16,23 +16,32 @@ import (
 const (
 	turnedPlaces  = 64  // elements of the longest lines that are transposed, those between their elements included,
 	turnedPlaces8 = 32  // of 64 bits
-	mostNumbered  = 256 // of one axis, of which a byte has the number,
-	leastPlanes   = 16  // lines side by side from which on vectors pay
+	longestTurned = 24  // elements of one line up to which vectors pay,
+	longestInt64  = 8   // of int64 side by side,
+	leastSide     = 256 // lines from which on they do,
+	leastSlow     = 128 // of types that are slow to search one by one,
+	linesPerPlace = 32  // and, of others, for each element of one
+	mostRows      = 64  // of columns that are searched where they lie,
+	columnsPerRow = 8   // and how many columns for each
 	placesMemory  = turnedBlock * (8 + 2*3)
 )
 
 // turnsPlaces reports whether the places of a group's extremes are found so. Rows of two have a way of their own, and
 // longer rows of float32 are searched by vectors as they lie.
 func (p *planes) turnsPlaces(g geometry.AxisGroup) bool {
-	most := turnedPlaces
-	switch {
-	case p.size == 8:
+	line, most, longest, least := g.Length*g.Inner, turnedPlaces, longestTurned, max(leastSide, linesPerPlace*g.Length)
+	if p.size == 8 {
 		most = turnedPlaces8
-	case p.dtype == ir.Float32 && g.Inner == 1:
-		most = leastFloats - 1
 	}
-	line := g.Length * g.Inner
-	return g.Length > 1 && line > 2 && line <= most && g.Outer*g.Inner >= leastPlanes
+	switch {
+	case p.dtype == ir.Float32 && g.Inner == 1:
+		longest, least = leastFloats-1, leastSlow
+	case p.dtype.IsFloat(), p.size == 8 && g.Inner > 1:
+		least = leastSlow
+	case p.size == 8:
+		longest = longestInt64
+	}
+	return g.Length > 1 && g.Length <= longest && line > 2 && line <= most && g.Outer*g.Inner >= least
 }
 
 // planes finds places among rows of elements that lie side by side. Places are counted in elements of countSize bytes.
@@ -101,16 +110,13 @@ var onesOfSmalls = func() (ones [2][turnedBlock / 4]uint8) {
 }()
 
 // find stores, for each of the elements of n rows that lie stride bytes apart, the number of the first row that has the
-// extreme. Best has room for one more row, and masks for two. It reports whether there was no NaN.
-func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride int) bool {
+// extreme; where that is NaN, any. Best, which is left with the extremes, has room for one row, and masks for two.
+func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride int) {
 	n := len(at) / p.countSize
 	left, other := masks[:len(at)], masks[len(at):2*len(at)]
 	p.extreme(best, x, unsafe.Add(x, stride), nil, n)
 	for i := 2; i < rows; i++ {
 		p.extreme(best, best, unsafe.Add(x, i*stride), nil, n)
-	}
-	if p.anyNaN(best, n) {
-		return false
 	}
 	p.differ(unsafe.Pointer(unsafe.SliceData(left)), x, best, nil, n)
 	copy(at, left) // how many rows are before the first one that has it
@@ -124,7 +130,18 @@ func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride in
 			vec.Smalls(vec.SmallAdd, at, at, left)
 		}
 	}
-	return true
+}
+
+// mend stores the places of the extremes that are NaN. Best has those of n lines for one column, and then the next.
+func (p *planes) mend(at []int32, best, x unsafe.Pointer, n, length, inner int) {
+	if !p.anyNaN(best, len(at)) {
+		return
+	}
+	for k := range at {
+		if p.anyNaN(unsafe.Add(best, (k%inner*n+k/inner)*p.size), 1) {
+			at[k] = int32(p.one(unsafe.Add(x, (k/inner*length*inner+k%inner)*p.size), length, inner))
+		}
+	}
 }
 
 // turned stores the places of the extremes of lines behind each other.
@@ -139,37 +156,33 @@ func (p *planes) turned(w *worker, at []int32, x unsafe.Pointer, length, inner i
 		turnOut(columns, x, p.size, line, n)
 		found := bytes[:width*p.countSize]
 		masks := bytes[len(found):]
-		if p.find(found, masks, unsafe.Add(columns, (line+turnedSpare)*n*p.size), columns, length, width*p.size) {
-			if inner > 1 {
-				turnBack(masks, found, p.countSize, n, inner)
-				found = masks
-			}
-			p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, width)
-		} else {
-			for k := range width {
-				at[k] = int32(p.one(unsafe.Add(x, (k/inner*line+k%inner)*p.size), length, inner))
-			}
+		best := unsafe.Add(columns, (line+turnedSpare)*n*p.size)
+		p.find(found, masks, best, columns, length, width*p.size)
+		if inner > 1 {
+			turnBack(masks, found, p.countSize, n, inner)
+			found = masks
 		}
+		p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, width)
+		p.mend(at[:width], best, x, n, length, inner)
 		if at = at[width:]; len(at) > 0 {
 			x = unsafe.Add(x, n*line*p.size)
 		}
 	}
 }
 
-// columns stores the places of the extremes of rows that lie stride elements apart, if it pays and none is NaN. Chains
-// find those of float32.
+// columns stores the places of the extremes of rows that lie stride elements apart, if it pays. Chains find those of
+// float32.
 func (p *planes) columns(w *worker, at []int32, x unsafe.Pointer, rows, stride int) bool {
 	n := len(at)
-	if p.dtype == ir.Float32 || n < leastPlanes || rows < 2 || rows > mostNumbered {
+	if p.dtype == ir.Float32 || n < leastSide || rows < 2 || rows > min(mostRows, n/columnsPerRow) {
 		return false
 	}
 	memory := scratchOf[uint8](w, placesMemory)
-	bytes := memory[turnedBlock*8:]
+	best, bytes := unsafe.Pointer(unsafe.SliceData(memory)), memory[turnedBlock*8:]
 	found := bytes[:n*p.countSize]
-	if !p.find(found, bytes[len(found):], unsafe.Pointer(unsafe.SliceData(memory)), x, rows, stride*p.size) {
-		return false
-	}
+	p.find(found, bytes[len(found):], best, x, rows, stride*p.size)
 	p.widen(unsafe.Pointer(unsafe.SliceData(at)), unsafe.Pointer(unsafe.SliceData(found)), nil, nil, n)
+	p.mend(at, best, x, 1, rows, stride)
 	return true
 }
 
