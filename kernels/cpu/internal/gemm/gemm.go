@@ -38,6 +38,8 @@ type Args[T Float] struct {
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 
+	across bool // B is known to begin within a cache line; see lines.go
+
 	// Ahead is memory that the caller reads or writes next. If B is packed and one worker computes the product, its
 	// kernels bring that memory into the second-level cache meanwhile, as far as they get.
 	Ahead [][]T
@@ -64,7 +66,12 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 	if n.isRow() {
 		return 0
 	}
-	return newPlans(&n, workers).scratchSize(&n, workers)
+	size := newPlans(&n, workers).scratchSize(&n, workers)
+	if n.asksBegin() {
+		n.across = true
+		size = max(size, newPlans(&n, workers).scratchSize(&n, workers))
+	}
+	return size
 }
 
 // Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too
@@ -86,6 +93,7 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	if p.Size() > 1 {
 		n.Ahead = nil
 	}
+	n.across = n.asksBegin() && beginsAcross(n.B)
 	plans := newPlans(&n, p.Size())
 	if need := plans.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))

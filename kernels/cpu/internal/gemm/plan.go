@@ -188,9 +188,7 @@ func (a *Args[T]) packRows(workers int) int {
 }
 
 // loadsLines reports whether a vector of B is a cache line: where the rows of B lie otherwise, each takes two of them.
-func (a *Args[T]) loadsLines() bool {
-	return a.LDB*int(sizeOf[T]())%64 == 0 && isa.Active().Has(isa.Vectors512)
-}
+func (a *Args[T]) loadsLines() bool { return !a.across && a.spacesLines() }
 
 // computesHalves reports whether the vectors in use are of 512 bits and computed by halves.
 func computesHalves() bool { return isa.HalfUnits() && isa.Active().Has(isa.Vectors512) }

@@ -12,6 +12,7 @@ import (
 type Product[T Float] struct {
 	job     job[T]
 	plans   plans[T]
+	across  *plans[T] // for a B that begins within a cache line, nil where that has no say
 	workers int
 	scratch int
 	bias    bool
@@ -28,6 +29,12 @@ func Prepare[T Float](a *Args[T], workers int) *Product[T] {
 	if a.M > 0 && a.N > 0 && a.K > 0 && !j.args.isRow() {
 		p.plans = newPlans(&j.args, workers)
 		p.scratch = p.plans.scratchSize(&j.args, workers)
+		if j.args.asksBegin() {
+			other := j.args
+			other.across = true
+			across := newPlans(&other, workers)
+			p.across, p.scratch = &across, max(p.scratch, across.scratchSize(&other, workers))
+		}
 	}
 	j.args.A, j.args.B, j.args.C, j.args.Bias = nil, nil, nil, nil
 	return p
@@ -64,7 +71,11 @@ func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ah
 	case len(scratch) < p.scratch:
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), p.scratch))
 	default:
-		j.plan, j.scratch = *p.plans.of(workers), scratch
+		plans := &p.plans
+		if p.across != nil && beginsAcross(b) {
+			plans = p.across
+		}
+		j.plan, j.scratch = *plans.of(workers), scratch
 		j.run(workers)
 	}
 	n.A, n.B, n.C, n.Bias, n.Ahead, j.scratch, j.plan.shared = nil, nil, nil, nil, nil, nil, nil // let go of the caller's memory
