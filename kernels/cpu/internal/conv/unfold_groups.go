@@ -8,22 +8,34 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 // is left is a convolution without taps along the width. The kernel is the same numbers in the same order. An infinite
 // weight times such a zero is NaN, as it is in XLA.
 
-const unfoldInputs = 2 // inputs for each output of a group, up to which gradients of inputs gain
+const (
+	unfoldInputs = 4 // of a group, up to which gradients of kernels with distances gain: these are calls for each tap
+	unfoldMany   = 6 // inputs of a group, up to which gradients of inputs gain whatever a row has
+)
 
-// unfoldsRows reports whether an operation of groups that are copied out goes so. In gradients of inputs the inputs of
-// a row of taps fill vectors, which those of a group do not. Results gain where padding cuts the rows of volumes into
-// pieces, gradients of kernels there and with distances, which are calls for each tap. Neither the batch nor the height
-// has a say.
+// unfoldsRows reports whether an operation of groups that are copied out goes so: where random shapes were faster with
+// few exceptions. The copies have the inputs of a group once for each tap of a row, which has to be little beside the
+// products. Neither the batch nor the height has a say.
 func (s *Shape) unfoldsRows(o operation) bool {
-	distant, short := s.Dilation[2] > 1, s.Out()[2] <= unfoldWidth
-	padded := s.PadLow[2]+s.PadHigh[2] > 0 && s.Strides[2] == 1 && s.Kernel[0] > 1
-	switch o {
-	case ofForward:
-		return padded && (distant || short)
-	case ofWeights:
-		return distant || padded && short
+	in, out, row := s.InChannels/s.Groups, s.OutChannels/s.Groups, s.Out()[2]
+	distant, short, volume := s.Dilation[2] > 1, row <= unfoldWidth, s.Kernel[0] > 1
+	padded := s.PadLow[2]+s.PadHigh[2] > 0
+	fits := s.In[2] > (s.Kernel[2]-1)*s.Dilation[2] // others see zeros for the most part
+	switch {
+	case o == ofForward: // padding cuts the rows of volumes into pieces
+		return padded && volume && s.Strides[2] == 1 && (distant || short)
+	case !fits, s.Strides[1] > s.Strides[2]: // whole rows, which the other way is good at
+		return false
+	case o == ofWeights:
+		return distant && in <= unfoldInputs
+	case s.Kernel[1] == 1:
+		return false
+	case in > unfoldMany && (row > 2*unfoldWidth || row == 1 && volume):
+		return false
+	case padded: // else most inputs are seen by a part of the taps, in pieces of rows
+		return out >= 2*in && (volume || short)
 	}
-	return s.InChannels <= unfoldInputs*s.OutChannels
+	return out >= in
 }
 
 // rowsOf returns the convolution of a group of some images whose rows are unfolded, if they are.

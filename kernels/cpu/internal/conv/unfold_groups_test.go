@@ -20,11 +20,14 @@ func TestUnfoldedGroups(t *testing.T) {
 		var unfolded [3]int
 		for seed := range seeds {
 			rng := rand.New(rand.NewPCG(seed, 41))
-			s := groupsOf(rng, 1+rng.IntN(9), 1+rng.IntN(20), 2+rng.IntN(3))
-			s.Kernel[1] += 2
+			s := groupsOf(rng, 1+rng.IntN(6), 1+rng.IntN(20), 2+rng.IntN(3))
+			s.Kernel[1], s.Dilation[2] = s.Kernel[1]+2, 1+rng.IntN(2)
 			if rng.IntN(2) == 0 {
 				s.In[0], s.Kernel[0], s.PadLow[0] = 4, 3, 1
 				s.In[2], s.PadLow[2], s.PadHigh[2], s.Kernel[2], s.Strides[2] = 3+rng.IntN(6), 1, rng.IntN(3), 3, 1
+			}
+			if seed%3 == 1 {
+				s.In[2], s.Kernel[1], s.Dilation[2], s.Strides[1] = 12, 7, 2, 1
 			}
 			for i := range s.In {
 				s.In[i] = max(s.In[i], (s.Kernel[i]-1)*max(s.Dilation[i], 1)+2-s.PadLow[i]-s.PadHigh[i])
