@@ -3,7 +3,6 @@ package gemm
 import (
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +30,7 @@ func TestBeginWithinLine(t *testing.T) {
 func testBeginWithinLine[T Float](t *testing.T, p *pool.Pool) {
 	r := rand.New(rand.NewPCG(51, 52))
 	asks := isa.Active().Has(isa.Vectors512) && !computesHalves()
-	for _, batch := range [][2]int{{1, 1}, {2, 3}} {
+	for _, batch := range [][2]int{{1, 1}, {1, 2}} {
 		m, n, k := packMinRows+r.IntN(packNextRows-packMinRows), 64+16*r.IntN(6), 600+r.IntN(40)
 		a := Args[T]{M: m, N: n, K: k, LDB: n, Batch: batch}
 		entries := batch[0] * batch[1]
@@ -52,7 +51,7 @@ func testBeginWithinLine[T Float](t *testing.T, p *pool.Pool) {
 		product := Prepare(&a, p.Size())
 		require.Equal(t, len(scratch), product.ScratchSize())
 		var want []T
-		for off := range line / int(unsafe.Sizeof(a.B[0])) {
+		for _, off := range []int{0, 1, 6} {
 			b, c := make([]T, off+len(a.B)), make([]T, entries*m*n)
 			copy(b[off:], a.B)
 			a.C, a.B = c, b[off:]
@@ -65,6 +64,6 @@ func testBeginWithinLine[T Float](t *testing.T, p *pool.Pool) {
 			product.Run(p, a.A, a.B, c, nil, scratch)
 			require.Equal(t, want, c)
 		}
-		require.Zero(t, testing.AllocsPerRun(3, func() { product.Run(p, a.A, a.B, a.C, nil, scratch) }))
+		require.Zero(t, testing.AllocsPerRun(1, func() { product.Run(p, a.A, a.B, a.C, nil, scratch) }))
 	}
 }
