@@ -41,8 +41,8 @@ type BatchNormalization struct {
 	NoScale      bool     `keras:"scale,not"`             // no gamma
 	Synchronized bool     `keras:"synchronized"`          // statistics over all replicas
 
-	Renorm         bool               `keras:"renorm"`                       // correct the batch's statistics towards the moving ones
-	RenormClipping map[string]float64 `keras:"renorm_clipping,default=null"` // limits "rmin", "rmax", "dmax"
+	Renorm         bool               `keras:"renorm"`                            // correct the batch's statistics towards the moving ones
+	RenormClipping map[string]float64 `keras:"renorm_clipping,default=null"`      // limits "rmin", "rmax", "dmax"
 	RenormMomentum *float64           `keras:"renorm_momentum,null,default=0.99"` // nil is 0.99
 
 	BetaInitializer           any `keras:"beta_initializer,default=Zeros"`

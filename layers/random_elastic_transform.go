@@ -38,7 +38,7 @@ type RandomElasticTransform struct {
 	Scale             []float64         `keras:"scale"`                             // see above, from 0 to 1; nil is {0, 1}
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	FillValue         float64           `keras:"fill_value,null"`                        // of FillMode "constant"
+	FillValue         float64           `keras:"fill_value,null"`                   // of FillMode "constant"
 	ValueRange        []float64         `keras:"value_range,default=[0,255]"`       // smallest and largest value of a channel; nil is {0, 255}
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast

@@ -35,7 +35,7 @@ type RandomPerspective struct {
 	Factor            []float64         `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
 	Scale             *float64          `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue         float64           `keras:"fill_value,null"`                        // outside of the image
+	FillValue         float64           `keras:"fill_value,null"`                   // outside of the image
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

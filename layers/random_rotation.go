@@ -29,7 +29,7 @@ type RandomRotation struct {
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
-	FillValue         float64           `keras:"fill_value,null"`                        // of FillMode "constant"
+	FillValue         float64           `keras:"fill_value,null"`                   // of FillMode "constant"
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }

@@ -28,7 +28,7 @@ type RandomShear struct {
 	YFactor           []float64         `keras:"y_factor,scalar,default=0.0"`       // the same
 	FillMode          FillMode          `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
 	Interpolation     Interpolation     `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue         float64           `keras:"fill_value,null"`                        // of FillMode "constant"
+	FillValue         float64           `keras:"fill_value,null"`                   // of FillMode "constant"
 	Seed              *int              `keras:"seed"`                              // different seeds draw different numbers
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

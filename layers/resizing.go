@@ -41,7 +41,7 @@ type Resizing struct {
 	CropToAspectRatio bool              `keras:"crop_to_aspect_ratio"`              // see above
 	PadToAspectRatio  bool              `keras:"pad_to_aspect_ratio"`               // see above
 	FillMode          FillMode          `keras:"fill_mode,default=constant"`        // "constant", the only one
-	FillValue         float64           `keras:"fill_value,null"`                        // of the border
+	FillValue         float64           `keras:"fill_value,null"`                   // of the border
 	Antialias         bool              `keras:"antialias"`                         // see above
 	DataFormat        DataFormat        `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
 	BoundingBoxFormat BoundingBoxFormat `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]

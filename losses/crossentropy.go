@@ -14,9 +14,9 @@ import (
 // Shapes: labels and predictions (batch, ...); the result lacks the axis.
 type BinaryCrossentropy struct {
 	common
-	FromLogits     bool      `keras:"from_logits"`     // predictions are logits, not probabilities
+	FromLogits     bool      `keras:"from_logits"`          // predictions are logits, not probabilities
 	LabelSmoothing float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/2
-	Axis           *int      `keras:"axis,default=-1"` // nil is -1
+	Axis           *int      `keras:"axis,default=-1"`      // nil is -1
 	Reduction      Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name           string    `keras:"name,default=binary_crossentropy"`
 	DType          string    `keras:"dtype,omitempty"`
@@ -54,9 +54,9 @@ func checkSmoothing(yPred *ops.Tensor, s float64) {
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalCrossentropy struct {
 	common
-	FromLogits     bool      `keras:"from_logits"`     // predictions are logits, not probabilities
+	FromLogits     bool      `keras:"from_logits"`          // predictions are logits, not probabilities
 	LabelSmoothing float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/C
-	Axis           *int      `keras:"axis,default=-1"` // of the classes; nil is -1
+	Axis           *int      `keras:"axis,default=-1"`      // of the classes; nil is -1
 	Reduction      Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name           string    `keras:"name,default=categorical_crossentropy"`
 	DType          string    `keras:"dtype,omitempty"`
@@ -86,8 +86,8 @@ func (l *CategoricalCrossentropy) dtype() string { return l.DType }
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1); result (batch, ...).
 type SparseCategoricalCrossentropy struct {
 	common
-	FromLogits  bool      `keras:"from_logits"`    // predictions are logits, not probabilities
-	IgnoreClass *int      `keras:"ignore_class"`   // nil: none
+	FromLogits  bool      `keras:"from_logits"`               // predictions are logits, not probabilities
+	IgnoreClass *int      `keras:"ignore_class"`              // nil: none
 	Axis        *int      `keras:"axis,omitempty,default=-1"` // of the classes in the predictions; nil is -1
 	Reduction   Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name        string    `keras:"name,default=sparse_categorical_crossentropy"`

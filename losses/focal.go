@@ -17,10 +17,10 @@ type BinaryFocalCrossentropy struct {
 	common
 	ApplyClassBalancing bool      `keras:"apply_class_balancing"`
 	Alpha               *float64  `keras:"alpha,null,default=0.25"` // weight of label 1; nil is 0.25
-	Gamma               *float64  `keras:"gamma,default=2"`    // nil is 2
+	Gamma               *float64  `keras:"gamma,default=2"`         // nil is 2
 	FromLogits          bool      `keras:"from_logits"`
 	LabelSmoothing      float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/2
-	Axis                *int      `keras:"axis,default=-1"` // nil is -1
+	Axis                *int      `keras:"axis,default=-1"`      // nil is -1
 	Reduction           Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name                string    `keras:"name,default=binary_focal_crossentropy"`
 	DType               string    `keras:"dtype,omitempty"`
@@ -59,7 +59,7 @@ type CategoricalFocalCrossentropy struct {
 	Gamma          *float64  `keras:"gamma,default=2"`           // nil is 2
 	FromLogits     bool      `keras:"from_logits"`
 	LabelSmoothing float64   `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/C
-	Axis           *int      `keras:"axis,default=-1"` // of the classes; nil is -1
+	Axis           *int      `keras:"axis,default=-1"`      // of the classes; nil is -1
 	Reduction      Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name           string    `keras:"name,default=categorical_focal_crossentropy"`
 	DType          string    `keras:"dtype,omitempty"`

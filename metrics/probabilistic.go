@@ -64,7 +64,7 @@ func (m *Poisson) Direction() string { return worse }
 // Shapes: labels and predictions (batch, ..., d).
 type BinaryCrossentropy struct {
 	average
-	FromLogits     bool    `keras:"from_logits"`     // predictions are logits, not probabilities
+	FromLogits     bool    `keras:"from_logits"`          // predictions are logits, not probabilities
 	LabelSmoothing float64 `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/2
 	Name           string  `keras:"name,default=binary_crossentropy"`
 	DType          string  `keras:"dtype,plain,default=float32"`
@@ -93,9 +93,9 @@ func (m *BinaryCrossentropy) Direction() string { return worse }
 // Shapes: labels and predictions (batch, ..., classes).
 type CategoricalCrossentropy struct {
 	average
-	FromLogits     bool    `keras:"from_logits"`     // predictions are logits, not probabilities
+	FromLogits     bool    `keras:"from_logits"`          // predictions are logits, not probabilities
 	LabelSmoothing float64 `keras:"label_smoothing,null"` // s in [0, 1]: labels become t·(1-s) + s/C
-	Axis           *int    `keras:"axis,default=-1"` // of the classes; nil is -1
+	Axis           *int    `keras:"axis,default=-1"`      // of the classes; nil is -1
 	Name           string  `keras:"name,default=categorical_crossentropy"`
 	DType          string  `keras:"dtype,plain,default=float32"`
 }
