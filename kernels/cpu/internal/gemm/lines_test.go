@@ -28,6 +28,7 @@ func TestBeginWithinLine(t *testing.T) {
 }
 
 func testBeginWithinLine[T Float](t *testing.T, p *pool.Pool) {
+	defer isa.OverrideHalfUnits(false)()
 	r := rand.New(rand.NewPCG(51, 52))
 	asks := isa.Active().Has(isa.Vectors512) && !computesHalves()
 	for _, batch := range [][2]int{{1, 1}, {1, 2}} {
