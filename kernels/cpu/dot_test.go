@@ -20,7 +20,7 @@ import (
 func TestProductsOfAnyLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	transposedResults, swapped, biased := 0, 0, 0
-	for k := range 1200 {
+	for k := range 1600 {
 		size := func() int { return []int{1, 2, 3, 5, 17}[r.IntN(5)] }
 		type axis struct{ role, number, length int } // role: batch, contracted, free
 		side := func(shared []axis) []axis {

@@ -64,7 +64,7 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	switch n.Op {
 	case ir.Dot:
 		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
-		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil
+		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil && !tinyMatrices(p, n)
 	case ir.Scatter: // moves numbers
 		return n.Attrs.(ir.ScatterAttrs).Kind == ir.Set
 	case ir.OptimizerUpdate:
@@ -73,4 +73,19 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 		return halfOf[p.Type(n.Inputs[0]).DType] != nil
 	}
 	return goesByExamples(p, n)
+}
+
+// tinyMatrices reports whether a product of half precision is one of many that are so small that each costs more than its
+// numbers do, which cost less when they are converted all at once. Products of bfloat16 cost less than those of float16.
+func tinyMatrices(p *ir.Program, n *ir.Node) bool {
+	a, x, y := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
+	entries := 1
+	for _, axis := range a.LhsBatch {
+		entries *= x.Shape[axis]
+	}
+	few := 128
+	if x.DType == ir.Float16 {
+		few = 400
+	}
+	return entries > 1 && x.Shape.Size()+y.Shape.Size()+p.Type(n.Outputs[0]).Shape.Size() < few*entries
 }

@@ -1,60 +1,178 @@
 package pass
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rowwise makes elementwise operations of products without a matrix in them: a row with a row for each example, or
-// without examples, which is a sum of products, and its gradients, a number with a row for each example.
+// rowwise makes elementwise operations of products without a matrix in them: what sums nothing, and sums of products that
+// have one row or column of results, where no kernel for matrices is faster.
 func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.To.Type(in[0]), s.To.Type(in[1])
-	batch := len(a.LhsBatch)
-	if a.Sums != ir.Invalid || x.DType != y.DType || x.DType != ir.Float32 && x.DType != ir.Float64 ||
-		!leading(a.LhsBatch) || !leading(a.RhsBatch) {
+	if a.Sums != ir.Invalid || x.DType != y.DType {
 		return 0, false, nil
 	}
-	left := x.Shape.Rank() - batch - len(a.LhsContract)
-	right := y.Shape.Rank() - batch - len(a.RhsContract)
+	left := ir.FreeAxes(x.Shape.Rank(), a.LhsBatch, a.LhsContract)
+	right := ir.FreeAxes(y.Shape.Rank(), a.RhsBatch, a.RhsContract)
+	entries, rows, cols := lengths(x.Shape, a.LhsBatch), lengths(x.Shape, left), lengths(y.Shape, right)
 	switch {
-	case len(a.LhsContract) > 0 && left == 0 && right == 0 && equalAxes(a.LhsContract, a.RhsContract):
-		product, _, err := s.one(n, ir.Mul, nil, in[0], in[1])
-		if err != nil {
-			return 0, false, err
+	case lengths(x.Shape, a.LhsContract) == 1:
+		if rows == 1 || cols == 1 || !x.DType.IsFloat() || entries == 1 && cols < fewColumns(x.DType) {
+			return s.withoutSum(n, a, in, left, right)
 		}
-		return s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: a.LhsContract}, product)
-	case len(a.LhsContract) == 0 && left == 0:
-		return s.scaled(n, a.LhsBatch, in[0], in[1])
-	case len(a.LhsContract) == 0 && right == 0:
-		return s.scaled(n, a.RhsBatch, in[1], in[0])
+	case x.DType == ir.Float32 || x.DType == ir.Float64:
+		if len(left) == 0 && len(right) == 0 {
+			return s.sumOfProducts(n, a, in, right)
+		}
+	case x.DType.IsFloat(): // half precision would round each product
+	case cols == 1:
+		return s.sumOfProducts(n, a, in, right)
+	case rows == 1:
+		a = ir.DotAttrs{LhsBatch: a.RhsBatch, RhsBatch: a.LhsBatch, LhsContract: a.RhsContract, RhsContract: a.LhsContract}
+		return s.sumOfProducts(n, a, []ir.Value{in[1], in[0]}, left)
 	}
 	return 0, false, nil
 }
 
-// scaled multiplies the rows of x by the numbers of scale.
-func (s *simplifier) scaled(n *ir.Node, batch []int, scale, x ir.Value) (ir.Value, bool, error) {
-	wide, _, err := s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: s.To.Type(x).Shape, Axes: batch}, scale)
+// fewColumns is the number of columns from which on an outer product of floats is faster as a product of matrices.
+func fewColumns(d ir.DType) int {
+	if d.Size() == 2 {
+		return 32
+	}
+	return 8
+}
+
+// lengths multiplies the lengths of axes.
+func lengths(shape ir.Shape, axes []int) int {
+	size := 1
+	for _, axis := range axes {
+		size *= shape[axis]
+	}
+	return size
+}
+
+// sumOfProducts multiplies the elements of the left operand, in its order, with those of the right one that belong to them,
+// and adds them up. The right operand has no axes of its own but single ones.
+func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, single []int) (ir.Value, bool, error) {
+	shape := s.To.Type(in[0]).Shape
+	y := factor{in[1], slices.Concat(a.RhsBatch, a.RhsContract), slices.Concat(a.LhsBatch, a.LhsContract), single}
+	wide, _, err := s.spread(n, y, numbers(0, len(shape)), shape)
 	if err != nil {
 		return 0, false, err
 	}
-	return s.one(n, ir.Mul, nil, x, wide)
+	v, _, err := s.one(n, ir.Mul, nil, in[0], wide)
+	if err != nil {
+		return 0, false, err
+	}
+	v, _, err = s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: slices.Sorted(slices.Values(a.LhsContract))}, v)
+	if err != nil {
+		return 0, false, err
+	}
+	kept := slices.Concat(a.LhsBatch, ir.FreeAxes(len(shape), a.LhsBatch, a.LhsContract))
+	if v, _, err = s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: ranks(kept)}, v); err != nil {
+		return 0, false, err
+	}
+	return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: s.From.Type(n.Outputs[0]).Shape}, v)
 }
 
-// leading reports whether axes are the first ones, in order.
-func leading(axes []int) bool {
-	for i, axis := range axes {
-		if axis != i {
-			return false
+// withoutSum multiplies each element of one operand with those of the other that the result pairs it with. Where one of
+// them has no rows or columns of its own, the product has the order of the other's axes at first, which is then not
+// copied before.
+func (s *simplifier) withoutSum(n *ir.Node, a ir.DotAttrs, in []ir.Value, left, right []int) (ir.Value, bool, error) {
+	batch, rank := len(a.LhsBatch), len(a.LhsBatch)+len(left)+len(right)
+	x := factor{in[0], slices.Concat(a.LhsBatch, left), numbers(0, batch+len(left)), a.LhsContract}
+	y := factor{in[1], slices.Concat(a.RhsBatch, right), slices.Concat(numbers(0, batch), numbers(batch+len(left), rank)), a.RhsContract}
+	order := numbers(0, rank) // the result's axes in the order of the product
+	switch {
+	case lengths(s.To.Type(y.v).Shape, right) == 1:
+		order = x.inItsOrder(order)
+	case lengths(s.To.Type(x.v).Shape, left) == 1:
+		order = y.inItsOrder(order)
+	}
+	places, shape, wide := make([]int, rank), make(ir.Shape, rank), make([]ir.Value, 2)
+	for i, axis := range order {
+		places[axis] = i
+	}
+	for _, f := range []factor{x, y} {
+		for i, axis := range f.axes {
+			shape[places[f.results[i]]] = s.To.Type(f.v).Shape[axis]
 		}
 	}
-	return true
+	for i, f := range []factor{x, y} {
+		var err error
+		if wide[i], _, err = s.spread(n, f, places, shape); err != nil {
+			return 0, false, err
+		}
+	}
+	product, _, err := s.one(n, ir.Mul, nil, wide...)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: places}, product)
 }
 
-// equalAxes reports whether both lists are the same in ascending order.
-func equalAxes(a, b []int) bool {
-	for i, axis := range a {
-		if b[i] != axis || i > 0 && a[i-1] >= axis {
-			return false
+// factor is an operand of a product that sums nothing.
+type factor struct {
+	v       ir.Value
+	axes    []int // those that are left in the result
+	results []int // the result's axis for each of them
+	single  []int // axes of length 1, which are dropped
+}
+
+// inItsOrder returns the result's axes that the factor has in the order in which they lie there, then the others.
+func (f factor) inItsOrder(all []int) []int {
+	places := ranks(f.axes)
+	order := make([]int, len(places), len(all))
+	for i, place := range places {
+		order[place] = f.results[i]
+	}
+	for _, axis := range all {
+		if !slices.Contains(f.results, axis) {
+			order = append(order, axis)
 		}
 	}
-	return true
+	return order
+}
+
+// spread repeats the elements of a factor along the axes that only the other one has.
+func (s *simplifier) spread(n *ir.Node, f factor, places []int, shape ir.Shape) (ir.Value, bool, error) {
+	order := numbers(0, len(f.axes))
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(places[f.results[i]], places[f.results[j]]) })
+	perm, at, own := make([]int, len(order)), make([]int, len(order)), make(ir.Shape, len(order))
+	for k, i := range order {
+		perm[k], at[k] = f.axes[i], places[f.results[i]]
+		own[k] = shape[at[k]]
+	}
+	v, _, err := s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: slices.Concat(perm, f.single)}, f.v)
+	if err != nil {
+		return 0, false, err
+	}
+	if v, _, err = s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: own}, v); err != nil {
+		return 0, false, err
+	}
+	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: at}, v)
+}
+
+// numbers returns the numbers from lo up to hi.
+func numbers(lo, hi int) []int {
+	out := make([]int, hi-lo)
+	for i := range out {
+		out[i] = lo + i
+	}
+	return out
+}
+
+// ranks returns, for each element of a list of different numbers, how many are below it.
+func ranks(list []int) []int {
+	out := make([]int, len(list))
+	for i, x := range list {
+		for _, y := range list {
+			if y < x {
+				out[i]++
+			}
+		}
+	}
+	return out
 }
