@@ -18,6 +18,7 @@ type job[T Float] struct {
 	narrow     narrowTask[T]
 	lined      linedTask[T]
 	columns    columnsTask[T]
+	few        fewTask[T]
 	deep       deepTask[T]
 	deepSum    deepSumTask[T]
 	sums       []T     // of the blocks of a deep product
@@ -46,7 +47,7 @@ func getJob[T Float]() *job[T] {
 
 // link lets the parts know the job.
 func (j *job[T]) link() {
-	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j, j
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.few.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j, j, j
 }
 
 func putJob[T Float](j *job[T]) {
@@ -75,6 +76,10 @@ func (j *job[T]) run(p *pool.Pool) {
 	}
 	if j.plan.columns {
 		j.runColumns(p)
+		return
+	}
+	if j.plan.few {
+		j.runFew(p)
 		return
 	}
 	a := &j.args

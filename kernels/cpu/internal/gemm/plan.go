@@ -79,6 +79,7 @@ type plan[T Float] struct {
 	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
 	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
 	columns    bool // the transpose is computed from rows of A that are transposed; see columns.go
+	few        bool // a long sum has few results; see few.go
 	lined      bool // many small products are computed by one call; see lined.go
 	deep       bool // blocks of the sums are chunks too; see deep.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
@@ -95,6 +96,9 @@ type plan[T Float] struct {
 func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p := plan[T]{batch: a.Batch[0] * a.Batch[1]}
 	if p.columns = a.isColumns(); p.columns {
+		return p
+	}
+	if p.few = a.isFew(); p.few {
 		return p
 	}
 	if a.isTransposed() {
@@ -303,6 +307,9 @@ func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
 	}
 	if p.columns {
 		return a.columnsSize() * max(workers, 1)
+	}
+	if p.few {
+		return a.fewSize(max(workers, 1))
 	}
 	return p.sharedSize(a) + p.deepSize(a) + p.localSize(a)*max(workers, 1)
 }

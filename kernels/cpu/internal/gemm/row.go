@@ -14,7 +14,7 @@ const (
 // isRow reports whether the product is one row times a matrix in row-major order or in panels: prediction of a single
 // example. It is as fast as B can be read, so it is read in the order of memory.
 func (a *Args[T]) isRow() bool {
-	return a.M == 1 && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
+	return a.M == 1 && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
 }
 
 // rowTask computes columns of the product of a row.

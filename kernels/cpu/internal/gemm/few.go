@@ -1,0 +1,90 @@
+package gemm
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// A sum of many rows with few results, C[M, N] = A[K, M]ᵀ·B[K, N] with K large and M and N of a few numbers, is the
+// gradient of a small weight over all examples and steps. Vectors of a row would be mostly empty, and each row would be a
+// call's work for a few products. Pieces of both operands are transposed into the first-level cache, where each result is
+// a sum of products of two columns. The sums of the pieces are added up at the end, so that they do not depend on who
+// computed them.
+
+const (
+	fewLeast = 2048    // products of a sum, of which other ways lose little while
+	fewLong  = 1 << 13 // they are fewer than these
+	fewRows  = 1024    // of them in a piece
+)
+
+// isFew reports whether the product is computed so. One row is a sum of rows of B that is faster where vectors of them
+// are not mostly empty.
+func (a *Args[T]) isFew() bool {
+	if !(a.TransA || a.M == 1) || a.TransB && a.N > 1 || a.K < fewLeast || a.M == 1 && a.N != 2 || a.Batch != [2]int{1, 1} ||
+		a.Packed || a.Panels != nil || a.Accumulate || a.ReLU || a.Bias != nil || !isa.Active().Has(isa.Vectors256) {
+		return false
+	}
+	results, longest := 16, 16
+	if a.K >= fewLong {
+		results = 100
+	}
+	if sizeOf[T]() > 4 {
+		results, longest = results/4, 10
+	}
+	return a.M*a.N <= results && max(a.M, a.N) <= longest
+}
+
+// fewSize is the scratch of the results of all pieces, and of the columns of each worker.
+func (a *Args[T]) fewSize(workers int) int {
+	return a.M*a.N*ceil(a.K, fewRows) + workers*a.fewColumns()
+}
+
+// fewColumns is the scratch of a worker.
+func (a *Args[T]) fewColumns() int { return (a.M + a.N) * (fewRows + rowGap) }
+
+// fewTask computes pieces of the sums.
+type fewTask[T Float] struct{ job *job[T] }
+
+func (j *job[T]) runFew(p *pool.Pool) {
+	a := &j.args
+	pieces := ceil(a.K, fewRows)
+	p.Parallel(pieces, max(chunkFlops/8/(fewRows*(a.M+a.N+a.M*a.N)), 1), &j.few)
+	for m := range a.M {
+		for n := range a.N {
+			a.C[m*a.LDC+n] = vec.Sum(j.scratch[(m*a.N+n)*pieces:][:pieces])
+		}
+	}
+}
+
+// Run computes the pieces [lo, hi).
+func (t *fewTask[T]) Run(worker, lo, hi int) {
+	a, pieces := &t.job.args, ceil(t.job.args.K, fewRows)
+	sums, scratch := t.job.scratch[:a.M*a.N*pieces], t.job.scratch[a.M*a.N*pieces:]
+	scratch = scratch[worker*a.fewColumns():][:a.fewColumns()]
+	for piece := lo; piece < hi; piece++ {
+		k := piece * fewRows
+		rows := min(fewRows, a.K-k)
+		x, stepX := asColumns(scratch, a.A, k, rows, a.M, a.LDA, a.TransA)
+		y, stepY := asColumns(scratch[a.M*(fewRows+rowGap):], a.B, k, rows, a.N, a.LDB, !a.TransB)
+		for m := range a.M {
+			for n := range a.N {
+				sums[(m*a.N+n)*pieces+piece] = vec.Dot(x[m*stepX:][:rows], y[n*stepY:][:rows])
+			}
+		}
+	}
+}
+
+// asColumns returns rows from the one with number first on as columns, and how far these are apart: a single column as it
+// lies, or a transposed copy. Of a single column, the rows may be said to be its elements, or not.
+func asColumns[T Float](scratch, src []T, first, rows, cols, stride int, inRows bool) (columns []T, step int) {
+	if !inRows {
+		stride = 1
+	}
+	src = src[first*stride:]
+	if stride == 1 {
+		return src, 0
+	}
+	turnRows(scratch, src, rows, cols, fewRows+rowGap, stride)
+	return scratch, fewRows + rowGap
+}
