@@ -7,7 +7,7 @@ import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
 const (
 	linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
-	linedMore  = 1 << 14 // and of entries of fewer than linedSums results
+	linedMore  = 1 << 14 // and of entries of fewer than linedSums results, of which a call alone computes little
 
 	// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some,
 	// as results are written a panel after the other. For small results less.
@@ -29,10 +29,12 @@ func (p *halfPlan) setLines(a *HalfArgs) {
 	}
 	width := micro.PanelWidth[float32]()
 	most, least := linedWords, linedCalls*ceil(a.N, width)
-	if a.M*a.N < linedSums {
-		if most, least = linedMore, least/2; a.N > width && a.N%width > 0 { // each has two calls
-			least /= 2
-		}
+	switch {
+	case a.M*a.N >= linedSums:
+	case a.N > width && a.N%width == 0: // one call computes all panels of an entry, and writes whole rows
+		least = min(least, 2*linedCalls)
+	default:
+		most, least = linedMore, least/2
 	}
 	if whole.lines = min(most/max(c, blockA, panel, 1), a.Batch[a.linedAxis()]); whole.lines >= least {
 		*p = whole
