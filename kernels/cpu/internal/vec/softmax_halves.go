@@ -39,8 +39,9 @@ func ScaleHalves(dst []uint16, x, factors []float32, columns, to, from int) {
 		return
 	}
 	for r, f := range factors {
-		if row := x[r*from:][:columns]; f != 1 {
-			Scale(row, row, f)
+		row := x[r*from:][:columns]
+		for i := 0; i < len(row) && f != 1; i++ { // a few: longer rows with factors are scaled above
+			row[i] *= f
 		}
 	}
 	BFloat16.NarrowRows(dst, x, columns, rows, to, from)

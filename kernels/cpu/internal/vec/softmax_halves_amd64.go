@@ -31,15 +31,26 @@ func (s *Scores) softmaxHalves(dst []uint16, x, total, factors []float32, scale 
 	return coarse, true
 }
 
+// scaleHalves computes columns that are no whole vectors in two calls, the second of which has the last vector of each
+// row: it begins within the one before.
 func scaleHalves(dst []uint16, x, factors []float32, columns, to, from int) bool {
-	if columns%16 != 0 || !roundsHalves() {
+	const vector = 16
+	if columns < vector || !roundsHalves() {
 		return false
 	}
+	whole := columns &^ (vector - 1)
+	scaleVectors(dst, x, factors, whole, to, from)
+	if last := columns - vector; whole < columns {
+		scaleVectors(dst[last:], x[last:], factors, vector, to, from)
+	}
+	return true
+}
+
+func scaleVectors(dst []uint16, x, factors []float32, columns, to, from int) {
 	rows := len(factors)
 	_, _ = dst[(rows-1)*to+columns-1], x[(rows-1)*from+columns-1]
 	most := max(callElements/columns, 1)
 	for i := 0; i < rows; i += most {
 		callScaleHalves(unsafe.Pointer(&dst[i*to]), &x[i*from], &factors[i], uintptr(columns), uintptr(min(most, rows-i)), uintptr(2*to), uintptr(4*from))
 	}
-	return true
 }
