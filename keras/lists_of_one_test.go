@@ -24,3 +24,19 @@ func TestListsOfOneOfEarlierVersions(t *testing.T) {
 		require.NoError(t, m.Save(path))
 	}
 }
+
+// So does one whose members have vocabularies, which are files beside the weights.
+func TestVocabulariesInListsOfOneOfEarlierVersions(t *testing.T) {
+	x := data.Must(data.ArrayOf([]int64{10, 20, 20, 30, 7, 10}, 2, 3))
+	path := "testdata/lookups_of_one.keras"
+	for range 2 {
+		m, err := keras.LoadModel(path)
+		require.NoError(t, err)
+		y, err := m.PredictAll(t.Context(), data.Arrays(x, nil))
+		require.NoError(t, err)
+		// The places 1, 2 and 3 weigh 0.5, 2 and 3, the place of unknown numbers their mean.
+		require.InDeltaSlice(t, []float64{0, 0, 2, 6, 5.5 / 3, 0.5, 2, 0}, y[0].Float64s(), 1e-6)
+		path = t.TempDir() + "/again.keras"
+		require.NoError(t, m.Save(path))
+	}
+}

@@ -32,7 +32,14 @@ func Assets(objects []Object) (map[string][]byte, error) {
 // LoadArrays gives the arrays that a weights file has under names to the layers that they belong to.
 func LoadArrays(source Source, objects []Object) error {
 	if source == nil && len(objects) > 0 {
-		return fmt.Errorf("weights: the source is nil")
+		return errors.New("weights: the source is nil; open one, as with NewArchive")
+	}
+	if len(objects) == 0 {
+		return nil
+	}
+	objects, err := placed(objects, source.Datasets)
+	if err != nil {
+		return fmt.Errorf("weights: %w", err)
 	}
 	for _, o := range objects {
 		if err := loadTable(source, o); err != nil {
@@ -93,6 +100,9 @@ func LoadAssets(a *Archive, objects []Object) error {
 	}
 	names, err := a.Assets()
 	if err != nil {
+		return err
+	}
+	if objects, err = placed(objects, func() ([]string, error) { return names, nil }); err != nil {
 		return err
 	}
 	byFolder := map[string][]string{}

@@ -61,6 +61,10 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	if source == nil {
 		return nil, errors.New("the source is nil; open one, as with NewArchive")
 	}
+	objects, err := placed(objects, source.Datasets)
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
 	report := &Report{}
 	var todo []assignment
 	var mistakes, missing []string
@@ -132,10 +136,6 @@ func match(source Source, o Object, used map[string]bool) ([]assignment, string,
 		return nil, "", nil
 	}
 	datasets, err := source.Vars(o.Path)
-	if err == nil && len(datasets) == 0 && len(o.Variables) > 0 && o.OlderPath != "" {
-		o.Path = o.OlderPath
-		datasets, err = source.Vars(o.Path)
-	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", describe(o), err)
 	}

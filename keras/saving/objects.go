@@ -101,22 +101,12 @@ func (w *walker) object(l layers.Layer, path, older string) {
 	w.out = append(w.out, o)
 	for _, a := range attributesOf(l) {
 		into := join(older, a.Name)
-		if len(a.List) == 1 && a.List[0].Layer != nil && hadOne(l) {
+		if wasAlone(l, a) {
 			w.object(a.List[0].Layer, join(path, a.Name)+"/"+nameInList(a.List[0]), into)
 			continue
 		}
 		w.attribute(a, join(path, a.Name), into)
 	}
-}
-
-// hadOne reports whether earlier versions wrote a list of one member of a layer as that member alone. Files of those
-// have the datasets of the member, "vars", where others have the members, so that both can be told apart.
-func hadOne(l layers.Layer) bool {
-	switch l.(type) {
-	case *layers.StackedRNNCells, *layers.Pipeline:
-		return true
-	}
-	return false
 }
 
 func (w *walker) attribute(a layers.Attribute, path, older string) {
