@@ -32,7 +32,7 @@ func TestLateAnswersAndTheEnd(t *testing.T) {
 }
 
 // What a worker has just heard is doubted for a second, whatever it hears in it; then it counts.
-func TestNewsOfTheEndAreDoubted(t *testing.T) {
+func TestNewsOfTheEndIsDoubted(t *testing.T) {
 	n := news{began: time.Now()}
 	require.False(t, n.believed(), "nothing was heard")
 	n.hasEnded() // in the moment in which it began to look
