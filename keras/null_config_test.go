@@ -90,3 +90,14 @@ func TestEmptyListsInConfigs(t *testing.T) {
 		}
 	}
 }
+
+// Normalizations whose epsilon is None take the number of keras.config.epsilon.
+func TestEpsilonOfNone(t *testing.T) {
+	for _, class := range []string{"LayerNormalization", "RMSNormalization"} {
+		l, err := config.Resolve("layer", config.Object{ClassName: class, Config: json.RawMessage(`{"epsilon":null}`)})
+		require.NoError(t, err, class)
+		keys, err := config.Encode(l)
+		require.NoError(t, err, class)
+		require.Equal(t, 1e-7, keys["epsilon"], class)
+	}
+}

@@ -38,6 +38,9 @@ func (l *Discretization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if !x.DType().IsFloat() {
 		x = ops.Cast(x, ir.Float32)
 	}
+	if l.NumBins < 0 {
+		ops.Failf(c.Graph(), "NumBins must not be negative, received %d", l.NumBins)
+	}
 	boundaries := l.BinBoundaries
 	if boundaries == nil {
 		switch {

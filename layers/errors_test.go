@@ -46,6 +46,9 @@ func TestMistakes(t *testing.T) {
 		{&layers.Masking{}, []opstest.Array{opstest.Floats([]int{2}, 1, 2)}, "(batch, steps, features)"},
 		{&layers.ReLU{MaxValue: new(-1.0)}, []opstest.Array{vector}, "at least 0"},
 		{&layers.LeakyReLU{NegativeSlope: new(-1.0)}, []opstest.Array{vector}, "at least 0"},
+		{&layers.Softmax{Axis: []int{}}, []opstest.Array{vector}, "Axis is empty; expected an axis, or nil for the last one"},
+		{&layers.Discretization{NumBins: -1, BinBoundaries: []float64{0}}, []opstest.Array{vector}, "NumBins must not be negative, received -1"},
+		{&layers.UpSampling2D{Size: []int{1}, Interpolation: "cubic"}, []opstest.Array{image}, `unknown Interpolation "cubic"`},
 		{&layers.PReLU{SharedAxes: []int{2}}, []opstest.Array{vector}, "between 1 and 1"},
 
 		{&layers.Conv2D{KernelSize: []int{2}}, []opstest.Array{image}, "Filters must be positive"},

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 
@@ -123,6 +124,21 @@ func atLeastFloat32(x *ops.Tensor) *ops.Tensor {
 		return x
 	}
 	return ops.Cast(x, ir.Float32)
+}
+
+// epsilonOfNone puts Keras's own number in the place of an epsilon of null.
+func epsilonOfNone(keys map[string]json.RawMessage) {
+	if string(keys["epsilon"]) == "null" {
+		keys["epsilon"] = json.RawMessage("1e-07")
+	}
+}
+
+// fieldAxes is sortedAxes of the field Axis of a layer, where nil is the last one and no axis at all a mistake.
+func fieldAxes(x *ops.Tensor, axes []int) []int {
+	if axes != nil && len(axes) == 0 {
+		ops.Failf(x.Graph(), "Axis is empty; expected an axis, or nil for the last one")
+	}
+	return sortedAxes(x, axes)
 }
 
 // sortedAxes turns axes into sorted ones counted from the front; nil stands for the last axis.

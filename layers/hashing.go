@@ -135,8 +135,11 @@ func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
 // Forward reports that the layer cannot be part of a program.
 func (l *Hashing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return ForwardHost(c) }
 
-// MigrateConfig reads a salt of one number.
+// MigrateConfig refuses values to mask that are no words or numbers, and takes true for 1.
 func (l *Hashing) MigrateConfig(keys map[string]json.RawMessage) error {
+	if number, ok := map[string]string{"true": "1", "false": "0"}[string(keys["mask_value"])]; ok {
+		keys["mask_value"] = json.RawMessage(number)
+	}
 	if raw, ok := keys["mask_value"]; ok && len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
 		return fmt.Errorf("key %q: expected a string or a number, received %.40s", "mask_value", raw)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/internal/memory"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -115,6 +116,9 @@ func hashedType(policy string, mode OutputMode) ir.DType {
 
 // hashedRows is encodedType for hashing layers.
 func hashedRows(shape ir.Shape, mode OutputMode, depth int, policy string) (ir.Type, error) {
+	if _, err := ops.ParseDTypePolicy(policy); err != nil {
+		return ir.Type{}, err
+	}
 	t, err := encodedType(shape, mode, depth, ir.Float32)
 	t.DType = hashedType(policy, mode)
 	return t, err

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/gokeras/gokeras/internal/ints"
@@ -43,6 +44,12 @@ type LayerNormalization struct {
 	affine
 }
 
+// MigrateConfig reads an epsilon of null, which stands for 1e-7.
+func (l *LayerNormalization) MigrateConfig(keys map[string]json.RawMessage) error {
+	epsilonOfNone(keys)
+	return nil
+}
+
 // Build creates the gamma and beta.
 func (l *LayerNormalization) Build(b *Builder, in []ir.Shape) {
 	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale && !l.RMSScaling, l.NoCenter || l.RMSScaling, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
@@ -83,7 +90,7 @@ func (l *LayerNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	if l.RMSScaling {
 		normalize = scaleAxes
 	}
-	y := normalize(x, gamma, beta, sortedAxes(x, l.Axis), number(l.Epsilon, 1e-3))
+	y := normalize(x, gamma, beta, fieldAxes(x, l.Axis), number(l.Epsilon, 1e-3))
 	return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
 }
 

@@ -57,12 +57,6 @@ func (l *RandomGrayscale) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(perImage(d["should_apply"], x), ops.BroadcastTo(grayscale(x, channel), x.Shape()...), x)
 }
 
-// AmendConfig writes factors of one number as the ranges that they stand for.
-func (l *RandomGrayscale) AmendConfig(keys map[string]any) error {
-	keys["factor"] = number(l.Factor, 0.5)
-	return nil
-}
-
 func (l *RandomGrayscale) boxFormat() (boxes BoundingBoxFormat, images DataFormat) {
 	return l.BoundingBoxFormat, l.DataFormat
 }

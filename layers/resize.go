@@ -9,16 +9,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// interpolations are the kernels of image resizing: the weight of a cell at a distance from the sampled point, and the
-// distance from which on it is 0.
-var interpolations = map[Interpolation]struct {
+// resizingKernel is the weight of a cell at a distance from the sampled point, and the distance from which on it is 0.
+type resizingKernel struct {
 	radius int
 	weight func(distance float64) float64
-}{
+}
+
+// interpolations are the kernels of image resizing.
+var interpolations = map[Interpolation]resizingKernel{
 	"bilinear": {1, func(d float64) float64 { return 1 - d }},
 	"bicubic":  {2, keysCubic},
 	"lanczos3": {3, func(d float64) float64 { return lanczos(3, d) }},
 	"lanczos5": {5, func(d float64) float64 { return lanczos(5, d) }},
+}
+
+// resizing is the kernel of an interpolation.
+func resizing(x *ops.Tensor, interpolation Interpolation) resizingKernel {
+	kernel, ok := interpolations[interpolation]
+	if !ok {
+		ops.Failf(x.Graph(), "unknown Interpolation %q; use \"nearest\", \"bilinear\", \"bicubic\", \"lanczos3\" or \"lanczos5\"", interpolation)
+	}
+	return kernel
 }
 
 // keysCubic is the cubic kernel with a = -1/2. Source: Keys, "Cubic Convolution Interpolation for Digital Image
@@ -44,10 +55,7 @@ func lanczos(radius, d float64) float64 {
 //
 //dim:known what is open is left at once
 func resizeAxis(x *ops.Tensor, axis, length int, interpolation Interpolation, antialias bool) *ops.Tensor {
-	kernel, ok := interpolations[interpolation]
-	if !ok {
-		ops.Failf(x.Graph(), "unknown Interpolation %q; use \"nearest\", \"bilinear\", \"bicubic\", \"lanczos3\" or \"lanczos5\"", interpolation)
-	}
+	kernel := resizing(x, interpolation)
 	if !x.DType().IsFloat() {
 		x = ops.Cast(x, ir.Float32)
 	}

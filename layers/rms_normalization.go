@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"encoding/json"
+
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -27,6 +29,12 @@ type RMSNormalization struct {
 	scale *distribute.Variable
 }
 
+// MigrateConfig reads an epsilon of null, which stands for 1e-7.
+func (l *RMSNormalization) MigrateConfig(keys map[string]json.RawMessage) error {
+	epsilonOfNone(keys)
+	return nil
+}
+
 // Build creates the scale.
 func (l *RMSNormalization) Build(b *Builder, in []ir.Shape) {
 	l.scale = b.AddWeight("scale", axesShape(b, l.Axis, in[0]), WeightOptions{Initializer: "ones"})
@@ -35,7 +43,7 @@ func (l *RMSNormalization) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *RMSNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := atLeastFloat32(one(c, in))
-	axes := sortedAxes(x, l.Axis)
+	axes := fieldAxes(x, l.Axis)
 	scale := alongAxes(ops.Cast(c.Weight(l.scale), x.DType()), x, axes)
 	square := ops.KeepDims(ops.Mean(ops.Square(x), axes...), x, axes...)
 	y := ops.Multiply(ops.Multiply(x, ops.Rsqrt(ops.AddScalar(square, number(l.Epsilon, 1e-6)))), scale)

@@ -41,7 +41,7 @@ func (l *Softmax) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		}
 		x = ops.Where(mask, x, ops.Scalar(x, excluded))
 	}
-	y := softmaxOver(x, sortedAxes(x, l.Axis))
+	y := softmaxOver(x, fieldAxes(x, l.Axis))
 	if mask != nil {
 		y = ops.Where(mask, y, ops.Scalar(y, 0))
 	}

@@ -82,8 +82,8 @@ func (l *StringLookup) ready() (*lookup[string], *table[string], error) {
 }
 
 func checkSalt(salt []int) error {
-	if len(salt) > 2 {
-		return fmt.Errorf("Salt must have one or two numbers, received %v", salt)
+	if salt != nil && len(salt) != 1 && len(salt) != 2 {
+		return fmt.Errorf("Salt must have one or two numbers, received %v; leave it nil for none", salt)
 	}
 	return nil
 }

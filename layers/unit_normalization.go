@@ -22,10 +22,7 @@ type UnitNormalization struct {
 // Forward computes the layer.
 func (l *UnitNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	if l.Axis != nil && len(l.Axis) == 0 {
-		ops.Failf(x.Graph(), "Axis is empty; expected an axis, or nil for the last one")
-	}
-	return []*ops.Tensor{unitLength(x, sortedAxes(x, l.Axis), 1e-12)}
+	return []*ops.Tensor{unitLength(x, fieldAxes(x, l.Axis), 1e-12)}
 }
 
 // unitLength divides x by its length over the given axes, but at least by epsilon.

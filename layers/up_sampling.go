@@ -64,6 +64,7 @@ func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	case "", "nearest":
 		return []*ops.Tensor{repeatCells(x, size, axes)}
 	}
+	resizing(x, l.Interpolation)
 	for i, n := range size {
 		if n == 1 && x.DType().IsFloat() {
 			continue // each new cell is one of the input's

@@ -55,6 +55,8 @@ func TestErrors(t *testing.T) {
 		want   string
 	}{
 		{"shapes", &losses.MeanSquaredError{}, []kernels.Array{f(4, 2), f(4, 3)}, "mean_squared_error: labels have shape [4 2] and predictions [4 3]; they must be equal"},
+		{"dice without axes", &losses.Dice{Axis: []int{}}, []kernels.Array{f(4, 3), f(4, 3)}, "Axis is empty; expected axes, or nil for all of them"},
+		{"tversky without axes", &losses.Tversky{Axis: []int{}}, []kernels.Array{f(4, 3), f(4, 3)}, "Axis is empty"},
 		{"no broadcast", &losses.MeanAbsoluteError{Name: "mine"}, []kernels.Array{f(4, 1), f(4, 3)}, "mine: labels have shape [4 1] and predictions [4 3]"},
 		{"sparse hint", &losses.CategoricalCrossentropy{}, []kernels.Array{f(4), f(4, 3)}, "for integer class numbers use the sparse variant"},
 		{"categorical hint", &losses.SparseCategoricalCrossentropy{}, []kernels.Array{f(4, 3), f(4, 3)}, "labels have shape [4 3] and predictions [4 3]; expected integer class numbers of shape [4] (for one-hot labels use the categorical variant)"},

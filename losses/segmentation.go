@@ -23,6 +23,7 @@ type Dice struct {
 
 // PerExample implements [Loss].
 func (l *Dice) PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor {
+	checkAxes(yPred, l.Axis)
 	return objectives.Dice(batchOf(yPred), yTrue, yPred, l.Axis)
 }
 
@@ -35,6 +36,13 @@ func (l *Dice) LossName() string { return named(l.Name, "dice") }
 func (l *Dice) dtype() string { return l.DType }
 
 func (l *Dice) reducesBatch(yPred ir.Shape) bool { return containsBatch(l.Axis, yPred) }
+
+// checkAxes refuses a list without axes: nil is all of them, and sums over none are no loss of a segmentation.
+func checkAxes(yPred *ops.Tensor, axes []int) {
+	if axes != nil && len(axes) == 0 {
+		ops.Failf(yPred.Graph(), "Axis is empty; expected axes, or nil for all of them")
+	}
+}
 
 // containsBatch reports whether axes, none for all, contain that of the batch.
 func containsBatch(axes []int, yPred ir.Shape) bool {
@@ -59,6 +67,7 @@ type Tversky struct {
 
 // PerExample implements [Loss].
 func (l *Tversky) PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor {
+	checkAxes(yPred, l.Axis)
 	return objectives.Tversky(batchOf(yPred), yTrue, yPred, or(l.Alpha, 0.5), or(l.Beta, 0.5), l.Axis)
 }
 

@@ -16,7 +16,7 @@ type conditionCount struct {
 }
 
 func (m *conditionCount) build(owner Metric, policy string, d ir.DType, thresholds []float64) error {
-	if err := checkThresholds(thresholds); err != nil {
+	if err := checkGiven(thresholds); err != nil {
 		return fmt.Errorf("metric %q: %w", owner.MetricName(), err)
 	}
 	if thresholds == nil {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -54,6 +55,14 @@ func checkThresholds(thresholds []float64) error {
 		}
 	}
 	return nil
+}
+
+// checkGiven is checkThresholds of metrics that have only these: there must be some, if any are given.
+func checkGiven(thresholds []float64) error {
+	if thresholds != nil && len(thresholds) == 0 {
+		return errors.New("thresholds are empty; expected at least one, or nil for 0.5")
+	}
+	return checkThresholds(thresholds)
 }
 
 // count counts the predictions of a batch in element type d.

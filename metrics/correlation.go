@@ -72,8 +72,11 @@ func (m *ConcordanceCorrelation) Direction() string { return better }
 
 // overAxes applies f to labels and predictions along axes, nil for the last one.
 func (a *average) overAxes(r *distribute.Replica, t, p *ops.Tensor, axes []int, f func(t, p *ops.Tensor, axes []int) *ops.Tensor) values {
-	if len(axes) == 0 {
+	switch {
+	case axes == nil:
 		axes = []int{-1}
+	case len(axes) == 0:
+		ops.Failf(p.Graph(), "Axis is empty; expected an axis, or nil for the last one")
 	}
 	t, p = sameShape(t, p)
 	t, p = ops.Cast(t, a.dtype), ops.Cast(p, a.dtype)

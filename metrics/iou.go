@@ -154,10 +154,10 @@ type IoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
 	TargetClassIDs []int  `keras:"target_class_ids"`
-	IgnoreClass    *int   `keras:"ignore_class"`         // nil: none
-	DenseYTrue     bool   `keras:"sparse_y_true,not"`    // labels are scores or one-hot
-	DenseYPred     bool   `keras:"sparse_y_pred,not"`    // predictions are scores
-	Axis           *int   `keras:"axis,null,default=-1"` // of the classes; nil is -1
+	IgnoreClass    *int   `keras:"ignore_class"`      // nil: none
+	DenseYTrue     bool   `keras:"sparse_y_true,not"` // labels are scores or one-hot
+	DenseYPred     bool   `keras:"sparse_y_pred,not"` // predictions are scores
+	Axis           *int   `keras:"axis,default=-1"`   // of the classes; nil is -1
 	Name           string `keras:"name,default=io_u"`
 	DType          string `keras:"dtype,plain,default=int"` // "" is int64
 }
@@ -191,10 +191,10 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 type MeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
-	IgnoreClass *int   `keras:"ignore_class"`         // nil: none
-	DenseYTrue  bool   `keras:"sparse_y_true,not"`    // labels are scores or one-hot
-	DenseYPred  bool   `keras:"sparse_y_pred,not"`    // predictions are scores
-	Axis        *int   `keras:"axis,null,default=-1"` // of the classes; nil is -1
+	IgnoreClass *int   `keras:"ignore_class"`      // nil: none
+	DenseYTrue  bool   `keras:"sparse_y_true,not"` // labels are scores or one-hot
+	DenseYPred  bool   `keras:"sparse_y_pred,not"` // predictions are scores
+	Axis        *int   `keras:"axis,default=-1"`   // of the classes; nil is -1
 	Name        string `keras:"name,default=mean_io_u"`
 	DType       string `keras:"dtype,plain,default=int"` // "" is int64
 }

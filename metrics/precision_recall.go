@@ -10,7 +10,7 @@ import (
 
 // pickConfusion is how precision and recall count.
 func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (confusion, error) {
-	if err := checkThresholds(thresholds); err != nil {
+	if err := checkGiven(thresholds); err != nil {
 		return confusion{}, fmt.Errorf("metric %q: %w", m.MetricName(), err)
 	}
 	if topK < 0 {

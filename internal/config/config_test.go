@@ -141,6 +141,7 @@ func TestForms(t *testing.T) {
 		{`{"factors":{"class_name":"__numpy__","config":{"value":[1,2],"dtype":"float64"}}}`, sample{Factors: []float64{1, 2}}},
 		{`{"rate":{"class_name":"__numpy__","config":{"value":0.5,"dtype":"float32"}}}`, sample{Rate: 0.5}},
 		{`{"rate":"Infinity"}`, sample{Rate: math.Inf(1)}},
+		{`{"rate":true,"limit":false}`, sample{Rate: 1, Limit: new(0.0)}},
 		{`{"size":true}`, sample{Size: 1}},
 		{`{"size":[4]}`, sample{Size: 4}},
 		{`{"previous_size":8}`, sample{Size: 8}},

@@ -309,14 +309,6 @@ func assignInteger(raw json.RawMessage, into reflect.Value) error {
 		return assignInteger(list[0], into)
 	}
 	// Python writes whole floats as 2.0, and bools where an int is meant.
-	var b bool
-	if json.Unmarshal(raw, &b) == nil {
-		n := int64(0)
-		if b {
-			n = 1
-		}
-		return setInteger(into, n)
-	}
 	x, err := parseFloat(raw)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 		return fmt.Errorf("expected a whole number, received %s", shorten(raw))
@@ -336,7 +328,7 @@ func setInteger(into reflect.Value, n int64) error {
 	return fmt.Errorf("%d does not fit %s", n, A(into.Type().String()))
 }
 
-// parseFloat reads a number; Python's NaN and Infinity come as strings.
+// parseFloat reads a number; Python's NaN and Infinity come as strings, and its True is 1.
 func parseFloat(raw json.RawMessage) (float64, error) {
 	var x float64
 	if json.Unmarshal(raw, &x) == nil {
@@ -353,5 +345,16 @@ func parseFloat(raw json.RawMessage) (float64, error) {
 			return math.NaN(), nil
 		}
 	}
+	var b bool
+	if json.Unmarshal(raw, &b) == nil {
+		return oneIf(b), nil
+	}
 	return 0, fmt.Errorf("expected a number, received %s", shorten(raw))
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

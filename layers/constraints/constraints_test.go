@@ -98,3 +98,19 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, opstest.EvalError(apply(constraints.MaxNorm{}), opstest.Scalar(1)), "scalar")
 	assert.ErrorContains(t, opstest.EvalError(apply(constraints.MaxNorm{}), opstest.Ints([]int{1}, 1)), "float")
 }
+
+// Without an axis, a weight of any rank is one vector, in files, too: ((3, 0.3), (-4, 0.4)) has the length √25.25.
+func TestWholeWeights(t *testing.T) {
+	x := opstest.Floats([]int{2, 2}, 3, 0.3, -4, 0.4)
+	for class, length := range map[string]float64{"MaxNorm": 2, "MinMaxNorm": 1, "UnitNorm": 1} {
+		c, err := constraints.Get(config.Object{ClassName: class, Config: json.RawMessage(`{"axis":null}`)})
+		require.NoError(t, err, class)
+		f := length / math.Sqrt(25.25)
+		assert.InDeltaSlice(t, []float64{3 * f, 0.3 * f, -4 * f, 0.4 * f}, opstest.Eval(t, apply(c), x)[0].F, 1e-6, class)
+		assert.InDelta(t, -length, opstest.Eval(t, apply(c), opstest.Scalar(-5))[0].F[0], 1e-5, class)
+		back, err := config.Encode(c)
+		require.NoError(t, err, class)
+		axis, written := back["axis"]
+		assert.True(t, written && axis == nil, class)
+	}
+}
