@@ -155,10 +155,13 @@ func checkFresh[T drawn](t *testing.T, script, variable, count string) {
 	checkAll[T](t, variable, "")
 }
 
-// drawFresh has a script draw cases into a file, which the environment variable then names. VARIABLE_COUNT and
-// VARIABLE_SEED are how many and the first seed.
+// drawFresh has a script draw cases into a file, which the environment variable then names, unless it names one that
+// was drawn before. VARIABLE_COUNT and VARIABLE_SEED are how many and the first seed.
 func drawFresh(t *testing.T, script, variable, count string) {
 	t.Helper()
+	if os.Getenv(variable) != "" {
+		return
+	}
 	path := filepath.Join(t.TempDir(), "drawn.json.gz")
 	out, err := exec.CommandContext(t.Context(), freshPython(t), script, environment(variable+"_COUNT", count), environment(variable+"_SEED", "1000000"), path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
