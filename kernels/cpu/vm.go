@@ -9,7 +9,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -493,8 +492,6 @@ func (b *vmBuilder) loadOf(o plan.Operand, a *fuse.Access, ptr uint8) (l vmLoad,
 	if a.Scalar() {
 		l.dims, l.strides = nil, nil
 	}
-	if l.period == 1 && len(l.dims) == 2 && l.strides[0] == size && l.count*size <= 64 {
-		l.repeats = vec.NewRepeats(size, l.count)
-	}
+	l.findRepeats()
 	return l, once
 }

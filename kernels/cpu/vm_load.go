@@ -17,7 +17,17 @@ type vmLoad struct {
 	strides []int // in bytes
 	period  int   // length of a piece that repeats itself count times before the next one, 0 without
 	count   int
-	repeats *vec.Repeats // of single elements, each count times; nil for none
+	repeats *vec.Repeats // of elements, along the innermost axis, or of whole pieces; nil for none
+}
+
+// findRepeats looks for elements or pieces that lie side by side and are repeated a few times each.
+func (l *vmLoad) findRepeats() {
+	n := len(l.dims)
+	if n > 1 && l.strides[n-1] == 0 && l.strides[n-2] == l.size && l.dims[n-1]*l.size <= 64 {
+		l.repeats = vec.NewRepeats(l.size, l.dims[n-1])
+	} else if n > 2 && l.strides[n-1] == l.size && l.strides[n-2] == 0 && l.period == l.dims[n-1] && l.strides[n-3] == l.period*l.size {
+		l.repeats = vec.NewRepeats(l.period*l.size, l.count)
+	}
 }
 
 // fill writes the elements [first, first+n) of the pattern.
@@ -26,32 +36,10 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 		fillElement(dst, l.o.Ptr(), l.size, n)
 		return
 	}
-	if l.period == 1 && len(l.dims) == 2 {
-		if l.repeats != nil {
-			l.fillRepeats(dst, first, n)
-			return
-		}
-		switch {
-		case l.size == 4:
-			l.fillRows(dst, first, n)
-			return
-		case l.count >= shortRow:
-		case l.size == 1:
-			fillShortRows[uint8](l, dst, first, n)
-			return
-		case l.size == 2:
-			fillShortRows[uint16](l, dst, first, n)
-			return
-		case l.size == 8:
-			fillShortRows[uint64](l, dst, first, n)
-			return
-		}
-	}
-	for n > 0 && l.period > 0 {
-		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
-		if l.period == 1 {
-			fillElement(dst, unsafe.Add(l.o.Ptr(), l.offset(first)), l.size, m)
-		} else {
+	for piece := l.period * l.count; n > 0 && l.period > 1; {
+		m := l.wholePieces(dst, first, n) * piece
+		if m == 0 { // up to the next piece
+			m = min(n, piece-first%piece)
 			l.walk(dst, first, min(m, l.period))
 			repeatElements(plan.BytesAt(dst, m*l.size), l.period*l.size)
 		}
@@ -63,55 +51,13 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	l.walk(dst, first, n)
 }
 
-// fillRepeats is fill for elements that lie side by side, each of which is repeated.
-func (l *vmLoad) fillRepeats(dst unsafe.Pointer, first, n int) {
-	row, at := first/l.count, first%l.count
-	src := unsafe.Add(l.o.Ptr(), row*l.size)
-	if at > 0 { // the rest of a row
-		m := min(n, l.count-at)
-		fillElement(dst, src, l.size, m)
-		if n -= m; n == 0 {
-			return
-		}
-		dst, src = unsafe.Add(dst, m*l.size), unsafe.Add(src, l.size)
+// wholePieces fills whole pieces as far as they lie side by side, and returns how many.
+func (l *vmLoad) wholePieces(dst unsafe.Pointer, first, n int) int {
+	k, piece := len(l.dims)-3, l.period*l.count
+	if l.repeats == nil || l.strides[k+2] == 0 || first%piece != 0 {
+		return 0
 	}
-	for done := l.repeats.Run(dst, src, n/l.count); done*l.count < n; done++ {
-		fillElement(unsafe.Add(dst, done*l.count*l.size), unsafe.Add(src, done*l.size), l.size, min(l.count, n-done*l.count))
-	}
-}
-
-// shortRow is the length of rows from which on a call for each of them pays.
-const shortRow = 64
-
-// fillShortRows is fill for rows of one number each, which are short.
-func fillShortRows[T any](l *vmLoad, dst unsafe.Pointer, first, n int) {
-	row, at := first/l.count, first%l.count
-	for y := block.View[T](dst, n); len(y) > 0; row++ {
-		v, m := *(*T)(unsafe.Add(l.o.Ptr(), row*l.strides[0])), min(l.count-at, len(y))
-		for i := range y[:m] {
-			y[i] = v
-		}
-		y, at = y[m:], 0
-	}
-}
-
-// fillRows is fill for rows of one number each.
-func (l *vmLoad) fillRows(dst unsafe.Pointer, first, n int) {
-	row, at := first/l.count, first%l.count
-	src := unsafe.Add(l.o.Ptr(), row*l.strides[0])
-	if at > 0 { // the rest of a row
-		m := min(n, l.count-at)
-		fillElement(dst, src, 4, m)
-		if n -= m; n == 0 {
-			return
-		}
-		dst, src = unsafe.Add(dst, 4*m), unsafe.Add(src, l.strides[0])
-	}
-	whole := n / l.count
-	vec.FillRows(block.View[uint32](dst, whole*l.count), src, l.count, l.strides[0])
-	if n -= whole * l.count; n > 0 {
-		fillElement(unsafe.Add(dst, 4*whole*l.count), unsafe.Add(src, whole*l.strides[0]), 4, n)
-	}
+	return l.repeats.Run(dst, unsafe.Add(l.o.Ptr(), l.offset(first)), min(n/piece, l.dims[k]-first/piece%l.dims[k]))
 }
 
 // holds reports whether the register still has what a block of n elements from first on needs, since the block before,
@@ -133,7 +79,7 @@ func (l *vmLoad) offset(i int) (at int) {
 	return at
 }
 
-// walk is fill without regard to repetitions.
+// walk is fill without regard to repetitions of more than an element.
 func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 	// The coordinates of first give the address; then the innermost axis is followed to its end, and so on.
 	last := len(l.dims) - 1
@@ -146,27 +92,96 @@ func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 		rest /= l.dims[d]
 	}
 	for src := l.o.Ptr(); n > 0; at = 0 {
-		from, m := unsafe.Add(src, row+at*stride), min(run-at, n)
-		switch stride {
-		case l.size:
-			copy(plan.BytesAt(dst, m*l.size), plan.BytesAt(from, m*l.size))
-		case 0:
-			fillElement(dst, from, l.size, m)
-		default:
-			gatherElements(dst, from, l.size, stride, m)
+		from, rows, m := unsafe.Add(src, row+at*stride), 1, min(run-at, n)
+		if whole := n / run; at > 0 || whole < 2 || last == 0 || index[last-1]+1 == l.dims[last-1] {
+			l.row(dst, from, m)
+		} else {
+			rows = min(whole, l.dims[last-1]-index[last-1])
+			l.rows(dst, from, rows)
+			m *= rows
 		}
 		if n -= m; n == 0 {
 			return
 		}
 		dst = unsafe.Add(dst, m*l.size)
 		for d := last - 1; d >= 0; d-- {
-			row += l.strides[d]
-			if index[d]++; index[d] < l.dims[d] {
+			row += rows * l.strides[d]
+			if index[d] += rows; index[d] < l.dims[d] {
 				break
 			}
 			row -= l.dims[d] * l.strides[d]
-			index[d] = 0
+			index[d], rows = 0, 1
 		}
+	}
+}
+
+// row fills a part of a row of the innermost axis.
+func (l *vmLoad) row(dst, src unsafe.Pointer, n int) {
+	switch stride := l.strides[len(l.dims)-1]; stride {
+	case l.size:
+		copy(plan.BytesAt(dst, n*l.size), plan.BytesAt(src, n*l.size))
+	case 0:
+		fillElement(dst, src, l.size, n)
+	default:
+		gatherElements(dst, src, l.size, stride, n)
+	}
+}
+
+// rows fills n whole rows of the innermost axis, which follow each other along the next one.
+func (l *vmLoad) rows(dst, src unsafe.Pointer, n int) {
+	last := len(l.dims) - 1
+	run, from := l.dims[last], l.strides[last-1]
+	bytes := run * l.size
+	switch {
+	case l.strides[last] == 0:
+		l.fillRows(dst, src, n)
+		return
+	case l.strides[last] == l.size && bytes <= mostRow:
+		moveRows(dst, src, n, bytes, bytes, from)
+		return
+	}
+	for i := range n {
+		l.row(unsafe.Add(dst, i*bytes), unsafe.Add(src, i*from), run)
+	}
+}
+
+// fillRows is rows for rows of one number each.
+func (l *vmLoad) fillRows(dst, src unsafe.Pointer, n int) {
+	last := len(l.dims) - 1
+	run, from := l.dims[last], l.strides[last-1]
+	bytes, done := run*l.size, 0
+	if l.repeats != nil {
+		done = l.repeats.Run(dst, src, n)
+	}
+	if done == n {
+		return
+	}
+	dst, src, n = unsafe.Add(dst, done*bytes), unsafe.Add(src, done*from), n-done
+	switch {
+	case l.size == 4:
+		vec.FillRows(block.View[uint32](dst, n*run), src, run, from)
+	case bytes >= 8 && bytes <= fillPiece:
+		fillShort(dst, src, l.size, n, bytes, bytes, from)
+	case l.size == 1:
+		fillShortRows[uint8](dst, src, n, run, from)
+	case l.size == 2:
+		fillShortRows[uint16](dst, src, n, run, from)
+	default:
+		for i := range n {
+			fillElement(unsafe.Add(dst, i*bytes), unsafe.Add(src, i*from), l.size, run)
+		}
+	}
+}
+
+// fillShortRows fills rows of a few elements.
+func fillShortRows[T any](dst, src unsafe.Pointer, n, run, from int) {
+	y := block.View[T](dst, n*run)
+	for i := range n {
+		v := *(*T)(unsafe.Add(src, i*from))
+		for j := range y[:run] {
+			y[j] = v
+		}
+		y = y[run:]
 	}
 }
 
