@@ -70,6 +70,16 @@ func (c *ndCopy) source(i int) int {
 	return from
 }
 
+// hasGaps reports whether the destination has gaps, or is not written from its beginning to its end.
+func (c *ndCopy) hasGaps() bool {
+	for k := range c.dims[1:] {
+		if c.dst[k] != c.dims[k+1]*c.dst[k+1] {
+			return true
+		}
+	}
+	return false
+}
+
 // runInside is run where there are groups or boxes.
 func (c *ndCopy) runInside(dst, src unsafe.Pointer, lo, hi int) {
 	var o odometer
@@ -83,13 +93,18 @@ func (c *ndCopy) runInside(dst, src unsafe.Pointer, lo, hi int) {
 	} else {
 		o.dims[0] = hi - lo
 	}
+	bytes, gaps := n*c.inside.dst[0], c.hasGaps()
 	for more := true; more; more = o.next() {
 		d, s := unsafe.Add(dst, o.to), unsafe.Add(src, o.from)
 		first, done := 0, 0
 		if c.groups != nil {
 			done = c.groups.Run(d, s, n)
 		} else {
-			first, done = c.boxes.Run(d, s, n)
+			room := 0
+			if !gaps { // what follows is written later
+				room = (hi-lo)*c.dst[0] - o.to - bytes
+			}
+			first, done = c.boxes.Run(d, s, n, room)
 		}
 		if first > 0 {
 			c.inside.run(d, s, 0, first)

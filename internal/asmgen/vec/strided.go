@@ -27,6 +27,9 @@ func (m machine) stridedKernels() {
 	m.reversed()
 	m.repeated()
 	m.rearranged()
+	if m.wide {
+		m.rearrangedBytes()
+	}
 }
 
 // reversed emits the loop that stores count vectors in the opposite order; src is the last one. The table says how
@@ -205,6 +208,32 @@ func (m machine) rearranged() {
 	Store(Memory{Base: dst}, v)
 	Increase(dst, Memory{Base: entry, Offset: 2*m.bytes() + 16})
 	Increase(entry, Number(2*m.bytes()+24))
+	Countdown(k, 1, "next")
+	Increase(src, param("step"))
+	Countdown(count, 1, "period")
+	End()
+}
+
+// rearrangedBytes is rearranged with one index vector, of bytes: any of those of both sources.
+func (m machine) rearrangedBytes() {
+	m.beginWide("rearrangedBytes", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr")
+	dst, src, count := param("dst"), param("src"), param("count")
+	p, q, entry, k := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+	Label("period")
+	Assign(entry, param("table"))
+	Assign(k, param("entries"))
+	Label("next")
+	v, index := m.vector(), m.vector()
+	LoadInt(index, Memory{Base: entry})
+	Assign(p, Memory{Base: entry, Offset: m.bytes()})
+	Assign(q, Memory{Base: entry, Offset: m.bytes() + 8})
+	Increase(p, src)
+	Increase(q, src)
+	Load(v, Memory{Base: p})
+	LookupBytes(v, index, Memory{Base: q})
+	Store(Memory{Base: dst}, v)
+	Increase(dst, Memory{Base: entry, Offset: m.bytes() + 16})
+	Increase(entry, Number(m.bytes()+24))
 	Countdown(k, 1, "next")
 	Increase(src, param("step"))
 	Countdown(count, 1, "period")

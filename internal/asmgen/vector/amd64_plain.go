@@ -14,6 +14,7 @@ var plain = map[op]func(b *build.Context, ops ...operand.Op){
 	opAddFirst:        (*build.Context).VADDSS,
 	opLookup:          func(b *build.Context, ops ...operand.Op) { b.VPERMPS(ops...) },
 	opLookupTwo:       (*build.Context).VPERMT2PS,
+	opLookupBytes:     (*build.Context).VPERMT2B,
 	opAdd:             (*build.Context).VADDPS,
 	opSubtract:        (*build.Context).VSUBPS,
 	opMultiply:        (*build.Context).VMULPS,

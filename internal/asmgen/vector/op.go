@@ -14,6 +14,7 @@ const (
 	opPermute
 	opLookup
 	opLookupTwo
+	opLookupBytes
 	opInterleaveLow
 	opInterleaveHigh
 	opShuffle

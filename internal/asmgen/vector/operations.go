@@ -40,6 +40,9 @@ func Lookup(dst, index Vector, table Operand) { record(opLookup, dst, index, tab
 // alone has it.
 func LookupTwo(dst, index Vector, table Operand) { record(opLookupTwo, dst, index, table) }
 
+// LookupBytes is LookupTwo of bytes, which AVX512_VBMI has.
+func LookupBytes(dst, index Vector, table Operand) { record(opLookupBytes, dst, index, table) }
+
 // InterleaveLow takes elements of a and b in turns, of the lower half of each four.
 func InterleaveLow(dst, a, b Vector) { record(opInterleaveLow, dst, a, b) }
 

@@ -39,6 +39,7 @@ const (
 	AMXTile    // x86: registers that are matrices. Kernels ask for them first: see MatrixRegisters.
 	AMXInt8
 	AMXBF16
+	AVX512VBMI      // bytes from anywhere in two vectors
 	AVX512BF16Round // x86: the conversion to bfloat16, which comes with AVX512BF16 and is fast where that is slow
 )
 
@@ -50,7 +51,7 @@ const (
 
 var featureNames = [...]string{"neon", "dotprod", "bf16", "i8mm", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni",
 	"avx512bf16", "avx512fp16", "amxtile", "amxint8", "amxbf16",
-	"avx512bf16round"}
+	"avx512vbmi", "avx512bf16round"}
 
 // Has reports whether all of the wanted features are in the set.
 func (f Features) Has(wanted Features) bool { return f&wanted == wanted }

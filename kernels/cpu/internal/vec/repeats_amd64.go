@@ -1,6 +1,10 @@
 package vec
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
 
 func repeatLanes() int {
 	wide, ok := vectors()
@@ -12,6 +16,9 @@ func repeatLanes() int {
 	}
 	return 0
 }
+
+// anyBytes reports whether a vector is made of any bytes of two.
+func anyBytes() bool { return isa.Active().Has(isa.Vectors512 | isa.AVX512VBMI) }
 
 func (r *Repeats) run(dst, src unsafe.Pointer, periods int) {
 	entries := len(r.table) / (2*r.wide + 8)
@@ -25,6 +32,11 @@ func (r *Repeats) run(dst, src unsafe.Pointer, periods int) {
 func (r *Rearranged) run(dst, src unsafe.Pointer, periods int) {
 	most := max(4*callElements/(r.entries*r.wide), 1)
 	for at := 0; at < periods; at += most {
+		if r.unit == 1 {
+			callRearrangedBytes(unsafe.Add(dst, at*r.boxes*r.box), unsafe.Add(src, at*r.boxes*r.step), uintptr(min(most, periods-at)),
+				uintptr(r.boxes*r.step), unsafe.Pointer(&r.table[0]), uintptr(r.entries))
+			continue
+		}
 		callRearranged(r.wide == 64, unsafe.Add(dst, at*r.boxes*r.box), unsafe.Add(src, at*r.boxes*r.step), uintptr(min(most, periods-at)),
 			uintptr(r.boxes*r.step), unsafe.Pointer(&r.table[0]), uintptr(r.entries))
 	}

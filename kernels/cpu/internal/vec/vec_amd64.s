@@ -22622,6 +22622,24 @@ next:
 	MOVQ      step+24(FP), BX
 	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
 
+// func rearrangedBytesAVX512(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
+// Requires: AVX, AVX512F, AVX512VBMI
+TEXT ·rearrangedBytesAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ count+16(FP), DX
+
+period:
+	MOVQ table+32(FP), BX
+	MOVQ BX, DI
+	MOVQ entries+40(FP), BX
+	MOVQ BX, R8
+
+next:
+	VMOVDQU32 (DI), Z1; MOVQ 64(DI), BX; MOVQ 72(DI), SI; ADDQ CX, BX; ADDQ CX, SI; VMOVUPS (BX), Z0; VPERMT2B (SI), Z1, Z0; VMOVUPS Z0, (AX); ADDQ 80(DI), AX; ADDQ $0x00000058, DI; DECQ R8; JNE next
+	MOVQ      step+24(FP), BX
+	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
+
 // func addLanes64AVX512(sums uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addLanes64AVX512(SB), NOSPLIT, $0-24

@@ -3095,6 +3095,11 @@ func callScaleHalves(dst unsafe.Pointer, x, factors *float32, columns, rows, to,
 	scaleHalvesAVX512(dst, x, factors, columns, rows, to, from)
 }
 
+//go:noinline
+func callRearrangedBytes(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr) {
+	rearrangedBytesAVX512(dst, src, count, step, table, entries)
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -5443,3 +5448,6 @@ func softmaxHalvesAVX512(dst unsafe.Pointer, x, largest, sums, mask *float32, ro
 
 //go:noescape
 func scaleHalvesAVX512(dst unsafe.Pointer, x, factors *float32, columns, rows, to, from uintptr)
+
+//go:noescape
+func rearrangedBytesAVX512(dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr)
