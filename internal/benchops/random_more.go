@@ -98,7 +98,7 @@ func squareShape(r *rand.Rand, s []int) []int {
 	for _, size := range s {
 		n *= size
 	}
-	m := pick(r, 1, 2, 3, 4, 6, 8, 16, 32, 64)
+	m := pick(r, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200)
 	return []int{max(n/(m*m), 1), m, m}
 }
 
@@ -114,7 +114,7 @@ func newScatterArguments(r *rand.Rand, d string, s []int) []argument {
 
 func solveArguments(r *rand.Rand, d string, s []int) []argument {
 	a := squareShape(r, s)
-	return []argument{one(drawnTensor(d, a)), one(drawnTensor(d, []int{a[0], a[1], pick(r, 1, 2, 5)}))}
+	return []argument{one(drawnTensor(d, a)), one(drawnTensor(d, []int{a[0], a[1], pick(r, 1, 2, 5, a[1])}))}
 }
 
 func distanceArguments(r *rand.Rand, d string, s []int) []argument {

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"unsafe"
+
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -19,7 +21,7 @@ func eliminate[T block.Float](b *build) func() {
 	s := in.Typ.Shape
 	n, m := s[len(s)-1], right.Typ.Shape[len(s)-1]
 	matrices := s[:len(s)-2].Size()
-	if inLanes(matrices, n, m, in.Typ.DType.Size()) {
+	if inLanes(matrices, n, m) {
 		return eliminateLanes[T](b)
 	}
 	workers := b.rt().pool.Size()
@@ -28,19 +30,29 @@ func eliminate[T block.Float](b *build) func() {
 	if few {
 		shared = b.rt().pool
 	}
-	products := eliminationScratch[T](n, m, shared)
-	elements := n*n + n + products
+	x := paddedColumns(n)
+	stride := x + paddedColumns(m)
+	elements := n*stride + n + smallestBlock + eliminationScratch[T](n, m, shared)
 	one := func(scratch []T, i int) {
-		e := elimination[T]{n: n, a: scratch[:n*n], diagonal: scratch[n*n : n*n+n], scratch: scratch[n*n+n:], pool: shared}
-		copy(e.a, plan.Data[T](in)[i*n*n:])
-		x := plan.Data[T](out)[i*n*m : (i+1)*n*m]
-		copy(x, plan.Data[T](right)[i*n*m:(i+1)*n*m])
-		e.x, e.m, e.sign = x, m, 1
-		e.factor(0, n)
-		if m > 0 {
-			e.forward(0, n, x, m, m)
-			e.unit()
-			e.backward(0, n)
+		e := elimination[T]{n: n, m: m, stride: stride, sign: 1, pool: shared}
+		e.a, scratch = scratch[:n*stride], scratch[n*stride:]
+		e.diagonal, scratch = scratch[:n], scratch[n:]
+		e.top, e.scratch = scratch[:smallestBlock], scratch[smallestBlock:]
+		e.x = e.a[min(x, len(e.a)):]
+		for r := range n {
+			row := e.a[r*stride : (r+1)*stride]
+			padRow(row[:x], plan.Data[T](in)[(i*n+r)*n:][:n])
+			padRow(row[x:], plan.Data[T](right)[(i*n+r)*m:][:m])
+		}
+		if n <= panelMatrix {
+			e.panels()
+		} else {
+			e.factor(0, n)
+			e.forward(0, n, e.x, m)
+		}
+		e.backward(0, n)
+		for r, to := 0, plan.Data[T](out)[i*n*m:]; r < n && m > 0; r++ {
+			vec.Neg(to[r*m:(r+1)*m], e.x[r*stride:][:m])
 		}
 		plan.Data[T](sign)[i], plan.Data[T](logarithm)[i] = e.determinant()
 	}
@@ -60,33 +72,65 @@ func eliminate[T block.Float](b *build) func() {
 	})
 }
 
-// smallestBlock is the number of rows or columns up to which a part of a matrix is worked on row by row.
-const smallestBlock = 16
+const (
+	// smallestBlock is the number of rows or columns up to which a part of a matrix is worked on row by row.
+	smallestBlock = vec.ProductColumns
+	// smallProducts is the number of products from which on a multiplication arranges its operands first.
+	smallProducts = 1 << 19
+	// panelMatrix is the largest matrix that is worked on a block of columns at a time.
+	panelMatrix = 128
+)
+
+// paddedColumns is the length of rows in scratch memory, where they have whole blocks.
+func paddedColumns(n int) int { return (n + smallestBlock - 1) / smallestBlock * smallestBlock }
+
+// padRow copies numbers to the beginning of a row, with zeros behind them.
+func padRow[T block.Float](row, numbers []T) { clear(row[copy(row, numbers):]) }
+
+// middleOf is where the first half of the rows or columns from lo to hi ends, which begin with a block.
+func middleOf(lo, hi int) int { return lo + paddedColumns((hi-lo+1)/2) }
 
 // eliminationScratch returns the elements of scratch memory that the products need.
 func eliminationScratch[T block.Float](n, m int, p *pool.Pool) int {
-	size := 0
-	for h := n; h > smallestBlock; h = (h + 1) / 2 {
-		k := (h + 1) / 2
+	size, stride := 0, paddedColumns(n)+paddedColumns(m)
+	for h := n; h > smallestBlock; h = middleOf(0, h) {
+		k := middleOf(0, h)
 		for _, rows := range []int{n, k} {
 			for _, columns := range []int{k, m} {
-				size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: k, LDA: n, LDB: max(columns, n), LDC: max(columns, n), Accumulate: true}, p.Size()))
+				size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: k, LDA: stride, LDB: stride, LDC: stride, Accumulate: true}, p.Size()))
 			}
 		}
 	}
 	return size
 }
 
-// elimination is the work on one matrix a (n, n) with right sides x (n, m). In place of a come its factors: below the
-// diagonal the multiples of the pivots' rows, negative, so that all that is left to do is add products.
+// elimination is the work on one matrix a (n, n) with right sides x (n, m), which lie behind it in the same rows, both
+// padded. In place of a come its factors: below the diagonal the multiples of the pivots' rows, negative, so that all
+// that is left to do is add products.
 type elimination[T block.Float] struct {
-	n, m     int
-	a, x     []T
-	diagonal []T
-	scratch  []T
-	sign     T
-	pool     *pool.Pool
-	args     gemm.Args[T]
+	n, m, stride  int
+	a, x          []T
+	diagonal, top []T
+	scratch       []T
+	sign          T
+	pool          *pool.Pool
+	args          gemm.Args[T]
+}
+
+// panels factors a small matrix: what each block of columns adds to all that is right of it, the right sides among it,
+// is added at once.
+func (e *elimination[T]) panels() {
+	n, stride := e.n, e.stride
+	for lo := 0; lo < n; lo += smallestBlock {
+		hi := lo + smallestBlock
+		for k := lo; k < min(hi, n); k++ {
+			e.column(k, lo, min(hi, n))
+		}
+		e.forward(lo, min(hi, n), e.a[hi:], stride-hi)
+		if hi < n {
+			e.add(e.a[hi*stride+hi:], e.a[hi*stride+lo:], e.a[lo*stride+hi:], n-hi, smallestBlock, stride-hi)
+		}
+	}
 }
 
 // factor works on the columns from lo to hi, below row lo. The left half of them is followed by the products that it
@@ -94,80 +138,86 @@ type elimination[T block.Float] struct {
 func (e *elimination[T]) factor(lo, hi int) {
 	if hi-lo <= smallestBlock {
 		for k := lo; k < hi; k++ {
-			e.column(k, hi)
+			e.column(k, lo, hi)
 		}
 		return
 	}
-	mid := (lo + hi + 1) / 2
-	n := e.n
+	mid, stride := middleOf(lo, hi), e.stride
 	e.factor(lo, mid)
-	e.forward(lo, mid, e.a[mid:], n, hi-mid)
-	e.add(e.a[mid*n+mid:], n, e.a[mid*n+lo:], e.a[lo*n+mid:], n, n-mid, mid-lo, hi-mid)
+	e.forward(lo, mid, e.a[mid:], hi-mid)
+	e.add(e.a[mid*stride+mid:], e.a[mid*stride+lo:], e.a[lo*stride+mid:], e.n-mid, mid-lo, hi-mid)
 	e.factor(mid, hi)
 }
 
-// column brings the largest element of column k to the diagonal and adds multiples of its row to those below, up to
-// column hi.
-func (e *elimination[T]) column(k, hi int) {
-	n, a := e.n, e.a
-	p, best := k, T(-1)
-	for r := k; r < n; r++ {
-		v := a[r*n+k]
-		if v < 0 {
-			v = -v
-		}
-		if v > best || v != v {
-			p, best = r, v
-			if v != v {
-				break
-			}
-		}
-	}
+// column brings the largest element of column k to the diagonal and adds multiples of its row to those below, in the
+// block of columns from lo to hi.
+func (e *elimination[T]) column(k, lo, hi int) {
+	n, a, stride := e.n, e.a, e.stride
+	p := k + largestOf(a[k*stride+k:], n-k, stride)
+	top := a[k*stride : (k+1)*stride]
 	if p != k {
 		e.sign = -e.sign
-		swapRows(a[p*n:p*n+n], a[k*n:k*n+n])
-		swapRows(e.x[p*e.m:(p+1)*e.m], e.x[k*e.m:(k+1)*e.m])
+		swapRows(a[p*stride:(p+1)*stride], top)
 	}
-	top := a[k*n : k*n+n]
 	pivot := top[k]
 	e.diagonal[k] = pivot
 	if pivot == 0 {
 		return // and so is what lies below
 	}
 	inverse := -1 / pivot
-	exact := inverse-inverse == 0 && best > 1e-30
-	for r := k + 1; r < n; r++ {
-		row := a[r*n : r*n+hi]
-		f := row[k] * inverse
-		if !exact {
-			f = -row[k] / pivot
+	exact := inverse-inverse == 0 && max(pivot, -pivot) > 1e-30
+	for at := (k+1)*stride + k; at < n*stride; at += stride {
+		if exact {
+			a[at] *= inverse
+		} else {
+			a[at] = -a[at] / pivot
 		}
-		row[k] = f
-		addMultiple(row[k+1:], f, top[k+1:hi])
 	}
+	if k+1 < hi { // the whole block, of which what is done gets zeros
+		clear(e.top)
+		copy(e.top[k+1-lo:], top[k+1:hi])
+		vec.AddProducts(a[(k+1)*stride+lo:], a[(k+1)*stride+k:], e.top, n-k-1, 1, smallestBlock, stride, stride, smallestBlock)
+	}
+}
+
+// largestOf returns which of n numbers, stride apart, has the largest absolute value: the first of several, or NaN.
+func largestOf[T block.Float](x []T, n, stride int) int {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return largestBits(block.View[uint32](unsafe.Pointer(unsafe.SliceData(x)), len(x)), n, stride)
+	}
+	return largestBits(block.View[uint64](unsafe.Pointer(unsafe.SliceData(x)), len(x)), n, stride)
+}
+
+// largestBits compares the bits of floats, without branches that depend on them, which could not be foreseen.
+func largestBits[U uint32 | uint64](x []U, n, stride int) int {
+	largest, magnitude := U(0), ^U(0)>>1
+	for at := 0; at < n*stride; at += stride {
+		largest = max(largest, x[at]&magnitude)
+	}
+	for i := range n {
+		if x[i*stride]&magnitude == largest {
+			return i
+		}
+	}
+	return 0
 }
 
 // forward adds to the rows from lo to hi of y, of so many columns, what the factors below the diagonal say.
-func (e *elimination[T]) forward(lo, hi int, y []T, stride, columns int) {
+func (e *elimination[T]) forward(lo, hi int, y []T, columns int) {
+	stride := e.stride
+	if columns == 0 {
+		return
+	}
 	if hi-lo <= smallestBlock {
 		for r := lo + 1; r < hi; r++ {
-			e.addRows(y[r*stride:][:columns], e.a[r*e.n+lo:r*e.n+r], y[lo*stride:], stride)
+			vec.AddProducts(y[r*stride:], e.a[r*stride+lo:], y[lo*stride:], 1, r-lo, paddedColumns(columns), stride, stride, stride)
 		}
 		return
 	}
-	mid := (lo + hi + 1) / 2
-	e.forward(lo, mid, y, stride, columns)
-	e.add(y[mid*stride:], stride, e.a[mid*e.n+lo:], y[lo*stride:], stride, hi-mid, mid-lo, columns)
-	e.forward(mid, hi, y, stride, columns)
-}
-
-// unit divides the rows of the upper factor and of x by the elements of the diagonal, and makes the former negative.
-func (e *elimination[T]) unit() {
-	for r := range e.n {
-		d := e.diagonal[r]
-		divideRow(e.x[r*e.m:(r+1)*e.m], d)
-		divideRow(e.a[r*e.n+r+1:(r+1)*e.n], -d)
-	}
+	mid := middleOf(lo, hi)
+	e.forward(lo, mid, y, columns)
+	e.add(y[mid*stride:], e.a[mid*stride+lo:], y[lo*stride:], hi-mid, mid-lo, columns)
+	e.forward(mid, hi, y, columns)
 }
 
 // divideRow divides all elements by d.
@@ -182,31 +232,37 @@ func divideRow[T block.Float](row []T, d T) {
 	}
 }
 
-// backward solves for the rows from lo to hi of x with the upper factor.
+// backward solves for the rows from lo to hi of x with the upper factor. What it finds is negative, so that here too
+// all that is left to do is add products.
 func (e *elimination[T]) backward(lo, hi int) {
+	stride := e.stride
+	if e.m == 0 {
+		return
+	}
 	if hi-lo <= smallestBlock {
-		for r := hi - 2; r >= lo; r-- {
-			e.addRows(e.x[r*e.m:(r+1)*e.m], e.a[r*e.n+r+1:r*e.n+hi], e.x[(r+1)*e.m:], e.m)
+		for r := hi - 1; r >= lo; r-- {
+			if r+1 < hi {
+				vec.AddProducts(e.x[r*stride:], e.a[r*stride+r+1:], e.x[(r+1)*stride:], 1, hi-r-1, paddedColumns(e.m), stride, stride, stride)
+			}
+			divideRow(e.x[r*stride:][:e.m], -e.diagonal[r])
 		}
 		return
 	}
-	mid := (lo + hi + 1) / 2
+	mid := middleOf(lo, hi)
 	e.backward(mid, hi)
-	e.add(e.x[lo*e.m:], e.m, e.a[lo*e.n+mid:], e.x[mid*e.m:], e.m, mid-lo, hi-mid, e.m)
+	e.add(e.x[lo*stride:], e.a[lo*stride+mid:], e.x[mid*stride:], mid-lo, hi-mid, e.m)
 	e.backward(lo, mid)
 }
 
 // add adds to y (rows, columns) the product of a part of a (rows, k) and x (k, columns).
-func (e *elimination[T]) add(y []T, yStride int, a, x []T, xStride, rows, k, columns int) {
-	e.args = gemm.Args[T]{M: rows, N: columns, K: k, A: a, LDA: e.n, B: x, LDB: xStride, C: y, LDC: yStride, Accumulate: true}
-	gemm.Run(e.pool, &e.args, e.scratch)
-}
-
-// addRows adds multiples of rows that lie stride apart.
-func (e *elimination[T]) addRows(to, factors, rows []T, stride int) {
-	for i, f := range factors {
-		addMultiple(to, f, rows[i*stride:])
+func (e *elimination[T]) add(y, a, x []T, rows, k, columns int) {
+	stride := e.stride
+	if padded := paddedColumns(columns); rows*k*padded <= smallProducts {
+		vec.AddProducts(y, a, x, rows, k, padded, stride, stride, stride)
+		return
 	}
+	e.args = gemm.Args[T]{M: rows, N: columns, K: k, A: a, LDA: stride, B: x, LDB: stride, C: y, LDC: stride, Accumulate: true}
+	gemm.Run(e.pool, &e.args, e.scratch)
 }
 
 // determinant returns its sign and the logarithm of its absolute value.
@@ -230,20 +286,6 @@ func (e *elimination[T]) determinant() (sign, logarithm T) {
 	}
 	return sign, T(sum)
 }
-
-// addMultiple adds f times the first numbers of x to all of y.
-func addMultiple[T block.Float](y []T, f T, x []T) {
-	if len(y) >= fewColumns {
-		vec.Axpy(y, f, x[:len(y)])
-		return
-	}
-	x = x[:len(y)]
-	for i := range y {
-		y[i] += f * x[i]
-	}
-}
-
-const fewColumns = 8 // up to here a loop takes less time than a call
 
 func swapRows[T block.Float](x, y []T) {
 	for i, v := range x {

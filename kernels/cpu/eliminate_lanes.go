@@ -10,22 +10,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Work on vec.Lanes matrices at a time pays as long as they stay in the second-level cache: up to a size of fewLanes
-// even where half of the lanes have one, up to laneMatrix where most have and they, with their right sides, have at
-// most laneBytes.
-const (
-	fewLanes   = 40
-	laneMatrix = 96
-	laneBytes  = 600 << 10
-)
+// fewLanes is the size up to which work on vec.Lanes matrices at a time pays, even where half of the lanes have one:
+// rows of larger ones fill vectors by themselves, and change places at once.
+const fewLanes = 40
 
 // inLanes reports whether so many matrices (n, n) with right sides (n, m) are worked on side by side.
-func inLanes(matrices, n, m, size int) bool {
-	if matrices < vec.Lanes/2 || n > laneMatrix || m > laneMatrix {
-		return false
-	}
-	lanes := (matrices + vec.Lanes - 1) / vec.Lanes * vec.Lanes
-	return n <= fewLanes && m <= fewLanes || 4*matrices >= 3*lanes && vec.Lanes*n*(n+m)*size <= laneBytes
+func inLanes(matrices, n, m int) bool {
+	return matrices >= vec.Lanes/2 && n <= fewLanes && m <= fewLanes
 }
 
 // eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.

@@ -20,7 +20,14 @@ func buildTopK(b *build) (func(), error) {
 }
 
 func dispatchSort(b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []int) func() {
-	switch b.in(0).Typ.DType.Size() {
+	size := b.in(0).Typ.DType.Size()
+	if sortsByDigits(&keys, g.Length, k, kth) && !sortsByNetwork(g.Outer*g.Inner, g.Length, k, kth) {
+		if size == 1 {
+			return sortByDigits[uint8](b, g, k, keys)
+		}
+		return sortByDigits[uint16](b, g, k, keys)
+	}
+	switch size {
 	case 1:
 		return sortLines[uint8](b, g, k, keys, kth)
 	case 2:

@@ -16,6 +16,9 @@ func (m machine) lanes() {
 	for _, size := range []int{4, 8} {
 		l := sideBySide{m, size}
 		l.addOuter()
+		for _, count := range productVectors {
+			l.addProducts(count)
+		}
 		l.butterfly(2)
 		l.butterfly(3)
 		l.butterfly(4)

@@ -10458,6 +10458,78 @@ row:
 column:
 	VMOVUPS (R9), Y2; VFMADD231PS (R10), Y0, Y2; VMOVUPS Y2, (R9); VMOVUPS 32(R9), Y2; VFMADD231PS 32(R10), Y1, Y2; VMOVUPS Y2, 32(R9); ADDQ $0x00000040, R9; ADDQ $0x00000040, R10; DECQ R11; JNE column; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
 
+// func addProducts8AVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts8AVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Y0; VMOVUPS 32(AX), Y1; VMOVUPS 64(AX), Y2; VMOVUPS 96(AX), Y3; VMOVUPS 128(AX), Y4; VMOVUPS 160(AX), Y5; VMOVUPS 192(AX), Y6; VMOVUPS 224(AX), Y7; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Y8; VFMADD231PS (R11), Y8, Y0; VFMADD231PS 32(R11), Y8, Y1; VFMADD231PS 64(R11), Y8, Y2; VFMADD231PS 96(R11), Y8, Y3; VFMADD231PS 128(R11), Y8, Y4; VFMADD231PS 160(R11), Y8, Y5; VFMADD231PS 192(R11), Y8, Y6; VFMADD231PS 224(R11), Y8, Y7; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); VMOVUPS Y4, 128(AX); VMOVUPS Y5, 160(AX); VMOVUPS Y6, 192(AX); VMOVUPS Y7, 224(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts4AVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts4AVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Y0; VMOVUPS 32(AX), Y1; VMOVUPS 64(AX), Y2; VMOVUPS 96(AX), Y3; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Y4; VFMADD231PS (R11), Y4, Y0; VFMADD231PS 32(R11), Y4, Y1; VFMADD231PS 64(R11), Y4, Y2; VFMADD231PS 96(R11), Y4, Y3; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); VMOVUPS Y2, 64(AX); VMOVUPS Y3, 96(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts2AVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts2AVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Y0; VMOVUPS 32(AX), Y1; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Y2; VFMADD231PS (R11), Y2, Y0; VFMADD231PS 32(R11), Y2, Y1; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Y0, (AX); VMOVUPS Y1, 32(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts1AVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts1AVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Y0; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Y1; VFMADD231PS (R11), Y1, Y0; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Y0, (AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
 // func butterfly2AVX2(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, part uintptr, run uintptr, in uintptr)
 // Requires: AVX, FMA3
 TEXT ·butterfly2AVX2(SB), NOSPLIT, $0-72
@@ -10677,6 +10749,78 @@ row:
 
 column:
 	VMOVUPD (R9), Y4; VFMADD231PD (R10), Y0, Y4; VMOVUPD Y4, (R9); VMOVUPD 32(R9), Y4; VFMADD231PD 32(R10), Y1, Y4; VMOVUPD Y4, 32(R9); VMOVUPD 64(R9), Y4; VFMADD231PD 64(R10), Y2, Y4; VMOVUPD Y4, 64(R9); VMOVUPD 96(R9), Y4; VFMADD231PD 96(R10), Y3, Y4; VMOVUPD Y4, 96(R9); ADDQ $0x00000080, R9; ADDQ $0x00000080, R10; DECQ R11; JNE column; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts8DoublesAVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts8DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1; VMOVUPD 64(AX), Y2; VMOVUPD 96(AX), Y3; VMOVUPD 128(AX), Y4; VMOVUPD 160(AX), Y5; VMOVUPD 192(AX), Y6; VMOVUPD 224(AX), Y7; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Y8; VFMADD231PD (R11), Y8, Y0; VFMADD231PD 32(R11), Y8, Y1; VFMADD231PD 64(R11), Y8, Y2; VFMADD231PD 96(R11), Y8, Y3; VFMADD231PD 128(R11), Y8, Y4; VFMADD231PD 160(R11), Y8, Y5; VFMADD231PD 192(R11), Y8, Y6; VFMADD231PD 224(R11), Y8, Y7; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX); VMOVUPD Y4, 128(AX); VMOVUPD Y5, 160(AX); VMOVUPD Y6, 192(AX); VMOVUPD Y7, 224(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts4DoublesAVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts4DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1; VMOVUPD 64(AX), Y2; VMOVUPD 96(AX), Y3; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Y4; VFMADD231PD (R11), Y4, Y0; VFMADD231PD 32(R11), Y4, Y1; VFMADD231PD 64(R11), Y4, Y2; VFMADD231PD 96(R11), Y4, Y3; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); VMOVUPD Y2, 64(AX); VMOVUPD Y3, 96(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts2DoublesAVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts2DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Y0; VMOVUPD 32(AX), Y1; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Y2; VFMADD231PD (R11), Y2, Y0; VFMADD231PD 32(R11), Y2, Y1; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Y0, (AX); VMOVUPD Y1, 32(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts1DoublesAVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addProducts1DoublesAVX2(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Y0; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Y1; VFMADD231PD (R11), Y1, Y0; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Y0, (AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
 
 // func butterfly2DoublesAVX2(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, part uintptr, run uintptr, in uintptr)
 // Requires: AVX, FMA3
@@ -21931,6 +22075,78 @@ row:
 column:
 	VMOVUPS (R9), Z1; VFMADD231PS (R10), Z0, Z1; VMOVUPS Z1, (R9); ADDQ $0x00000040, R9; ADDQ $0x00000040, R10; DECQ R11; JNE column; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
 
+// func addProducts8AVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts8AVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Z0; VMOVUPS 64(AX), Z1; VMOVUPS 128(AX), Z2; VMOVUPS 192(AX), Z3; VMOVUPS 256(AX), Z4; VMOVUPS 320(AX), Z5; VMOVUPS 384(AX), Z6; VMOVUPS 448(AX), Z7; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Z8; VFMADD231PS (R11), Z8, Z0; VFMADD231PS 64(R11), Z8, Z1; VFMADD231PS 128(R11), Z8, Z2; VFMADD231PS 192(R11), Z8, Z3; VFMADD231PS 256(R11), Z8, Z4; VFMADD231PS 320(R11), Z8, Z5; VFMADD231PS 384(R11), Z8, Z6; VFMADD231PS 448(R11), Z8, Z7; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); VMOVUPS Z4, 256(AX); VMOVUPS Z5, 320(AX); VMOVUPS Z6, 384(AX); VMOVUPS Z7, 448(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts4AVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts4AVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Z0; VMOVUPS 64(AX), Z1; VMOVUPS 128(AX), Z2; VMOVUPS 192(AX), Z3; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Z4; VFMADD231PS (R11), Z4, Z0; VFMADD231PS 64(R11), Z4, Z1; VFMADD231PS 128(R11), Z4, Z2; VFMADD231PS 192(R11), Z4, Z3; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); VMOVUPS Z2, 128(AX); VMOVUPS Z3, 192(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts2AVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts2AVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Z0; VMOVUPS 64(AX), Z1; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Z2; VFMADD231PS (R11), Z2, Z0; VFMADD231PS 64(R11), Z2, Z1; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Z0, (AX); VMOVUPS Z1, 64(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts1AVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts1AVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPS (AX), Z0; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSS (R10), Z1; VFMADD231PS (R11), Z1, Z0; ADDQ $0x00000004, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPS Z0, (AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
 // func butterfly2AVX512(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, part uintptr, run uintptr, in uintptr)
 // Requires: AVX, AVX512F
 TEXT ·butterfly2AVX512(SB), NOSPLIT, $0-72
@@ -22059,6 +22275,78 @@ row:
 
 column:
 	VMOVUPD (R9), Z2; VFMADD231PD (R10), Z0, Z2; VMOVUPD Z2, (R9); VMOVUPD 64(R9), Z2; VFMADD231PD 64(R10), Z1, Z2; VMOVUPD Z2, 64(R9); ADDQ $0x00000080, R9; ADDQ $0x00000080, R10; DECQ R11; JNE column; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts8DoublesAVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts8DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Z0; VMOVUPD 64(AX), Z1; VMOVUPD 128(AX), Z2; VMOVUPD 192(AX), Z3; VMOVUPD 256(AX), Z4; VMOVUPD 320(AX), Z5; VMOVUPD 384(AX), Z6; VMOVUPD 448(AX), Z7; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Z8; VFMADD231PD (R11), Z8, Z0; VFMADD231PD 64(R11), Z8, Z1; VFMADD231PD 128(R11), Z8, Z2; VFMADD231PD 192(R11), Z8, Z3; VFMADD231PD 256(R11), Z8, Z4; VFMADD231PD 320(R11), Z8, Z5; VFMADD231PD 384(R11), Z8, Z6; VFMADD231PD 448(R11), Z8, Z7; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX); VMOVUPD Z4, 256(AX); VMOVUPD Z5, 320(AX); VMOVUPD Z6, 384(AX); VMOVUPD Z7, 448(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts4DoublesAVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts4DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Z0; VMOVUPD 64(AX), Z1; VMOVUPD 128(AX), Z2; VMOVUPD 192(AX), Z3; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Z4; VFMADD231PD (R11), Z4, Z0; VFMADD231PD 64(R11), Z4, Z1; VFMADD231PD 128(R11), Z4, Z2; VFMADD231PD 192(R11), Z4, Z3; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); VMOVUPD Z2, 128(AX); VMOVUPD Z3, 192(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts2DoublesAVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts2DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Z0; VMOVUPD 64(AX), Z1; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Z2; VFMADD231PD (R11), Z2, Z0; VFMADD231PD 64(R11), Z2, Z1; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Z0, (AX); VMOVUPD Z1, 64(AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
+
+// func addProducts1DoublesAVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, depth uintptr, dstStride uintptr, fStride uintptr, xStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addProducts1DoublesAVX512(SB), NOSPLIT, $0-64
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ depth+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+	MOVQ xStride+56(FP), R9
+
+row:
+	VMOVUPD (AX), Z0; MOVQ CX, R10; MOVQ DX, R11; MOVQ SI, R12
+
+product:
+	VBROADCASTSD (R10), Z1; VFMADD231PD (R11), Z1, Z0; ADDQ $0x00000008, R10; ADDQ R9, R11; DECQ R12; JNE product; VMOVUPD Z0, (AX); ADDQ R8, CX; ADDQ DI, AX; DECQ BX; JNE row; VZEROUPPER; RET
 
 // func butterfly2DoublesAVX512(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, part uintptr, run uintptr, in uintptr)
 // Requires: AVX, AVX512F

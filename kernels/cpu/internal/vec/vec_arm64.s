@@ -33059,6 +33059,193 @@ column:
 	BNE row
 	RET
 
+// addProducts8NEON is addProducts8AVX2 with two registers for one.
+TEXT ·addProducts8NEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 128(R0), (F8, F9)
+	FLDPQ 160(R0), (F10, F11)
+	FLDPQ 192(R0), (F12, F13)
+	FLDPQ 224(R0), (F14, F15)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V16.S4]
+	VMOV V16.B16, V17.B16
+	FLDPQ 0(R9), (F18, F19)
+	WORD $0x4e32ce00 // fmla v0.4S, v16.4S, v18.4S
+	WORD $0x4e33ce21 // fmla v1.4S, v17.4S, v19.4S
+	FLDPQ 32(R9), (F18, F19)
+	WORD $0x4e32ce02 // fmla v2.4S, v16.4S, v18.4S
+	WORD $0x4e33ce23 // fmla v3.4S, v17.4S, v19.4S
+	FLDPQ 64(R9), (F18, F19)
+	WORD $0x4e32ce04 // fmla v4.4S, v16.4S, v18.4S
+	WORD $0x4e33ce25 // fmla v5.4S, v17.4S, v19.4S
+	FLDPQ 96(R9), (F18, F19)
+	WORD $0x4e32ce06 // fmla v6.4S, v16.4S, v18.4S
+	WORD $0x4e33ce27 // fmla v7.4S, v17.4S, v19.4S
+	FLDPQ 128(R9), (F18, F19)
+	WORD $0x4e32ce08 // fmla v8.4S, v16.4S, v18.4S
+	WORD $0x4e33ce29 // fmla v9.4S, v17.4S, v19.4S
+	FLDPQ 160(R9), (F18, F19)
+	WORD $0x4e32ce0a // fmla v10.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2b // fmla v11.4S, v17.4S, v19.4S
+	FLDPQ 192(R9), (F18, F19)
+	WORD $0x4e32ce0c // fmla v12.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2d // fmla v13.4S, v17.4S, v19.4S
+	FLDPQ 224(R9), (F18, F19)
+	WORD $0x4e32ce0e // fmla v14.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2f // fmla v15.4S, v17.4S, v19.4S
+	ADD $4, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 128(R0)
+	FSTPQ (F10, F11), 160(R0)
+	FSTPQ (F12, F13), 192(R0)
+	FSTPQ (F14, F15), 224(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts4NEON is addProducts4AVX2 with two registers for one.
+TEXT ·addProducts4NEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	FLDPQ 0(R9), (F10, F11)
+	WORD $0x4e2acd00 // fmla v0.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd21 // fmla v1.4S, v9.4S, v11.4S
+	FLDPQ 32(R9), (F10, F11)
+	WORD $0x4e2acd02 // fmla v2.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd23 // fmla v3.4S, v9.4S, v11.4S
+	FLDPQ 64(R9), (F10, F11)
+	WORD $0x4e2acd04 // fmla v4.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd25 // fmla v5.4S, v9.4S, v11.4S
+	FLDPQ 96(R9), (F10, F11)
+	WORD $0x4e2acd06 // fmla v6.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd27 // fmla v7.4S, v9.4S, v11.4S
+	ADD $4, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts2NEON is addProducts2AVX2 with two registers for one.
+TEXT ·addProducts2NEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	FLDPQ 0(R9), (F6, F7)
+	WORD $0x4e26cc80 // fmla v0.4S, v4.4S, v6.4S
+	WORD $0x4e27cca1 // fmla v1.4S, v5.4S, v7.4S
+	FLDPQ 32(R9), (F6, F7)
+	WORD $0x4e26cc82 // fmla v2.4S, v4.4S, v6.4S
+	WORD $0x4e27cca3 // fmla v3.4S, v5.4S, v7.4S
+	ADD $4, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts1NEON is addProducts1AVX2 with two registers for one.
+TEXT ·addProducts1NEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	FLDPQ 0(R9), (F4, F5)
+	WORD $0x4e24cc40 // fmla v0.4S, v2.4S, v4.4S
+	WORD $0x4e25cc61 // fmla v1.4S, v3.4S, v5.4S
+	ADD $4, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
 // butterfly2NEON is butterfly2AVX2 with two registers for one.
 TEXT ·butterfly2NEON(SB), NOSPLIT, $0-72
 	MOVD yre+0(FP), R0
@@ -33861,6 +34048,193 @@ column:
 	ADD $128, R8
 	SUBS $1, R9
 	BNE column
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts8DoublesNEON is addProducts8DoublesAVX2 with two registers for one.
+TEXT ·addProducts8DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	FLDPQ 128(R0), (F8, F9)
+	FLDPQ 160(R0), (F10, F11)
+	FLDPQ 192(R0), (F12, F13)
+	FLDPQ 224(R0), (F14, F15)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V16.D2]
+	VMOV V16.B16, V17.B16
+	FLDPQ 0(R9), (F18, F19)
+	WORD $0x4e72ce00 // fmla v0.2D, v16.2D, v18.2D
+	WORD $0x4e73ce21 // fmla v1.2D, v17.2D, v19.2D
+	FLDPQ 32(R9), (F18, F19)
+	WORD $0x4e72ce02 // fmla v2.2D, v16.2D, v18.2D
+	WORD $0x4e73ce23 // fmla v3.2D, v17.2D, v19.2D
+	FLDPQ 64(R9), (F18, F19)
+	WORD $0x4e72ce04 // fmla v4.2D, v16.2D, v18.2D
+	WORD $0x4e73ce25 // fmla v5.2D, v17.2D, v19.2D
+	FLDPQ 96(R9), (F18, F19)
+	WORD $0x4e72ce06 // fmla v6.2D, v16.2D, v18.2D
+	WORD $0x4e73ce27 // fmla v7.2D, v17.2D, v19.2D
+	FLDPQ 128(R9), (F18, F19)
+	WORD $0x4e72ce08 // fmla v8.2D, v16.2D, v18.2D
+	WORD $0x4e73ce29 // fmla v9.2D, v17.2D, v19.2D
+	FLDPQ 160(R9), (F18, F19)
+	WORD $0x4e72ce0a // fmla v10.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2b // fmla v11.2D, v17.2D, v19.2D
+	FLDPQ 192(R9), (F18, F19)
+	WORD $0x4e72ce0c // fmla v12.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2d // fmla v13.2D, v17.2D, v19.2D
+	FLDPQ 224(R9), (F18, F19)
+	WORD $0x4e72ce0e // fmla v14.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2f // fmla v15.2D, v17.2D, v19.2D
+	ADD $8, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 128(R0)
+	FSTPQ (F10, F11), 160(R0)
+	FSTPQ (F12, F13), 192(R0)
+	FSTPQ (F14, F15), 224(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts4DoublesNEON is addProducts4DoublesAVX2 with two registers for one.
+TEXT ·addProducts4DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	FLDPQ 0(R9), (F10, F11)
+	WORD $0x4e6acd00 // fmla v0.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd21 // fmla v1.2D, v9.2D, v11.2D
+	FLDPQ 32(R9), (F10, F11)
+	WORD $0x4e6acd02 // fmla v2.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd23 // fmla v3.2D, v9.2D, v11.2D
+	FLDPQ 64(R9), (F10, F11)
+	WORD $0x4e6acd04 // fmla v4.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd25 // fmla v5.2D, v9.2D, v11.2D
+	FLDPQ 96(R9), (F10, F11)
+	WORD $0x4e6acd06 // fmla v6.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd27 // fmla v7.2D, v9.2D, v11.2D
+	ADD $8, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts2DoublesNEON is addProducts2DoublesAVX2 with two registers for one.
+TEXT ·addProducts2DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	FLDPQ 0(R9), (F6, F7)
+	WORD $0x4e66cc80 // fmla v0.2D, v4.2D, v6.2D
+	WORD $0x4e67cca1 // fmla v1.2D, v5.2D, v7.2D
+	FLDPQ 32(R9), (F6, F7)
+	WORD $0x4e66cc82 // fmla v2.2D, v4.2D, v6.2D
+	WORD $0x4e67cca3 // fmla v3.2D, v5.2D, v7.2D
+	ADD $8, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD R6, R1
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// addProducts1DoublesNEON is addProducts1DoublesAVX2 with two registers for one.
+TEXT ·addProducts1DoublesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD depth+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+	MOVD xStride+56(FP), R7
+row:
+	FLDPQ 0(R0), (F0, F1)
+	MOVD R1, R8
+	MOVD R2, R9
+	MOVD R4, R10
+product:
+	ADD $0, R8, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	FLDPQ 0(R9), (F4, F5)
+	WORD $0x4e64cc40 // fmla v0.2D, v2.2D, v4.2D
+	WORD $0x4e65cc61 // fmla v1.2D, v3.2D, v5.2D
+	ADD $8, R8
+	ADD R7, R9
+	SUBS $1, R10
+	BNE product
+	FSTPQ (F0, F1), 0(R0)
+	ADD R6, R1
 	ADD R5, R0
 	SUBS $1, R3
 	BNE row

@@ -1748,6 +1748,42 @@ func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fS
 }
 
 //go:noinline
+func callAddProducts8(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts8AVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts8AVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts4(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts4AVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts4AVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts2(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts2AVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts2AVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts1AVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts1AVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
 func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	if wide {
 		butterfly2AVX512(yre, yim, xre, xim, w, count, part, run, in)
@@ -1807,6 +1843,42 @@ func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStr
 		addOuterDoublesAVX512(dst, f, x, rows, cols, dstStride, fStride)
 	} else {
 		addOuterDoublesAVX2(dst, f, x, rows, cols, dstStride, fStride)
+	}
+}
+
+//go:noinline
+func callAddProducts8Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts8DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts8DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts4Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts4DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts4DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts2Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts2DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts2DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	if wide {
+		addProducts1DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	} else {
+		addProducts1DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
 	}
 }
 
@@ -4391,6 +4463,30 @@ func addOuterAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintp
 func addOuterAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
+func addProducts8AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts8AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
 func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
@@ -4431,6 +4527,30 @@ func addOuterDoublesAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStrid
 
 //go:noescape
 func addOuterDoublesAVX512(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func addProducts8DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts8DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
 func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)

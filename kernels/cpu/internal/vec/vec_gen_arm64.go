@@ -870,6 +870,26 @@ func callAddOuter(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fS
 }
 
 //go:noinline
+func callAddProducts8(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts8NEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts4(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts4NEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts2(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts2NEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts1NEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
 func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
 	butterfly2NEON(yre, yim, xre, xim, w, count, part, run, in)
 }
@@ -902,6 +922,26 @@ func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr
 //go:noinline
 func callAddOuterDoubles(wide bool, dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr) {
 	addOuterDoublesNEON(dst, f, x, rows, cols, dstStride, fStride)
+}
+
+//go:noinline
+func callAddProducts8Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts8DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts4Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts4DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts2Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts2DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
+	addProducts1DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
 }
 
 //go:noinline
@@ -1929,6 +1969,18 @@ func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride, rest ui
 func addOuterNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
 
 //go:noescape
+func addProducts8NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
 func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
 
 //go:noescape
@@ -1948,6 +2000,18 @@ func joinRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
 
 //go:noescape
 func addOuterDoublesNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func addProducts8DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts4DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts2DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func addProducts1DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
 func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)

@@ -1,0 +1,73 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// Matrices of every size that is worked on in another way, one and many, have the reference's results: their largest
+// elements lie anywhere in the columns.
+func TestEliminates(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 31))
+	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
+		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
+			{2, panelMatrix + 1, 20}, {1, 210, 40}, {1, 210, 0}} {
+			p := ir.New(fmt.Sprint(d, c))
+			a, b := make([]float64, c.matrices*c.n*c.n), make([]float64, c.matrices*c.n*c.m)
+			for i := range a {
+				a[i] = float64(float32(r.NormFloat64())) / 8
+			}
+			for i := range c.matrices {
+				for row, column := range r.Perm(c.n) {
+					a[(i*c.n+row)*c.n+column] += math.Copysign(4, r.NormFloat64())
+				}
+			}
+			for i := range b {
+				b[i] = float64(float32(r.NormFloat64()))
+			}
+			x, err := reference.New(d, ir.Shape{c.matrices, c.n, c.n}, a...)
+			require.NoError(t, err)
+			y, err := reference.New(d, ir.Shape{c.matrices, c.n, c.m}, b...)
+			require.NoError(t, err)
+			out, err := p.Add("", ir.Eliminate, nil, p.AddInput("a", x.Type), p.AddInput("b", y.Type))
+			require.NoError(t, err)
+			for _, v := range out {
+				p.AddOutput("", v)
+			}
+			want, err := reference.Run(p, []reference.Value{x, y})
+			require.NoError(t, err)
+			for i, v := range runOnce(t, p, []reference.Value{x, y}, false) {
+				require.NoError(t, kernelstest.Compare(v, want[i], 400, true), "%s, output %d", p.Name, i)
+			}
+		}
+	}
+}
+
+// A column's largest number is found as by a plain search, among numbers that are equal but for their sign, zeros,
+// infinities and NaN.
+func TestLargestOf(t *testing.T) {
+	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 2, -2, 1e-30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()}
+	r := rand.New(rand.NewPCG(1, 8))
+	for range 500 {
+		n, stride, most := 1+r.IntN(20), 1+r.IntN(3), 1+r.IntN(len(numbers))
+		x, single := make([]float64, n*stride), make([]float32, n*stride)
+		want, best := 0, 0.0
+		for i := range n {
+			v := numbers[r.IntN(most)]
+			x[i*stride], single[i*stride] = v, float32(v)
+			if v = math.Abs(v); v > best || v != v && best == best {
+				want, best = i, v
+			}
+		}
+		require.Equal(t, want, largestOf(x, n, stride), "%v", x)
+		require.Equal(t, want, largestOf(single, n, stride), "%v", x)
+	}
+}

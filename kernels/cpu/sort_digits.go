@@ -1,0 +1,121 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+)
+
+// Integers of eight and sixteen bits are sorted by counting: how often each digit occurs says where the positions of
+// the elements that have it go, and the elements themselves follow from the digits, so that they need not be moved.
+
+// mostByDigits is the longest line of which a position and a digit fit into 32 bits.
+const mostByDigits = 1 << 24
+
+// sortsByDigits reports whether lines of n elements are sorted by counting: not where a few first elements or places
+// are found with less work.
+func sortsByDigits(d *sortKeys, n, k int, kth []int) bool {
+	return d.d.Size() <= 2 && !d.d.IsFloat() && len(kth) == 0 && n >= radixLength && n <= mostByDigits && 2*k > n
+}
+
+// sortByDigits is sortLines for elements of one or two digits.
+func sortByDigits[T uint8 | uint16](b *build, g geometry.AxisGroup, k int, keys sortKeys) func() {
+	in, values, positions := b.in(0), b.out(0), b.out(1)
+	n, digits := g.Length, keys.digits()
+	flip := uint16(uint32(keys.sign) ^ keys.down)
+	b.rt().need(4 * n * (digits - 1))
+	return b.rt().parallel(g.Outer*g.Inner, grain(4*n*digits), func(w *worker, lo, hi int) {
+		x, y, at := plan.Data[T](in), plan.Data[T](values), plan.Data[int32](positions)
+		l := digitLine[T]{n: n, k: k, stride: g.Inner, flip: flip, spare: scratchOf[uint32](w, n*(digits-1))}
+		for line := lo; line < hi; line++ {
+			o, c := line/g.Inner, line%g.Inner
+			l.x, l.y, l.at = x[o*n*g.Inner+c:], y[o*k*g.Inner+c:], at[o*k*g.Inner+c:]
+			if digits == 1 {
+				l.sortBytes()
+			} else {
+				l.sortWords()
+			}
+		}
+	})
+}
+
+// digitLine is a line of n elements, stride apart, of which the first k in order are wanted. Flip turns the bits that
+// make an element its key.
+type digitLine[T uint8 | uint16] struct {
+	n, k, stride int
+	flip         uint16
+	x, y         []T
+	at           []int32
+	spare        []uint32
+}
+
+// digitPlaces turns counts into the places where the elements counted begin.
+func digitPlaces(counts *[256]uint32) {
+	at := uint32(0)
+	for i, c := range counts {
+		counts[i] = at
+		at += c
+	}
+}
+
+// put stores a position at a place that is among those wanted.
+func (l *digitLine[T]) put(to uint32, position int32) {
+	if int(to) < l.k {
+		l.at[int(to)*l.stride] = position
+	}
+}
+
+// fill stores a key at the places from lo to hi that are wanted.
+func (l *digitLine[T]) fill(lo, hi uint32, key uint16) {
+	v := T(key ^ l.flip)
+	for i := int(lo); i < min(int(hi), l.k); i++ {
+		l.y[i*l.stride] = v
+	}
+}
+
+func (l *digitLine[T]) sortBytes() {
+	var counts, next [256]uint32
+	flip := uint8(l.flip)
+	for i := range l.n {
+		counts[uint8(l.x[i*l.stride])^flip]++
+	}
+	digitPlaces(&counts)
+	next = counts
+	for i := range l.n {
+		to := &next[uint8(l.x[i*l.stride])^flip]
+		l.put(*to, int32(i))
+		*to++
+	}
+	for key, lo := range counts {
+		l.fill(lo, next[key], uint16(key))
+	}
+}
+
+// sortWords moves the positions by the lower digits first, with the upper ones beside them, then by these.
+func (l *digitLine[T]) sortWords() {
+	var lower, upper, next [256]uint32
+	spare := l.spare[:l.n]
+	for i := range l.n {
+		key := uint16(l.x[i*l.stride]) ^ l.flip
+		lower[uint8(key)]++
+		upper[key>>8]++
+	}
+	digitPlaces(&lower)
+	digitPlaces(&upper)
+	next = lower
+	for i := range l.n {
+		key := uint16(l.x[i*l.stride]) ^ l.flip
+		to := &next[uint8(key)]
+		spare[*to] = uint32(key>>8)<<24 | uint32(i)
+		*to++
+	}
+	for digit, lo := range lower {
+		for _, v := range spare[lo:next[digit]] {
+			to := &upper[v>>24]
+			if int(*to) < l.k {
+				l.at[int(*to)*l.stride] = int32(v & (mostByDigits - 1))
+				l.y[int(*to)*l.stride] = T((uint16(v>>24)<<8 | uint16(digit)) ^ l.flip)
+			}
+			*to++
+		}
+	}
+}
