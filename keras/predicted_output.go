@@ -19,6 +19,7 @@ type predictedOutput struct {
 	array data.Array // the result, or longer where more examples were expected than came
 	rows  int        // written so far
 	given bool       // array is the caller's
+	lent  bool       // the instance writes the next rows to where they belong; see predicted_in_place.go
 	whole []byte     // of a buffer that was read for some of its rows
 }
 
@@ -26,48 +27,60 @@ type predictedOutput struct {
 // will have, as far as that is known.
 func (o *predictedOutput) add(i int, b kernels.Buffer, rows, expected int) error {
 	t := b.Type()
+	n := rows
+	if n < 0 && len(t.Shape) > 0 {
+		n = t.Shape[0]
+	}
+	into, err := o.room(i, t, n, expected)
+	switch {
+	case err != nil:
+		return err
+	case len(into) == 0 || o.lent:
+	case n == t.Shape[0]:
+		if err := b.Read(into); err != nil {
+			return err
+		}
+	default:
+		memory := b.Bytes()
+		if memory == nil {
+			if cap(o.whole) < t.Bytes() {
+				o.whole = make([]byte, t.Bytes())
+			}
+			memory = o.whole[:t.Bytes()]
+			if err := b.Read(memory); err != nil {
+				return err
+			}
+		}
+		copy(into, memory)
+	}
+	o.rows += n
+	return nil
+}
+
+// room returns the memory of the next n rows of output i, whose batch is of a type.
+func (o *predictedOutput) room(i int, t ir.Type, n, expected int) ([]byte, error) {
 	if len(t.Shape) == 0 {
-		return fmt.Errorf("output %d is a scalar; Predict joins outputs along the axis of examples, which it lacks", i)
+		return nil, fmt.Errorf("output %d is a scalar; Predict joins outputs along the axis of examples, which it lacks", i)
 	}
 	if o.row == nil {
 		o.dtype, o.row = t.DType, t.Shape[1:]
 	}
 	if !t.Shape[1:].Equal(o.row) || t.DType != o.dtype {
-		return fmt.Errorf("output %d has shape %v in one batch and %v in another; they cannot be joined", i, append(ir.Shape{o.rows}, o.row...), t.Shape)
+		return nil, fmt.Errorf("output %d has shape %v in one batch and %v in another; they cannot be joined", i, append(ir.Shape{o.rows}, o.row...), t.Shape)
 	}
 	if o.given && o.rows == 0 {
 		if err := o.checkGiven(i); err != nil {
-			return err
+			return nil, err
 		}
-	}
-	n := t.Shape[0]
-	if rows >= 0 {
-		n = rows
 	}
 	size := o.row.Size() * o.dtype.Size()
 	if n == 0 || size == 0 {
-		o.rows += n
-		return nil
+		return nil, nil
 	}
 	if err := o.grow(i, o.rows+n, expected); err != nil {
-		return err
+		return nil, err
 	}
-	into := o.array.Data[o.rows*size : (o.rows+n)*size]
-	if memory := b.Bytes(); n < t.Shape[0] && memory != nil {
-		copy(into, memory)
-	} else if n < t.Shape[0] {
-		if cap(o.whole) < t.Bytes() {
-			o.whole = make([]byte, t.Bytes())
-		}
-		if err := b.Read(o.whole[:t.Bytes()]); err != nil {
-			return err
-		}
-		copy(into, o.whole)
-	} else if err := b.Read(into); err != nil {
-		return err
-	}
-	o.rows += n
-	return nil
+	return o.array.Data[o.rows*size : (o.rows+n)*size], nil
 }
 
 // grow makes room for a number of rows.

@@ -218,6 +218,8 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 			return err
 		}
 	}
+	p.lend(inst, n)
+	defer p.takeBack(inst)
 	return p.m.predictOn(ctx, inst, func() error { return p.collect(inst, n) })
 }
 
@@ -324,14 +326,20 @@ func (p *prediction) all() ([]data.Array, error) {
 	return out, nil
 }
 
-// collect appends what the replicas computed for n examples, in order.
-func (p *prediction) collect(inst *distribute.Instance, n int) error {
+// outputs is how many results there are to be, which are made unless the caller has given some.
+func (p *prediction) outputs() int {
 	outputs := len(p.m.outputTypes)
 	if len(p.results) == 0 {
 		for range outputs {
 			p.results = append(p.results, predictedOutput{})
 		}
 	}
+	return outputs
+}
+
+// collect appends what the replicas computed for n examples, in order.
+func (p *prediction) collect(inst *distribute.Instance, n int) error {
+	outputs := p.outputs()
 	if len(p.results) != outputs {
 		return fmt.Errorf("received %d arrays for the results; model %q has %d outputs", len(p.results), p.m.Name(), outputs)
 	}

@@ -1,0 +1,68 @@
+package keras
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Large outputs are written to where the caller wants them: copying them would take as long as computing many of them.
+
+// leastLent is the size in bytes from which on an output is written in place. Below, copying costs nothing, and memory
+// of the caller's, which need not be aligned, may.
+const leastLent = 1 << 14
+
+// lend has the instance write outputs for n examples straight into the results, where it computes as many rows in
+// memory that can be exchanged for the results'. Whatever is wrong is told by collect, after the computation.
+func (p *prediction) lend(inst *distribute.Instance, n int) {
+	if len(p.binder.sizes) != 1 || p.binder.pads || p.outputs() != len(p.results) {
+		return
+	}
+	total := max(n, p.parts.rows())
+	for i := range p.results {
+		o, b := &p.results[i], inst.Output(0, i)
+		buffer, ok := b.(kernels.Borrower)
+		if t := b.Type(); !ok || len(t.Shape) == 0 || t.Shape[0] != n || t.Bytes() < leastLent {
+			continue
+		}
+		if into, err := o.room(i, b.Type(), n, total); err == nil && !p.shares(i, into) {
+			o.lent = buffer.Borrow(into) == nil
+		}
+	}
+}
+
+// takeBack gives outputs that were lent memory their own again.
+func (p *prediction) takeBack(inst *distribute.Instance) {
+	for i := range p.results {
+		if p.results[i].lent {
+			p.results[i].lent = false
+			inst.Output(0, i).(kernels.Borrower).Borrow(nil) //nolint:errcheck // it has no way to fail
+		}
+	}
+}
+
+// shares reports whether the memory of result i is that of an array of the caller's that is still read or written: an
+// input, or another result.
+func (p *prediction) shares(i int, memory []byte) bool {
+	if !p.given {
+		return false
+	}
+	for _, x := range p.parts.x {
+		if overlap(memory, x.Data) {
+			return true
+		}
+	}
+	for j := range p.results {
+		if j != i && overlap(memory, p.results[j].array.Data) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap reports whether two slices have a byte in common.
+func overlap(a, b []byte) bool {
+	at := func(s []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(s))) }
+	return len(a) > 0 && len(b) > 0 && at(a) < at(b)+uintptr(len(b)) && at(b) < at(a)+uintptr(len(a))
+}
