@@ -42,3 +42,33 @@ func TestHalfSumsOfManyRows(t *testing.T) {
 		})
 	}
 }
+
+// TestHalfChunksOfNearPanels: a chunk of a product of few rows has as many columns as panels stay in the first-level
+// cache, and the sums of a product of several chunks are those of one column after the other.
+func TestHalfChunksOfNearPanels(t *testing.T) {
+	for _, path := range halfPaths() {
+		t.Run(path.String(), func(t *testing.T) {
+			defer isa.Override(path)()
+			r := rand.New(rand.NewPCG(23, 24))
+			for k, want := range map[int]int{6: 1000, 17: 896, 30: 544, 34: 256, 300: 256} {
+				a := HalfArgs{Type: vec.BFloat16, M: 5, N: 1000, K: k, C: make([]uint16, 5*1000)}
+				a.A, _ = halves(r, a.Type, a.M*a.K)
+				a.B, _ = halves(r, a.Type, a.K*a.N)
+				n := a.normal()
+				if plan := newHalfPlan(&n, 1, false); plan.passes(&n) {
+					require.Equal(t, ceil(want, 32)*32, plan.cols, "sums of %d", k)
+				}
+				RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
+				for _, from := range []int{0, 543, 544, 895, 896, 999} { // the last column of one chunk, the first of another
+					few := a
+					few.LDB, few.B = a.N, a.B[from:]
+					few.N, few.C = 1, make([]uint16, 5)
+					RunHalf(nil, &few, make([]float32, HalfScratch(&few, 1)))
+					for row := range few.M {
+						require.Equal(t, a.C[row*a.N+from], few.C[row], "sums of %d", k)
+					}
+				}
+			}
+		})
+	}
+}

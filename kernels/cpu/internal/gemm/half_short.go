@@ -18,6 +18,10 @@ const (
 	passedCols   = 512
 	passedSums   = 1 << 15
 	passedPanels = 1 << 16 // words
+
+	// Panels that are made for one chunk: so many words are read again from the first-level cache, and each chunk more
+	// is another call.
+	nearPanels = 1 << 13
 )
 
 // roundsSums reports whether the call that completes sums can round them.
@@ -97,6 +101,8 @@ func (p *halfPlan) mostCols(a *HalfArgs) int {
 		return shortCols
 	case p.short && (a.Packed != nil || p.rowChunks > 1):
 		return passedCols
+	case p.short:
+		return max(halfCols, nearPanels/p.longest()/nearRows*nearRows)
 	}
 	return halfCols
 }
