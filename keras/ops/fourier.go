@@ -10,8 +10,7 @@ import (
 // The discrete Fourier transform of x along an axis of n elements is X[k] = Σ_t x[t]·exp(-2πi·kt/n). Complex numbers
 // are pairs of tensors, the real and the imaginary part, as in keras.ops.
 //
-// A large prime length is a convolution with a chirp (Bluestein 1970), which transforms of a power of two compute. All
-// factors are computed in float64.
+// All factors are computed in float64.
 
 // spectrum is a tensor of complex numbers.
 type spectrum struct{ re, im *Tensor }
@@ -54,13 +53,11 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	}
 	CheckTable(x, "rfft", length)
 	x = fitLast(x, length)
-	if isSmooth(length) {
-		out := apply(ir.RealFourier, ir.FourierAttrs{Axis: x.Rank() - 1, Length: length}, x)
-		return out[0], out[1]
+	if length == 1 { //dim:known a number is its own transform
+		return x, ZerosLike(x)
 	}
-	y := spectrum{x, ZerosLike(x)}.transform(-1, -1)
-	bins := length/2 + 1 //dim:known
-	return SliceAxis(y.re, -1, 0, bins), SliceAxis(y.im, -1, 0, bins)
+	out := apply(ir.RealFourier, ir.FourierAttrs{Axis: x.Rank() - 1, Length: length}, x)
+	return out[0], out[1]
 }
 
 // IRFFT is the inverse of [RFFT]: the length real numbers of which re + i·im (..., bins) are elements 0 to length/2 of
@@ -80,19 +77,8 @@ func IRFFT(re, im *Tensor, length int) *Tensor {
 	CheckTable(re, "irfft", length)
 	half := length/2 + 1
 	x = spectrum{fitLast(x.re, half), fitLast(x.im, half)}
-	if isSmooth(length) {
-		y := apply1(ir.HermitianFourier, ir.FourierAttrs{Axis: x.re.Rank() - 1, Length: length}, x.re, x.im)
-		return MultiplyScalar(y, 1/float64(length))
-	}
-	counts := slices.Repeat([]float64{1}, half) // 0 for the imaginary parts that a real signal has not
-	counts[0] = 0
-	if length%2 == 0 {
-		counts[half-1] = 0
-	}
-	x.im = Multiply(x.im, Constant(re, re.DType(), ir.Shape{half}, counts))
-	mirrored := func(t *Tensor) *Tensor { return Flip(SliceAxis(t, -1, 1, (length+1)/2), -1) }
-	full := spectrum{Concatenate(-1, x.re, mirrored(x.re)), Concatenate(-1, x.im, Negative(mirrored(x.im)))}
-	return MultiplyScalar(full.transform(1, -1).re, 1/float64(length))
+	y := apply1(ir.HermitianFourier, ir.FourierAttrs{Axis: x.re.Rank() - 1, Length: length}, x.re, x.im)
+	return MultiplyScalar(y, 1/float64(length))
 }
 
 // complexOf joins the parts of a number whose last axes are to be transformed, and so must have a fixed length.
@@ -139,13 +125,6 @@ func fitLast(x *Tensor, n int) *Tensor {
 	return SliceAxis(x, -1, 0, n)
 }
 
-// each applies a function to both parts.
-func (x spectrum) each(f func(t *Tensor) *Tensor) spectrum { return spectrum{f(x.re), f(x.im)} }
-
-func (x spectrum) times(y spectrum) spectrum {
-	return spectrum{Subtract(Multiply(x.re, y.re), Multiply(x.im, y.im)), Add(Multiply(x.re, y.im), Multiply(x.im, y.re))}
-}
-
 func (x spectrum) transform2(sign int) spectrum { return x.transform(sign, -1).transform(sign, -2) }
 
 // transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform of the other sign is that with the parts
@@ -156,21 +135,14 @@ func (x spectrum) transform(sign, axis int) spectrum {
 	axis = x.re.Axis(axis)
 	n := x.re.Dim(axis)
 	switch {
-	case !isSmooth(n):
-		swap := func(t *Tensor) *Tensor { return SwapAxes(t, axis, -1) }
-		return x.each(swap).chirp(sign).each(swap)
+	case n == 1: // a number is its own transform
+		return x
 	case sign > 0:
 		y := spectrum{x.im, x.re}.transform(-1, axis)
 		return spectrum{y.im, y.re}
 	}
 	out := apply(ir.Fourier, ir.FourierAttrs{Axis: axis, Length: n}, x.re, x.im)
 	return spectrum{out[0], out[1]}
-}
-
-// isSmooth reports whether transforms of the length need no chirp.
-func isSmooth(n int) bool {
-	f := ir.FourierFactors(n)
-	return len(f) == 0 || f[len(f)-1] <= ir.LargestFourierPrime //dim:known
 }
 
 func init() {
@@ -206,47 +178,9 @@ func pairWeights(like *Tensor, a ir.FourierAttrs, by float64) func(t *Tensor) *T
 	return func(t *Tensor) *Tensor { return Multiply(t, w) }
 }
 
-// circle holds exp(sign·2πi·turn/n) for each turn.
-//
-//dim:known transforms have a fixed length
-func circle(like *Tensor, turns []int, n, sign int, shape ...int) spectrum {
-	re, im := make([]float64, len(turns)), make([]float64, len(turns))
-	for i, turn := range turns {
-		sin, cos := ir.SincosTurn(turn%n, n)
-		re[i], im[i] = cos, float64(sign)*sin
-	}
-	return spectrum{Constant(like, like.DType(), shape, re), Constant(like, like.DType(), shape, im)}
-}
-
 // rowsTimes multiplies the last axis of x by a matrix, as one product of two matrices.
 func rowsTimes(x, m *Tensor) *Tensor {
 	lead := x.Shape()[:x.Rank()-1].Clone()
 	y := Matmul(Reshape(x, lead.Size(), x.Dim(-1)), m)
 	return Reshape(y, append(lead, m.Dim(-1))...)
-}
-
-// chirp is the transform of any length: with w[t] = exp(sign·πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]), a
-// convolution, which transforms of a power of two compute.
-//
-//dim:known transforms have a fixed length
-func (x spectrum) chirp(sign int) spectrum {
-	n := x.re.Dim(-1)
-	m := 1
-	for m < 2*n-1 {
-		m *= 2
-	}
-	squares, wrapped := make([]int, n), make([]float64, 2*m)
-	for t := range n {
-		squares[t] = t * t % (2 * n)
-		sin, cos := ir.SincosTurn(squares[t], 2*n)
-		for _, at := range []int{t, (m - t) % m} {
-			wrapped[at], wrapped[m+at] = cos, -float64(sign)*sin
-		}
-	}
-	w := circle(x.re, squares, 2*n, sign, n)
-	kernel := spectrum{Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[:m]), Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[m:])}.transform(-1, -1)
-	kernel = kernel.each(func(t *Tensor) *Tensor { return Cast(t, x.re.DType()) })
-	y := x.times(w).each(func(t *Tensor) *Tensor { return fitLast(t, m) }).transform(-1, -1).times(kernel).transform(1, -1)
-	y = y.each(func(t *Tensor) *Tensor { return MultiplyScalar(SliceAxis(t, -1, 0, n), 1/float64(m)) })
-	return y.times(w)
 }

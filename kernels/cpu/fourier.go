@@ -1,25 +1,25 @@
 package cpu
 
 import (
+	"math/bits"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Neighbours
-// of real lines are the real and the imaginary parts of complex ones.
+// Transforms of many lines are computed vec.Lanes or more at a time, those of few or very long lines one by one.
+// Neighbours of real lines are the real and the imaginary parts of complex ones.
 
 const (
-	longLine    = 1 << 13       // elements from which on lanes would not stay in the second-level cache
-	laneColumns = 1 << 17       // and where the lines lie side by side, so that single ones are read by columns
-	fewLines    = vec.Lanes / 2 // so few are not worth it
-	wideLanes   = 4 * vec.Lanes // what widen makes of vec.Lanes
-	wideBytes   = 512 << 10     // of all buffers
+	fewLines    = vec.Lanes / 2 // so few are not worth lanes
+	longBytes   = 1 << 20       // of the buffers of a group of lanes, from which on they would not stay in the second-level cache
+	laneColumns = 1 << 17       // elements of lines that lie side by side, which lanes take for longer: single ones are read by columns
+	wideLanes   = 16 * vec.Lanes
+	wideBytes   = 256 << 10 // of all buffers of as many lanes that lie side by side,
+	turnedBytes = 16 << 10  // and of those that are transposed, in part of the first-level cache
 )
 
 // fourierPlan is a transform of length n: steps of small lengths, whose product it is.
@@ -29,40 +29,86 @@ type fourierPlan[T block.Float] struct {
 	factors  [][]T // of each step; see vec.Butterfly
 	roots    [][]T
 	matrices [][]T            // of steps of other lengths than 2 to 5, in place of those
-	odd      *oddStep[T]      // the last step, of a larger prime, in place of its matrices
+	primes   []*primeStep[T]  // of larger primes, in place of both
 	long     *longLinePlan[T] // of single lines, in place of all steps
+	chirp    *chirpPlan[T]    // or this
 }
 
 // newFourierPlan plans so many lines, of which those longer than longest go one by one.
 func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
-	p := &fourierPlan[T]{n: n, lanes: vec.Lanes}
-	if lines < fewLines || n > longest {
-		p.lanes = 1
+	held := n
+	if largestPrime(n) > largestOdd {
+		held = 3 * n // see chirpPlan
 	}
-	primes := ir.FourierFactors(n)
-	for len(primes) > 1 && primes[1] == 2 {
-		p.radices, primes = append(p.radices, 4), primes[2:]
+	if lines >= fewLines && held <= longest {
+		return newLanePlan[T](n, vec.Lanes)
 	}
-	p.radices = append(p.radices, primes...)
-	if p.lanes == 1 {
-		if p.long = newLongLinePlan[T](n); p.long != nil {
-			return p
-		}
+	p := &fourierPlan[T]{n: n, lanes: 1}
+	if n < leastLong {
+		p.addSteps()
+		return p
 	}
-	length := n
+	if p.long = newLongLinePlan[T](n, 1); p.long == nil {
+		p.chirp = newChirpPlan[T](n, 1)
+	}
+	return p
+}
+
+// longestInLanes is the length up to which the buffers of vec.Lanes lines stay in the second-level cache.
+func longestInLanes[T block.Float]() int {
+	return longBytes / (4 * vec.Lanes * int(unsafe.Sizeof(T(0))))
+}
+
+// newLanePlan plans so many lines side by side.
+func newLanePlan[T block.Float](n, lanes int) *fourierPlan[T] {
+	p := &fourierPlan[T]{n: n, lanes: lanes}
+	p.addSteps()
+	return p
+}
+
+// radicesOf returns the lengths of the steps of a transform of length n: of powers of two eights, if they are allowed,
+// and fours, then the primes in ascending order.
+func radicesOf(n int, eights bool) (radices []int) {
+	twos := bits.TrailingZeros(uint(n))
+	for ; eights && twos >= 3 && twos != 4; twos -= 3 {
+		radices = append(radices, 8)
+	}
+	for ; twos >= 2; twos -= 2 {
+		radices = append(radices, 4)
+	}
+	if twos > 0 {
+		radices = append(radices, 2)
+	}
+	return append(radices, ir.FourierFactors(n>>bits.TrailingZeros(uint(n)))...)
+}
+
+// largestPrime is the largest prime factor of n, or 1.
+func largestPrime(n int) int {
+	primes := append([]int{1}, ir.FourierFactors(n)...)
+	return primes[len(primes)-1]
+}
+
+func (p *fourierPlan[T]) addSteps() {
+	p.radices = radicesOf(p.n, p.lanes > 1)
+	length := p.n
 	for _, r := range p.radices {
 		count, largestButterfly := length/r, 5
 		if p.lanes == 1 { // which vectors do not take
 			largestButterfly = 4
 		}
 		var turns, roots, matrix []T
-		if r > largestButterfly && count == 1 && oddPays(r, n/r*p.lanes) {
-			p.odd = newOddStep[T](r)
-		} else if r > largestButterfly && r <= largestMatrixRadix && count*r*r <= largestMatrices {
+		var prime *primeStep[T]
+		whole := 1 // the first factor that is not left out
+		switch {
+		case r <= largestButterfly || r == 8:
+		case count == 1 && oddPays(r, p.n/r*p.lanes), p.lanes > 1 && (r > largestMatrixRadix || count*r*r > largestMatrices):
+			prime, whole = newPrimeStep[T](r, p.n/(r*count)*p.lanes), 0
+		case r <= largestMatrixRadix && count*r*r <= largestMatrices:
 			matrix = stepMatrices[T](r, count)
-		} else {
-			for i := range count {
-				for k := 1; k < r; k++ {
+		}
+		if matrix == nil {
+			for i := 0; i < count && count > 1; i++ {
+				for k := whole; k < r; k++ {
 					turns = appendTurn(turns, i*k%length, length)
 				}
 			}
@@ -70,10 +116,9 @@ func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 				roots = appendTurn(roots, j, r)
 			}
 		}
-		p.factors, p.roots, p.matrices = append(p.factors, turns), append(p.roots, roots), append(p.matrices, matrix)
+		p.factors, p.roots, p.matrices, p.primes = append(p.factors, turns), append(p.roots, roots), append(p.matrices, matrix), append(p.primes, prime)
 		length = count
 	}
-	return p
 }
 
 const (
@@ -126,24 +171,57 @@ func appendTurn[T block.Float](to []T, k, n int) []T {
 	return append(to, T(cos), T(-sin))
 }
 
-// widen takes more lines at a time that lie side by side, while the workers have enough to do and what is transformed
-// stays in the second-level cache: rows of 64 bytes that lie pages apart are fetched one by one, longer ones in a row.
-func (p *fourierPlan[T]) widen(g geometry.AxisGroup, workers int) {
-	bytes := 4 * int(unsafe.Sizeof(T(0)))
-	for p.lanes > 1 && p.lanes < wideLanes && bytes*2*p.size() <= wideBytes && g.Outer*(g.Inner/(2*p.lanes)) >= workers {
-		p.lanes *= 2
+// widen takes more of so many lines at a time while the workers have enough to do and the buffers stay below so many
+// bytes: short lines are spared calls, and rows of 64 bytes that lie pages apart are fetched one by one, longer ones in
+// a row.
+func (p *fourierPlan[T]) widen(lines, most, workers int) {
+	bytes, lanes := 4*int(unsafe.Sizeof(T(0))), p.lanes
+	for lanes > 1 && lanes < wideLanes && bytes*2*p.n*lanes <= most && lines/(2*lanes) >= workers {
+		lanes *= 2
+	}
+	if lanes > vec.Lanes {
+		p.setLanes(evenLanes(lines, lanes))
 	}
 }
 
-// size is the number of elements of each of four buffers.
+// paddedLanes is the number of lanes that hold so many lines.
+func paddedLanes(lines int) int { return (lines + vec.Lanes - 1) / vec.Lanes * vec.Lanes }
+
+// evenLanes returns how many lanes make groups of equal size of so many lines, without more groups than of the given.
+func evenLanes(lines, lanes int) int {
+	groups := (lines + lanes - 1) / lanes
+	return paddedLanes((lines + groups - 1) / groups)
+}
+
+// setLanes changes how many lines go at a time, which steps of primes depend on.
+func (p *fourierPlan[T]) setLanes(lanes int) {
+	if lanes != p.lanes {
+		*p = *newLanePlan[T](p.n, lanes)
+	}
+}
+
+// size is the number of elements of each of four buffers of lanes.
 func (p *fourierPlan[T]) size() int { return p.n * p.lanes }
 
-// spare is how much scratch memory there is behind the buffers.
-func (p *fourierPlan[T]) spare() int {
-	if p.long != nil {
-		return spareElements + p.long.spare()
+// need is the scratch memory of a group of lanes, or of a single line.
+func (p *fourierPlan[T]) need() int {
+	switch {
+	case p.long != nil:
+		return p.long.need()
+	case p.chirp != nil:
+		return p.chirp.need()
 	}
-	return spareElements
+	spare, run := 0, p.lanes
+	for i, r := range p.radices {
+		if s := p.primes[i]; s != nil {
+			spare = max(spare, s.need(run, run*r < p.size()))
+		}
+		run *= r
+	}
+	if p.n < shortPlane {
+		spare = max(spare, shortPlane*p.lanes) // see micro.TransposeShort
+	}
+	return 4*p.size() + spareElements + spare
 }
 
 // groups returns how many times lines of the lanes there are.
@@ -154,27 +232,48 @@ func (p *fourierPlan[T]) work() int { return 2 * p.size() * (len(p.radices) + 1)
 
 // buffersOf cuts scratch memory into complex buffers x and y.
 func (p *fourierPlan[T]) buffersOf(scratch []T) (b fourierBuffers[T]) {
-	n := p.size()
+	return cutBuffers(scratch, p.size())
+}
+
+func cutBuffers[T block.Float](scratch []T, n int) fourierBuffers[T] {
 	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n], scratch[4*n:]}
 }
 
 type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim, spare []T }
 
+// x returns what is in x as runs of lanes.
+func (b fourierBuffers[T]) x(lanes int) vec.Runs[T] {
+	return vec.Runs[T]{Re: b.xre, Im: b.xim, Step: lanes}
+}
+
 // run transforms what is in x, and returns the buffers with the result in x.
 func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
-	if p.long != nil {
-		p.long.run(b)
-		return b
-	}
+	return p.runBetween(b, vec.Runs[T]{}, vec.Runs[T]{})
+}
+
+// runBetween is run of what lies elsewhere, in lanes of elements that are Step apart, or to elsewhere, where the first
+// or the last step can: see reads and writes.
+func (p *fourierPlan[T]) runBetween(b fourierBuffers[T], from, to vec.Runs[T]) fourierBuffers[T] {
 	run, count := p.lanes, p.n
 	for i, r := range p.radices {
 		count /= r
-		if p.odd != nil && count == 1 {
-			p.odd.run(b, run)
-		} else if m := p.matrices[i]; m != nil {
-			p.multiply(b, m, r, count, run)
-		} else {
-			vec.Butterfly(b.yre, b.yim, b.xre, b.xim, p.factors[i], p.roots[i], r, count, run)
+		x, y := vec.Runs[T]{Re: b.xre, Im: b.xim, Step: run, Part: count * run}, vec.Runs[T]{Re: b.yre, Im: b.yim, Step: r * run, Part: run}
+		if i == 0 && from.Re != nil {
+			x = from
+			x.Part = count * from.Step
+		}
+		switch {
+		case p.primes[i] != nil:
+			p.primes[i].run(b, p.factors[i], count, run)
+		case p.matrices[i] != nil:
+			p.multiply(b, p.matrices[i], r, count, run)
+		case count == 1 && to.Re != nil:
+			elements := p.n / r
+			y = to
+			x.Step, y.Part = p.lanes, elements*to.Step
+			vec.Butterfly(y, x, nil, p.roots[i], r, elements, p.lanes)
+		default:
+			vec.Butterfly(y, x, p.factors[i], p.roots[i], r, count, run)
 		}
 		run *= r
 		b.xre, b.xim, b.yre, b.yim = b.yre, b.yim, b.xre, b.xim
@@ -182,66 +281,77 @@ func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
 	return b
 }
 
-func buildFourier(b *build) (func(), error) { return byFloat(b, fourier[float64], fourier[float32]) }
+// reads reports whether the first step can read from elsewhere, writes whether the last one can write there.
+func (p *fourierPlan[T]) reads() bool  { return p.isButterfly(0) }
+func (p *fourierPlan[T]) writes() bool { return p.isButterfly(len(p.radices) - 1) }
 
-func fourier[T block.Float](b *build) func() {
-	a := b.n.Attrs.(ir.FourierAttrs)
-	re, im, yre, yim := b.in(0), b.in(1), b.out(0), b.out(1)
-	g := lines(re.Typ.Shape, a.Axis)
-	if re.N == 0 {
-		return func() {}
+func (p *fourierPlan[T]) isButterfly(step int) bool {
+	return p.lanes > 1 && step >= 0 && step < len(p.radices) && p.primes[step] == nil && p.matrices[step] == nil
+}
+
+// single transforms one line, to where it lies or elsewhere.
+func (p *fourierPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
+	switch {
+	case p.long != nil:
+		p.long.run(dst, src, scratch)
+	case p.chirp != nil:
+		p.chirp.single(dst, src, scratch)
+	default:
+		b := p.buffersOf(scratch)
+		copy(b.xre, src.Re[:p.n])
+		copy(b.xim, src.Im[:p.n])
+		b = p.run(b)
+		copy(dst.Re[:p.n], b.xre)
+		copy(dst.Im[:p.n], b.xim)
 	}
-	if g.Inner > 1 && g.Inner < vec.Lanes && g.Outer > 1 {
-		return fourierAcross[T](b, g)
-	}
-	if g.Inner == 1 {
-		p := newFourierPlan[T](a.Length, g.Outer, longLine)
-		b.rt().need((4*p.size() + p.spare()) * re.Typ.DType.Size())
-		return b.rt().parallel(p.groups(g.Outer), grain(p.work()), func(w *worker, lo, hi int) {
-			for k := lo; k < hi; k++ {
-				first := k * p.lanes
-				count := min(p.lanes, g.Outer-first)
-				x := p.buffersOf(scratchOf[T](w, 4*p.size()+p.spare()))
-				p.load(x.xre, plan.Data[T](re)[first*p.n:], count, p.n)
-				p.load(x.xim, plan.Data[T](im)[first*p.n:], count, p.n)
-				x = p.run(x)
-				p.store(plan.Data[T](yre)[first*p.n:], x.xre, count, p.n, p.n)
-				p.store(plan.Data[T](yim)[first*p.n:], x.xim, count, p.n, p.n)
-			}
-		})
-	}
-	p := newFourierPlan[T](a.Length, g.Inner, laneColumns)
-	p.widen(g, len(b.rt().workers))
-	chunks := p.groups(g.Inner)
-	b.rt().need((4*p.size() + p.spare()) * re.Typ.DType.Size())
-	return b.rt().parallel(g.Outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
-		for k := lo; k < hi; k++ {
-			first := k % chunks * p.lanes
-			at := k/chunks*p.n*g.Inner + first
-			count := min(p.lanes, g.Inner-first)
-			x := p.buffersOf(scratchOf[T](w, 4*p.size()+p.spare()))
-			p.columns(x.xre, plan.Data[T](re)[at:], count, g.Inner)
-			p.columns(x.xim, plan.Data[T](im)[at:], count, g.Inner)
-			x = p.run(x)
-			p.putColumns(plan.Data[T](yre)[at:], x.xre, count, g.Inner)
-			p.putColumns(plan.Data[T](yim)[at:], x.xim, count, g.Inner)
-		}
-	})
 }
 
 // load stores lines, which are stride apart, side by side. Lanes without one repeat the last.
 func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
-	if p.lanes == 1 {
-		copy(dst, src[:p.n])
-		return
-	}
-	micro.Transpose(dst, src[:(count-1)*stride+p.n], count, p.n, p.lanes, stride)
+	loadLines(dst, src[:(count-1)*stride+p.n], count, p.n, p.lanes, stride)
 	p.fill(dst, count)
 }
 
-// fill repeats the last of the first lanes in those after it.
+// loadLines stores count lines of n elements side by side.
+func loadLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
+	switch {
+	case lanes == 1:
+		copy(dst, src)
+		return
+	case n < shortPlane:
+		transposeRows(dst, src, n, count, lanes, stride)
+		return
+	}
+	micro.Transpose(dst, src, count, n, lanes, stride)
+}
+
+// storeLines is the opposite. Between short lines it may overwrite what lies there.
+func storeLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
+	dst = dst[:(count-1)*stride+n]
+	switch {
+	case lanes == 1:
+		copy(dst, src)
+		return
+	case n <= 4 && n == stride:
+		transposeRows(dst, src, count, n, stride, lanes)
+		return
+	}
+	done := 0
+	if n < shortPlane {
+		done = micro.TransposeShort(dst, src[:cap(src)], n, count, stride, lanes)
+	}
+	if done < count {
+		micro.Transpose(dst[done*stride:], src[done:n*lanes], n, count-done, stride, lanes)
+	}
+}
+
+// fill repeats some of the first lanes in those after them.
 func (p *fourierPlan[T]) fill(x []T, count int) {
-	for i := 0; count < p.lanes && i < len(x); i += p.lanes {
+	if size := int(unsafe.Sizeof(T(0))); 2*count >= p.lanes && count < p.lanes {
+		moveRows(unsafe.Pointer(&x[count]), unsafe.Pointer(&x[2*count-p.lanes]), p.n, (p.lanes-count)*size, p.lanes*size, p.lanes*size)
+		return
+	}
+	for i := 0; count < p.lanes && i < p.size(); i += p.lanes {
 		for l := count; l < p.lanes; l++ {
 			x[i+l] = x[i+count-1]
 		}
@@ -250,11 +360,9 @@ func (p *fourierPlan[T]) fill(x []T, count int) {
 
 // store writes the first elements of each lane to lines that are stride apart.
 func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
-	if p.lanes == 1 {
-		copy(dst[:elements], src)
-		return
+	if elements > 0 {
+		storeLines(dst, src, count, elements, p.lanes, stride)
 	}
-	micro.Transpose(dst[:(count-1)*stride+elements], src[:elements*p.lanes], elements, count, stride, p.lanes)
 }
 
 // columns is load of lines that lie side by side, their elements stride apart.

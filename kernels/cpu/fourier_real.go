@@ -28,31 +28,49 @@ type realPlan[T block.Float] struct {
 }
 
 // newRealPlan returns the plan for lines of length n. Turn is the sign of the factors.
-func newRealPlan[T block.Float](n, lines, turn int) *realPlan[T] {
+func newRealPlan[T block.Float](n, lines, turn, workers int) *realPlan[T] {
 	p := &realPlan[T]{}
 	if n%2 > 0 {
-		p.complex = newFourierPlan[T](n, lines, longLine)
+		p.complex = newFourierPlan[T](n, lines, longestInLanes[T]())
 	} else {
-		p.complex = newFourierPlan[T](n/2, lines, longLine)
+		p.complex = newFourierPlan[T](n/2, lines, longestInLanes[T]())
 		for k := range n/4 + 1 {
 			p.factors = appendTurn(p.factors, (n+turn*k)%n, n)
 		}
 	}
+	p.complex.widen(lines, turnedBytes, workers)
 	mover := func(n int) *fourierPlan[T] { return &fourierPlan[T]{n: n, lanes: p.complex.lanes} }
 	p.whole, p.bins = mover(n), mover((n+1)/2)
 	return p
 }
 
-// need is the scratch memory of a group of lines: four buffers of the transform, a line, and the last elements.
+// need is the scratch memory of a group of lines: of the transform, a line, and the last elements.
 func (p *realPlan[T]) need() int {
-	return 4*p.complex.size() + p.whole.size() + p.complex.lanes + p.complex.spare()
+	return p.own() + p.whole.size() + p.complex.lanes
 }
 
-// buffersOf cuts scratch memory. Products may read behind the buffers of the transform.
+// own is the part of the transform: buffers of which products may read what is behind, or a line and its scratch memory.
+func (p *realPlan[T]) own() int {
+	if p.complex.lanes == 1 {
+		return 2*p.complex.n + p.complex.need()
+	}
+	return p.complex.need()
+}
+
+// buffersOf cuts scratch memory.
 func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []T) {
-	own := 4*p.complex.size() + p.complex.spare()
-	line = scratch[own:]
-	return p.complex.buffersOf(scratch[:own]), line[:p.whole.size()], line[p.whole.size():]
+	line = scratch[p.own():]
+	if n := p.complex.n; p.complex.lanes == 1 {
+		z = fourierBuffers[T]{xre: scratch[:n], xim: scratch[n : 2*n], spare: scratch[2*n : p.own()]}
+	} else {
+		z = p.complex.buffersOf(scratch[:p.own()])
+	}
+	return z, line[:p.whole.size()], line[p.whole.size():]
+}
+
+// parts are the elements of lines in turns, as those of complex numbers: a step can read and write them there.
+func (p *realPlan[T]) parts(line []T) vec.Runs[T] {
+	return vec.Runs[T]{Re: line, Im: line[p.complex.lanes:], Step: 2 * p.complex.lanes}
 }
 
 // part moves lines between their own memory and a part of complex numbers: every other element from the first on.
@@ -69,6 +87,55 @@ func (p *realPlan[T]) part(part, line []T, first int, back bool) {
 	}
 }
 
+// forward transforms lines of an even length, whose parts are complex numbers, from their own memory.
+func (p *realPlan[T]) forward(z fourierBuffers[T], line, from []T, count int) fourierBuffers[T] {
+	m, size := p.complex.n, int(unsafe.Sizeof(T(0)))
+	if p.complex.lanes == 1 {
+		gatherElements(unsafe.Pointer(&z.xre[0]), unsafe.Pointer(&from[0]), size, 2*size, m)
+		gatherElements(unsafe.Pointer(&z.xim[0]), unsafe.Pointer(&from[1]), size, 2*size, m)
+		p.complex.single(z.x(1), z.x(1), z.spare)
+		return z
+	}
+	p.whole.load(line, from, count, 2*m)
+	if p.complex.reads() {
+		return p.complex.runBetween(z, p.parts(line), vec.Runs[T]{})
+	}
+	p.part(z.xre, line, 0, false)
+	p.part(z.xim, line, 1, false)
+	return p.complex.run(z)
+}
+
+// backward is the opposite: the transform with its parts exchanged, on both sides.
+func (p *realPlan[T]) backward(z fourierBuffers[T], line, to []T, count int) {
+	m, size := p.complex.n, int(unsafe.Sizeof(T(0)))
+	if p.complex.lanes == 1 {
+		p.complex.single(z.x(1), z.x(1), z.spare)
+		done := vec.Turns(unsafe.Pointer(&to[0]), []unsafe.Pointer{unsafe.Pointer(&z.xim[0]), unsafe.Pointer(&z.xre[0])}, size, 0, m)
+		for i := done; i < m; i++ {
+			to[2*i], to[2*i+1] = z.xim[i], z.xre[i]
+		}
+		return
+	}
+	if parts := p.parts(line); p.complex.writes() {
+		parts.Re, parts.Im = parts.Im, parts.Re
+		p.complex.runBetween(z, vec.Runs[T]{}, parts)
+	} else {
+		z = p.complex.run(z)
+		p.part(z.xim, line, 0, true)
+		p.part(z.xre, line, 1, true)
+	}
+	p.whole.store(to, line, count, 2*m, 2*m)
+}
+
+// odd transforms complex lines of an odd length.
+func (p *realPlan[T]) odd(z fourierBuffers[T]) fourierBuffers[T] {
+	if p.complex.lanes > 1 {
+		return p.complex.run(z)
+	}
+	p.complex.single(z.x(1), z.x(1), z.spare)
+	return z
+}
+
 func realFourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	x, re, im := b.in(0), b.out(0), b.out(1)
@@ -77,7 +144,7 @@ func realFourier[T block.Float](b *build) func() {
 	}
 	n, bins := a.Length, a.Bins()
 	lines := x.N / n
-	p := newRealPlan[T](n, lines, 1)
+	p := newRealPlan[T](n, lines, 1, len(b.rt().workers))
 	lanes := p.complex.lanes
 	b.rt().need(p.need() * x.Typ.DType.Size())
 	return b.rt().parallel(p.complex.groups(lines), grain(2*p.complex.work()), func(w *worker, lo, hi int) {
@@ -89,23 +156,18 @@ func realFourier[T block.Float](b *build) func() {
 			if n%2 > 0 {
 				p.whole.load(z.xre, from, count, n)
 				clear(z.xim)
-				z = p.complex.run(z)
+				z = p.odd(z)
 			} else {
-				p.whole.load(line, from, count, n)
-				p.part(z.xre, line, 0, false)
-				p.part(z.xim, line, 1, false)
-				z = p.complex.run(z)
+				z = p.forward(z, line, from, count)
 				vec.SplitReal(z.xre, z.xim, last, p.factors, n/2, lanes)
-				for i := range count {
-					yre[i*bins+bins-1], yim[i*bins+bins-1] = last[i], 0
-				}
 			}
 			p.bins.store(yre, z.xre, count, p.bins.n, bins)
 			p.bins.store(yim, z.xim, count, p.bins.n, bins)
-			if n%2 > 0 { // a sum of real numbers
-				for i := range count {
-					yim[i*bins] = 0
-				}
+			for i := 0; i < count && n%2 == 0; i++ {
+				yre[i*bins+bins-1], yim[i*bins+bins-1] = last[i], 0
+			}
+			for i := 0; i < count && n%2 > 0; i++ {
+				yim[i*bins] = 0 // a sum of real numbers
 			}
 		}
 	})
@@ -121,7 +183,7 @@ func hermitianFourier[T block.Float](b *build) func() {
 	}
 	n, bins := a.Length, a.Bins()
 	lines := x.N / n
-	p := newRealPlan[T](n, lines, -1)
+	p := newRealPlan[T](n, lines, -1, len(b.rt().workers))
 	lanes := p.complex.lanes
 	b.rt().need(p.need() * x.Typ.DType.Size())
 	return b.rt().parallel(p.complex.groups(lines), grain(2*p.complex.work()), func(w *worker, lo, hi int) {
@@ -134,7 +196,7 @@ func hermitianFourier[T block.Float](b *build) func() {
 			p.bins.load(z.xre[:p.bins.size()], xim, count, bins)
 			if n%2 > 0 {
 				mirror(z, n, lanes)
-				z = p.complex.run(z)
+				z = p.odd(z)
 				p.whole.store(to, z.xim, count, n, n)
 				continue
 			}
@@ -142,10 +204,7 @@ func hermitianFourier[T block.Float](b *build) func() {
 				last[i] = xre[min(i, count-1)*bins+bins-1]
 			}
 			vec.JoinReal(z.xim, z.xre, last, p.factors, n/2, lanes)
-			z = p.complex.run(z)
-			p.part(z.xim, line, 0, true)
-			p.part(z.xre, line, 1, true)
-			p.whole.store(to, line, count, n, n)
+			p.backward(z, line, to, count)
 		}
 	})
 }

@@ -141,7 +141,7 @@ type (
 		Kth        []int
 	}
 	// FourierAttrs give the axis of a Fourier transform, the last one of a real transform, and the length n of the
-	// transform, whose prime factors are at most LargestFourierPrime.
+	// transform.
 	FourierAttrs struct{ Axis, Length int }
 	// TopKAttrs give the number of largest elements taken along the last axis, in the order of a descending Sort: NaN
 	// first, ties go to the lower index.

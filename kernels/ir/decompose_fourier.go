@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// LargestFourierPrime bounds the prime factors of the lengths of Fourier transforms: one of a larger prime is a
-// convolution with a chirp.
+// LargestFourierPrime bounds the prime lengths of Fourier transforms that are decomposed into products: one of a larger
+// prime is a convolution with a chirp.
 const LargestFourierPrime = 256
 
 const largestFourierMatrix = 64 // lengths up to this are decomposed into one product
@@ -48,9 +48,6 @@ func fourierOperands(in []Type, attrs Attrs, last bool) (FourierAttrs, error) {
 	}
 	if !dim.Known(a.Length) || a.Length < 1 {
 		return a, fmt.Errorf("length %s must be known and at least 1", dim.String(a.Length))
-	}
-	if f := FourierFactors(a.Length); len(f) > 0 && f[len(f)-1] > LargestFourierPrime { //dim:known
-		return a, fmt.Errorf("length %d has the prime factor %d; at most %d", a.Length, f[len(f)-1], LargestFourierPrime)
 	}
 	return a, nil
 }
@@ -163,7 +160,10 @@ func (b *builder) fourier(re, im Value, n int) (Value, Value) {
 	p := int(math.Sqrt(float64(n)))
 	for ; p > 1 && n%p != 0; p-- {
 	}
-	if n <= largestFourierMatrix || p == 1 {
+	switch {
+	case p == 1 && n > LargestFourierPrime:
+		return b.fourierChirp(re, im, n)
+	case n <= largestFourierMatrix || p == 1:
 		return b.fourierProduct(re, im, n)
 	}
 	q := n / p
@@ -180,12 +180,71 @@ func (b *builder) fourier(re, im Value, n int) (Value, Value) {
 			sin[j*p+k], cos[j*p+k] = SincosTurn(j*k%n, n)
 		}
 	}
-	t := b.typ(re)
-	c := b.spread(b.floats(t.DType, cos, q, p), t.Shape, upTo(rank-2)...)
-	d := b.spread(b.floats(t.DType, sin, q, p), t.Shape, upTo(rank-2)...)
-	re, im = b.add(b.mul(re, c), b.mul(im, d)), b.sub(b.mul(im, c), b.mul(re, d))
+	re, im = b.turned(re, im, cos, sin, q, p)
 	re, im = b.fourier(swap(re), swap(im), q)
 	return b.reshape(swap(re), s...), b.reshape(swap(im), s...)
+}
+
+// turned multiplies complex numbers by cos - i·sin of the last axes.
+func (b *builder) turned(re, im Value, cos, sin []float64, shape ...int) (Value, Value) {
+	t := b.typ(re)
+	axes := upTo(len(t.Shape) - len(shape))
+	c, d := b.spread(b.floats(t.DType, cos, shape...), t.Shape, axes...), b.spread(b.floats(t.DType, sin, shape...), t.Shape, axes...)
+	return b.add(b.mul(re, c), b.mul(im, d)), b.sub(b.mul(im, c), b.mul(re, d))
+}
+
+// fourierChirp is the transform as a convolution (Bluestein 1970), which transforms of a power of two compute: with
+// w[t] = exp(-πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]).
+//
+//dim:known transforms have a fixed length
+func (b *builder) fourierChirp(re, im Value, n int) (Value, Value) {
+	m := 1
+	for m < 2*n-1 {
+		m *= 2
+	}
+	cos, sin, kernel := make([]float64, n), make([]float64, n), make([]complex128, m)
+	for t := range n {
+		sin[t], cos[t] = SincosTurn(t*t%(2*n), 2*n)
+		kernel[t] = complex(cos[t]/float64(m), sin[t]/float64(m))
+		kernel[(m-t)%m] = kernel[t]
+	}
+	kernel = transformed(kernel)
+	kernelCos, kernelSin := make([]float64, m), make([]float64, m)
+	for k, v := range kernel {
+		kernelCos[k], kernelSin[k] = real(v), -imag(v)
+	}
+	re, im = b.turned(re, im, cos, sin, n)
+	re, im = b.fourier(b.padLast(re, m), b.padLast(im, m), m)
+	re, im = b.turned(re, im, kernelCos, kernelSin, m)
+	im, re = b.fourier(im, re, m) // backwards
+	return b.turned(b.cutLast(re, 0, n), b.cutLast(im, 0, n), cos, sin, n)
+}
+
+// padLast pads the last axis with zeros.
+func (b *builder) padLast(v Value, n int) Value {
+	t := b.typ(v)
+	s := t.Shape.Clone()
+	s[len(s)-1] = dim.Sub(n, s[len(s)-1])
+	return b.op(Concat, AxisAttrs{len(s) - 1}, v, b.zeros(Type{t.DType, s}))
+}
+
+// transformed is the Fourier transform of a power of two of numbers.
+func transformed(x []complex128) []complex128 {
+	if len(x) == 1 {
+		return x
+	}
+	half := len(x) / 2
+	parts := [2][]complex128{make([]complex128, half), make([]complex128, half)}
+	for t, v := range x {
+		parts[t%2][t/2] = v
+	}
+	even, odd, y := transformed(parts[0]), transformed(parts[1]), make([]complex128, len(x))
+	for k := range half {
+		sin, cos := SincosTurn(k, len(x))
+		turned := odd[k] * complex(cos, -sin)
+		y[k], y[half+k] = even[k]+turned, even[k]-turned
+	}
+	return y
 }
 
 // fourierProduct is the transform as one product with a matrix: [re im]·[C -S; S C].

@@ -82,12 +82,12 @@ func emitTranspose() {
 	}
 	below := NewScalar()
 	Address(below, Memory{Base: dst}.Indexed(to, 4))
-	for i := range 4 {
-		low, top := NewVector(32), NewVector(32)
-		Halves(low, quads[i], quads[4+i], 0x20)
-		Halves(top, quads[i], quads[4+i], 0x31)
-		Store(rowOf(dst, to, to3, i), low)
-		Store(rowOf(below, to, to3, i), top)
+	for half, base := range []Scalar{dst, below} { // in order, for rows that overlap
+		for i := range 4 {
+			row := NewVector(32)
+			Halves(row, quads[i], quads[4+i], 0x20+0x11*half)
+			Store(rowOf(base, to, to3, i), row)
+		}
 	}
 	Increase(src, Number(32))
 	Increase(high, Number(32))
@@ -115,12 +115,10 @@ func emitTranspose4() {
 		Shuffle(pairs[2*i], in[2*i], in[2*i+1], 0x44)
 		Shuffle(pairs[2*i+1], in[2*i], in[2*i+1], 0xee)
 	}
-	for i := range 2 {
-		low, top := NewVector(32), NewVector(32)
-		Halves(low, pairs[i], pairs[2+i], 0x20)
-		Halves(top, pairs[i], pairs[2+i], 0x31)
-		Store(rowOf(dst, to, to3, i), low)
-		Store(rowOf(dst, to, to3, 2+i), top)
+	for i := range 4 { // in order, for rows that overlap
+		row := NewVector(32)
+		Halves(row, pairs[i%2], pairs[2+i%2], 0x20+0x11*(i/2))
+		Store(rowOf(dst, to, to3, i), row)
 	}
 	Increase(src, Number(32))
 	Address(dst, Memory{Base: dst}.Indexed(to, 4))

@@ -23,6 +23,8 @@ func (m machine) lanes() {
 		l.butterfly(3)
 		l.butterfly(4)
 		l.butterfly(5)
+		l.butterfly(8)
+		l.turnRows()
 		l.splitReal()
 		l.joinReal()
 	}
@@ -85,49 +87,108 @@ func (m sideBySide) addOuter() {
 // complexes are the real and the imaginary parts of a few numbers.
 type complexes struct{ re, im vectors }
 
-// butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of
-// length radix of the runs that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow
-// each other. Of a single run a call may compute a part.
+// butterfly is a step of a Fourier transform: the transforms of length radix of count runs of numbers each, times
+// count·(radix-1) complex factors, or without factors. Part bytes of a run are computed. The runs of one transform lie
+// in and out bytes apart, and those of the next begin skipX and skipY bytes behind the end of the first ones.
 func (m sideBySide) butterfly(radix int) {
-	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr")
+	m.start("butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr")
 	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
-	count, part, run, in := param("count"), param("part"), param("run"), param("in") // all but count in bytes
+	count, in, out := param("count"), param("in"), param("out") // all but count in bytes
 	n := NewScalar()
-	in3, run3 := in, run
+	in3, out3 := in, out
 	if radix > 3 {
-		in3, run3 = triple(in), triple(run)
+		in3, out3 = triple(in), triple(out)
 	}
 	places := func(p, stride, stride3 Scalar) []Memory {
 		at := Memory{Base: p}
-		return []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1), at.Indexed(stride, 4)}[:radix]
+		first := []Memory{at, at.Indexed(stride, 1), at.Indexed(stride, 2), at.Indexed(stride3, 1), at.Indexed(stride, 4)}
+		if radix <= 5 {
+			return first[:radix]
+		}
+		last := Memory{Base: NewScalar()}
+		Address(last.Base, first[4])
+		return append(first[:4], last, last.Indexed(stride, 1), last.Indexed(stride, 2), last.Indexed(stride3, 1))
+	}
+	run := func(name string, factors bool) {
+		Label(name)
+		load := func(from ...int) (x complexes) {
+			re, im := places(xre, in, in3), places(xim, in, in3)
+			for _, i := range from {
+				x.re, x.im = append(x.re, m.load(re[i])), append(x.im, m.load(im[i]))
+			}
+			return x
+		}
+		store := func(i int, re, im Vector) {
+			if i > 0 && factors {
+				re, im = m.turn(re, im, w, 2*(i-1))
+			}
+			Store(places(yre, out, out3)[i], re)
+			Store(places(yim, out, out3)[i], im)
+		}
+		if radix == 8 {
+			m.fourier8(load, store, func(i int) (Memory, Memory) { return places(yre, out, out3)[i], places(yim, out, out3)[i] })
+		} else {
+			y := map[int]func(complexes) complexes{2: m.fourier2, 3: m.fourier3, 4: m.fourier4, 5: m.fourier5}[radix](load([]int{0, 1, 2, 3, 4}[:radix]...))
+			for i := range radix {
+				store(i, y.re[i], y.im[i])
+			}
+		}
+		for _, p := range []Scalar{xre, xim, yre, yim} {
+			Increase(p, Number(m.bytes()))
+		}
+		Countdown(n, m.bytes(), name)
 	}
 	Label("factor")
-	Assign(n, part)
-	Label("run")
-	var x complexes
-	for i, at := range places(xre, in, in3) {
-		x.re = append(x.re, m.load(at))
-		x.im = append(x.im, m.load(places(xim, in, in3)[i]))
-	}
-	y := map[int]func(complexes) complexes{2: m.fourier2, 3: m.fourier3, 4: m.fourier4, 5: m.fourier5}[radix](x)
-	for i := range radix {
-		re, im := y.re[i], y.im[i]
-		if i > 0 {
-			re, im = m.turn(re, im, w, 2*(i-1))
-		}
-		Store(places(yre, run, run3)[i], re)
-		Store(places(yim, run, run3)[i], im)
-	}
-	for _, p := range []Scalar{xre, xim, yre, yim} {
-		Increase(p, Number(m.bytes()))
-	}
-	Countdown(n, m.bytes(), "run")
-	for range radix - 1 {
-		Increase(yre, run)
-		Increase(yim, run)
-	}
+	Reload(n, "part")
+	JumpZero(w, "plain")
+	run("run", true)
 	Increase(w, Number(2*m.size*(radix-1)))
+	Label("next")
+	Reload(n, "skipX")
+	Increase(xre, n)
+	Increase(xim, n)
+	Reload(n, "skipY")
+	Increase(yre, n)
+	Increase(yim, n)
 	Countdown(count, 1, "factor")
+	End()
+	Label("plain")
+	run("plainRun", false)
+	Jump("next")
+}
+
+// turnRows multiplies rows of complex numbers by a factor of each row, at s, times the factors of each number, at v.
+// After each row of width bytes the pointers skip what is between it and the next.
+func (m sideBySide) turnRows() {
+	m.start("turnRows", "yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr")
+	yre, yim, xre, xim := param("yre"), param("yim"), param("xre"), param("xim")
+	s, vre, vim, rows := param("s"), param("vre"), param("vim"), param("rows")
+	n := NewScalar()
+	Label("row")
+	Reload(n, "width")
+	Label("number")
+	c, d := m.turn(m.load(Memory{Base: vre}), m.load(Memory{Base: vim}), s, 0)
+	re, im := m.load(Memory{Base: xre}), m.load(Memory{Base: xim})
+	x, y := m.vector(), m.vector()
+	Multiply(x, re, c)
+	Multiply(y, re, d)
+	SubtractProduct(x, im, d)
+	AddProduct(y, im, c)
+	Store(Memory{Base: yre}, x)
+	Store(Memory{Base: yim}, y)
+	pointers := [][]Scalar{{xre, xim}, {yre, yim}, {vre, vim}}
+	for _, pair := range pointers {
+		Increase(pair[0], Number(m.bytes()))
+		Increase(pair[1], Number(m.bytes()))
+	}
+	Countdown(n, m.bytes(), "number")
+	for i, skip := range []string{"skipX", "skipY", "skipV"} {
+		Reload(n, skip)
+		Increase(pointers[i][0], n)
+		Increase(pointers[i][1], n)
+	}
+	Increase(s, Number(2*m.size))
+	Countdown(rows, 1, "row")
 	End()
 }
 
@@ -186,6 +247,54 @@ func (m sideBySide) fourier4(x complexes) complexes {
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
 }
 
+// fourier8 makes two transforms of length 4, of the elements with even and with odd places, and adds and subtracts the
+// latter, turned by eighths of a circle. Where there are too few registers for both, the former waits at the place of
+// the results.
+func (m sideBySide) fourier8(load func(from ...int) complexes, store func(i int, re, im Vector), place func(i int) (Memory, Memory)) {
+	even := m.fourier4(load(0, 2, 4, 6))
+	for i := 0; i < 4 && !m.wide; i++ {
+		re, im := place(i)
+		Store(re, even.re[i])
+		Store(im, even.im[i])
+	}
+	odd := m.fourier4(load(1, 3, 5, 7))
+	root := m.constant("root", 0.70710678118654752440)
+	for i := range 4 {
+		var re, im Vector
+		if m.wide {
+			re, im = even.re[i], even.im[i]
+		} else {
+			r, j := place(i)
+			re, im = m.load(r), m.load(j)
+		}
+		r, j := odd.re[i], odd.im[i]
+		switch i { // times 1, (1-i)/√2, -i and (-1-i)/√2
+		case 0:
+			r, r2 := m.sumAndDifference(re, r)
+			j, j2 := m.sumAndDifference(im, j)
+			store(i, r, j)
+			store(i+4, r2, j2)
+			continue
+		case 1, 3:
+			r, j = m.sumAndDifference(j, r) // im + re and im - re
+			Multiply(r, r, root)
+			Multiply(j, j, root)
+			if i == 3 {
+				r, j = j, r // and the imaginary part is to be subtracted
+			}
+		case 2:
+			r, j = j, r
+		}
+		r, r2 := m.sumAndDifference(re, r)
+		j, j2 := m.sumAndDifference(im, j)
+		if i > 1 {
+			j, j2 = j2, j
+		}
+		store(i, r, j)
+		store(i+4, r2, j2)
+	}
+}
+
 // fourier5: with t = b + e, u = c + d, v = b − e and w = c − d, the results are a + t + u, a + cos72·t − cos36·u ∓
 // i·(sin72·v + sin36·w) and a − cos36·t + cos72·u ∓ i·(sin36·v − sin72·w).
 func (m sideBySide) fourier5(x complexes) complexes {
@@ -216,18 +325,23 @@ func (m sideBySide) fourier5(x complexes) complexes {
 	return complexes{vectors{r[0], r[1], r[2], j[4], j[3]}, vectors{j[0], r[3], r[4], j[2], j[1]}}
 }
 
-// eachPair emits a loop over elements of which some pointers go forward and some backward, and over their factors; body
-// handles vector i of an element.
-func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func(i int)) {
+// eachPair emits a loop over elements of width bytes, of which some pointers go forward and some backward, and over
+// their factors; body handles a vector of an element.
+func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors Scalar, body func()) {
+	n := NewScalar()
 	Label("pair")
-	for i := range m.element() / m.bytes() {
-		body(i)
+	Reload(n, "width")
+	Label("lane")
+	body()
+	for _, p := range append(forward, backward...) {
+		Increase(p, Number(m.bytes()))
 	}
-	for _, p := range forward {
-		Increase(p, Number(m.element()))
-	}
-	for _, p := range backward {
-		Decrease(p, Number(m.element()))
+	Countdown(n, m.bytes(), "lane")
+	Reload(n, "width")
+	for range 2 {
+		for _, p := range backward {
+			Decrease(p, n)
+		}
 	}
 	Increase(factors, Number(2*m.size))
 	Countdown(count, 1, "pair")
@@ -237,40 +351,40 @@ func (m sideBySide) eachPair(count Scalar, forward, backward []Scalar, factors S
 // elements with even places, the rest to those with odd ones; the line's transform is the former plus factors times the
 // latter.
 func (m sideBySide) splitReal() {
-	m.start("splitReal", "fre, fim, bre, bim, w unsafe.Pointer, count uintptr")
+	m.start("splitReal", "fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
 	half := m.load(m.constant("half", 0.5))
-	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
-		evenRe, oddIm := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
-		oddRe, evenIm := m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
+	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func() {
+		evenRe, oddIm := m.sumAndDifference(m.load(Memory{Base: bre}), m.load(Memory{Base: fre}))
+		oddRe, evenIm := m.sumAndDifference(m.load(Memory{Base: fim}), m.load(Memory{Base: bim}))
 		for _, v := range []Vector{evenRe, evenIm, oddRe, oddIm} {
 			Multiply(v, v, half)
 		}
 		re, im := m.turn(oddRe, oddIm, w, 0)
 		sum, difference := m.sumAndDifference(evenRe, re)
-		Store(m.place(fre, i), sum)
-		Store(m.place(bre, i), difference)
+		Store(Memory{Base: fre}, sum)
+		Store(Memory{Base: bre}, difference)
 		sum, difference = m.sumAndDifference(im, evenIm)
-		Store(m.place(fim, i), sum)
-		Store(m.place(bim, i), difference)
+		Store(Memory{Base: fim}, sum)
+		Store(Memory{Base: bim}, difference)
 	})
 	End()
 }
 
 // joinReal is the opposite, without the halves, with the factors' conjugates.
 func (m sideBySide) joinReal() {
-	m.start("joinReal", "fre, fim, bre, bim, w unsafe.Pointer, count uintptr")
+	m.start("joinReal", "fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr")
 	fre, fim, bre, bim, w, count := param("fre"), param("fim"), param("bre"), param("bim"), param("w"), param("count")
-	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func(i int) {
-		evenRe, oddRe := m.sumAndDifference(m.load(m.place(fre, i)), m.load(m.place(bre, i)))
-		oddIm, evenIm := m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
+	m.eachPair(count, []Scalar{fre, fim}, []Scalar{bre, bim}, w, func() {
+		evenRe, oddRe := m.sumAndDifference(m.load(Memory{Base: fre}), m.load(Memory{Base: bre}))
+		oddIm, evenIm := m.sumAndDifference(m.load(Memory{Base: fim}), m.load(Memory{Base: bim}))
 		re, im := m.turn(oddRe, oddIm, w, 0)
 		sum, difference := m.sumAndDifference(evenRe, im)
-		Store(m.place(bre, i), sum)
-		Store(m.place(fre, i), difference)
+		Store(Memory{Base: bre}, sum)
+		Store(Memory{Base: fre}, difference)
 		sum, difference = m.sumAndDifference(re, evenIm)
-		Store(m.place(fim, i), sum)
-		Store(m.place(bim, i), difference)
+		Store(Memory{Base: fim}, sum)
+		Store(Memory{Base: bim}, difference)
 	})
 	End()
 }

@@ -29,6 +29,20 @@ func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 	return cols
 }
 
+func transposeShort[T Float](dst, src []T, rows, cols, to, from int) int {
+	size := int(unsafe.Sizeof(dst[0]))
+	edge := 32 / size
+	if !isa.Active().Has(isa.Vectors256) || rows > edge || len(dst) < edge || (edge-1)*from+cols > len(src) {
+		return 0
+	}
+	blocks := min(cols, (len(dst)-edge)/to+1) / edge
+	if blocks > 0 {
+		callTranspose(size, unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
+		runtime.KeepAlive(src)
+	}
+	return blocks * edge
+}
+
 // callTranspose transposes blocks of elements of 4 or 8 bytes. (A function value would let the memory on the stack that
 // it is given escape.)
 func callTranspose(size int, dst, src unsafe.Pointer, to, from, blocks uintptr) {

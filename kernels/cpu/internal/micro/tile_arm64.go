@@ -161,3 +161,5 @@ func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
 
 func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }
+
+func transposeShort[T Float](_, _ []T, _, _, _, _ int) int { return 0 }

@@ -72,8 +72,8 @@ func within32([]float32, float32) bool                                          
 func quotients32(_, _ []float32, _ float32) bool                                           { return false }
 func vectorized() bool                                                                     { return false }
 func outerVectors(_, _, _ unsafe.Pointer, _, _, _, _, _ int) bool                          { return false }
-func productVectors(_, _, _ unsafe.Pointer, _, _, _, _, _, _, _ int) bool                  { return false }
-func butterflyVectors(_, _, _, _, _ unsafe.Pointer, _, _, _, _ int) bool                   { return false }
+func butterflyVectors(_, _ runsAt, _ unsafe.Pointer, _, _, _, _ int) bool                  { return false }
+func turnRowVectors(_, _, _, _, _, _, _ unsafe.Pointer, _, _, _, _, _, _ int) bool         { return false }
 func splitRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                            { return false }
 func joinRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                             { return false }
 

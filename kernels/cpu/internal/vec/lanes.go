@@ -32,39 +32,80 @@ func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 	}
 }
 
-// Butterfly is a step of a Fourier transform (Stockham's, decimated in frequency) of complex numbers in two slices. It
-// reads radix·count runs of numbers and writes as many:
+// Runs are runs of complex numbers of a Fourier transform: number j of transform p is at p·Step + j·Part.
+type Runs[T Float] struct {
+	Re, Im     []T
+	Step, Part int
+}
+
+func (r Runs[T]) within(radix, count, run int) Runs[T] {
+	n := (count-1)*r.Step + (radix-1)*r.Part + run
+	r.Re, r.Im = r.Re[:n], r.Im[:n]
+	return r
+}
+
+// Butterfly is a step of a Fourier transform (Stockham's, decimated in frequency): count transforms of radix runs,
 //
-//	y[p·radix + k] = w[p, k] · Σ_j x[j·count + p] · exp(-2πi·jk/radix)
+//	y[p, k] = w[p, k] · Σ_j x[p, j] · exp(-2πi·jk/radix)
 //
-// W has cosine and sine of the factors of k > 0 for each p, and roots those of exp(-2πi·j/radix) for each j. Run is a
-// multiple of 16.
-func Butterfly[T Float](yre, yim, xre, xim, w, roots []T, radix, count, run int) {
-	n := radix * count * run
-	yre, yim, xre, xim, w = yre[:n], yim[:n], xre[:n], xim[:n], w[:2*(radix-1)*count]
-	if butterflyVectors(start(yre), start(yim), start(xre), start(xim), start(w), floatBytes[T](), radix, count, run) {
+// W has cosine and sine of the factors of k > 0 for each p, or nothing: all are 1. Roots has those of exp(-2πi·j/radix)
+// for each j. Run is a multiple of 16.
+func Butterfly[T Float](y, x Runs[T], w, roots []T, radix, count, run int) {
+	y, x = y.within(radix, count, run), x.within(radix, count, run)
+	if w != nil {
+		w = w[:2*(radix-1)*count]
+	}
+	size := floatBytes[T]()
+	if butterflyVectors(runsAt{start(y.Re), start(y.Im), size * y.Step, size * y.Part}, runsAt{start(x.Re), start(x.Im), size * x.Step, size * x.Part},
+		start(w), size, radix, count, run) {
 		return
 	}
-	in := count * run
 	for p := range count {
-		at, to := p*run, p*radix*run
+		at, to := p*x.Step, p*y.Step
 		for q := range run {
 			switch radix {
 			case 2:
-				butterfly2(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], in, run)
+				butterfly2(y.Re[to+q:], y.Im[to+q:], x.Re[at+q:], x.Im[at+q:], x.Part, y.Part)
 			case 4:
-				butterfly4(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], in, run)
+				butterfly4(y.Re[to+q:], y.Im[to+q:], x.Re[at+q:], x.Im[at+q:], x.Part, y.Part)
+			case 8:
+				butterfly8(y.Re[to+q:], y.Im[to+q:], x.Re[at+q:], x.Im[at+q:], roots, x.Part, y.Part)
 			default:
-				butterflyAny(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], roots[:2*radix], in, run)
+				butterflyAny(y.Re[to+q:], y.Im[to+q:], x.Re[at+q:], x.Im[at+q:], roots[:2*radix], x.Part, y.Part)
 			}
 		}
-		for k := 1; k < radix; k++ {
+		for k := 1; k < radix && w != nil; k++ {
 			c, s := w[2*((radix-1)*p+k-1)], w[2*((radix-1)*p+k-1)+1]
-			re, im := yre[to+k*run:to+(k+1)*run], yim[to+k*run:to+(k+1)*run]
+			re, im := y.Re[to+k*y.Part:][:run], y.Im[to+k*y.Part:][:run]
 			for i, r := range re {
 				j := im[i]
 				re[i], im[i] = c*r-s*j, c*j+s*r
 			}
+		}
+	}
+}
+
+// runsAt are the addresses of [Runs], and their distances in bytes.
+type runsAt struct {
+	re, im     unsafe.Pointer
+	step, part int
+}
+
+// TurnRows multiplies complex numbers by factors that are products: y[r, i] = x[r, i] · s[r] · v[r, i], for rows of width
+// numbers that are Step apart. S has a pair for each row. V.Step may be 0: all rows have the same.
+func TurnRows[T Float](y, x, v Runs[T], s []T, rows, width int) {
+	y, x, v, s = y.within(1, rows, width), x.within(1, rows, width), v.within(1, rows, width), s[:2*rows]
+	whole := 0
+	if turnRowVectors(start(y.Re), start(y.Im), start(x.Re), start(x.Im), start(s), start(v.Re), start(v.Im), floatBytes[T](), rows, width&^(Lanes-1), y.Step, x.Step, v.Step) {
+		whole = width &^ (Lanes - 1)
+	}
+	for r := range rows {
+		for i := whole; i < width; i++ {
+			c, d := s[2*r], s[2*r+1]
+			re, im := v.Re[r*v.Step+i], v.Im[r*v.Step+i]
+			c, d = c*re-d*im, c*im+d*re
+			re, im = x.Re[r*x.Step+i], x.Im[r*x.Step+i]
+			y.Re[r*y.Step+i], y.Im[r*y.Step+i] = c*re-d*im, c*im+d*re
 		}
 	}
 }
@@ -79,6 +120,18 @@ func butterfly4[T Float](yre, yim, xre, xim []T, in, out int) {
 	i0, i1, i2, i3 := xim[0]+xim[2*in], xim[0]-xim[2*in], xim[in]+xim[3*in], xim[in]-xim[3*in]
 	yre[0], yre[out], yre[2*out], yre[3*out] = r0+r2, r1+i3, r0-r2, r1-i3
 	yim[0], yim[out], yim[2*out], yim[3*out] = i0+i2, i1-r3, i0-i2, i1+r3
+}
+
+func butterfly8[T Float](yre, yim, xre, xim, roots []T, in, out int) {
+	butterfly4(yre, yim, xre, xim, 2*in, out)
+	butterfly4(yre[4*out:], yim[4*out:], xre[in:], xim[in:], 2*in, out)
+	for k := range 4 {
+		low, high := k*out, (k+4)*out
+		c, s, r, i := roots[2*k], roots[2*k+1], yre[high], yim[high]
+		r, i = c*r-s*i, c*i+s*r
+		yre[low], yre[high] = yre[low]+r, yre[low]-r
+		yim[low], yim[high] = yim[low]+i, yim[low]-i
+	}
 }
 
 func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {

@@ -33247,24 +33247,24 @@ product:
 	RET
 
 // butterfly2NEON is butterfly2AVX2 with two registers for one.
-TEXT ·butterfly2NEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly2NEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e24d408 // fadd v8.4S, v0.4S, v4.4S
 	WORD $0x4e25d429 // fadd v9.4S, v1.4S, v5.4S
@@ -33298,38 +33298,72 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
 	ADD $8, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e24d408 // fadd v8.4S, v0.4S, v4.4S
+	WORD $0x4e25d429 // fadd v9.4S, v1.4S, v5.4S
+	WORD $0x4ea4d404 // fsub v4.4S, v0.4S, v4.4S
+	WORD $0x4ea5d425 // fsub v5.4S, v1.4S, v5.4S
+	WORD $0x4e26d440 // fadd v0.4S, v2.4S, v6.4S
+	WORD $0x4e27d461 // fadd v1.4S, v3.4S, v7.4S
+	WORD $0x4ea6d446 // fsub v6.4S, v2.4S, v6.4S
+	WORD $0x4ea7d467 // fsub v7.4S, v3.4S, v7.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F0, F1), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly3NEON is butterfly3AVX2 with two registers for one.
-TEXT ·butterfly3NEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly3NEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
 	WORD $0x4e28d48c // fadd v12.4S, v4.4S, v8.4S
 	WORD $0x4e29d4ad // fadd v13.4S, v5.4S, v9.4S
@@ -33413,48 +33447,120 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $16, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e28d48c // fadd v12.4S, v4.4S, v8.4S
+	WORD $0x4e29d4ad // fadd v13.4S, v5.4S, v9.4S
+	WORD $0x4ea8d488 // fsub v8.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a9 // fsub v9.4S, v5.4S, v9.4S
+	WORD $0x4e2cd404 // fadd v4.4S, v0.4S, v12.4S
+	WORD $0x4e2dd425 // fadd v5.4S, v1.4S, v13.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
+	WORD $0x6e2eddad // fmul v13.4S, v13.4S, v14.4S
+	WORD $0x4eacd40c // fsub v12.4S, v0.4S, v12.4S
+	WORD $0x4eadd42d // fsub v13.4S, v1.4S, v13.4S
+	MOVD $sin60<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd08 // fmul v8.4S, v8.4S, v14.4S
+	WORD $0x6e2edd29 // fmul v9.4S, v9.4S, v14.4S
+	WORD $0x4e2ad4c0 // fadd v0.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e1 // fadd v1.4S, v7.4S, v11.4S
+	WORD $0x4eaad4ca // fsub v10.4S, v6.4S, v10.4S
+	WORD $0x4eabd4eb // fsub v11.4S, v7.4S, v11.4S
+	WORD $0x4e20d446 // fadd v6.4S, v2.4S, v0.4S
+	WORD $0x4e21d467 // fadd v7.4S, v3.4S, v1.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
+	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
+	WORD $0x4ea0d440 // fsub v0.4S, v2.4S, v0.4S
+	WORD $0x4ea1d461 // fsub v1.4S, v3.4S, v1.4S
+	MOVD $sin60<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
+	WORD $0x6e2edd6b // fmul v11.4S, v11.4S, v14.4S
+	WORD $0x4e2ad582 // fadd v2.4S, v12.4S, v10.4S
+	WORD $0x4e2bd5a3 // fadd v3.4S, v13.4S, v11.4S
+	WORD $0x4eaad58a // fsub v10.4S, v12.4S, v10.4S
+	WORD $0x4eabd5ab // fsub v11.4S, v13.4S, v11.4S
+	WORD $0x4e28d40c // fadd v12.4S, v0.4S, v8.4S
+	WORD $0x4e29d42d // fadd v13.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly4NEON is butterfly4AVX2 with two registers for one.
-TEXT ·butterfly4NEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly4NEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
-	ADD R8<<1, R8, R19
-	ADD $0, R19, R10
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
 	ADD R7<<1, R7, R19
-	ADD $0, R19, R11
+	ADD $0, R19, R10
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R10<<0, R2, R19
+	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R10<<0, R3, R19
+	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
 	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
 	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
@@ -33540,62 +33646,132 @@ run:
 	WORD $0x4ea3cd25 // fmls v5.4S, v9.4S, v3.4S
 	WORD $0x4e20cd06 // fmla v6.4S, v8.4S, v0.4S
 	WORD $0x4e21cd27 // fmla v7.4S, v9.4S, v1.4S
-	ADD R11<<0, R0, R19
+	ADD R10<<0, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R11<<0, R1, R19
+	ADD R10<<0, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $24, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly5NEON is butterfly5AVX2 with two registers for one.
-TEXT ·butterfly5NEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly5NEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
-	ADD R8<<1, R8, R19
-	ADD $0, R19, R10
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
 	ADD R7<<1, R7, R19
-	ADD $0, R19, R11
+	ADD $0, R19, R10
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R10<<0, R2, R19
+	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R10<<0, R3, R19
+	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
-	ADD R8<<2, R2, R19
+	ADD R6<<2, R2, R19
 	FLDPQ 0(R19), (F16, F17)
-	ADD R8<<2, R3, R19
+	ADD R6<<2, R3, R19
 	FLDPQ 0(R19), (F18, F19)
 	WORD $0x4e30d494 // fadd v20.4S, v4.4S, v16.4S
 	WORD $0x4e31d4b5 // fadd v21.4S, v5.4S, v17.4S
@@ -33757,9 +33933,9 @@ run:
 	WORD $0x4ea5cea9 // fmls v9.4S, v21.4S, v5.4S
 	WORD $0x4e22ce8a // fmla v10.4S, v20.4S, v2.4S
 	WORD $0x4e23ceab // fmla v11.4S, v21.4S, v3.4S
-	ADD R11<<0, R0, R19
+	ADD R10<<0, R0, R19
 	FSTPQ (F8, F9), 0(R19)
-	ADD R11<<0, R1, R19
+	ADD R10<<0, R1, R19
 	FSTPQ (F10, F11), 0(R19)
 	ADD $24, R4, R19
 	VLD1R (R19), [V2.S4]
@@ -33783,23 +33959,933 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $32, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	ADD R6<<2, R2, R19
+	FLDPQ 0(R19), (F16, F17)
+	ADD R6<<2, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e30d494 // fadd v20.4S, v4.4S, v16.4S
+	WORD $0x4e31d4b5 // fadd v21.4S, v5.4S, v17.4S
+	WORD $0x4eb0d490 // fsub v16.4S, v4.4S, v16.4S
+	WORD $0x4eb1d4b1 // fsub v17.4S, v5.4S, v17.4S
+	WORD $0x4e2cd504 // fadd v4.4S, v8.4S, v12.4S
+	WORD $0x4e2dd525 // fadd v5.4S, v9.4S, v13.4S
+	WORD $0x4eacd50c // fsub v12.4S, v8.4S, v12.4S
+	WORD $0x4eadd52d // fsub v13.4S, v9.4S, v13.4S
+	WORD $0x4e24d688 // fadd v8.4S, v20.4S, v4.4S
+	WORD $0x4e25d6a9 // fadd v9.4S, v21.4S, v5.4S
+	WORD $0x4e28d408 // fadd v8.4S, v0.4S, v8.4S
+	WORD $0x4e29d429 // fadd v9.4S, v1.4S, v9.4S
+	VMOV V0.B16, V22.B16
+	VMOV V1.B16, V23.B16
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38ce96 // fmla v22.4S, v20.4S, v24.4S
+	WORD $0x4e38ceb7 // fmla v23.4S, v21.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cc96 // fmls v22.4S, v4.4S, v24.4S
+	WORD $0x4eb8ccb7 // fmls v23.4S, v5.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8ce80 // fmls v0.4S, v20.4S, v24.4S
+	WORD $0x4eb8cea1 // fmls v1.4S, v21.4S, v24.4S
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cc80 // fmla v0.4S, v4.4S, v24.4S
+	WORD $0x4e38cca1 // fmla v1.4S, v5.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de04 // fmul v4.4S, v16.4S, v24.4S
+	WORD $0x6e38de25 // fmul v5.4S, v17.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cd84 // fmla v4.4S, v12.4S, v24.4S
+	WORD $0x4e38cda5 // fmla v5.4S, v13.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de10 // fmul v16.4S, v16.4S, v24.4S
+	WORD $0x6e38de31 // fmul v17.4S, v17.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd90 // fmls v16.4S, v12.4S, v24.4S
+	WORD $0x4eb8cdb1 // fmls v17.4S, v13.4S, v24.4S
+	WORD $0x4e32d4cc // fadd v12.4S, v6.4S, v18.4S
+	WORD $0x4e33d4ed // fadd v13.4S, v7.4S, v19.4S
+	WORD $0x4eb2d4d2 // fsub v18.4S, v6.4S, v18.4S
+	WORD $0x4eb3d4f3 // fsub v19.4S, v7.4S, v19.4S
+	WORD $0x4e2ed546 // fadd v6.4S, v10.4S, v14.4S
+	WORD $0x4e2fd567 // fadd v7.4S, v11.4S, v15.4S
+	WORD $0x4eaed54e // fsub v14.4S, v10.4S, v14.4S
+	WORD $0x4eafd56f // fsub v15.4S, v11.4S, v15.4S
+	WORD $0x4e26d58a // fadd v10.4S, v12.4S, v6.4S
+	WORD $0x4e27d5ab // fadd v11.4S, v13.4S, v7.4S
+	WORD $0x4e2ad44a // fadd v10.4S, v2.4S, v10.4S
+	WORD $0x4e2bd46b // fadd v11.4S, v3.4S, v11.4S
+	VMOV V2.B16, V20.B16
+	VMOV V3.B16, V21.B16
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cd94 // fmla v20.4S, v12.4S, v24.4S
+	WORD $0x4e38cdb5 // fmla v21.4S, v13.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8ccd4 // fmls v20.4S, v6.4S, v24.4S
+	WORD $0x4eb8ccf5 // fmls v21.4S, v7.4S, v24.4S
+	MOVD $cos36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd82 // fmls v2.4S, v12.4S, v24.4S
+	WORD $0x4eb8cda3 // fmls v3.4S, v13.4S, v24.4S
+	MOVD $cos72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38ccc2 // fmla v2.4S, v6.4S, v24.4S
+	WORD $0x4e38cce3 // fmla v3.4S, v7.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de46 // fmul v6.4S, v18.4S, v24.4S
+	WORD $0x6e38de67 // fmul v7.4S, v19.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cdc6 // fmla v6.4S, v14.4S, v24.4S
+	WORD $0x4e38cde7 // fmla v7.4S, v15.4S, v24.4S
+	MOVD $sin36<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de52 // fmul v18.4S, v18.4S, v24.4S
+	WORD $0x6e38de73 // fmul v19.4S, v19.4S, v24.4S
+	MOVD $sin72<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cdd2 // fmls v18.4S, v14.4S, v24.4S
+	WORD $0x4eb8cdf3 // fmls v19.4S, v15.4S, v24.4S
+	WORD $0x4e26d6cc // fadd v12.4S, v22.4S, v6.4S
+	WORD $0x4e27d6ed // fadd v13.4S, v23.4S, v7.4S
+	WORD $0x4ea6d6c6 // fsub v6.4S, v22.4S, v6.4S
+	WORD $0x4ea7d6e7 // fsub v7.4S, v23.4S, v7.4S
+	WORD $0x4e32d40e // fadd v14.4S, v0.4S, v18.4S
+	WORD $0x4e33d42f // fadd v15.4S, v1.4S, v19.4S
+	WORD $0x4eb2d412 // fsub v18.4S, v0.4S, v18.4S
+	WORD $0x4eb3d433 // fsub v19.4S, v1.4S, v19.4S
+	WORD $0x4e24d680 // fadd v0.4S, v20.4S, v4.4S
+	WORD $0x4e25d6a1 // fadd v1.4S, v21.4S, v5.4S
+	WORD $0x4ea4d684 // fsub v4.4S, v20.4S, v4.4S
+	WORD $0x4ea5d6a5 // fsub v5.4S, v21.4S, v5.4S
+	WORD $0x4e30d454 // fadd v20.4S, v2.4S, v16.4S
+	WORD $0x4e31d475 // fadd v21.4S, v3.4S, v17.4S
+	WORD $0x4eb0d450 // fsub v16.4S, v2.4S, v16.4S
+	WORD $0x4eb1d471 // fsub v17.4S, v3.4S, v17.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R10<<0, R0, R19
+	FSTPQ (F18, F19), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F20, F21), 0(R19)
+	ADD R7<<2, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
+
+// butterfly8NEON is butterfly8AVX2 with two registers for one.
+TEXT ·butterfly8NEON(SB), NOSPLIT, $0-88
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R10
+factor:
+	MOVD part+48(FP), R8
+	CBZ R4, plain
+run:
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R11), (F8, F9)
+	FLDPQ 0(R12), (F10, F11)
+	ADD R6<<1, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R6<<1, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R11, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<0, R12, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FLDPQ 0(R0), (F10, F11)
+	FLDPQ 0(R1), (F18, F19)
+	WORD $0x4e24d554 // fadd v20.4S, v10.4S, v4.4S
+	WORD $0x4e25d575 // fadd v21.4S, v11.4S, v5.4S
+	WORD $0x4ea4d544 // fsub v4.4S, v10.4S, v4.4S
+	WORD $0x4ea5d565 // fsub v5.4S, v11.4S, v5.4S
+	WORD $0x4e26d64a // fadd v10.4S, v18.4S, v6.4S
+	WORD $0x4e27d66b // fadd v11.4S, v19.4S, v7.4S
+	WORD $0x4ea6d646 // fsub v6.4S, v18.4S, v6.4S
+	WORD $0x4ea7d667 // fsub v7.4S, v19.4S, v7.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R0)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F10, F11), 0(R1)
+	ADD $24, R4, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	ADD $28, R4, R19
+	VLD1R (R19), [V18.S4]
+	VMOV V18.B16, V19.B16
+	WORD $0x6e2adc94 // fmul v20.4S, v4.4S, v10.4S
+	WORD $0x6e2bdcb5 // fmul v21.4S, v5.4S, v11.4S
+	WORD $0x6e32dc84 // fmul v4.4S, v4.4S, v18.4S
+	WORD $0x6e33dca5 // fmul v5.4S, v5.4S, v19.4S
+	WORD $0x4eb2ccd4 // fmls v20.4S, v6.4S, v18.4S
+	WORD $0x4eb3ccf5 // fmls v21.4S, v7.4S, v19.4S
+	WORD $0x4e2accc4 // fmla v4.4S, v6.4S, v10.4S
+	WORD $0x4e2bcce5 // fmla v5.4S, v7.4S, v11.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R11)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R11)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e30d58a // fadd v10.4S, v12.4S, v16.4S
+	WORD $0x4e31d5ab // fadd v11.4S, v13.4S, v17.4S
+	WORD $0x4eb0d590 // fsub v16.4S, v12.4S, v16.4S
+	WORD $0x4eb1d5b1 // fsub v17.4S, v13.4S, v17.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd4a // fmul v10.4S, v10.4S, v22.4S
+	WORD $0x6e36dd6b // fmul v11.4S, v11.4S, v22.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36de10 // fmul v16.4S, v16.4S, v22.4S
+	WORD $0x6e36de31 // fmul v17.4S, v17.4S, v22.4S
+	WORD $0x4e2ad48c // fadd v12.4S, v4.4S, v10.4S
+	WORD $0x4e2bd4ad // fadd v13.4S, v5.4S, v11.4S
+	WORD $0x4eaad48a // fsub v10.4S, v4.4S, v10.4S
+	WORD $0x4eabd4ab // fsub v11.4S, v5.4S, v11.4S
+	WORD $0x4e30d4c4 // fadd v4.4S, v6.4S, v16.4S
+	WORD $0x4e31d4e5 // fadd v5.4S, v7.4S, v17.4S
+	WORD $0x4eb0d4d0 // fsub v16.4S, v6.4S, v16.4S
+	WORD $0x4eb1d4f1 // fsub v17.4S, v7.4S, v17.4S
+	ADD $0, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V18.S4]
+	VMOV V18.B16, V19.B16
+	WORD $0x6e26dd94 // fmul v20.4S, v12.4S, v6.4S
+	WORD $0x6e27ddb5 // fmul v21.4S, v13.4S, v7.4S
+	WORD $0x6e32dd8c // fmul v12.4S, v12.4S, v18.4S
+	WORD $0x6e33ddad // fmul v13.4S, v13.4S, v19.4S
+	WORD $0x4eb2cc94 // fmls v20.4S, v4.4S, v18.4S
+	WORD $0x4eb3ccb5 // fmls v21.4S, v5.4S, v19.4S
+	WORD $0x4e26cc8c // fmla v12.4S, v4.4S, v6.4S
+	WORD $0x4e27ccad // fmla v13.4S, v5.4S, v7.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F20, F21), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $32, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $36, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e24dd4c // fmul v12.4S, v10.4S, v4.4S
+	WORD $0x6e25dd6d // fmul v13.4S, v11.4S, v5.4S
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	WORD $0x4ea6ce0c // fmls v12.4S, v16.4S, v6.4S
+	WORD $0x4ea7ce2d // fmls v13.4S, v17.4S, v7.4S
+	WORD $0x4e24ce0a // fmla v10.4S, v16.4S, v4.4S
+	WORD $0x4e25ce2b // fmla v11.4S, v17.4S, v5.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e22d48a // fadd v10.4S, v4.4S, v2.4S
+	WORD $0x4e23d4ab // fadd v11.4S, v5.4S, v3.4S
+	WORD $0x4ea2d482 // fsub v2.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a3 // fsub v3.4S, v5.4S, v3.4S
+	WORD $0x4e20d4c4 // fadd v4.4S, v6.4S, v0.4S
+	WORD $0x4e21d4e5 // fadd v5.4S, v7.4S, v1.4S
+	WORD $0x4ea0d4c0 // fsub v0.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e1 // fsub v1.4S, v7.4S, v1.4S
+	ADD $8, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $12, R4, R19
+	VLD1R (R19), [V12.S4]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e26dd50 // fmul v16.4S, v10.4S, v6.4S
+	WORD $0x6e27dd71 // fmul v17.4S, v11.4S, v7.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4eaccc10 // fmls v16.4S, v0.4S, v12.4S
+	WORD $0x4eadcc31 // fmls v17.4S, v1.4S, v13.4S
+	WORD $0x4e26cc0a // fmla v10.4S, v0.4S, v6.4S
+	WORD $0x4e27cc2b // fmla v11.4S, v1.4S, v7.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $40, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $44, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e20dc4a // fmul v10.4S, v2.4S, v0.4S
+	WORD $0x6e21dc6b // fmul v11.4S, v3.4S, v1.4S
+	WORD $0x6e26dc42 // fmul v2.4S, v2.4S, v6.4S
+	WORD $0x6e27dc63 // fmul v3.4S, v3.4S, v7.4S
+	WORD $0x4ea6cc8a // fmls v10.4S, v4.4S, v6.4S
+	WORD $0x4ea7ccab // fmls v11.4S, v5.4S, v7.4S
+	WORD $0x4e20cc82 // fmla v2.4S, v4.4S, v0.4S
+	WORD $0x4e21cca3 // fmla v3.4S, v5.4S, v1.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e2ed504 // fadd v4.4S, v8.4S, v14.4S
+	WORD $0x4e2fd525 // fadd v5.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc84 // fmul v4.4S, v4.4S, v22.4S
+	WORD $0x6e36dca5 // fmul v5.4S, v5.4S, v22.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36ddce // fmul v14.4S, v14.4S, v22.4S
+	WORD $0x6e36ddef // fmul v15.4S, v15.4S, v22.4S
+	WORD $0x4e2ed406 // fadd v6.4S, v0.4S, v14.4S
+	WORD $0x4e2fd427 // fadd v7.4S, v1.4S, v15.4S
+	WORD $0x4eaed40e // fsub v14.4S, v0.4S, v14.4S
+	WORD $0x4eafd42f // fsub v15.4S, v1.4S, v15.4S
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	ADD $16, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $20, R4, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e22dcca // fmul v10.4S, v6.4S, v2.4S
+	WORD $0x6e23dceb // fmul v11.4S, v7.4S, v3.4S
+	WORD $0x6e28dcc6 // fmul v6.4S, v6.4S, v8.4S
+	WORD $0x6e29dce7 // fmul v7.4S, v7.4S, v9.4S
+	WORD $0x4ea8cc8a // fmls v10.4S, v4.4S, v8.4S
+	WORD $0x4ea9ccab // fmls v11.4S, v5.4S, v9.4S
+	WORD $0x4e22cc86 // fmla v6.4S, v4.4S, v2.4S
+	WORD $0x4e23cca7 // fmla v7.4S, v5.4S, v3.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $48, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $52, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e22ddc6 // fmul v6.4S, v14.4S, v2.4S
+	WORD $0x6e23dde7 // fmul v7.4S, v15.4S, v3.4S
+	WORD $0x6e24ddc8 // fmul v8.4S, v14.4S, v4.4S
+	WORD $0x6e25dde9 // fmul v9.4S, v15.4S, v5.4S
+	WORD $0x4ea4cc06 // fmls v6.4S, v0.4S, v4.4S
+	WORD $0x4ea5cc27 // fmls v7.4S, v1.4S, v5.4S
+	WORD $0x4e22cc08 // fmla v8.4S, v0.4S, v2.4S
+	WORD $0x4e23cc29 // fmla v9.4S, v1.4S, v3.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD $56, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
+	SUBS $1, R5
+	BNE factor
+	RET
+plain:
+plainRun:
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R11), (F8, F9)
+	FLDPQ 0(R12), (F10, F11)
+	ADD R6<<1, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R6<<1, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R11, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<0, R12, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FLDPQ 0(R0), (F10, F11)
+	FLDPQ 0(R1), (F18, F19)
+	WORD $0x4e24d554 // fadd v20.4S, v10.4S, v4.4S
+	WORD $0x4e25d575 // fadd v21.4S, v11.4S, v5.4S
+	WORD $0x4ea4d544 // fsub v4.4S, v10.4S, v4.4S
+	WORD $0x4ea5d565 // fsub v5.4S, v11.4S, v5.4S
+	WORD $0x4e26d64a // fadd v10.4S, v18.4S, v6.4S
+	WORD $0x4e27d66b // fadd v11.4S, v19.4S, v7.4S
+	WORD $0x4ea6d646 // fsub v6.4S, v18.4S, v6.4S
+	WORD $0x4ea7d667 // fsub v7.4S, v19.4S, v7.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R0)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F10, F11), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R11)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F6, F7), 0(R11)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e30d58a // fadd v10.4S, v12.4S, v16.4S
+	WORD $0x4e31d5ab // fadd v11.4S, v13.4S, v17.4S
+	WORD $0x4eb0d590 // fsub v16.4S, v12.4S, v16.4S
+	WORD $0x4eb1d5b1 // fsub v17.4S, v13.4S, v17.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd4a // fmul v10.4S, v10.4S, v22.4S
+	WORD $0x6e36dd6b // fmul v11.4S, v11.4S, v22.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36de10 // fmul v16.4S, v16.4S, v22.4S
+	WORD $0x6e36de31 // fmul v17.4S, v17.4S, v22.4S
+	WORD $0x4e2ad48c // fadd v12.4S, v4.4S, v10.4S
+	WORD $0x4e2bd4ad // fadd v13.4S, v5.4S, v11.4S
+	WORD $0x4eaad48a // fsub v10.4S, v4.4S, v10.4S
+	WORD $0x4eabd4ab // fsub v11.4S, v5.4S, v11.4S
+	WORD $0x4e30d4c4 // fadd v4.4S, v6.4S, v16.4S
+	WORD $0x4e31d4e5 // fadd v5.4S, v7.4S, v17.4S
+	WORD $0x4eb0d4d0 // fsub v16.4S, v6.4S, v16.4S
+	WORD $0x4eb1d4f1 // fsub v17.4S, v7.4S, v17.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e22d48a // fadd v10.4S, v4.4S, v2.4S
+	WORD $0x4e23d4ab // fadd v11.4S, v5.4S, v3.4S
+	WORD $0x4ea2d482 // fsub v2.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a3 // fsub v3.4S, v5.4S, v3.4S
+	WORD $0x4e20d4c4 // fadd v4.4S, v6.4S, v0.4S
+	WORD $0x4e21d4e5 // fadd v5.4S, v7.4S, v1.4S
+	WORD $0x4ea0d4c0 // fsub v0.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e1 // fsub v1.4S, v7.4S, v1.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e2ed504 // fadd v4.4S, v8.4S, v14.4S
+	WORD $0x4e2fd525 // fadd v5.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dc84 // fmul v4.4S, v4.4S, v22.4S
+	WORD $0x6e36dca5 // fmul v5.4S, v5.4S, v22.4S
+	MOVD $root<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36ddce // fmul v14.4S, v14.4S, v22.4S
+	WORD $0x6e36ddef // fmul v15.4S, v15.4S, v22.4S
+	WORD $0x4e2ed406 // fadd v6.4S, v0.4S, v14.4S
+	WORD $0x4e2fd427 // fadd v7.4S, v1.4S, v15.4S
+	WORD $0x4eaed40e // fsub v14.4S, v0.4S, v14.4S
+	WORD $0x4eafd42f // fsub v15.4S, v1.4S, v15.4S
+	WORD $0x4e24d440 // fadd v0.4S, v2.4S, v4.4S
+	WORD $0x4e25d461 // fadd v1.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
+
+// turnRowsNEON is turnRowsAVX2 with two registers for one.
+TEXT ·turnRowsNEON(SB), NOSPLIT, $0-96
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD s+32(FP), R4
+	MOVD vre+40(FP), R5
+	MOVD vim+48(FP), R6
+	MOVD rows+56(FP), R7
+row:
+	MOVD width+64(FP), R8
+number:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R6), (F2, F3)
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e24dc08 // fmul v8.4S, v0.4S, v4.4S
+	WORD $0x6e25dc29 // fmul v9.4S, v1.4S, v5.4S
+	WORD $0x6e26dc00 // fmul v0.4S, v0.4S, v6.4S
+	WORD $0x6e27dc21 // fmul v1.4S, v1.4S, v7.4S
+	WORD $0x4ea6cc48 // fmls v8.4S, v2.4S, v6.4S
+	WORD $0x4ea7cc69 // fmls v9.4S, v3.4S, v7.4S
+	WORD $0x4e24cc40 // fmla v0.4S, v2.4S, v4.4S
+	WORD $0x4e25cc61 // fmla v1.4S, v3.4S, v5.4S
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x6e28dc46 // fmul v6.4S, v2.4S, v8.4S
+	WORD $0x6e29dc67 // fmul v7.4S, v3.4S, v9.4S
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	WORD $0x4ea0cc86 // fmls v6.4S, v4.4S, v0.4S
+	WORD $0x4ea1cca7 // fmls v7.4S, v5.4S, v1.4S
+	WORD $0x4e28cc82 // fmla v2.4S, v4.4S, v8.4S
+	WORD $0x4e29cca3 // fmla v3.4S, v5.4S, v9.4S
+	FSTPQ (F6, F7), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R8
+	BNE number
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
+	MOVD skipV+88(FP), R8
+	ADD R8, R5
+	ADD R8, R6
+	ADD $8, R4
+	SUBS $1, R7
+	BNE row
+	RET
 
 // splitRealNEON is splitRealAVX2 with two registers for one.
-TEXT ·splitRealNEON(SB), NOSPLIT, $0-48
+TEXT ·splitRealNEON(SB), NOSPLIT, $0-56
 	MOVD fre+0(FP), R0
 	MOVD fim+8(FP), R1
 	MOVD bre+16(FP), R2
@@ -33810,6 +34896,8 @@ TEXT ·splitRealNEON(SB), NOSPLIT, $0-48
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 pair:
+	MOVD width+48(FP), R6
+lane:
 	FLDPQ 0(R2), (F2, F3)
 	FLDPQ 0(R0), (F4, F5)
 	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
@@ -33856,63 +34944,24 @@ pair:
 	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
 	FSTPQ (F2, F3), 0(R1)
 	FSTPQ (F8, F9), 0(R3)
-	FLDPQ 32(R2), (F2, F3)
-	FLDPQ 32(R0), (F4, F5)
-	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
-	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
-	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
-	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
-	FLDPQ 32(R1), (F2, F3)
-	FLDPQ 32(R3), (F8, F9)
-	WORD $0x4e28d44a // fadd v10.4S, v2.4S, v8.4S
-	WORD $0x4e29d46b // fadd v11.4S, v3.4S, v9.4S
-	WORD $0x4ea8d448 // fsub v8.4S, v2.4S, v8.4S
-	WORD $0x4ea9d469 // fsub v9.4S, v3.4S, v9.4S
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
-	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
-	WORD $0x6e20dd4a // fmul v10.4S, v10.4S, v0.4S
-	WORD $0x6e21dd6b // fmul v11.4S, v11.4S, v1.4S
-	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
-	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
-	ADD $0, R4, R19
-	VLD1R (R19), [V2.S4]
-	VMOV V2.B16, V3.B16
-	ADD $4, R4, R19
-	VLD1R (R19), [V12.S4]
-	VMOV V12.B16, V13.B16
-	WORD $0x6e22dd4e // fmul v14.4S, v10.4S, v2.4S
-	WORD $0x6e23dd6f // fmul v15.4S, v11.4S, v3.4S
-	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
-	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
-	WORD $0x4eaccc8e // fmls v14.4S, v4.4S, v12.4S
-	WORD $0x4eadccaf // fmls v15.4S, v5.4S, v13.4S
-	WORD $0x4e22cc8a // fmla v10.4S, v4.4S, v2.4S
-	WORD $0x4e23ccab // fmla v11.4S, v5.4S, v3.4S
-	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
-	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
-	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
-	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F14, F15), 32(R2)
-	WORD $0x4e28d542 // fadd v2.4S, v10.4S, v8.4S
-	WORD $0x4e29d563 // fadd v3.4S, v11.4S, v9.4S
-	WORD $0x4ea8d548 // fsub v8.4S, v10.4S, v8.4S
-	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
-	FSTPQ (F2, F3), 32(R1)
-	FSTPQ (F8, F9), 32(R3)
-	ADD $64, R0
-	ADD $64, R1
-	SUBS $64, R2
-	SUBS $64, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R6
+	BNE lane
+	MOVD width+48(FP), R6
+	SUBS R6, R2
+	SUBS R6, R3
+	SUBS R6, R2
+	SUBS R6, R3
 	ADD $8, R4
 	SUBS $1, R5
 	BNE pair
 	RET
 
 // joinRealNEON is joinRealAVX2 with two registers for one.
-TEXT ·joinRealNEON(SB), NOSPLIT, $0-48
+TEXT ·joinRealNEON(SB), NOSPLIT, $0-56
 	MOVD fre+0(FP), R0
 	MOVD fim+8(FP), R1
 	MOVD bre+16(FP), R2
@@ -33920,6 +34969,8 @@ TEXT ·joinRealNEON(SB), NOSPLIT, $0-48
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
 pair:
+	MOVD width+48(FP), R6
+lane:
 	FLDPQ 0(R0), (F0, F1)
 	FLDPQ 0(R2), (F2, F3)
 	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
@@ -33958,48 +35009,17 @@ pair:
 	WORD $0x4ea7d5a7 // fsub v7.4S, v13.4S, v7.4S
 	FSTPQ (F0, F1), 0(R1)
 	FSTPQ (F6, F7), 0(R3)
-	FLDPQ 32(R0), (F0, F1)
-	FLDPQ 32(R2), (F2, F3)
-	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
-	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
-	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
-	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
-	FLDPQ 32(R1), (F0, F1)
-	FLDPQ 32(R3), (F6, F7)
-	WORD $0x4e26d408 // fadd v8.4S, v0.4S, v6.4S
-	WORD $0x4e27d429 // fadd v9.4S, v1.4S, v7.4S
-	WORD $0x4ea6d406 // fsub v6.4S, v0.4S, v6.4S
-	WORD $0x4ea7d427 // fsub v7.4S, v1.4S, v7.4S
-	ADD $0, R4, R19
-	VLD1R (R19), [V0.S4]
-	VMOV V0.B16, V1.B16
-	ADD $4, R4, R19
-	VLD1R (R19), [V10.S4]
-	VMOV V10.B16, V11.B16
-	WORD $0x6e20dc4c // fmul v12.4S, v2.4S, v0.4S
-	WORD $0x6e21dc6d // fmul v13.4S, v3.4S, v1.4S
-	WORD $0x6e2adc42 // fmul v2.4S, v2.4S, v10.4S
-	WORD $0x6e2bdc63 // fmul v3.4S, v3.4S, v11.4S
-	WORD $0x4eaacd0c // fmls v12.4S, v8.4S, v10.4S
-	WORD $0x4eabcd2d // fmls v13.4S, v9.4S, v11.4S
-	WORD $0x4e20cd02 // fmla v2.4S, v8.4S, v0.4S
-	WORD $0x4e21cd23 // fmla v3.4S, v9.4S, v1.4S
-	WORD $0x4e22d480 // fadd v0.4S, v4.4S, v2.4S
-	WORD $0x4e23d4a1 // fadd v1.4S, v5.4S, v3.4S
-	WORD $0x4ea2d482 // fsub v2.4S, v4.4S, v2.4S
-	WORD $0x4ea3d4a3 // fsub v3.4S, v5.4S, v3.4S
-	FSTPQ (F0, F1), 32(R2)
-	FSTPQ (F2, F3), 32(R0)
-	WORD $0x4e26d580 // fadd v0.4S, v12.4S, v6.4S
-	WORD $0x4e27d5a1 // fadd v1.4S, v13.4S, v7.4S
-	WORD $0x4ea6d586 // fsub v6.4S, v12.4S, v6.4S
-	WORD $0x4ea7d5a7 // fsub v7.4S, v13.4S, v7.4S
-	FSTPQ (F0, F1), 32(R1)
-	FSTPQ (F6, F7), 32(R3)
-	ADD $64, R0
-	ADD $64, R1
-	SUBS $64, R2
-	SUBS $64, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R6
+	BNE lane
+	MOVD width+48(FP), R6
+	SUBS R6, R2
+	SUBS R6, R3
+	SUBS R6, R2
+	SUBS R6, R3
 	ADD $8, R4
 	SUBS $1, R5
 	BNE pair
@@ -34241,24 +35261,24 @@ product:
 	RET
 
 // butterfly2DoublesNEON is butterfly2DoublesAVX2 with two registers for one.
-TEXT ·butterfly2DoublesNEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly2DoublesNEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e64d408 // fadd v8.2D, v0.2D, v4.2D
 	WORD $0x4e65d429 // fadd v9.2D, v1.2D, v5.2D
@@ -34292,38 +35312,72 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
 	ADD $16, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e64d408 // fadd v8.2D, v0.2D, v4.2D
+	WORD $0x4e65d429 // fadd v9.2D, v1.2D, v5.2D
+	WORD $0x4ee4d404 // fsub v4.2D, v0.2D, v4.2D
+	WORD $0x4ee5d425 // fsub v5.2D, v1.2D, v5.2D
+	WORD $0x4e66d440 // fadd v0.2D, v2.2D, v6.2D
+	WORD $0x4e67d461 // fadd v1.2D, v3.2D, v7.2D
+	WORD $0x4ee6d446 // fsub v6.2D, v2.2D, v6.2D
+	WORD $0x4ee7d467 // fsub v7.2D, v3.2D, v7.2D
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F0, F1), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly3DoublesNEON is butterfly3DoublesAVX2 with two registers for one.
-TEXT ·butterfly3DoublesNEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly3DoublesNEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
 	WORD $0x4e68d48c // fadd v12.2D, v4.2D, v8.2D
 	WORD $0x4e69d4ad // fadd v13.2D, v5.2D, v9.2D
@@ -34407,48 +35461,120 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $32, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e68d48c // fadd v12.2D, v4.2D, v8.2D
+	WORD $0x4e69d4ad // fadd v13.2D, v5.2D, v9.2D
+	WORD $0x4ee8d488 // fsub v8.2D, v4.2D, v8.2D
+	WORD $0x4ee9d4a9 // fsub v9.2D, v5.2D, v9.2D
+	WORD $0x4e6cd404 // fadd v4.2D, v0.2D, v12.2D
+	WORD $0x4e6dd425 // fadd v5.2D, v1.2D, v13.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd8c // fmul v12.2D, v12.2D, v14.2D
+	WORD $0x6e6eddad // fmul v13.2D, v13.2D, v14.2D
+	WORD $0x4eecd40c // fsub v12.2D, v0.2D, v12.2D
+	WORD $0x4eedd42d // fsub v13.2D, v1.2D, v13.2D
+	MOVD $d3febb67ae8584caa<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd08 // fmul v8.2D, v8.2D, v14.2D
+	WORD $0x6e6edd29 // fmul v9.2D, v9.2D, v14.2D
+	WORD $0x4e6ad4c0 // fadd v0.2D, v6.2D, v10.2D
+	WORD $0x4e6bd4e1 // fadd v1.2D, v7.2D, v11.2D
+	WORD $0x4eead4ca // fsub v10.2D, v6.2D, v10.2D
+	WORD $0x4eebd4eb // fsub v11.2D, v7.2D, v11.2D
+	WORD $0x4e60d446 // fadd v6.2D, v2.2D, v0.2D
+	WORD $0x4e61d467 // fadd v7.2D, v3.2D, v1.2D
+	MOVD $d3fe0000000000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edc00 // fmul v0.2D, v0.2D, v14.2D
+	WORD $0x6e6edc21 // fmul v1.2D, v1.2D, v14.2D
+	WORD $0x4ee0d440 // fsub v0.2D, v2.2D, v0.2D
+	WORD $0x4ee1d461 // fsub v1.2D, v3.2D, v1.2D
+	MOVD $d3febb67ae8584caa<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e6edd4a // fmul v10.2D, v10.2D, v14.2D
+	WORD $0x6e6edd6b // fmul v11.2D, v11.2D, v14.2D
+	WORD $0x4e6ad582 // fadd v2.2D, v12.2D, v10.2D
+	WORD $0x4e6bd5a3 // fadd v3.2D, v13.2D, v11.2D
+	WORD $0x4eead58a // fsub v10.2D, v12.2D, v10.2D
+	WORD $0x4eebd5ab // fsub v11.2D, v13.2D, v11.2D
+	WORD $0x4e68d40c // fadd v12.2D, v0.2D, v8.2D
+	WORD $0x4e69d42d // fadd v13.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly4DoublesNEON is butterfly4DoublesAVX2 with two registers for one.
-TEXT ·butterfly4DoublesNEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly4DoublesNEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
-	ADD R8<<1, R8, R19
-	ADD $0, R19, R10
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
 	ADD R7<<1, R7, R19
-	ADD $0, R19, R11
+	ADD $0, R19, R10
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R10<<0, R2, R19
+	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R10<<0, R3, R19
+	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
 	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
 	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
@@ -34534,62 +35660,132 @@ run:
 	WORD $0x4ee3cd25 // fmls v5.2D, v9.2D, v3.2D
 	WORD $0x4e60cd06 // fmla v6.2D, v8.2D, v0.2D
 	WORD $0x4e61cd27 // fmla v7.2D, v9.2D, v1.2D
-	ADD R11<<0, R0, R19
+	ADD R10<<0, R0, R19
 	FSTPQ (F4, F5), 0(R19)
-	ADD R11<<0, R1, R19
+	ADD R10<<0, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $48, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
 
 // butterfly5DoublesNEON is butterfly5DoublesAVX2 with two registers for one.
-TEXT ·butterfly5DoublesNEON(SB), NOSPLIT, $0-72
+TEXT ·butterfly5DoublesNEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
 	MOVD yim+8(FP), R1
 	MOVD xre+16(FP), R2
 	MOVD xim+24(FP), R3
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
-	MOVD part+48(FP), R6
-	MOVD run+56(FP), R7
-	MOVD in+64(FP), R8
-	ADD R8<<1, R8, R19
-	ADD $0, R19, R10
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
 	ADD R7<<1, R7, R19
-	ADD $0, R19, R11
+	ADD $0, R19, R10
 factor:
-	MOVD R6, R9
+	MOVD part+48(FP), R8
+	CBZ R4, plain
 run:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 0(R3), (F2, F3)
-	ADD R8<<0, R2, R19
+	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F4, F5)
-	ADD R8<<0, R3, R19
+	ADD R6<<0, R3, R19
 	FLDPQ 0(R19), (F6, F7)
-	ADD R8<<1, R2, R19
+	ADD R6<<1, R2, R19
 	FLDPQ 0(R19), (F8, F9)
-	ADD R8<<1, R3, R19
+	ADD R6<<1, R3, R19
 	FLDPQ 0(R19), (F10, F11)
-	ADD R10<<0, R2, R19
+	ADD R9<<0, R2, R19
 	FLDPQ 0(R19), (F12, F13)
-	ADD R10<<0, R3, R19
+	ADD R9<<0, R3, R19
 	FLDPQ 0(R19), (F14, F15)
-	ADD R8<<2, R2, R19
+	ADD R6<<2, R2, R19
 	FLDPQ 0(R19), (F16, F17)
-	ADD R8<<2, R3, R19
+	ADD R6<<2, R3, R19
 	FLDPQ 0(R19), (F18, F19)
 	WORD $0x4e70d494 // fadd v20.2D, v4.2D, v16.2D
 	WORD $0x4e71d4b5 // fadd v21.2D, v5.2D, v17.2D
@@ -34751,9 +35947,9 @@ run:
 	WORD $0x4ee5cea9 // fmls v9.2D, v21.2D, v5.2D
 	WORD $0x4e62ce8a // fmla v10.2D, v20.2D, v2.2D
 	WORD $0x4e63ceab // fmla v11.2D, v21.2D, v3.2D
-	ADD R11<<0, R0, R19
+	ADD R10<<0, R0, R19
 	FSTPQ (F8, F9), 0(R19)
-	ADD R11<<0, R1, R19
+	ADD R10<<0, R1, R19
 	FSTPQ (F10, F11), 0(R19)
 	ADD $48, R4, R19
 	VLD1R (R19), [V2.D2]
@@ -34777,23 +35973,933 @@ run:
 	ADD $32, R3
 	ADD $32, R0
 	ADD $32, R1
-	SUBS $32, R9
+	SUBS $32, R8
 	BNE run
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R0
-	ADD R7, R1
 	ADD $64, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
 	SUBS $1, R5
 	BNE factor
 	RET
+plain:
+plainRun:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	ADD R6<<2, R2, R19
+	FLDPQ 0(R19), (F16, F17)
+	ADD R6<<2, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e70d494 // fadd v20.2D, v4.2D, v16.2D
+	WORD $0x4e71d4b5 // fadd v21.2D, v5.2D, v17.2D
+	WORD $0x4ef0d490 // fsub v16.2D, v4.2D, v16.2D
+	WORD $0x4ef1d4b1 // fsub v17.2D, v5.2D, v17.2D
+	WORD $0x4e6cd504 // fadd v4.2D, v8.2D, v12.2D
+	WORD $0x4e6dd525 // fadd v5.2D, v9.2D, v13.2D
+	WORD $0x4eecd50c // fsub v12.2D, v8.2D, v12.2D
+	WORD $0x4eedd52d // fsub v13.2D, v9.2D, v13.2D
+	WORD $0x4e64d688 // fadd v8.2D, v20.2D, v4.2D
+	WORD $0x4e65d6a9 // fadd v9.2D, v21.2D, v5.2D
+	WORD $0x4e68d408 // fadd v8.2D, v0.2D, v8.2D
+	WORD $0x4e69d429 // fadd v9.2D, v1.2D, v9.2D
+	VMOV V0.B16, V22.B16
+	VMOV V1.B16, V23.B16
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78ce96 // fmla v22.2D, v20.2D, v24.2D
+	WORD $0x4e78ceb7 // fmla v23.2D, v21.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cc96 // fmls v22.2D, v4.2D, v24.2D
+	WORD $0x4ef8ccb7 // fmls v23.2D, v5.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8ce80 // fmls v0.2D, v20.2D, v24.2D
+	WORD $0x4ef8cea1 // fmls v1.2D, v21.2D, v24.2D
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cc80 // fmla v0.2D, v4.2D, v24.2D
+	WORD $0x4e78cca1 // fmla v1.2D, v5.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de04 // fmul v4.2D, v16.2D, v24.2D
+	WORD $0x6e78de25 // fmul v5.2D, v17.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd84 // fmla v4.2D, v12.2D, v24.2D
+	WORD $0x4e78cda5 // fmla v5.2D, v13.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de10 // fmul v16.2D, v16.2D, v24.2D
+	WORD $0x6e78de31 // fmul v17.2D, v17.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd90 // fmls v16.2D, v12.2D, v24.2D
+	WORD $0x4ef8cdb1 // fmls v17.2D, v13.2D, v24.2D
+	WORD $0x4e72d4cc // fadd v12.2D, v6.2D, v18.2D
+	WORD $0x4e73d4ed // fadd v13.2D, v7.2D, v19.2D
+	WORD $0x4ef2d4d2 // fsub v18.2D, v6.2D, v18.2D
+	WORD $0x4ef3d4f3 // fsub v19.2D, v7.2D, v19.2D
+	WORD $0x4e6ed546 // fadd v6.2D, v10.2D, v14.2D
+	WORD $0x4e6fd567 // fadd v7.2D, v11.2D, v15.2D
+	WORD $0x4eeed54e // fsub v14.2D, v10.2D, v14.2D
+	WORD $0x4eefd56f // fsub v15.2D, v11.2D, v15.2D
+	WORD $0x4e66d58a // fadd v10.2D, v12.2D, v6.2D
+	WORD $0x4e67d5ab // fadd v11.2D, v13.2D, v7.2D
+	WORD $0x4e6ad44a // fadd v10.2D, v2.2D, v10.2D
+	WORD $0x4e6bd46b // fadd v11.2D, v3.2D, v11.2D
+	VMOV V2.B16, V20.B16
+	VMOV V3.B16, V21.B16
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cd94 // fmla v20.2D, v12.2D, v24.2D
+	WORD $0x4e78cdb5 // fmla v21.2D, v13.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8ccd4 // fmls v20.2D, v6.2D, v24.2D
+	WORD $0x4ef8ccf5 // fmls v21.2D, v7.2D, v24.2D
+	MOVD $d3fe9e3779b97f4a8<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cd82 // fmls v2.2D, v12.2D, v24.2D
+	WORD $0x4ef8cda3 // fmls v3.2D, v13.2D, v24.2D
+	MOVD $d3fd3c6ef372fe950<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78ccc2 // fmla v2.2D, v6.2D, v24.2D
+	WORD $0x4e78cce3 // fmla v3.2D, v7.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de46 // fmul v6.2D, v18.2D, v24.2D
+	WORD $0x6e78de67 // fmul v7.2D, v19.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e78cdc6 // fmla v6.2D, v14.2D, v24.2D
+	WORD $0x4e78cde7 // fmla v7.2D, v15.2D, v24.2D
+	MOVD $d3fe2cf2304755a5e<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e78de52 // fmul v18.2D, v18.2D, v24.2D
+	WORD $0x6e78de73 // fmul v19.2D, v19.2D, v24.2D
+	MOVD $d3fee6f0e134454ff<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4ef8cdd2 // fmls v18.2D, v14.2D, v24.2D
+	WORD $0x4ef8cdf3 // fmls v19.2D, v15.2D, v24.2D
+	WORD $0x4e66d6cc // fadd v12.2D, v22.2D, v6.2D
+	WORD $0x4e67d6ed // fadd v13.2D, v23.2D, v7.2D
+	WORD $0x4ee6d6c6 // fsub v6.2D, v22.2D, v6.2D
+	WORD $0x4ee7d6e7 // fsub v7.2D, v23.2D, v7.2D
+	WORD $0x4e72d40e // fadd v14.2D, v0.2D, v18.2D
+	WORD $0x4e73d42f // fadd v15.2D, v1.2D, v19.2D
+	WORD $0x4ef2d412 // fsub v18.2D, v0.2D, v18.2D
+	WORD $0x4ef3d433 // fsub v19.2D, v1.2D, v19.2D
+	WORD $0x4e64d680 // fadd v0.2D, v20.2D, v4.2D
+	WORD $0x4e65d6a1 // fadd v1.2D, v21.2D, v5.2D
+	WORD $0x4ee4d684 // fsub v4.2D, v20.2D, v4.2D
+	WORD $0x4ee5d6a5 // fsub v5.2D, v21.2D, v5.2D
+	WORD $0x4e70d454 // fadd v20.2D, v2.2D, v16.2D
+	WORD $0x4e71d475 // fadd v21.2D, v3.2D, v17.2D
+	WORD $0x4ef0d450 // fsub v16.2D, v2.2D, v16.2D
+	WORD $0x4ef1d471 // fsub v17.2D, v3.2D, v17.2D
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F10, F11), 0(R1)
+	ADD R7<<0, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<1, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R10<<0, R0, R19
+	FSTPQ (F18, F19), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F20, F21), 0(R19)
+	ADD R7<<2, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
+
+// butterfly8DoublesNEON is butterfly8DoublesAVX2 with two registers for one.
+TEXT ·butterfly8DoublesNEON(SB), NOSPLIT, $0-88
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD in+56(FP), R6
+	MOVD out+64(FP), R7
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R9
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R10
+factor:
+	MOVD part+48(FP), R8
+	CBZ R4, plain
+run:
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R11), (F8, F9)
+	FLDPQ 0(R12), (F10, F11)
+	ADD R6<<1, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R6<<1, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R11, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<0, R12, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FLDPQ 0(R0), (F10, F11)
+	FLDPQ 0(R1), (F18, F19)
+	WORD $0x4e64d554 // fadd v20.2D, v10.2D, v4.2D
+	WORD $0x4e65d575 // fadd v21.2D, v11.2D, v5.2D
+	WORD $0x4ee4d544 // fsub v4.2D, v10.2D, v4.2D
+	WORD $0x4ee5d565 // fsub v5.2D, v11.2D, v5.2D
+	WORD $0x4e66d64a // fadd v10.2D, v18.2D, v6.2D
+	WORD $0x4e67d66b // fadd v11.2D, v19.2D, v7.2D
+	WORD $0x4ee6d646 // fsub v6.2D, v18.2D, v6.2D
+	WORD $0x4ee7d667 // fsub v7.2D, v19.2D, v7.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R0)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F10, F11), 0(R1)
+	ADD $48, R4, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	ADD $56, R4, R19
+	VLD1R (R19), [V18.D2]
+	VMOV V18.B16, V19.B16
+	WORD $0x6e6adc94 // fmul v20.2D, v4.2D, v10.2D
+	WORD $0x6e6bdcb5 // fmul v21.2D, v5.2D, v11.2D
+	WORD $0x6e72dc84 // fmul v4.2D, v4.2D, v18.2D
+	WORD $0x6e73dca5 // fmul v5.2D, v5.2D, v19.2D
+	WORD $0x4ef2ccd4 // fmls v20.2D, v6.2D, v18.2D
+	WORD $0x4ef3ccf5 // fmls v21.2D, v7.2D, v19.2D
+	WORD $0x4e6accc4 // fmla v4.2D, v6.2D, v10.2D
+	WORD $0x4e6bcce5 // fmla v5.2D, v7.2D, v11.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R11)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R11)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e70d58a // fadd v10.2D, v12.2D, v16.2D
+	WORD $0x4e71d5ab // fadd v11.2D, v13.2D, v17.2D
+	WORD $0x4ef0d590 // fsub v16.2D, v12.2D, v16.2D
+	WORD $0x4ef1d5b1 // fsub v17.2D, v13.2D, v17.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dd4a // fmul v10.2D, v10.2D, v22.2D
+	WORD $0x6e76dd6b // fmul v11.2D, v11.2D, v22.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76de10 // fmul v16.2D, v16.2D, v22.2D
+	WORD $0x6e76de31 // fmul v17.2D, v17.2D, v22.2D
+	WORD $0x4e6ad48c // fadd v12.2D, v4.2D, v10.2D
+	WORD $0x4e6bd4ad // fadd v13.2D, v5.2D, v11.2D
+	WORD $0x4eead48a // fsub v10.2D, v4.2D, v10.2D
+	WORD $0x4eebd4ab // fsub v11.2D, v5.2D, v11.2D
+	WORD $0x4e70d4c4 // fadd v4.2D, v6.2D, v16.2D
+	WORD $0x4e71d4e5 // fadd v5.2D, v7.2D, v17.2D
+	WORD $0x4ef0d4d0 // fsub v16.2D, v6.2D, v16.2D
+	WORD $0x4ef1d4f1 // fsub v17.2D, v7.2D, v17.2D
+	ADD $0, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V18.D2]
+	VMOV V18.B16, V19.B16
+	WORD $0x6e66dd94 // fmul v20.2D, v12.2D, v6.2D
+	WORD $0x6e67ddb5 // fmul v21.2D, v13.2D, v7.2D
+	WORD $0x6e72dd8c // fmul v12.2D, v12.2D, v18.2D
+	WORD $0x6e73ddad // fmul v13.2D, v13.2D, v19.2D
+	WORD $0x4ef2cc94 // fmls v20.2D, v4.2D, v18.2D
+	WORD $0x4ef3ccb5 // fmls v21.2D, v5.2D, v19.2D
+	WORD $0x4e66cc8c // fmla v12.2D, v4.2D, v6.2D
+	WORD $0x4e67ccad // fmla v13.2D, v5.2D, v7.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F20, F21), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $64, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $72, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64dd4c // fmul v12.2D, v10.2D, v4.2D
+	WORD $0x6e65dd6d // fmul v13.2D, v11.2D, v5.2D
+	WORD $0x6e66dd4a // fmul v10.2D, v10.2D, v6.2D
+	WORD $0x6e67dd6b // fmul v11.2D, v11.2D, v7.2D
+	WORD $0x4ee6ce0c // fmls v12.2D, v16.2D, v6.2D
+	WORD $0x4ee7ce2d // fmls v13.2D, v17.2D, v7.2D
+	WORD $0x4e64ce0a // fmla v10.2D, v16.2D, v4.2D
+	WORD $0x4e65ce2b // fmla v11.2D, v17.2D, v5.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e62d48a // fadd v10.2D, v4.2D, v2.2D
+	WORD $0x4e63d4ab // fadd v11.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	WORD $0x4e60d4c4 // fadd v4.2D, v6.2D, v0.2D
+	WORD $0x4e61d4e5 // fadd v5.2D, v7.2D, v1.2D
+	WORD $0x4ee0d4c0 // fsub v0.2D, v6.2D, v0.2D
+	WORD $0x4ee1d4e1 // fsub v1.2D, v7.2D, v1.2D
+	ADD $16, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	ADD $24, R4, R19
+	VLD1R (R19), [V12.D2]
+	VMOV V12.B16, V13.B16
+	WORD $0x6e66dd50 // fmul v16.2D, v10.2D, v6.2D
+	WORD $0x6e67dd71 // fmul v17.2D, v11.2D, v7.2D
+	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
+	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
+	WORD $0x4eeccc10 // fmls v16.2D, v0.2D, v12.2D
+	WORD $0x4eedcc31 // fmls v17.2D, v1.2D, v13.2D
+	WORD $0x4e66cc0a // fmla v10.2D, v0.2D, v6.2D
+	WORD $0x4e67cc2b // fmla v11.2D, v1.2D, v7.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $80, R4, R19
+	VLD1R (R19), [V0.D2]
+	VMOV V0.B16, V1.B16
+	ADD $88, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e60dc4a // fmul v10.2D, v2.2D, v0.2D
+	WORD $0x6e61dc6b // fmul v11.2D, v3.2D, v1.2D
+	WORD $0x6e66dc42 // fmul v2.2D, v2.2D, v6.2D
+	WORD $0x6e67dc63 // fmul v3.2D, v3.2D, v7.2D
+	WORD $0x4ee6cc8a // fmls v10.2D, v4.2D, v6.2D
+	WORD $0x4ee7ccab // fmls v11.2D, v5.2D, v7.2D
+	WORD $0x4e60cc82 // fmla v2.2D, v4.2D, v0.2D
+	WORD $0x4e61cca3 // fmla v3.2D, v5.2D, v1.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e6ed504 // fadd v4.2D, v8.2D, v14.2D
+	WORD $0x4e6fd525 // fadd v5.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc84 // fmul v4.2D, v4.2D, v22.2D
+	WORD $0x6e76dca5 // fmul v5.2D, v5.2D, v22.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76ddce // fmul v14.2D, v14.2D, v22.2D
+	WORD $0x6e76ddef // fmul v15.2D, v15.2D, v22.2D
+	WORD $0x4e6ed406 // fadd v6.2D, v0.2D, v14.2D
+	WORD $0x4e6fd427 // fadd v7.2D, v1.2D, v15.2D
+	WORD $0x4eeed40e // fsub v14.2D, v0.2D, v14.2D
+	WORD $0x4eefd42f // fsub v15.2D, v1.2D, v15.2D
+	WORD $0x4e64d440 // fadd v0.2D, v2.2D, v4.2D
+	WORD $0x4e65d461 // fadd v1.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	ADD $32, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $40, R4, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	WORD $0x6e62dcca // fmul v10.2D, v6.2D, v2.2D
+	WORD $0x6e63dceb // fmul v11.2D, v7.2D, v3.2D
+	WORD $0x6e68dcc6 // fmul v6.2D, v6.2D, v8.2D
+	WORD $0x6e69dce7 // fmul v7.2D, v7.2D, v9.2D
+	WORD $0x4ee8cc8a // fmls v10.2D, v4.2D, v8.2D
+	WORD $0x4ee9ccab // fmls v11.2D, v5.2D, v9.2D
+	WORD $0x4e62cc86 // fmla v6.2D, v4.2D, v2.2D
+	WORD $0x4e63cca7 // fmla v7.2D, v5.2D, v3.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $96, R4, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $104, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e62ddc6 // fmul v6.2D, v14.2D, v2.2D
+	WORD $0x6e63dde7 // fmul v7.2D, v15.2D, v3.2D
+	WORD $0x6e64ddc8 // fmul v8.2D, v14.2D, v4.2D
+	WORD $0x6e65dde9 // fmul v9.2D, v15.2D, v5.2D
+	WORD $0x4ee4cc06 // fmls v6.2D, v0.2D, v4.2D
+	WORD $0x4ee5cc27 // fmls v7.2D, v1.2D, v5.2D
+	WORD $0x4e62cc08 // fmla v8.2D, v0.2D, v2.2D
+	WORD $0x4e63cc29 // fmla v9.2D, v1.2D, v3.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD $112, R4
+next:
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
+	SUBS $1, R5
+	BNE factor
+	RET
+plain:
+plainRun:
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	FLDPQ 0(R11), (F8, F9)
+	FLDPQ 0(R12), (F10, F11)
+	ADD R6<<1, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R6<<1, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<0, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<1, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<2, R2, R19
+	ADD $0, R19, R11
+	ADD R6<<2, R3, R19
+	ADD $0, R19, R12
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R6<<0, R11, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R6<<0, R12, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R11, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R12, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e68d410 // fadd v16.2D, v0.2D, v8.2D
+	WORD $0x4e69d431 // fadd v17.2D, v1.2D, v9.2D
+	WORD $0x4ee8d408 // fsub v8.2D, v0.2D, v8.2D
+	WORD $0x4ee9d429 // fsub v9.2D, v1.2D, v9.2D
+	WORD $0x4e6cd480 // fadd v0.2D, v4.2D, v12.2D
+	WORD $0x4e6dd4a1 // fadd v1.2D, v5.2D, v13.2D
+	WORD $0x4eecd48c // fsub v12.2D, v4.2D, v12.2D
+	WORD $0x4eedd4ad // fsub v13.2D, v5.2D, v13.2D
+	WORD $0x4e60d604 // fadd v4.2D, v16.2D, v0.2D
+	WORD $0x4e61d625 // fadd v5.2D, v17.2D, v1.2D
+	WORD $0x4ee0d600 // fsub v0.2D, v16.2D, v0.2D
+	WORD $0x4ee1d621 // fsub v1.2D, v17.2D, v1.2D
+	WORD $0x4e6ad450 // fadd v16.2D, v2.2D, v10.2D
+	WORD $0x4e6bd471 // fadd v17.2D, v3.2D, v11.2D
+	WORD $0x4eead44a // fsub v10.2D, v2.2D, v10.2D
+	WORD $0x4eebd46b // fsub v11.2D, v3.2D, v11.2D
+	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
+	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
+	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
+	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
+	WORD $0x4e62d606 // fadd v6.2D, v16.2D, v2.2D
+	WORD $0x4e63d627 // fadd v7.2D, v17.2D, v3.2D
+	WORD $0x4ee2d602 // fsub v2.2D, v16.2D, v2.2D
+	WORD $0x4ee3d623 // fsub v3.2D, v17.2D, v3.2D
+	WORD $0x4e6ed510 // fadd v16.2D, v8.2D, v14.2D
+	WORD $0x4e6fd531 // fadd v17.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	WORD $0x4e6cd548 // fadd v8.2D, v10.2D, v12.2D
+	WORD $0x4e6dd569 // fadd v9.2D, v11.2D, v13.2D
+	WORD $0x4eecd54c // fsub v12.2D, v10.2D, v12.2D
+	WORD $0x4eedd56d // fsub v13.2D, v11.2D, v13.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FLDPQ 0(R0), (F10, F11)
+	FLDPQ 0(R1), (F18, F19)
+	WORD $0x4e64d554 // fadd v20.2D, v10.2D, v4.2D
+	WORD $0x4e65d575 // fadd v21.2D, v11.2D, v5.2D
+	WORD $0x4ee4d544 // fsub v4.2D, v10.2D, v4.2D
+	WORD $0x4ee5d565 // fsub v5.2D, v11.2D, v5.2D
+	WORD $0x4e66d64a // fadd v10.2D, v18.2D, v6.2D
+	WORD $0x4e67d66b // fadd v11.2D, v19.2D, v7.2D
+	WORD $0x4ee6d646 // fsub v6.2D, v18.2D, v6.2D
+	WORD $0x4ee7d667 // fsub v7.2D, v19.2D, v7.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F20, F21), 0(R0)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F10, F11), 0(R1)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	FSTPQ (F4, F5), 0(R11)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	FSTPQ (F6, F7), 0(R11)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e70d58a // fadd v10.2D, v12.2D, v16.2D
+	WORD $0x4e71d5ab // fadd v11.2D, v13.2D, v17.2D
+	WORD $0x4ef0d590 // fsub v16.2D, v12.2D, v16.2D
+	WORD $0x4ef1d5b1 // fsub v17.2D, v13.2D, v17.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dd4a // fmul v10.2D, v10.2D, v22.2D
+	WORD $0x6e76dd6b // fmul v11.2D, v11.2D, v22.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76de10 // fmul v16.2D, v16.2D, v22.2D
+	WORD $0x6e76de31 // fmul v17.2D, v17.2D, v22.2D
+	WORD $0x4e6ad48c // fadd v12.2D, v4.2D, v10.2D
+	WORD $0x4e6bd4ad // fadd v13.2D, v5.2D, v11.2D
+	WORD $0x4eead48a // fsub v10.2D, v4.2D, v10.2D
+	WORD $0x4eebd4ab // fsub v11.2D, v5.2D, v11.2D
+	WORD $0x4e70d4c4 // fadd v4.2D, v6.2D, v16.2D
+	WORD $0x4e71d4e5 // fadd v5.2D, v7.2D, v17.2D
+	WORD $0x4ef0d4d0 // fsub v16.2D, v6.2D, v16.2D
+	WORD $0x4ef1d4f1 // fsub v17.2D, v7.2D, v17.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<0, R11, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<1, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e62d48a // fadd v10.2D, v4.2D, v2.2D
+	WORD $0x4e63d4ab // fadd v11.2D, v5.2D, v3.2D
+	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
+	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
+	WORD $0x4e60d4c4 // fadd v4.2D, v6.2D, v0.2D
+	WORD $0x4e61d4e5 // fadd v5.2D, v7.2D, v1.2D
+	WORD $0x4ee0d4c0 // fsub v0.2D, v6.2D, v0.2D
+	WORD $0x4ee1d4e1 // fsub v1.2D, v7.2D, v1.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R7<<1, R11, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R10<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e6ed504 // fadd v4.2D, v8.2D, v14.2D
+	WORD $0x4e6fd525 // fadd v5.2D, v9.2D, v15.2D
+	WORD $0x4eeed50e // fsub v14.2D, v8.2D, v14.2D
+	WORD $0x4eefd52f // fsub v15.2D, v9.2D, v15.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76dc84 // fmul v4.2D, v4.2D, v22.2D
+	WORD $0x6e76dca5 // fmul v5.2D, v5.2D, v22.2D
+	MOVD $d3fe6a09e667f3bcd<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e76ddce // fmul v14.2D, v14.2D, v22.2D
+	WORD $0x6e76ddef // fmul v15.2D, v15.2D, v22.2D
+	WORD $0x4e6ed406 // fadd v6.2D, v0.2D, v14.2D
+	WORD $0x4e6fd427 // fadd v7.2D, v1.2D, v15.2D
+	WORD $0x4eeed40e // fsub v14.2D, v0.2D, v14.2D
+	WORD $0x4eefd42f // fsub v15.2D, v1.2D, v15.2D
+	WORD $0x4e64d440 // fadd v0.2D, v2.2D, v4.2D
+	WORD $0x4e65d461 // fadd v1.2D, v3.2D, v5.2D
+	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
+	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R7<<2, R0, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F14, F15), 0(R19)
+	ADD R7<<2, R1, R19
+	ADD $0, R19, R11
+	ADD R10<<0, R11, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE plainRun
+	B next
+
+// turnRowsDoublesNEON is turnRowsDoublesAVX2 with two registers for one.
+TEXT ·turnRowsDoublesNEON(SB), NOSPLIT, $0-96
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD s+32(FP), R4
+	MOVD vre+40(FP), R5
+	MOVD vim+48(FP), R6
+	MOVD rows+56(FP), R7
+row:
+	MOVD width+64(FP), R8
+number:
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 0(R6), (F2, F3)
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $8, R4, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e64dc08 // fmul v8.2D, v0.2D, v4.2D
+	WORD $0x6e65dc29 // fmul v9.2D, v1.2D, v5.2D
+	WORD $0x6e66dc00 // fmul v0.2D, v0.2D, v6.2D
+	WORD $0x6e67dc21 // fmul v1.2D, v1.2D, v7.2D
+	WORD $0x4ee6cc48 // fmls v8.2D, v2.2D, v6.2D
+	WORD $0x4ee7cc69 // fmls v9.2D, v3.2D, v7.2D
+	WORD $0x4e64cc40 // fmla v0.2D, v2.2D, v4.2D
+	WORD $0x4e65cc61 // fmla v1.2D, v3.2D, v5.2D
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x6e68dc46 // fmul v6.2D, v2.2D, v8.2D
+	WORD $0x6e69dc67 // fmul v7.2D, v3.2D, v9.2D
+	WORD $0x6e60dc42 // fmul v2.2D, v2.2D, v0.2D
+	WORD $0x6e61dc63 // fmul v3.2D, v3.2D, v1.2D
+	WORD $0x4ee0cc86 // fmls v6.2D, v4.2D, v0.2D
+	WORD $0x4ee1cca7 // fmls v7.2D, v5.2D, v1.2D
+	WORD $0x4e68cc82 // fmla v2.2D, v4.2D, v8.2D
+	WORD $0x4e69cca3 // fmla v3.2D, v5.2D, v9.2D
+	FSTPQ (F6, F7), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $32, R8
+	BNE number
+	MOVD skipX+72(FP), R8
+	ADD R8, R2
+	ADD R8, R3
+	MOVD skipY+80(FP), R8
+	ADD R8, R0
+	ADD R8, R1
+	MOVD skipV+88(FP), R8
+	ADD R8, R5
+	ADD R8, R6
+	ADD $16, R4
+	SUBS $1, R7
+	BNE row
+	RET
 
 // splitRealDoublesNEON is splitRealDoublesAVX2 with two registers for one.
-TEXT ·splitRealDoublesNEON(SB), NOSPLIT, $0-48
+TEXT ·splitRealDoublesNEON(SB), NOSPLIT, $0-56
 	MOVD fre+0(FP), R0
 	MOVD fim+8(FP), R1
 	MOVD bre+16(FP), R2
@@ -34804,6 +36910,8 @@ TEXT ·splitRealDoublesNEON(SB), NOSPLIT, $0-48
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 pair:
+	MOVD width+48(FP), R6
+lane:
 	FLDPQ 0(R2), (F2, F3)
 	FLDPQ 0(R0), (F4, F5)
 	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
@@ -34850,155 +36958,24 @@ pair:
 	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
 	FSTPQ (F2, F3), 0(R1)
 	FSTPQ (F8, F9), 0(R3)
-	FLDPQ 32(R2), (F2, F3)
-	FLDPQ 32(R0), (F4, F5)
-	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
-	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
-	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
-	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
-	FLDPQ 32(R1), (F2, F3)
-	FLDPQ 32(R3), (F8, F9)
-	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
-	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
-	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
-	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
-	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
-	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
-	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
-	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
-	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
-	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
-	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
-	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V2.D2]
-	VMOV V2.B16, V3.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V12.D2]
-	VMOV V12.B16, V13.B16
-	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
-	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
-	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
-	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
-	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
-	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
-	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
-	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
-	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
-	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
-	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
-	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F14, F15), 32(R2)
-	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
-	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
-	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
-	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
-	FSTPQ (F2, F3), 32(R1)
-	FSTPQ (F8, F9), 32(R3)
-	FLDPQ 64(R2), (F2, F3)
-	FLDPQ 64(R0), (F4, F5)
-	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
-	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
-	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
-	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
-	FLDPQ 64(R1), (F2, F3)
-	FLDPQ 64(R3), (F8, F9)
-	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
-	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
-	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
-	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
-	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
-	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
-	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
-	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
-	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
-	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
-	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
-	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V2.D2]
-	VMOV V2.B16, V3.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V12.D2]
-	VMOV V12.B16, V13.B16
-	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
-	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
-	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
-	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
-	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
-	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
-	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
-	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
-	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
-	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
-	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
-	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
-	FSTPQ (F2, F3), 64(R0)
-	FSTPQ (F14, F15), 64(R2)
-	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
-	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
-	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
-	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
-	FSTPQ (F2, F3), 64(R1)
-	FSTPQ (F8, F9), 64(R3)
-	FLDPQ 96(R2), (F2, F3)
-	FLDPQ 96(R0), (F4, F5)
-	WORD $0x4e64d446 // fadd v6.2D, v2.2D, v4.2D
-	WORD $0x4e65d467 // fadd v7.2D, v3.2D, v5.2D
-	WORD $0x4ee4d444 // fsub v4.2D, v2.2D, v4.2D
-	WORD $0x4ee5d465 // fsub v5.2D, v3.2D, v5.2D
-	FLDPQ 96(R1), (F2, F3)
-	FLDPQ 96(R3), (F8, F9)
-	WORD $0x4e68d44a // fadd v10.2D, v2.2D, v8.2D
-	WORD $0x4e69d46b // fadd v11.2D, v3.2D, v9.2D
-	WORD $0x4ee8d448 // fsub v8.2D, v2.2D, v8.2D
-	WORD $0x4ee9d469 // fsub v9.2D, v3.2D, v9.2D
-	WORD $0x6e60dcc6 // fmul v6.2D, v6.2D, v0.2D
-	WORD $0x6e61dce7 // fmul v7.2D, v7.2D, v1.2D
-	WORD $0x6e60dd08 // fmul v8.2D, v8.2D, v0.2D
-	WORD $0x6e61dd29 // fmul v9.2D, v9.2D, v1.2D
-	WORD $0x6e60dd4a // fmul v10.2D, v10.2D, v0.2D
-	WORD $0x6e61dd6b // fmul v11.2D, v11.2D, v1.2D
-	WORD $0x6e60dc84 // fmul v4.2D, v4.2D, v0.2D
-	WORD $0x6e61dca5 // fmul v5.2D, v5.2D, v1.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V2.D2]
-	VMOV V2.B16, V3.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V12.D2]
-	VMOV V12.B16, V13.B16
-	WORD $0x6e62dd4e // fmul v14.2D, v10.2D, v2.2D
-	WORD $0x6e63dd6f // fmul v15.2D, v11.2D, v3.2D
-	WORD $0x6e6cdd4a // fmul v10.2D, v10.2D, v12.2D
-	WORD $0x6e6ddd6b // fmul v11.2D, v11.2D, v13.2D
-	WORD $0x4eeccc8e // fmls v14.2D, v4.2D, v12.2D
-	WORD $0x4eedccaf // fmls v15.2D, v5.2D, v13.2D
-	WORD $0x4e62cc8a // fmla v10.2D, v4.2D, v2.2D
-	WORD $0x4e63ccab // fmla v11.2D, v5.2D, v3.2D
-	WORD $0x4e6ed4c2 // fadd v2.2D, v6.2D, v14.2D
-	WORD $0x4e6fd4e3 // fadd v3.2D, v7.2D, v15.2D
-	WORD $0x4eeed4ce // fsub v14.2D, v6.2D, v14.2D
-	WORD $0x4eefd4ef // fsub v15.2D, v7.2D, v15.2D
-	FSTPQ (F2, F3), 96(R0)
-	FSTPQ (F14, F15), 96(R2)
-	WORD $0x4e68d542 // fadd v2.2D, v10.2D, v8.2D
-	WORD $0x4e69d563 // fadd v3.2D, v11.2D, v9.2D
-	WORD $0x4ee8d548 // fsub v8.2D, v10.2D, v8.2D
-	WORD $0x4ee9d569 // fsub v9.2D, v11.2D, v9.2D
-	FSTPQ (F2, F3), 96(R1)
-	FSTPQ (F8, F9), 96(R3)
-	ADD $128, R0
-	ADD $128, R1
-	SUBS $128, R2
-	SUBS $128, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R6
+	BNE lane
+	MOVD width+48(FP), R6
+	SUBS R6, R2
+	SUBS R6, R3
+	SUBS R6, R2
+	SUBS R6, R3
 	ADD $16, R4
 	SUBS $1, R5
 	BNE pair
 	RET
 
 // joinRealDoublesNEON is joinRealDoublesAVX2 with two registers for one.
-TEXT ·joinRealDoublesNEON(SB), NOSPLIT, $0-48
+TEXT ·joinRealDoublesNEON(SB), NOSPLIT, $0-56
 	MOVD fre+0(FP), R0
 	MOVD fim+8(FP), R1
 	MOVD bre+16(FP), R2
@@ -35006,6 +36983,8 @@ TEXT ·joinRealDoublesNEON(SB), NOSPLIT, $0-48
 	MOVD w+32(FP), R4
 	MOVD count+40(FP), R5
 pair:
+	MOVD width+48(FP), R6
+lane:
 	FLDPQ 0(R0), (F0, F1)
 	FLDPQ 0(R2), (F2, F3)
 	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
@@ -35044,124 +37023,17 @@ pair:
 	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
 	FSTPQ (F0, F1), 0(R1)
 	FSTPQ (F6, F7), 0(R3)
-	FLDPQ 32(R0), (F0, F1)
-	FLDPQ 32(R2), (F2, F3)
-	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
-	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
-	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
-	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
-	FLDPQ 32(R1), (F0, F1)
-	FLDPQ 32(R3), (F6, F7)
-	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
-	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
-	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
-	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V0.D2]
-	VMOV V0.B16, V1.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V10.D2]
-	VMOV V10.B16, V11.B16
-	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
-	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
-	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
-	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
-	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
-	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
-	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
-	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
-	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
-	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
-	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
-	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
-	FSTPQ (F0, F1), 32(R2)
-	FSTPQ (F2, F3), 32(R0)
-	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
-	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
-	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
-	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
-	FSTPQ (F0, F1), 32(R1)
-	FSTPQ (F6, F7), 32(R3)
-	FLDPQ 64(R0), (F0, F1)
-	FLDPQ 64(R2), (F2, F3)
-	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
-	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
-	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
-	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
-	FLDPQ 64(R1), (F0, F1)
-	FLDPQ 64(R3), (F6, F7)
-	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
-	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
-	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
-	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V0.D2]
-	VMOV V0.B16, V1.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V10.D2]
-	VMOV V10.B16, V11.B16
-	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
-	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
-	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
-	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
-	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
-	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
-	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
-	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
-	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
-	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
-	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
-	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
-	FSTPQ (F0, F1), 64(R2)
-	FSTPQ (F2, F3), 64(R0)
-	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
-	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
-	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
-	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
-	FSTPQ (F0, F1), 64(R1)
-	FSTPQ (F6, F7), 64(R3)
-	FLDPQ 96(R0), (F0, F1)
-	FLDPQ 96(R2), (F2, F3)
-	WORD $0x4e62d404 // fadd v4.2D, v0.2D, v2.2D
-	WORD $0x4e63d425 // fadd v5.2D, v1.2D, v3.2D
-	WORD $0x4ee2d402 // fsub v2.2D, v0.2D, v2.2D
-	WORD $0x4ee3d423 // fsub v3.2D, v1.2D, v3.2D
-	FLDPQ 96(R1), (F0, F1)
-	FLDPQ 96(R3), (F6, F7)
-	WORD $0x4e66d408 // fadd v8.2D, v0.2D, v6.2D
-	WORD $0x4e67d429 // fadd v9.2D, v1.2D, v7.2D
-	WORD $0x4ee6d406 // fsub v6.2D, v0.2D, v6.2D
-	WORD $0x4ee7d427 // fsub v7.2D, v1.2D, v7.2D
-	ADD $0, R4, R19
-	VLD1R (R19), [V0.D2]
-	VMOV V0.B16, V1.B16
-	ADD $8, R4, R19
-	VLD1R (R19), [V10.D2]
-	VMOV V10.B16, V11.B16
-	WORD $0x6e60dc4c // fmul v12.2D, v2.2D, v0.2D
-	WORD $0x6e61dc6d // fmul v13.2D, v3.2D, v1.2D
-	WORD $0x6e6adc42 // fmul v2.2D, v2.2D, v10.2D
-	WORD $0x6e6bdc63 // fmul v3.2D, v3.2D, v11.2D
-	WORD $0x4eeacd0c // fmls v12.2D, v8.2D, v10.2D
-	WORD $0x4eebcd2d // fmls v13.2D, v9.2D, v11.2D
-	WORD $0x4e60cd02 // fmla v2.2D, v8.2D, v0.2D
-	WORD $0x4e61cd23 // fmla v3.2D, v9.2D, v1.2D
-	WORD $0x4e62d480 // fadd v0.2D, v4.2D, v2.2D
-	WORD $0x4e63d4a1 // fadd v1.2D, v5.2D, v3.2D
-	WORD $0x4ee2d482 // fsub v2.2D, v4.2D, v2.2D
-	WORD $0x4ee3d4a3 // fsub v3.2D, v5.2D, v3.2D
-	FSTPQ (F0, F1), 96(R2)
-	FSTPQ (F2, F3), 96(R0)
-	WORD $0x4e66d580 // fadd v0.2D, v12.2D, v6.2D
-	WORD $0x4e67d5a1 // fadd v1.2D, v13.2D, v7.2D
-	WORD $0x4ee6d586 // fsub v6.2D, v12.2D, v6.2D
-	WORD $0x4ee7d5a7 // fsub v7.2D, v13.2D, v7.2D
-	FSTPQ (F0, F1), 96(R1)
-	FSTPQ (F6, F7), 96(R3)
-	ADD $128, R0
-	ADD $128, R1
-	SUBS $128, R2
-	SUBS $128, R3
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R6
+	BNE lane
+	MOVD width+48(FP), R6
+	SUBS R6, R2
+	SUBS R6, R3
+	SUBS R6, R2
+	SUBS R6, R3
 	ADD $16, R4
 	SUBS $1, R5
 	BNE pair
@@ -49250,6 +51122,10 @@ DATA sin36<>+0(SB)/8, $0x3f1679183f167918
 DATA sin36<>+8(SB)/8, $0x3f1679183f167918
 GLOBL sin36<>(SB), RODATA|NOPTR, $16
 
+DATA root<>+0(SB)/8, $0x3f3504f33f3504f3
+DATA root<>+8(SB)/8, $0x3f3504f33f3504f3
+GLOBL root<>(SB), RODATA|NOPTR, $16
+
 DATA d3febb67ae8584caa<>+0(SB)/8, $0x3febb67ae8584caa
 DATA d3febb67ae8584caa<>+8(SB)/8, $0x3febb67ae8584caa
 GLOBL d3febb67ae8584caa<>(SB), RODATA|NOPTR, $16
@@ -49269,6 +51145,10 @@ GLOBL d3fee6f0e134454ff<>(SB), RODATA|NOPTR, $16
 DATA d3fe2cf2304755a5e<>+0(SB)/8, $0x3fe2cf2304755a5e
 DATA d3fe2cf2304755a5e<>+8(SB)/8, $0x3fe2cf2304755a5e
 GLOBL d3fe2cf2304755a5e<>(SB), RODATA|NOPTR, $16
+
+DATA d3fe6a09e667f3bcd<>+0(SB)/8, $0x3fe6a09e667f3bcd
+DATA d3fe6a09e667f3bcd<>+8(SB)/8, $0x3fe6a09e667f3bcd
+GLOBL d3fe6a09e667f3bcd<>(SB), RODATA|NOPTR, $16
 
 DATA c000000ff<>+0(SB)/8, $0x000000ff000000ff
 DATA c000000ff<>+8(SB)/8, $0x000000ff000000ff
@@ -49365,10 +51245,6 @@ GLOBL d404b000000000000<>(SB), RODATA|NOPTR, $16
 DATA d000fffffffffffff<>+0(SB)/8, $0x000fffffffffffff
 DATA d000fffffffffffff<>+8(SB)/8, $0x000fffffffffffff
 GLOBL d000fffffffffffff<>(SB), RODATA|NOPTR, $16
-
-DATA d3fe6a09e667f3bcd<>+0(SB)/8, $0x3fe6a09e667f3bcd
-DATA d3fe6a09e667f3bcd<>+8(SB)/8, $0x3fe6a09e667f3bcd
-GLOBL d3fe6a09e667f3bcd<>(SB), RODATA|NOPTR, $16
 
 DATA d4000000000000000<>+0(SB)/8, $0x4000000000000000
 DATA d4000000000000000<>+8(SB)/8, $0x4000000000000000

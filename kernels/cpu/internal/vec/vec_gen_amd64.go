@@ -1784,56 +1784,74 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly2AVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly2AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly2AVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly2AVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly3AVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly3AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly3AVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly3AVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly4AVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly4AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly4AVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly4AVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly5AVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly5AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly5AVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly5AVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+func callButterfly8(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		splitRealAVX512(fre, fim, bre, bim, w, count)
+		butterfly8AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		splitRealAVX2(fre, fim, bre, bim, w, count)
+		butterfly8AVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+func callTurnRows(wide bool, yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr) {
 	if wide {
-		joinRealAVX512(fre, fim, bre, bim, w, count)
+		turnRowsAVX512(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
 	} else {
-		joinRealAVX2(fre, fim, bre, bim, w, count)
+		turnRowsAVX2(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
+	}
+}
+
+//go:noinline
+func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	if wide {
+		splitRealAVX512(fre, fim, bre, bim, w, count, width)
+	} else {
+		splitRealAVX2(fre, fim, bre, bim, w, count, width)
+	}
+}
+
+//go:noinline
+func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	if wide {
+		joinRealAVX512(fre, fim, bre, bim, w, count, width)
+	} else {
+		joinRealAVX2(fre, fim, bre, bim, w, count, width)
 	}
 }
 
@@ -1883,56 +1901,74 @@ func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 }
 
 //go:noinline
-func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly2DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly2DoublesAVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly2DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly2DoublesAVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly3DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly3DoublesAVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly3DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly3DoublesAVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly4DoublesAVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly4DoublesAVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
+func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		butterfly5DoublesAVX512(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly5DoublesAVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		butterfly5DoublesAVX2(yre, yim, xre, xim, w, count, part, run, in)
+		butterfly5DoublesAVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+func callButterfly8Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
-		splitRealDoublesAVX512(fre, fim, bre, bim, w, count)
+		butterfly8DoublesAVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	} else {
-		splitRealDoublesAVX2(fre, fim, bre, bim, w, count)
+		butterfly8DoublesAVX2(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 	}
 }
 
 //go:noinline
-func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
+func callTurnRowsDoubles(wide bool, yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr) {
 	if wide {
-		joinRealDoublesAVX512(fre, fim, bre, bim, w, count)
+		turnRowsDoublesAVX512(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
 	} else {
-		joinRealDoublesAVX2(fre, fim, bre, bim, w, count)
+		turnRowsDoublesAVX2(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
+	}
+}
+
+//go:noinline
+func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	if wide {
+		splitRealDoublesAVX512(fre, fim, bre, bim, w, count, width)
+	} else {
+		splitRealDoublesAVX2(fre, fim, bre, bim, w, count, width)
+	}
+}
+
+//go:noinline
+func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	if wide {
+		joinRealDoublesAVX512(fre, fim, bre, bim, w, count, width)
+	} else {
+		joinRealDoublesAVX2(fre, fim, bre, bim, w, count, width)
 	}
 }
 
@@ -4487,40 +4523,52 @@ func addProducts1AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
-func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly2AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8AVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func joinRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsAVX2(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
 
 //go:noescape
-func joinRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsAVX512(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
+
+//go:noescape
+func splitRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func splitRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealAVX2(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealAVX512(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
 
 //go:noescape
 func addOuterDoublesAVX2(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
@@ -4553,40 +4601,52 @@ func addProducts1DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 func addProducts1DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
-func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly2DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8DoublesAVX512(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func joinRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsDoublesAVX2(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
 
 //go:noescape
-func joinRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsDoublesAVX512(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
+
+//go:noescape
+func splitRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func splitRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealDoublesAVX2(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealDoublesAVX512(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
 
 //go:noescape
 func strided2AVX2(dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer)

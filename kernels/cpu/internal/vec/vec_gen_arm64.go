@@ -890,33 +890,43 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
-func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly2NEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly2NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly3NEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly3(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly3NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly4NEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly4(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly4NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly5NEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly5(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly5NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
-	splitRealNEON(fre, fim, bre, bim, w, count)
+func callButterfly8(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly8NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
-	joinRealNEON(fre, fim, bre, bim, w, count)
+func callTurnRows(wide bool, yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr) {
+	turnRowsNEON(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
+}
+
+//go:noinline
+func callSplitReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	splitRealNEON(fre, fim, bre, bim, w, count, width)
+}
+
+//go:noinline
+func callJoinReal(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	joinRealNEON(fre, fim, bre, bim, w, count, width)
 }
 
 //go:noinline
@@ -945,33 +955,43 @@ func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 }
 
 //go:noinline
-func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly2DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly2Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly2DoublesNEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly3DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly3Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly3DoublesNEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly4Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly4DoublesNEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr) {
-	butterfly5DoublesNEON(yre, yim, xre, xim, w, count, part, run, in)
+func callButterfly5Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly5DoublesNEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
-	splitRealDoublesNEON(fre, fim, bre, bim, w, count)
+func callButterfly8Doubles(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
+	butterfly8DoublesNEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
 
 //go:noinline
-func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count uintptr) {
-	joinRealDoublesNEON(fre, fim, bre, bim, w, count)
+func callTurnRowsDoubles(wide bool, yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr) {
+	turnRowsDoublesNEON(yre, yim, xre, xim, s, vre, vim, rows, width, skipX, skipY, skipV)
+}
+
+//go:noinline
+func callSplitRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	splitRealDoublesNEON(fre, fim, bre, bim, w, count, width)
+}
+
+//go:noinline
+func callJoinRealDoubles(wide bool, fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr) {
+	joinRealDoublesNEON(fre, fim, bre, bim, w, count, width)
 }
 
 //go:noinline
@@ -1981,22 +2001,28 @@ func addProducts2NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
-func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func joinRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsNEON(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
+
+//go:noescape
+func splitRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealNEON(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
 
 //go:noescape
 func addOuterDoublesNEON(dst, f, x unsafe.Pointer, rows, cols, dstStride, fStride uintptr)
@@ -2014,22 +2040,28 @@ func addProducts2DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 func addProducts1DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
-func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly3DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly4DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func butterfly5DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, run, in uintptr)
+func butterfly5DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func splitRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func butterfly8DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
-func joinRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count uintptr)
+func turnRowsDoublesNEON(yre, yim, xre, xim, s, vre, vim unsafe.Pointer, rows, width, skipX, skipY, skipV uintptr)
+
+//go:noescape
+func splitRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
+
+//go:noescape
+func joinRealDoublesNEON(fre, fim, bre, bim, w unsafe.Pointer, count, width uintptr)
 
 //go:noescape
 func addLanes64NEON(sums, x unsafe.Pointer, n uintptr)
