@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/jit"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
@@ -223,6 +224,15 @@ func integerSink(b *vmBuilder, n *ir.Node) vmSink {
 	shape, _ := b.SinkOf(n)
 	blocks, chunk := b.prog.blocks(), b.prog.grain
 	columns, size := shape.Columns, f.size
+	if columns > fuse.MaxColumns {
+		partial := b.partial(blocks, out)
+		return vmSink{
+			take: func(p, _ unsafe.Pointer, k int, _ bool, n int) {
+				f.items(unsafe.Add(partial.Ptr(), k*size), p, 1, n, 1)
+			},
+			finish: func() { f.items(out.Ptr(), partial.Ptr(), out.N, blocks/out.N, 1) },
+		}
+	}
 	if columns > 0 && !shape.Leading {
 		rows := b.prog.block / columns
 		return vmSink{finish: func() {}, take: func(p, _ unsafe.Pointer, k int, _ bool, n int) {

@@ -200,7 +200,7 @@ func (b *vmBuilder) elementBytes() int {
 func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
 	if b.prog.line > 0 {
-		b.prog.cutLine(block, len(b.u.Sinks) > 0)
+		b.prog.cutLine(block, len(b.u.Sinks) > 0 && !b.longRows())
 		return
 	}
 	unit := max(b.u.Columns, 1)
@@ -414,7 +414,7 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	case contiguous:
 		o.Skip(a.Offset * d.Size())
 		ptr = b.widened(d, b.memory(o))
-	case b.prog.line > 0 && isLines(&a):
+	case b.prog.line > 0 && isLines(&a) && a.Dims[len(a.Dims)-1]%b.prog.line == 0:
 		ptr = b.lines(o, &a)
 	case b.prog.line > 0 && len(b.u.Sinks) == 0 && b.isRowNumber(&a) && a.Dims[len(a.Dims)-1]%b.prog.line == 0:
 		ptr = b.rowNumber(o, &a)
@@ -488,7 +488,7 @@ func (b *vmBuilder) loadOf(o plan.Operand, a *fuse.Access, ptr uint8) (l vmLoad,
 	for _, s := range a.Strides {
 		l.strides = append(l.strides, s*size)
 	}
-	once = a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
+	once = a.Scalar() || l.period > 0 && b.prog.block%l.period == 0 && b.prog.line%l.period == 0 && l.period*l.count >= b.prog.n
 	if a.Scalar() {
 		l.dims, l.strides = nil, nil
 	}

@@ -82,6 +82,12 @@ func (b *vmBuilder) findLine() {
 			line = run
 		}
 	}
+	if b.longRows() {
+		if b.prog.line = b.u.Columns; line >= shortestLine && line < b.u.Columns && b.u.Columns%line == 0 {
+			b.prog.line = line
+		}
+		return
+	}
 	if line == 0 {
 		b.prog.line = b.rowOfNumbers()
 		return
@@ -102,6 +108,9 @@ func (b *vmBuilder) findLine() {
 	}
 	b.prog.line = line
 }
+
+// longRows reports whether the unit's sinks combine rows of which a block holds a part.
+func (b *vmBuilder) longRows() bool { return b.u.Columns > fuse.MaxColumns }
 
 // cutLine sets the number of elements of a block: a line, or one of the parts of a line that is much longer than the
 // given number and that no sink takes whole.

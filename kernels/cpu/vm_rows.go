@@ -64,6 +64,14 @@ func (b *vmBuilder) findDots() {
 func (b *vmBuilder) compileDotSink(n, product *ir.Node) {
 	shape, _ := b.SinkOf(n)
 	out := &b.Operands[n.Outputs[0]]
+	if shape.Columns > fuse.MaxColumns {
+		if out.Typ.DType == ir.Float64 {
+			compileLongDot[float64](b, product, out)
+		} else {
+			compileLongDot[float32](b, product, out)
+		}
+		return
+	}
 	size, rows := out.Typ.DType.Size(), b.prog.block/shape.Columns
 	dot := dotBlock[float32](shape.Columns)
 	if size == 8 {
@@ -72,6 +80,18 @@ func (b *vmBuilder) compileDotSink(n, product *ir.Node) {
 	b.prog.sinks = append(b.prog.sinks, vmSink{
 		ptr: b.operand(b.u.Accesses[product.Inputs[0]]), other: b.operand(b.u.Accesses[product.Inputs[1]]), finish: func() {},
 		take: func(p, q unsafe.Pointer, k int, _ bool, n int) { dot(unsafe.Add(out.Ptr(), k*rows*size), p, q, nil, n) },
+	})
+}
+
+// compileLongDot is compileDotSink for rows of which a block holds a part.
+func compileLongDot[T block.Float](b *vmBuilder, product *ir.Node, out *plan.Operand) {
+	r, partial := reductionOf[T](ir.Sum), b.partial(b.prog.blocks(), out)
+	b.prog.sinks = append(b.prog.sinks, vmSink{
+		ptr: b.operand(b.u.Accesses[product.Inputs[0]]), other: b.operand(b.u.Accesses[product.Inputs[1]]),
+		take: func(p, q unsafe.Pointer, k int, _ bool, n int) {
+			plan.Data[T](partial)[k] = vec.Dot(block.View[T](p, n), block.View[T](q, n))
+		},
+		finish: func() { r.combineRows(plan.Data[T](out), plan.Data[T](partial)) },
 	})
 }
 

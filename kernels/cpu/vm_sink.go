@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -52,6 +53,12 @@ func newSink[T block.Float](b *vmBuilder, n *ir.Node) vmSink {
 	blocks := b.prog.blocks()
 	chunk := b.prog.grain
 	switch {
+	case shape.Columns > fuse.MaxColumns:
+		partial := b.partial(blocks, out)
+		return vmSink{
+			take:   func(p, _ unsafe.Pointer, k int, _ bool, n int) { plan.Data[T](partial)[k] = r.row(block.View[T](p, n)) },
+			finish: func() { r.combineRows(plan.Data[T](out), plan.Data[T](partial)) },
+		}
 	case shape.Columns > 0 && !shape.Leading:
 		rows := b.prog.block / shape.Columns
 		return vmSink{finish: func() {}, take: func(p, _ unsafe.Pointer, k int, _ bool, n int) {

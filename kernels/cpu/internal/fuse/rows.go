@@ -36,7 +36,7 @@ func (g *Graph) joinRows() {
 // rows and those elements.
 func (g *Graph) mayJoinRows(a, b, c *Unit) bool {
 	if !a.Elementwise || !b.Elementwise || !c.Elementwise || a.Constant || b.Constant || c.Constant || a.Rows > 0 ||
-		len(a.Tables)+len(b.Tables)+len(c.Tables)+len(b.Sinks)+len(c.Sinks) > 0 || len(c.Nodes) != 1 || a.Columns < leastJoined ||
+		len(a.Tables)+len(b.Tables)+len(c.Tables)+len(b.Sinks)+len(c.Sinks) > 0 || len(c.Nodes) != 1 || a.Columns < leastJoined || a.Columns > MaxColumns ||
 		a.Size != c.Size || b.Size*a.Columns != a.Size || a.Size == a.Columns || !fits(len(a.Nodes)+len(a.Sinks)+len(b.Nodes), len(a.Accesses)+len(b.Accesses)) {
 		return false
 	}

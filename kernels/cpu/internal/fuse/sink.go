@@ -9,8 +9,9 @@ import (
 // the first-level cache. The operand is seen as rows: a sink combines either whole rows to one element each, or all
 // rows to one, or everything to one element.
 
-// maxColumns is the longest row that a sink takes: blocks hold whole rows.
-const maxColumns = 4096
+// MaxColumns is the longest row of which blocks hold whole ones. Of longer rows, which are combined to an element each,
+// a block holds a part.
+const MaxColumns = 4096
 
 // sinkShape describes the reduction of a shape: over the columns of rows (inner false), or over the rows (inner true).
 // Columns is 0 when everything is reduced.
@@ -36,9 +37,9 @@ func (g *Graph) SinkOf(n *ir.Node) (sinkShape, bool) {
 	case r.Outer == 1 && r.Inner == 1:
 		return sinkShape{}, true
 	case r.Outer == 1:
-		return sinkShape{r.Inner, true}, r.Inner <= maxColumns
+		return sinkShape{r.Inner, true}, r.Inner <= MaxColumns
 	case r.Inner == 1:
-		return sinkShape{r.Length, false}, r.Length <= maxColumns
+		return sinkShape{r.Length, false}, true
 	}
 	return sinkShape{}, false
 }
