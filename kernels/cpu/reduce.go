@@ -230,6 +230,9 @@ func minRows[T block.Float](acc, x []T) {
 
 func reduceWith[T block.Float](b *build, kind ir.Kind) (func(), error) {
 	r := reductionOf[T](kind)
+	if out := b.out(0); b.in(0).N == 0 {
+		return func() { fillWith(plan.Data[T](out), r.identity) }, nil
+	}
 	r.combine = block.Binary(combiningOps[kind], b.in(0).Typ.DType)
 	if op := combiningOps[kind]; op == ir.Maximum || op == ir.Minimum {
 		r.slide = r.combine
@@ -281,6 +284,9 @@ func segmentsOf(g geometry.AxisGroup) int {
 // reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
 // combined in order.
 func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
+	if g.Length > 1 && g.Length <= rowBlock && g.Inner >= 2*longPart {
+		return reduceLong[T](b, r.kind, g, from, to)
+	}
 	b.rt().need(columnBlock * 8)
 	segments := segmentsOf(g)
 	if segments == 1 && turnsLines(&r, g) {
