@@ -21,7 +21,7 @@ func eliminate[T block.Float](b *build) func() {
 	s := in.Typ.Shape
 	n, m := s[len(s)-1], right.Typ.Shape[len(s)-1]
 	matrices := s[:len(s)-2].Size()
-	if inLanes(matrices, n, m) {
+	if inLanes(matrices, n, m, in.Typ.DType.Size()) {
 		return eliminateLanes[T](b)
 	}
 	workers := b.rt().pool.Size()

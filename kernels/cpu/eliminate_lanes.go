@@ -10,13 +10,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// fewLanes is the size up to which work on vec.Lanes matrices at a time pays, even where half of the lanes have one:
-// rows of larger ones fill vectors by themselves, and change places at once.
-const fewLanes = 40
+// Work on vec.Lanes matrices at a time pays up to a size of fewLanes, even where half of the lanes have one: rows of
+// larger ones fill vectors by themselves, and change places at once. In float32 it pays up to laneMatrix rows where most
+// lanes have one with a few right sides, which do not fill vectors.
+const (
+	fewLanes   = 40
+	laneMatrix = 64
+)
 
-// inLanes reports whether so many matrices (n, n) with right sides (n, m) are worked on side by side.
-func inLanes(matrices, n, m int) bool {
-	return matrices >= vec.Lanes/2 && n <= fewLanes && m <= fewLanes
+// inLanes reports whether so many matrices (n, n) with right sides (n, m) of numbers of size bytes are worked on side by
+// side.
+func inLanes(matrices, n, m, size int) bool {
+	if n <= fewLanes && m <= fewLanes {
+		return matrices >= vec.Lanes/2
+	}
+	lanes := (matrices + vec.Lanes - 1) / vec.Lanes * vec.Lanes
+	return size == 4 && n <= laneMatrix && m > 0 && m <= vec.Lanes/2 && 4*matrices >= 3*lanes
 }
 
 // eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.

@@ -18,7 +18,7 @@ import (
 func TestEliminates(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 31))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
-		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
+		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {14, laneMatrix, 2}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
 			{2, panelMatrix + 1, 20}, {1, 210, 40}, {1, 210, 0}} {
 			p := ir.New(fmt.Sprint(d, c))
 			a, b := make([]float64, c.matrices*c.n*c.n), make([]float64, c.matrices*c.n*c.m)
