@@ -235,6 +235,7 @@ func (p *fourierPlan[T]) buffersOf(scratch []T) (b fourierBuffers[T]) {
 	return cutBuffers(scratch, p.size())
 }
 
+//go:noinline
 func cutBuffers[T block.Float](scratch []T, n int) fourierBuffers[T] {
 	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n], scratch[4*n:]}
 }
@@ -290,6 +291,8 @@ func (p *fourierPlan[T]) isButterfly(step int) bool {
 }
 
 // single transforms one line, to where it lies or elsewhere.
+//
+//go:noinline
 func (p *fourierPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
 	switch {
 	case p.long != nil:
@@ -307,6 +310,8 @@ func (p *fourierPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
 }
 
 // load stores lines, which are stride apart, side by side. Lanes without one repeat the last.
+//
+//go:noinline
 func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
 	loadLines(dst, src[:(count-1)*stride+p.n], count, p.n, p.lanes, stride)
 	p.fill(dst, count)
@@ -346,6 +351,8 @@ func storeLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 }
 
 // fill repeats some of the first lanes in those after them.
+//
+//go:noinline
 func (p *fourierPlan[T]) fill(x []T, count int) {
 	if size := int(unsafe.Sizeof(T(0))); 2*count >= p.lanes && count < p.lanes {
 		moveRows(unsafe.Pointer(&x[count]), unsafe.Pointer(&x[2*count-p.lanes]), p.n, (p.lanes-count)*size, p.lanes*size, p.lanes*size)
@@ -359,6 +366,8 @@ func (p *fourierPlan[T]) fill(x []T, count int) {
 }
 
 // store writes the first elements of each lane to lines that are stride apart.
+//
+//go:noinline
 func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
 	if elements > 0 {
 		storeLines(dst, src, count, elements, p.lanes, stride)
@@ -366,6 +375,8 @@ func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
 }
 
 // columns is load of lines that lie side by side, their elements stride apart.
+//
+//go:noinline
 func (p *fourierPlan[T]) columns(dst, src []T, count, stride int) {
 	size := int(unsafe.Sizeof(T(0)))
 	src = src[:(p.n-1)*stride+count]
@@ -373,6 +384,7 @@ func (p *fourierPlan[T]) columns(dst, src []T, count, stride int) {
 	p.fill(dst, count)
 }
 
+//go:noinline
 func (p *fourierPlan[T]) putColumns(dst, src []T, count, stride int) {
 	size := int(unsafe.Sizeof(T(0)))
 	dst = dst[:(p.n-1)*stride+count]

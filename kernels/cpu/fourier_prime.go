@@ -78,6 +78,8 @@ func newUnits[T block.Float]() units[T] {
 }
 
 // scale multiplies each row by its complex factor.
+//
+//go:noinline
 func (u units[T]) scale(y, x vec.Runs[T], factors []T, rows, width int) {
 	for first := 0; first < width; first += len(u.one.Re) {
 		y, x := y, x
