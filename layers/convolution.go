@@ -80,11 +80,16 @@ func (v *convolution) enter(x *ops.Tensor, channels int) *ops.Tensor {
 }
 
 // leave adds the bias, restores the order of the axes and applies the activation.
-func (v *convolution) leave(c *Context, y *ops.Tensor, activation any) []*ops.Tensor {
+func (v *convolution) leave(c *Context, r convolved, activation any) []*ops.Tensor {
+	y := r.y
 	if v.biases != nil {
-		y = ops.Add(y, c.Weight(v.biases))
+		bias := c.Weight(v.biases)
+		if r.inFront {
+			bias = ops.Reshape(bias, append([]int{bias.Dim(0)}, ints.Repeat(1, v.rank)...)...)
+		}
+		y = ops.Add(y, bias)
 	}
-	return []*ops.Tensor{activate(c, activation, fromLast(y, v.channelsFirst))}
+	return []*ops.Tensor{activate(c, activation, fromLast(y, v.channelsFirst && !r.inFront))}
 }
 
 // options returns padding, strides and dilation for an input (batch, spatial..., channels).
@@ -163,25 +168,41 @@ func needFilters(b *Builder, filters int) {
 }
 
 // forwardConv convolves with the kernel (window..., channels/groups, filters).
-func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) *ops.Tensor {
+func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) convolved {
 	kernel := v.lora.change(c, c.Weight(v.kernel))
-	x = v.enter(x, kernel.Dim(-2)*groups) //dim:known weights have fixed axes
-	return ops.Conv(x, kernel, v.options(x, groups))
+	return v.convolve(x, kernel, kernel.Dim(-2)*groups, groups) //dim:known weights have fixed axes
 }
 
 // depthwise convolves each channel with its own kernels (window..., channels, multiplier).
-func (v *convolution) depthwise(c *Context, x *ops.Tensor) *ops.Tensor {
+func (v *convolution) depthwise(c *Context, x *ops.Tensor) convolved {
 	kernel := c.Weight(v.kernel)
 	channels := kernel.Dim(-2)
-	x = v.enter(x, channels)
 	flat := ints.Concat(kernel.Shape()[:v.rank], ir.Shape{1, dim.Mul(channels, kernel.Dim(-1))})
-	return ops.Conv(x, ops.Reshape(kernel, flat...), v.options(x, channels))
+	return v.convolve(x, ops.Reshape(kernel, flat...), channels, channels)
+}
+
+// convolve convolves an input of so many channels in groups.
+func (v *convolution) convolve(x, kernel *ops.Tensor, channels, groups int) convolved {
+	last := v.enter(x, channels)
+	o := v.options(last, groups)
+	if v.channelsFirst {
+		return inFront(x, kernel, o)
+	}
+	return convolved{ops.Conv(last, kernel, o), false}
+}
+
+// mix convolves the result of depthwise with a kernel (1..., channels, filters).
+func (v *convolution) mix(c *Context, z convolved) convolved {
+	if z.inFront {
+		return inFront(z.y, c.Weight(v.pointwise), ops.ConvOptions{Strides: ints.Repeat(1, v.rank), Dilation: ints.Repeat(1, v.rank)})
+	}
+	return convolved{ops.Conv(z.y, c.Weight(v.pointwise), ops.ConvOptions{}), false}
 }
 
 // transposed enlarges x by the gradient of a convolution whose kernel is (window..., filters, channels).
-func (v *convolution) transposed(c *Context, x *ops.Tensor) *ops.Tensor {
+func (v *convolution) transposed(c *Context, x *ops.Tensor) convolved {
 	kernel := c.Weight(v.kernel)
-	return v.spread(v.enter(x, kernel.Dim(-1)), kernel)
+	return convolved{v.spread(v.enter(x, kernel.Dim(-1)), kernel), false}
 }
 
 // spread is transposed for an input (batch, spatial..., channels).

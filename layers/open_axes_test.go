@@ -27,6 +27,8 @@ func TestOpenAxesAsInKeras(t *testing.T) {
 		{layers.Apply(&layers.AveragePooling1D{PoolSize: []int{64}}, x()), "(None, None, 8)"},
 		{layers.Apply(&layers.MaxPooling1D{PoolSize: []int{100}}, x()), "(None, None, 8)"},
 		{layers.Apply(&layers.Conv1D{Filters: 4, KernelSize: []int{3}, Strides: []int{100}}, x()), "(None, None, 4)"},
+		{layers.Apply(&layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{2}, DataFormat: layers.ChannelsFirst}, layers.NewInput("x", ir.Float32, none, 8, 5, 5)), "(None, 4, 3, 3)"},
+		{layers.Apply(&layers.Conv2D{Filters: 4, KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, layers.NewInput("x", ir.Float32, none, 8, none, 5)), "(None, 4, None, 5)"},
 		{layers.Apply(&layers.Add{}, layers.Apply(&layers.AveragePooling1D{PoolSize: []int{64}}, x()), halved), "(None, None, 8)"},
 		{layers.Apply(&layers.Add{}, x(), layers.Apply(&layers.AveragePooling1D{PoolSize: []int{2}}, x())), "(None, None, 8)"},
 		{layers.Apply(&layers.Concatenate{}, x(), halved), "(None, None, 16)"},

@@ -58,8 +58,7 @@ func (l *SeparableConv2D) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *SeparableConv2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	z := l.depthwise(c, one(c, in))
-	return l.leave(c, ops.Conv(z, c.Weight(l.pointwise), ops.ConvOptions{}), l.Activation)
+	return l.leave(c, l.mix(c, l.depthwise(c, one(c, in))), l.Activation)
 }
 
 func init() { Register[SeparableConv2D]() }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -98,6 +99,20 @@ var everyShape = []struct {
 		s := anyWindow(r, "conv", 1+r.IntN(3), 6)
 		s.Groups = between(r, 2, 32)
 		s.Input[s.channelsAxis()], s.Filters = s.Groups*between(r, 1, 32), s.Groups*between(r, 1, 64)
+		return s.smaller()
+	}},
+	{"anyfirst", func(r *rand.Rand) spec { // the channels in front, half of them with a window of one
+		s := anyWindow(r, "conv", 1+r.IntN(3), 5)
+		if s.Filters, s.Groups = between(r, 1, 512), 1; r.IntN(4) == 0 {
+			s.Groups = between(r, 2, 16)
+		}
+		channels, last := roundUp(s.Input[s.channelsAxis()], s.Groups), s.channelsAxis()
+		s.Input, s.Filters = slices.Insert(slices.Delete(s.Input, last, last+1), 1, channels), roundUp(s.Filters, s.Groups)
+		if s.First = true; r.IntN(2) == 0 {
+			for i := range s.Windows {
+				s.Windows[i] = 1
+			}
+		}
 		return s.smaller()
 	}},
 }
