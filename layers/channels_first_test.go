@@ -122,6 +122,7 @@ func TestChannelsInFrontStay(t *testing.T) {
 		{&layers.Conv2D{Filters: 6, KernelSize: []int{1}, Groups: 3, DataFormat: layers.ChannelsFirst}, 0},
 		{&layers.DepthwiseConv2D{KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, 0},
 		{&layers.SeparableConv2D{Filters: 5, KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, 0},
+		{&layers.Conv2D{Filters: 4, KernelSize: []int{1}, DataFormat: layers.ChannelsFirst, DType: "bfloat16"}, 2 * 6 * 16 * 16},
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{1, 3}, Strides: []int{4, 1}, DataFormat: layers.ChannelsFirst}, 2 * 6 * 4 * 16},
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{4}, DilationRate: []int{5}, DataFormat: layers.ChannelsFirst}, 2 * 6 * 4 * 4},
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{2}, DataFormat: layers.ChannelsFirst}, 2 * 6 * 16 * 16},
