@@ -20,7 +20,7 @@ type AdaptiveAveragePooling1D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveAveragePooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 1, l.OutputSize, l.DataFormat, ops.AdaptiveAveragePool)
+	return averageAdaptively(one(c, in), 1, l.OutputSize, l.DataFormat)
 }
 
 // AdaptiveAveragePooling2D takes the mean of windows that cover an image so that the result has a given size. Window i
@@ -41,7 +41,7 @@ type AdaptiveAveragePooling2D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveAveragePooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 2, l.OutputSize, l.DataFormat, ops.AdaptiveAveragePool)
+	return averageAdaptively(one(c, in), 2, l.OutputSize, l.DataFormat)
 }
 
 // AdaptiveAveragePooling3D takes the mean of windows that cover a volume so that the result has a given size. Window i
@@ -62,7 +62,7 @@ type AdaptiveAveragePooling3D struct {
 
 // Forward computes the layer.
 func (l *AdaptiveAveragePooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolAdaptively(one(c, in), 3, l.OutputSize, l.DataFormat, ops.AdaptiveAveragePool)
+	return averageAdaptively(one(c, in), 3, l.OutputSize, l.DataFormat)
 }
 
 func init() {

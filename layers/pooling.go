@@ -95,3 +95,16 @@ func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat, p
 	}
 	return []*ops.Tensor{fromLast(pool(toLast(x, first), size...), first)}
 }
+
+// averageAdaptively is poolAdaptively of averages. With the channels in front, axes with a single bin are averaged
+// before the others are brought into another order.
+func averageAdaptively(x *ops.Tensor, n int, outputSize []int, format DataFormat) []*ops.Tensor {
+	if axes := spatialAxes(x, n, format); axes[0] == 2 && len(outputSize) > 0 && x.DType().IsFloat() && !x.DType().IsHalf() {
+		size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)
+		axes = slices.DeleteFunc(axes, func(axis int) bool { return size[axis-2] > 1 || x.Dim(axis) < 1 || !dim.Known(x.Dim(axis)) }) //dim:known
+		if len(axes) > 0 {
+			x = ops.KeepDims(ops.Mean(x, axes...), x, axes...)
+		}
+	}
+	return poolAdaptively(x, n, outputSize, format, ops.AdaptiveAveragePool)
+}
