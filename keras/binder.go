@@ -33,6 +33,8 @@ type binder struct {
 	count   [4]byte  // their number of examples, for the device
 	planned bool     // it is known whether batches can be staged for the instance
 	staging *staging // where they go then
+	sized   bool     // it is known whether the instance has large outputs; see predicted_in_place.go
+	large   bool     // it has
 
 	onCompile func(*distribute.Instance)
 }
@@ -243,7 +245,7 @@ func (f *binder) acquire(p *parts, n int) error {
 	}
 	f.filled = filled
 	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, l.columns, l.sizes, n, 0, make([][]byte, len(l.columns))
-	f.planned, f.staging = false, nil
+	f.planned, f.staging, f.sized = false, nil, false
 	for _, n := range l.all[:l.first] {
 		f.skip += n
 	}

@@ -13,6 +13,18 @@ import (
 // of the caller's, which need not be aligned, may.
 const leastLent = 1 << 14
 
+// hasLarge reports whether the instance has outputs that may be written in place.
+func (p *prediction) hasLarge(inst *distribute.Instance) bool {
+	f := p.binder
+	if !f.sized {
+		f.sized, f.large = true, false
+		for i := range p.m.outputTypes {
+			f.large = f.large || inst.Output(0, i).Type().Bytes() >= leastLent
+		}
+	}
+	return f.large
+}
+
 // lend has the instance write outputs for n examples straight into the results, where it computes as many rows in
 // memory that can be exchanged for the results'. Whatever is wrong is told by collect, after the computation.
 func (p *prediction) lend(inst *distribute.Instance, n int) {
@@ -21,12 +33,17 @@ func (p *prediction) lend(inst *distribute.Instance, n int) {
 	}
 	total := max(n, p.parts.rows())
 	for i := range p.results {
-		o, b := &p.results[i], inst.Output(0, i)
-		buffer, ok := b.(kernels.Borrower)
-		if t := b.Type(); !ok || len(t.Shape) == 0 || t.Shape[0] != n || t.Bytes() < leastLent {
+		b := inst.Output(0, i)
+		t := b.Type()
+		if t.Bytes() < leastLent || len(t.Shape) == 0 || t.Shape[0] != n {
 			continue
 		}
-		if into, err := o.room(i, b.Type(), n, total); err == nil && !p.shares(i, into) {
+		o := &p.results[i]
+		buffer, ok := b.(kernels.Borrower)
+		if !ok {
+			continue
+		}
+		if into, err := o.room(i, t, n, total); err == nil && !p.shares(i, into) {
 			o.lent = buffer.Borrow(into) == nil
 		}
 	}

@@ -218,8 +218,10 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 			return err
 		}
 	}
-	p.lend(inst, n)
-	defer p.takeBack(inst)
+	if p.hasLarge(inst) {
+		p.lend(inst, n)
+		defer p.takeBack(inst)
+	}
 	return p.m.predictOn(ctx, inst, func() error { return p.collect(inst, n) })
 }
 
