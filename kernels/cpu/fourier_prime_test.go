@@ -33,6 +33,9 @@ func TestFourierLengths(t *testing.T) {
 	for range 12 {
 		lengths = append(lengths, smooth(1+r.IntN(20000), 2, 2, 3, 5), smooth(2000, 2, 3, 11, 31, 521), 2+r.IntN(3000))
 	}
+	t.Run("a prime above 256 that is not the last step", func(t *testing.T) {
+		fourierLength(t, r, ir.Fourier, ir.Float32, ir.Shape{1, 257 * 263, 17})
+	})
 	for i, n := range lengths {
 		for _, op := range []ir.Op{ir.Fourier, ir.RealFourier} {
 			d := []ir.DType{ir.Float32, ir.Float64}[(i+int(op))%2]
