@@ -46,11 +46,7 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	}
 	f.nameOutputs()
 	if c.policy != "" { // the layers were built under the default policy: build them again
-		for _, l := range f.layers {
-			if !placed(l) {
-				layers.Reset(l)
-			}
-		}
+		resetUnplaced(f.layers)
 	}
 	if err := m.build(typesOf(f.fed)); err != nil {
 		return nil, fmt.Errorf("keras: %w", err)
@@ -59,6 +55,15 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 		return nil, prefixed("Functional model", err)
 	}
 	return m, nil
+}
+
+// resetUnplaced takes the variables of layers away that belong to no model yet.
+func resetUnplaced(all []layers.Layer) {
+	for _, l := range all {
+		if !placed(l) {
+			layers.Reset(l)
+		}
+	}
 }
 
 // placed reports whether a layer's variables already belong to a model.

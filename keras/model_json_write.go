@@ -181,9 +181,6 @@ func inputObjectOf(t *layers.KerasTensor, name string) map[string]any {
 
 // object describes a stack.
 func (s *sequential) object(m *Model, policy string) (map[string]any, error) {
-	if s.dtype != "" {
-		policy = s.dtype
-	}
 	input := s.input
 	if input == nil && len(m.inputTypes) == 1 {
 		input = layers.NewInput("input_layer", m.inputTypes[0].DType, m.inputTypes[0].Shape...)
@@ -207,6 +204,9 @@ func (s *sequential) object(m *Model, policy string) (map[string]any, error) {
 		}
 	}
 	c := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "layers": list}
+	if s.dtype != "" && !m.ownPolicy { // of the document that the model comes from; its layers have their own
+		policy = s.dtype
+	}
 	if policy != "" {
 		c["dtype"] = config.DTypePolicyObject(policy)
 	}

@@ -52,6 +52,9 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	s.name = m.Name()
 	if s.input != nil {
 		s.names = []string{s.input.Name()}
+		if c.policy != "" { // models inside were built under the default policy
+			resetUnplaced(s.stack)
+		}
 		if err := m.build(typesOf(m.fed())); err != nil {
 			return nil, fmt.Errorf("keras: %w", err)
 		}

@@ -237,6 +237,7 @@ func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 type how struct {
 	compute func(in []*ops.Tensor) []*ops.Tensor // nil is the layer's Forward
 	masks   []*ops.Tensor                        // inputs with the masks that count for the results; nil: those of the inputs
+	inside  bool                                 // computed in the type of the layer that calls; see callInside
 }
 
 // castInputs returns the inputs of a call, floats in the type that the layer computes in.
@@ -269,6 +270,9 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	forgetLosses(l, c)
 	added := len(c.Losses())
 	policy := b.dtypePolicy(c)
+	if h.inside {
+		policy.Compute = c.ComputeDType()
+	}
 	cast := castInputs(l, inputs, policy.Compute) // before the layer computes: it rounds nothing itself
 	c.EnterLayer(Name(l), policy.Compute)
 	if b.bounds != nil {

@@ -216,6 +216,9 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 	}
 	b.policy = b.quantizedPolicy(policy.Name)
 	*dtype = b.policy
+	if b.quantizeMember(policy.Name, c) {
+		*setting = nil
+	}
 	return nil
 }
 
@@ -225,16 +228,7 @@ func (b *Base) quantizedPolicy(name string) string {
 	if m == nil || err != nil {
 		return name
 	}
-	paths := b.policyPaths(b.within)
-	for _, path := range paths {
-		if err == nil && m.Has(path) {
-			err = m.Delete(path)
-		}
-	}
-	if err == nil {
-		err = m.Set(paths[0], name)
-	}
-	if err != nil {
+	if set(m, b.policyPaths(b.within), name) != nil {
 		return name
 	}
 	return m.String()

@@ -33,7 +33,7 @@ func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *o
 		y = ops.Multiply(ops.Cast(rows, compute), reciprocal(by))
 	}
 	if r.a == nil {
-		return y
+		return ops.Cast(y, compute) // which the scales may not have
 	}
 	change := ops.Matmul(ops.Embedding(c.Read(r.a), ids), c.Read(r.b))
 	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)

@@ -3,6 +3,7 @@ package layers
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -162,7 +163,7 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 // variables that the last states go to.
 func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
 	shapes := stateShapes(c, l.cell, step)
-	compute := attach(l.cell).dtypePolicy(c).Compute
+	types := stateTypes(c, l.cell, len(shapes))
 	if l.settings.stateful && !c.Probing {
 		kept = l.kept.variables(c, l, shapes)
 	}
@@ -175,15 +176,29 @@ func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) 
 			states = append(states, ops.StopGradient(c.Read(v))) // of an earlier call in the same step, too
 		}
 	default:
-		for _, s := range shapes {
-			states = append(states, ops.Zeros(c, compute, s...))
+		for i, s := range shapes {
+			states = append(states, ops.Zeros(c, types[i], s...))
 		}
 		return states, nil, true
 	}
 	for i := range states {
-		states[i] = ops.Cast(states[i], compute)
+		states[i] = ops.Cast(states[i], types[i])
 	}
 	return states, kept, false
+}
+
+// stateTypes are the types of the n states of a cell: those in which the cells of a stack compute, else that of the
+// cell.
+func stateTypes(c *Context, cell RNNCell, n int) []ir.DType {
+	stack, ok := cell.(*StackedRNNCells)
+	if !ok {
+		return slices.Repeat([]ir.DType{attach(cell).dtypePolicy(c).Compute}, n)
+	}
+	var types []ir.DType
+	for _, member := range stack.Cells {
+		types = append(types, stateTypes(c, member, len(member.StateSizes()))...)
+	}
+	return types
 }
 
 // scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1...). zeros says that
@@ -200,7 +215,7 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 		if l.spatial == 0 {
 			shape = ir.Shape{states[0].Dim(0), l.cell.OutputSize()}
 		}
-		carry = append(carry, ops.Zeros(c, states[0].DType(), shape...))
+		carry = append(carry, ops.Zeros(c, states[n-1].DType(), shape...)) // of stacked cells the last one's
 	}
 	step := func(carry, xs []*ops.Tensor) (next, out []*ops.Tensor) {
 		y, after := run.Step(xs[0], carry[:n])

@@ -40,7 +40,7 @@ type ReversibleEmbedding struct {
 	OutputDim     int      `keras:"output_dim"`                 // length of the vectors; required
 	UntiedWeights bool     `keras:"tie_weights,not"`            // the way back has a matrix of its own
 	MaskZero      bool     `keras:"mask_zero"`                  // number 0 is padding
-	ReverseDType  string   `keras:"reverse_dtype,default=null"` // type that scores are computed in, for example "float32"; "" is the compute type
+	ReverseDType  string   `keras:"reverse_dtype,default=null"` // type that scores are computed in, for example "bfloat16"; "": that of the vectors and of the layer together, float32 in models of a mixed policy
 	LogitSoftCap  *float64 `keras:"logit_soft_cap"`             // s above, positive; nil leaves scores as they are
 
 	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // of both matrices; uniform between -0.05 and 0.05
@@ -117,11 +117,9 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	if x.Rank() == 0 || !dim.MayEqual(x.Dim(-1), l.OutputDim) {
 		ops.Failf(c.Graph(), "in reverse it takes vectors of length OutputDim %d on the last axis, received shape %v", l.OutputDim, x.Shape())
 	}
-	dtype := c.ComputeDType()
-	x = ops.Cast(x, dtype)
 	var y *ops.Tensor
 	if l.whole.mode != "" {
-		y = l.quantizedScores(c, x)
+		y = l.quantizedScores(c, ops.Cast(x, c.ComputeDType()))
 	} else {
 		y = l.scores(c, x)
 	}
@@ -131,15 +129,21 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	return []*ops.Tensor{y.WithMask(nil)}
 }
 
-// scores multiplies x by the matrix for the way back.
+// scores multiplies x by the matrix for the way back. As in Keras, where the layer is exempt from casting, x stays as
+// it is, and so does the matrix in a model of a mixed policy, so that its scores are float32; elsewhere the matrix has
+// the compute type.
 func (l *ReversibleEmbedding) scores(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := l.reverse
 	if kernel == nil {
 		kernel = l.embeddings
 	}
-	w := c.Weight(kernel)
-	if l.reverse == nil {
-		w = l.lora.change(c, w)
+	read := c.Weight
+	if c.Policy.Compute != c.Policy.Variable {
+		read = c.Read
+	}
+	w := read(kernel)
+	if l.reverse == nil && l.lora.a != nil {
+		w = ops.Add(w, l.lora.product(read(l.lora.a), read(l.lora.b)))
 	}
 	if l.reverseDType != ir.Invalid {
 		x, w = ops.Cast(x, l.reverseDType), ops.Cast(w, l.reverseDType)

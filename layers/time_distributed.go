@@ -53,8 +53,26 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if c.Training && keepsState(l.Layer) || IsStateful(l.Layer) {
 		return []*ops.Tensor{l.stepByStep(c, x)}
 	}
-	y := Invoke(l.Layer, c, withMaskOf(x, joinSteps))
+	y := callInside(l.Layer, c, withMaskOf(x, joinSteps))
 	return []*ops.Tensor{ops.Reshape(y, ints.Concat(x.Shape()[:2], y.Shape()[1:])...)}
+}
+
+// callInside calls a layer in the way of Keras's TimeDistributed, which runs the layer's computation without what comes
+// with a call: it computes in the type of the wrapper, whatever its own policy says, and only what a layer itself makes
+// of its results, or leaves to layers inside of it, is in its own type. Layers whose weights are integers are called:
+// Keras multiplies these as they are.
+func callInside(l Layer, c *Context, x *ops.Tensor) *ops.Tensor {
+	b := attach(l)
+	own := b.dtypePolicy(c)
+	if len(b.sublayers) > 0 || own.Quantization.Mode != "" {
+		return Invoke(l, c, x)
+	}
+	y := invoke(l, c, []*ops.Tensor{x}, how{inside: true})[0]
+	switch l.(type) {
+	case *BatchNormalization, *LayerNormalization, *GroupNormalization, *Embedding, *ReversibleEmbedding:
+		y = ops.Cast(y, own.Compute)
+	}
+	return y
 }
 
 // joinSteps makes (batch·steps, ...) of (batch, steps, ...).
@@ -79,7 +97,7 @@ func (l *TimeDistributed) stepByStep(c *Context, x *ops.Tensor) *ops.Tensor {
 	ops.Fixed(c, "a layer that keeps a state from step to step", x.Dim(1))
 	ys := make([]*ops.Tensor, x.Dim(1)) //dim:known
 	for t := range ys {
-		ys[t] = Invoke(l.Layer, c, withMaskOf(x, func(x *ops.Tensor) *ops.Tensor { return ops.Index(x, 1, t) }))
+		ys[t] = callInside(l.Layer, c, withMaskOf(x, func(x *ops.Tensor) *ops.Tensor { return ops.Index(x, 1, t) }))
 	}
 	return ops.Stack(1, ys...)
 }
