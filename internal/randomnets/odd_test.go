@@ -33,8 +33,8 @@ type oddCase struct {
 	Y                    []typed
 }
 
-// TestFreshOdd reads layers whose configurations hold odd values: an error, or what Keras makes of them. What it takes and is
-// refused here stands in testdata/odd_refused.txt. Models are drawn from RANDOM_ODD_SEED on.
+// TestFreshOdd reads layers whose configurations hold odd values: an error, or what Keras makes of them. What it takes
+// and is refused here stands in testdata/odd_refused.txt. Models are drawn from RANDOM_ODD_SEED on.
 func TestFreshOdd(t *testing.T) {
 	folder := draw(t, pythonOf(t), "randomodd.py", "RANDOM_ODD", "40")
 	text, err := os.ReadFile(filepath.Join(folder, "models.json"))

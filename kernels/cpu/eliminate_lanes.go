@@ -11,15 +11,15 @@ import (
 )
 
 // Work on vec.Lanes matrices at a time pays up to a size of fewLanes, even where half of the lanes have one: rows of
-// larger ones fill vectors by themselves, and change places at once. In float32 it pays up to laneMatrix rows where most
-// lanes have one with a few right sides, which do not fill vectors.
+// larger ones fill vectors by themselves, and change places at once. In float32 it pays up to laneMatrix rows where
+// most lanes have one with a few right sides, which do not fill vectors.
 const (
 	fewLanes   = 40
 	laneMatrix = 64
 )
 
-// inLanes reports whether so many matrices (n, n) with right sides (n, m) of numbers of size bytes are worked on side by
-// side.
+// inLanes reports whether so many matrices (n, n) with right sides (n, m) of numbers of size bytes are worked on side
+// by side.
 func inLanes(matrices, n, m, size int) bool {
 	if n <= fewLanes && m <= fewLanes {
 		return matrices >= vec.Lanes/2

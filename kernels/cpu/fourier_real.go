@@ -49,7 +49,8 @@ func (p *realPlan[T]) need() int {
 	return p.own() + p.whole.size() + p.complex.lanes
 }
 
-// own is the part of the transform: buffers of which products may read what is behind, or a line and its scratch memory.
+// own is the part of the transform: buffers of which products may read what is behind, or a line and its scratch
+// memory.
 func (p *realPlan[T]) own() int {
 	if p.complex.lanes == 1 {
 		return 2*p.complex.n + p.complex.need()

@@ -75,8 +75,9 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	return goesByExamples(p, n)
 }
 
-// tinyMatrices reports whether a product of half precision is one of many that are so small that each costs more than its
-// numbers do, which cost less when they are converted all at once. Products of bfloat16 cost less than those of float16.
+// tinyMatrices reports whether a product of half precision is one of many that are so small that each costs more than
+// its numbers do, which cost less when they are converted all at once. Products of bfloat16 cost less than those of
+// float16.
 func tinyMatrices(p *ir.Program, n *ir.Node) bool {
 	a, x, y := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
 	entries := 1

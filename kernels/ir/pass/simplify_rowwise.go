@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rowwise makes elementwise operations of products without a matrix in them: what sums nothing, and sums of products that
-// have one row or column of results, where no kernel for matrices is faster.
+// rowwise makes elementwise operations of products without a matrix in them: what sums nothing, and sums of products
+// that have one row or column of results, where no kernel for matrices is faster.
 func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.To.Type(in[0]), s.To.Type(in[1])
 	if a.Sums != ir.Invalid || x.DType != y.DType {
@@ -53,8 +53,8 @@ func lengths(shape ir.Shape, axes []int) int {
 	return size
 }
 
-// sumOfProducts multiplies the elements of the left operand, in its order, with those of the right one that belong to them,
-// and adds them up. The right operand has no axes of its own but single ones.
+// sumOfProducts multiplies the elements of the left operand, in its order, with those of the right one that belong to
+// them, and adds them up. The right operand has no axes of its own but single ones.
 func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, single []int) (ir.Value, bool, error) {
 	shape := s.To.Type(in[0]).Shape
 	y := factor{in[1], slices.Concat(a.RhsBatch, a.RhsContract), slices.Concat(a.LhsBatch, a.LhsContract), single}

@@ -92,7 +92,8 @@ func TestLargeFactorIsNotTurned(t *testing.T) {
 	require.NotContains(t, q.String(), "transpose(", "the axes of x and of the result have one order")
 }
 
-// simplifiedProduct simplifies a product, compares its results with what it was, and returns how many products are left.
+// simplifiedProduct simplifies a product, compares its results with what it was, and returns how many products are
+// left.
 func simplifiedProduct(t *testing.T, dtype ir.DType, left, right ir.Shape, attrs ir.DotAttrs) (dots int) {
 	p := ir.New("product")
 	b := b{t, p}

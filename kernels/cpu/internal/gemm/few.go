@@ -7,10 +7,10 @@ import (
 )
 
 // A sum of many rows with few results, C[M, N] = A[K, M]ᵀ·B[K, N] with K large and M and N of a few numbers, is the
-// gradient of a small weight over all examples and steps. Vectors of a row would be mostly empty, and each row would be a
-// call's work for a few products. Pieces of both operands are transposed into the first-level cache, where each result is
-// a sum of products of two columns. The sums of the pieces are added up at the end, so that they do not depend on who
-// computed them.
+// gradient of a small weight over all examples and steps. Vectors of a row would be mostly empty, and each row would be
+// a call's work for a few products. Pieces of both operands are transposed into the first-level cache, where each
+// result is a sum of products of two columns. The sums of the pieces are added up at the end, so that they do not
+// depend on who computed them.
 
 const (
 	fewLeast = 2048    // products of a sum, of which other ways lose little while
@@ -75,8 +75,8 @@ func (t *fewTask[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// asColumns returns rows from the one with number first on as columns, and how far these are apart: a single column as it
-// lies, or a transposed copy. Of a single column, the rows may be said to be its elements, or not.
+// asColumns returns rows from the one with number first on as columns, and how far these are apart: a single column as
+// it lies, or a transposed copy. Of a single column, the rows may be said to be its elements, or not.
 func asColumns[T Float](scratch, src []T, first, rows, cols, stride int, inRows bool) (columns []T, step int) {
 	if !inRows {
 		stride = 1

@@ -60,9 +60,9 @@ func Transpose[T Float](dst, src []T, rows, cols, to, from int) {
 }
 
 // TransposeShort stores the transposes of rows that are few, as lines of a few elements that lie to apart, less than a
-// block of the transposition: dst[c·to + r] = src[r·from + c]. It goes as far as it can in whole blocks, whose lines are
-// longer and overwrite what follows them within dst, and returns how many lines it stored. Src must go on for a block
-// of rows, of any contents.
+// block of the transposition: dst[c·to + r] = src[r·from + c]. It goes as far as it can in whole blocks, whose lines
+// are longer and overwrite what follows them within dst, and returns how many lines it stored. Src must go on for a
+// block of rows, of any contents.
 func TransposeShort[T Float](dst, src []T, rows, cols, to, from int) int {
 	if to < rows {
 		return 0

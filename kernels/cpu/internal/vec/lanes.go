@@ -91,8 +91,8 @@ type runsAt struct {
 	step, part int
 }
 
-// TurnRows multiplies complex numbers by factors that are products: y[r, i] = x[r, i] · s[r] · v[r, i], for rows of width
-// numbers that are Step apart. S has a pair for each row. V.Step may be 0: all rows have the same.
+// TurnRows multiplies complex numbers by factors that are products: y[r, i] = x[r, i] · s[r] · v[r, i], for rows of
+// width numbers that are Step apart. S has a pair for each row. V.Step may be 0: all rows have the same.
 func TurnRows[T Float](y, x, v Runs[T], s []T, rows, width int) {
 	y, x, v, s = y.within(1, rows, width), x.within(1, rows, width), v.within(1, rows, width), s[:2*rows]
 	whole := 0

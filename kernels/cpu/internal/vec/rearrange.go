@@ -174,8 +174,8 @@ func (w *window) index(second *window, at, wide int) int {
 // up is a divided by b, rounded up; 0 for negative ones.
 func up(a, b int) int { return max(a+b-1, 0) / b }
 
-// Run copies the boxes [first, done) of n, as many as whole vectors can. It may write to boxes behind those, too, and to
-// as many bytes behind the n as room says, but neither writes nor reads anything else.
+// Run copies the boxes [first, done) of n, as many as whole vectors can. It may write to boxes behind those, too, and
+// to as many bytes behind the n as room says, but neither writes nor reads anything else.
 func (r *Rearranged) Run(dst, src unsafe.Pointer, n, room int) (first, done int) {
 	step, before, behind := r.step, r.first-r.low, r.high-r.last
 	if step < 0 {
