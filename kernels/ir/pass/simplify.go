@@ -108,6 +108,7 @@ func nodeKey(op ir.Op, attrs ir.Attrs, in []ir.Value) string {
 	return b.String()
 }
 
+//go:noinline
 func (s *simplifier) one(n *ir.Node, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, bool, error) {
 	v, err := s.node(&ir.Node{Op: op, Attrs: attrs, Scope: n.Scope}, in)
 	if err != nil {

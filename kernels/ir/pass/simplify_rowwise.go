@@ -1,9 +1,9 @@
 package pass
 
 import (
-	"cmp"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -45,6 +45,8 @@ func fewColumns(d ir.DType) int {
 }
 
 // lengths multiplies the lengths of axes.
+//
+//go:noinline
 func lengths(shape ir.Shape, axes []int) int {
 	size := 1
 	for _, axis := range axes {
@@ -57,7 +59,7 @@ func lengths(shape ir.Shape, axes []int) int {
 // them, and adds them up. The right operand has no axes of its own but single ones.
 func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, single []int) (ir.Value, bool, error) {
 	shape := s.To.Type(in[0]).Shape
-	y := factor{in[1], slices.Concat(a.RhsBatch, a.RhsContract), slices.Concat(a.LhsBatch, a.LhsContract), single}
+	y := factor{in[1], ints.Concat(a.RhsBatch, a.RhsContract), ints.Concat(a.LhsBatch, a.LhsContract), single}
 	wide, _, err := s.spread(n, y, numbers(0, len(shape)), shape)
 	if err != nil {
 		return 0, false, err
@@ -66,11 +68,11 @@ func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, sin
 	if err != nil {
 		return 0, false, err
 	}
-	v, _, err = s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: slices.Sorted(slices.Values(a.LhsContract))}, v)
+	v, _, err = s.one(n, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: inOrder(a.LhsContract)}, v)
 	if err != nil {
 		return 0, false, err
 	}
-	kept := slices.Concat(a.LhsBatch, ir.FreeAxes(len(shape), a.LhsBatch, a.LhsContract))
+	kept := ints.Concat(a.LhsBatch, ir.FreeAxes(len(shape), a.LhsBatch, a.LhsContract))
 	if v, _, err = s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: ranks(kept)}, v); err != nil {
 		return 0, false, err
 	}
@@ -82,8 +84,8 @@ func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, sin
 // copied before.
 func (s *simplifier) withoutSum(n *ir.Node, a ir.DotAttrs, in []ir.Value, left, right []int) (ir.Value, bool, error) {
 	batch, rank := len(a.LhsBatch), len(a.LhsBatch)+len(left)+len(right)
-	x := factor{in[0], slices.Concat(a.LhsBatch, left), numbers(0, batch+len(left)), a.LhsContract}
-	y := factor{in[1], slices.Concat(a.RhsBatch, right), slices.Concat(numbers(0, batch), numbers(batch+len(left), rank)), a.RhsContract}
+	x := factor{in[0], ints.Concat(a.LhsBatch, left), numbers(0, batch+len(left)), a.LhsContract}
+	y := factor{in[1], ints.Concat(a.RhsBatch, right), ints.Concat(numbers(0, batch), numbers(batch+len(left), rank)), a.RhsContract}
 	order := numbers(0, rank) // the result's axes in the order of the product
 	switch {
 	case lengths(s.To.Type(y.v).Shape, right) == 1:
@@ -138,14 +140,13 @@ func (f factor) inItsOrder(all []int) []int {
 
 // spread repeats the elements of a factor along the axes that only the other one has.
 func (s *simplifier) spread(n *ir.Node, f factor, places []int, shape ir.Shape) (ir.Value, bool, error) {
-	order := numbers(0, len(f.axes))
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(places[f.results[i]], places[f.results[j]]) })
-	perm, at, own := make([]int, len(order)), make([]int, len(order)), make(ir.Shape, len(order))
-	for k, i := range order {
-		perm[k], at[k] = f.axes[i], places[f.results[i]]
+	all, at := through(places, f.results), make([]int, len(f.axes))
+	perm, own := make([]int, len(at)), make(ir.Shape, len(at))
+	for i, k := range ranks(all) {
+		perm[k], at[k] = f.axes[i], all[i]
 		own[k] = shape[at[k]]
 	}
-	v, _, err := s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: slices.Concat(perm, f.single)}, f.v)
+	v, _, err := s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: ints.Concat(perm, f.single)}, f.v)
 	if err != nil {
 		return 0, false, err
 	}
@@ -155,7 +156,18 @@ func (s *simplifier) spread(n *ir.Node, f factor, places []int, shape ir.Shape) 
 	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: at}, v)
 }
 
+// inOrder returns a list of different numbers in ascending order.
+func inOrder(list []int) []int {
+	out := make([]int, len(list))
+	for i, rank := range ranks(list) {
+		out[rank] = list[i]
+	}
+	return out
+}
+
 // numbers returns the numbers from lo up to hi.
+//
+//go:noinline
 func numbers(lo, hi int) []int {
 	out := make([]int, hi-lo)
 	for i := range out {
@@ -165,6 +177,8 @@ func numbers(lo, hi int) []int {
 }
 
 // ranks returns, for each element of a list of different numbers, how many are below it.
+//
+//go:noinline
 func ranks(list []int) []int {
 	out := make([]int, len(list))
 	for i, x := range list {
