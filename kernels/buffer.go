@@ -24,8 +24,8 @@ type Buffer interface {
 	Free()
 }
 
-// Borrower is implemented by buffers in host memory that can use the caller's memory, so that inputs need not be
-// copied.
+// Borrower is implemented by buffers in host memory that can use the caller's memory, so that inputs and results need
+// not be copied.
 type Borrower interface {
 	Buffer
 	// Borrow makes the buffer use the given memory, which must be as long and must not change while a program runs. A

@@ -40,7 +40,8 @@ func newBuffer(d kernels.Device, t ir.Type) *buffer {
 	return &buffer{typ: t, device: d, data: memory, own: memory}
 }
 
-// Borrow makes the buffer stand for the caller's memory. Kernels neither need an alignment nor read beyond the end.
+// Borrow makes the buffer stand for the caller's memory. Kernels neither need an alignment nor read or write beyond
+// the end.
 func (b *buffer) Borrow(memory []byte) error {
 	if memory == nil {
 		b.data, b.borrowed = b.own, false
