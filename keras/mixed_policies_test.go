@@ -27,6 +27,8 @@ func TestTypesOfLayersInsideOfOthers(t *testing.T) {
 		"steps compute in the wrapper's type": {&layers.TimeDistributed{Layer: &layers.Dense{Units: 2, DType: "mixed_bfloat16"}}, ir.Float32},
 		"or in half of it":                    {&layers.TimeDistributed{Layer: &layers.LeakyReLU{DType: "float64"}, DType: "mixed_float16"}, ir.Float16},
 		"but for normalization":               {&layers.TimeDistributed{Layer: &layers.LayerNormalization{DType: "float32"}, DType: "mixed_bfloat16"}, ir.Float32},
+		"or in that of what they cast to":     {&layers.TimeDistributed{Layer: &layers.Rescaling{Scale: []float64{2}, DType: "bfloat16"}, DType: "float16"}, ir.BFloat16},
+		"as normalization by constants":       {&layers.TimeDistributed{Layer: &layers.Normalization{Mean: []float64{1}, Variance: []float64{2}, DType: "mixed_float16"}}, ir.Float16},
 		"and models":                          {&layers.TimeDistributed{Layer: unbuiltStack(t, &layers.Dense{Units: 2, DType: "bfloat16"})}, ir.BFloat16},
 	} {
 		m, err := keras.NewSequential([]layers.Layer{c.l}, keras.InputShape(4, 3))
@@ -51,7 +53,7 @@ func unbuiltStack(t *testing.T, all ...layers.Layer) *keras.Model {
 // TestPoliciesOfModelsInside: layers without a policy have that of the model around, also where they were built before,
 // and documents say so whatever policy a Sequential model came with.
 func TestPoliciesOfModelsInside(t *testing.T) {
-	document := []byte(`{"class_name": "Sequential", "config": {"name": "outer", "layers": [
+	document := []byte(`{"class_name": "Sequential", "config": {"name": "outer", "dtype": "float32", "layers": [
 		{"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "float32", "name": "x"}},
 		{"class_name": "Sequential", "config": {"name": "inner", "dtype": "float32", "layers": [
 			{"class_name": "InputLayer", "config": {"batch_shape": [null, 3], "dtype": "float32", "name": "y"}},
@@ -62,9 +64,13 @@ func TestPoliciesOfModelsInside(t *testing.T) {
 	again, err := m.ToJSON()
 	require.NoError(t, err)
 	var o struct {
-		Config struct{ Layers []json.RawMessage }
+		Config struct {
+			DType  json.RawMessage
+			Layers []json.RawMessage
+		}
 	}
 	require.NoError(t, json.Unmarshal(again, &o))
+	require.Contains(t, string(o.Config.DType), `"name":"float64"`, "not the one of the document")
 	require.Contains(t, string(o.Config.Layers[1]), `"name":"float64"`)
 	m, err = keras.ModelFromJSON(again)
 	require.NoError(t, err)

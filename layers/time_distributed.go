@@ -59,12 +59,16 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 
 // callInside calls a layer in the way of Keras's TimeDistributed, which runs the layer's computation without what comes
 // with a call: it computes in the type of the wrapper, whatever its own policy says, and only what a layer itself makes
-// of its results, or leaves to layers inside of it, is in its own type. Layers whose weights are integers are called:
-// Keras multiplies these as they are.
+// of its results, or leaves to layers inside of it, is in its own type. Layers that bring their input into their own type
+// are called, and so are those whose weights are integers: Keras multiplies these as they are.
 func callInside(l Layer, c *Context, x *ops.Tensor) *ops.Tensor {
 	b := attach(l)
 	own := b.dtypePolicy(c)
 	if len(b.sublayers) > 0 || own.Quantization.Mode != "" {
+		return Invoke(l, c, x)
+	}
+	switch l.(type) {
+	case *Rescaling, *Normalization, *CenterCrop, *Solarization, *RandomFlip, *RandomRotation:
 		return Invoke(l, c, x)
 	}
 	y := invoke(l, c, []*ops.Tensor{x}, how{inside: true})[0]
