@@ -43,13 +43,17 @@ func drawInFront(r *rand.Rand) *inFront {
 	c := &inFront{groups: 1 + r.IntN(3), window: []int{1, 1}, strides: []int{1, 1}, dilation: []int{1, 1}, padding: []int{0, 0}}
 	c.in = []int{1 + r.IntN(3), c.groups * (1 + r.IntN(3)), 1 + r.IntN(11), 1 + r.IntN(11)}
 	c.out = []int{c.in[0], c.groups * (1 + r.IntN(4)), 0, 0}
-	strided := r.IntN(2) == 0
+	strided, dilated := r.IntN(2) == 0, false
+	if dilated = !strided; c.groups == c.in[1] { // depthwise layers take both
+		dilated = dilated || r.IntN(2) == 0
+	}
 	c.padded = r.IntN(2) == 0
 	for i := range 2 {
-		if step := 1 + r.IntN(4); strided {
-			c.strides[i] = step
-		} else {
-			c.dilation[i] = step
+		if strided {
+			c.strides[i] = 1 + r.IntN(4)
+		}
+		if dilated {
+			c.dilation[i] = 1 + r.IntN(4)
 		}
 		if r.IntN(2) == 0 {
 			c.window[i] = min(1+r.IntN(3), (c.in[i+2]-1)/c.dilation[i]+1)
@@ -119,6 +123,8 @@ func TestChannelsInFrontStay(t *testing.T) {
 		moved int // numbers of inputs of transposes
 	}{
 		{&layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{4}, DataFormat: layers.ChannelsFirst}, 0},
+		{&layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{16}, DataFormat: layers.ChannelsFirst}, 2 * 6}, // a copy of the kernel for each pixel
+		{&layers.Conv2D{Filters: 13, KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, 2 * 6 * 16 * 16},
 		{&layers.Conv2D{Filters: 6, KernelSize: []int{1}, Groups: 3, DataFormat: layers.ChannelsFirst}, 0},
 		{&layers.DepthwiseConv2D{KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, 0},
 		{&layers.SeparableConv2D{Filters: 5, KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, 0},
