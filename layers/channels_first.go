@@ -3,6 +3,7 @@ package layers
 import (
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/ints"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -76,9 +77,9 @@ func all(list []int, f func(int) bool) bool {
 //dim:known windows are constants, and axes of open length are left as they are
 func seen(x *ops.Tensor, window []int, o ops.ConvOptions) (*ops.Tensor, ops.ConvOptions) {
 	rank := len(window)
-	start, limit, step := make([]int, rank+2), slices.Clone(x.Shape()), slices.Repeat([]int{1}, rank+2)
+	start, limit, step := make([]int, rank+2), ints.Clone(x.Shape()), ints.Repeat(1, rank+2)
 	s := o
-	s.Strides, s.Dilation = slices.Clone(o.Strides), slices.Clone(o.Dilation)
+	s.Strides, s.Dilation = ints.Clone(o.Strides), ints.Clone(o.Dilation)
 	for i, taps := range window {
 		n := x.Dim(i + 2)
 		if !dim.Known(n) || o.PadLow != nil && o.PadLow[i]+o.PadHigh[i] > 0 { // what Keras pads is seldom left out
