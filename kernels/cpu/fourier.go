@@ -83,6 +83,8 @@ func radicesOf(n int, eights bool) (radices []int) {
 }
 
 // largestPrime is the largest prime factor of n, or 1.
+//
+//go:noinline
 func largestPrime(n int) int {
 	primes := append([]int{1}, ir.FourierFactors(n)...)
 	return primes[len(primes)-1]
@@ -243,11 +245,15 @@ func cutBuffers[T block.Float](scratch []T, n int) fourierBuffers[T] {
 type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim, spare []T }
 
 // x returns what is in x as runs of lanes.
+//
+//go:noinline
 func (b fourierBuffers[T]) x(lanes int) vec.Runs[T] {
 	return vec.Runs[T]{Re: b.xre, Im: b.xim, Step: lanes}
 }
 
 // run transforms what is in x, and returns the buffers with the result in x.
+//
+//go:noinline
 func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
 	return p.runBetween(b, vec.Runs[T]{}, vec.Runs[T]{})
 }
@@ -318,6 +324,8 @@ func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
 }
 
 // loadLines stores count lines of n elements side by side.
+//
+//go:noinline
 func loadLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 	switch {
 	case lanes == 1:
@@ -331,6 +339,8 @@ func loadLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 }
 
 // storeLines is the opposite. Between short lines it may overwrite what lies there.
+//
+//go:noinline
 func storeLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 	dst = dst[:(count-1)*stride+n]
 	switch {

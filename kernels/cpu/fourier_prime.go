@@ -58,6 +58,7 @@ func (s *primeStep[T]) run(b fourierBuffers[T], factors []T, count, run int) {
 	}
 }
 
+//go:noinline
 func (s *primeStep[T]) transform(b fourierBuffers[T], run int) {
 	if s.odd != nil {
 		s.odd.run(b, run)
@@ -69,6 +70,7 @@ func (s *primeStep[T]) transform(b fourierBuffers[T], run int) {
 // units are numbers 1, as factors of rows that have one factor alone.
 type units[T block.Float] struct{ one vec.Runs[T] }
 
+//go:noinline
 func newUnits[T block.Float]() units[T] {
 	one := make([]T, 16*vec.Lanes)
 	for i := range one {

@@ -59,6 +59,8 @@ func (p *realPlan[T]) own() int {
 }
 
 // buffersOf cuts scratch memory.
+//
+//go:noinline
 func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []T) {
 	line = scratch[p.own():]
 	if n := p.complex.n; p.complex.lanes == 1 {
@@ -75,6 +77,8 @@ func (p *realPlan[T]) parts(line []T) vec.Runs[T] {
 }
 
 // part moves lines between their own memory and a part of complex numbers: every other element from the first on.
+//
+//go:noinline
 func (p *realPlan[T]) part(part, line []T, first int, back bool) {
 	if p.complex.n == 0 {
 		return
@@ -129,6 +133,8 @@ func (p *realPlan[T]) backward(z fourierBuffers[T], line, to []T, count int) {
 }
 
 // odd transforms complex lines of an odd length.
+//
+//go:noinline
 func (p *realPlan[T]) odd(z fourierBuffers[T]) fourierBuffers[T] {
 	if p.complex.lanes > 1 {
 		return p.complex.run(z)
@@ -212,6 +218,8 @@ func hermitianFourier[T block.Float](b *build) func() {
 
 // mirror adds to the transforms of real lines of an odd length, parts exchanged, the elements that are conjugates of
 // others. The first element is real.
+//
+//go:noinline
 func mirror[T block.Float](z fourierBuffers[T], n, lanes int) {
 	clear(z.xre[:lanes])
 	for k := 1; k <= n/2; k++ {
