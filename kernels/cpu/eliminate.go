@@ -75,6 +75,8 @@ func eliminate[T block.Float](b *build) func() {
 const (
 	// smallestBlock is the number of rows or columns up to which a part of a matrix is worked on row by row.
 	smallestBlock = vec.ProductColumns
+	// elementwiseBlock is how many of a block are changed one by one, in less time than a call takes.
+	elementwiseBlock = 16
 	// smallProducts is the number of products from which on a multiplication arranges its operands first.
 	smallProducts = 1 << 19
 	// panelMatrix is the largest matrix that is worked on a block of columns at a time.
@@ -173,10 +175,17 @@ func (e *elimination[T]) column(k, lo, hi int) {
 			a[at] = -a[at] / pivot
 		}
 	}
-	if k+1 < hi { // the whole block, of which what is done gets zeros
+	switch rows, columns := n-k-1, hi-k-1; {
+	case rows*columns <= elementwiseBlock:
+		for r := k + 1; r < n; r++ {
+			for c, v := range top[k+1 : hi] {
+				a[r*stride+k+1+c] += a[r*stride+k] * v
+			}
+		}
+	case columns > 0: // the whole block, of which what is done gets zeros
 		clear(e.top)
 		copy(e.top[k+1-lo:], top[k+1:hi])
-		vec.AddProducts(a[(k+1)*stride+lo:], a[(k+1)*stride+k:], e.top, n-k-1, 1, smallestBlock, stride, stride, smallestBlock)
+		vec.AddProducts(a[(k+1)*stride+lo:], a[(k+1)*stride+k:], e.top, rows, 1, smallestBlock, stride, stride, smallestBlock)
 	}
 }
 

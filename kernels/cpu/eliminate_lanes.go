@@ -11,11 +11,15 @@ import (
 )
 
 // Work on vec.Lanes matrices at a time pays up to a size of fewLanes, even where half of the lanes have one: rows of
-// larger ones fill vectors by themselves, and change places at once. In float32 it pays up to laneMatrix rows where
-// most lanes have one with a few right sides, which do not fill vectors.
+// larger ones fill vectors by themselves, and change places at once. Where most lanes have one, it pays for somewhat larger
+// ones, the fewer their right sides are: in float64, whose vectors are full sooner, up to laneDoubles rows with a few; in
+// float32 up to laneMatrix with a few, up to laneRows with none or less than fill a vector, up to laneSides with two full.
 const (
-	fewLanes   = 40
-	laneMatrix = 64
+	fewLanes    = 40
+	laneDoubles = 44
+	laneSides   = 52
+	laneRows    = 60
+	laneMatrix  = 64
 )
 
 // inLanes reports whether so many matrices (n, n) with right sides (n, m) of numbers of size bytes are worked on side
@@ -25,7 +29,18 @@ func inLanes(matrices, n, m, size int) bool {
 		return matrices >= vec.Lanes/2
 	}
 	lanes := (matrices + vec.Lanes - 1) / vec.Lanes * vec.Lanes
-	return size == 4 && n <= laneMatrix && m > 0 && m <= vec.Lanes/2 && 4*matrices >= 3*lanes
+	few, most := m > 0 && m <= vec.Lanes/2, 0
+	switch {
+	case size == 8 && few:
+		most = laneDoubles
+	case size == 4 && few:
+		most = laneMatrix
+	case size == 4 && m < vec.Lanes:
+		most = laneRows
+	case size == 4 && m <= 2*vec.Lanes:
+		most = laneSides
+	}
+	return n <= most && 4*matrices >= 3*lanes
 }
 
 // eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.

@@ -18,7 +18,7 @@ import (
 func TestEliminates(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 31))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
-		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {14, laneMatrix, 2}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
+		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {14, laneMatrix, 2}, {16, laneRows, 0}, {15, 45, 16}, {13, laneDoubles, 3}, {3, 5, 5}, {2, 21, 4}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
 			{2, panelMatrix + 1, 20}, {1, 210, 40}, {1, 210, 0}} {
 			p := ir.New(fmt.Sprint(d, c))
 			a, b := make([]float64, c.matrices*c.n*c.n), make([]float64, c.matrices*c.n*c.m)
@@ -69,5 +69,19 @@ func TestLargestOf(t *testing.T) {
 		}
 		require.Equal(t, want, largestOf(x, n, stride), "%v", x)
 		require.Equal(t, want, largestOf(single, n, stride), "%v", x)
+	}
+}
+
+// Matrices are worked on side by side where rows of them would not fill vectors.
+func TestInLanes(t *testing.T) {
+	for _, c := range []struct {
+		matrices, n, m, size int
+		lanes                bool
+	}{
+		{8, fewLanes, fewLanes, 8, true}, {7, 5, 1, 4, false}, {16, 41, 0, 4, true}, {311, laneSides, 32, 4, true}, {16, laneRows + 1, 0, 4, false},
+		{16, laneRows, 15, 4, true}, {16, laneSides + 1, 16, 4, false}, {16, 41, 33, 4, false}, {16, laneMatrix, 8, 4, true}, {16, laneMatrix + 1, 8, 4, false}, {11, 41, 0, 4, false}, {16, laneDoubles, 1, 8, true},
+		{16, laneDoubles, 0, 8, false}, {16, laneDoubles + 1, 1, 8, false},
+	} {
+		require.Equal(t, c.lanes, inLanes(c.matrices, c.n, c.m, c.size), "%+v", c)
 	}
 }
