@@ -8,13 +8,16 @@ import (
 // Integers of eight and sixteen bits are sorted by counting: how often each digit occurs says where the positions of
 // the elements that have it go, and the elements themselves follow from the digits, so that they need not be moved.
 
+// leastByDigits is the length from which on counting pays: of shorter lines, most time goes to the 256 digits.
+const leastByDigits = 1 << 12
+
 // mostByDigits is the longest line of which a position and a digit fit into 32 bits.
 const mostByDigits = 1 << 24
 
 // sortsByDigits reports whether lines of n elements are sorted by counting: not where a few first elements or places
 // are found with less work.
 func sortsByDigits(d *sortKeys, n, k int, kth []int) bool {
-	return d.d.Size() <= 2 && !d.d.IsFloat() && len(kth) == 0 && n >= radixLength && n <= mostByDigits && 2*k > n
+	return d.d.Size() <= 2 && !d.d.IsFloat() && len(kth) == 0 && n >= leastByDigits && n <= mostByDigits && 2*k > n
 }
 
 // sortByDigits is sortLines for elements of one or two digits.

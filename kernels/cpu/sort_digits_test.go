@@ -17,10 +17,11 @@ import (
 func TestSortsByDigits(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 29))
 	for _, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Bool} {
-		for _, s := range []ir.Shape{{radixLength}, {257}, {2, 1300}, {3, 150, 5}, {1, 3000}} {
+		for _, s := range []ir.Shape{{leastByDigits}, {2, leastByDigits + 1}, {3, 4100, 2}, {1, 6000}} {
 			axis := len(s) / 2
 			keys := keysOf(d, false)
 			require.True(t, sortsByDigits(&keys, s[axis], s[axis], nil))
+			require.False(t, sortsByDigits(&keys, leastByDigits-1, leastByDigits-1, nil))
 			p := ir.New(fmt.Sprint(d, s))
 			x := anyIntegers(t, r, d, s)
 			in := p.AddInput("x", x.Type)
