@@ -67,6 +67,7 @@ func cases(t testing.TB) map[string]testCase {
 		"conv2d":           stack(t, []int{9, 8, 2}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, Padding: "same", Strides: []int{2}, Activation: "swish"}, &layers.Conv2D{Filters: 4, KernelSize: []int{2}, Groups: 2}),
 		"conv3d":           stack(t, []int{4, 5, 6, 2}, &layers.Conv3D{Filters: 3, KernelSize: []int{2}, Strides: []int{1, 2, 1}}),
 		"channels first":   stack(t, []int{2, 9, 8}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, DataFormat: layers.ChannelsFirst}, &layers.MaxPooling2D{DataFormat: layers.ChannelsFirst}),
+		"windows of one":   stack(t, []int{6, 9, 8}, &layers.Conv2D{Filters: 4, KernelSize: []int{1}, Strides: []int{2}, DataFormat: layers.ChannelsFirst}, &layers.DepthwiseConv2D{KernelSize: []int{1}, DataFormat: layers.ChannelsFirst}, &layers.Conv2D{Filters: 6, KernelSize: []int{1}, Groups: 2, DataFormat: layers.ChannelsFirst}, &layers.SeparableConv2D{Filters: 3, KernelSize: []int{2, 4}, DilationRate: []int{4, 1}, DataFormat: layers.ChannelsFirst}, &layers.AdaptiveAveragePooling2D{OutputSize: []int{1}, DataFormat: layers.ChannelsFirst}),
 		"conv1d transpose": stack(t, []int{5, 2}, &layers.Conv1DTranspose{Filters: 4, KernelSize: []int{3}, Strides: []int{2}}),
 		"conv2d transpose": stack(t, []int{5, 4, 2}, &layers.Conv2DTranspose{Filters: 3, KernelSize: []int{3, 2}, Strides: []int{2}, Padding: "same"}),
 		"conv3d transpose": stack(t, []int{3, 2, 3, 2}, &layers.Conv3DTranspose{Filters: 2, KernelSize: []int{2}, OutputPadding: []int{1, 0, 1}, Strides: []int{2}}),
