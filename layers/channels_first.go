@@ -24,7 +24,7 @@ type convolved struct {
 func inFront(x, kernel *ops.Tensor, o ops.ConvOptions) convolved {
 	window := kernel.Shape()[:kernel.Rank()-2]
 	x, o = seen(x, window, o)
-	if y := pointwise(x, kernel, max(o.Groups, 1)); y != nil {
+	if y := pointwise(x, kernel, o); y != nil {
 		return convolved{y, true}
 	}
 	return convolved{ops.Conv(toLast(x, true), kernel, o), false}
@@ -34,17 +34,19 @@ func inFront(x, kernel *ops.Tensor, o ops.ConvOptions) convolved {
 // bias to more of them costs as much as bringing them into another order.
 const pointwiseFilters = 2
 
-// pointwise convolves with windows of one, in groups, as products of the kernel with what there is of each channel, in
-// each example and group. It returns nil for other windows, for many filters, and where a kernel has more numbers than
-// the input and result of an example, because each example gets its own. Windows of one have no padding, and no strides
-// once the input is what they see.
+// pointwise convolves with windows of one as products of the kernel with what there is of each channel, in each example
+// and group. It returns nil for other windows, for many filters, and where a kernel has more numbers than the input and
+// result of an example, because each example gets its own.
 //
 //dim:known what is computed with are weights and pixels that are known
-func pointwise(x, kernel *ops.Tensor, groups int) *ops.Tensor {
-	spatial := x.Shape()[2:]
+func pointwise(x, kernel *ops.Tensor, o ops.ConvOptions) *ops.Tensor {
+	rank := x.Rank() - 2
+	one := func(n int) bool { return n == 1 }
+	zero := func(n int) bool { return n == 0 }
+	spatial, groups := x.Shape()[2:], max(o.Groups, 1)
 	pixels := dim.Mul(spatial...)
-	if slices.Max(kernel.Shape()[:len(spatial)]) > 1 || !dim.Known(pixels) || x.DType() != kernel.DType() ||
-		x.DType().IsHalf() { // sums over examples would be rounded twice
+	if !all(kernel.Shape()[:rank], one) || !all(o.Strides, one) || !all(o.PadLow, zero) || !all(o.PadHigh, zero) ||
+		!dim.Known(pixels) || x.DType() != kernel.DType() || x.DType().IsHalf() { // sums over examples would be rounded twice
 		return nil
 	}
 	batch, in, filters := x.Dim(0), kernel.Dim(-2), kernel.Dim(-1)
@@ -63,6 +65,10 @@ func pointwise(x, kernel *ops.Tensor, groups int) *ops.Tensor {
 			ir.DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{0, 1}, LhsContract: []int{3}, RhsContract: []int{2}})
 	}
 	return ops.Reshape(y, append([]int{batch, filters}, spatial...)...)
+}
+
+func all(list []int, f func(int) bool) bool {
+	return !slices.ContainsFunc(list, func(n int) bool { return !f(n) })
 }
 
 // seen cuts out of an input (batch, channels, spatial...) what a convolution with the given window and options meets,
