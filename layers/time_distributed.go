@@ -59,8 +59,8 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 
 // callInside calls a layer in the way of Keras's TimeDistributed, which runs the layer's computation without what comes
 // with a call: it computes in the type of the wrapper, whatever its own policy says, and only what a layer itself makes
-// of its results, or leaves to layers inside of it, is in its own type. Layers that bring their input into their own type
-// are called, and so are those whose weights are integers: Keras multiplies these as they are.
+// of its results, or leaves to layers inside of it, is in its own type. Layers that bring their input into their own
+// type are called, and so are those whose weights are integers: Keras multiplies these as they are.
 func callInside(l Layer, c *Context, x *ops.Tensor) *ops.Tensor {
 	b := attach(l)
 	own := b.dtypePolicy(c)

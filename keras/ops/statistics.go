@@ -49,7 +49,7 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	shape := orAll(nil, 1, y.Rank())
 	shape[y.Axis(axis)] = n
 	weights = Reshape(weights, shape...)
-	if dx != 1 || n <= longTrapezoid {
+	if dx != 1 || n <= longTrapezoid { //dim:known
 		return Sum(Multiply(y, weights), axis)
 	}
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func(dys []*Tensor) []*Tensor) {

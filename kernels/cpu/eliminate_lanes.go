@@ -11,9 +11,10 @@ import (
 )
 
 // Work on vec.Lanes matrices at a time pays up to a size of fewLanes, even where half of the lanes have one: rows of
-// larger ones fill vectors by themselves, and change places at once. Where most lanes have one, it pays for somewhat larger
-// ones, the fewer their right sides are: in float64, whose vectors are full sooner, up to laneDoubles rows with a few; in
-// float32 up to laneMatrix with a few, up to laneRows with none or less than fill a vector, up to laneSides with two full.
+// larger ones fill vectors by themselves, and change places at once. Where most lanes have one, it pays for somewhat
+// larger ones, the fewer their right sides are: in float64, whose vectors are full sooner, up to laneDoubles rows with
+// a few; in float32 up to laneMatrix with a few, up to laneRows with none or less than fill a vector, up to laneSides
+// with two full.
 const (
 	fewLanes    = 40
 	laneDoubles = 44

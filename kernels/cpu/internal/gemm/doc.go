@@ -24,8 +24,8 @@
 // The order of summation for an element is fixed by K and the kernel family: products are added one by one in blocks of
 // at most [BlockK], and the blocks' sums one after the other; with a single row, in groups of eight; long sums of a few
 // results, in the order that few.go says. Within these kinds, neither the number of workers, other values of M, N, the
-// position of the element, nor whether B is packed changes its bits, and in none does the number of workers; nor does it
-// matter that some products are computed as their transposes. The forward error is at most K·ε·Σ|a·b| (ε = 2⁻²⁴ for
+// position of the element, nor whether B is packed changes its bits, and in none does the number of workers; nor does
+// it matter that some products are computed as their transposes. The forward error is at most K·ε·Σ|a·b| (ε = 2⁻²⁴ for
 // float32), in practice far less.
 //
 // # Layout of a packed B
