@@ -92,18 +92,57 @@ func padRow[T block.Float](row, numbers []T) { clear(row[copy(row, numbers):]) }
 // middleOf is where the first half of the rows or columns from lo to hi ends, which begin with a block.
 func middleOf(lo, hi int) int { return lo + paddedColumns((hi-lo+1)/2) }
 
-// eliminationScratch returns the elements of scratch memory that the products need.
+// eliminationScratch returns the elements of scratch memory that the products need: the most of all of them, since a
+// smaller product may need more than a larger one.
 func eliminationScratch[T block.Float](n, m int, p *pool.Pool) int {
-	size, stride := 0, paddedColumns(n)+paddedColumns(m)
-	for h := n; h > smallestBlock; h = middleOf(0, h) {
-		k := middleOf(0, h)
-		for _, rows := range []int{n, k} {
-			for _, columns := range []int{k, m} {
-				size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: k, LDA: stride, LDB: stride, LDC: stride, Accumulate: true}, p.Size()))
-			}
+	e := elimination[T]{n: n, m: m, stride: paddedColumns(n) + paddedColumns(m), pool: p}
+	size := 0
+	add := func(rows, k, columns int) { size = max(size, e.needs(rows, k, columns)) }
+	var factor, backward func(lo, hi int)
+	var forward func(lo, hi, columns int)
+	factor = func(lo, hi int) {
+		if hi-lo > smallestBlock {
+			mid := middleOf(lo, hi)
+			factor(lo, mid)
+			forward(lo, mid, hi-mid)
+			add(n-mid, mid-lo, hi-mid)
+			factor(mid, hi)
 		}
 	}
+	forward = func(lo, hi, columns int) {
+		if hi-lo > smallestBlock {
+			mid := middleOf(lo, hi)
+			forward(lo, mid, columns)
+			add(hi-mid, mid-lo, columns)
+			forward(mid, hi, columns)
+		}
+	}
+	backward = func(lo, hi int) {
+		if hi-lo > smallestBlock {
+			mid := middleOf(lo, hi)
+			backward(mid, hi)
+			add(mid-lo, hi-mid, m)
+			backward(lo, mid)
+		}
+	}
+	if n <= panelMatrix {
+		for hi := smallestBlock; hi < n; hi += smallestBlock {
+			add(n-hi, smallestBlock, e.stride-hi)
+		}
+	} else {
+		factor(0, n)
+		forward(0, n, m)
+	}
+	backward(0, n)
 	return size
+}
+
+// needs returns the elements of scratch memory of a product that is added.
+func (e *elimination[T]) needs(rows, k, columns int) int {
+	if columns == 0 || rows*k*paddedColumns(columns) <= smallProducts {
+		return 0
+	}
+	return gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: k, LDA: e.stride, LDB: e.stride, LDC: e.stride, Accumulate: true}, e.pool.Size())
 }
 
 // elimination is the work on one matrix a (n, n) with right sides x (n, m), which lie behind it in the same rows, both

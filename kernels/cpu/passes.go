@@ -17,7 +17,7 @@ type pipeline struct {
 // programs; TestPasses compares.
 func pipelineFor(replicas int) pipeline {
 	hasKernel := func(op ir.Op) bool { return builders[op] != nil || op == ir.Barrier } // see improve
-	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, Fold: foldScalar})
+	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, FewProducts: true, Fold: foldScalar})
 	normal := []pass.Pass{pass.Decompose(hasKernel, hasHalfKernel), simplify, simplify} // the second time sees what the first uncovered
 	if replicas > 1 {
 		normal = append(normal, pass.MergeAllReduces())

@@ -16,6 +16,9 @@ func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value
 	}
 	left := ir.FreeAxes(x.Shape.Rank(), a.LhsBatch, a.LhsContract)
 	right := ir.FreeAxes(y.Shape.Rank(), a.RhsBatch, a.RhsContract)
+	if !s.options.FewProducts && !plainRows(x.DType, a, left, right) {
+		return 0, false, nil
+	}
 	entries, rows, cols := lengths(x.Shape, a.LhsBatch), lengths(x.Shape, left), lengths(y.Shape, right)
 	switch {
 	case lengths(x.Shape, a.LhsContract) == 1:
@@ -34,6 +37,19 @@ func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value
 		return s.sumOfProducts(n, a, []ir.Value{in[1], in[0]}, left)
 	}
 	return 0, false, nil
+}
+
+// plainRows reports whether rows are multiplied with rows, for each example or none, or with a number for each, and all
+// axes are in order: what every backend computes faster elementwise.
+func plainRows(d ir.DType, a ir.DotAttrs, left, right []int) bool {
+	examples := numbers(0, len(a.LhsBatch))
+	if d != ir.Float32 && d != ir.Float64 || !slices.Equal(a.LhsBatch, examples) || !slices.Equal(a.RhsBatch, examples) {
+		return false
+	}
+	if len(a.LhsContract) == 0 {
+		return len(left) == 0 || len(right) == 0
+	}
+	return len(left) == 0 && len(right) == 0 && slices.Equal(a.LhsContract, a.RhsContract) && slices.IsSorted(a.LhsContract)
 }
 
 // fewColumns is the number of columns from which on an outer product of floats is faster as a product of matrices.
