@@ -17,8 +17,8 @@ type SimplifyOptions struct {
 	// backend must have a kernel for that.
 	Int8Sums bool
 	// FewProducts lets products with few numbers for each result, of any types and orders of axes, become elementwise
-	// operations, sums of them included. The backend's elementwise kernels must be faster there than those of products, and
-	// none of its others may look for such products.
+	// operations, sums of them included. The backend's elementwise kernels must be faster there than those of products,
+	// and none of its others may look for such products.
 	FewProducts bool
 	// Fold computes the one elementwise node of a program of scalars, with the bits that the backend's kernels would
 	// give it at run time; false where it cannot. nil is [FoldExact].
