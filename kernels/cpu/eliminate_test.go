@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 	"github.com/gokeras/gokeras/kernels/reference"
@@ -20,34 +21,49 @@ func TestEliminates(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, c := range []struct{ matrices, n, m int }{{9, 5, 2}, {3, 16, 0}, {2, 17, 16}, {9, fewLanes, 3}, {9, fewLanes + 1, 0}, {14, laneMatrix, 2}, {16, laneRows, 0}, {15, 45, 16}, {13, laneDoubles, 3}, {3, 5, 5}, {2, 21, 4}, {10, 64, 64}, {2, 100, 33}, {1, panelMatrix, 1},
 			{2, panelMatrix + 1, 20}, {1, 210, 40}, {1, 210, 0}} {
-			p := ir.New(fmt.Sprint(d, c))
-			a, b := make([]float64, c.matrices*c.n*c.n), make([]float64, c.matrices*c.n*c.m)
-			for i := range a {
-				a[i] = float64(float32(r.NormFloat64())) / 8
-			}
-			for i := range c.matrices {
-				for row, column := range r.Perm(c.n) {
-					a[(i*c.n+row)*c.n+column] += math.Copysign(4, r.NormFloat64())
-				}
-			}
-			for i := range b {
-				b[i] = float64(float32(r.NormFloat64()))
-			}
-			x, err := reference.New(d, ir.Shape{c.matrices, c.n, c.n}, a...)
-			require.NoError(t, err)
-			y, err := reference.New(d, ir.Shape{c.matrices, c.n, c.m}, b...)
-			require.NoError(t, err)
-			out, err := p.Add("", ir.Eliminate, nil, p.AddInput("a", x.Type), p.AddInput("b", y.Type))
-			require.NoError(t, err)
-			for _, v := range out {
-				p.AddOutput("", v)
-			}
-			want, err := reference.Run(p, []reference.Value{x, y})
-			require.NoError(t, err)
-			for i, v := range runOnce(t, p, []reference.Value{x, y}, false) {
-				require.NoError(t, kernelstest.Compare(v, want[i], 400, true), "%s, output %d", p.Name, i)
-			}
+			requireEliminated(t, r, d, c.matrices, c.n, c.m)
 		}
+	}
+}
+
+// TestEliminatesByHalves: where vectors are computed by halves, a product may need memory that a larger one does not.
+func TestEliminatesByHalves(t *testing.T) {
+	defer isa.OverrideHalfUnits(true)()
+	r := rand.New(rand.NewPCG(11, 32))
+	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
+		requireEliminated(t, r, d, 1, 210, 40)
+		requireEliminated(t, r, d, 1, 210, 0)
+	}
+}
+
+func requireEliminated(t *testing.T, r *rand.Rand, d ir.DType, matrices, n, m int) {
+	t.Helper()
+	p := ir.New(fmt.Sprint(d, matrices, n, m))
+	a, b := make([]float64, matrices*n*n), make([]float64, matrices*n*m)
+	for i := range a {
+		a[i] = float64(float32(r.NormFloat64())) / 8
+	}
+	for i := range matrices {
+		for row, column := range r.Perm(n) {
+			a[(i*n+row)*n+column] += math.Copysign(4, r.NormFloat64())
+		}
+	}
+	for i := range b {
+		b[i] = float64(float32(r.NormFloat64()))
+	}
+	x, err := reference.New(d, ir.Shape{matrices, n, n}, a...)
+	require.NoError(t, err)
+	y, err := reference.New(d, ir.Shape{matrices, n, m}, b...)
+	require.NoError(t, err)
+	out, err := p.Add("", ir.Eliminate, nil, p.AddInput("a", x.Type), p.AddInput("b", y.Type))
+	require.NoError(t, err)
+	for _, v := range out {
+		p.AddOutput("", v)
+	}
+	want, err := reference.Run(p, []reference.Value{x, y})
+	require.NoError(t, err)
+	for i, v := range runOnce(t, p, []reference.Value{x, y}, false) {
+		require.NoError(t, kernelstest.Compare(v, want[i], 400, true), "%s, output %d", p.Name, i)
 	}
 }
 
