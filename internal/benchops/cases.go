@@ -37,6 +37,15 @@ type benchmark struct {
 	Training  bool           `json:"training,omitempty"` // of layers: as in training
 }
 
+// elements is the number of elements of a shape.
+func elements(shape []int) int {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	return n
+}
+
 func floats(shape ...int) tensor { return tensor{"float32", shape, -0.95, 0.95} }
 func ints(shape ...int) tensor   { return tensor{"int32", shape, 0, 100} }
 func one(t tensor) argument      { return argument{Tensors: []tensor{t}} }
@@ -88,8 +97,8 @@ var special = map[string]shape{
 		return []argument{one(rows(n)), one(tensor{"int32", []int{n / 256, 256}, 0, 256}), value(1)}
 	},
 	"top_k": on(rows, value(8)), "split": on(rows, value(4), value(1)), "array_split": on(rows, value(4), value(1)), "hsplit": on(rows, value(4)),
-	"vsplit": on(rows, value(4)), "dsplit": on(images, value(4)), "moments": on(rows, value([]int{0})), "max_pool": on(images, value(2)),
-	"average_pool": on(images, value(2)), "adaptive_average_pool": on(images, value([]int{8, 8})), "adaptive_max_pool": on(images, value([]int{8, 8})),
+	"vsplit": on(rows, value(4)), "dsplit": on(images, value(4)), "moments": on(rows, value([]int{0})), "max_pool": on(images, value(2), value(2)),
+	"average_pool": on(images, value(2), value(2)), "adaptive_average_pool": on(images, value([]int{8, 8})), "adaptive_max_pool": on(images, value([]int{8, 8})),
 	"resize": on(images, value([]int{64, 64})), "conv": on(images, one(floats(3, 3, 16, 16))), "depthwise_conv": on(images, one(floats(3, 3, 16, 1))),
 	"conv_transpose": on(images, one(floats(3, 3, 16, 16))),
 	"separable_conv": on(images, one(floats(3, 3, 16, 1)), one(floats(1, 1, 16, 16))),
@@ -114,7 +123,7 @@ var special = map[string]shape{
 	"cross":    func(n int) []argument { return []argument{one(floats(n/3, 3)), one(floats(n/3, 3))} },
 	"quantile": on(rows, value(0.3), value(1)), "percentile": on(rows, value(30.0), value(1)), "median": on(rows, value(1)),
 	"argpartition": on(rows, value(8)), "slice": on(rows, value([]int{1, 1}), value([]int{7, 100})),
-	"affine_transform": on(images, one(floats(8))),
+	"affine_transform": func(n int) []argument { return []argument{one(images(n)), one(floats(images(n).Shape[0], 8))} },
 	"perspective_transform": func(n int) []argument {
 		x := images(n)
 		corners := [][]float64{{0, 0}, {0, 31}, {31, 0}, {31, 31}}
@@ -134,7 +143,7 @@ var special = map[string]shape{
 		return []argument{{Tensors: []tensor{x, x}, List: true}, value(64), value(16), value(64)}
 	},
 	"extract_sequences": on(rows, value(64), value(16)), "full": func(n int) []argument { return []argument{value([]int{n / 256, 256}), value(3.0)} },
-	"histogram": on(rows, value(64), value([]float64{-1, 1})), "rearrange": on(images, value("b h w c -> b c h w")),
+	"histogram": on(func(n int) tensor { return floats(n) }, value(64), value([]float64{-1, 1})), "rearrange": on(images, value("b h w c -> b c h w")),
 	"ctc_loss": func(n int) []argument {
 		batch := max(n/(64*32), 1)
 		lengths := tensor{"int32", []int{batch}, 16, 17}

@@ -34,7 +34,8 @@ var configurations = []struct {
 	{regexp.MustCompile(`^RepeatVector$`), map[string]any{"n": 4}},
 	{regexp.MustCompile(`^Permute$`), map[string]any{"dims": []int{2, 3, 1}}},
 	{regexp.MustCompile(`^Dot$`), map[string]any{"axes": 1}},
-	{regexp.MustCompile(`^(Multi|Group).*Attention$`), map[string]any{"num_heads": 4, "key_dim": 32, "head_dim": 32, "num_query_heads": 4, "num_key_value_heads": 2}},
+	{regexp.MustCompile(`^MultiHeadAttention$`), map[string]any{"num_heads": 4, "key_dim": 32}},
+	{regexp.MustCompile(`^Group.*Attention$`), map[string]any{"head_dim": 32, "num_query_heads": 4, "num_key_value_heads": 2}},
 	{regexp.MustCompile(`^Rescaling$`), map[string]any{"scale": 0.5, "offset": 0.1}},
 	{regexp.MustCompile(`^Resizing$`), map[string]any{"height": 48, "width": 48}},
 	{regexp.MustCompile(`^CenterCrop$`), map[string]any{"height": 24, "width": 24}},
@@ -151,7 +152,7 @@ func layerArguments(class string, list []tensor) (arguments []argument) {
 // are inputs.
 func (b *benchmark) layerProgram(gradients bool) (p *ir.Program, err error) {
 	defer ops.Catch(&err)
-	object, err := json.Marshal(map[string]any{"class_name": b.Layer, "config": known(b.Layer, b.Config)})
+	object, err := json.Marshal(map[string]any{"class_name": b.Layer, "config": b.Config})
 	if err != nil {
 		return nil, err
 	}
@@ -192,24 +193,4 @@ func (b *benchmark) layerProgram(gradients bool) (p *ir.Program, err error) {
 		}
 	}
 	return p, nil
-}
-
-// known leaves out what other layers that match the same pattern are told.
-func known(class string, config map[string]any) map[string]any {
-	out := map[string]any{}
-	for key, v := range config {
-		_, multi := strings.CutPrefix(class, "Multi")
-		switch key {
-		case "num_heads", "key_dim":
-			if !multi {
-				continue
-			}
-		case "head_dim", "num_query_heads", "num_key_value_heads":
-			if multi {
-				continue
-			}
-		}
-		out[key] = v
-	}
-	return out
 }

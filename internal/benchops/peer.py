@@ -80,6 +80,13 @@ def nested(v):
     return v
 
 
+def constant(v):
+    """Ranges are taken as tuples alone, and points, which are nested three times, as arrays."""
+    if not isinstance(v, list):
+        return v
+    return np.asarray(v, "float32") if isinstance(v[0], list) and isinstance(v[0][0], list) else tuple(v)
+
+
 def comparable(case, y, values):
     """Keras multiplies matrices of float64 in float32 with some backends, which is another computation."""
     given = {v.dtype.name for v in values if is_float(v)}
@@ -190,7 +197,7 @@ def prepare(case, gradients):
             values += [array(t) for t in a["tensors"]]
             places.append(("list", at) if a.get("list") else ("one", at[0]))
         else:
-            places.append(("value", a.get("value")))
+            places.append(("value", constant(a.get("value"))))
 
     def call(*xs):
         args = [xs[p] if kind == "one" else [xs[i] for i in p] if kind == "list" else p for kind, p in places]

@@ -143,10 +143,7 @@ func einsumArguments(r *rand.Rand, d string, s []int) []argument {
 }
 
 func outerArguments(r *rand.Rand, d string, s []int) []argument {
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	a := pick(r, 1, 3, 10, 64, 250)
 	return []argument{one(drawnTensor(d, []int{a})), one(drawnTensor(d, []int{max(n/a, 1)}))}
 }
@@ -168,10 +165,7 @@ func segmentArguments(r *rand.Rand, d string, s []int) []argument {
 func searchArguments(_ *rand.Rand, d string, s []int) []argument {
 	sorted := drawnTensor(d, []int{1000})
 	sorted.Low, sorted.High = 0, 1
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	return []argument{one(sorted), one(drawnTensor(d, []int{n}))}
 }
 

@@ -54,10 +54,7 @@ var einsumForms = strings.Fields("bqhd,bkhd->bhqk bhqk,bkhd->bqhd ...ij,...jk->.
 const mostFormWork = 128
 
 func formArguments(r *rand.Rand, d string, s []int) []argument {
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	form := pick(r, einsumForms...)
 	first := strings.ReplaceAll(strings.Split(strings.Split(form, "->")[0], ",")[0], "...", "X")
 	sizes, work := map[rune]int{}, 1

@@ -59,16 +59,14 @@ func gluArguments(r *rand.Rand, d string, s []int) []argument {
 
 // pictureShape is a batch of pictures of about as many elements as the shape, with so many channels.
 func pictureShape(r *rand.Rand, s []int, channels int) []int {
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	height, width := pick(r, 4, 8, 12, 20, 32, 48), pick(r, 4, 8, 16, 24, 40)
 	return []int{max(n/(height*width*channels), 1), height, width, channels}
 }
 
 func poolArguments(r *rand.Rand, d string, s []int) []argument {
-	return []argument{one(drawnTensor(d, pictureShape(r, s, pick(r, 1, 3, 8, 17, 32)))), value(pick(r, 2, 3, 4))}
+	size := value(pick(r, 2, 3, 4))
+	return []argument{one(drawnTensor(d, pictureShape(r, s, pick(r, 1, 3, 8, 17, 32)))), size, size} // Keras on JAX takes no strides of None
 }
 
 func resizeArguments(r *rand.Rand, d string, s []int) []argument {
@@ -94,10 +92,7 @@ func depthArguments(r *rand.Rand, d string, s []int) []argument {
 
 // squareShape is a batch of matrices.
 func squareShape(r *rand.Rand, s []int) []int {
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	m := pick(r, 1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64, 100, 200)
 	return []int{max(n/(m*m), 1), m, m}
 }
@@ -170,7 +165,7 @@ func matrixArgument(r *rand.Rand, d string, _ []int) []argument {
 }
 
 func histogramArguments(r *rand.Rand, d string, s []int) []argument {
-	return []argument{one(drawnTensor(d, s)), value(pick(r, 5, 10, 64)), value([]float64{-1, 1})}
+	return []argument{one(drawnTensor(d, []int{elements(s)})), value(pick(r, 5, 10, 64)), value([]float64{-1, 1})}
 }
 
 func classArguments(r *rand.Rand, d string, s []int) []argument {
@@ -180,9 +175,6 @@ func classArguments(r *rand.Rand, d string, s []int) []argument {
 }
 
 func unravelArguments(r *rand.Rand, d string, s []int) []argument {
-	n := 1
-	for _, size := range s {
-		n *= size
-	}
+	n := elements(s)
 	return []argument{one(tensor{d, []int{n}, 0, float64(n)}), value(s)}
 }
