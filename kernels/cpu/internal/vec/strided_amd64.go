@@ -69,20 +69,28 @@ func (t *gathering) set(entry, i, lanes, source, element, sources int, wide bool
 	}
 }
 
+// vectorLog is the logarithm of how many elements of a size, which is a power of two, a vector has: short rows feel the
+// divisions that it spares.
+func vectorLog(size int, wide bool) uint {
+	log := uint(5 - bits.TrailingZeros(uint(size)))
+	if wide {
+		log++
+	}
+	return log & 7
+}
+
 func strided(dst, src unsafe.Pointer, size, stride, n int) int {
 	wide, ok := vectors()
 	if !ok {
 		return 0
 	}
-	per := 32 / size // elements of a vector
-	if wide {
-		per *= 2
-	}
+	log := vectorLog(size, wide)
+	per := 1 << log
 	// A vector of the result reads up to stride−1 elements behind its last one.
-	groups := max(n*stride-(stride-1), 0) / (per * stride)
+	groups := max(n*stride-(stride-1), 0) / stride >> log
 	table := stridedTable(size, stride, wide)
 	for at := 0; at < groups; {
-		m := min(groups-at, callElements/per)
+		m := min(groups-at, callElements>>log)
 		callStrided(wide, size, stride, unsafe.Add(dst, at*per*size), unsafe.Add(src, at*per*stride*size), uintptr(m), table)
 		at += m
 	}
@@ -125,14 +133,12 @@ func turns(dst unsafe.Pointer, sources []unsafe.Pointer, size, first, n int) int
 	if !ok {
 		return 0
 	}
-	per := 32 / size
-	if wide {
-		per *= 2
-	}
+	log := vectorLog(size, wide)
+	per := 1 << log
 	table, from := gatheringFor(forTurns, max(size/4, 1), len(sources), wide), unsafe.Pointer(unsafe.SliceData(sources))
-	whole := n / per
+	whole := n >> log
 	for at := 0; at < whole; {
-		m := min(whole-at, callElements/per)
+		m := min(whole-at, callElements>>log)
 		to, offset := unsafe.Add(dst, at*per*size*len(sources)), uintptr((first+at*per)*size)
 		switch {
 		case size < 4:
@@ -154,14 +160,11 @@ func apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n in
 	if !ok {
 		return 0
 	}
-	per, parts := 32/size, len(destinations)
-	if wide {
-		per *= 2
-	}
-	groups := max(n*parts-behind, 0) / (per * parts)
+	log, parts := vectorLog(size, wide), len(destinations)
+	per, groups := 1<<log, max(n*parts-behind, 0)/parts>>log
 	table, to := gatheringFor(forApart, max(size/4, 1), parts, wide), unsafe.Pointer(unsafe.SliceData(destinations))
 	for at := 0; at < groups; {
-		m := min(groups-at, callElements/per)
+		m := min(groups-at, callElements>>log)
 		from, offset := unsafe.Add(src, at*per*size*parts), uintptr(at*per*size)
 		switch {
 		case size < 4:
@@ -200,13 +203,13 @@ func reversed(dst, src unsafe.Pointer, size, n int) int {
 	if !ok {
 		return 0
 	}
-	per, w := 32/size, 0
+	log, w := vectorLog(size, wide), 0
 	if wide {
-		per, w = 2*per, 1
+		w = 1
 	}
-	whole, table := n/per, unsafe.Pointer(&reversedTables[bits.TrailingZeros(uint(size))][w])
+	per, whole, table := 1<<log, n>>log, unsafe.Pointer(&reversedTables[bits.TrailingZeros(uint(size))&3][w])
 	for at := 0; at < whole; {
-		m := min(whole-at, callElements/per)
+		m := min(whole-at, callElements>>log)
 		callReversed(wide, unsafe.Add(dst, at*per*size), unsafe.Add(src, size-(at+1)*per*size), uintptr(m), table)
 		at += m
 	}
