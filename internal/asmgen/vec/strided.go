@@ -153,11 +153,25 @@ func (m machine) gathering(table Scalar, sources, results int, room bool) func(j
 
 // repeated emits the loop that makes vectors of what lies within a vector's length: for each of count periods, which
 // begin step bytes apart, as many vectors as there are entries in the table. An entry is an index vector of words, one
-// of bytes within each part of 16, and the distance of its source in bytes.
+// of bytes within each part of 16, and the distance of its source in bytes. Periods of one vector, whose distance is 0,
+// keep their entry in registers.
 func (m machine) repeated() {
 	m.begin("", "repeated", "dst, src unsafe.Pointer, count, step uintptr, table unsafe.Pointer, entries uintptr", "")
 	dst, src, count := param("dst"), param("src"), param("count")
 	p, entry, k := NewScalar(), NewScalar(), NewScalar()
+	JumpNotEqual(param("entries"), Number(1), "period")
+	step, words, bytes, single := param("step"), m.vector(), m.vector(), m.vector()
+	Assign(entry, param("table"))
+	LoadInt(words, Memory{Base: entry})
+	LoadInt(bytes, Memory{Base: entry, Offset: m.bytes()})
+	Label("single")
+	Lookup(single, words, Memory{Base: src})
+	Compute(ShuffleBytes, single, single, bytes)
+	Store(Memory{Base: dst}, single)
+	Increase(dst, Number(m.bytes()))
+	Increase(src, step)
+	Countdown(count, 1, "single")
+	Jump("end")
 	Label("period")
 	Assign(entry, param("table"))
 	Assign(k, param("entries"))
@@ -174,6 +188,7 @@ func (m machine) repeated() {
 	Countdown(k, 1, "next")
 	Increase(src, param("step"))
 	Countdown(count, 1, "period")
+	Label("end")
 	End()
 }
 

@@ -11774,9 +11774,17 @@ next:
 // func repeatedAVX2(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
 // Requires: AVX, AVX2
 TEXT ·repeatedAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ count+16(FP), DX
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    count+16(FP), DX
+	MOVQ    entries+40(FP), BX
+	CMPQ BX, $0x00000001; JNE period
+	MOVQ    step+24(FP), BX
+	MOVQ    table+32(FP), SI
+	VMOVDQU (SI), Y0; VMOVDQU 32(SI), Y1
+
+single:
+	VPERMPS (CX), Y0, Y2; VPSHUFB Y1, Y2, Y2; VMOVUPS Y2, (AX); ADDQ $0x00000020, AX; ADDQ BX, CX; DECQ DX; JNE single; JMP end
 
 period:
 	MOVQ table+32(FP), BX
@@ -11787,7 +11795,10 @@ period:
 next:
 	VMOVDQU (SI), Y0; MOVQ 64(SI), BX; ADDQ CX, BX; VPERMPS (BX), Y0, Y0; VPSHUFB 32(SI), Y0, Y0; VMOVUPS Y0, (AX); ADDQ $0x00000048, SI; ADDQ $0x00000020, AX; DECQ DI; JNE next
 	MOVQ    step+24(FP), BX
-	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
+	ADDQ BX, CX; DECQ DX; JNE period
+
+end:
+	VZEROUPPER; RET
 
 // func rearrangedAVX2(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
 // Requires: AVX, AVX2
@@ -23340,9 +23351,17 @@ next:
 // func repeatedAVX512(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·repeatedAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ count+16(FP), DX
+	MOVQ      dst+0(FP), AX
+	MOVQ      src+8(FP), CX
+	MOVQ      count+16(FP), DX
+	MOVQ      entries+40(FP), BX
+	CMPQ BX, $0x00000001; JNE period
+	MOVQ      step+24(FP), BX
+	MOVQ      table+32(FP), SI
+	VMOVDQU32 (SI), Z0; VMOVDQU32 64(SI), Z1
+
+single:
+	VPERMPS (CX), Z0, Z2; VPSHUFB Z1, Z2, Z2; VMOVUPS Z2, (AX); ADDQ $0x00000040, AX; ADDQ BX, CX; DECQ DX; JNE single; JMP end
 
 period:
 	MOVQ table+32(FP), BX
@@ -23353,7 +23372,10 @@ period:
 next:
 	VMOVDQU32 (SI), Z0; MOVQ 128(SI), BX; ADDQ CX, BX; VPERMPS (BX), Z0, Z0; VPSHUFB 64(SI), Z0, Z0; VMOVUPS Z0, (AX); ADDQ $0x00000088, SI; ADDQ $0x00000040, AX; DECQ DI; JNE next
 	MOVQ      step+24(FP), BX
-	ADDQ BX, CX; DECQ DX; JNE period; VZEROUPPER; RET
+	ADDQ BX, CX; DECQ DX; JNE period
+
+end:
+	VZEROUPPER; RET
 
 // func rearrangedAVX512(dst uintptr, src uintptr, count uintptr, step uintptr, table uintptr, entries uintptr)
 // Requires: AVX, AVX512BW, AVX512F
