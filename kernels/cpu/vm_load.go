@@ -23,7 +23,7 @@ type vmLoad struct {
 // findRepeats looks for elements or pieces that lie side by side and are repeated a few times each.
 func (l *vmLoad) findRepeats() {
 	n := len(l.dims)
-	if n > 1 && l.strides[n-1] == 0 && l.strides[n-2] == l.size && l.dims[n-1]*l.size <= 64 {
+	if n > 1 && l.strides[n-1] == 0 && l.strides[n-2] == l.size && l.dims[n-1]*l.size <= 64 && !(l.size == 4 && l.dims[n-1] == 16) {
 		l.repeats = vec.NewRepeats(l.size, l.dims[n-1])
 	} else if n > 2 && l.strides[n-1] == l.size && l.strides[n-2] == 0 && l.period == l.dims[n-1] && l.strides[n-3] == l.period*l.size {
 		l.repeats = vec.NewRepeats(l.period*l.size, l.count)

@@ -17,6 +17,16 @@ func (m machine) fillRows() {
 		Increase(dst, Number(groups*group*4))
 		Decrease(left, Number(groups*group*4))
 	}
+	JumpAtLeast(n, Number(group*4+1), "row")
+	Label("single")
+	Broadcast(v, Memory{Base: src})
+	for i := range m.groupVectors() {
+		Store(Memory{Base: dst, Offset: i * m.bytes()}, v)
+	}
+	Increase(dst, Number(group*4))
+	Increase(src, step)
+	Countdown(rows, 1, "single")
+	Jump("end")
 	Label("row")
 	Broadcast(v, Memory{Base: src})
 	Assign(left, n)
@@ -39,5 +49,6 @@ func (m machine) fillRows() {
 	Label("rowEnd")
 	Increase(src, step)
 	Countdown(rows, 1, "row")
+	Label("end")
 	End()
 }

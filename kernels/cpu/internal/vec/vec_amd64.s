@@ -9681,6 +9681,10 @@ TEXT ·fillRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ rows+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ step+32(FP), SI
+	CMPQ BX, $0x00000041; JAE row
+
+single:
+	VBROADCASTSS (CX), Y0; VMOVUPS Y0, (AX); VMOVUPS Y0, 32(AX); ADDQ $0x00000040, AX; ADDQ SI, CX; DECQ DX; JNE single; JMP end
 
 row:
 	VBROADCASTSS (CX), Y0; MOVQ BX, DI
@@ -9696,7 +9700,10 @@ bottom1:
 	CMPQ DI, $0x00000001; JB rowEnd; ADDQ DI, AX; VMOVUPS Y0, -64(AX); VMOVUPS Y0, -32(AX)
 
 rowEnd:
-	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	ADDQ SI, CX; DECQ DX; JNE row
+
+end:
+	VZEROUPPER; RET
 
 // func randomWordsAVX2(dst uintptr, args uintptr, n uintptr)
 // Requires: AVX, AVX2
@@ -22002,6 +22009,10 @@ TEXT ·fillRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ rows+16(FP), DX
 	MOVQ n+24(FP), BX
 	MOVQ step+32(FP), SI
+	CMPQ BX, $0x00000041; JAE row
+
+single:
+	VBROADCASTSS (CX), Z0; VMOVUPS Z0, (AX); ADDQ $0x00000040, AX; ADDQ SI, CX; DECQ DX; JNE single; JMP end
 
 row:
 	VBROADCASTSS (CX), Z0; MOVQ BX, DI
@@ -22017,7 +22028,10 @@ bottom1:
 	CMPQ DI, $0x00000001; JB rowEnd; ADDQ DI, AX; VMOVUPS Z0, -64(AX)
 
 rowEnd:
-	ADDQ SI, CX; DECQ DX; JNE row; VZEROUPPER; RET
+	ADDQ SI, CX; DECQ DX; JNE row
+
+end:
+	VZEROUPPER; RET
 
 // func randomWordsAVX512(dst uintptr, args uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F

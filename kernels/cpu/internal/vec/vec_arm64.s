@@ -30276,6 +30276,19 @@ TEXT ·fillRowsNEON(SB), NOSPLIT, $0-40
 	MOVD rows+16(FP), R2
 	MOVD n+24(FP), R3
 	MOVD step+32(FP), R4
+	CMP $65, R3
+	BHS row
+single:
+	ADD $0, R1, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F0, F1), 32(R0)
+	ADD $64, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE single
+	B end
 row:
 	ADD $0, R1, R19
 	VLD1R (R19), [V0.S4]
@@ -30314,6 +30327,7 @@ rowEnd:
 	ADD R4, R1
 	SUBS $1, R2
 	BNE row
+end:
 	RET
 
 // randomWordsNEON is randomWordsAVX2 with two registers for one.
