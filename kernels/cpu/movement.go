@@ -27,7 +27,19 @@ func (b *build) move(c *ndCopy, dst, src *plan.Operand, dstOff, srcOff int) (fun
 	if n == 0 {
 		return func() {}, nil
 	}
-	return b.rt().parallel(c.dims[0], grain(n/c.dims[0]/2), func(_ *worker, lo, hi int) {
+	chunk := grain(n / c.dims[0] / 2)
+	if c.cutsLines(chunk) {
+		switch k := c.longestBetween(); {
+		case c.dims[0] >= leastChunks*c.line():
+			chunk = c.line()
+		case k > 0:
+			c = c.exchanged(k)
+			chunk = grain(n / c.dims[0] / 2)
+		default:
+			return b.moveColumns(c, dst, src, dstOff, srcOff), nil
+		}
+	}
+	return b.rt().parallel(c.dims[0], chunk, func(_ *worker, lo, hi int) {
 		c.run(unsafe.Add(dst.Ptr(), dstOff), unsafe.Add(src.Ptr(), srcOff), lo, hi)
 	}), nil
 }
