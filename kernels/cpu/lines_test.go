@@ -116,3 +116,18 @@ func TestTransposes(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsWithLines counts, for rows of some distances, how many first lines fall into each of 64 sets: none gets more
+// than eight of as many rows as are transposed at a time.
+func TestRowsWithLines(t *testing.T) {
+	for to := 64; to <= 16384; to += 64 {
+		rows := rowsWithLines(to)
+		var sets [64]int
+		for i := range rows {
+			set := i * to / 64 % 64
+			sets[set]++
+			require.LessOrEqual(t, sets[set], 8, "rows %d bytes apart, %d at a time", to, rows)
+		}
+	}
+	require.Equal(t, []int{64, 64, 32, 16, 8}, []int{rowsWithLines(4100), rowsWithLines(1536), rowsWithLines(3072), rowsWithLines(2048), rowsWithLines(4096)})
+}
