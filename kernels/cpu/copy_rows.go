@@ -238,6 +238,16 @@ func gatherStrided[T any](dst, src unsafe.Pointer, stride, first, n int) {
 	}
 }
 
+// reverseRows stores rows of n elements in the opposite order, the last of which lies at src in the first row.
+func reverseRows(dst, src unsafe.Pointer, size, rows, n, to, from int) {
+	for r := range rows {
+		d, s := unsafe.Add(dst, r*to), unsafe.Add(src, r*from)
+		if done := vec.Reversed(d, s, size, n); done < n {
+			gatherElements(unsafe.Add(d, done*size), unsafe.Add(s, -done*size), size, -size, n-done)
+		}
+	}
+}
+
 // reverseBytes stores n bytes, a multiple of eight, that end with the one at src, the last one first.
 func reverseBytes(dst, src unsafe.Pointer, n int) {
 	for i := 0; i < n; i += 8 {

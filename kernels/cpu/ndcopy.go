@@ -127,13 +127,14 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	short = short || c.src[inner] == 0 && c.dst[inner] == c.size && c.size < 16 && c.dims[inner]*c.size <= shortFill
 	bytes := c.dims[inner] * c.size
 	rows := contiguous && !short && bytes >= leastRow && bytes <= mostRow
-	if rows {
+	backwards := c.src[inner] == -c.size && c.dst[inner] == c.size && !short
+	if rows || backwards {
 		o.longestLast()
 	} else if short {
 		o.longLast()
 	}
 	n := 1
-	if short || rows {
+	if short || rows || backwards {
 		o.n--
 		n = o.dims[o.n]
 	}
@@ -142,6 +143,8 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 		switch {
 		case rows:
 			copyRows(d, s, n, bytes, o.dst[o.n], o.src[o.n])
+		case backwards:
+			reverseRows(d, s, c.size, n, c.dims[inner], o.dst[o.n], o.src[o.n])
 		case short:
 			c.box(d, s, n, o.dst[o.n], o.src[o.n])
 		default:

@@ -33,10 +33,18 @@ func (c *ndCopy) inRows(k, bytes int) bool {
 	return bytes > mostWhole && rows*bytes >= leastInRows
 }
 
+// longBackwards reports whether what is copied are rows backwards that are long enough to be reversed one by one, which
+// takes 0.75 to 0.85 of the time: of whole vectors, or with few elements behind those.
+func (c *ndCopy) longBackwards() bool {
+	k := len(c.dims) - 1
+	bytes := c.dims[k] * c.size
+	return c.dst[k] == c.size && c.src[k] == -c.size && c.size >= 2 && c.size <= 8 && (bytes >= 512 && bytes%64 == 0 || bytes >= 800)
+}
+
 // findBoxes looks for boxes of a few bytes.
 func (c *ndCopy) findBoxes() {
 	bytes, whole := c.size, true
-	if c.block != nil || c.groups != nil {
+	if c.block != nil || c.groups != nil || c.longBackwards() {
 		return
 	}
 	for k := len(c.dims) - 1; k > 0 && c.dst[k] == bytes; k-- {

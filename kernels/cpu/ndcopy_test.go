@@ -20,6 +20,9 @@ func TestCopyAgainstLoops(t *testing.T) {
 		for i := range dims {
 			dims[i] = 1 + r.IntN([]int{3, 8, 40}[r.IntN(3)]/(1+rank/3))
 		}
+		if rank > 0 && rank < 4 && r.IntN(8) == 0 {
+			dims[rank-1] = 1 + r.IntN(400) // rows that are reversed one by one
+		}
 		// Both sides store the axes in some order, some with gaps; the source may repeat or reverse an axis. Half of
 		// the destinations are as results are, and then sources repeat more axes.
 		plain := r.IntN(2) == 0
