@@ -14,6 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
 // reversed calls a layer in reverse.
@@ -50,6 +51,23 @@ func TestReverseIsATranspose(t *testing.T) {
 			if limit == nil || want < 8 { // too near to the cap to be undone
 				assert.InDelta(t, want, a.more[0].F[i], 1e-3)
 			}
+		}
+	}
+}
+
+// TestQuantizedLookupsAreMasked: a table of integers gives its vectors the mask of the numbers too, so that padding is
+// no part of a mean; Keras 3.15 forgets the mask of a ReversibleEmbedding.
+func TestQuantizedLookupsAreMasked(t *testing.T) {
+	for _, mode := range []any{"int8", "int4", &quantizers.Int4QuantizationConfig{BlockSize: -1}} {
+		for _, l := range []layers.Layer{&layers.Embedding{InputDim: 4, OutputDim: 3, MaskZero: true}, &layers.ReversibleEmbedding{InputDim: 4, OutputDim: 3, MaskZero: true}} {
+			m, err := keras.NewSequential([]layers.Layer{l, &layers.GlobalAveragePooling1D{}}, keras.InputShape(layers.Unknown), keras.InputDType("int32"), keras.Seed(1))
+			require.NoError(t, err)
+			require.NoError(t, m.Quantize(mode))
+			short, err := m.PredictOnBatch(t.Context(), data.Arrays([][]int32{{1, 3}}, nil))
+			require.NoError(t, err)
+			padded, err := m.PredictOnBatch(t.Context(), data.Arrays([][]int32{{1, 3, 0, 0}}, nil))
+			require.NoError(t, err)
+			assert.InDeltaSlice(t, short.Float64s(), padded.Float64s(), 1e-7)
 		}
 	}
 }

@@ -36,6 +36,20 @@ WRONG = ['float8', 'mixed_float32', 'int8_from_', 'int8_from_float16', 'int4_fro
          'awq/3/8_from_float32', 'gptq/5/8_from_float32', 'int8_from_mixed_float16', 'int4/x_from_float32', 'string', 'float8_from_int8_from_float32', 'Float32', ' float32', 'mixed_int8']
 
 
+def masked(lookup):
+    """A lookup that keeps the mask of a quantized ReversibleEmbedding, as one of floats does: Keras 3.15 sets it in call, which does not run any more then."""
+    def call(self, inputs, reverse=False):
+        y = lookup(self, inputs, reverse)
+        if not reverse and self.mask_zero:
+            keras.src.backend.set_keras_mask(y, keras.ops.not_equal(inputs, 0))
+        return y
+    return call
+
+
+for name in ('_int8_call', '_int4_call'):
+    setattr(layers.ReversibleEmbedding, name, masked(getattr(layers.ReversibleEmbedding, name)))
+
+
 class Network:
     """Layers with names of their own, in float32."""
 
