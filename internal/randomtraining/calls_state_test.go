@@ -11,6 +11,8 @@ import (
 // TensorFlow has the constants of float64 as float32 where exact_constants of draw.py was not called.
 func (r *caller) tolerance() float64 {
 	switch {
+	case r.rough > 0:
+		return r.rough
 	case !r.c.Wide || r.narrow:
 		return 1e-2
 	case !r.c.Exact:

@@ -74,8 +74,9 @@ type caller struct {
 	t        *testing.T
 	m        *keras.Model
 	strategy distribute.Strategy
-	narrow   bool // part of the model is float32
-	freezes  int  // calls that froze or thawed
+	narrow   bool    // part of the model is float32
+	rough    float64 // a tolerance of its own, unless it is 0
+	freezes  int     // calls that froze or thawed
 }
 
 // TestSequences makes sequences of calls that calls.py drew, and compares what is in the model after each call with
