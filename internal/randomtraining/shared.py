@@ -18,10 +18,9 @@ os.environ.setdefault('KERAS_BACKEND', 'tensorflow')
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 import keras
-import numpy as np
 import calls
 import runs
-from draw import Draw, error, exact_constants, numbers, plain, short, write
+from draw import Draw, error, exact_constants, numbers, write
 
 L = keras.layers
 
@@ -64,7 +63,7 @@ class One(calls.Sequence):
         return self.scores(call())
 
     def predictions(self):
-        return [plain(p, 7) for p in keras.tree.flatten(self.m.predict(self.data(0)[0], verbose=0))]
+        return [calls.digest(p) for p in keras.tree.flatten(self.m.predict(self.data(0)[0], verbose=0))]
 
 
 def heads_of(d, m):
@@ -145,7 +144,7 @@ def draw_call(d, ones, heads, n, norm, wide):
     elif name == 'trainable':
         a = {'layer': d.choice([l.name for l in o.layers if l.weights]), 'on': d.random() < 0.5}
     elif name == 'file':
-        a = {'kind': d.of('weights.h5', 'weights.json'), 'seed': d.randrange(1 << 20)}
+        a = {'kind': 'weights.h5' if wide else d.of('weights.h5', 'weights.json'), 'seed': d.randrange(1 << 20)}
     return k, name, a
 
 
