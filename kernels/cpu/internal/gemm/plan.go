@@ -27,7 +27,7 @@ const (
 	wantMore     = 8       // unless several workers share short sums
 	longSum      = 1024
 	maxRows      = 224 // rows of A that stay in the second-level cache, BlockK numbers each
-	shortRows    = 56  // where a sum is one block: C is then written in few pages at a time, as many as these rows may begin in
+	shortRows    = 56  // where a sum is one block and the processor finds fewer pages at once for stores: C is then written in few pages at a time, as many as these rows may begin in
 	minRows      = 32  // of a chunk, where panels are read
 	maxCols      = 512
 	packMinRows  = 64  // B is reused often enough for packing to pay, where the processor computes whole vectors at once and B lies across cache lines
@@ -223,7 +223,7 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
 	rows := maxRows
-	if a.K <= BlockK && p.source != made {
+	if a.K <= BlockK && p.source != made && isa.StorePages() < shortRows { // elsewhere more rows read B less often
 		rows = min(max(shortRows, shortRows*page/(max(a.LDC, 1)*int(sizeOf[T]()))), maxRows)
 	}
 	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)

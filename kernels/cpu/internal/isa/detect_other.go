@@ -10,3 +10,5 @@ func detectSlow(Features) Features { return 0 }
 
 // detectHalfUnits finds nothing here.
 func detectHalfUnits() bool { return false }
+
+func detectStorePages() int { return 0 }
