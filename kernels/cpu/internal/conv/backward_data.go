@@ -16,6 +16,7 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 // matrix product with a bias may be cut up in another way.
 func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	n := s.checked()
+	bias = bias && n.InChannels == s.InChannels
 	if n.pointwise() {
 		a := pointwiseData[T](&n, nil, nil, nil)
 		if bias {
@@ -23,7 +24,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		}
 		return gemm.ScratchSize(&a, workers)
 	}
-	if splitsGradients[T](&n) {
+	if splitsGradients[T](&n, ofData) {
 		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))
 	}
 	if overlaps[T](&n) {
@@ -34,7 +35,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		for h := n.nextPhase(1, 0); h < n.phases(1); h = n.nextPhase(1, h+1) {
 			for at := n.nextPhase(2, 0); at < n.phases(2); at = n.nextPhase(2, at+1) {
 				height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, at, out)
-				w := backwardWide[T](&n, &height.axis, &width.axis)
+				w := backwardWide[T](&n, n.mostPlanes(), &height.axis, &width.axis)
 				size = max(size, w.size(volume(n.Kernel), workers))
 			}
 		}
@@ -62,8 +63,13 @@ func backwardPanels[T Float](s *Shape) int {
 
 // backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a
 // channel, and their sums are added.
-func backwardWide[T Float](s *Shape, height, width *axis) wideCorrelation[T] {
-	return wideCorrelation[T]{wide: newWide[T](height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels, apart: width.outStep}
+func backwardWide[T Float](s *Shape, planes int, height, width *axis) wideCorrelation[T] {
+	return wideCorrelation[T]{wide: newWide[T](planes, height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels, apart: width.outStep}
+}
+
+// mostPlanes is the number of taps along the depth of a phase, at most.
+func (s *Shape) mostPlanes() int {
+	return ceil(s.Kernel[0], s.Strides[0]/gcd(s.Strides[0], s.Dilation[0]))
 }
 
 // BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its
@@ -102,8 +108,8 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 				switch {
 				case wide:
 					k.flippedChannels()
-					c.wide = backwardWide[T](n, &c.axes[1], &c.axes[2])
-					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[1].taps*c.axes[2].taps)
+					c.wide = backwardWide[T](n, n.mostPlanes(), &c.axes[1], &c.axes[2])
+					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[0].taps*c.axes[1].taps*c.axes[2].taps)
 				case c.depthwise:
 					k.flippedChannels()
 				default:

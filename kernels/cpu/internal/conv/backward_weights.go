@@ -138,7 +138,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
-	if splitsGradients[T](&n) {
+	if splitsGradients[T](&n, ofWeights) {
 		return splitScratch(&n, workers, ofWeights, false)
 	}
 	if repeats[T](&n) {
@@ -203,7 +203,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
 		return
 	}
-	if splitsGradients[T](&n) {
+	if splitsGradients[T](&n, ofWeights) {
 		splitUp(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
 		return
 	}
@@ -326,7 +326,7 @@ func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 		}
 		switch {
 		case c.isWide:
-			c.wideUnit(worker, part, h, end)
+			c.wideUnit(worker, part, d, h, end)
 		case c.lanes > 0:
 			c.groupedUnit(part, h, end, column)
 		case c.few:

@@ -56,6 +56,9 @@
 // 5 or 7, and dilated ones. What their outputs at the ends of rows see is copied with zeros around it
 // (slide_copies.go).
 //
+// Innermost axes that the window covers are more channels; a window over the whole image makes matrix products
+// (covered.go).
+//
 // Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead, if the
 // products with zeros are not too many: what each output sees is copied, with zeros outside. Other short rows, but for
 // those of images, add the taps along the width one after the other (by_taps.go).

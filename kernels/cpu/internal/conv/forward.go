@@ -58,7 +58,7 @@ func panelsScratch[T Float](s *Shape, workers int) int {
 func forwardWide[T Float](s *Shape) wideCorrelation[T] {
 	out := s.Out()
 	height, width := s.forwardAxis(1, out), s.forwardAxis(2, out)
-	return wideCorrelation[T]{wide: newWide[T](&height, &width, s.OutChannels, s.OutChannels/s.InChannels), on: true}
+	return wideCorrelation[T]{wide: newWide[T](s.Kernel[0], &height, &width, s.OutChannels, s.OutChannels/s.InChannels), on: true}
 }
 
 // packForward reports whether the kernel is repacked into panels; in place it is read in rows of OutChannels numbers.

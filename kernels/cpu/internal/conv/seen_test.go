@@ -26,7 +26,7 @@ func TestGroupsThatSeeFewPixels(t *testing.T) {
 			require.False(t, repeatsForward[float32](&n) || repeats[float32](&n), "%+v", s)
 			require.False(t, planes[float32](&n), "%+v", s)
 			require.Equal(t, planesForm[float32](&n) && manyTaps(&n), planesData[float32](&n) || planesWeights[float32](&n), "%+v", s)
-			require.False(t, splitsForward[float32](&n) || splitsGradients[float32](&n), "%+v", s)
+			require.False(t, splitsForward[float32](&n) || splitsGradients[float32](&n, ofWeights), "%+v", s)
 			check[float32](t, p, &s, uint64(i))
 			check[float64](t, p, &s, uint64(i))
 		}

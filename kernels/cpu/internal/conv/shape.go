@@ -123,7 +123,9 @@ func (s *Shape) checked() Shape {
 	if err := s.Validate(); err != nil {
 		panic("conv: " + err.Error())
 	}
-	return s.normal()
+	n := s.normal()
+	n.foldCovered()
+	return n
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

@@ -20,12 +20,21 @@ const (
 	splitSkipped = 8       // as many pixels
 	splitPlanes  = 6       // inputs of a group, from which on planes of one or two outputs cost more
 	splitVolume  = 5       // outputs of a group from which on its volumes fill tiles better alone
+	splitData    = 9       // taps of a window that covers the image, from which on the gradient of a group's input is better a matrix product,
+	splitTile    = 64      // unless a tap has so many times as many weights as there are taps, and fills tiles;
+	splitWeights = 24      // and taps for the gradient of its kernel,
+	splitRows    = 256     // of so many rows where it could go by planes
 )
+
+// copiesOut reports whether groups may be copied out.
+func copiesOut(s *Shape) bool {
+	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10)
+}
 
 // splits reports whether an operation may go so. Neither the batch nor the height of images has a say: they may not
 // change bits, and images may come in bands of rows. So an image is taken for a square.
 func splits(s *Shape) bool {
-	if s.Batch == 0 || s.Groups == 1 || s.Pairs || s.without() || s.sizeX() == 0 || s.sizeY() == 0 || groupedLanes[float32](s) > 0 || isWide[float32](s, 10) {
+	if !copiesOut(s) {
 		return false
 	}
 	pixels := s.Out()
@@ -46,9 +55,14 @@ func splitsForward[T Float](s *Shape) bool {
 }
 
 // splitsGradients reports whether the gradients do. Groups of a few inputs with one or two outputs are better in planes
-// (planes.go), and large strides leave little of each group to its products.
-func splitsGradients[T Float](s *Shape) bool {
+// (planes.go), and large strides leave little of each group to its products. Of windows that cover the image, a group
+// is a matrix product (covered.go), where other ways make a call for each tap.
+func splitsGradients[T Float](s *Shape, o operation) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	if taps := volume(s.Kernel); s.covers() && (in > 1 || out > splitVolume) &&
+		(o == ofData && taps >= splitData && in*out < splitTile*taps || o == ofWeights && taps >= splitWeights && (!planesForm[T](s) || taps*in >= splitRows)) {
+		return single[T]() && copiesOut(s)
+	}
 	if in == 1 && out <= splitVolume || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
 		return false
 	}

@@ -40,7 +40,7 @@ func TestGroupsApartFromEachOther(t *testing.T) {
 			if splitsForward[float32](&n) {
 				forward++
 			}
-			if splitsGradients[float32](&n) {
+			if splitsGradients[float32](&n, ofData) {
 				gradients++
 			}
 		}
@@ -54,7 +54,7 @@ func TestGroupsOfManyImages(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		s := Shape{Batch: 13, In: [3]int{1, 60, 60}, Groups: 2, InChannels: 2, OutChannels: 48, Kernel: [3]int{1, 2, 2}}
 		n := s.normal()
-		require.True(t, splitsForward[float32](&n) && splitsGradients[float32](&n))
+		require.True(t, splitsForward[float32](&n) && splitsGradients[float32](&n, ofWeights))
 		require.Less(t, 1, n.splitImages(n.unfoldsRows(ofForward)))
 		require.NotZero(t, n.Batch%n.splitImages(n.unfoldsRows(ofForward)))
 		check[float32](t, p, &s, 1)

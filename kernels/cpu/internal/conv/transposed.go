@@ -12,9 +12,14 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 	n.need("dx", len(dx), n.sizeX())
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeY())
-	n.need("scratch", len(scratch), TransposedScratch[T](&n, p.Size(), bias != nil))
+	n.need("scratch", len(scratch), TransposedScratch[T](s, p.Size(), bias != nil))
 	if bias != nil {
-		n.need("bias", len(bias), n.InChannels)
+		n.need("bias", len(bias), s.InChannels)
+	}
+	if bias != nil && n.InChannels != s.InChannels { // channels of the product are those of several pixels
+		BackwardData(p, &n, dy, kernel, dx, scratch)
+		addBias(dx[:n.sizeX()], bias, relu)
+		return
 	}
 	if n.without() {
 		onlyBias(dx[:n.sizeX()], bias, relu)
@@ -26,11 +31,11 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runProduct(p, a, scratch)
 		return
 	}
-	if splitsGradients[T](&n) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
+	if splitsGradients[T](&n, ofData) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (splitsGradients[T](&n) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
@@ -68,8 +73,16 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 
 // addBias adds the bias to every pixel, and applies max(·, 0).
 func addBias[T Float](y, bias []T, relu bool) {
+	var several [128]T // pixels of few channels
+	if n := len(bias); n > 0 && 2*n <= len(several) {
+		for i := range len(several) / n {
+			copy(several[i*n:], bias)
+		}
+		bias = several[:len(several)/n*n]
+	}
 	for i := 0; len(bias) > 0 && i < len(y); i += len(bias) {
-		vec.Add(y[i:i+len(bias)], y[i:i+len(bias)], bias)
+		part := y[i:min(i+len(bias), len(y))]
+		vec.Add(part, part, bias[:len(part)])
 	}
 	if relu {
 		vec.Relu(y, y)

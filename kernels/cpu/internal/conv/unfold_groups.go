@@ -24,7 +24,7 @@ func (s *Shape) unfoldsRows(o operation) bool {
 	switch {
 	case o == ofForward: // padding cuts the rows of volumes into pieces
 		return padded && volume && s.Strides[2] == 1 && (distant || short)
-	case !fits, s.Strides[1] > s.Strides[2]: // whole rows, which the other way is good at
+	case !fits, s.covers(), s.Strides[1] > s.Strides[2]: // whole rows, which the other way is good at
 		return false
 	case o == ofWeights:
 		return distant && in <= unfoldInputs

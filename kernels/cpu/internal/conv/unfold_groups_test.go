@@ -35,7 +35,7 @@ func TestUnfoldedGroups(t *testing.T) {
 			check[float32](t, p, &s, seed)
 			n := s.normal()
 			for o := range unfolded {
-				splits := splitsGradients[float32](&n)
+				splits := splitsGradients[float32](&n, ofWeights)
 				if operation(o) == ofForward {
 					splits = splitsForward[float32](&n)
 				}
@@ -49,7 +49,7 @@ func TestUnfoldedGroups(t *testing.T) {
 		}
 		s := Shape{Batch: 27, In: [3]int{1, 64, 60}, Groups: 2, InChannels: 6, OutChannels: 24, Kernel: [3]int{1, 4, 5}, Dilation: [3]int{1, 1, 2}}
 		n := s.normal()
-		require.True(t, splitsGradients[float32](&n))
+		require.True(t, splitsGradients[float32](&n, ofWeights))
 		require.Less(t, 1, n.splitImages(true))
 		require.NotZero(t, n.Batch%n.splitImages(true))
 		check[float32](t, p, &s, 1)

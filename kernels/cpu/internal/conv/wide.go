@@ -17,11 +17,17 @@ import (
 // With a stride along the width, the pixels of a copied row that are a stride apart lie side by side, in one part for
 // each tap that differs: within a part the stride is 1. An input gradient computes each phase as a row of its own,
 // whose pixels are moved apart at the end.
+//
+// In volumes, rows of all planes that an output sees are copied, and the taps along the depth are one more axis of the
+// sums.
 
 const (
 	wideBytes   = 96 << 10 // of copied rows
 	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
 	evenSurplus = 24       // columns that a piece of no whole vectors costs besides
+
+	volumeTaps         = 15 // outputs of a row times taps of it, from which on volumes with strides gain,
+	volumeGradientTaps = 25 // and their kernel gradients
 )
 
 // wide is the geometry of such a computation.
@@ -32,6 +38,7 @@ type wide struct {
 	step     int // between taps, in pixels
 	stride   int // between the windows of neighbouring outputs, in pixels; if it is not 1, step is
 	parts    int // of a copied row: the pixels of each are a stride apart
+	planes   int // whose rows are copied at a time: taps along the depth
 	first    int // pixel of the first one of a copied row, which may be outside
 	pixels   int // of a part
 	out      int // pixels of an output row
@@ -45,8 +52,18 @@ type wide struct {
 // stride, as soon as they fill the shortest vector.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
-	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && (s.Strides[2] == 1 || stridesWide[T](s)) && s.OutChannels > 0 &&
+	return s.Groups > 1 && s.Groups == s.InChannels && (s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s)) && s.OutChannels > 0 &&
 		s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width
+}
+
+// volumesWide reports whether windows of several planes may be, and their kernel gradients: of fewer channels than the
+// shortest vector, and with a stride of rows that are long for their windows.
+func volumesWide[T Float](s *Shape, gradient bool) bool {
+	row, narrow, least := s.Out()[2], micro.NarrowChannels[T](), volumeTaps
+	if gradient {
+		least = volumeGradientTaps
+	}
+	return single[T]() && s.OutChannels < narrow && row*s.OutChannels >= narrow && (s.Strides[2] == 1 || row*s.Kernel[2] >= least)
 }
 
 // stridesWide reports whether a shape with a stride may be.
@@ -65,17 +82,17 @@ func isWideData[T Float](s *Shape) bool {
 // isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
 func isWideGradient[T Float](s *Shape) bool { return isWide[T](s, 10) && !slidesSums[T](s) }
 
-// newWide returns the geometry for the axes of a correlation of rows of out pixels.
-func newWide[T Float](height, width *axis, channels, repeat int) wide {
-	w := wide{channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, stride: width.inStep, first: width.inOffset, out: width.out}
+// newWide returns the geometry for the axes of a correlation of rows of out pixels, each of which sees so many planes.
+func newWide[T Float](planes int, height, width *axis, channels, repeat int) wide {
+	w := wide{planes: max(planes, 1), channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, stride: width.inStep, first: width.inOffset, out: width.out}
 	w.parts = max(min(w.stride, w.taps), 1)
 	w.pixels = width.out + max(width.taps-1, 0)*width.tapStep/w.stride
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	w.rows = min(max(wideBytes/max(w.rowSize()*height.inStep*size, 1), 4), max(height.out, 1))
+	w.rows = min(max(wideBytes/max(w.planes*w.rowSize()*height.inStep*size, 1), 4), max(height.out, 1))
 	w.copied = (w.rows-1)*height.inStep + max(height.taps-1, 0)*height.tapStep + 1
 	unit := channels * micro.PanelWidth[T]() / 2 / gcd(channels, micro.PanelWidth[T]()/2)
-	want := wideWeights / size / max(height.taps*width.taps, 1) / unit
+	want := wideWeights / size / max(planes*height.taps*width.taps, 1) / unit
 	w.period = min(max(want, 1)*unit, w.out*channels)
 	w.evenPeriod()
 	return w
@@ -92,8 +109,9 @@ func (w *wide) evenPeriod() {
 	}
 }
 
-// rowSize is the number of elements of a copied row.
-func (w *wide) rowSize() int { return w.parts * w.pixels * w.channels }
+// rowSize is the number of elements of a copied row, planeSize of those of a plane.
+func (w *wide) rowSize() int   { return w.parts * w.pixels * w.channels }
+func (w *wide) planeSize() int { return w.copied * w.rowSize() }
 
 // tapsOf is the number of taps that meet a part.
 func (w *wide) tapsOf(part int) int { return ceil(w.taps-part, w.stride) }
@@ -163,7 +181,7 @@ func repeated[T Float](dst, v []T) {
 type wideCorrelation[T Float] struct {
 	wide
 	on      bool
-	weights []T // [taps of height and width, period]
+	weights []T // [taps of all axes, period]
 	bias    []T // [period], or nil
 	scratch []T // of all workers: the copied rows, then the sums of rows before filters are added
 	fold    int // filters whose sums are added: those of the input gradient
@@ -175,7 +193,7 @@ func (w *wideCorrelation[T]) sums() bool { return w.fold > 1 || w.apart > 1 }
 
 // localSize is the scratch memory of one worker.
 func (w *wideCorrelation[T]) localSize() int {
-	n := w.copied * w.rowSize()
+	n := w.planes * w.planeSize()
 	if w.sums() {
 		n += w.rows * w.out * w.channels
 	}
@@ -205,14 +223,15 @@ func (w *wideCorrelation[T]) prepare(kernel, bias, scratch []T, taps int) {
 func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 	w := &c.wide
 	local := w.scratch[worker*w.localSize() : (worker+1)*w.localSize()]
-	rows, sums := local[:w.copied*w.rowSize()], local[w.copied*w.rowSize():]
+	rows, sums := local[:w.planes*w.planeSize()], local[w.planes*w.planeSize():]
 	height := &c.axes[1]
 	td, tdEnd := c.axes[0].inside(d)
 	for ; first < end; first += w.rows {
 		last := min(first+w.rows, end)
 		from := first*height.inStep + height.inOffset
-		if td < tdEnd {
-			plane := c.x[(n*c.axes[0].in+d*c.axes[0].inStep+c.axes[0].inOffset)*c.planeX():]
+		for tap := td; tap < tdEnd; tap++ {
+			plane := c.x[(n*c.axes[0].in+d*c.axes[0].inStep+c.axes[0].inOffset+tap*c.axes[0].tapStep)*c.planeX():]
+			rows := rows[tap*w.planeSize():]
 			for r := max(from, 0); r < min((last-1)*height.inStep+height.inOffset+max(height.taps-1, 0)*height.tapStep+1, height.in); r++ {
 				copyRow(&w.wide, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*c.axes[2].in*c.in:], c.axes[2].in)
 			}
@@ -228,15 +247,16 @@ func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 				continue
 			}
 			if td == tdEnd || w.taps == 0 {
-				h.tapEnd = h.tap
+				h.tap, h.tapEnd = 0, 0
 			}
-			c.wideRows(rows[(h.first-first)*height.inStep*w.rowSize():], sums, n, d, h)
+			c.wideRows(rows[td*w.planeSize()+(h.first-first)*height.inStep*w.rowSize():], sums, n, d, td, max(tdEnd-td, 1), h)
 		}
 	}
 }
 
-// wideRows computes the rows of a span; x is the copied row that their first tap would see.
-func (c *correlation[T]) wideRows(x, sums []T, n, d int, h span) {
+// wideRows computes the rows of a span, which see so many planes from tap td on; x is the copied row that their first
+// tap would see.
+func (c *correlation[T]) wideRows(x, sums []T, n, d, td, planes int, h span) {
 	w := &c.wide
 	height, total := &c.axes[1], w.out*w.channels
 	start := ((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+h.first*height.outStep)*c.outs[2]*c.out + c.axes[2].outStart*c.out
@@ -246,12 +266,13 @@ func (c *correlation[T]) wideRows(x, sums []T, n, d int, h span) {
 		into, step = sums, total
 	}
 	t := micro.Tile[T]{Rows: h.end - h.first, CRow: step, AK: w.step * w.channels, BK: w.stride * w.period, Segments: h.tapEnd - h.tap,
-		ASegment: height.tapStep * w.rowSize(), BSegment: w.taps * w.period, Outer: 1, ARow: height.inStep * w.rowSize(), Cols: w.period}
+		ASegment: height.tapStep * w.rowSize(), BSegment: w.taps * w.period,
+		Outer: planes, AOuter: w.planeSize(), BOuter: height.taps * w.taps * w.period, ARow: height.inStep * w.rowSize(), Cols: w.period}
 	for col := 0; col < total; col += w.period {
 		col = min(col, total-w.period) // columns that are computed twice get the same bits
 		t.C = into[col:]
 		for part := range w.parts {
-			t.A, t.B = x[h.tap*height.tapStep*w.rowSize()+part*w.pixels*w.channels+col:], w.weights[(h.tap*w.taps+part)*w.period:]
+			t.A, t.B = x[h.tap*height.tapStep*w.rowSize()+part*w.pixels*w.channels+col:], w.weights[((td*height.taps+h.tap)*w.taps+part)*w.period:]
 			t.K, t.Accumulate, t.Bias, t.ReLU = w.tapsOf(part), part > 0, nil, false
 			if part == w.parts-1 {
 				t.Bias, t.ReLU = w.bias, c.relu
@@ -288,29 +309,29 @@ func foldRow[T Float](dst, x []T, n int) {
 // wideGeometry returns the geometry of a kernel gradient along the width.
 func (c *kernelGradient[T]) wideGeometry() wide {
 	s := &c.shape
-	return newWide[T](&c.axes[1], &c.axes[2], s.OutChannels, s.OutChannels/s.InChannels)
+	return newWide[T](1, &c.axes[1], &c.axes[2], s.OutChannels, s.OutChannels/s.InChannels)
 }
 
 // wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and sums for each
 // pixel of a row.
 func (c *kernelGradient[T]) wideLocal(w *wide) int {
-	return w.copied*w.rowSize() + c.shape.Kernel[1]*w.taps*w.out*w.channels
+	return w.planeSize() + c.shape.Kernel[1]*w.taps*w.out*w.channels
 }
 
-// wideUnit computes dkernel[0, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of
+// wideUnit computes dkernel[d, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of
 // its own, which are added at the end.
-func (c *kernelGradient[T]) wideUnit(worker, part, firstTap, endTap int) {
+func (c *kernelGradient[T]) wideUnit(worker, part, d, firstTap, endTap int) {
 	s, w := &c.shape, &c.wide
 	local := c.local[worker*c.wideLocal(w) : (worker+1)*c.wideLocal(w)]
-	rows, sums := local[:w.copied*w.rowSize()], local[w.copied*w.rowSize():]
+	rows, sums := local[:w.planeSize()], local[w.planeSize():]
 	total := w.out * w.channels
 	size := w.taps * total // of the sums of a tap of the height axis
 	clear(sums[firstTap*size : endTap*size])
 	height := &c.axes[1]
-	firstD, endD := c.axes[0].outputs(0)
+	firstD, endD := c.axes[0].outputs(d)
 	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
 		for od := firstD; od < endD; od++ {
-			plane := c.x[(n*s.In[0]+od*s.Strides[0]-s.PadLow[0])*s.In[1]*s.In[2]*s.InChannels:]
+			plane := c.x[(n*s.In[0]+od*s.Strides[0]-s.PadLow[0]+d*s.Dilation[0])*s.In[1]*s.In[2]*s.InChannels:]
 			dy := c.dy[(n*c.out[0]+od)*c.out[1]*total:]
 			for first := 0; first < c.out[1]; first += w.rows {
 				last := min(first+w.rows, c.out[1])
@@ -334,7 +355,7 @@ func (c *kernelGradient[T]) wideUnit(worker, part, firstTap, endTap int) {
 			}
 		}
 	}
-	dst := c.partial[part*len(c.dkernel):]
+	dst := c.partial[part*len(c.dkernel)+d*s.Kernel[1]*w.taps*w.channels:]
 	for tap := firstTap * w.taps; tap < endTap*w.taps; tap++ {
 		row := dst[tap*w.channels : (tap+1)*w.channels]
 		clear(row)

@@ -11,15 +11,15 @@ import (
 )
 
 // TestWideStrides compares convolutions of few channels, with one to three filters each and strides, with the
-// definition: rows that several pieces compute and such that are shorter than a vector, strides longer than the window,
-// outputs that see nothing.
+// definition, in images and volumes: rows that several pieces compute and such that are shorter than a vector, strides
+// longer than the window, outputs that see nothing.
 func TestWideStrides(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(240)
 		if testing.Short() {
 			seeds = 60
 		}
-		wide := 0
+		wide, volumes, gradients := 0, 0, 0
 		for seed := range seeds {
 			r := rand.New(rand.NewPCG(seed, 9))
 			channels, filters := 2+r.IntN(6), 1+r.IntN(5)/3*r.IntN(3)
@@ -28,11 +28,24 @@ func TestWideStrides(t *testing.T) {
 			for i := 1; i < 3; i++ {
 				s.PadLow[i], s.PadHigh[i] = r.IntN(7)-2, r.IntN(7)-2
 			}
-			if isWideForward[float32](s) {
+			if seed%2 == 1 { // windows of several planes
+				s.In, s.Kernel[0], s.Strides[0] = [3]int{2 + r.IntN(5), s.In[1], s.In[2] / 3}, 2+r.IntN(3), 1+r.IntN(3)
+				s.PadLow[0], s.PadHigh[0], s.Dilation[0] = r.IntN(4)-1, r.IntN(4)-1, 1+r.IntN(4)/3
+				if seed%4 == 3 {
+					s.Strides[2], s.Dilation[2] = 1, 1+r.IntN(2)
+				}
+				if isWideForward[float32](s) {
+					volumes++
+				}
+				if isWideGradient[float32](s) && volume(s.Out()) > 0 {
+					gradients++
+				}
+			} else if isWideForward[float32](s) {
 				wide++
 			}
 			check[float32](t, p, s, seed)
 		}
-		require.True(t, wide > 30 || micro.NarrowChannels[float32]() < 8, "%d", wide)
+		require.True(t, min(volumes, gradients) > 10 || micro.NarrowChannels[float32]() < 8, "%d volumes, %d gradients", volumes, gradients)
+		require.True(t, wide > 15 || micro.NarrowChannels[float32]() < 8, "%d", wide)
 	})
 }
