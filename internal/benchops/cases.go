@@ -14,9 +14,10 @@ import (
 
 // argument is one argument of a call: a tensor, a list of tensors, or a value of JSON.
 type argument struct {
-	Tensors []tensor `json:"tensors,omitempty"`
-	List    bool     `json:"list,omitempty"`
-	Value   any      `json:"value,omitempty"`
+	Tensors  []tensor `json:"tensors,omitempty"`
+	List     bool     `json:"list,omitempty"`
+	Definite bool     `json:"definite,omitempty"` // the matrices are made symmetric and positive definite
+	Value    any      `json:"value,omitempty"`
 }
 
 // tensor is an operand. Floats are drawn between Low and High, integers from Low to below High.
@@ -171,9 +172,9 @@ func segments(n int) []argument {
 var leftOut = map[string]string{
 	"convert_to_tensor": "computes nothing", "array": "computes nothing", "stop_gradient": "computes nothing", "copy": "computes nothing",
 	"linspace": "makes a few numbers of two", "meshgrid": "is broadcast_to", "vander": "is a table of powers for a vector",
-	"cholesky": "needs positive matrices: see det", "cholesky_inverse": "as cholesky", "eigh": "decompositions of matrices are not tuned",
-	"svd": "decompositions of matrices are not tuned", "qr": "decompositions of matrices are not tuned", "pinv": "decompositions of matrices are not tuned",
-	"lstsq": "decompositions of matrices are not tuned", "lu_factor": "decompositions of matrices are not tuned", "matrix_rank": "decompositions of matrices are not tuned",
+	"cholesky": "needs positive matrices: see det", "cholesky_inverse": "as cholesky", "eigh": "is drawn by random calls: random_matrices.go",
+	"svd": "is drawn by random calls: random_matrices.go", "qr": "is drawn by random calls: random_matrices.go", "pinv": "is drawn by random calls: random_matrices.go",
+	"lstsq": "is drawn by random calls: random_matrices.go", "lu_factor": "is drawn by random calls: random_matrices.go", "matrix_rank": "is drawn by random calls: random_matrices.go",
 	"solve": "is inv with another right side", "solve_triangular": "is solve",
 	"einsum": "is matmul or transpose, by its subscripts", "tensordot": "is matmul", "inner": "is matmul", "vdot": "is a product and a sum", "outer": "is a product of broadcasts",
 	"kron": "is a product of broadcasts", "cdist": "is matmul and a sum", "corrcoef": "is matmul", "correlate": "is a convolution of one channel",

@@ -158,6 +158,9 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 				return nil, err
 			}
 			fill(x.Bytes(), spec)
+			if a.Definite {
+				makeDefinite(x.Bytes(), spec)
+			}
 			t.in = append(t.in, x)
 			i++
 		}

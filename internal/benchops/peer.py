@@ -33,8 +33,11 @@ def draw(seed, shape, dtype, low, high):
     return np.resize(some.astype(ml_dtypes.bfloat16 if name == "bfloat16" else name), shape)
 
 
-def array(t):
-    return draw(1, t["shape"], t["dtype"], t["low"], t["high"])
+def array(t, definite=False):
+    x = draw(1, t["shape"], t["dtype"], t["low"], t["high"])
+    if definite:  # as makeDefinite
+        x = np.tril(x) + np.swapaxes(np.tril(x, -1), -1, -2) + x.shape[-1] * np.eye(x.shape[-1], dtype=x.dtype)
+    return x
 
 
 def uniform(shape, dtype):
@@ -194,7 +197,7 @@ def prepare(case, gradients):
     for a in case["arguments"]:
         if a.get("tensors"):
             at = list(range(len(values), len(values) + len(a["tensors"])))
-            values += [array(t) for t in a["tensors"]]
+            values += [array(t, a.get("definite")) for t in a["tensors"]]
             places.append(("list", at) if a.get("list") else ("one", at[0]))
         else:
             places.append(("value", constant(a.get("value"))))

@@ -96,7 +96,7 @@ func drawShape(r *rand.Rand, n int) []int {
 
 // drawCall returns a random call and its name.
 func drawCall(r *rand.Rand, n int, only *regexp.Regexp) benchmark {
-	all := slices.Concat(families, computed, more, otherForms, loops)
+	all := slices.Concat(families, computed, more, otherForms, loops, decompositions)
 	for {
 		f := pick(r, all...)
 		name, d := pick(r, strings.Fields(f.names)...), pick(r, strings.Fields(f.types)...)
