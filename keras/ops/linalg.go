@@ -160,11 +160,22 @@ func Logdet(x *Tensor) *Tensor { _, logarithm := Slogdet(x); return logarithm }
 // upper one.
 func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
 	a, b = commonFloat(a, b)
-	a, _ = squareMatrix("solve triangular", a)
+	a, n := squareMatrix("solve triangular", a)
+	kind, triangle := ir.Upper, Triu
 	if lower {
-		return Solve(Tril(a, 0), b)
+		kind, triangle = ir.Lower, Tril
 	}
-	return Solve(Triu(a, 0), b)
+	if b.Rank() != a.Rank() || !dim.Known(n) || !dim.MayEqual(b.Dim(-2), n) {
+		return Solve(triangle(a, 0), b)
+	}
+	a, b = sameBatch(a, b)
+	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		x := factor(kind, func(xs []*Tensor) []*Tensor { return []*Tensor{Solve(triangle(xs[0], 0), xs[1])} }, xs...)[0]
+		return []*Tensor{x}, func(dys []*Tensor) []*Tensor {
+			db := SolveTriangular(adjoint(xs[0]), dys[0], !lower)
+			return []*Tensor{Negative(triangle(Matmul(db, adjoint(x)), 0)), db}
+		}
+	}, a, b)[0]
 }
 
 // Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), NaN
@@ -176,9 +187,11 @@ func Cholesky(x *Tensor, upper bool) *Tensor {
 	if n == 0 {
 		return x
 	}
-	x = MultiplyScalar(Add(x, adjoint(x)), 0.5)
 	l := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		l := Cast(choleskyFactor(Cast(xs[0], ir.Float64), n), x.DType()) // differences of squares: what they lose in float32 is the last pivots
+		l := factor(ir.Cholesky, func(xs []*Tensor) []*Tensor {
+			wide := Cast(xs[0], ir.Float64) // differences of squares: what they lose in float32 is the last pivots
+			return []*Tensor{Cast(choleskyFactor(MultiplyScalar(Add(wide, adjoint(wide)), 0.5), n), xs[0].DType())}
+		}, xs[0])[0]
 		return []*Tensor{l}, func(dys []*Tensor) []*Tensor {
 			p := Tril(Matmul(adjoint(l), dys[0]), 0)
 			p = Subtract(p, MultiplyScalar(Multiply(p, Identity(p, p.DType(), n)), 0.5))

@@ -20,17 +20,32 @@ func Qr(x *Tensor, complete bool) (q, r *Tensor) {
 		q, left := Qr(SliceAxis(x, -1, 0, m), complete)
 		return q, Concatenate(-1, left, Matmul(adjoint(q), SliceAxis(x, -1, m, n)))
 	}
-	if complete && m > n { //dim:known
-		return reflect(x)
+	if n == 0 || complete && m > n { //dim:known
+		q, r = factorQR(x, m)
+		if !complete {
+			q, r = SliceAxis(q, -1, 0, n), SliceAxis(r, -2, 0, n)
+		}
+		return q, r
 	}
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		q, r := reflect(xs[0])
-		q, r = SliceAxis(q, -1, 0, n), SliceAxis(r, -2, 0, n)
+		q, r := factorQR(xs[0], n)
 		return []*Tensor{q, r}, func(dys []*Tensor) []*Tensor {
 			c := Subtract(Matmul(r, adjoint(dys[1])), Matmul(adjoint(dys[0]), q))
 			c = Add(Tril(c, 0), adjoint(Tril(c, -1)))
 			return []*Tensor{adjoint(Solve(r, adjoint(Add(dys[0], Matmul(q, c)))))}
 		}
+	}, x)
+	return out[0], out[1]
+}
+
+// factorQR returns the first columns of Q, as many as are asked for, and as many rows of R.
+func factorQR(x *Tensor, columns int) (q, r *Tensor) {
+	if x.Dim(-1) == 0 { //dim:known
+		return reflect(x)
+	}
+	out := factor(ir.QR, func(xs []*Tensor) []*Tensor {
+		q, r := reflect(xs[0])
+		return []*Tensor{SliceAxis(q, -1, 0, columns), SliceAxis(r, -2, 0, columns)}
 	}, x)
 	return out[0], out[1]
 }

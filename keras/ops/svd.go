@@ -46,8 +46,11 @@ func Svd(x *Tensor, full bool) (u, s, vh *Tensor) {
 		return back(u), back(Zeros(x, x.DType(), append(lead.Clone(), 0)...)), back(Zeros(x, x.DType(), append(lead.Clone(), 0, 0)...))
 	}
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		u, s, v := jacobiSvd(xs[0], full)
-		return []*Tensor{u, s, adjoint(v)}, func(dys []*Tensor) []*Tensor {
+		out := factor(ir.SVD, func(xs []*Tensor) []*Tensor {
+			u, s, v := jacobiSvd(xs[0], full)
+			return []*Tensor{u, s, v}
+		}, xs[0])
+		return []*Tensor{out[0], out[1], adjoint(out[2])}, func(dys []*Tensor) []*Tensor {
 			u, s, vh := Svd(xs[0], false) // the factors once more, in a form that has a gradient itself
 			return []*Tensor{svdGradient(u, s, adjoint(vh), SliceAxis(dys[0], -1, 0, n), dys[1], adjoint(dys[2]))}
 		}
@@ -115,8 +118,11 @@ func Eigh(x *Tensor) (w, v *Tensor) {
 	}
 	x = MultiplyScalar(Add(x, adjoint(x)), 0.5)
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		w, v := jacobiEigh(xs[0])
-		return []*Tensor{w, v}, func(dys []*Tensor) []*Tensor {
+		out := factor(ir.Eigh, func(xs []*Tensor) []*Tensor {
+			w, v := jacobiEigh(xs[0])
+			return []*Tensor{w, v}
+		}, xs[0])
+		return out, func(dys []*Tensor) []*Tensor {
 			w, v := Eigh(xs[0]) // once more, in a form that has a gradient itself
 			f := reciprocalOr0(Subtract(ExpandDims(w, -2), ExpandDims(w, -1)))
 			inner := Add(Multiply(f, Matmul(adjoint(v), dys[1])), Multiply(ExpandDims(dys[0], -1), Identity(w, w.DType(), n)))
@@ -215,6 +221,12 @@ func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 	if k == 0 {
 		return back(x), Zeros(x, ir.Int32, append(lead.Clone(), 0)...)
 	}
+	out := factor(ir.LU, func(xs []*Tensor) []*Tensor { return luFactors(xs[0], m, n, k) }, x)
+	return back(out[0]), out[1]
+}
+
+// luFactors is one step of elimination after the other, on all matrices at once.
+func luFactors(x *Tensor, m, n, k int) []*Tensor {
 	row, columns, zero := Arange(x, ir.Int32, m), Arange(x, ir.Int32, n), Zeros(x, x.DType())
 	final, stacked := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
 		a := carry[0]
@@ -235,5 +247,5 @@ func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 		below := LogicalAnd(ExpandDims(Greater(row, xs[0]), -1), Equal(columns, xs[0]))
 		return []*Tensor{Where(below, BroadcastTo(factor, a.Shape()...), reduced)}, []*Tensor{Cast(p, ir.Int32)}
 	}, []*Tensor{x}, []*Tensor{Arange(x, ir.Int32, k)}, ScanOptions{})
-	return back(final[0]), MoveAxis(stacked[0], 0, -1)
+	return []*Tensor{final[0], MoveAxis(stacked[0], 0, -1)}
 }

@@ -154,6 +154,7 @@ type elimination[T block.Float] struct {
 	diagonal, top []T
 	scratch       []T
 	sign          T
+	pivots        []int32 // where they are asked for: which row changed places with each
 	pool          *pool.Pool
 	args          gemm.Args[T]
 }
@@ -196,6 +197,9 @@ func (e *elimination[T]) column(k, lo, hi int) {
 	n, a, stride := e.n, e.a, e.stride
 	p := k + largestOf(a[k*stride+k:], n-k, stride)
 	top := a[k*stride : (k+1)*stride]
+	if k < len(e.pivots) {
+		e.pivots[k] = int32(p)
+	}
 	if p != k {
 		e.sign = -e.sign
 		swapRows(a[p*stride:(p+1)*stride], top)

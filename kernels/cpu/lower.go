@@ -38,7 +38,7 @@ func init() {
 		ir.Scan: buildScan, ir.While: buildWhile, ir.Cond: buildCond,
 		ir.Conv: buildConv, ir.ConvInputGrad: buildByExamples(buildConvInputGrad), ir.ConvKernelGrad: buildConvKernelGrad,
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildByExamples(buildAvgPool), ir.AvgPoolGrad: buildByExamples(buildAvgPoolGrad),
-		ir.Resample: buildResample, ir.Eliminate: buildEliminate,
+		ir.Resample: buildResample, ir.Eliminate: buildEliminate, ir.Factor: buildFactor,
 		ir.Fourier: buildFourier, ir.RealFourier: buildRealFourier, ir.HermitianFourier: buildHermitianFourier,
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,

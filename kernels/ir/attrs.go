@@ -22,6 +22,20 @@ const (
 	Set  Kind = "set"
 )
 
+// Factorization names the factors that Factor computes of each matrix x (m, n).
+type Factorization string
+
+// The factorizations.
+const (
+	Cholesky Factorization = "cholesky" // of the mean of x and its transpose -> the lower triangle l with l·lᵀ = x, NaN where there is none
+	LU       Factorization = "lu"       // -> u, with l below its diagonal; the row that each row changed places with, int32, min(m, n)
+	QR       Factorization = "qr"       // m >= n -> q (m, n or m), r (as many, n), by reflections with LAPACK's signs
+	SVD      Factorization = "svd"      // m >= n -> u (m, n or m), s (n) in falling order, v (n, n) with x = u·diag(s)·vᵀ
+	Eigh     Factorization = "eigh"     // symmetric x -> eigenvalues (n) in rising order, eigenvectors in columns
+	Lower    Factorization = "lower"    // the lower triangle l of x, and y (n, k), which is divided by it -> z with l·z = y
+	Upper    Factorization = "upper"    // as Lower, of the upper triangle
+)
+
 // Direction is the relation tested by Compare. Comparisons with NaN are false, except Ne, which is true.
 type Direction string
 
@@ -166,6 +180,13 @@ type (
 	}
 	// CondAttrs: the first input (a bool scalar) picks which sub-program maps the remaining inputs to the outputs.
 	CondAttrs struct{ Then, Else *Program }
+
+	// FactorAttrs describe a factorization of matrices. Definition computes the same, maybe with other signs of
+	// eigenvectors and singular vectors: backends without a kernel run it.
+	FactorAttrs struct {
+		Kind       Factorization
+		Definition *Program
+	}
 
 	// ConvAttrs describe a convolution (cross-correlation, as in Keras) over the spatial axes. PadLow and PadHigh are
 	// zeros added at the ends; Groups splits input and output channels.
@@ -322,6 +343,7 @@ func (FourierAttrs) attrs()      {}
 func (ScanAttrs) attrs()         {}
 func (WhileAttrs) attrs()        {}
 func (CondAttrs) attrs()         {}
+func (FactorAttrs) attrs()       {}
 func (ConvAttrs) attrs()         {}
 func (ConvGradAttrs) attrs()     {}
 func (PoolAttrs) attrs()         {}

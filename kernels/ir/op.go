@@ -135,6 +135,7 @@ const (
 	RealFourier                   // (x[... n]) -> re, im [... n/2+1]: of a real x, the elements that are not conjugates of others
 	HermitianFourier              // (re, im [... n/2+1]) -> x[... n]: Σ_k X[k]·exp(2πi·kt/n), with the conjugates; real
 	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
+	Factor                        // (x[... M N], [y[... M K]]) -> the factors of its matrices; see FactorAttrs
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	PackedDot                     // (x[... K], integers of four bits, two neighbours of a row [K N] in each int8, [scale, int8 zero, each [blocks N]]) -> [... N], Σ_k x[k]·(w[k] - zero)·scale
 	Barrier                       // (x, y) -> x, after y: what is computed from the result is another thing than what is computed from x, so that a value can be computed again in place of being kept
@@ -281,6 +282,7 @@ func init() {
 		RealFourier:                   {"real_fourier", "", 1, 1, inferRealFourier},
 		HermitianFourier:              {"hermitian_fourier", "", 2, 2, inferHermitianFourier},
 		Eliminate:                     {"eliminate", "", 2, 2, inferEliminate},
+		Factor:                        {"factor", "", 1, 2, inferFactor},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
 		PackedDot:                     {"packed_dot", "", 2, 4, inferPackedDot},
 		Barrier:                       {"barrier", "optimization_barrier", 2, 2, inferBarrier},

@@ -249,6 +249,8 @@ func SubPrograms(attrs Attrs) []*Program {
 		return []*Program{a.Cond, a.Body}
 	case CondAttrs:
 		return []*Program{a.Then, a.Else}
+	case FactorAttrs:
+		return []*Program{a.Definition}
 	}
 	return nil
 }

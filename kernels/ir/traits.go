@@ -131,6 +131,7 @@ func init() {
 		RealFourier:                   {rows: rowsOfFourier},
 		HermitianFourier:              {rows: rowsOfFourier},
 		Eliminate:                     {rows: rowsOffMatrix},
+		Factor:                        {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
 		PackedDot:                     {rows: rowsOfPackedDot, flops: packedDotFLOPs},
 		Barrier:                       {Moves: true, rows: rowsAcross, InPlace: []int{0}},

@@ -3,7 +3,16 @@ package reference
 import (
 	"math"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
 )
+
+// factor runs the definition.
+func (c *call) factor() error {
+	results, err := c.run(c.node.Attrs.(ir.FactorAttrs).Definition, c.in)
+	copy(c.out, results)
+	return err
+}
 
 // eliminate is Gauss-Jordan elimination with the largest element of a column as pivot.
 func (c *call) eliminate() error {

@@ -221,6 +221,7 @@ func init() {
 		ir.AvgPoolGrad:                   (*call).avgPoolGrad,
 		ir.Resample:                      (*call).resample,
 		ir.Eliminate:                     (*call).eliminate,
+		ir.Factor:                        (*call).factor,
 		ir.Fourier:                       (*call).fourier,
 		ir.RealFourier:                   (*call).realFourier,
 		ir.HermitianFourier:              (*call).hermitianFourier,

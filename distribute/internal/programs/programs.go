@@ -51,7 +51,7 @@ type output struct {
 var register = sync.OnceFunc(func() {
 	for _, a := range []ir.Attrs{ir.ConstantAttrs{}, ir.IotaAttrs{}, ir.RngAttrs{}, ir.ConvertAttrs{}, ir.CompareAttrs{}, ir.ReshapeAttrs{}, ir.TransposeAttrs{}, ir.BroadcastAttrs{}, ir.SliceAttrs{},
 		ir.PadAttrs{}, ir.AxisAttrs{}, ir.AxesAttrs{}, ir.DynamicSliceAttrs{}, ir.DotAttrs{}, ir.GatherAttrs{}, ir.ScatterAttrs{}, ir.ReduceAttrs{}, ir.CumulativeAttrs{}, ir.SortAttrs{}, ir.TopKAttrs{},
-		ir.FourierAttrs{}, ir.ScanAttrs{}, ir.WhileAttrs{}, ir.CondAttrs{}, ir.ConvAttrs{}, ir.ConvGradAttrs{}, ir.PoolAttrs{}, ir.ResampleAttrs{}, ir.PoolGradAttrs{}, ir.NormAttrs{}, ir.GroupNormAttrs{},
+		ir.FourierAttrs{}, ir.ScanAttrs{}, ir.WhileAttrs{}, ir.CondAttrs{}, ir.FactorAttrs{}, ir.ConvAttrs{}, ir.ConvGradAttrs{}, ir.PoolAttrs{}, ir.ResampleAttrs{}, ir.PoolGradAttrs{}, ir.NormAttrs{}, ir.GroupNormAttrs{},
 		ir.DropoutAttrs{}, ir.AttentionAttrs{}, ir.RnnAttrs{}, ir.OptimizerAttrs{}, ir.CollectiveAttrs{}, ir.CheckFiniteAttrs{}, ir.PackedDotAttrs{}} {
 		gob.Register(a)
 	}
@@ -90,6 +90,10 @@ func write(p *ir.Program) written {
 			one.Attrs = a
 		case ir.CondAttrs:
 			one.Parts, one.Attrs = []written{write(a.Then), write(a.Else)}, ir.CondAttrs{}
+		case ir.FactorAttrs:
+			one.Parts = []written{write(a.Definition)}
+			a.Definition = nil
+			one.Attrs = a
 		}
 		w.Nodes = append(w.Nodes, one)
 	}
@@ -184,7 +188,7 @@ func (n *node) attributes() (ir.Attrs, error) {
 	}
 	wanted := 0
 	switch n.Attrs.(type) {
-	case ir.ScanAttrs:
+	case ir.ScanAttrs, ir.FactorAttrs:
 		wanted = 1
 	case ir.WhileAttrs, ir.CondAttrs:
 		wanted = 2
@@ -201,6 +205,9 @@ func (n *node) attributes() (ir.Attrs, error) {
 		return a, nil
 	case ir.CondAttrs:
 		return ir.CondAttrs{Then: parts[0], Else: parts[1]}, nil
+	case ir.FactorAttrs:
+		a.Definition = parts[0]
+		return a, nil
 	}
 	return n.Attrs, nil
 }

@@ -2321,6 +2321,15 @@ module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : 
 }
 #loc0 = loc("layer")
 
+// factor/cholesky of one number float32
+module @factor_cholesky_of_one_number_float32 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<5x1x1xf32>, %arg1: tensor<3xi32>) -> (tensor<5x1x1xf32>, tensor<3xi32>) {
+    %v0 = stablehlo.sqrt %arg0 : tensor<5x1x1xf32> loc(#loc0)
+    return %v0, %arg1 : tensor<5x1x1xf32>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // fourier/float16[2] axis 0
 module @fourier_float16_2__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2xf16>, %arg1: tensor<2xf16>, %arg2: tensor<3xi32>) -> (tensor<2xf16>, tensor<2xf16>, tensor<3xi32>) {

@@ -1,0 +1,267 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// matrixWork is a factorization of one matrix after the other, which workers share. It computes in float64 whatever its
+// operands are: float32 has no code of its own.
+type matrixWork struct {
+	scratch int // numbers of scratch memory
+	work    int // estimates what a matrix takes
+	run     func(i int, scratch []float64)
+	all     func(lo, hi int, scratch []float64) // in place of run, for several
+}
+
+func buildFactor(b *build) (func(), error) {
+	var w matrixWork
+	switch kind := b.n.Attrs.(ir.FactorAttrs).Kind; kind {
+	case ir.Cholesky:
+		w = choleskyWork(b)
+	case ir.LU:
+		w = luWork(b)
+	case ir.QR:
+		w = qrWork(b)
+	case ir.SVD:
+		w = svdWork(b)
+	case ir.Eigh:
+		w = eighWork(b)
+	case ir.Lower, ir.Upper:
+		w = triangleWork(b, kind == ir.Lower)
+	default:
+		return nil, b.unsupported("factorization %q", kind)
+	}
+	s := b.in(0).Typ.Shape
+	b.rt().need(w.scratch * 8)
+	return b.rt().parallel(s[:len(s)-2].Size(), grain(w.work), func(worker *worker, lo, hi int) {
+		scratch := scratchOf[float64](worker, w.scratch)
+		if w.all != nil {
+			w.all(lo, hi, scratch)
+			return
+		}
+		for i := lo; i < hi; i++ {
+			w.run(i, scratch)
+		}
+	}), nil
+}
+
+// matrixLengths returns the rows and columns of matrices.
+func matrixLengths(o *plan.Operand) (m, n int) {
+	s := o.Typ.Shape
+	return s[len(s)-2], s[len(s)-1]
+}
+
+// readDoubles copies numbers from place at of an operand on.
+func readDoubles(dst []float64, o *plan.Operand, at int) {
+	if o.Typ.DType == ir.Float64 {
+		copy(dst, plan.Data[float64](o)[at:])
+		return
+	}
+	for i, v := range plan.Data[float32](o)[at:][:len(dst)] {
+		dst[i] = float64(v)
+	}
+}
+
+// writeDoubles is the opposite.
+func writeDoubles(o *plan.Operand, at int, src []float64) {
+	if o.Typ.DType == ir.Float64 {
+		copy(plan.Data[float64](o)[at:], src)
+		return
+	}
+	dst := plan.Data[float32](o)[at:][:len(src)]
+	for i, v := range src {
+		dst[i] = float32(v)
+	}
+}
+
+// cut takes numbers off scratch memory.
+func cut(scratch *[]float64, n int) []float64 {
+	part := (*scratch)[:n:n]
+	*scratch = (*scratch)[n:]
+	return part
+}
+
+// gatherColumn copies numbers that are stride apart.
+func gatherColumn(dst, src []float64, stride int) {
+	for i := range dst {
+		dst[i] = src[i*stride]
+	}
+}
+
+// subtractMultiple subtracts f·x from dst, which is not longer than x.
+func subtractMultiple(dst, x []float64, f float64) {
+	if len(dst) > smallestBlock {
+		vec.Axpy(dst, -f, x[:len(dst)])
+		return
+	}
+	for i, v := range x[:len(dst)] {
+		dst[i] -= f * v
+	}
+}
+
+// choleskyWork factors the mean of a matrix and its transpose: of its upper triangle, whose rows fill vectors, comes u
+// with uᵀ·u = a, a block of rows after the other.
+func choleskyWork(b *build) matrixWork {
+	in, out := b.in(0), b.out(0)
+	_, n := matrixLengths(in)
+	stride := paddedColumns(n)
+	return matrixWork{scratch: n*stride + max(n*n, n*smallestBlock), work: n*n*n/3 + n, run: func(i int, scratch []float64) {
+		a := cut(&scratch, n*stride)
+		x := scratch[:n*n]
+		readDoubles(x, in, i*n*n)
+		for r := range n {
+			row := a[r*stride:][:stride]
+			clear(row)
+			for c := r; c < n; c++ {
+				row[c] = (x[r*n+c] + x[c*n+r]) / 2
+			}
+		}
+		cholesky(a, scratch, n, stride)
+		clear(x)
+		for r := range n {
+			for c, v := range a[r*stride+r : r*stride+n] {
+				x[(r+c)*n+r] = v
+			}
+		}
+		writeDoubles(out, i*n*n, x)
+	}}
+}
+
+// cholesky works on the upper triangle of a, whose rows are padded with zeros. Panel has memory for a block of rows.
+func cholesky(a, panel []float64, n, stride int) {
+	for lo := 0; lo < n; lo += smallestBlock {
+		hi := min(lo+smallestBlock, n)
+		for k := lo; k < hi; k++ {
+			top := a[k*stride:][:n]
+			root := math.Sqrt(top[k])
+			top[k] /= root
+			if rest := top[k+1:]; len(rest) > smallestBlock {
+				vec.Scale(rest, rest, 1/root)
+			} else {
+				for c := range rest {
+					rest[c] /= root
+				}
+			}
+			for r := k + 1; r < hi; r++ {
+				subtractMultiple(a[r*stride+r:][:n-r], top[r:], top[r])
+			}
+		}
+		for r := hi; r < n; r++ {
+			for k := lo; k < hi; k++ {
+				panel[(r-hi)*smallestBlock+k-lo] = -a[k*stride+r]
+			}
+		}
+		for r := hi; r < n; r += smallestBlock {
+			rows := min(smallestBlock, n-r)
+			vec.AddProducts(a[r*stride+r:], panel[(r-hi)*smallestBlock:], a[lo*stride+r:], rows, smallestBlock, stride-r, stride, smallestBlock, stride)
+		}
+	}
+}
+
+// luWork is elimination: rows or columns of zeros make every matrix a square.
+func luWork(b *build) matrixWork {
+	in, out, pivots := b.in(0), b.out(0), b.out(1)
+	m, n := matrixLengths(in)
+	size, k := max(m, n), min(m, n)
+	stride := paddedColumns(size)
+	scratch := size*stride + size + smallestBlock + max(eliminationScratch[float64](size, 0, nil), n)
+	return matrixWork{scratch: scratch, work: m * n * k, all: func(lo, hi int, scratch []float64) {
+		e := elimination[float64]{n: size, stride: stride}
+		e.a, e.diagonal, e.top = cut(&scratch, size*stride), cut(&scratch, size), cut(&scratch, smallestBlock)
+		e.scratch = scratch
+		for i := lo; i < hi; i++ {
+			e.pivots = plan.Data[int32](pivots)[i*k:][:k]
+			clear(e.a)
+			for r := range m {
+				readDoubles(e.a[r*stride:][:n], in, (i*m+r)*n)
+			}
+			if size <= panelMatrix {
+				e.panels()
+			} else {
+				e.factor(0, size)
+			}
+			for r := range m {
+				row := e.a[r*stride:][:n]
+				for c := range row[:min(r, n)] { // multiples are negative
+					row[c] = 0 - row[c]
+				}
+				writeDoubles(out, (i*m+r)*n, row)
+			}
+		}
+	}}
+}
+
+// fewSides is the number of right sides up to which each is solved for by itself.
+const fewSides = 4
+
+// triangleWork solves with a triangle: a lower one read from its end is an upper one.
+func triangleWork(b *build, lower bool) matrixWork {
+	in, right, out := b.in(0), b.in(1), b.out(0)
+	n, m := matrixLengths(right)
+	if m <= fewSides {
+		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
+	}
+	x := paddedColumns(n)
+	stride := x + paddedColumns(m)
+	return matrixWork{scratch: n*stride + n + eliminationScratch[float64](n, m, nil), work: n * n * m, run: func(i int, scratch []float64) {
+		e := elimination[float64]{n: n, m: m, stride: stride}
+		e.a, e.diagonal = cut(&scratch, n*stride), cut(&scratch, n)
+		e.scratch = scratch
+		e.x = e.a[min(x, len(e.a)):]
+		clear(e.a)
+		place := func(r int) int {
+			if lower {
+				return n - 1 - r
+			}
+			return r
+		}
+		for r := range n {
+			row := e.a[r*stride:][:n]
+			if readDoubles(row, in, (i*n+place(r))*n); lower {
+				slices.Reverse(row)
+			}
+			e.diagonal[r] = row[r]
+			readDoubles(e.x[r*stride:][:m], right, (i*n+place(r))*m)
+		}
+		e.backward(0, n)
+		for r := range n {
+			row := e.x[r*stride:][:m]
+			vec.Neg(row, row)
+			writeDoubles(out, (i*n+place(r))*m, row)
+		}
+	}}
+}
+
+// solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
+// before it, divided by the diagonal's.
+func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
+	n, m := matrixLengths(right)
+	x, given := cut(&scratch, n*m), cut(&scratch, n)
+	for step := range n {
+		r, first, end := step, 0, step
+		if !lower {
+			r = n - 1 - step
+			first, end = r+1, n
+		}
+		at, row := (i*n+r)*n, given[:end-first]
+		if in.Typ.DType == ir.Float64 {
+			row = plan.Data[float64](in)[at+first : at+end]
+		} else {
+			readDoubles(row, in, at+first)
+		}
+		var side [fewSides]float64
+		var diagonal [1]float64
+		readDoubles(side[:m], right, (i*n+r)*m)
+		readDoubles(diagonal[:], in, at+r)
+		for c, v := range side[:m] {
+			x[c*n+r] = (v - dot(row, x[c*n+first:c*n+end])) / diagonal[0]
+			side[c] = x[c*n+r]
+		}
+		writeDoubles(out, (i*n+r)*m, side[:m])
+	}
+}

@@ -1,0 +1,158 @@
+package cpu
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// jacobi makes the columns of a matrix orthogonal by turning two of them at a time, in every pair, as often as it takes
+// (Hestenes, "Inversion of matrices by biorthogonalization and related results", 1958). The columns lie in rows of
+// stride numbers, of which the first length are the column; what follows is turned along with it.
+type jacobi struct {
+	n, length int
+	tolerance float64 // of the square of a cosine
+	turnedRows
+	norms  []float64 // squares of the columns' lengths, in the end their lengths
+	order  []int32   // the columns by their lengths, falling
+	places []float64 // the memory of order
+}
+
+// mostSweeps bounds the sweeps over all pairs; six to ten are the rule.
+const mostSweeps = 40
+
+// newJacobi plans n columns of so many numbers, with more of them behind each.
+func newJacobi(n, length, more int, o *plan.Operand) jacobi {
+	epsilon := math.Ldexp(1, -52)
+	if o.Typ.DType.Size() == 4 {
+		epsilon = math.Ldexp(1, -26) // of the float32 that results are rounded to, and some bits
+	}
+	return jacobi{n: n, length: length, turnedRows: newTurnedRows(n, length+more), tolerance: float64(max(length, 4)) * epsilon * epsilon}
+}
+
+func (j *jacobi) size() int { return j.turnedRows.size() + 2*j.n }
+
+func (j *jacobi) cut(scratch *[]float64) {
+	j.turnedRows.cut(scratch)
+	j.norms = cut(scratch, j.n)
+	j.places = cut(scratch, j.n)
+}
+
+func (j *jacobi) column(k int) []float64 { return j.rows[k*j.stride:][:j.length] }
+
+// run turns the columns and puts them in order.
+func (j *jacobi) run() {
+	for sweep := 0; sweep < mostSweeps && j.sweep(); sweep++ {
+	}
+	for k := range j.n {
+		j.norms[k] = math.Sqrt(j.square(k))
+	}
+	j.order = sortedPlaces(j.norms, j.places, true)
+}
+
+// sortedPlaces returns the places of numbers in rising or falling order, in the given memory; equal ones stay in order.
+func sortedPlaces(x, memory []float64, falling bool) []int32 {
+	order := block.View[int32](unsafe.Pointer(unsafe.SliceData(memory)), len(x))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		if falling {
+			a, b = b, a
+		}
+		return cmp.Compare(x[a], x[b])
+	})
+	return order
+}
+
+func (j *jacobi) square(k int) float64 { return dot(j.column(k), j.column(k)) }
+
+// sweep turns each pair that is not orthogonal, and reports whether there was one.
+func (j *jacobi) sweep() (turned bool) {
+	for k := range j.n {
+		j.norms[k] = j.square(k)
+	}
+	for p := range j.n {
+		for q := p + 1; q < j.n; q++ {
+			gamma := dot(j.column(p), j.column(q))
+			if !(gamma*gamma > j.tolerance*j.norms[p]*j.norms[q]) {
+				continue
+			}
+			turned = true
+			zeta := (j.norms[q] - j.norms[p]) / (2 * gamma)
+			t := math.Copysign(1/(math.Abs(zeta)+math.Sqrt(1+zeta*zeta)), zeta)
+			c := 1 / math.Sqrt(1+t*t)
+			j.turn(p, q, c, t*c)
+			j.norms[p], j.norms[q] = j.norms[p]-t*gamma, j.norms[q]+t*gamma
+		}
+	}
+	return turned
+}
+
+// svdWork turns the columns of a matrix, and those of the unit matrix with them. The left vectors are the first factor
+// of the columns: the columns up to signs, and something orthogonal to them where they are zero or missing.
+func svdWork(b *build) matrixWork {
+	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
+	m, n := matrixLengths(in)
+	_, columns := matrixLengths(u)
+	f, plain := reflections{m: m, n: n, columns: columns}, newJacobi(n, m, n, in)
+	return matrixWork{scratch: plain.size() + f.size(), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
+		f, j := f, plain
+		f.cut(&scratch)
+		j.cut(&scratch)
+		x := f.vectors[:m*n]
+		readDoubles(x, in, i*m*n)
+		scale := scaleOf(x)
+		for k := range n {
+			gatherColumn(j.column(k), x[k:], n)
+			vec.Scale(j.column(k), j.column(k), 1/scale)
+			j.rows[k*j.stride+m+k] = 1
+		}
+		j.run()
+		stride := paddedColumns(n)
+		clear(f.a)
+		for k, from := range j.order {
+			size := j.norms[from]
+			f.row[k] = size * scale
+			for r, v := range j.column(int(from)) {
+				if size != 0 {
+					f.a[r*stride+k] = v / size
+				}
+			}
+			for r, v := range j.rows[int(from)*j.stride+m:][:n] {
+				x[r*n+k] = v
+			}
+		}
+		writeDoubles(s, i*n, f.row[:n])
+		writeDoubles(v, i*n*n, x[:n*n])
+		f.triangle()
+		f.orthogonal()
+		for r := range m {
+			row := f.q[r*paddedColumns(columns):][:columns]
+			for k := range n {
+				if f.a[k*stride+k] < 0 {
+					row[k] = -row[k]
+				}
+			}
+			writeDoubles(u, (i*m+r)*columns, row)
+		}
+	}}
+}
+
+// scaleOf returns the largest absolute value, by which matrices are divided so that squares neither overflow nor
+// vanish; 1 of zeros.
+func scaleOf(x []float64) float64 {
+	largest := 0.0
+	for _, v := range x {
+		largest = max(largest, math.Abs(v))
+	}
+	if largest == 0 {
+		return 1
+	}
+	return largest
+}

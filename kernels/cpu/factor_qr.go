@@ -1,0 +1,102 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// reflections turn a matrix (m, n) with m >= n into an upper triangle: reflection k, along row k of vectors, maps what
+// lies below the diagonal of column k to zero. The rows of the matrix and of q are padded.
+type reflections struct {
+	m, n, columns int // columns of q that are asked for
+	a, q          []float64
+	vectors       []float64
+	factors       []float64 // of the reflections; 0 where there was nothing to do
+	row, scaled   []float64
+}
+
+func (f *reflections) size() int {
+	return f.m*(paddedColumns(f.n)+paddedColumns(f.columns)) + f.n*f.m + f.n + max(paddedColumns(f.n), paddedColumns(f.columns)) + f.m
+}
+
+func (f *reflections) cut(scratch *[]float64) {
+	f.a, f.q = cut(scratch, f.m*paddedColumns(f.n)), cut(scratch, f.m*paddedColumns(f.columns))
+	f.vectors, f.factors = cut(scratch, f.n*f.m), cut(scratch, f.n)
+	f.row, f.scaled = cut(scratch, max(paddedColumns(f.n), paddedColumns(f.columns))), cut(scratch, f.m)
+}
+
+// triangle makes r of a, with zeros below the diagonal.
+func (f *reflections) triangle() {
+	stride := paddedColumns(f.n)
+	for k := range f.n {
+		v := f.vectors[k*f.m:][:f.m]
+		gatherColumn(v[k:], f.a[k*stride+k:], stride)
+		f.factors[k] = 0
+		tail := vec.Dot(v[k+1:], v[k+1:])
+		if tail == 0 {
+			continue
+		}
+		head := v[k]
+		beta := -math.Copysign(math.Sqrt(head*head+tail), head)
+		if head == 0 {
+			beta = -math.Sqrt(tail)
+		}
+		v[k] = head - beta
+		f.factors[k] = 2 / (v[k]*v[k] + tail)
+		f.reflect(f.a, stride, k)
+		f.a[k*stride+k] = beta
+		for r := k + 1; r < f.m; r++ {
+			f.a[r*stride+k] = 0
+		}
+	}
+}
+
+// reflect applies reflection k to the rows from k on of x, of which the columns before k are zeros there.
+func (f *reflections) reflect(x []float64, stride, k int) {
+	first, rows := k/smallestBlock*smallestBlock, f.m-k
+	width := stride - first
+	v, w := f.vectors[k*f.m+k:][:rows], f.row[:width]
+	clear(w)
+	vec.AddProducts(w, v, x[k*stride+first:], 1, rows, width, width, rows, stride)
+	vec.Scale(f.scaled[:rows], v, -f.factors[k])
+	vec.AddProducts(x[k*stride+first:], f.scaled, w, rows, 1, width, stride, 1, width)
+}
+
+// orthogonal makes q: the reflections, from the last one on, of the unit matrix.
+func (f *reflections) orthogonal() {
+	stride := paddedColumns(f.columns)
+	clear(f.q)
+	for k := range f.columns {
+		f.q[k*stride+k] = 1
+	}
+	for k := f.n - 1; k >= 0; k-- {
+		if f.factors[k] != 0 {
+			f.reflect(f.q, stride, k)
+		}
+	}
+}
+
+func qrWork(b *build) matrixWork {
+	in, q, r := b.in(0), b.out(0), b.out(1)
+	m, n := matrixLengths(in)
+	_, columns := matrixLengths(q)
+	f := reflections{m: m, n: n, columns: columns}
+	return matrixWork{scratch: f.size(), work: 4 * m * n * columns, run: func(i int, scratch []float64) {
+		f := f // each worker has its own memory
+		f.cut(&scratch)
+		clear(f.a)
+		stride := paddedColumns(n)
+		for k := range m {
+			readDoubles(f.a[k*stride:][:n], in, (i*m+k)*n)
+		}
+		f.triangle()
+		f.orthogonal()
+		for k := range columns {
+			writeDoubles(r, (i*columns+k)*n, f.a[k*stride:][:n])
+		}
+		for k := range m {
+			writeDoubles(q, (i*m+k)*columns, f.q[k*paddedColumns(columns):][:columns])
+		}
+	}}
+}

@@ -1,0 +1,274 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// dense is a matrix of a test.
+type dense struct {
+	m, n int
+	x    []float64
+}
+
+func newDense(m, n int, f func(i, j int) float64) dense {
+	d := dense{m, n, make([]float64, m*n)}
+	for i := range d.x {
+		d.x[i] = f(i/n, i%n)
+	}
+	return d
+}
+
+func (a dense) at(i, j int) float64 { return a.x[i*a.n+j] }
+
+func (a dense) transposed() dense {
+	return newDense(a.n, a.m, func(i, j int) float64 { return a.at(j, i) })
+}
+
+func (a dense) times(b dense) dense {
+	return newDense(a.m, b.n, func(i, j int) (sum float64) {
+		for k := range a.n {
+			sum += a.at(i, k) * b.at(k, j)
+		}
+		return sum
+	})
+}
+
+func requireNear(t *testing.T, want, got dense, tolerance float64, what string) {
+	t.Helper()
+	size := 1.0
+	for _, v := range want.x {
+		size = max(size, math.Abs(v))
+	}
+	for i, v := range want.x {
+		require.InDelta(t, v, got.x[i], tolerance*size, "%s, element %d of %d x %d", what, i, want.m, want.n)
+	}
+}
+
+func unit(n int) dense {
+	return newDense(n, n, func(i, j int) float64 {
+		if i == j {
+			return 1
+		}
+		return 0
+	})
+}
+
+// factorsOf runs the kernel on equal matrices and returns what it makes of the last one.
+func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int, operands ...dense) []dense {
+	t.Helper()
+	const matrices = 3
+	p, definition := ir.New(string(kind)), ir.New("zeros")
+	var in []ir.Value
+	var values []reference.Value
+	for _, a := range operands {
+		var all []float64
+		for range matrices {
+			all = append(all, a.x...)
+		}
+		v, err := reference.New(d, ir.Shape{matrices, a.m, a.n}, all...)
+		require.NoError(t, err)
+		values, in = append(values, v), append(in, p.AddInput("x", v.Type))
+		definition.AddInput("x", v.Type)
+	}
+	for i, s := range results {
+		shape, e := ir.Shape{matrices, s[0], s[1]}, d
+		if s[1] == 0 { // a vector
+			shape = shape[:2]
+		}
+		if kind == ir.LU && i == 1 {
+			e = ir.Int32
+		}
+		zeros, err := definition.Add("", ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(e, 0, shape...)})
+		require.NoError(t, err)
+		definition.AddOutput("", zeros[0])
+	}
+	out, err := p.Add("", ir.Factor, ir.FactorAttrs{Kind: kind, Definition: definition}, in...)
+	require.NoError(t, err)
+	for _, v := range out {
+		p.AddOutput("", v)
+	}
+	var list []dense
+	for i, v := range runOnce(t, p, values, false) {
+		n := max(results[i][1], 1)
+		last := dense{results[i][0], n, v.F}
+		if v.Type.DType == ir.Int32 {
+			last.x = make([]float64, len(v.I))
+			for k, x := range v.I {
+				last.x[k] = float64(x)
+			}
+		}
+		last.x = last.x[2*len(last.x)/3:]
+		list = append(list, last)
+	}
+	return list
+}
+
+var factoredSizes = [][2]int{{1, 1}, {2, 2}, {3, 2}, {7, 7}, {16, 16}, {17, 17}, {33, 20}, {40, 16}, {70, 70}, {150, 131}}
+
+// The product of a matrix's factors is the matrix, and they have the form that they should have.
+func TestFactors(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 4))
+	for d, tolerance := range map[ir.DType]float64{ir.Float32: 2e-6, ir.Float64: 1e-13} {
+		for _, s := range factoredSizes {
+			m, n := s[0], s[1]
+			a := newDense(m, n, func(i, j int) float64 { return float64(float32(r.NormFloat64())) })
+			for _, wide := range []bool{false, true} {
+				requireLU(t, d, tolerance, a, wide)
+				requireQR(t, d, tolerance, a, wide)
+				requireSVD(t, d, tolerance, a, wide)
+			}
+			low := newDense(m, n, func(i, j int) float64 { return a.at(i, j/2*2) * float64(j%3) }) // of which some columns are zero or multiples
+			requireSVD(t, d, tolerance, low, true)
+			requireQR(t, d, tolerance, low, true)
+			square := a.transposed().times(a)
+			for i := range n {
+				square.x[i*n+i]++
+			}
+			for i, v := range square.x {
+				square.x[i] = float64(float32(v))
+			}
+			requireCholesky(t, d, tolerance, square)
+			requireEigh(t, d, tolerance, square)
+			requireEigh(t, d, tolerance, newDense(n, n, func(i, j int) float64 { return float64((i*n+j*n)%4-1) * 1e-3 }))
+			requireEigh(t, d, tolerance, unit(n))
+			requireTriangles(t, d, tolerance, square)
+		}
+	}
+}
+
+func requireLU(t *testing.T, d ir.DType, tolerance float64, a dense, wide bool) {
+	t.Helper()
+	if wide {
+		a = a.transposed()
+	}
+	k := min(a.m, a.n)
+	out := factorsOf(t, ir.LU, d, [][2]int{{a.m, a.n}, {k, 0}}, a)
+	lower := newDense(a.m, k, func(i, j int) float64 {
+		switch {
+		case i == j:
+			return 1
+		case i > j:
+			require.LessOrEqual(t, math.Abs(out[0].at(i, j)), 1.0)
+			return out[0].at(i, j)
+		}
+		return 0
+	})
+	upper := newDense(k, a.n, func(i, j int) float64 {
+		if i > j {
+			return 0
+		}
+		return out[0].at(i, j)
+	})
+	moved := newDense(a.m, a.n, a.at)
+	for i, p := range out[1].x {
+		for j := range a.n {
+			x, y := &moved.x[i*a.n+j], &moved.x[int(p)*a.n+j]
+			*x, *y = *y, *x
+		}
+	}
+	requireNear(t, moved, lower.times(upper), tolerance, "LU")
+}
+
+func requireQR(t *testing.T, d ir.DType, tolerance float64, a dense, full bool) {
+	t.Helper()
+	columns := a.n
+	if full {
+		columns = a.m
+	}
+	out := factorsOf(t, ir.QR, d, [][2]int{{a.m, columns}, {columns, a.n}}, a)
+	requireNear(t, a, out[0].times(out[1]), tolerance, "QR")
+	requireNear(t, unit(columns), out[0].transposed().times(out[0]), tolerance, "Q")
+	for i := range columns {
+		for j := range min(i, a.n) {
+			require.Zero(t, out[1].at(i, j))
+		}
+	}
+	if a.m > 1 && a.at(0, 0) != 0 {
+		require.Less(t, out[1].at(0, 0)*a.at(0, 0), 0.0, "LAPACK's sign")
+	}
+}
+
+func requireSVD(t *testing.T, d ir.DType, tolerance float64, a dense, full bool) {
+	t.Helper()
+	columns := a.n
+	if full {
+		columns = a.m
+	}
+	out := factorsOf(t, ir.SVD, d, [][2]int{{a.m, columns}, {a.n, 0}, {a.n, a.n}}, a)
+	s := newDense(columns, a.n, func(i, j int) float64 {
+		if i == j {
+			return out[1].x[i]
+		}
+		return 0
+	})
+	for i, v := range out[1].x {
+		require.GreaterOrEqual(t, v, 0.0)
+		require.LessOrEqual(t, v, out[1].x[max(i-1, 0)])
+	}
+	requireNear(t, a, out[0].times(s).times(out[2].transposed()), tolerance*10, "SVD")
+	requireNear(t, unit(columns), out[0].transposed().times(out[0]), tolerance, "U")
+	requireNear(t, unit(a.n), out[2].transposed().times(out[2]), tolerance, "V")
+}
+
+func requireCholesky(t *testing.T, d ir.DType, tolerance float64, a dense) {
+	t.Helper()
+	l := factorsOf(t, ir.Cholesky, d, [][2]int{{a.n, a.n}}, a)[0]
+	requireNear(t, a, l.times(l.transposed()), tolerance, "Cholesky")
+	for i := range a.n {
+		require.Greater(t, l.at(i, i), 0.0)
+		for j := i + 1; j < a.n; j++ {
+			require.Zero(t, l.at(i, j))
+		}
+	}
+	a = newDense(a.n, a.n, a.at)
+	a.x[len(a.x)-1] = -1
+	l = factorsOf(t, ir.Cholesky, d, [][2]int{{a.n, a.n}}, a)[0]
+	require.True(t, math.IsNaN(l.x[len(l.x)-1]), fmt.Sprint("a factor of what has none: ", a.n))
+}
+
+func requireEigh(t *testing.T, d ir.DType, tolerance float64, a dense) {
+	t.Helper()
+	out := factorsOf(t, ir.Eigh, d, [][2]int{{a.n, 0}, {a.n, a.n}}, a)
+	w := newDense(a.n, a.n, func(i, j int) float64 {
+		if i == j {
+			return out[0].x[i]
+		}
+		return 0
+	})
+	for i, v := range out[0].x {
+		require.GreaterOrEqual(t, v, out[0].x[max(i-1, 0)])
+	}
+	requireNear(t, a, out[1].times(w).times(out[1].transposed()), tolerance*10, "eigenvalues")
+	requireNear(t, unit(a.n), out[1].transposed().times(out[1]), tolerance, "eigenvectors")
+}
+
+// requireTriangles has NaN in the other triangle.
+func requireTriangles(t *testing.T, d ir.DType, tolerance float64, a dense) {
+	t.Helper()
+	for _, kind := range []ir.Factorization{ir.Lower, ir.Upper} {
+		triangle, given := newDense(a.n, a.n, a.at), newDense(a.n, a.n, a.at)
+		for i := range a.n {
+			for j := range a.n {
+				if kind == ir.Lower && j > i || kind == ir.Upper && j < i {
+					triangle.x[i*a.n+j], given.x[i*a.n+j] = 0, math.NaN()
+				}
+			}
+			for _, x := range []dense{triangle, given} {
+				x.x[i*a.n+i] += 4 * float64(a.n)
+			}
+		}
+		for _, m := range []int{1, 3, 17} {
+			y := newDense(a.n, m, func(i, j int) float64 { return float64(i%5 - j%3) })
+			z := factorsOf(t, kind, d, [][2]int{{a.n, m}}, given, y)[0]
+			requireNear(t, y, triangle.times(z), tolerance*10, string(kind))
+		}
+	}
+}
