@@ -139,6 +139,10 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		j.stream(matrixA, matrixB, matrixC, packedA, packed, m, n)
 		return
 	}
+	if p.follows && len(a.Ahead) == 0 {
+		j.follow(&t, matrixA, matrixB, matrixC, m, n, endN)
+		return
+	}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k := i * a.K / blocks

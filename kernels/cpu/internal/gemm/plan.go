@@ -89,6 +89,7 @@ type plan[T Float] struct {
 	fetchC     bool // C is too large to be in the cache
 	streams    bool // inPlace: B comes through memory, a few rows after the other; see stream.go
 	sweeps     bool // sums are short, and rows go through all panels; of B nothing is fetched ahead
+	follows    bool // B is read in the order of memory; see follow.go
 
 	shared []T // packed B or its last panel
 }
@@ -152,6 +153,9 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
 	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
 	p.sweeps = a.K <= sweepSums && (p.source == shared || p.source == inPlace) && len(a.Ahead) == 0 || a.sweepsFew()
+	if p.follows = !p.deep && !p.sweeps && a.follows(); p.follows {
+		p.packA, p.turnA = false, false
+	}
 	return p
 }
 

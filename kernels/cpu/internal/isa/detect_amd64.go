@@ -29,24 +29,32 @@ func detectSlow(have Features) Features {
 // detectHalfUnits reads that 256 bits are optimal and 512 are not: bits 2 and 3 of leaf 8000001A, which others than AMD
 // do not have.
 func detectHalfUnits() bool {
-	a, _ := extended(0x8000001A)
+	a, _ := extended(0x8000001A, 0)
 	return a>>2&3 == 1
 }
 
 // detectStorePages reads the entries of the translation buffer for data in pages of 4 KiB: bits 16 to 23 of EBX of leaf
 // 80000005, which is 0 on Intel's processors.
 func detectStorePages() int {
-	_, b := extended(0x80000005)
+	_, b := extended(0x80000005, 0)
 	return int(b >> 16 & 0xff)
 }
 
-// extended reads a leaf from 80000000 on, or zeros where it does not exist.
-func extended(leaf uint32) (a, b uint32) {
+// extended reads a part of a leaf from 80000000 on, or zeros where it does not exist.
+func extended(leaf, part uint32) (a, b uint32) {
 	if most, _, _, _ := cpuid(0x80000000, 0); most < leaf || most>>16 != leaf>>16 {
 		return 0, 0
 	}
-	a, b, _, _ = cpuid(leaf, 0)
+	a, b, _, _ = cpuid(leaf, part)
 	return a, b
+}
+
+// detectNearCache looks for a third-level cache of few cores among those that leaf 8000001D describes, which others
+// than AMD do not have.
+func detectNearCache() bool {
+	const third, most = 3, 32
+	a, _ := extended(0x8000001D, third)
+	return a>>5&7 == third && a>>14&0xfff < most
 }
 
 // hasFP16 reads the bit of AVX512_FP16, which the cpu package leaves out: leaf 7, bit 23 of EDX.

@@ -12,3 +12,6 @@ func detectSlow(Features) Features { return 0 }
 func detectHalfUnits() bool { return false }
 
 func detectStorePages() int { return 0 }
+
+// detectNearCache finds nothing here.
+func detectNearCache() bool { return false }

@@ -3,12 +3,13 @@ package isa
 import "sync/atomic"
 
 var (
-	halfUnits  atomic.Bool
-	storePages atomic.Int32
+	halfUnits, nearCache atomic.Bool
+	storePages           atomic.Int32
 )
 
 func init() {
 	halfUnits.Store(detectHalfUnits())
+	nearCache.Store(detectNearCache())
 	storePages.Store(int32(detectStorePages()))
 }
 
@@ -34,4 +35,16 @@ func StorePages() int { return int(storePages.Load()) }
 func OverrideStorePages(n int) (restore func()) {
 	previous := storePages.Swap(int32(n))
 	return func() { storePages.Store(previous) }
+}
+
+// NearCache reports whether the processor says that few cores share its third-level cache (AMD's core complexes; leaf
+// 8000001D of CPUID): it is read at half the rate of the second level, by the processor's own fetching ahead. Results
+// do not depend on it.
+func NearCache() bool { return nearCache.Load() }
+
+// OverrideNearCache changes what [NearCache] reports, and returns a function that undoes it. It is for tests and
+// benchmarks.
+func OverrideNearCache(on bool) (restore func()) {
+	previous := nearCache.Swap(on)
+	return func() { nearCache.Store(previous) }
 }
