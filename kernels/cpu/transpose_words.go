@@ -40,8 +40,8 @@ func transposePlane[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from
 	}
 }
 
-// turnedBeyond is the number of bytes from which a plane comes from the memory and goes there: few rows are then written
-// at a time, since each goes on where it was.
+// turnedBeyond is the number of bytes from which a plane comes from the memory and goes there: few rows are then
+// written at a time, since each goes on where it was.
 const turnedBeyond = 20 << 20
 
 // rowsWithLines is how many rows, so many bytes apart, of up to 64 have a cache line each in the first-level cache at
