@@ -26,13 +26,16 @@ func (r *caller) fit(a *callArguments, want *callAnswer) (string, error) {
 	}
 	f := &fit{Callbacks: a.Callbacks}
 	f.Fit = a.fitArguments
-	interrupted := false
+	interrupted, backup := false, a.Backup
+	if r.other {
+		backup = nil
+	}
 	for {
-		if f.Interrupt = nil; a.Backup != nil {
-			f.Backup, f.Interrupt = a.Backup, &a.Interrupt
+		if f.Interrupt = nil; backup != nil {
+			f.Backup, f.Interrupt = backup, &a.Interrupt
 		}
 		var more []callbacks.Callback
-		if a.Backup != nil && !interrupted {
+		if backup != nil && !interrupted {
 			more = append(more, &interruptBacked{interrupt: interrupt{at: a.Interrupt}, folder: folder})
 		}
 		options, err := f.options(r.t, r.m, folder, more...)

@@ -77,6 +77,8 @@ type caller struct {
 	narrow   bool    // part of the model is float32
 	rough    float64 // a tolerance of its own, unless it is 0
 	freezes  int     // calls that froze or thawed
+	trained  bool    // the optimizer has slots
+	other    bool    // and was given them when other layers were frozen, as a program that starts again does not know
 }
 
 // TestSequences makes sequences of calls that calls.py drew, and compares what is in the model after each call with
@@ -171,7 +173,9 @@ func (r *caller) call(name string, a *callArguments, want *callAnswer) (string, 
 	case "compile":
 		return "", r.compile(a.Config)
 	case "fit":
-		return r.fit(a, want)
+		text, err := r.fit(a, want)
+		r.trained = true
+		return text, err
 	case "evaluate":
 		var options []keras.EvaluateOption
 		if a.BatchSize > 0 {
@@ -210,6 +214,7 @@ func (r *caller) call(name string, a *callArguments, want *callAnswer) (string, 
 
 func (r *caller) onBatch(name string, a *callArguments, want *callAnswer) (text string, err error) {
 	s := r.source(a.Data, a.Weights).Slice(a.Lo, a.Hi)
+	r.trained = r.trained || name == "train_on_batch"
 	var scores map[string]float64
 	if name == "test_on_batch" {
 		scores, err = r.m.TestOnBatch(context.Background(), s)
@@ -235,6 +240,7 @@ func (r *caller) onBatch(name string, a *callArguments, want *callAnswer) (text 
 // freeze sets the field of the layer, every other time.
 func (r *caller) freeze(l layers.Layer, frozen bool) {
 	r.freezes++
+	r.other = r.other || r.trained
 	if f := reflect.ValueOf(l).Elem().FieldByName("Frozen"); f.IsValid() && r.freezes%2 == 1 {
 		f.SetBool(frozen)
 		return
