@@ -10,8 +10,12 @@ import (
 // it is.
 func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	a := n.Attrs.(ir.DotAttrs)
-	if v, ok, err := s.rowwise(n, a, in); ok || err != nil {
-		return v, ok, err
+	narrow, bytes := s.narrowed(in)
+	bytes = bytes && s.options.Int8Sums && a.Sums == ir.Invalid
+	if !bytes { // whose kernels are faster than elementwise operations for a single row too
+		if v, ok, err := s.rowwise(n, a, in); ok || err != nil {
+			return v, ok, err
+		}
 	}
 	for side, v := range in {
 		inner := s.producer(v, ir.Transpose)
@@ -36,7 +40,7 @@ func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 		}
 		return s.one(n, ir.Dot, a, operands...)
 	}
-	if narrow, ok := s.narrowed(in); ok && s.options.Int8Sums && a.Sums == ir.Invalid {
+	if bytes {
 		a.Sums = ir.Int32
 		return s.one(n, ir.Dot, a, narrow...)
 	}

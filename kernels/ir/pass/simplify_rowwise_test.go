@@ -73,6 +73,28 @@ func TestPlainRowsOfEveryBackend(t *testing.T) {
 	}
 }
 
+// TestRowOfBytes: a single row or column of bytes that are summed in 32 bits stays a product, as of a quantized layer with
+// one example, which elementwise operations would make seventeen times as slow.
+func TestRowOfBytes(t *testing.T) {
+	for _, shapes := range [][2]ir.Shape{{{1, 6}, {6, 5}}, {{7, 6}, {6, 1}}} {
+		p := ir.New("product")
+		b := b{t, p}
+		wide := func(name string, shape ir.Shape) ir.Value {
+			return b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Int32}, b.input(name, ir.Int8, shape...))
+		}
+		p.AddOutput("y", b.add(ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{0}}, wide("x", shapes[0]), wide("w", shapes[1])))
+		q, err := pass.Run(p, nil, pass.Simplify(pass.SimplifyOptions{FewProducts: true, Int8Sums: true}))
+		require.NoError(t, err)
+		products := 0
+		for i := range q.Nodes {
+			if a, ok := q.Nodes[i].Attrs.(ir.DotAttrs); ok && a.Sums == ir.Int32 {
+				products++
+			}
+		}
+		require.Equal(t, 1, products, q.String())
+	}
+}
+
 // TestRandomProducts draws products of few numbers whose axes have any order, of one kind in three without a matrix.
 func TestRandomProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
