@@ -27,7 +27,7 @@ func TestApart(t *testing.T) {
 			if i == 30 { // more than are copied at a time
 				*s = Shape{Batch: 30, In: [3]int{1, 14, 14}, InChannels: 16, OutChannels: 32, Groups: 8, Kernel: [3]int{1, 5, 5}, Strides: [3]int{1, 2, 2}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 2, 2}}
 			}
-			if n := s.checked(); apart[float32](&n) {
+			if n := s.checked(ofForward); apart[float32](&n) {
 				groupsApart[in]++
 				if n.apartImages(1) < n.Batch {
 					several++

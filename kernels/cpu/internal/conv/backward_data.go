@@ -15,7 +15,7 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 // TransposedScratch returns the number of elements of scratch memory that [Transposed] needs, with a bias or without: a
 // matrix product with a bias may be cut up in another way.
 func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
-	n := s.checked()
+	n := s.checked(ofData)
 	bias = bias && n.InChannels == s.InChannels
 	if n.pointwise() {
 		a := pointwiseData[T](&n, nil, nil, nil)
@@ -98,7 +98,7 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 					c.axes[i] = k.phases[i].axis
 				}
 				if c.spread = (spread{}); !wide {
-					c.setSpread()
+					c.setSpreadBackward()
 					c.spread.local = local // of all phases: workers are in different ones at a time
 					c.setCopies(copies && c.axes[1].taps > 0)
 					c.copies.local = copiesLocal

@@ -130,7 +130,7 @@ func imageParts[T Float](s *Shape) int {
 
 // BackwardWeightsScratch returns the number of elements of scratch memory that BackwardWeights needs.
 func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
-	n := s.checked()
+	n := s.checked(ofWeights)
 	if n.Stacked {
 		return stackedScratch(&n)
 	}
@@ -187,7 +187,7 @@ func (c *kernelGradient[T]) setAxes() {
 //
 //	dkernel[t, i, c] = Σ_n Σ_o x[n, o·stride − padLow + t·dilation, g·inGroup + i] · dy[n, o, c]
 func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
-	n := s.checked()
+	n := s.checked(ofWeights)
 	n.need("x", len(x), n.sizeX())
 	n.need("dkernel", len(dkernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeDY())

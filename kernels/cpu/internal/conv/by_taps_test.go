@@ -49,7 +49,7 @@ func TestByTaps(t *testing.T) {
 
 // runsOf returns 1 if a convolution adds taps one after the other, else 0.
 func runsOf(s *Shape) int {
-	n := s.checked()
+	n := s.checked(ofForward)
 	c := getCorrelation[float32]()
 	defer putCorrelation(c)
 	if c.forward(&n); n.unfolds() {

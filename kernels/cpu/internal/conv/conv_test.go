@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -371,11 +372,19 @@ func TestSameBitsForAnyWorkers(t *testing.T) {
 	wide.Batch, wide.OutChannels = 2, 200
 	row := wide
 	row.In, row.Kernel, row.PadLow, row.PadHigh = [3]int{1, 1, 150}, [3]int{1, 1, 5}, [3]int{0, 0, 2}, [3]int{0, 0, 2}
-	for _, s := range []*Shape{&full, &one, &two, &four, &few, &wide, &row} {
+	window := full
+	window.In, window.PadLow, window.PadHigh, window.Kernel, window.Batch = [3]int{1, 9, 7}, [3]int{}, [3]int{}, [3]int{1, 9, 7}, 40
+	covered, grouped := window, window // in part, and in groups
+	covered.In[1], covered.Strides[1] = 30, 0
+	grouped.InChannels, grouped.Groups = 40, 4
+	volumes := one
+	volumes.In, volumes.Kernel, volumes.InChannels, volumes.OutChannels, volumes.Groups, volumes.PadLow, volumes.PadHigh = [3]int{9, 12, 33}, [3]int{3, 3, 4}, 5, 5, 5, [3]int{1, 1, 1}, [3]int{1, 1, 2}
+	products := []*Shape{&wide, &row, &window, &covered, &grouped, &volumes}
+	for _, s := range append([]*Shape{&full, &one, &two, &four, &few}, products...) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
 		n := s.normal()
-		if s != &wide && s != &row && (s != &four || groupedSumsLanes[float32](&n) > 0) {
+		if !slices.Contains(products, s) && (s != &four || groupedSumsLanes[float32](&n) > 0) {
 			require.Greater(t, imageParts[float32](&n), 1, "the shape must use partial results")
 		}
 		var first [3][]float32

@@ -12,12 +12,13 @@ func (s *Shape) covered(i int) bool {
 // covers reports whether the window covers the image.
 func (s *Shape) covers() bool { return s.covered(0) && s.covered(1) && s.covered(2) }
 
-// foldCovered makes channels of the innermost axes that the window covers; those outside of them follow inwards.
-func (s *Shape) foldCovered() {
+// foldCovered makes channels of the innermost axes that the window covers, where the operation gains from it; those
+// outside of them follow inwards.
+func (s *Shape) foldCovered(o operation) {
 	if s.Groups != 1 || s.Turned || s.Stacked {
 		return
 	}
-	for s.covered(2) && s.In != [3]int{1, 1, 1} {
+	for s.covered(2) && s.In != [3]int{1, 1, 1} && s.gainsWithout(o) {
 		s.InChannels *= s.In[2]
 		for _, v := range [...]*[3]int{&s.In, &s.Kernel, &s.Strides, &s.Dilation} {
 			*v = [3]int{1, v[0], v[1]}
@@ -29,4 +30,13 @@ func (s *Shape) foldCovered() {
 	if s.covers() {
 		s.Strides = [3]int{1, 1, 1}
 	}
+}
+
+// gainsWithout reports whether an operation gains from a covered width that becomes channels. Ends of a padded row are
+// products of their own or copies, whereas rows of one pixel below each other are joined over all images. And a unit of
+// the kernel's gradient has all taps along the width: those of a large kernel would be too few without partial results.
+// The gradient of the input always gains, since each of its pixels along a covered axis meets one tap.
+func (s *Shape) gainsWithout(o operation) bool {
+	padded := s.covered(0) && s.In[0] == 1 && (s.PadLow[1] != 0 || s.PadHigh[1] != 0)
+	return o == ofData || !padded && (o == ofForward || s.covers() || s.tapsInside())
 }

@@ -7,7 +7,7 @@ import (
 
 // ForwardScratch returns the number of elements of scratch memory that Forward, ForwardPacked and AddForward need.
 func ForwardScratch[T Float](s *Shape, workers int) int {
-	n := s.checked()
+	n := s.checked(ofForward)
 	if n.pointwise() {
 		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
 		size := productScratch(a, workers)
@@ -81,13 +81,13 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having
 // that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
-	n := s.checked()
+	n := s.checked(ofForward)
 	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
 func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	n := s.checked()
+	n := s.checked(ofForward)
 	n.need("x", len(x), n.sizeX())
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("y", len(y), n.sizeY())

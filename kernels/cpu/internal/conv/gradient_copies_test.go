@@ -33,10 +33,10 @@ func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Po
 	s := Shape{Batch: between(1, 3), In: [3]int{between(2, 3), between(7, 13), between(7, 40)}, InChannels: between(10, 33), OutChannels: between(33, 70),
 		Kernel: [3]int{between(1, 2), between(1, 3), between(2, 4)}, Strides: [3]int{1, between(1, 2), between(1, 2)}, Dilation: [3]int{1, between(1, 2), between(1, 2)},
 		PadLow: [3]int{0, between(-1, 2), between(-1, 3)}, PadHigh: [3]int{0, between(-1, 2), between(-1, 3)}}
-	n := s.checked()
+	n := s.checked(ofWeights)
 	if blocks { // of rows, several in an image
 		s.In, s.InChannels, s.Kernel, s.Strides = [3]int{1, 13, 40}, 20, [3]int{1, 3, 3}, [3]int{1, 1, 1}
-		n = s.checked()
+		n = s.checked(ofWeights)
 		require.Less(t, gradientCopiesOf[T](&n).rows, n.Out()[1]-1)
 		require.Positive(t, gradientCopiesOf[T](&n).rows)
 	}
@@ -74,7 +74,7 @@ func TestGradientsOfLongRows(t *testing.T) {
 			if i%4 > 1 {
 				s.In[1], s.Kernel[1], s.PadLow[1], s.InChannels = 1+r.IntN(4), 1+r.IntN(2), r.IntN(2), 1+s.InChannels/2
 			}
-			if n := s.checked(); gradientCopiesOf[float32](&n).pixels < n.Out()[2] && gradientCopiesOf[float32](&n).rows > 0 {
+			if n := s.checked(ofWeights); gradientCopiesOf[float32](&n).pixels < n.Out()[2] && gradientCopiesOf[float32](&n).rows > 0 {
 				copied++
 			}
 			check[float32](t, p, &s, uint64(i))
@@ -89,7 +89,7 @@ func TestGradientsOfLongRows(t *testing.T) {
 func TestGradientCopiesInfinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-	n := s.checked()
+	n := s.checked(ofWeights)
 	require.Positive(t, gradientCopiesOf[float32](&n).rows)
 	for _, left := range []bool{false, true} {
 		x, dy, kernel := random[float32](rng, n.sizeX()), random[float32](rng, n.sizeY()), make([]float32, n.sizeKernel())
@@ -120,7 +120,7 @@ func TestGradientCopiesInfinite(t *testing.T) {
 // TestGradientCopiesShapes: copies are made where vectors of dy cross cache lines and many tiles read them.
 func TestGradientCopiesShapes(t *testing.T) {
 	odd := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}}
-	n := odd.checked()
+	n := odd.checked(ofWeights)
 	require.Positive(t, gradientCopiesOf[float32](&n).rows)
 	for _, change := range []func(s *Shape){
 		func(s *Shape) { s.OutChannels = 80 }, func(s *Shape) { s.OutChannels = 30 }, func(s *Shape) { s.InChannels = 4 }, func(s *Shape) { s.Groups = 4 },
@@ -128,7 +128,7 @@ func TestGradientCopiesShapes(t *testing.T) {
 	} {
 		s := odd
 		change(&s)
-		n := s.checked()
+		n := s.checked(ofWeights)
 		assert.Zero(t, gradientCopiesOf[float32](&n).rows, "%+v", s)
 	}
 }

@@ -33,21 +33,36 @@ func (c *correlation[T]) joined() int {
 	if !c.joins || c.slides || c.copies.unit > 0 || c.wide.on || c.lanes > 0 || c.spread.columns > 0 || c.batch < joinLeast {
 		return 1
 	}
+	longest, image := c.longest(), c.imageBytes()
+	if images := c.tilesOfImages(matrixBytes / image); images > longest && longest <= matrixRows {
+		return images
+	}
+	if !c.joinsShort() {
+		return 1
+	}
+	return min(joinBytes/image, joinImages, c.batch)
+}
+
+// longest is how many neighbouring outputs see the same taps at most, along the height or the width.
+func (c *correlation[T]) longest() int {
 	longest := 0
 	for _, spans := range c.spans[1:] {
 		for _, s := range spans {
 			longest = max(longest, s.end-s.first)
 		}
 	}
+	return longest
+}
+
+// imageBytes is the memory of an image and its result.
+func (c *correlation[T]) imageBytes() int {
 	var zero T
-	image := max((c.axes[0].in*c.planeX()+volume(c.outs)*c.out)*int(unsafe.Sizeof(zero)), 1)
-	if images := c.tilesOfImages(matrixBytes / image); images > longest && longest <= matrixRows {
-		return images
-	}
-	if longest > c.joinsRows() || image*joinLeast > joinBytes {
-		return 1
-	}
-	return min(joinBytes/image, joinImages, c.batch)
+	return max((c.axes[0].in*c.planeX()+volume(c.outs)*c.out)*int(unsafe.Sizeof(zero)), 1)
+}
+
+// joinsShort reports whether so few outputs see the same taps that images are joined, if there are enough.
+func (c *correlation[T]) joinsShort() bool {
+	return c.longest() <= c.joinsRows() && c.imageBytes()*joinLeast <= joinBytes
 }
 
 // joinsRows is how many neighbouring outputs that see the same taps are too few for a tile, so that images are joined.

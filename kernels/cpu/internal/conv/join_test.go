@@ -36,7 +36,7 @@ func TestJoinedImages(t *testing.T) {
 			for a := range 3 {
 				s.PadLow[a], s.PadHigh[a] = r.IntN(3), r.IntN(3)
 			}
-			n := s.checked()
+			n := s.checked(ofForward)
 			c := getCorrelation[float32]()
 			c.forward(&n)
 			c.joins = true
@@ -69,7 +69,7 @@ func TestJoinedRows(t *testing.T) {
 		for i := range 6 {
 			s := &Shape{Batch: joinLeast + r.IntN(8), In: [3]int{1 + i%2, 6 + r.IntN(2), 6 + r.IntN(2)}, InChannels: 50 + r.IntN(20), OutChannels: 52 + r.IntN(40),
 				Kernel: [3]int{1, 2, 2}, PadLow: [3]int{0, r.IntN(2), r.IntN(2)}}
-			n := s.checked()
+			n := s.checked(ofForward)
 			c := getCorrelation[float32]()
 			c.forward(&n)
 			c.joins = true
@@ -116,7 +116,7 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 		Forward(nil, &one, pairsOf(x)[image*one.sizeX():], pairsOf(kernel), nil, false, alone, scratchFor[float32](ForwardScratch[float32](&one, 1)))
 		require.True(t, slices.Equal(alone, y[image*one.sizeY():][:one.sizeY()]), "try %d, image %d alone: %+v", i, image, s)
 
-		n := s.checked()
+		n := s.checked(ofForward)
 		c := getCorrelation[float32]()
 		c.forward(&n)
 		c.joins = true

@@ -19,7 +19,7 @@ const maxPointwise = 128
 // NewMoments returns the blocks of a shape, or nil where another look at the result costs less, or for an empty result.
 // They depend on the shape alone.
 func NewMoments[T Float](s *Shape) *Moments[T] {
-	m := &Moments[T]{shape: s.checked()}
+	m := &Moments[T]{shape: s.checked(ofForward)}
 	if m.shape.without() || m.shape.unfolds() || splitsForward[T](&m.shape) || repeatsForward[T](&m.shape) || planes[T](&m.shape) || apart[T](&m.shape) || m.shape.pointwise() && m.shape.InChannels > maxPointwise {
 		return nil
 	}

@@ -25,7 +25,7 @@ func TestOverlapping(t *testing.T) {
 			for i := range 3 {
 				s.PadLow[i], s.PadHigh[i] = rng.IntN(4)-1, rng.IntN(4)-1
 			}
-			if n := s.checked(); overlaps[float32](&n) {
+			if n := s.checked(ofData); overlaps[float32](&n) {
 				overlapped++
 			}
 			check[float32](t, p, &s, seed)

@@ -16,14 +16,15 @@ type Plan[T Float] struct {
 
 // NewPlan makes the plan of a shape.
 func NewPlan[T Float](s *Shape) *Plan[T] {
-	p := &Plan[T]{shape: s.checked()}
+	p := &Plan[T]{shape: s.checked(ofForward)}
 	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !p.shape.pointwise() && !p.shape.unfolds() && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeatsForward[T](&p.shape) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
+	same := p.shape.In == s.In // height and width are those of the result, see covered.go
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)
-		p.pools = p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
+		p.pools = same && p.chunks > 0 && min(p.geometry.outs[1], p.geometry.outs[2]) >= 2 && p.geometry.seesAll() && p.shape.Groups == 1 && p.shape.InChannels > 0
 	}
-	if p.direct && !p.pools {
+	if p.direct && !p.pools && same {
 		p.padded = p.withPadding()
 	}
 	return p

@@ -50,7 +50,7 @@ func (s *Shape) Pointwise() bool {
 // AddForward is [Forward], or [ForwardPacked] if packed is set, that adds to y what it computes: y = max(y + x·kernel +
 // bias, 0).
 func AddForward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
-	n := s.checked()
+	n := s.checked(ofForward)
 	a := pointwiseForward(&n, x, kernel, bias, relu, y)
 	a.Packed, a.Accumulate = packed, true
 	runProduct(p, a, scratch)

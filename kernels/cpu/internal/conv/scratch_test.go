@@ -19,7 +19,7 @@ func TestForwardScratchOfProducts(t *testing.T) {
 		if r.IntN(2) == 0 {
 			s.InChannels, s.OutChannels = (s.InChannels+511)/512*512, (s.OutChannels+127)/128*128
 		}
-		n, workers := s.checked(), 1+r.IntN(6)
+		n, workers := s.checked(ofForward), 1+r.IntN(6)
 		have := ForwardScratch[float32](&s, workers)
 		for _, packed := range []bool{false, true} {
 			for _, adds := range []bool{false, true} {

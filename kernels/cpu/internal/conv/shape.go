@@ -118,13 +118,13 @@ func (s *Shape) need(what string, have, want int) {
 	}
 }
 
-// checked returns the shape with defaults filled in and panics if it is invalid.
-func (s *Shape) checked() Shape {
+// checked returns the shape with defaults filled in, as an operation computes it, and panics if it is invalid.
+func (s *Shape) checked(o operation) Shape {
 	if err := s.Validate(); err != nil {
 		panic("conv: " + err.Error())
 	}
 	n := s.normal()
-	n.foldCovered()
+	n.foldCovered(o)
 	return n
 }
 

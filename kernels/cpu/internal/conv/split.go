@@ -22,8 +22,7 @@ const (
 	splitVolume  = 5       // outputs of a group from which on its volumes fill tiles better alone
 	splitData    = 9       // taps of a window that covers the image, from which on the gradient of a group's input is better a matrix product,
 	splitTile    = 64      // unless a tap has so many times as many weights as there are taps, and fills tiles;
-	splitWeights = 24      // and taps for the gradient of its kernel,
-	splitRows    = 256     // of so many rows where it could go by planes
+	splitWeights = 24      // and taps for the gradient of its kernel
 )
 
 // copiesOut reports whether groups may be copied out.
@@ -59,14 +58,27 @@ func splitsForward[T Float](s *Shape) bool {
 // is a matrix product (covered.go), where other ways make a call for each tap.
 func splitsGradients[T Float](s *Shape, o operation) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	if taps := volume(s.Kernel); s.covers() && (in > 1 || out > splitVolume) &&
-		(o == ofData && taps >= splitData && in*out < splitTile*taps || o == ofWeights && taps >= splitWeights && (!planesForm[T](s) || taps*in >= splitRows)) {
+	if s.covers() && (in > 1 || out > splitVolume) && (o == ofData && s.coversManyTaps() || o == ofWeights && splitsCovered[T](s)) {
 		return single[T]() && copiesOut(s)
 	}
 	if in == 1 && out <= splitVolume || out <= planesFilters && in < splitPlanes || volume(s.Strides) > splitSkipped && !s.manyFilters() {
 		return false
 	}
 	return single[T]() && splits(s) && (volume(s.Kernel) >= splitTaps || s.manyFilters())
+}
+
+// coversManyTaps reports whether the gradient of the input of groups whose window covers the image has so many taps
+// that copies cost less than a call for each, unless the weights of one fill tiles.
+func (s *Shape) coversManyTaps() bool {
+	taps := volume(s.Kernel)
+	return taps >= splitData && s.InChannels/s.Groups*(s.OutChannels/s.Groups) < splitTile*taps
+}
+
+// splitsCovered reports whether the gradient of their kernel is better copied out: where it could go by planes, only
+// that of many inputs, which in sequences fill tiles without.
+func splitsCovered[T Float](s *Shape) bool {
+	many := s.InChannels > planesInputs*s.Groups
+	return volume(s.Kernel) >= splitWeights && (many || !planesForm[T](s)) && (!many || s.Kernel[0]*s.Kernel[1] > 1)
 }
 
 // manyFilters reports whether groups of one input have many outputs.

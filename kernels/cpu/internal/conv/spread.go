@@ -41,6 +41,18 @@ func (c *correlation[T]) setSpread() {
 	}
 }
 
+// setSpreadBackward decides it for an input gradient, whose bits may depend on the batch: weights that fill vectors are
+// better read once for several images than once for each of few pixels.
+func (c *correlation[T]) setSpreadBackward() {
+	c.setSpread()
+	if c.spread.columns > 0 && c.outGroup >= micro.PadColumns[T](1) && c.batch >= joinLeast {
+		c.cutSpans()
+		if c.joinsShort() {
+			c.spread = spread{}
+		}
+	}
+}
+
 func setSpread(c *correlation[float32]) {
 	ax, lanes := &c.axes[2], micro.PadColumns[float32](1)
 	if lanes == 1 || c.depthwise || c.lanes > 0 || c.pairs || ax.taps < 2 || ax.inStep != 1 || c.inGroup == 0 || c.outGroup == 0 || ax.out == 0 {
@@ -200,9 +212,9 @@ func spreadPanel(k *packing[float32], dst []float32, g, col, cols int) {
 			taps[i] = k.phases[i].axis.taps
 		}
 	}
-	from, to, stepRow, stepCol := inGroup, outGroup, s.OutChannels, 1 // numbers of rows and of columns of a tap, and their steps
+	from, to, step := inGroup, outGroup, 1 // numbers of rows and of columns of a tap, and the step of columns
 	if k.flip {
-		from, to, stepRow, stepCol = outGroup, inGroup, 1, s.OutChannels
+		from, to, step = outGroup, inGroup, s.OutChannels
 	}
 	if cols < width {
 		clear(dst)
@@ -216,15 +228,12 @@ func spreadPanel(k *packing[float32], dst []float32, g, col, cols int) {
 			if k.flip {
 				d, h, last = k.tap(0, d), k.tap(1, h), k.tap(2, w)
 			}
-			tap := k.kernel[((d*s.Kernel[1]+h)*s.Kernel[2]+last)*inGroup*s.OutChannels+g*outGroup+first*stepCol:]
-			for r := range from {
-				row := rows[r*width+at:][:n]
-				if stepCol == 1 {
-					copy(row, tap[r*stepRow:])
-					continue
-				}
-				for j := range row {
-					row[j] = tap[r+j*stepCol]
+			tap := k.kernel[((d*s.Kernel[1]+h)*s.Kernel[2]+last)*inGroup*s.OutChannels+g*outGroup+first*step:]
+			if k.flip {
+				micro.Transpose(rows[at:], tap, n, from, width, s.OutChannels)
+			} else {
+				for r := range from {
+					copy(rows[r*width+at:][:n], tap[r*s.OutChannels:])
 				}
 			}
 			at += n
@@ -271,6 +280,7 @@ func spreadBackward[T Float](s *Shape) int {
 	}
 	c, out, size := getCorrelation[float32](), s.Out(), 0
 	c.backward(s)
+	c.outs = s.In
 	for d := s.nextPhase(0, 0); d < s.phases(0); d = s.nextPhase(0, d+1) {
 		for h := s.nextPhase(1, 0); h < s.phases(1); h = s.nextPhase(1, h+1) {
 			for w := s.nextPhase(2, 0); w < s.phases(2); w = s.nextPhase(2, w+1) {
@@ -278,7 +288,7 @@ func spreadBackward[T Float](s *Shape) int {
 					p := s.backwardPhase(i, at, out)
 					c.axes[i] = p.axis
 				}
-				c.setSpread()
+				c.setSpreadBackward()
 				size = max(size, c.spread.local)
 			}
 		}

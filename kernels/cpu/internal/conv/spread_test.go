@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -56,12 +57,12 @@ func TestSpreads(t *testing.T) {
 			if seed%2 == 1 && s.sizeY() > 0 && NewMoments[float32](&s) != nil {
 				checkForwardMoments[float32](t, p, nil, &s)
 			}
-			if n := s.checked(); spreads[float32](&n) {
+			if n := s.checked(ofForward); spreads[float32](&n) {
 				forward++
 			} else if spreadBackward[float32](&n) > 0 {
 				backward++
 			}
-			if n := s.checked(); few[float32](&n) {
+			if n := s.checked(ofWeights); few[float32](&n) {
 				weights++
 			}
 		}
@@ -108,4 +109,21 @@ func TestSpreadsAllocateNothing(t *testing.T) {
 			s.InChannels, s.OutChannels, s.Strides = s.OutChannels, s.InChannels, [3]int{1, 2, 2}
 		}
 	}
+}
+
+// TestSpreadsAndImages: the input gradient of a few pixels reads its weights once for several images instead.
+func TestSpreadsAndImages(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		if micro.PadColumns[float32](1) == 1 {
+			return
+		}
+		s := Shape{Batch: joinLeast - 1, In: [3]int{1, 1, 10}, InChannels: 128, OutChannels: 24, Kernel: [3]int{1, 1, 8}}
+		n := s.checked(ofData)
+		require.NotZero(t, spreadBackward[float32](&n))
+		check[float32](t, p, &s, 1)
+		s.Batch++
+		n = s.checked(ofData)
+		require.Zero(t, spreadBackward[float32](&n))
+		check[float32](t, p, &s, 1)
+	})
 }

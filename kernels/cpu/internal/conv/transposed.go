@@ -8,7 +8,7 @@ import (
 // Transposed is [BackwardData] as a layer: it adds an optional bias (nil, or one number per input channel of the shape,
 // which are the channels of the result) and applies max(·, 0) if relu is set.
 func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
-	n := s.checked()
+	n := s.checked(ofData)
 	n.need("dx", len(dx), n.sizeX())
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeY())

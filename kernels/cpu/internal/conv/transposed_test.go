@@ -15,7 +15,7 @@ func TestTransposedPointwise(t *testing.T) {
 		for i, channels := range [][2]int{{512, 512}, {70, 900}, {900, 33}, {1, 300}, {300, 1}} {
 			for _, pixels := range []int{1, 2, 16, 33} {
 				s := Shape{Batch: 1 + i%2, In: [3]int{1, 1, pixels}, InChannels: channels[0], OutChannels: channels[1]}
-				n := s.checked()
+				n := s.checked(ofData)
 				require.True(t, n.pointwise())
 				check[float32](t, p, &s, uint64(i))
 				check[float64](t, p, &s, uint64(i))

@@ -19,10 +19,11 @@ const (
 
 // unfolds reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
 func (s *Shape) unfolds() bool {
-	out := s.Out()
-	size := s.unfoldedSize(1)
-	return s.Kernel[0] > 1 && s.Groups == 1 && !s.Pairs && s.OutChannels >= unfoldChannels && s.InChannels > 0 &&
-		out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost()
+	if s.Kernel[0] == 1 || s.Groups > 1 || s.Pairs || s.OutChannels < unfoldChannels || s.InChannels == 0 {
+		return false
+	}
+	out, size := s.Out(), s.unfoldedSize(1)
+	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost()
 }
 
 // unfoldedCost estimates the half cycles for an image, with the products with zeros outside and the copies.

@@ -20,7 +20,7 @@ func TestUnfolding(t *testing.T) {
 			for i := range 3 {
 				s.PadLow[i], s.PadHigh[i] = rng.IntN(4)-1, rng.IntN(4)-1
 			}
-			if n := s.checked(); n.unfolds() {
+			if n := s.checked(ofForward); n.unfolds() {
 				unfolded++
 			}
 			check[float32](t, p, &s, seed)

@@ -16,7 +16,7 @@ func TestVisits(t *testing.T) {
 		rows, columns           int // chunks
 	}{{14, 512, 1, false, 1, 1}, {14, 512, 4, false, 1, 8}, {14, 512, 1, true, 7, 1}, {56, 192, 1, false, 5, 1}, {28, 48, 1, false, 7, 1}} {
 		s := Shape{Batch: 1, In: [3]int{1, c.side, c.side}, InChannels: c.channels, OutChannels: c.channels, Kernel: [3]int{1, 3, 3}, Strides: [3]int{1, 2, 2}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-		n := s.checked()
+		n := s.checked(ofForward)
 		g := getCorrelation[float32]()
 		g.forward(&n)
 		g.gathers = c.gathers

@@ -57,7 +57,7 @@ const (
 
 // NewWinograd returns nil where [Forward] is to be used. That depends on the shape of an image and of the kernel alone.
 func NewWinograd(s *Shape) *Winograd {
-	w := &Winograd{shape: s.checked()}
+	w := &Winograd{shape: s.checked(ofForward)}
 	n := &w.shape
 	w.out = n.Out()
 	if w.flat = n.Kernel[1] == 1 && n.Strides[1] == 1 && n.PadLow[1] == 0 && n.PadHigh[1] == 0; w.flat { // rows of pixels are images of their own

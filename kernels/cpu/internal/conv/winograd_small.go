@@ -13,7 +13,7 @@ const (
 // NewSmallWinograd returns the convolution by tiles of 2x2 outputs, or nil where [Forward] is to be used. The kernel is
 // transformed once for so many images.
 func NewSmallWinograd(s *Shape, images int) *Winograd {
-	n := s.checked()
+	n := s.checked(ofForward)
 	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 ||
 		n.Batch == 0 || min(n.InChannels, n.OutChannels) < winogradChannels {
 		return nil
@@ -36,7 +36,7 @@ func NewSmallWinograd(s *Shape, images int) *Winograd {
 // NewWinogradInputGradient returns the convolution of the result's gradient, dy, that gives the input's gradient: its
 // kernel is that of s, which [Winograd.Transform] turns around. It is nil where [BackwardData] is to be used.
 func NewWinogradInputGradient(s *Shape, images int) *Winograd {
-	n := s.checked()
+	n := s.checked(ofForward)
 	turned := n
 	turned.In, turned.InChannels, turned.OutChannels = n.Out(), n.OutChannels, n.InChannels
 	for i := 1; i < 3; i++ {

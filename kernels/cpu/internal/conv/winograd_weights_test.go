@@ -27,7 +27,7 @@ func drawWinogradWeights(rng *rand.Rand, i int) Shape {
 		case 2: // several blocks of channels
 			s.InChannels, s.OutChannels = 32+rng.IntN(110), 32+rng.IntN(110)
 		}
-		if n := s.checked(); hasWinogradWeights[float32](&n) {
+		if n := s.checked(ofWeights); hasWinogradWeights[float32](&n) {
 			return s
 		}
 	}
@@ -73,7 +73,7 @@ func scale(x []float32, by float32) {
 func TestWinogradWeightsRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	s := Shape{Batch: 8, In: [3]int{1, 32, 32}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-	n := s.checked()
+	n := s.checked(ofWeights)
 	x, dy := random[float32](rng, n.sizeX()), random[float32](rng, n.sizeY())
 	want := make([]float64, n.sizeKernel())
 	visit(&s, func(i, k, o int) { want[k] += float64(x[i]) * float64(dy[o]) })
@@ -95,7 +95,7 @@ func TestWinogradWeightsRounding(t *testing.T) {
 func TestWinogradWeightsNotFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-	n := s.checked()
+	n := s.checked(ofWeights)
 	for _, bad := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
 		for _, ofX := range []bool{false, true} {
 			x, dy, kernel := random[float32](rng, n.sizeX()), random[float32](rng, n.sizeY()), make([]float32, n.sizeKernel())
@@ -120,7 +120,7 @@ func TestWinogradWeightsNotFinite(t *testing.T) {
 // TestWinogradWeightsShapes: what the transformations do not pay for, or cannot compute, is left to the others.
 func TestWinogradWeightsShapes(t *testing.T) {
 	fits := Shape{Batch: 2, In: [3]int{1, 8, 8}, InChannels: 32, OutChannels: 48, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-	n := fits.checked()
+	n := fits.checked(ofWeights)
 	require.True(t, hasWinogradWeights[float32](&n))
 	require.False(t, hasWinogradWeights[float64](&n))
 	for _, change := range []func(s *Shape){
@@ -130,7 +130,7 @@ func TestWinogradWeightsShapes(t *testing.T) {
 	} {
 		s := fits
 		change(&s)
-		n := s.checked()
+		n := s.checked(ofWeights)
 		assert.False(t, hasWinogradWeights[float32](&n), "%+v", s)
 	}
 }
@@ -140,7 +140,7 @@ func TestWinogradWeightsShapes(t *testing.T) {
 func BenchmarkWinogradWeights(b *testing.B) {
 	for _, c := range [][3]int{{16, 32, 32}, {24, 16, 32}, {32, 16, 32}, {64, 8, 32}, {64, 56, 16}, {128, 28, 32}, {256, 14, 32}, {512, 7, 32}, {512, 14, 8}, {32, 8, 1}, {32, 4, 4}, {64, 5, 4}, {33, 24, 8}, {40, 24, 8}, {100, 24, 8}, {256, 7, 1}, {512, 4, 4}, {64, 224, 1}} {
 		s := Shape{Batch: c[2], In: [3]int{1, c[1], c[1]}, InChannels: c[0], OutChannels: c[0], Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-		n := s.checked()
+		n := s.checked(ofWeights)
 		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
 		scratch := make([]float32, max(winogradWeightsScratch(&n, 1), byTapsScratch[float32](&n, 1)))
 		for name, run := range map[string]func(){
