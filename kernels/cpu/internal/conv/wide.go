@@ -26,6 +26,7 @@ const (
 	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
 	evenSurplus = 24       // columns that a piece of no whole vectors costs besides
 
+	wideRow            = 8  // outputs of a row from which on windows of a single tap with strides gain
 	volumeTaps         = 15 // outputs of a row times taps of it, from which on volumes with strides gain,
 	volumeGradientTaps = 25 // and their kernel gradients
 )
@@ -52,8 +53,8 @@ type wide struct {
 // stride, as soon as they fill the shortest vector.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
-	return s.Groups > 1 && s.Groups == s.InChannels && (s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s)) && s.OutChannels > 0 &&
-		s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width
+	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > 0 && s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width &&
+		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s))
 }
 
 // volumesWide reports whether windows of several planes may be, and their kernel gradients: of fewer channels than the
@@ -72,15 +73,23 @@ func stridesWide[T Float](s *Shape) bool {
 }
 
 // isWideForward reports whether the convolution is, unless package micro slides over its rows.
-func isWideForward[T Float](s *Shape) bool { return isWideData[T](s) && !slidesForward[T](s) }
+func isWideForward[T Float](s *Shape) bool {
+	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !slidesForward[T](s) && (!s.oneOfSeveral() || s.Out()[2] >= wideRow)
+}
 
 // isWideData reports whether the input gradient is, unless package micro slides over its rows.
 func isWideData[T Float](s *Shape) bool {
-	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s)
+	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !s.oneOfSeveral()
 }
 
 // isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
-func isWideGradient[T Float](s *Shape) bool { return isWide[T](s, 10) && !slidesSums[T](s) }
+func isWideGradient[T Float](s *Shape) bool {
+	return isWide[T](s, 10) && !slidesSums[T](s) && !s.oneOfSeveral()
+}
+
+// oneOfSeveral reports whether the window is a single tap that leaves pixels of a row out: copies of these take longer
+// than the products.
+func (s *Shape) oneOfSeveral() bool { return volume(s.Kernel) == 1 && s.Strides[2] > 1 }
 
 // newWide returns the geometry for the axes of a correlation of rows of out pixels, each of which sees so many planes.
 func newWide[T Float](planes int, height, width *axis, channels, repeat int) wide {
