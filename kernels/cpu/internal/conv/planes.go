@@ -3,6 +3,7 @@ package conv
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
@@ -20,6 +21,7 @@ const (
 	planesPair     = 2       // and those of two and gradients of inputs
 	planesLong     = 12      // from so many taps on
 	planesChannels = 8       // outputs that fill a vector
+	planesFull     = 16      // and the longest
 	planesMax      = 1 << 20 // elements of the planes of some images, after which come the next
 	planesLimit    = 1 << 23 // elements of those of one image
 )
@@ -34,7 +36,20 @@ func planesForm[T Float](s *Shape) bool {
 // planes reports whether its result is: tiles compute sums of many inputs well enough without copies, and with strides
 // little of the copies is used.
 func planes[T Float](s *Shape) bool {
-	return planesForm[T](s) && !planesSeenLittle[T](s) && (!single[T]() || planesPairs(s) || s.OutChannels == s.Groups && s.InChannels <= planesInputs*s.Groups && volume(s.Strides) == 1)
+	if !planesForm[T](s) || planesSeenLittle[T](s) {
+		return false
+	}
+	few := s.InChannels <= planesInputs*s.Groups
+	return !single[T]() || planesPairs(s) || volume(s.Strides) == 1 && (s.OutChannels == s.Groups && few || planesEdges[T](s))
+}
+
+// planesEdges reports whether rows have padding and planes fill the longest vectors: each output at an edge is a tile
+// of a single row for each group otherwise, unless taps become columns (spread.go).
+func planesEdges[T Float](s *Shape) bool {
+	if s.PadLow[2]+s.PadHigh[2] <= 0 || s.OutChannels < planesFull || micro.PadColumns[T](1) == 1 {
+		return false
+	}
+	return s.InChannels/s.Groups*ceil(s.OutChannels, planesFull)*planesFull <= planesInputs*s.OutChannels || !spreads[T](s)
 }
 
 // planesPairs reports whether groups of two inputs have long windows without strides.
