@@ -140,7 +140,7 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		return
 	}
 	if p.follows && len(a.Ahead) == 0 {
-		j.follow(&t, matrixA, matrixB, matrixC, m, n, endN)
+		j.follow(&t, matrixA, matrixB, matrixC, packed, m, n, endN)
 		return
 	}
 	blocks := ceil(a.K, blockK())

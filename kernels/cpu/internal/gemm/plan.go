@@ -22,25 +22,28 @@ func blockK() int {
 }
 
 const (
-	chunkFlops   = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
-	wantChunks   = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
-	wantMore     = 8       // unless several workers share short sums
-	longSum      = 1024
-	maxRows      = 224 // rows of A that stay in the second-level cache, BlockK numbers each
-	shortRows    = 56  // where a sum is one block and the processor finds fewer pages at once for stores: C is then written in few pages at a time, as many as these rows may begin in
-	minRows      = 32  // of a chunk, where panels are read
-	maxCols      = 512
-	packMinRows  = 64  // B is reused often enough for packing to pay, where the processor computes whole vectors at once and B lies across cache lines
-	packFlatRows = 96  // and for copies of weights to take the room of the weights in several workers' caches,
-	packNextRows = 144 // a B that comes through memory as a stream,
-	packMuchRows = 192 // and a B of more than so many bytes, if its rows compete for places in the cache
-	packMoreRows = 256 // or not,
-	packFewRows  = 4   // up to which panels of a transposed B are made in the cache:
-	packBytes    = 1 << 24
-	packMinCols  = 96      // A is
-	turnMinCols  = 24      // A is reused often enough for transposing it to pay,
-	turnMinBytes = 1 << 19 // and too large to be read by columns from the second-level cache
-	turnMinSums  = 112     // of more lines than stay in the first-level cache until the next columns are read
+	chunkFlops     = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
+	wantChunks     = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
+	wantMore       = 8       // unless several workers share short sums
+	longSum        = 1024
+	maxRows        = 224 // rows of A that stay in the second-level cache, BlockK numbers each
+	shortRows      = 56  // where a sum is one block and the processor finds fewer pages at once for stores: C is then written in few pages at a time, as many as these rows may begin in
+	minRows        = 32  // of a chunk, where panels are read
+	maxCols        = 512
+	packMinRows    = 64      // B is reused often enough for packing to pay, where the processor computes whole vectors at once and B lies across cache lines
+	packFlatRows   = 96      // and for copies of weights to take the room of the weights in several workers' caches,
+	packNextRows   = 144     // a B that comes through memory as a stream,
+	packMuchRows   = 192     // and a B of more than so many bytes, if its rows compete for places in the cache
+	packMoreRows   = 256     // or not,
+	packFewRows    = 4       // up to which panels of a transposed B are made in the cache,
+	packShortRows  = 12      // or of sums of up to
+	packShortSums  = 320     // products, if B has
+	packShortBytes = 1 << 16 // so many, and B is packed as a whole from so many bytes:
+	packBytes      = 1 << 24
+	packMinCols    = 96      // A is
+	turnMinCols    = 24      // A is reused often enough for transposing it to pay,
+	turnMinBytes   = 1 << 19 // and too large to be read by columns from the second-level cache
+	turnMinSums    = 112     // of more lines than stay in the first-level cache until the next columns are read
 
 	farBytes = 1 << 23 // of a matrix that comes through memory
 
@@ -88,6 +91,7 @@ type plan[T Float] struct {
 	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
 	fetchC     bool // C is too large to be in the cache
 	streams    bool // inPlace: B comes through memory, a few rows after the other; see stream.go
+	wholeRows  bool // streams: whole rows of it, in the order of memory
 	sweeps     bool // sums are short, and rows go through all panels; of B nothing is fetched ahead
 	follows    bool // B is read in the order of memory; see follow.go
 
@@ -156,6 +160,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	if p.follows = !p.deep && !p.sweeps && a.follows(); p.follows {
 		p.packA, p.turnA = false, false
 	}
+	p.wholeRows = p.streams && p.colChunks == 1 && a.M <= streamFewRows && readsAhead() && a.K*a.N*int(sizeOf[T]()) <= followMost
 	return p
 }
 
@@ -165,11 +170,18 @@ func (a *Args[T]) sweepsFew() bool {
 	return a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
 }
 
-// packsFew reports whether a large transposed B for so few rows is packed panel by panel in the cache: where the
-// processor computes whole vectors by halves, that takes less time than products with the numbers of B as they lie.
+// packsFew reports whether a transposed B for so few rows is packed panel by panel in the cache, where that takes less
+// time than products with the numbers of B as they lie: large ones where the processor computes whole vectors by
+// halves, and where it reads ahead by itself those of short sums and those whose rows compete for places in the cache.
 func (a *Args[T]) packsFew() bool {
-	return a.M <= packFewRows && a.K > sweepSums && a.TransB && !a.Packed && a.Panels == nil && a.Batch == [2]int{1, 1} &&
-		a.K*a.N*int(sizeOf[T]()) >= turnMinBytes && !isFar[T](a.N, a.K) && computesHalves()
+	if a.K <= sweepSums || !a.TransB || a.Packed || a.Panels != nil || a.Batch != [2]int{1, 1} {
+		return false
+	}
+	size := a.K * a.N * int(sizeOf[T]())
+	if readsAhead() && a.K <= packShortSums {
+		return a.M > 1 && a.M <= packShortRows && size >= packShortBytes
+	}
+	return a.M <= packFewRows && size >= turnMinBytes && size <= farBytes && (computesHalves() || readsAhead() && a.conflictsB())
 }
 
 // isFar reports whether a matrix comes through memory.

@@ -14,10 +14,12 @@ import (
 // TestStream compares products whose B comes through memory, and those of several workers, with the same ones with a
 // packed B: the bits are the same.
 func TestStream(t *testing.T) {
-	for _, path := range isa.Paths() {
+	defer isa.OverrideHalfUnits(false)()
+	for i, path := range append(isa.Paths(), isa.Detected()) {
 		for _, workers := range []int{1, 3} {
 			t.Run(path.String(), func(t *testing.T) {
 				defer isa.Override(path)()
+				defer isa.OverrideNearCache(i == len(isa.Paths()))() // the best path a second time with one
 				p := pool.New(workers)
 				defer p.Close()
 				testStream[float32](t, p)
@@ -29,8 +31,9 @@ func TestStream(t *testing.T) {
 
 func testStream[T Float](t *testing.T, p *pool.Pool) {
 	rng := rand.New(rand.NewPCG(23, 24))
+	whole := 0
 	for i := range 8 {
-		a := &Args[T]{M: streamMinRows + rng.IntN(20), N: 300 + rng.IntN(900), TransA: rng.IntN(3) == 0, ReLU: rng.IntN(2) == 0}
+		a := &Args[T]{M: streamMinRows + i%2*rng.IntN(20), N: 300 + rng.IntN(900), TransA: rng.IntN(3) == 0, ReLU: rng.IntN(2) == 0}
 		gap := rng.IntN(3)
 		if i%3 == 0 { // rows that compete for places in the cache
 			a.N, gap = 512, 0
@@ -44,6 +47,9 @@ func testStream[T Float](t *testing.T, p *pool.Pool) {
 		plan := newPlan(&n, p.Size())
 		fits := p.Size() > 1 && a.K*a.N*int(sizeOf[T]()) <= p.Size()*flatShare
 		require.Equal(t, !fits && (p.Size() == 1 || a.isFlat()), plan.streams, "several workers keep what they have in their caches")
+		if plan.wholeRows {
+			whole++
+		}
 		packed := *a
 		packed.C, packed.B = append([]T(nil), a.C...), make([]T, PackedSize[T](a.N, a.K))
 		PackB(p, packed.B, a.B, a.K, a.N, a.LDB, false)
@@ -56,4 +62,5 @@ func testStream[T Float](t *testing.T, p *pool.Pool) {
 		Run(p, a, scratch)
 		require.Equal(t, packed.C, a.C, "M %d, N %d, K %d", a.M, a.N, a.K)
 	}
+	require.Equal(t, readsAhead() && p.Size() == 1, whole > 0, "few rows read whole rows of B where the processor reads ahead")
 }
