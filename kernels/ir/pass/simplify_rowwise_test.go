@@ -73,8 +73,8 @@ func TestPlainRowsOfEveryBackend(t *testing.T) {
 	}
 }
 
-// TestRowOfBytes: a single row or column of bytes that are summed in 32 bits stays a product, as of a quantized layer with
-// one example, which elementwise operations would make seventeen times as slow.
+// TestRowOfBytes: a single row or column of bytes that are summed in 32 bits stays a product, as of a quantized layer
+// with one example, which elementwise operations would make seventeen times as slow.
 func TestRowOfBytes(t *testing.T) {
 	for _, shapes := range [][2]ir.Shape{{{1, 6}, {6, 5}}, {{7, 6}, {6, 1}}} {
 		p := ir.New("product")
