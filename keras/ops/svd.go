@@ -24,8 +24,7 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 
 // Svd returns the singular value decomposition x = u·diag(s)·vh of x (..., m, n): with k = min(m, n), u (..., m, k), s
 // (..., k) in falling order and vh (..., k, n); with full set u is (..., m, m) and vh (..., n, n), and the added
-// vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK. It is one-sided Jacobi,
-// which finds small singular values too with few errors.
+// vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK. It is one-sided Jacobi.
 //
 // The gradient is U·[(F∘(UᵀdU-dUᵀU))·S + diag(ds) + S·(F∘(VᵀdV-dVᵀV))]·Vᵀ + (I-U·Uᵀ)·dU·S⁻¹·Vᵀ for m >= n, with F =
 // 1/(sⱼ²-sᵢ²), which is 0 here where two singular values are equal. Source: Townsend, "Differentiating the singular
@@ -208,44 +207,4 @@ func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 		return back(Squeeze(Matmul(p, ExpandDims(b, -1)), -1))
 	}
 	return back(Matmul(p, b))
-}
-
-// LuFactor returns the factors of P·x = L·U for x (..., m, n), with rows exchanged so that the largest element of a
-// column is its pivot: lu (..., m, n) holds U, and below its diagonal L without the ones of its diagonal; row k changed
-// places with row pivots[k] (..., min(m, n)), int32, as LAPACK counts them from 0.
-func LuFactor(x *Tensor) (lu, pivots *Tensor) {
-	x, back := matrices("lu factor", x)
-	m, n := x.Dim(-2), x.Dim(-1)
-	k := min(m, n) //dim:known
-	lead := x.Shape()[:x.Rank()-2]
-	if k == 0 {
-		return back(x), Zeros(x, ir.Int32, append(lead.Clone(), 0)...)
-	}
-	out := factor(ir.LU, func(xs []*Tensor) []*Tensor { return luFactors(xs[0], m, n, k) }, x)
-	return back(out[0]), out[1]
-}
-
-// luFactors is one step of elimination after the other, on all matrices at once.
-func luFactors(x *Tensor, m, n, k int) []*Tensor {
-	row, columns, zero := Arange(x, ir.Int32, m), Arange(x, ir.Int32, n), Zeros(x, x.DType())
-	final, stacked := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
-		a := carry[0]
-		isK := Equal(row, xs[0])
-		pick := func(a, which *Tensor) *Tensor { return Sum(Where(ExpandDims(which, -1), a, zero), -2) } // a row (..., n)
-		column := Sum(Where(Equal(columns, xs[0]), a, zero), -1)
-		size := Where(Less(row, xs[0]), FullLike(column, -1), Abs(column))
-		p := Argmax(size, -1)
-		isP := Equal(row, ExpandDims(p, -1))
-		top, moved := ExpandDims(pick(a, isP), -2), ExpandDims(pick(a, isK), -2)
-		a = Where(ExpandDims(isP, -1), moved, a)
-		a = Where(ExpandDims(isK, -1), top, a)
-		column = Sum(Where(Equal(columns, xs[0]), a, zero), -1)
-		pivot := Sum(Where(isK, column, zero), -1)
-		factor := Multiply(Where(Greater(row, xs[0]), column, zero), ExpandDims(reciprocalOr0(pivot), -1))
-		factor = ExpandDims(factor, -1)
-		reduced := Subtract(a, Multiply(factor, Where(Greater(columns, xs[0]), top, zero)))
-		below := LogicalAnd(ExpandDims(Greater(row, xs[0]), -1), Equal(columns, xs[0]))
-		return []*Tensor{Where(below, BroadcastTo(factor, a.Shape()...), reduced)}, []*Tensor{Cast(p, ir.Int32)}
-	}, []*Tensor{x}, []*Tensor{Arange(x, ir.Int32, k)}, ScanOptions{})
-	return []*Tensor{final[0], MoveAxis(stacked[0], 0, -1)}
 }

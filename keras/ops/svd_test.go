@@ -44,7 +44,9 @@ func init() {
 	}
 	addCase("lstsq", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Lstsq(a, b, nil) }), opstest.Normal(30, 5, 3), opstest.Normal(31, 5, 2))
 	addCase("lstsq vector", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Lstsq(a, b, nil) }), opstest.Normal(32, 3, 4), opstest.Normal(33, 3))
-	addCase("lu factor", false, unary(func(x *ops.Tensor) *ops.Tensor { lu, _ := ops.LuFactor(x); return lu }), opstest.Normal(34, 2, 4, 3))
+	for _, shape := range [][]int{{4, 4}, {2, 4, 3}, {2, 3, 5}, {2, 2, 3, 3}, {1, 1}, {5, 1}} {
+		addCase(fmt.Sprint("lu factor ", shape), len(shape) == 2, unary(func(x *ops.Tensor) *ops.Tensor { lu, _ := ops.LuFactor(x); return lu }), opstest.Normal(34, shape...))
+	}
 }
 
 // transposed is the matrix product of a transposed, and b.

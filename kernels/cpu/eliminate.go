@@ -32,7 +32,7 @@ func eliminate[T block.Float](b *build) func() {
 	}
 	x := paddedColumns(n)
 	stride := x + paddedColumns(m)
-	elements := n*stride + n + smallestBlock + eliminationScratch[T](n, m, shared)
+	elements := n*stride + n + smallestBlock + eliminationScratch[T](n, n, m, shared)
 	one := func(scratch []T, i int) {
 		e := elimination[T]{n: n, m: m, stride: stride, sign: 1, pool: shared}
 		e.a, scratch = scratch[:n*stride], scratch[n*stride:]
@@ -45,7 +45,7 @@ func eliminate[T block.Float](b *build) func() {
 			padRow(row[x:], plan.Data[T](right)[(i*n+r)*m:][:m])
 		}
 		if n <= panelMatrix {
-			e.panels()
+			e.panels(n)
 		} else {
 			e.factor(0, n)
 			e.forward(0, n, e.x, m)
@@ -92,10 +92,10 @@ func padRow[T block.Float](row, numbers []T) { clear(row[copy(row, numbers):]) }
 // middleOf is where the first half of the rows or columns from lo to hi ends, which begin with a block.
 func middleOf(lo, hi int) int { return lo + paddedColumns((hi-lo+1)/2) }
 
-// eliminationScratch returns the elements of scratch memory that the products need: the most of all of them, since a
-// smaller product may need more than a larger one.
-func eliminationScratch[T block.Float](n, m int, p *pool.Pool) int {
-	e := elimination[T]{n: n, m: m, stride: paddedColumns(n) + paddedColumns(m), pool: p}
+// eliminationScratch returns the elements of scratch memory that the products need, of n rows with so many columns and
+// m right sides: the most of all of them, since a smaller product may need more than a larger one.
+func eliminationScratch[T block.Float](n, columns, m int, p *pool.Pool) int {
+	e := elimination[T]{n: n, m: m, stride: paddedColumns(columns) + paddedColumns(m), pool: p}
 	size := 0
 	add := func(rows, k, columns int) { size = max(size, e.needs(rows, k, columns)) }
 	var factor, backward func(lo, hi int)
@@ -126,14 +126,14 @@ func eliminationScratch[T block.Float](n, m int, p *pool.Pool) int {
 		}
 	}
 	if n <= panelMatrix {
-		for hi := smallestBlock; hi < n; hi += smallestBlock {
+		for hi := smallestBlock; hi < n && hi < e.stride; hi += smallestBlock {
 			add(n-hi, smallestBlock, e.stride-hi)
 		}
 	} else {
-		factor(0, n)
-		forward(0, n, m)
+		factor(0, columns)
+		forward(0, columns, m)
 	}
-	backward(0, n)
+	backward(0, columns)
 	return size
 }
 
@@ -159,16 +159,19 @@ type elimination[T block.Float] struct {
 	args          gemm.Args[T]
 }
 
-// panels factors a small matrix: what each block of columns adds to all that is right of it, the right sides among it,
-// is added at once.
-func (e *elimination[T]) panels() {
+// panels factors so many columns, of few rows: what each block of columns adds to all that is right of it, the right
+// sides among it, is added at once.
+func (e *elimination[T]) panels(columns int) {
 	n, stride := e.n, e.stride
-	for lo := 0; lo < n; lo += smallestBlock {
+	for lo := 0; lo < columns; lo += smallestBlock {
 		hi := lo + smallestBlock
-		for k := lo; k < min(hi, n); k++ {
-			e.column(k, lo, min(hi, n))
+		for k := lo; k < min(hi, columns); k++ {
+			e.column(k, lo, min(hi, columns))
 		}
-		e.forward(lo, min(hi, n), e.a[hi:], stride-hi)
+		if hi == stride {
+			return
+		}
+		e.forward(lo, min(hi, columns), e.a[hi:], stride-hi)
 		if hi < n {
 			e.add(e.a[hi*stride+hi:], e.a[hi*stride+lo:], e.a[lo*stride+hi:], n-hi, smallestBlock, stride-hi)
 		}

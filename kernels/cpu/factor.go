@@ -163,34 +163,42 @@ func cholesky(a, panel []float64, n, stride int) {
 	}
 }
 
-// luWork is elimination: rows or columns of zeros make every matrix a square.
+// luWork is elimination, which columns behind a square follow as right sides do.
 func luWork(b *build) matrixWork {
 	in, out, pivots := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
-	size, k := max(m, n), min(m, n)
-	stride := paddedColumns(size)
-	scratch := size*stride + size + smallestBlock + max(eliminationScratch[float64](size, 0, nil), n)
+	k := min(m, n)
+	square := paddedColumns(k)
+	stride := square + paddedColumns(n-k)
+	scratch := m*stride + m + smallestBlock + eliminationScratch[float64](m, k, n-k, nil)
 	return matrixWork{scratch: scratch, work: m * n * k, all: func(lo, hi int, scratch []float64) {
-		e := elimination[float64]{n: size, stride: stride}
-		e.a, e.diagonal, e.top = cut(&scratch, size*stride), cut(&scratch, size), cut(&scratch, smallestBlock)
-		e.scratch = scratch
+		e := elimination[float64]{n: m, m: n - k, stride: stride}
+		e.a, e.diagonal, e.top = cut(&scratch, m*stride), cut(&scratch, m), cut(&scratch, smallestBlock)
+		e.x, e.scratch = e.a[min(square, len(e.a)):], scratch
 		for i := lo; i < hi; i++ {
 			e.pivots = plan.Data[int32](pivots)[i*k:][:k]
 			clear(e.a)
 			for r := range m {
-				readDoubles(e.a[r*stride:][:n], in, (i*m+r)*n)
+				readDoubles(e.a[r*stride:][:k], in, (i*m+r)*n)
+				if n > k {
+					readDoubles(e.a[r*stride+square:][:n-k], in, (i*m+r)*n+k)
+				}
 			}
-			if size <= panelMatrix {
-				e.panels()
+			if m <= panelMatrix {
+				e.panels(k)
 			} else {
-				e.factor(0, size)
+				e.factor(0, k)
+				e.forward(0, k, e.x, n-k)
 			}
 			for r := range m {
-				row := e.a[r*stride:][:n]
-				for c := range row[:min(r, n)] { // multiples are negative
+				row := e.a[r*stride:][:k]
+				for c := range row[:min(r, k)] { // multiples are negative
 					row[c] = 0 - row[c]
 				}
 				writeDoubles(out, (i*m+r)*n, row)
+				if n > k {
+					writeDoubles(out, (i*m+r)*n+k, e.a[r*stride+square:][:n-k])
+				}
 			}
 		}
 	}}
@@ -208,7 +216,7 @@ func triangleWork(b *build, lower bool) matrixWork {
 	}
 	x := paddedColumns(n)
 	stride := x + paddedColumns(m)
-	return matrixWork{scratch: n*stride + n + eliminationScratch[float64](n, m, nil), work: n * n * m, run: func(i int, scratch []float64) {
+	return matrixWork{scratch: n*stride + n + eliminationScratch[float64](n, n, m, nil), work: n * n * m, run: func(i int, scratch []float64) {
 		e := elimination[float64]{n: n, m: m, stride: stride}
 		e.a, e.diagonal = cut(&scratch, n*stride), cut(&scratch, n)
 		e.scratch = scratch

@@ -30,26 +30,42 @@ func (f *reflections) cut(scratch *[]float64) {
 func (f *reflections) triangle() {
 	stride := paddedColumns(f.n)
 	for k := range f.n {
-		v := f.vectors[k*f.m:][:f.m]
-		gatherColumn(v[k:], f.a[k*stride+k:], stride)
-		f.factors[k] = 0
-		tail := vec.Dot(v[k+1:], v[k+1:])
-		if tail == 0 {
-			continue
+		v := f.vectors[k*f.m+k : (k+1)*f.m]
+		gatherColumn(v, f.a[k*stride+k:], stride)
+		var beta float64
+		if beta, f.factors[k] = reflectionOf(v); f.factors[k] != 0 {
+			f.reflect(f.a, stride, k)
 		}
-		head := v[k]
-		beta := -math.Copysign(math.Sqrt(head*head+tail), head)
-		if head == 0 {
-			beta = -math.Sqrt(tail)
-		}
-		v[k] = head - beta
-		f.factors[k] = 2 / (v[k]*v[k] + tail)
-		f.reflect(f.a, stride, k)
 		f.a[k*stride+k] = beta
 		for r := k + 1; r < f.m; r++ {
 			f.a[r*stride+k] = 0
 		}
 	}
+}
+
+// reflectionOf returns the number beta that the reflection 1 - factor·v·vᵀ makes of the first one of x, with zeros for
+// those behind it, and turns x into v. The factor is 0 where there is nothing to do.
+func reflectionOf(x []float64) (beta, factor float64) {
+	const small, large = 0x1p-900, 0x1p900
+	given, scale := x[0], 1.0
+	if len(x) == 1 {
+		return given, 0
+	}
+	head, tail := given, vec.Dot(x[1:], x[1:])
+	if tail < small || head*head+tail > large { // squares may vanish or overflow
+		scale = scaleOf(x)
+		vec.Scale(x, x, 1/scale)
+		head, tail = x[0], vec.Dot(x[1:], x[1:])
+	}
+	if tail == 0 {
+		return given, 0
+	}
+	beta = math.Sqrt(head*head + tail)
+	if head >= 0 {
+		beta = -beta
+	}
+	x[0] = head - beta
+	return beta * scale, 2 / (x[0]*x[0] + tail)
 }
 
 // reflect applies reflection k to the rows from k on of x, of which the columns before k are zeros there.

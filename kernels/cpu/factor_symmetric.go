@@ -32,6 +32,16 @@ func (e *symmetric) cut(scratch *[]float64) {
 	e.sides = cut(scratch, 2*paddedColumns(e.n))
 }
 
+// find makes the diagonal of a its eigenvalues and the rows its eigenvectors.
+func (e *symmetric) find() {
+	e.tridiagonal()
+	e.orthogonal()
+	for r := range e.n {
+		gatherColumn(e.rows[r*e.stride:][:e.n], e.q[r:], paddedColumns(e.n))
+	}
+	e.diagonalize()
+}
+
 // tridiagonal reflects the rows and columns of a from k on, for each k: a - v·wᵀ - w·vᵀ, with
 // w = f·a·v - ½f²·(vᵀ·a·v)·v for the reflection 1 - f·v·vᵀ.
 func (e *symmetric) tridiagonal() {
@@ -40,16 +50,12 @@ func (e *symmetric) tridiagonal() {
 	for k := 1; k < n; k++ {
 		v := e.vectors[k*n:][:n]
 		gatherColumn(v[k:], e.a[k*stride+k-1:], stride)
-		e.diagonal[k-1], e.beside[k-1] = e.a[(k-1)*stride+k-1], v[k]
-		tail := dot(v[k+1:], v[k+1:])
-		if tail == 0 {
+		e.diagonal[k-1] = e.a[(k-1)*stride+k-1]
+		e.beside[k-1], e.factors[k] = reflectionOf(v[k:])
+		f := e.factors[k]
+		if f == 0 {
 			continue
 		}
-		head := v[k]
-		beta := -math.Copysign(math.Sqrt(head*head+tail), head)
-		v[k] = head - beta
-		f := 2 / (v[k]*v[k] + tail)
-		e.factors[k], e.beside[k-1] = f, beta
 		first, rows := k/smallestBlock*smallestBlock, n-k
 		width := stride - first
 		sides := e.sides[:2*width] // w, then v
@@ -100,7 +106,7 @@ func (e *symmetric) turnTo(l, last int) (shift float64) {
 	d, b := e.diagonal, e.beside
 	g := d[l]
 	p := (d[l+1] - g) / (2 * b[l])
-	r := math.Copysign(math.Sqrt(1+p*p), p)
+	r := math.Copysign(math.Hypot(1, p), p) // which neither overflows nor vanishes, as squares do beside blocks of 1e-200
 	d[l], d[l+1] = b[l]/(p+r), b[l]*(p+r)
 	next := d[l+1]
 	shift = g - d[l]
@@ -112,9 +118,13 @@ func (e *symmetric) turnTo(l, last int) (shift float64) {
 	for i := last - 1; i >= l; i-- {
 		beforeThat, before, sBefore = before, c, s
 		g, h := c*b[i], c*p
-		r = math.Sqrt(p*p + b[i]*b[i])
+		if r = math.Sqrt(p*p + b[i]*b[i]); r < 0x1p-450 {
+			r = math.Hypot(p, b[i])
+		}
 		b[i+1] = s * r
-		s, c = b[i]/r, p/r
+		if s, c = 0, 1; r != 0 {
+			s, c = b[i]/r, p/r
+		}
 		p = c*d[i] - s*g
 		d[i+1] = h + s*(c*g+s*d[i])
 		e.turn(i, i+1, c, s)
@@ -139,12 +149,7 @@ func eighWork(b *build) matrixWork {
 		for r := range n {
 			vec.Scale(e.a[r*stride:][:n], x[r*n:][:n], 1/scale)
 		}
-		e.tridiagonal()
-		e.orthogonal()
-		for r := range n {
-			gatherColumn(e.rows[r*e.stride:][:n], e.q[r:], stride)
-		}
-		e.diagonalize()
+		e.find()
 		order := sortedPlaces(e.diagonal, e.beside, false)
 		for at, from := range order {
 			e.row[at] = e.diagonal[from] * scale

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 )
@@ -61,7 +63,8 @@ func unit(n int) dense {
 	})
 }
 
-// factorsOf runs the kernel on equal matrices and returns what it makes of the last one.
+// factorsOf runs the kernel on equal matrices, the first of which has a number that is none, and returns what it makes
+// of the last one: with one worker what it makes with three, without memory of the heap.
 func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int, operands ...dense) []dense {
 	t.Helper()
 	const matrices = 3
@@ -72,6 +75,9 @@ func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int
 		var all []float64
 		for range matrices {
 			all = append(all, a.x...)
+		}
+		if len(a.x) > 0 {
+			all[len(a.x)/2] = []float64{math.NaN(), math.Inf(1)}[len(a.x)%2]
 		}
 		v, err := reference.New(d, ir.Shape{matrices, a.m, a.n}, all...)
 		require.NoError(t, err)
@@ -96,7 +102,11 @@ func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int
 		p.AddOutput("", v)
 	}
 	var list []dense
-	for i, v := range runOnce(t, p, values, false) {
+	outputs := runOnce(t, p, values, false)
+	for i, bytes := range runWith(t, p, values, 3) {
+		require.Equal(t, outputs[i].Bytes(), bytes, "%s with three workers", kind)
+	}
+	for i, v := range outputs {
 		n := max(results[i][1], 1)
 		last := dense{results[i][0], n, v.F}
 		if v.Type.DType == ir.Int32 {
@@ -270,5 +280,74 @@ func requireTriangles(t *testing.T, d ir.DType, tolerance float64, a dense) {
 			z := factorsOf(t, kind, d, [][2]int{{a.n, m}}, given, y)[0]
 			requireNear(t, y, triangle.times(z), tolerance*10, string(kind))
 		}
+	}
+}
+
+// Numbers whose squares overflow or vanish have the factors of others, also beside larger ones; and what is left of
+// equal columns is not below the diagonal of a triangle.
+func TestFactorsOfExtremes(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 21))
+	for _, s := range [][2]int{{2, 2}, {5, 3}, {20, 20}, {40, 17}} {
+		m, n := s[0], s[1]
+		a := newDense(m, n, func(i, j int) float64 { return r.NormFloat64() })
+		ones := newDense(m, n, func(i, j int) float64 { return 1 })
+		requireQR(t, ir.Float64, 1e-13, ones, true)
+		requireSVD(t, ir.Float64, 1e-13, ones, true)
+		for _, scale := range []float64{0x1p-700, 0x1p1000} {
+			scaled := newDense(m, n, func(i, j int) float64 { return a.at(i, j) * scale })
+			qr := factorsOf(t, ir.QR, ir.Float64, [][2]int{{m, n}, {n, n}}, scaled)
+			requireNear(t, unit(n), qr[0].transposed().times(qr[0]), 1e-13, "Q")
+			requireNear(t, a, qr[0].times(newDense(n, n, func(i, j int) float64 { return qr[1].at(i, j) / scale })), 1e-13, "QR")
+			svd := factorsOf(t, ir.SVD, ir.Float64, [][2]int{{m, n}, {n, 0}, {n, n}}, scaled)
+			of := factorsOf(t, ir.SVD, ir.Float64, [][2]int{{m, n}, {n, 0}, {n, n}}, a)
+			requireNear(t, of[1], newDense(n, 1, func(i, _ int) float64 { return svd[1].x[i] / scale }), 1e-13, "singular values")
+			requireNear(t, unit(n), svd[2].transposed().times(svd[2]), 1e-13, "V")
+		}
+		for few := range 4 { // rows and columns of tiny numbers, first or last
+			requireEigh(t, ir.Float64, 1e-13, newDense(n, n, func(i, j int) float64 {
+				x := a.at(min(i, j), max(i, j))
+				if few%2 == 0 && min(i, j) < few || few%2 == 1 && max(i, j) >= n-few {
+					x *= 1e-200
+				}
+				return x
+			}))
+		}
+	}
+}
+
+// Once it runs, a factorization takes no memory of the heap.
+func TestFactorsWithoutMemory(t *testing.T) {
+	for kind, outputs := range map[ir.Factorization][]ir.Shape{
+		ir.Cholesky: {{3, 40, 40}}, ir.LU: {{3, 40, 40}, {3, 40}}, ir.QR: {{3, 40, 40}, {3, 40, 40}},
+		ir.SVD: {{3, 40, 40}, {3, 40}, {3, 40, 40}}, ir.Eigh: {{3, 40}, {3, 40, 40}}, ir.Lower: {{3, 40, 40}},
+	} {
+		p, definition := ir.New(string(kind)), ir.New("zeros")
+		x := ir.Type{DType: ir.Float32, Shape: ir.Shape{3, 40, 40}}
+		operands := []ir.Value{p.AddInput("x", x)}
+		definition.AddInput("x", x)
+		if kind == ir.Lower {
+			operands = append(operands, operands[0])
+			definition.AddInput("y", x)
+		}
+		for i, s := range outputs {
+			d := ir.Float32
+			if kind == ir.LU && i == 1 {
+				d = ir.Int32
+			}
+			zeros, err := definition.Add("", ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(d, 0, s...)})
+			require.NoError(t, err)
+			definition.AddOutput("", zeros[0])
+		}
+		results, err := p.Add("", ir.Factor, ir.FactorAttrs{Kind: kind, Definition: definition}, operands...)
+		require.NoError(t, err)
+		in, out := []kernels.Buffer{newBuffer(testDevice, x)}, []kernels.Buffer{}
+		for _, v := range results {
+			p.AddOutput("", v)
+			out = append(out, newBuffer(testDevice, p.Type(v)))
+		}
+		e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
+		require.NoError(t, err)
+		require.Zero(t, testing.AllocsPerRun(3, func() { _ = e.Run(context.Background(), in, out) }), kind)
+		e.Close()
 	}
 }
