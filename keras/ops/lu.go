@@ -34,11 +34,11 @@ func luGradient(lu, d *Tensor, m, n, k int) *Tensor {
 	unit := Add(Tril(l, -1), Identity(l, l.DType(), k))
 	low, high := Matmul(adjoint(unit), Tril(dl, -1)), Matmul(Triu(dl, 0), adjoint(Triu(l, 0)))
 	var beside *Tensor
-	if m < n {
+	if m < n { //dim:known
 		dy := part(d, 0, k, m, n)
 		low = Subtract(low, Matmul(dy, adjoint(part(lu, 0, k, m, n))))
 		beside = SolveTriangular(adjoint(unit), dy, false)
-	} else if m > n {
+	} else if m > n { //dim:known
 		dy := part(d, k, 0, m, n)
 		high = Subtract(high, Matmul(adjoint(part(lu, k, 0, m, n)), dy))
 		beside = adjoint(SolveTriangular(l, adjoint(dy), false))
@@ -46,9 +46,9 @@ func luGradient(lu, d *Tensor, m, n, k int) *Tensor {
 	dx := SolveTriangular(adjoint(unit), Add(Tril(low, -1), Triu(high, 0)), false)
 	dx = adjoint(SolveTriangular(l, adjoint(dx), false))
 	switch {
-	case m < n:
+	case m < n: //dim:known
 		return Concatenate(-1, dx, beside)
-	case m > n:
+	case m > n: //dim:known
 		return Concatenate(-2, dx, beside)
 	}
 	return dx
