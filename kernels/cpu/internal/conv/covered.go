@@ -2,7 +2,7 @@ package conv
 
 // Where the window covers an axis, the outputs along it are one and see all of it. In a convolution without groups the
 // pixels along an innermost axis of that kind are so many more channels, since they and the weights that they meet lie
-// in the same order. If the window covers the whole image, all three operations are matrix products.
+// in the same order. If the window covers the whole image, both gradients are matrix products.
 
 // covered reports whether the window covers axis i and nothing else.
 func (s *Shape) covered(i int) bool {
@@ -15,8 +15,8 @@ func (s *Shape) covers() bool { return s.covered(0) && s.covered(1) && s.covered
 // foldCovered makes channels of the innermost axes that the window covers, where the operation gains from it; those
 // outside of them follow inwards.
 func (s *Shape) foldCovered(o operation) {
-	if s.Groups != 1 || s.Turned || s.Stacked {
-		return
+	if s.Groups != 1 || s.Turned || s.Stacked || o == ofForward && s.covers() {
+		return // a product has a row for each image, and one row may be summed in another order than several
 	}
 	for s.covered(2) && s.In != [3]int{1, 1, 1} && s.gainsWithout(o) {
 		s.InChannels *= s.In[2]
