@@ -12,7 +12,6 @@ import copy
 import io
 import json
 import os
-import sys
 import tempfile
 import warnings
 
@@ -22,7 +21,7 @@ import callbacks
 import keras
 import numpy as np
 import runs
-from draw import Draw, error, exact_constants, numbers, plain, short, write
+from draw import Draw, error, numbers, plain, record, short
 
 L = keras.layers
 EAGER = not os.environ.get('CALLS_GRAPH')
@@ -353,7 +352,7 @@ def step(s, c, name, a):
             answer = getattr(s, name)(**copy.deepcopy(a)) or {}  # Keras changes configurations that it reads
         answer['state'] = s.state()
     except Exception as e:
-        if os.environ.get('CALLS_DEBUG'):
+        if os.environ.get('DRAW_DEBUG'):
             import traceback
             traceback.print_exc()
         answer = {'error': error(e)}
@@ -361,27 +360,5 @@ def step(s, c, name, a):
     return 'error' not in answer
 
 
-def main():
-    exact_constants()
-    out, errors = [], {}
-    for k in range(int(sys.argv[1])):
-        keras.backend.clear_session()
-        try:
-            c = run(int(sys.argv[2]) + k, int(os.environ.get('CALLS_LENGTH', '10')))
-        except Exception as e:
-            errors[error(e)] = int(sys.argv[2]) + k
-            if os.environ.get('CALLS_DEBUG'):
-                raise
-            continue
-        for call in c['calls']:
-            if 'error' in call['answer']:
-                errors['%s: %s' % (call['name'], call['answer']['error'])] = c['number']
-        out.append(c)
-        if len(out) % 5 == 0:
-            write(sys.argv[3], out)
-    write(sys.argv[3], out)
-    print(len(out), 'sequences,', sum(len(c['calls']) for c in out), 'calls, Keras refuses', json.dumps(errors, indent=1), file=sys.stderr)
-
-
 if __name__ == '__main__':
-    main()
+    record(lambda number: run(number, int(os.environ.get('CALLS_LENGTH', '10'))), 'sequences')

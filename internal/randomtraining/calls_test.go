@@ -94,19 +94,18 @@ func (c *sequence) number() int { return c.Number }
 
 // check makes the calls on one device and, unless batch normalization sees less of a batch there, on two.
 func (c *sequence) check(t *testing.T) string {
-	for replicas := 1; replicas <= 2; replicas++ {
-		if replicas > 1 && (c.Stateful || c.Norm) {
-			break
-		}
-		r := &caller{c: c, t: t}
-		if replicas > 1 {
-			var err error
-			r.strategy, err = distribute.NewMirroredStrategy("cpu:0", "cpu:1")
-			require.NoError(t, err)
-		}
-		if text := r.all(); text != "" {
-			return fmt.Sprintf("on %d devices: %s", replicas, text)
-		}
+	return onOneAndTwo(t, !c.Stateful && !c.Norm, func(s distribute.Strategy) string { return (&caller{c: c, t: t, strategy: s}).all() })
+}
+
+// onOneAndTwo runs a case on one device and, if it may, on two, and returns what is wrong.
+func onOneAndTwo(t *testing.T, two bool, run func(distribute.Strategy) string) string {
+	if text := run(nil); text != "" || !two {
+		return text
+	}
+	s, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1")
+	require.NoError(t, err)
+	if text := run(s); text != "" {
+		return "on two devices: " + text
 	}
 	return ""
 }

@@ -2,7 +2,9 @@
 import gzip
 import json
 import math
+import os
 import random
+import sys
 
 import numpy as np
 
@@ -118,3 +120,28 @@ def agree(x, y, rough=1e-4):
     if isinstance(x, float) and isinstance(y, float):
         return abs(x - y) <= rough * max(abs(x), abs(y), 1e-3)
     return x == y
+
+
+def record(run, nouns):
+    """Writes the cases that run draws for the numbers of the command line, and prints what Keras refuses."""
+    import keras
+    exact_constants()
+    out, errors = [], {}
+    for k in range(int(sys.argv[1])):
+        keras.backend.clear_session()
+        number = int(sys.argv[2]) + k
+        try:
+            c = run(number)
+        except Exception as e:
+            errors.setdefault(error(e), []).append(number)
+            if os.environ.get('DRAW_DEBUG'):
+                raise
+            continue
+        for call in c['calls']:
+            if 'error' in call['answer']:
+                errors.setdefault('%s: %s' % (call.get('name', 'fit'), call['answer']['error']), []).append(number)
+        out.append(c)
+        if len(out) % 5 == 0:
+            write(sys.argv[3], out)
+    write(sys.argv[3], out)
+    print(len(out), nouns + ',', sum(len(c['calls']) for c in out), 'calls, Keras refuses', json.dumps(errors, indent=1), file=sys.stderr)

@@ -11,7 +11,6 @@ import copy
 import io
 import json
 import os
-import sys
 import warnings
 
 os.environ.setdefault('KERAS_BACKEND', 'tensorflow')
@@ -20,7 +19,7 @@ os.environ.setdefault('CUDA_VISIBLE_DEVICES', '')
 import keras
 import calls
 import runs
-from draw import Draw, error, exact_constants, numbers, write
+from draw import Draw, error, numbers, record
 
 L = keras.layers
 
@@ -192,7 +191,7 @@ def run(seed, count):
                 answer['all'] = [o.predictions() for o in ones]
                 answer['state'] = ones[k].state()
         except Exception as e:
-            if os.environ.get('SHARED_DEBUG'):
+            if os.environ.get('DRAW_DEBUG'):
                 import traceback
                 traceback.print_exc()
             answer = {'error': error(e)}
@@ -202,27 +201,6 @@ def run(seed, count):
     return c
 
 
-def main():
-    warnings.simplefilter('ignore')
-    exact_constants()
-    out, errors = [], {}
-    for k in range(int(sys.argv[1])):
-        keras.backend.clear_session()
-        number = int(sys.argv[2]) + k
-        try:
-            c = run(number, int(os.environ.get('SHARED_LENGTH', '12')))
-        except Exception as e:
-            errors.setdefault(error(e), []).append(number)
-            if os.environ.get('SHARED_DEBUG'):
-                raise
-            continue
-        for call in c['calls']:
-            if 'error' in call['answer']:
-                errors.setdefault('%s: %s' % (call['name'], call['answer']['error']), []).append(number)
-        out.append(c)
-    write(sys.argv[3], out)
-    print(len(out), 'cases,', sum(len(c['calls']) for c in out), 'calls, Keras refuses', json.dumps(errors, indent=1), file=sys.stderr)
-
-
 if __name__ == '__main__':
-    main()
+    warnings.simplefilter('ignore')
+    record(lambda number: run(number, int(os.environ.get('SHARED_LENGTH', '12'))), 'cases')

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
@@ -56,21 +55,7 @@ func (c *sharedCase) number() int { return c.Number }
 
 // check makes the calls on one device and, unless batch normalization sees less of a batch there, on two.
 func (c *sharedCase) check(t *testing.T) string {
-	for replicas := 1; replicas <= 2; replicas++ {
-		if replicas > 1 && c.Norm {
-			break
-		}
-		r := &sharedRun{c: c, t: t}
-		if replicas > 1 {
-			var err error
-			r.strategy, err = distribute.NewMirroredStrategy("cpu:0", "cpu:1")
-			require.NoError(t, err)
-		}
-		if text := r.all(); text != "" {
-			return fmt.Sprintf("on %d devices: %s", replicas, text)
-		}
-	}
-	return ""
+	return onOneAndTwo(t, !c.Norm, func(s distribute.Strategy) string { return (&sharedRun{c: c, t: t, strategy: s}).all() })
 }
 
 // sharedRun is a case on its way: one caller for each model.

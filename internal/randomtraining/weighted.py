@@ -11,7 +11,6 @@ import contextlib
 import io
 import json
 import os
-import sys
 import warnings
 
 os.environ.setdefault('KERAS_BACKEND', 'tensorflow')
@@ -21,7 +20,7 @@ import keras
 import numpy as np
 import runs
 from calls import digest
-from draw import Draw, dense_gradients, error, exact_constants, numbers, plain, short, write
+from draw import Draw, dense_gradients, error, numbers, plain, record, short
 
 L = keras.layers
 
@@ -166,7 +165,7 @@ def run(seed):
             with contextlib.redirect_stdout(io.StringIO()):
                 a['answer'] = t.fit(a)
         except Exception as e:
-            if os.environ.get('WEIGHTED_DEBUG'):
+            if os.environ.get('DRAW_DEBUG'):
                 import traceback
                 traceback.print_exc()
             a['answer'] = {'error': error(e)}
@@ -176,28 +175,7 @@ def run(seed):
     return c
 
 
-def main():
+if __name__ == '__main__':
     warnings.simplefilter('ignore')
     dense_gradients()
-    exact_constants()
-    out, errors = [], {}
-    for k in range(int(sys.argv[1])):
-        keras.backend.clear_session()
-        number = int(sys.argv[2]) + k
-        try:
-            c = run(number)
-        except Exception as e:
-            errors.setdefault(error(e), []).append(number)
-            if os.environ.get('WEIGHTED_DEBUG'):
-                raise
-            continue
-        for a in c['calls']:
-            if 'error' in a['answer']:
-                errors.setdefault('fit: ' + a['answer']['error'], []).append(number)
-        out.append(c)
-    write(sys.argv[3], out)
-    print(len(out), 'cases, Keras refuses', json.dumps(errors, indent=1), file=sys.stderr)
-
-
-if __name__ == '__main__':
-    main()
+    record(run, 'cases')
