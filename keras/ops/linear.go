@@ -1,6 +1,9 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir/dim"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // Inner sums the products of a and b over the last axes of both; the result has the other axes of a, then those of b.
 func Inner(a, b *Tensor) *Tensor {
@@ -97,5 +100,12 @@ func Cdist(a, b *Tensor) *Tensor {
 	if a.Rank() < 2 || b.Rank() < 2 || !dim.MayEqual(a.Dim(-1), b.Dim(-1)) {
 		Failf(graphOf(a, b), "cdist: needs (..., m, d) and (..., n, d), received %v and %v", a.Shape(), b.Shape())
 	}
+	if a, b := float(a), float(b); b.DType() == ir.Float32 && dim.Known(b.Dim(-2)) && b.Dim(-2) >= distancesSide {
+		// Distances lie beside each other in vectors, rather than the terms of one.
+		return Norm(Subtract(ExpandDims(a, -1), ExpandDims(SwapAxes(b, -2, -1), -3)), -2)
+	}
 	return Norm(Subtract(ExpandDims(float(a), -2), ExpandDims(float(b), -3)), -1)
 }
+
+// distancesSide is from how many points of b on Cdist computes their distances side by side, in float32.
+const distancesSide = 16

@@ -166,6 +166,9 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 // fewBorders is up to how many elements a value is compared with, before it is looked for between two of them.
 const fewBorders = 32
 
+// fewBins is up to how many bins of equal width every border is compared with.
+const fewBins = 4
+
 // before reports which elements lie before values, equal ones if right is set.
 func before(elements, values *Tensor, right bool) *Tensor {
 	if right {
@@ -186,9 +189,25 @@ func Histogram(x *Tensor, bins int, low, high float64) (counts, borders *Tensor)
 	}
 	x = Ravel(float(x))
 	borders = Linspace(x, x.DType(), low, high, bins+1)
-	bin := SubtractScalar(Digitize(x, borders), 1)
-	bin = Where(CompareScalar(ir.Eq, x, high), FullLike(bin, float64(bins-1)), bin)
-	return Cast(Bincount(bin, nil, bins), x.DType()), borders
+	return Cast(Bincount(binOf(x, borders, bins, low, high), nil, bins), x.DType()), borders
+}
+
+// binOf returns the bin of each element of a vector, below 0 or above the last one for elements outside.
+func binOf(x, borders *Tensor, bins int, low, high float64) *Tensor {
+	precision := map[ir.DType]float64{ir.Float32: 1.0 / (1 << 23), ir.Float64: 1.0 / (1 << 52)}[x.DType()]
+	scale, least := float64(bins)/(high-low), x.DType().LeastNormal()
+	if bins <= fewBins || precision == 0 || max(-low, high)*scale*precision > 1.0/16 || min(scale, 1/scale) < least {
+		bin := SubtractScalar(Digitize(x, borders), 1)
+		return Where(CompareScalar(ir.Eq, x, high), FullLike(bin, float64(bins-1)), bin)
+	}
+	// Bins of equal width need no search: rounding leads to the bin or to one beside it.
+	bin := Cast(SubtractScalar(MultiplyScalar(x, scale), low*scale), ir.Int32)
+	bin = MaximumScalar(MinimumScalar(bin, float64(bins-1)), 0)
+	border := func(i *Tensor) *Tensor { return apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, borders, i) }
+	before, behind := Less(x, border(bin)), GreaterEqual(x, border(AddScalar(bin, 1)))
+	bin = MinimumScalar(Subtract(Add(bin, Cast(behind, ir.Int32)), Cast(before, ir.Int32)), float64(bins-1))
+	inside := LogicalAnd(CompareScalar(ir.Ge, x, low), CompareScalar(ir.Le, x, high))
+	return Where(inside, bin, FullLike(bin, -1))
 }
 
 // Corrcoef returns the correlation coefficients of the rows of x (variables, observations).
