@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/scan"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/pass"
@@ -76,17 +78,27 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 }
 
 // tinyMatrices reports whether a product of half precision is one of many that are so small that each costs more than
-// its numbers do, which cost less when they are converted all at once. Products of bfloat16 cost less than those of
-// float16.
+// its numbers do, which cost less when they are converted all at once. Products in matrix registers cost less than
+// others, and those of bfloat16 in pairs less than those of float16, but for the shortest sums.
 func tinyMatrices(p *ir.Program, n *ir.Node) bool {
 	a, x, y := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
-	entries := 1
-	for _, axis := range a.LhsBatch {
-		entries *= x.Shape[axis]
-	}
-	few := 128
-	if x.DType == ir.Float16 {
-		few = 400
+	entries, few := lengthOf(x.Shape, a.LhsBatch), 2500
+	if x.DType == ir.BFloat16 && micro.Pairs() {
+		switch sums := lengthOf(x.Shape, a.LhsContract); {
+		case isa.Active().Has(isa.AMXBF16):
+			few = 128
+		case sums > 2:
+			few = 1300
+		}
 	}
 	return entries > 1 && x.Shape.Size()+y.Shape.Size()+p.Type(n.Outputs[0]).Shape.Size() < few*entries
+}
+
+// lengthOf multiplies the lengths of axes.
+func lengthOf(shape ir.Shape, axes []int) int {
+	size := 1
+	for _, axis := range axes {
+		size *= shape[axis]
+	}
+	return size
 }

@@ -17,9 +17,9 @@ import (
 func TestTinyHalfProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	converted := map[bool]int{}
-	for range 60 {
+	for range 100 {
 		dtype := []ir.DType{ir.BFloat16, ir.Float16}[r.IntN(2)]
-		entries, m, k, n := 1+r.IntN(40), 1+r.IntN(24), 2+r.IntN(24), 1+r.IntN(24)
+		entries, m, k, n := 1+r.IntN(24), 1+r.IntN(1<<r.IntN(9)), 1+r.IntN(1<<r.IntN(7)), 1+r.IntN(1<<r.IntN(9))
 		p := ir.New("products")
 		var in []reference.Value
 		var operands []ir.Value
@@ -43,8 +43,7 @@ func TestTinyHalfProducts(t *testing.T) {
 		require.NoError(t, kernelstest.Compare(got[0], want[0], 2, true), "%v", p)
 		e, err := kernels.Load(Backend{}, p, kernels.Device{Kind: Kind})
 		require.NoError(t, err)
-		few := map[ir.DType]int{ir.BFloat16: 128, ir.Float16: 400}[dtype]
-		tiny := entries > 1 && m*k+k*n+m*n < few
+		tiny := tinyMatrices(p, &p.Nodes[len(p.Nodes)-1])
 		conversions := strings.Contains(strings.Join(StepNames(e), " "), "convert")
 		require.Equal(t, tiny, conversions, "%v: %v", p, StepNames(e))
 		converted[tiny]++
