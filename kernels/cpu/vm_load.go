@@ -18,14 +18,16 @@ type vmLoad struct {
 	period  int   // length of a piece that repeats itself count times before the next one, 0 without
 	count   int
 	repeats *vec.Repeats // of elements, along the innermost axis, or of whole pieces; nil for none
+	pieces  bool         // whether pieces are the innermost axis and repeat themselves along the next one
 }
 
 // findRepeats looks for elements or pieces that lie side by side and are repeated a few times each.
 func (l *vmLoad) findRepeats() {
 	n := len(l.dims)
+	l.pieces = n > 2 && l.strides[n-1] == l.size && l.strides[n-2] == 0 && l.period == l.dims[n-1] && l.count == l.dims[n-2]
 	if n > 1 && l.strides[n-1] == 0 && l.strides[n-2] == l.size && l.dims[n-1]*l.size <= 64 && !(l.size == 4 && l.dims[n-1] == 16) {
 		l.repeats = vec.NewRepeats(l.size, l.dims[n-1])
-	} else if n > 2 && l.strides[n-1] == l.size && l.strides[n-2] == 0 && l.period == l.dims[n-1] && l.strides[n-3] == l.period*l.size {
+	} else if l.pieces && l.strides[n-3] == l.period*l.size {
 		l.repeats = vec.NewRepeats(l.period*l.size, l.count)
 	}
 }
@@ -51,13 +53,27 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	l.walk(dst, first, n)
 }
 
-// wholePieces fills whole pieces as far as they lie side by side, and returns how many.
+// fewPieces is up to how many times pieces are copied one by one.
+const fewPieces = 16
+
+// wholePieces fills whole pieces as far as they lie the same distance apart, and returns how many.
 func (l *vmLoad) wholePieces(dst unsafe.Pointer, first, n int) int {
-	k, piece := len(l.dims)-3, l.period*l.count
-	if l.repeats == nil || l.strides[k+2] == 0 || first%piece != 0 {
+	k, piece, bytes := len(l.dims)-3, l.period*l.count, l.period*l.size
+	if !l.pieces || first%piece != 0 || n < piece {
 		return 0
 	}
-	return l.repeats.Run(dst, unsafe.Add(l.o.Ptr(), l.offset(first)), min(n/piece, l.dims[k]-first/piece%l.dims[k]))
+	src := unsafe.Add(l.o.Ptr(), l.offset(first))
+	n = min(n/piece, l.dims[k]-first/piece%l.dims[k])
+	switch {
+	case l.repeats != nil:
+		return l.repeats.Run(dst, src, n)
+	case bytes > mostRow || l.count > fewPieces: // copies of copies are longer
+		return 0
+	}
+	for i := range n {
+		moveRows(unsafe.Add(dst, i*l.count*bytes), unsafe.Add(src, i*l.strides[k]), l.count, bytes, bytes, 0)
+	}
+	return n
 }
 
 // holds reports whether the register still has what a block of n elements from first on needs, since the block before,
