@@ -56,10 +56,10 @@ var loopCalls = map[string]func(x tensors) tensors{
 		return ops.Map(func(x []*ops.Tensor) []*ops.Tensor { return tensors{ops.Softmax(x[0], -1)} }, x[0])
 	},
 	"loop_vectorized_norm": func(x tensors) tensors {
-		return ops.Map(func(x []*ops.Tensor) []*ops.Tensor { return tensors{ops.Sqrt(ops.Sum(ops.Square(x[0])))} }, x[0])
+		return ops.VectorizedMap(func(x []*ops.Tensor) []*ops.Tensor { return tensors{ops.Sqrt(ops.Sum(ops.Square(x[0])))} }, x[0])
 	},
 	"loop_vectorized_dot": func(x tensors) tensors {
-		return ops.Map(func(x []*ops.Tensor) []*ops.Tensor { return tensors{ops.Multiply(x[0], ops.Sum(x[0]))} }, x[0])
+		return ops.VectorizedMap(func(x []*ops.Tensor) []*ops.Tensor { return tensors{ops.Multiply(x[0], ops.Sum(x[0]))} }, x[0])
 	},
 	"loop_associative_add":     func(x tensors) tensors { return tensors{ops.AssociativeScan(ops.Add, x[0], 0, false)} },
 	"loop_associative_maximum": func(x tensors) tensors { return tensors{ops.AssociativeScan(ops.Maximum, x[0], 0, true)} },

@@ -772,6 +772,7 @@ var functions = map[string]any{
 	"keras/ops.Variance":                            keras_ops.Variance,
 	"keras/ops.Vdot":                                keras_ops.Vdot,
 	"keras/ops.VectorNorm":                          keras_ops.VectorNorm,
+	"keras/ops.VectorizedMap":                       keras_ops.VectorizedMap,
 	"keras/ops.View":                                keras_ops.View,
 	"keras/ops.ViewAsComplex":                       keras_ops.ViewAsComplex,
 	"keras/ops.ViewAsReal":                          keras_ops.ViewAsReal,

@@ -118,7 +118,20 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 		Failf(nil, "scan: needs at least one carried or stacked tensor, received none")
 	}
 	needFunctions(g, "scan", f != nil)
-	g = g.current()
+	return traceScan(g.current(), f, carry, xs, o).add()
+}
+
+// tracedScan is a loop whose body has been traced.
+type tracedScan struct {
+	g         *Graph // that it belongs to
+	carry, xs []*Tensor
+	length    int
+	reverse   bool
+	body      *Graph
+	out       []ir.Value // of the body
+}
+
+func traceScan(g *Graph, f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) *tracedScan {
 	length := o.Length
 	bodyTypes := types(carry)
 	for i, x := range xs {
@@ -140,14 +153,20 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 		}
 		return append(append([]*Tensor{}, next...), ys...)
 	})
-	attrs := ir.ScanAttrs{Body: b.snapshot(b.inputValues(), out), Length: length, Carry: len(carry), Xs: len(xs), Reverse: o.Reverse}
-	operands := append(append([]*Tensor{}, carry...), xs...)
+	return &tracedScan{g, carry, xs, length, o.Reverse, b, out}
+}
+
+// add adds the loop.
+func (s *tracedScan) add() (final, stacked []*Tensor) {
+	b := s.body
+	attrs := ir.ScanAttrs{Body: b.snapshot(b.inputValues(), s.out), Length: s.length, Carry: len(s.carry), Xs: len(s.xs), Reverse: s.reverse}
+	operands := append(append([]*Tensor{}, s.carry...), s.xs...)
 	for _, c := range b.captured {
 		operands = append(operands, c.outer)
 	}
-	results := g.add(ir.Scan, attrs, operands...)
-	g.keepBody(b)
-	return results[:len(carry)], results[len(carry):]
+	results := s.g.add(ir.Scan, attrs, operands...)
+	s.g.keepBody(b)
+	return results[:len(s.carry)], results[len(s.carry):]
 }
 
 // WhileLoop repeats body on the state while cond (a bool scalar) holds and returns the last state. The number of steps

@@ -105,6 +105,18 @@ func ExampleCond() {
 	// [4]
 }
 
+// The function is written for one row; both are computed at once.
+func ExampleVectorizedMap() {
+	g := ops.NewGraph("map")
+	x := g.Input("x", ir.Float64, 2, 2)
+	norms := ops.VectorizedMap(func(row []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.Sqrt(ops.Sum(ops.Square(row[0])))}
+	}, x)
+	print(g, norms, value(ir.Shape{2, 2}, 3, 4, 6, 8))
+	// Output:
+	// [5 10]
+}
+
 func ExampleEinsum() {
 	g := ops.NewGraph("einsum")
 	a, b := g.Input("a", ir.Float64, 2, 2), g.Input("b", ir.Float64, 2)

@@ -362,7 +362,7 @@ var inventory = []Entry{
 	{"var", 1, "Var", ""},
 	{"vdot", 2, "Vdot", ""},
 	{"vectorize", 3, "", "plain Go functions on tensors work on whole arrays"},
-	{"vectorized_map", 2, "Map", ""},
+	{"vectorized_map", 2, "VectorizedMap", ""},
 	{"view", 2, "View", ""},
 	{"view_as_complex", 3, "ViewAsComplex", "complex numbers are pairs of real ones"},
 	{"view_as_real", 3, "ViewAsReal", "complex numbers are pairs of real ones"},
