@@ -18,7 +18,7 @@ import (
 // all. Rows are short and long, some in parts; some values have other readers, and are then computed apart.
 func TestExtremeGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 11))
-	fused := 0
+	fused, parts := 0, 0
 	for try := range 120 {
 		shape := ir.Shape{1 + r.IntN(4), 1 + r.IntN(40), 1 + r.IntN(20), 1 + r.IntN(5)/4*r.IntN(200) + r.IntN(70)}
 		if try%20 == 0 {
@@ -34,7 +34,17 @@ func TestExtremeGradients(t *testing.T) {
 			return v[0]
 		}
 		kept := shape.Without(axes...)
-		x, dy := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: shape}), p.AddInput("dy", ir.Type{DType: ir.Float32, Shape: kept})
+		whole, start := shape, 0 // a part of which the extremes are, as those of adaptive pooling are
+		if first > 0 && r.IntN(2) == 0 {
+			whole, start = shape.Clone(), r.IntN(3)
+			whole[first] += start + 1
+		}
+		x, dy := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: whole}), p.AddInput("dy", ir.Type{DType: ir.Float32, Shape: kept})
+		if whole[first] > shape[first] {
+			from, to, steps := make([]int, 4), whole.Clone(), []int{1, 1, 1, 1}
+			from[first], to[first] = start, start+shape[first]
+			x = add(ir.Slice, ir.SliceAttrs{Start: from, Limit: to, Stride: steps}, x)
+		}
 		wide := func(v ir.Value) ir.Value {
 			s := shape.WithOnes(axes...)
 			return add(ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: []int{0, 1, 2, 3}}, add(ir.Reshape, ir.ReshapeAttrs{Shape: s}, v))
@@ -56,6 +66,9 @@ func TestExtremeGradients(t *testing.T) {
 		for _, u := range fuse.Build(p, fuse.Options{}).Units {
 			if u.Fused != nil {
 				fused++
+				if whole[first] > shape[first] {
+					parts++
+				}
 			}
 		}
 		xs, dys := make([]float64, shape.Size()), make([]float64, kept.Size())
@@ -67,7 +80,15 @@ func TestExtremeGradients(t *testing.T) {
 		for i := range dys {
 			dys[i] = float64(r.IntN(9) - 4)
 		}
-		vx, err := reference.New(ir.Float32, shape, xs...)
+		all := xs
+		if whole[first] > shape[first] {
+			all = make([]float64, whole.Size())
+			line, inside := shape[first:].Size(), shape[first+1:].Size()
+			for o := range shape[:first].Size() {
+				copy(all[(o*whole[first]+start)*inside:], xs[o*line:(o+1)*line])
+			}
+		}
+		vx, err := reference.New(ir.Float32, whole, all...)
 		require.NoError(t, err)
 		vdy, err := reference.New(ir.Float32, kept, dys...)
 		require.NoError(t, err)
@@ -78,7 +99,8 @@ func TestExtremeGradients(t *testing.T) {
 		}
 		require.Equal(t, got[0].Bytes(), runWith(t, p, []reference.Value{vx, vdy}, 3)[0], "three workers")
 	}
-	require.Greater(t, fused, 30)
+	require.Greater(t, fused-parts, 25)
+	require.Greater(t, parts, 10, "of parts of an array")
 }
 
 // sharedGradient is the gradient with respect to xs, in float64 but for the quotient.

@@ -174,20 +174,33 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 		})
 		return func() { loop(); finish() }
 	}
+	g := p.Forward()
 	return images(p, b, p.Out[2]*p.Channels*in.Typ.DType.Size(), func(w *worker, image int) {
 		x, dx := plan.Data[T](in)[image*nx:(image+1)*nx], plan.Data[T](out)[image*nx:(image+1)*nx]
 		top, dy := plan.Data[T](result)[image*ny:(image+1)*ny], plan.Data[T](grad)[image*ny:(image+1)*ny]
-		left := scratchOf[T](w, p.Out[2]*p.Channels)
-		clear(dx)
+		left, done := scratchOf[T](w, p.Out[2]*p.Channels), 0
 		for row := range p.Out[0] * p.Out[1] {
 			d, h := row/p.Out[1], row%p.Out[1]
+			done = clearSources(g, dx, row, done)
 			first := p.RowOf(d, h)
 			copy(left, dy[first:])
 			p.EachCell(d, h, func(at, lo, hi int) {
 				vec.PixelsClaim(dx[at:], x[at:], left[lo*p.Channels:], top[first+lo*p.Channels:], hi-lo, p.Channels, p.Stride[2]*p.Channels, p.Channels)
 			})
 		}
+		clear(dx[done:])
 	})
+}
+
+// clearSources clears what a line of windows is about to add to, and what lies before that, but for the elements that
+// are done already, and returns how many are then: an image that is cleared as a whole has left the cache by then.
+func clearSources[T block.Float](g *geometry.Gather, dx []T, line, done int) int {
+	width, _ := g.Widths()
+	if _, end := g.Sources(line); end*width > done {
+		clear(dx[done : end*width])
+		return end * width
+	}
+	return done
 }
 
 // longWindow is the number of cells from which on it is faster to search windows than to go through all windows for
@@ -202,9 +215,9 @@ func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 	return images(p, b, n*in.Typ.DType.Size(), func(w *worker, image int) {
 		x, dx := plan.Data[float32](in)[image*nx:(image+1)*nx], plan.Data[float32](out)[image*nx:(image+1)*nx]
 		top, dy := plan.Data[float32](result)[image*ny:(image+1)*ny], plan.Data[float32](grad)[image*ny:(image+1)*ny]
-		index := scratchOf[int32](w, n)
-		clear(dx)
+		index, done := scratchOf[int32](w, n), 0
 		for line := range g.Lines() {
+			done = clearSources(g, dx, line, done)
 			g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
 				if len(cells) > 0 {
 					vec.WindowsFirst(index, x[from:], top[to:], cells, w.Count, p.Channels, p.Channels, w.Stride*p.Channels)
@@ -212,6 +225,7 @@ func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 				}
 			})
 		}
+		clear(dx[done:])
 	})
 }
 

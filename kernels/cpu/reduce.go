@@ -237,6 +237,9 @@ func reduceWith[T block.Float](b *build, kind ir.Kind) (func(), error) {
 	if op := combiningOps[kind]; op == ir.Maximum || op == ir.Minimum {
 		r.slide = r.combine
 	}
+	if n := nestedOf(b); n != nil && r.pixels != nil {
+		return reduceNested(b, &r, n, b.in(0), b.out(0)), nil
+	}
 	return reduceBy(b, func(g geometry.AxisGroup, from, to *plan.Operand) func() { return reduceGroup(b, r, g, from, to) })
 }
 

@@ -245,29 +245,51 @@ const (
 // reduceFew combines a few rows for each of many results: the first rows of several results are copied, the second ones
 // added to all of these, and so on.
 func reduceFew[T block.Float](b *build, r *reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
-	var zero T
-	size := int(unsafe.Sizeof(zero))
-	count := max(fewBlocks/(g.Length*g.Inner), 1)
-	boxes := newCopy(size, []int{count, g.Inner}, []int{g.Inner * size, size}, []int{g.Length * g.Inner * size, size})
-	apart := count > 1 && (size == 8 || g.Inner < 8 && boxes.boxes != nil) // r.pixels knows vectors of float32
+	f := newRowCombiner(r, g)
 	b.rt().need(fewBlocks * 8)
 	return b.rt().parallel(g.Outer, grain(g.Length*g.Inner), func(w *worker, lo, hi int) {
 		x, y, row := plan.Data[T](from), plan.Data[T](to), scratchOf[T](w, fewBlocks)
-		for o := lo; o < hi; o += count {
-			n := min(count, hi-o)
-			acc, rows := y[o*g.Inner:(o+n)*g.Inner], x[o*g.Length*g.Inner:(o+n)*g.Length*g.Inner]
-			if apart {
-				boxes.run(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), 0, n)
-				for t := 1; t < g.Length; t++ {
-					boxes.run(unsafe.Pointer(unsafe.SliceData(row)), unsafe.Pointer(unsafe.SliceData(rows[t*g.Inner:])), 0, n)
-					r.combine(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(row)), nil, len(acc))
-				}
-				continue
-			}
-			moveRows(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), n, g.Inner*size, g.Inner*size, g.Length*g.Inner*size)
-			for t := 1; t < g.Length; t++ {
-				r.pixels(acc, rows[t*g.Inner:], n, g.Inner, g.Inner, g.Length*g.Inner)
-			}
-		}
+		f.combine(y[lo*g.Inner:hi*g.Inner], x[lo*g.Length*g.Inner:hi*g.Length*g.Inner], row)
 	})
+}
+
+// rowCombiner combines the few rows of each of several results.
+type rowCombiner[T block.Float] struct {
+	*reduction[T]
+	geometry.AxisGroup
+	count int // results at a time
+	boxes *ndCopy
+	apart bool // copies rows before they are combined
+}
+
+func newRowCombiner[T block.Float](r *reduction[T], g geometry.AxisGroup) *rowCombiner[T] {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	f := &rowCombiner[T]{reduction: r, AxisGroup: g, count: max(fewBlocks/(g.Length*g.Inner), 1)}
+	f.boxes = newCopy(size, []int{f.count, g.Inner}, []int{g.Inner * size, size}, []int{g.Length * g.Inner * size, size})
+	f.apart = f.count > 1 && (size == 8 || g.Inner < 8 && f.boxes.boxes != nil) // pixels knows vectors of float32
+	return f
+}
+
+// combine combines the rows of x into those of y; spare has the memory of fewBlocks elements.
+func (f *rowCombiner[T]) combine(y, x, spare []T) {
+	var zero T
+	size, inner, line := int(unsafe.Sizeof(zero)), f.Inner, f.Length*f.Inner
+	for len(y) > 0 {
+		n := min(f.count, len(y)/inner)
+		acc, rows := y[:n*inner], x[:n*line]
+		y, x = y[n*inner:], x[n*line:]
+		if f.apart {
+			f.boxes.run(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), 0, n)
+			for t := 1; t < f.Length; t++ {
+				f.boxes.run(unsafe.Pointer(unsafe.SliceData(spare)), unsafe.Pointer(unsafe.SliceData(rows[t*inner:])), 0, n)
+				f.reduction.combine(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(spare)), nil, len(acc))
+			}
+			continue
+		}
+		moveRows(unsafe.Pointer(unsafe.SliceData(acc)), unsafe.Pointer(unsafe.SliceData(rows)), n, inner*size, inner*size, line*size)
+		for t := 1; t < f.Length; t++ {
+			f.pixels(acc, rows[t*inner:], n, inner, inner, line)
+		}
+	}
 }

@@ -234,17 +234,15 @@ func (c *columnCopies) Run(_, lo, hi int) {
 // copyColumnsOf copies count arrays of so many columns that are as far apart as the steps say.
 func copyColumnsOf(to, from []float32, columns, count, toStep, fromStep int) {
 	_, _ = to[(count-1)*toStep+columns-1], from[(count-1)*fromStep+columns-1]
-	switch columns {
-	case 1:
-		copyArrays[[1]float32](to, from, count, toStep, fromStep)
-	case 2:
-		copyArrays[[2]float32](to, from, count, toStep, fromStep)
-	case 3:
-		copyArrays[[3]float32](to, from, count, toStep, fromStep)
-	case 4:
-		copyArrays[[4]float32](to, from, count, toStep, fromStep)
-	case 8:
-		copyArrays[[8]float32](to, from, count, toStep, fromStep)
+	switch {
+	case columns == 1:
+		copyArrays[[1]float32](to, from, count, toStep, fromStep, 0)
+	case columns < 4:
+		copyArrays[[2]float32](to, from, count, toStep, fromStep, columns-2)
+	case columns < 8:
+		copyArrays[[4]float32](to, from, count, toStep, fromStep, columns-4)
+	case columns <= 16:
+		copyArrays[[8]float32](to, from, count, toStep, fromStep, columns-8)
 	default:
 		for i := range count {
 			copy(to[i*toStep:][:columns], from[i*fromStep:])
@@ -252,13 +250,25 @@ func copyColumnsOf(to, from []float32, columns, count, toStep, fromStep int) {
 	}
 }
 
-// copyArrays copies count arrays that are as far apart as the steps say; the slices are that long.
+// copyArrays copies the first numbers of count arrays, and as many from the given place on, which may be some of the
+// same ones. The arrays are as far apart as the steps say; the slices are that long.
 //
 //go:noinline
-func copyArrays[P any](to, from []float32, count, toStep, fromStep int) {
-	size := unsafe.Sizeof(to[0])
+func copyArrays[P any](to, from []float32, count, toStep, fromStep, second int) {
 	dst, src := unsafe.Pointer(&to[0]), unsafe.Pointer(&from[0])
-	for i := range uintptr(count) {
-		*(*P)(unsafe.Add(dst, i*uintptr(toStep)*size)) = *(*P)(unsafe.Add(src, i*uintptr(fromStep)*size))
+	size := int(unsafe.Sizeof(to[0]))
+	toStep, fromStep, second = toStep*size, fromStep*size, second*size
+	t, f := 0, 0
+	if second == 0 {
+		for range count {
+			*(*P)(unsafe.Add(dst, t)) = *(*P)(unsafe.Add(src, f))
+			t, f = t+toStep, f+fromStep
+		}
+		return
+	}
+	for range count {
+		*(*P)(unsafe.Add(dst, t)) = *(*P)(unsafe.Add(src, f))
+		*(*P)(unsafe.Add(dst, t+second)) = *(*P)(unsafe.Add(src, f+second))
+		t, f = t+toStep, f+fromStep
 	}
 }

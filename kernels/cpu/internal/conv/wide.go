@@ -166,16 +166,16 @@ func copyParts(w *wide, dst, row []float32, in int) {
 func copyPixelsApart(dst, x []float32, count, channels, dstStep, xStep int) {
 	_, _ = dst[(count-1)*dstStep+channels-1], x[(count-1)*xStep+channels-1]
 	if channels >= 4 {
-		copyArrays[[4]float32](dst, x, count, dstStep, xStep)
+		copyArrays[[4]float32](dst, x, count, dstStep, xStep, 0)
 		dst, x, channels = dst[4:], x[4:], channels-4
 	}
 	switch channels {
 	case 1:
-		copyArrays[[1]float32](dst, x, count, dstStep, xStep)
+		copyArrays[[1]float32](dst, x, count, dstStep, xStep, 0)
 	case 2:
-		copyArrays[[2]float32](dst, x, count, dstStep, xStep)
+		copyArrays[[2]float32](dst, x, count, dstStep, xStep, 0)
 	case 3:
-		copyArrays[[3]float32](dst, x, count, dstStep, xStep)
+		copyArrays[[3]float32](dst, x, count, dstStep, xStep, 0)
 	}
 }
 

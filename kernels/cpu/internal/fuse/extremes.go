@@ -11,6 +11,9 @@ import (
 // elements share one, are elementwise units with their sums.)
 const leastShared = 256
 
+// LeastColumns is the number of columns that are whole vectors: of so many, a few rows suffice.
+const LeastColumns = 16
+
 // findExtremeGradient looks for the gradient of a maximum or minimum y of x along some axes, as its rule writes it:
 //
 //	hit = x == y      dx = hit · (dy / Σ hit)
@@ -63,10 +66,10 @@ func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	x := equal.Inputs[0]
 	y := g.resolveFlat(equal.Inputs[1])
 	groups := geometry.AxisGroups(g.Program.Type(x).Shape, a.Axes)
-	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
+	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Inner < LeastColumns && groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
 		return false
 	}
-	if from := resolve(g.Program, g.Def, x); !from.Dense { // elementwise units read slices without storing them
+	if from := resolve(g.Program, g.Def, x); !from.Dense && !g.reduces(x, y.Source) { // elementwise units read slices without storing them
 		return false
 	}
 	slices.Sort(u.Nodes)
@@ -74,6 +77,12 @@ func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	e.Upstream, e.Addend = x, y.Source
 	u.Fused = e
 	return true
+}
+
+// reduces reports whether y is a reduction of x in this program, for which x is stored.
+func (g *Graph) reduces(x, y ir.Value) bool {
+	n := g.Node(y)
+	return n != nil && n.Op == ir.Reduce && n.Inputs[0] == x
 }
 
 // resolveFlat is resolve that also follows what is broadcast through reshapes.
