@@ -1,7 +1,5 @@
 package vec
 
-const hitsLanes = 16 // whole vectors of any processor
-
 // HitsCount adds to acc, for each of count rows of x, 1 where the row is equal to top. Rows are as long as top, and
 // step elements apart.
 func HitsCount(acc, x, top []float32, count, step int) {
@@ -11,15 +9,6 @@ func HitsCount(acc, x, top []float32, count, step int) {
 	}
 	acc, x = acc[:c], x[:pixels(count, c, step)]
 	done := hitsCount(acc, x, top, count, step)
-	if rest := c - done; rest > 1 && c >= hitsLanes { // the last columns are those of a vector, which has some of the others too
-		var last [hitsLanes]float32
-		if at := c - hitsLanes; hitsCount(last[:], x[at:], top[at:], count, step) == hitsLanes {
-			for k, n := range last[hitsLanes-rest:] {
-				acc[done+k] += n
-			}
-			return
-		}
-	}
 	for i := 0; i < count && done < c; i++ {
 		for k, v := range x[i*step+done:][:c-done] {
 			if v == top[done+k] {
