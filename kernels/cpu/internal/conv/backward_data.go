@@ -24,6 +24,9 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		}
 		return gemm.ScratchSize(&a, workers)
 	}
+	if coversChannels[T](&n) {
+		return 0
+	}
 	if splitsGradients[T](&n, ofData) {
 		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))
 	}

@@ -138,6 +138,9 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if coversChannels[T](&n) {
+		return 0
+	}
 	if splitsGradients[T](&n, ofWeights) {
 		return splitScratch(&n, workers, ofWeights, false)
 	}
@@ -201,6 +204,10 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	}
 	if n.pointwiseWeights() {
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
+		return
+	}
+	if coversChannels[T](&n) {
+		runCovered(p, &n, ofWeights, x, dkernel, nil, false, dy)
 		return
 	}
 	if splitsGradients[T](&n, ofWeights) {

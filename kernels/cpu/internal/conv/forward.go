@@ -14,6 +14,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		a.Accumulate = true
 		return max(size, productScratch(a, workers))
 	}
+	if coversChannels[T](&n) {
+		return 0
+	}
 	if splitsForward[T](&n) {
 		return splitScratch(&n, workers, ofForward, false)
 	}
@@ -103,6 +106,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		a := pointwiseForward(&n, x, kernel, bias, relu, y)
 		a.Packed = packed
 		runProduct(p, a, scratch)
+		return
+	}
+	if coversChannels[T](&n) {
+		runCovered(p, &n, ofForward, x, kernel, bias, relu, y)
 		return
 	}
 	if splitsForward[T](&n) {

@@ -31,6 +31,10 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runProduct(p, a, scratch)
 		return
 	}
+	if coversChannels[T](&n) {
+		runCovered(p, &n, ofData, dx, kernel, bias, relu, dy)
+		return
+	}
 	if splitsGradients[T](&n, ofData) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
