@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -11,10 +10,7 @@ import (
 // The gradient of a maximum or minimum is shared by the elements that are equal to it. They are counted, and written
 // while the rows are still in the cache.
 
-const (
-	hitsWide = 128 // numbers of short rows that are compared together,
-	hitsFew  = 16  // unless there are only so many of them, of whole vectors
-)
+const hitsWide = 128 // numbers of short rows that are compared together
 
 // extremeGradient is such a gradient: rows of inner elements, length of them for each result.
 type extremeGradient struct {
@@ -81,8 +77,8 @@ func (e *extremeGradient) compare(k int, write bool) {
 		clear(numbers)
 	}
 	var tops, more [hitsWide]float32
-	all, together := numbers, len(top) < hitsWide/2 && (len(top) < fuse.LeastColumns || e.Length > hitsFew)
-	if together { // several rows are one
+	all := numbers
+	if len(top) < hitsWide/2 { // several rows are one
 		top, all = repeatedRow(tops[:], top, len(x)), more[:]
 		if write {
 			repeatedRow(more[:], numbers, len(x))
@@ -99,7 +95,7 @@ func (e *extremeGradient) compare(k int, write bool) {
 		}
 		x = x[rows*n:]
 	}
-	for i := 0; !write && together && i < len(top); i++ {
+	for i := 0; !write && len(numbers) < hitsWide/2 && i < len(top); i++ {
 		numbers[i%len(numbers)] += more[i]
 	}
 }

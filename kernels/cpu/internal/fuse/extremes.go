@@ -11,9 +11,6 @@ import (
 // elements share one, are elementwise units with their sums.)
 const leastShared = 256
 
-// LeastColumns is the number of columns that are whole vectors: of so many, a few rows suffice.
-const LeastColumns = 16
-
 // findExtremeGradient looks for the gradient of a maximum or minimum y of x along some axes, as its rule writes it:
 //
 //	hit = x == y      dx = hit · (dy / Σ hit)
@@ -66,7 +63,7 @@ func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	x := equal.Inputs[0]
 	y := g.resolveFlat(equal.Inputs[1])
 	groups := geometry.AxisGroups(g.Program.Type(x).Shape, a.Axes)
-	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Inner < LeastColumns && groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
+	if len(groups) != 1 || groups[0].Inner == 1 || groups[0].Length*groups[0].Inner < leastShared || g.Program.Type(x).DType != ir.Float32 || !spreads(&y, groups[0]) || !spreads(share, groups[0]) {
 		return false
 	}
 	if from := resolve(g.Program, g.Def, x); !from.Dense && !g.reduces(x, y.Source) { // elementwise units read slices without storing them
