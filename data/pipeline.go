@@ -219,8 +219,10 @@ func (p *Pipeline) Shard(n, index int) *Pipeline {
 	}
 	m.size = func() (int, bool) {
 		k, known := p.Cardinality()
-		if known && k != Infinite {
-			k = (k + n - 1 - index) / n
+		if known && k > index {
+			k = (k-1-index)/n + 1
+		} else if known && k != Infinite {
+			k = 0
 		}
 		return k, known
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -89,6 +90,8 @@ func (p *Pipeline) Repeat(n int) *Pipeline {
 			return 0, true
 		case n < 0 && known, known && k == Infinite:
 			return Infinite, true
+		case known && n > math.MaxInt/k:
+			return 0, false // more than can be counted
 		default:
 			return n * k, known
 		}
@@ -170,7 +173,7 @@ func (p *Pipeline) Batch(size int, dropRemainder bool) *Pipeline {
 		case dropRemainder:
 			return k / size, true
 		default:
-			return (k + size - 1) / size, true
+			return k/size + min(k%size, 1), true // without a sum, which a size of all there is would make overflow
 		}
 	}
 	m.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {

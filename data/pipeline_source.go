@@ -39,8 +39,13 @@ func FromGenerator(generate func(ctx context.Context, epoch int) iter.Seq2[Batch
 	}
 	p.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {
+			elements := generate(ctx, epoch)
+			if elements == nil {
+				yield(Batch{}, p.errorf("the function returned nil; expected a sequence, one without elements where there are none"))
+				return
+			}
 			i := 0
-			for element, err := range generate(ctx, epoch) {
+			for element, err := range elements {
 				if err == nil {
 					err = element.check()
 				}

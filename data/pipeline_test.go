@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"testing"
 
@@ -268,6 +269,8 @@ func TestMapErrorsNameStageAndElement(t *testing.T) {
 	holes := func(context.Context, data.Batch) (data.Batch, error) {
 		return data.Batch{X: data.List(data.Array{})}, nil
 	}
+	_, err = firstError(t, t.Context(), data.FromGenerator(func(context.Context, int) iter.Seq2[data.Batch, error] { return nil }))
+	require.EqualError(t, err, "data: FromGenerator: the function returned nil; expected a sequence, one without elements where there are none")
 	_, err = firstError(t, t.Context(), data.Range(2).Map(holes))
 	require.ErrorContains(t, err, "x is no array")
 }
@@ -289,6 +292,37 @@ func TestInfiniteCardinality(t *testing.T) {
 	assert.False(t, known)
 	_, known = data.Cardinality(struct{ data.Dataset }{})
 	assert.False(t, known, "a dataset that is not Sized")
+}
+
+// TestHugeNumbers: a batch, a number of shards or of passes may be larger than any number of elements.
+func TestHugeNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		p         *data.Pipeline
+		n, length int // length -1: not known
+	}{
+		{"Batch", data.Range(5).Batch(math.MaxInt, false), 1, 1},
+		{"Batch, dropped", data.Range(5).Batch(math.MaxInt, true), 0, 0},
+		{"Shard", data.Range(5).Shard(math.MaxInt, 1), 1, 1},
+		{"Shard beyond", data.Range(5).Shard(math.MaxInt, 7), 0, 0},
+		{"Repeat", data.Range(5).Repeat(math.MaxInt), 9, -1},
+		{"Repeat one", data.Range(1).Repeat(math.MaxInt), 9, math.MaxInt},
+		{"Shuffle", data.Range(5).Shuffle(math.MaxInt, 1), 5, 5},
+		{"Take", data.Range(5).Take(math.MaxInt), 5, 5},
+		{"Skip", data.Range(5).Skip(math.MaxInt), 0, 0},
+	} {
+		length, known := c.p.Cardinality()
+		if !known {
+			length = -1
+		}
+		assert.Equal(t, c.length, length, c.name)
+		n := 0
+		for _, err := range c.p.Take(9).Batches(t.Context(), 1) {
+			require.NoError(t, err, c.name)
+			n++
+		}
+		assert.Equal(t, c.n, n, c.name)
+	}
 }
 
 func TestZipJoinsComponents(t *testing.T) {

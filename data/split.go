@@ -140,5 +140,8 @@ func splitSizes(left, right SplitSize, n int) (l, r int, err error) {
 // TrainTestSplit mixes the examples and cuts off the last testFraction of them (0 < testFraction < 1) for testing. It
 // is SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed)).
 func TrainTestSplit(source *ArraySource, testFraction float64, seed uint64) (train, test *ArraySource, err error) {
+	if !(testFraction > 0 && testFraction < 1) {
+		return nil, nil, fmt.Errorf("data: TrainTestSplit: the test fraction is %v; expected one between 0 and 1, exclusively", testFraction)
+	}
 	return SplitDataset(source, Rest, Fraction(testFraction), ShuffleBeforeSplit(seed))
 }

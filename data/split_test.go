@@ -74,7 +74,9 @@ func TestSplitDatasetRejects(t *testing.T) {
 	_, _, err := data.TrainTestSplit(data.Arrays(nil, nil), .5, 0)
 	require.ErrorContains(t, err, "x is nil")
 	_, _, err = data.TrainTestSplit(source, 0, 0)
-	require.ErrorContains(t, err, "right: Fraction(0)")
+	require.ErrorContains(t, err, "data: TrainTestSplit: the test fraction is 0; expected one between 0 and 1")
+	_, _, err = data.TrainTestSplit(source, math.NaN(), 0)
+	require.ErrorContains(t, err, "data: TrainTestSplit: the test fraction is NaN")
 }
 
 func ExampleSplitDataset() {

@@ -21,6 +21,7 @@ import (
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/metrics"
 	"github.com/gokeras/gokeras/optimizers"
+	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
 // mistake is a call that must fail with an error whose text holds all of want.
@@ -261,6 +262,11 @@ func TestBadCompile(t *testing.T) {
 		{"type of the optimizer", compiling(keras.CompileConfig{Optimizer: 3}), []string{"optimizers: received the number 3; expected an optimizers.Optimizer or a name"}},
 		{"optimizer without pointer", compiling(keras.CompileConfig{Optimizer: optimizers.Adam{}}), []string{"received an optimizers.Adam; pass a pointer, as in &optimizers.Adam{}"}}, //nolint:govet // the mistake under test
 		{"integer learning rate", compiling(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 1}}), []string{"learning rate must be a float", "write 1.0"}},
+		{"nil optimizer pointer", compiling(keras.CompileConfig{Optimizer: (*optimizers.Adam)(nil), Loss: "mse"}), []string{"Compile: optimizers: received a nil *optimizers.Adam; expected an optimizers.Optimizer or a name"}},
+		{"nil loss pointer", compiling(keras.CompileConfig{Loss: (*losses.Huber)(nil)}), []string{"Compile: losses: received a nil *losses.Huber; expected a losses.Loss, a name"}},
+		{"nil loss function", compiling(keras.CompileConfig{Loss: (func(yTrue, yPred *ops.Tensor) *ops.Tensor)(nil)}), []string{"losses: received a nil func("}},
+		{"nil metric pointer", compiling(keras.CompileConfig{Loss: "mse", Metrics: []any{(*metrics.AUC)(nil)}}), []string{"metrics: received a nil *metrics.AUC; expected a metrics.Metric, a name"}},
+		{"nil schedule pointer", compiling(keras.CompileConfig{Loss: "mse", Optimizer: &optimizers.SGD{LearningRate: (*schedules.CosineDecay)(nil)}}), []string{"received a nil *schedules.CosineDecay"}},
 		{"name of the loss", compiling(keras.CompileConfig{Loss: "mes"}), []string{`unknown loss "mes"; did you mean "mse"? known: `, "mse"}},
 		{"type of the loss", compiling(keras.CompileConfig{Loss: 3}), []string{"losses: received the number 3; expected a losses.Loss, a name"}},
 		{"loss without pointer", compiling(keras.CompileConfig{Loss: losses.MeanSquaredError{}}), []string{"pass a pointer, as in &losses.MeanSquaredError{}"}},

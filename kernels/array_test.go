@@ -95,6 +95,8 @@ func TestLargeIntegersAreExact(t *testing.T) {
 func TestArrayErrors(t *testing.T) {
 	_, err := ArrayOf([]float32{1, 2, 3}, 2, 2)
 	assert.EqualError(t, err, "kernels: ArrayOf: received 3 values for shape [2 2], which holds 4")
+	_, err = ArrayOf([]float32{1, 2, 3}, -1)
+	assert.EqualError(t, err, "kernels: ArrayOf: received shape [-1]; expected lengths of at least 0")
 	_, err = ArrayOf([]float32{1}, -1, -1)
 	assert.Error(t, err)
 	_, err = ArrayOf([]float32{}, 0, math.MaxInt, math.MaxInt)

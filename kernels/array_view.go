@@ -62,7 +62,10 @@ func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 // address: [ArrayOf] for code that knows types by reflection alone.
 func ArrayAt(dtype ir.DType, data unsafe.Pointer, n int, lengths ...int) (Array, error) {
 	shape := slices.Clone(ir.Shape(lengths))
-	if slices.ContainsFunc(shape, func(length int) bool { return length < 0 }) || ir.MulLengths(shape...) != n {
+	if slices.ContainsFunc(shape, func(length int) bool { return length < 0 }) {
+		return Array{}, fmt.Errorf("kernels: ArrayOf: received shape %v; expected lengths of at least 0", []int(shape))
+	}
+	if ir.MulLengths(shape...) != n {
 		return Array{}, fmt.Errorf("kernels: ArrayOf: received %d values for shape %v, which holds %d", n, []int(shape), ir.MulLengths(shape...))
 	}
 	a := Array{ir.Type{DType: dtype, Shape: shape}, unsafe.Slice((*byte)(data), n*dtype.Size())}

@@ -84,7 +84,7 @@ func lambdaFunction(function any, arguments Keywords) (LambdaFunc, error) {
 		}
 		return nil, fmt.Errorf("no function is registered under %q; known: %s; make it known with layers.RegisterLambda", f, strings.Join(lambdaNames(), ", "))
 	}
-	return nil, fmt.Errorf("the Function is a %T; expected a layers.LambdaFunc, a func(*ops.Tensor) *ops.Tensor or the name of a registered function", function)
+	return nil, fmt.Errorf("the Function is %s; expected a layers.LambdaFunc, a func(*ops.Tensor) *ops.Tensor or the name of a registered function", config.Received(function))
 }
 
 // onTensors applies a function of keras.ops to tensors of a trace.

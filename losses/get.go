@@ -83,7 +83,11 @@ func ClassNames() []string { return classes.Names() }
 //
 // The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
 func Get(v any) (Loss, error) {
-	switch v := config.Given(v).(type) {
+	v = config.Given(v)
+	if config.IsNil(v) {
+		return nil, unfit(v)
+	}
+	switch v := v.(type) {
 	case nil:
 		return nil, nil
 	case Loss:
@@ -95,7 +99,11 @@ func Get(v any) (Loss, error) {
 	case config.Object:
 		return fromObject(v)
 	}
-	return nil, fmt.Errorf("losses: received %s; expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", config.Received(v))
+	return nil, unfit(v)
+}
+
+func unfit(v any) error {
+	return fmt.Errorf("losses: received %s; expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", config.Received(v))
 }
 
 // builtIn makes a value of a class of this package.

@@ -114,7 +114,11 @@ type loss interface {
 //
 // The names "accuracy" and "acc" need shapes to decide; see [Resolve].
 func Get(v any) (Metric, error) {
-	switch v := config.Given(v).(type) {
+	v = config.Given(v)
+	if config.IsNil(v) {
+		return nil, unfit(v)
+	}
+	switch v := v.(type) {
 	case nil:
 		return nil, nil
 	case Metric:
@@ -128,7 +132,11 @@ func Get(v any) (Metric, error) {
 	case config.Object:
 		return fromObject(v)
 	}
-	return nil, fmt.Errorf("metrics: received %s; expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", config.Received(v))
+	return nil, unfit(v)
+}
+
+func unfit(v any) error {
+	return fmt.Errorf("metrics: received %s; expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", config.Received(v))
 }
 
 // builtIn makes a value of a class of this package.

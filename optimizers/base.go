@@ -86,6 +86,9 @@ func attach(o Rule, b *Base) error {
 
 // parseRate reads a learning rate: nil, a float, or a schedule.
 func parseRate(v any, def float64) (float64, schedules.Schedule, error) {
+	if config.IsNil(v) {
+		return 0, nil, fmt.Errorf("the learning rate must be a float or a schedules.Schedule, received %s", config.Received(v))
+	}
 	switch v := v.(type) {
 	case nil:
 		return def, nil, nil

@@ -79,7 +79,11 @@ func ClassNames() []string { return classes.Names() }
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error
-	switch v := config.Given(v).(type) {
+	v = config.Given(v)
+	if config.IsNil(v) {
+		return nil, unfit(v)
+	}
+	switch v := v.(type) {
 	case Optimizer:
 		o = v
 	case string:
@@ -90,7 +94,7 @@ func Get(v any) (Optimizer, error) {
 			err = config.Decode(rest, o)
 		}
 	default:
-		return nil, fmt.Errorf("optimizers: received %s; expected an optimizers.Optimizer or a name such as \"adam\"", config.Received(v))
+		return nil, unfit(v)
 	}
 	if err != nil {
 		return nil, err
@@ -104,6 +108,10 @@ func Get(v any) (Optimizer, error) {
 		err = o.prepare()
 	}
 	return o, err
+}
+
+func unfit(v any) error {
+	return fmt.Errorf("optimizers: received %s; expected an optimizers.Optimizer or a name such as \"adam\"", config.Received(v))
 }
 
 // lastPart of a class name: files written with Keras's torch backend spell out the module.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -49,8 +50,8 @@ func (o *LossScaleOptimizer) IgnoredConfig() []string {
 
 func (o *LossScaleOptimizer) inner() (based, error) {
 	inner, ok := o.Inner.(based)
-	if !ok {
-		return nil, fmt.Errorf("optimizers: LossScaleOptimizer needs an inner optimizer of this package or one that embeds optimizers.Base, received %T", o.Inner)
+	if !ok || config.IsNil(o.Inner) {
+		return nil, fmt.Errorf("optimizers: LossScaleOptimizer needs an inner optimizer of this package or one that embeds optimizers.Base, received %s", config.Received(o.Inner))
 	}
 	return inner, attach(inner, inner.base())
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -51,8 +52,8 @@ func (o *MultiOptimizer) prepare() error {
 	var inner []based
 	for _, member := range o.Map.Optimizers() {
 		b, ok := member.(based)
-		if !ok {
-			return fail(fmt.Errorf("a %T cannot be one of several optimizers; they must be of this package, or embed optimizers.Base, and neither scale losses nor be several themselves", member))
+		if !ok || config.IsNil(member) {
+			return fail(fmt.Errorf("%s cannot be one of several optimizers; they must be of this package, or embed optimizers.Base, and neither scale losses nor be several themselves", config.Received(member)))
 		}
 		if err := attach(b, b.base()); err != nil {
 			return err

@@ -31,6 +31,7 @@ func TestMultiOptimizerErrors(t *testing.T) {
 		{rules("b.*"), "no pattern matches weight a and there is no default"},
 		{rules("a|b", "[a-c]"), `weight a matches both "a|b" and "[a-c]"; make the patterns disjoint`},
 		{rules("("), "optimizer map: error parsing regexp"},
+		{&optimizers.OptimizerMap{Default: (*optimizers.SGD)(nil)}, "a nil *optimizers.SGD cannot be one of several optimizers"},
 		{&optimizers.OptimizerMap{Default: optimizers.WithLossScale(sgd)}, "a *optimizers.LossScaleOptimizer cannot be one of several optimizers"},
 		{&optimizers.OptimizerMap{Default: &optimizers.SGD{LearningRate: 1}}, "received the int 1"},
 	} {

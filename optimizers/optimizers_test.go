@@ -2,6 +2,7 @@ package optimizers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 
@@ -44,7 +45,9 @@ func TestConfigurationErrors(t *testing.T) {
 		{&optimizers.Muon{NSSteps: 1<<31 - 1}, "NSSteps must be positive and at most 1000, received 2147483647"},
 		{&optimizers.ScheduleFreeAdamW{Beta1: new(0.0)}, "Beta1 must be in (0, 1), received 0"},
 		{&optimizers.ScheduleFreeAdamW{WarmupSteps: -1}, "WarmupSteps must not be negative, received -1"},
-		{&optimizers.LossScaleOptimizer{}, "needs an inner optimizer of this package or one that embeds optimizers.Base, received <nil>"},
+		{&optimizers.LossScaleOptimizer{}, "needs an inner optimizer of this package or one that embeds optimizers.Base, received nothing"},
+		{&optimizers.LossScaleOptimizer{Inner: (*optimizers.SGD)(nil)}, "received a nil *optimizers.SGD"},
+		{&optimizers.SGD{LearningRate: (*schedules.ExponentialDecay)(nil)}, "must be a float or a schedules.Schedule, received a nil *schedules.ExponentialDecay"},
 		{&optimizers.LossScaleOptimizer{Inner: &optimizers.SGD{Momentum: 2}}, "Momentum must be in [0, 1], received 2"},
 	} {
 		_, err := optimizers.Get(c.o)
@@ -69,6 +72,10 @@ func TestGet(t *testing.T) {
 	require.ErrorContains(t, err, `unknown optimizer "adaam"; did you mean "Adam"? known: Adadelta, Adafactor, Adagrad, Adam, `)
 	_, err = optimizers.Get(nil)
 	require.ErrorContains(t, err, "optimizers: received nothing; expected an optimizers.Optimizer")
+	for _, o := range []optimizers.Optimizer{(*optimizers.SGD)(nil), (*optimizers.LossScaleOptimizer)(nil), (*optimizers.MultiOptimizer)(nil)} {
+		_, err = optimizers.Get(o)
+		require.EqualError(t, err, fmt.Sprintf("optimizers: received a nil %T; expected an optimizers.Optimizer or a name such as \"adam\"", o))
+	}
 	_, err = optimizers.Get(config.Object{ClassName: "SGD", Config: json.RawMessage(`{"lr":0.1}`)})
 	require.ErrorContains(t, err, `unknown key "lr"; known: `)
 	_, err = optimizers.Get(config.Object{ClassName: "LossScaleOptimizer", Config: json.RawMessage(`{"inner_optimizer":{"class_name":"SGD","config":{}},"clipnorm":1.0}`)})

@@ -81,12 +81,21 @@ func Received(v any) string {
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Float32, reflect.Float64:
 		return fmt.Sprintf("the number %v", v)
-	case reflect.Pointer:
+	case reflect.Pointer, reflect.Func:
 		if r.IsNil() {
 			return fmt.Sprintf("a nil %T", v)
 		}
 	}
 	return A(fmt.Sprintf("%T", v))
+}
+
+// IsNil reports whether v is a pointer or a function that is nil, in an interface that is not.
+func IsNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Pointer, reflect.Func:
+		return r.IsNil()
+	}
+	return false
 }
 
 // A is a word after the article that it takes, by its first letter: "a Dense", "an LSTM" is beyond it.
