@@ -102,6 +102,7 @@ ci: ## what CI runs, in 15 minutes on two processors: make check and make test, 
 nightly: ## everything that checks the library by itself, whole: hours
 	$(MAKE) check test bench-ops-copies race-all platforms walkthroughs test-paths amx SHORT=
 	SHORT= ./internal/test-outside.sh
+	$(GO) test ./keras -run TestRandomKept -count=1 -keptruns 1000 -keptseed $(SEED) -timeout 60m
 	for seed in 1 2 3 4 5 6 7 8; do $(GO) test ./kernels/cpu -run TestElementwiseTypes -count=1 -elementwise $$(( $(SEED) + seed )) || exit 1; done
 	$(GO) test ./kernels/cuda -run 'Arranged|TestRandomFailures|TestWorkerNeverComes|TestEveryCallFails|TestCulprits' -failures 0 -culprits 300 -count=1 -timeout 60m
 	$(MAKE) test-tpu-models

@@ -38,6 +38,7 @@ type Model struct {
 	mu          sync.Mutex   // guards building and the functions below
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
+	slots       sync.Mutex   // held while the optimizer gets its variables; taken after values
 	compiled    *compiled
 	document    *insideDocument // of a model inside another that was read and is not finished
 	predict     *distribute.Function

@@ -23,6 +23,8 @@ type optimized struct {
 // prepareOptimizer makes the optimizer's variables, for the weights that can be trained until the model is compiled
 // again.
 func (m *Model) prepareOptimizer() error {
+	m.slots.Lock()
+	defer m.slots.Unlock()
 	c := m.compiled
 	if c.trainable != nil {
 		return nil
@@ -157,6 +159,8 @@ func (c *compiled) leading() (optimizers.Optimizer, error) {
 
 // optimizerObjects lists the places of optimizers in a weights file, once they have variables.
 func (m *Model) optimizerObjects() []saving.Object {
+	m.slots.Lock()
+	defer m.slots.Unlock()
 	if m.compiled == nil {
 		return nil
 	}
@@ -228,9 +232,12 @@ func (m *Model) OptimizerArrays() ([]kernels.Array, error) {
 	if m.compiled == nil {
 		return nil, m.errNotCompiled("OptimizerArrays")
 	}
+	m.slots.Lock()
+	vars := m.compiled.optimizerVariables()
+	m.slots.Unlock()
 	m.values.RLock()
 	defer m.values.RUnlock()
-	return readAll(m.compiled.optimizerVariables())
+	return readAll(vars)
 }
 
 // SetOptimizerArrays replaces the variables of the optimizer, or of all of them.
@@ -257,10 +264,14 @@ func (m *Model) LearningRate() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	m.values.RLock()
+	defer m.values.RUnlock()
+	m.slots.Lock()
+	defer m.slots.Unlock()
 	return o.Rate()
 }
 
-// SetLearningRate changes the learning rate; it fails where a schedule drives it.
+// SetLearningRate changes the learning rate of the next step; it fails where a schedule drives it.
 func (m *Model) SetLearningRate(rate float64) error {
 	if m.compiled == nil {
 		return m.errNotCompiled("SetLearningRate")
@@ -269,6 +280,10 @@ func (m *Model) SetLearningRate(rate float64) error {
 	if err != nil {
 		return err
 	}
+	m.values.Lock()
+	defer m.values.Unlock()
+	m.slots.Lock()
+	defer m.slots.Unlock()
 	return o.SetLearningRate(rate)
 }
 
