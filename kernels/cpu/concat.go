@@ -12,9 +12,10 @@ import (
 
 func buildConcat(b *build) (func(), error) {
 	axis := b.n.Attrs.(ir.AxisAttrs).Axis
-	cuts := false
+	cuts := false // or parts that are in their places
 	for _, v := range b.n.Inputs {
-		cuts = cuts || b.Cut(b.n, v) != nil
+		_, placed := b.Parts[v]
+		cuts = cuts || placed || b.Cut(b.n, v) != nil
 	}
 	if axis > 0 && b.out(0).N > 0 && !cuts {
 		return b.concatRows(axis), nil
@@ -49,7 +50,7 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	}, nil
 }
 
-// concatMoves lists the copies of the operands that have elements. Slices of a large enough piece are cut out here, and
+// concatMoves lists the copies of the operands that have elements and are not in their places yet. Slices of a large enough piece are cut out here, and
 // those that go on where the one before ends, as the steps of overlapping windows do, are one piece.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
@@ -64,7 +65,9 @@ func (b *build) concatMoves(axis int) (moves []pieceMove) {
 			m.source = &b.Operands[cut.Inputs[0]]
 			src, m.from = slicedStrides(m.source.Typ, cut.Attrs.(ir.SliceAttrs))
 		}
-		if last := len(moves) - 1; last >= 0 && m.source == moves[last].source && slices.Equal(src, strides) &&
+		if _, placed := b.Parts[v]; placed {
+			strides = nil
+		} else if last := len(moves) - 1; last >= 0 && m.source == moves[last].source && slices.Equal(src, strides) &&
 			m.from == moves[last].from+shape[axis]*src[axis] && t.Shape.Size() > 0 {
 			shape[axis] += t.Shape[axis]
 			moves[last].ndCopy = newCopy(t.DType.Size(), shape, slices.Clone(dst), slices.Clone(src))

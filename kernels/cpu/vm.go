@@ -320,7 +320,10 @@ func (b *vmBuilder) compileNode(i int) {
 // result returns the pointer to where the value v of the unit is computed.
 func (b *vmBuilder) result(v ir.Value) (ptr uint8) {
 	d := b.Program.Type(v).DType
+	part, placed := b.Parts[v]
 	switch {
+	case placed && part.Row < part.Stride:
+		ptr = b.part(v, part)
 	case b.Operands[v].Mem != nil && !d.IsHalf():
 		ptr = b.memory(b.Operands[v])
 	case b.ofRows(v):

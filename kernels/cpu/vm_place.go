@@ -8,11 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// vmPlace is a concatenation that is a sink: it puts the operands of each block in their places in the result.
+// vmPlace is a concatenation that is a sink: it puts the operands of each block in their places in the result. Or it is
+// one operand of a concatenation that runs later.
 type vmPlace struct {
 	out       *plan.Operand
 	parts     []uint8 // the pointers of the operands
 	size, row int     // bytes of an element, elements of a row of an operand
+	whole     int     // bytes from a row of the result to the next one
 	turns     bool    // rows have the size of elements, and are stored in turn as such
 }
 
@@ -23,11 +25,28 @@ func (b *vmBuilder) compilePlaces(i int) {
 	size := out.Typ.DType.Size()
 	s := vmPlace{out: out, size: size, row: b.placedRow(i)}
 	bytes := s.row * size
+	s.whole = bytes * len(n.Inputs)
 	s.turns = len(n.Inputs) <= 4 && bytes <= 8 && bytes&(bytes-1) == 0
 	for _, x := range n.Inputs {
 		s.parts = append(s.parts, b.asStored(b.u.Accesses[x]))
 	}
 	b.prog.places = append(b.prog.places, s)
+}
+
+// part returns the pointer to where the value v, whose rows belong into a concatenation, is computed: right there where
+// blocks are lines of a row, else in a register.
+func (b *vmBuilder) part(v ir.Value, part fuse.Part) uint8 {
+	o := b.Operands[v]
+	size := o.Typ.DType.Size()
+	row := part.Row / size
+	if b.prog.line > 0 && row%b.prog.line == 0 && part.Stride%size == 0 {
+		l := b.lineOf(o, &fuse.Access{Dims: []int{o.N / row, row}, Strides: []int{part.Stride / size, 1}})
+		b.prog.lines = append(b.prog.lines, l)
+		return l.ptr
+	}
+	s := vmPlace{out: &o, size: size, row: row, whole: part.Stride, parts: []uint8{b.newRegister(size).ptr}}
+	b.prog.places = append(b.prog.places, s)
+	return s.parts[0]
 }
 
 // placedRow is the length of a row of an operand of the concatenation node i; 0 if the sink is none.
@@ -84,19 +103,19 @@ func (s *vmPlace) put(ptrs *[maxPointers]unsafe.Pointer, first, n int) {
 	}
 	row, at := first/s.row, first%s.row
 	for i, p := range s.parts {
-		dst, src, rest := unsafe.Add(s.out.Ptr(), (row*count+i)*bytes+at*s.size), ptrs[p], n
+		dst, src, rest := unsafe.Add(s.out.Ptr(), row*s.whole+i*bytes+at*s.size), ptrs[p], n
 		if at > 0 { // the rest of a row
 			m := min(rest, s.row-at)
 			copy(plan.BytesAt(dst, m*s.size), plan.BytesAt(src, m*s.size))
 			if rest -= m; rest == 0 {
 				continue
 			}
-			dst, src = unsafe.Add(dst, m*s.size+(count-1)*bytes), unsafe.Add(src, m*s.size)
+			dst, src = unsafe.Add(dst, s.whole-at*s.size), unsafe.Add(src, m*s.size)
 		}
 		whole := rest / s.row
-		moveRows(dst, src, whole, bytes, count*bytes, bytes)
+		moveRows(dst, src, whole, bytes, s.whole, bytes)
 		if rest -= whole * s.row; rest > 0 {
-			copy(plan.BytesAt(unsafe.Add(dst, whole*count*bytes), rest*s.size), plan.BytesAt(unsafe.Add(src, whole*bytes), rest*s.size))
+			copy(plan.BytesAt(unsafe.Add(dst, whole*s.whole), rest*s.size), plan.BytesAt(unsafe.Add(src, whole*bytes), rest*s.size))
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 // Placement gives every value that is needed in memory its storage.
 type Placement struct {
 	*fuse.Graph
-	Operands []Operand // by value; mem is nil for values that live in registers only
-	lastUse  []int     // by value (the root of views): the last step that reads it
+	Operands []Operand              // by value; mem is nil for values that live in registers only
+	lastUse  []int                  // by value (the root of views): the last step that reads it
+	Parts    map[ir.Value]fuse.Part // what is computed in its places in a concatenation
 	Storages []*Storage
 	Inputs   []*Storage
 	Outputs  []*Storage
@@ -34,6 +35,8 @@ func Place(g *fuse.Graph, aliases bool) *Placement {
 		u.Time = t
 	}
 	p.findLastUses()
+	parts := g.Parts()
+	p.Parts = make(map[ir.Value]fuse.Part, len(parts))
 	for i, in := range g.Program.Inputs {
 		m := p.NewStorage(InInput, g.Program.Type(in.Value).Bytes())
 		m.Index = i
@@ -50,6 +53,7 @@ func Place(g *fuse.Graph, aliases bool) *Placement {
 			case p.Operands[v].Mem != nil:
 			case aliases && p.Converts(u) != nil:
 				p.set(v, p.NewStorage(Kept, p.Program.Type(v).Bytes()))
+			case p.placePart(u, v, parts):
 			default:
 				p.placeResult(u, v)
 			}
@@ -186,6 +190,24 @@ func (p *Placement) mayReplace(u *fuse.Unit, r, old ir.Value) bool {
 		return false
 	}
 	return p.Overwrites(u, r, old)
+}
+
+// placePart puts the result v of a unit where a concatenation wants it, if it does.
+func (p *Placement) placePart(u *fuse.Unit, v ir.Value, parts map[ir.Value]fuse.Part) bool {
+	part, ok := parts[v]
+	if !ok {
+		return false
+	}
+	if p.Operands[part.Whole].Mem == nil {
+		m := p.NewStorage(InArena, p.Program.Type(part.Whole).Bytes())
+		m.First, m.Last = u.Time, max(p.lastUse[part.Whole], part.Unit.Time)
+		p.set(part.Whole, m)
+	}
+	whole := p.Operands[part.Whole]
+	p.set(v, whole.Mem)
+	p.Operands[v].Skip(whole.Off + part.Offset)
+	p.Parts[v] = part
+	return true
 }
 
 // placeResult puts the result v of a unit in place of an operand, if it may, or in new memory.
