@@ -28,8 +28,8 @@ func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	if bytes == 64 {
 		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
-			v, w := *(*words4)(of), *(*words4)(unsafe.Add(of, 32))
-			*(*words4)(row), *(*words4)(unsafe.Add(row, 32)) = v, w
+			*(*piece32)(row) = *(*piece32)(of)
+			*(*piece32)(unsafe.Add(row, 32)) = *(*piece32)(unsafe.Add(of, 32))
 		}
 		return
 	}
@@ -43,11 +43,9 @@ func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
 		for at := 0; at < last; at += 32 {
-			v := *(*words4)(unsafe.Add(of, at))
-			*(*words4)(unsafe.Add(row, at)) = v
+			*(*piece32)(unsafe.Add(row, at)) = *(*piece32)(unsafe.Add(of, at))
 		}
-		v := *(*words4)(unsafe.Add(of, last))
-		*(*words4)(unsafe.Add(row, last)) = v
+		*(*piece32)(unsafe.Add(row, last)) = *(*piece32)(unsafe.Add(of, last))
 	}
 }
 
@@ -57,7 +55,7 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	case bytes >= leastRow:
 		copyRows(dst, src, n, bytes, to, from)
 	case bytes >= 16:
-		moveEnds[words2](dst, src, n, bytes-16, to, from)
+		moveEnds[piece16](dst, src, n, bytes-16, to, from)
 	case bytes >= 8:
 		moveEnds[uint64](dst, src, n, bytes-8, to, from)
 	case bytes >= 4:
@@ -70,7 +68,7 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 }
 
 // moveEnds copies n rows in two pieces each, the second of which begins at the byte last and may overlap the first.
-func moveEnds[T uint8 | uint16 | uint32 | uint64 | words2](dst, src unsafe.Pointer, n, last, to, from int) {
+func moveEnds[T uint8 | uint16 | uint32 | uint64 | piece16](dst, src unsafe.Pointer, n, last, to, from int) {
 	if last == 0 {
 		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 			*(*T)(unsafe.Add(dst, d)) = *(*T)(unsafe.Add(src, s))
@@ -78,8 +76,8 @@ func moveEnds[T uint8 | uint16 | uint32 | uint64 | words2](dst, src unsafe.Point
 		return
 	}
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
-		head, tail := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+last))
-		*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+last)) = head, tail
+		*(*T)(unsafe.Add(dst, d)) = *(*T)(unsafe.Add(src, s))
+		*(*T)(unsafe.Add(dst, d+last)) = *(*T)(unsafe.Add(src, s+last))
 	}
 }
 
@@ -224,9 +222,9 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 	case 8:
 		gatherStrided[uint64](dst, src, stride, 0, n)
 	case 16:
-		gatherStrided[words2](dst, src, stride, 0, n)
+		gatherStrided[piece16](dst, src, stride, 0, n)
 	default:
-		gatherStrided[words4](dst, src, stride, 0, n)
+		gatherStrided[piece32](dst, src, stride, 0, n)
 	}
 }
 

@@ -32,9 +32,9 @@ func gatherRows(y, x []byte, at []int64, row int) {
 func gatherShortRows[P int32 | int64](y, x []byte, at []P, row int) {
 	switch {
 	case row >= 32:
-		gatherEnds[words4](y, x, at, row)
+		gatherEnds[piece32](y, x, at, row)
 	case row >= 16:
-		gatherEnds[words2](y, x, at, row)
+		gatherEnds[piece16](y, x, at, row)
 	case row >= 8:
 		gatherEnds[uint64](y, x, at, row)
 	default:
@@ -53,8 +53,8 @@ func gatherEnds[T any, P int32 | int64](y, x []byte, at []P, row int) {
 			clear(plan.BytesAt(unsafe.Add(to, d), row))
 			continue
 		}
-		head, tail := *(*T)(unsafe.Add(from, s)), *(*T)(unsafe.Add(from, s+last))
-		*(*T)(unsafe.Add(to, d)), *(*T)(unsafe.Add(to, d+last)) = head, tail
+		*(*T)(unsafe.Add(to, d)) = *(*T)(unsafe.Add(from, s))
+		*(*T)(unsafe.Add(to, d+last)) = *(*T)(unsafe.Add(from, s+last))
 	}
 }
 
@@ -69,8 +69,8 @@ func gatherPieces(y, x []byte, at []int64, row int) {
 			continue
 		}
 		for k := 0; k < last; k += 32 {
-			*(*words4)(unsafe.Add(to, d+k)) = *(*words4)(unsafe.Add(from, s+k))
+			*(*piece32)(unsafe.Add(to, d+k)) = *(*piece32)(unsafe.Add(from, s+k))
 		}
-		*(*words4)(unsafe.Add(to, d+last)) = *(*words4)(unsafe.Add(from, s+last))
+		*(*piece32)(unsafe.Add(to, d+last)) = *(*piece32)(unsafe.Add(from, s+last))
 	}
 }

@@ -79,10 +79,14 @@ func (c *ndCopy) widen() {
 	c.size, c.dims, c.dst, c.src = bytes, c.dims[:last], c.dst[:last], c.src[:last]
 }
 
-// Structs and not arrays, which the compiler copies with a call.
+// Structs and not arrays, which the compiler copies with a call. Pieces have more than four fields, so that one
+// assignment from memory to memory goes through vector registers: what has fewer goes through general ones, field by
+// field, and takes twice as long.
 type (
-	words2 struct{ a, b uint64 }
-	words4 struct{ a, b, c, d uint64 }
+	words2  struct{ a, b uint64 }
+	words4  struct{ a, b, c, d uint64 }
+	piece16 struct{ a, b, c, d, e, f, g, h uint16 }
+	piece32 struct{ a, b, c, d, e, f, g, h uint32 }
 )
 
 // elements is the number of elements copied.
@@ -217,9 +221,9 @@ func (c *ndCopy) box(dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	case 8:
 		copyBox[uint64](c, dst, src, n, dstRow, srcRow)
 	case 16:
-		copyBox[words2](c, dst, src, n, dstRow, srcRow)
+		copyBox[piece16](c, dst, src, n, dstRow, srcRow)
 	default:
-		copyBox[words4](c, dst, src, n, dstRow, srcRow)
+		copyBox[piece32](c, dst, src, n, dstRow, srcRow)
 	}
 }
 
@@ -228,21 +232,24 @@ func copyNarrow[T any](dst, src unsafe.Pointer, m, n, dstRow, srcRow, dstCol, sr
 	switch m {
 	case 2:
 		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
-			v, w := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+srcCol))
-			*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+dstCol)) = v, w
+			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
+			*(*T)(row) = *(*T)(of)
+			*(*T)(unsafe.Add(row, dstCol)) = *(*T)(unsafe.Add(of, srcCol))
 		}
 	case 3:
 		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
-			u, v, w := *(*T)(unsafe.Add(src, s)), *(*T)(unsafe.Add(src, s+srcCol)), *(*T)(unsafe.Add(src, s+2*srcCol))
-			*(*T)(unsafe.Add(dst, d)), *(*T)(unsafe.Add(dst, d+dstCol)), *(*T)(unsafe.Add(dst, d+2*dstCol)) = u, v, w
+			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
+			*(*T)(row) = *(*T)(of)
+			*(*T)(unsafe.Add(row, dstCol)) = *(*T)(unsafe.Add(of, srcCol))
+			*(*T)(unsafe.Add(row, 2*dstCol)) = *(*T)(unsafe.Add(of, 2*srcCol))
 		}
 	default:
 		for d, s := 0, 0; n > 0; d, s, n = d+dstRow, s+srcRow, n-1 {
 			row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
-			t, u := *(*T)(of), *(*T)(unsafe.Add(of, srcCol))
-			v, w := *(*T)(unsafe.Add(of, 2*srcCol)), *(*T)(unsafe.Add(of, 3*srcCol))
-			*(*T)(row), *(*T)(unsafe.Add(row, dstCol)) = t, u
-			*(*T)(unsafe.Add(row, 2*dstCol)), *(*T)(unsafe.Add(row, 3*dstCol)) = v, w
+			*(*T)(row) = *(*T)(of)
+			*(*T)(unsafe.Add(row, dstCol)) = *(*T)(unsafe.Add(of, srcCol))
+			*(*T)(unsafe.Add(row, 2*dstCol)) = *(*T)(unsafe.Add(of, 2*srcCol))
+			*(*T)(unsafe.Add(row, 3*dstCol)) = *(*T)(unsafe.Add(of, 3*srcCol))
 		}
 	}
 }
@@ -323,9 +330,9 @@ func scatterElements(dst, src unsafe.Pointer, size, dstStride, srcStride, n int)
 	case 8:
 		scatterStrided[uint64](dst, src, dstStride, srcStride, n)
 	case 16:
-		scatterStrided[words2](dst, src, dstStride, srcStride, n)
+		scatterStrided[piece16](dst, src, dstStride, srcStride, n)
 	default:
-		scatterStrided[words4](dst, src, dstStride, srcStride, n)
+		scatterStrided[piece32](dst, src, dstStride, srcStride, n)
 	}
 }
 
@@ -430,9 +437,9 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int, apart *tra
 	case 8:
 		copyPlane[uint64](c, dst, src, rowsFrom, rowsTo)
 	case 16:
-		copyPlane[words2](c, dst, src, rowsFrom, rowsTo)
+		copyPlane[piece16](c, dst, src, rowsFrom, rowsTo)
 	default:
-		copyPlane[words4](c, dst, src, rowsFrom, rowsTo)
+		copyPlane[piece32](c, dst, src, rowsFrom, rowsTo)
 	}
 }
 

@@ -9,6 +9,7 @@ package vec
 const (
 	rowsBlock = 64 // rows that are summed before the sum goes to memory
 	colsBlock = 64
+	lastCols  = 16 // fewer than these at the end are summed with some before them, for the second time
 )
 
 // extent is the number of elements from the first to the last of a matrix.
@@ -22,19 +23,31 @@ func extent(rows, cols, stride int) int {
 // SumRows stores the sums of the columns: dst[c] = Σ_r x[r·stride + c] for c in [0, cols). It is the gradient of a
 // bias.
 func SumRows[T Float](dst, x []T, rows, cols, stride int) {
-	var block [colsBlock]T
 	x, dst = x[:extent(rows, cols, stride)], dst[:cols]
+	if rows <= 0 {
+		clear(dst)
+		return
+	}
 	for c := 0; c < cols; c += colsBlock {
-		out := dst[c:min(c+colsBlock, cols)]
-		sums := block[:len(out)]
-		clear(out)
-		for r := 0; r < rows; r += rowsBlock {
-			n := min(rowsBlock, rows-r)
-			sumRowsBlock(sums, x[r*stride+c:], n, stride)
-			for i, v := range sums {
-				out[i] += v
-			}
+		first := c
+		if c > 0 && cols-c < lastCols {
+			first = cols - lastCols
 		}
+		sumColumns(dst[first:min(c+colsBlock, cols)], x[first:], rows, stride)
+	}
+}
+
+// sumColumns is SumRows of at most colsBlock columns.
+func sumColumns[T Float](out, x []T, rows, stride int) {
+	sumRowsBlock(out, x, min(rowsBlock, rows), stride)
+	if rows <= rowsBlock {
+		return
+	}
+	var block [colsBlock]T
+	sums := block[:len(out)]
+	for r := rowsBlock; r < rows; r += rowsBlock {
+		sumRowsBlock(sums, x[r*stride:], min(rowsBlock, rows-r), stride)
+		Add(out, out, sums)
 	}
 }
 
