@@ -50,8 +50,9 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	}, nil
 }
 
-// concatMoves lists the copies of the operands that have elements and are not in their places yet. Slices of a large enough piece are cut out here, and
-// those that go on where the one before ends, as the steps of overlapping windows do, are one piece.
+// concatMoves lists the copies of the operands that have elements and are not in their places yet. Slices of a large
+// enough piece are cut out here, and those that go on where the one before ends, as the steps of overlapping windows
+// do, are one piece.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
