@@ -54,6 +54,10 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	switch {
 	case bytes >= leastRow:
 		copyRows(dst, src, n, bytes, to, from)
+	case bytes == 16:
+		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
+			*(*piece16)(unsafe.Add(dst, d)) = *(*piece16)(unsafe.Add(src, s))
+		}
 	case bytes >= 16:
 		moveEnds[piece16](dst, src, n, bytes-16, to, from)
 	case bytes >= 8:
