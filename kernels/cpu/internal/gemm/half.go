@@ -64,6 +64,8 @@ type halfPlan struct {
 	short                bool // sums are short: see half_short.go
 	pads                 int  // zeros, in pairs, at the end of a copied row of A, for whole steps of matrix registers
 	rounds               bool // matrix registers' sums are rounded by the call that completes them
+	wide                 bool // pairs are multiplied by whole vectors of 512 bits at once: see half_wide.go
+	turns                bool // wide: rows of A whose pairs begin within words are read where they lie, every other one at a time
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
@@ -74,7 +76,10 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
+	p.setWide(a)
 	switch {
+	case p.wide:
+		most = p.wideRows(a)
 	case p.matrices:
 		most = a.matrixRows(p.k)
 	case !p.pairs:
@@ -90,7 +95,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	p.setPads(a)
 	p.rowChunks = ceil(a.M, most)
 	p.cols = min(ceil(a.N, width)*width, p.mostCols(a))
-	p.packs = p.matrices && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
+	p.packs = (p.matrices || p.packsWide(a)) && p.rowChunks > 1 && a.Packed == nil && a.Batch == [2]int{1, 1}
 	want := 1
 	if workers > 1 {
 		want = wantChunks * workers
@@ -191,6 +196,7 @@ func (a *HalfArgs) normal() HalfArgs {
 	pick(&n.LDB, n.TransB, n.K, n.N)
 	pick(&n.LDC, false, n.M, n.N)
 	n.Batch[0], n.Batch[1] = max(n.Batch[0], 1), max(n.Batch[1], 1)
+	n.straighten()
 	return n
 }
 
@@ -329,6 +335,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
 	width := micro.PanelWidth[float32]()
 	t := micro.Tile[float32]{Rows: rows, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: p.pairs, Vectors: !p.matrices}
+	inTurns := p.turns && a.finiteBehind(matrixA[m*a.LDA:], rows)
 	at := e0*a.StrideC[0] + e1*a.StrideC[1]
 	chunk.matrixB, chunk.at, chunk.m, chunk.n, chunk.cols = matrixB, at, m, n, cols
 	blocks := ceil(p.k, p.blockK)
@@ -336,7 +343,9 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		k, k1 := p.block(i, blocks)
 		t.K = k1
 		t.Accumulate = i > 0
-		if blocks > 1 && p.keepsA {
+		if inTurns {
+			t.A = nil // runInTurns sets it
+		} else if blocks > 1 && p.keepsA {
 			j.setA(&t, blockA[i*p.sizeOfA(a):], matrixA, m, k, holdsA)
 		} else {
 			j.setA(&t, blockA, matrixA, m, k, holdsA)
@@ -355,6 +364,9 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 				t.B = panel
 			} else if a.Packed != nil {
 				t.B = a.Packed[(n+c)*a.panelRows()+k*width:]
+				if t.Next = nil; p.wide && c+width < cols {
+					t.Next, t.NextStep = a.Packed[(n+c+width)*a.panelRows()+k*width:], 0
+				}
 			} else {
 				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
 				t.B = panel
@@ -365,6 +377,10 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 			if t.C = sums[c:]; p.row { // added up in the order of AddRowPanels above
 				clear(t.C[:t.Cols])
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
+				continue
+			}
+			if inTurns {
+				j.runInTurns(t, blockA, matrixA, m, k)
 				continue
 			}
 			micro.Run(&t)

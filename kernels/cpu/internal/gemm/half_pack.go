@@ -59,11 +59,14 @@ func copyRows(dst []float32, src []uint16, rows, length, words, to, from int) {
 func PackPairs(dst []uint32, src []uint16, columns, pairs, left, to, from int) {
 	whole := min(pairs, left/2)
 	vec.PairRows(dst, src, columns, whole, to, from)
-	if whole < pairs {
-		last := dst[whole*to:][:columns]
-		for c, x := range src[2*whole*from:][:columns] {
-			last[c] = uint32(x)
-		}
+	if whole == pairs {
+		return
+	}
+	const width = 32
+	var last [2 * width]uint16 // some columns of the last row, and zeros
+	for c := 0; c < columns; c += width {
+		n := copy(last[:width], src[2*whole*from+c:][:min(width, columns-c)])
+		vec.PairRows(dst[whole*to+c:], last[:], n, 1, to, width)
 	}
 }
 

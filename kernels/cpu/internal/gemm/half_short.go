@@ -97,6 +97,8 @@ func (a *HalfArgs) matrixRows(pairs int) int {
 // mostCols is how many columns a chunk has at most.
 func (p *halfPlan) mostCols(a *HalfArgs) int {
 	switch {
+	case p.wide:
+		return p.wideCols(ceil(a.M, p.rowChunks))
 	case p.short && !p.passes(a):
 		return shortCols
 	case p.short && (a.Packed != nil || p.rowChunks > 1):

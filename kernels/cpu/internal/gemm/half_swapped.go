@@ -13,17 +13,45 @@ import (
 
 const turnedGap = 16 // between the rows of a transposed chunk, so that they do not compete for places in the cache
 
-// swap exchanges the operands where computing the transpose costs less, and reports whether it did.
+// swap exchanges the operands where computing the transpose costs less, and reports whether the result is to be
+// transposed.
 func (a *HalfArgs) swap() bool {
-	if a.Packed != nil || a.M == 1 || a.Batch != [2]int{1, 1} || !a.packsLess() && !a.turnsLess() {
+	if a.N == 1 && a.LDC == 1 && a.Bias == nil && a.Packed == nil && a.fewColumns() {
+		a.exchange()
+		a.LDC = a.N // a column is a row
 		return false
 	}
+	if a.Packed != nil || a.M == 1 || !a.fewColumns() && (a.Batch != [2]int{1, 1} || !a.packsLess() && !a.turnsLess()) {
+		return false
+	}
+	a.exchange()
+	return true
+}
+
+// exchange makes the product that of the transposes.
+func (a *HalfArgs) exchange() {
 	a.M, a.N = a.N, a.M
 	a.A, a.B = a.B, a.A
 	a.LDA, a.LDB = a.LDB, a.LDA
 	a.TransA, a.TransB = !a.TransB, !a.TransA
 	a.StrideA, a.StrideB = a.StrideB, a.StrideA
-	return true
+}
+
+// fewColumns reports whether a transposed A is multiplied in pairs with so few columns that most of a vector of them
+// would be empty: the rows of A, as they are stored, fill it.
+func (a *HalfArgs) fewColumns() bool {
+	const most = 8 // half a vector
+	return a.TransA && a.N <= most && a.M >= 4*most && a.K > 0 && a.pairs() && !micro.Matrices()
+}
+
+// straighten describes a matrix of one column as one row, which is the same memory.
+func (a *HalfArgs) straighten() {
+	if a.K == 1 && a.TransB && a.LDB == 1 && a.Packed == nil {
+		a.TransB, a.LDB = false, a.N
+	}
+	if a.K == 1 && !a.TransA && a.LDA == 1 && a.M > 1 && !micro.Matrices() {
+		a.TransA, a.LDA = true, a.M
+	}
 }
 
 // packsLess reports whether the product is one of few rows with a transposed matrix that is widened.
@@ -60,7 +88,7 @@ func (p *halfPlan) turned() int {
 
 // panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it.
 func (p *halfPlan) panels(a *HalfArgs) int {
-	if !p.packs && (!p.swapped || p.matrices) {
+	if !p.packs && (!p.swapped || p.pairs) {
 		return 0
 	}
 	width := micro.PanelWidth[float32]()
