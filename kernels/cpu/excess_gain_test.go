@@ -27,24 +27,31 @@ func TestPairsForProgramsThatGain(t *testing.T) {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			for _, c := range []struct {
-				program           *ir.Program
-				vectors, matrices bool // gain
+				program                *ir.Program
+				halves, wholes, matrix bool // gain: vectors that are computed by halves, whole ones, and matrix registers
 			}{
-				{twoProducts(t, ir.BFloat16, 1, 70), false, false},
-				{twoProducts(t, ir.BFloat16, 9, 10), false, false},
-				{twoProducts(t, ir.BFloat16, 16, 70), true, false},
-				{twoProducts(t, ir.BFloat16, 32, 200), true, true},
-				{twoProducts(t, ir.BFloat16, 3, 1000), false, false},
-				{loop(twoProducts(t, ir.BFloat16, 1, 70), 9), false, false},
-				{loop(twoProducts(t, ir.BFloat16, 32, 200), 9), true, true},
+				{twoProducts(t, ir.BFloat16, 1, 70), false, false, false},
+				{twoProducts(t, ir.BFloat16, 9, 10), false, false, false},
+				{twoProducts(t, ir.BFloat16, 16, 70), true, false, false},
+				{twoProducts(t, ir.BFloat16, 32, 200), true, true, true},
+				{twoProducts(t, ir.BFloat16, 3, 1000), false, false, false},
+				{loop(twoProducts(t, ir.BFloat16, 1, 70), 9), false, false, false},
+				{loop(twoProducts(t, ir.BFloat16, 32, 200), 9), true, true, true},
 			} {
-				wide := widens(c.program)
-				gains := c.vectors
-				if isa.Active().Has(isa.AMXBF16) {
-					gains = c.matrices
+				for _, halves := range []bool{true, false} {
+					restore := isa.OverrideHalfUnits(halves)
+					wide := widens(c.program)
+					restore()
+					gains := c.wholes
+					switch active := isa.Active(); {
+					case active.Has(isa.AMXBF16):
+						gains = c.matrix
+					case halves || !active.Has(isa.Vectors512):
+						gains = c.halves
+					}
+					require.Equal(t, !(micro.Pairs() && gains), wide(ir.BFloat16), "%v", c.program)
+					require.True(t, wide(ir.Float16))
 				}
-				require.Equal(t, !(micro.Pairs() && gains), wide(ir.BFloat16), "%v", c.program)
-				require.True(t, wide(ir.Float16))
 			}
 		})
 	}
