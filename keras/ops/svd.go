@@ -24,7 +24,7 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 
 // Svd returns the singular value decomposition x = u·diag(s)·vh of x (..., m, n): with k = min(m, n), u (..., m, k), s
 // (..., k) in falling order and vh (..., k, n); with full set u is (..., m, m) and vh (..., n, n), and the added
-// vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK. It is one-sided Jacobi.
+// vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK.
 //
 // The gradient is U·[(F∘(UᵀdU-dUᵀU))·S + diag(ds) + S·(F∘(VᵀdV-dVᵀV))]·Vᵀ + (I-U·Uᵀ)·dU·S⁻¹·Vᵀ for m >= n, with F =
 // 1/(sⱼ²-sᵢ²), which is 0 here where two singular values are equal. Source: Townsend, "Differentiating the singular
@@ -152,14 +152,12 @@ func pseudoinverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	}
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		x := xs[0]
-		u, s, vh := Svd(x, false)
-		floor := MultiplyScalar(SliceAxis(s, -1, 0, 1), limit)
-		keep := Greater(s, floor)
-		if compare == ir.Ge {
-			keep = GreaterEqual(s, floor)
+		var p *Tensor
+		if compare == ir.Ge && x.Rank() == 2 {
+			p = triangleInverse(x, limit)
+		} else {
+			p = singularInverse(x, limit, compare)
 		}
-		inverse := Where(keep, reciprocalOr0(s), ZerosLike(s))
-		p := Matmul(Multiply(adjoint(vh), ExpandDims(inverse, -2)), adjoint(u))
 		return []*Tensor{p}, func(dys []*Tensor) []*Tensor {
 			dp, dpT, pT := dys[0], adjoint(dys[0]), adjoint(p)
 			dx := Negative(Matmul(Matmul(pT, dp), pT))
@@ -169,6 +167,37 @@ func pseudoinverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 			return []*Tensor{Add(dx, Subtract(right, Matmul(Matmul(right, p), x)))}
 		}
 	}, x)[0]
+}
+
+// singularInverse is the pseudoinverse by singular values.
+func singularInverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
+	u, s, vh := Svd(x, false)
+	floor := MultiplyScalar(SliceAxis(s, -1, 0, 1), limit)
+	keep := Greater(s, floor)
+	if compare == ir.Ge {
+		keep = GreaterEqual(s, floor)
+	}
+	inverse := Where(keep, reciprocalOr0(s), ZerosLike(s))
+	return Matmul(Multiply(adjoint(vh), ExpandDims(inverse, -2)), adjoint(u))
+}
+
+// triangleInverse is the pseudoinverse R⁻¹·Qᵀ of a matrix with factors Q and R where all singular values are kept:
+// where limit is less than 1/(|R|·|R⁻¹|), with the roots of the sums of squares, which is no more than the smallest one
+// divided by the largest. For others it takes the singular values.
+func triangleInverse(x *Tensor, limit float64) *Tensor {
+	if x.Dim(-2) < x.Dim(-1) { //dim:known
+		return adjoint(triangleInverse(adjoint(x), limit))
+	}
+	n := x.Dim(-1)
+	q, r := Qr(x, false)
+	inverse := SolveTriangular(r, Identity(r, r.DType(), n), false)
+	length := func(x *Tensor) *Tensor { return Sqrt(Sum(Square(x))) }
+	const margin = 1.5 // for rounding
+	least := margin * max(limit, float64(n)*epsilonOf(x.DType()))
+	full := CompareScalar(ir.Lt, MultiplyScalar(Multiply(length(r), length(inverse)), least), 1)
+	return Cond(full, func() []*Tensor {
+		return []*Tensor{Matmul(inverse, adjoint(q))}
+	}, func() []*Tensor { return []*Tensor{singularInverse(x, limit, ir.Ge)} })[0]
 }
 
 // MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...); nil is

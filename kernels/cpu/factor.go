@@ -3,7 +3,9 @@ package cpu
 import (
 	"math"
 	"slices"
+	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -28,9 +30,9 @@ func buildFactor(b *build) (func(), error) {
 	case ir.QR:
 		w = qrWork(b)
 	case ir.SVD:
-		w = svdWork(b)
+		w = svdWorkOf(b)
 	case ir.Eigh:
-		w = eighWork(b)
+		w = eighWorkOf(b)
 	case ir.Lower, ir.Upper:
 		w = triangleWork(b, kind == ir.Lower)
 	default:
@@ -67,7 +69,25 @@ func readDoubles(dst []float64, o *plan.Operand, at int) {
 	}
 }
 
-// writeDoubles is the opposite.
+// readNumbers copies numbers from place at of an operand on.
+func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
+	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
+		copy(dst, plan.Data[T](o)[at:])
+		return
+	}
+	readDoubles(block.View[float64](unsafe.Pointer(unsafe.SliceData(dst)), len(dst)), o, at) // of float32
+}
+
+// writeNumbers is the opposite.
+func writeNumbers[T block.Float](o *plan.Operand, at int, src []T) {
+	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
+		copy(plan.Data[T](o)[at:], src)
+		return
+	}
+	writeDoubles(o, at, block.View[float64](unsafe.Pointer(unsafe.SliceData(src)), len(src)))
+}
+
+// writeDoubles is the opposite of readDoubles.
 func writeDoubles(o *plan.Operand, at int, src []float64) {
 	if o.Typ.DType == ir.Float64 {
 		copy(plan.Data[float64](o)[at:], src)
@@ -86,8 +106,21 @@ func cut(scratch *[]float64, n int) []float64 {
 	return part
 }
 
+// inDoubles is how many numbers of float64 take the memory of n others, in whole cache lines.
+func inDoubles[T block.Float](n int) int {
+	const line = 64
+	bytes := n * int(unsafe.Sizeof(T(0)))
+	return (bytes + line - 1) / line * line / 8
+}
+
+// cutOf takes numbers of any type off scratch memory.
+func cutOf[T block.Float](scratch *[]float64, n int) []T {
+	part := cut(scratch, inDoubles[T](n))
+	return block.View[T](unsafe.Pointer(unsafe.SliceData(part)), n)
+}
+
 // gatherColumn copies numbers that are stride apart.
-func gatherColumn(dst, src []float64, stride int) {
+func gatherColumn[T block.Float](dst, src []T, stride int) {
 	for i := range dst {
 		dst[i] = src[i*stride]
 	}

@@ -17,7 +17,6 @@ import (
 type jacobi struct {
 	n, length int
 	tolerance float64 // of the square of a cosine
-	noise     float64 // the part of the longest column's square up to which others stay as they are
 	turnedRows
 	norms  []float64 // squares of the columns' lengths, in the end their lengths
 	order  []int32   // the columns by their lengths, falling
@@ -33,11 +32,7 @@ func newJacobi(n, length, more int, o *plan.Operand) jacobi {
 	if o.Typ.DType.Size() == 4 {
 		epsilon = math.Ldexp(1, -26) // of the float32 that results are rounded to, and some bits
 	}
-	j := jacobi{n: n, length: length, turnedRows: newTurnedRows(n, length+more), tolerance: float64(max(length, 4)) * epsilon * epsilon}
-	if n >= leastBegun {
-		j.noise = epsilon * epsilon
-	}
-	return j
+	return jacobi{n: n, length: length, turnedRows: newTurnedRows(n, length+more), tolerance: float64(max(length, 4)) * epsilon * epsilon}
 }
 
 func (j *jacobi) size() int { return j.turnedRows.size() + 2*j.n }
@@ -57,21 +52,16 @@ func (j *jacobi) run() {
 	for k := range j.n {
 		j.norms[k] = math.Sqrt(j.square(k))
 	}
-	j.order = sortedPlaces(j.norms, j.places, true)
+	j.order = fallingPlaces(j.norms, j.places)
 }
 
-// sortedPlaces returns the places of numbers in rising or falling order, in the given memory; equal ones stay in order.
-func sortedPlaces(x, memory []float64, falling bool) []int32 {
+// fallingPlaces returns the places of numbers in falling order, in the given memory; equal ones stay in order.
+func fallingPlaces(x, memory []float64) []int32 {
 	order := block.View[int32](unsafe.Pointer(unsafe.SliceData(memory)), len(x))
 	for k := range order {
 		order[k] = int32(k)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		if falling {
-			a, b = b, a
-		}
-		return cmp.Compare(x[a], x[b])
-	})
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(x[b], x[a]) })
 	return order
 }
 
@@ -79,16 +69,11 @@ func (j *jacobi) square(k int) float64 { return dot(j.column(k), j.column(k)) }
 
 // sweep turns each pair that is not orthogonal, and reports whether there was one.
 func (j *jacobi) sweep() (turned bool) {
-	floor := 0.0
 	for k := range j.n {
 		j.norms[k] = j.square(k)
-		floor = max(floor, j.norms[k]*j.noise)
 	}
 	for p := range j.n {
 		for q := p + 1; q < j.n; q++ {
-			if min(j.norms[p], j.norms[q]) < floor {
-				continue
-			}
 			gamma := dot(j.column(p), j.column(q))
 			if !(gamma*gamma > j.tolerance*j.norms[p]*j.norms[q]) {
 				continue
@@ -104,42 +89,6 @@ func (j *jacobi) sweep() (turned bool) {
 	return turned
 }
 
-// leastBegun is the number of columns from which on rotations begin with the eigenvectors of the products of columns.
-const leastBegun = smallestBlock
-
-// A beginning makes columns that are nearly orthogonal: combinations of the given ones by the eigenvectors of their
-// products, which leave few rotations to do (Drmač and Veselić, "New fast and accurate Jacobi SVD algorithm", 2008, do
-// so with a triangle).
-type beginning struct {
-	symmetric
-	m     int
-	given []float64
-}
-
-func (g *beginning) size() int { return g.symmetric.size() + g.n*paddedColumns(g.m) }
-
-func (g *beginning) cut(scratch *[]float64) {
-	g.symmetric.cut(scratch)
-	g.given = cut(scratch, g.n*paddedColumns(g.m))
-}
-
-// begin makes the columns of x, whose rows are padded, into columns of j, with the combinations behind them.
-func (g *beginning) begin(j *jacobi, x []float64) {
-	n, m, stride, width := g.n, g.m, paddedColumns(g.n), paddedColumns(g.m)
-	clear(g.given)
-	for k := range n {
-		copy(g.given[k*width:][:m], j.column(k))
-	}
-	clear(g.a)
-	vec.AddProducts(g.a, g.given, x, n, m, stride, stride, width, stride)
-	g.find()
-	clear(j.rows)
-	vec.AddProducts(j.rows, g.rows, g.given, n, n, width, j.stride, g.stride, width)
-	for k := range n {
-		clear(j.rows[k*j.stride+m:][copy(j.rows[k*j.stride+m:], g.rows[k*g.stride:][:n]):][:j.stride-m-n])
-	}
-}
-
 // svdWork turns the columns of a matrix, and those of the unit matrix with them. The left vectors are the first factor
 // of the columns: the columns up to signs, and something orthogonal to them where they are zero or missing.
 func svdWork(b *build) matrixWork {
@@ -147,11 +96,7 @@ func svdWork(b *build) matrixWork {
 	m, n := matrixLengths(in)
 	_, columns := matrixLengths(u)
 	f, plain := reflections{m: m, n: n, columns: columns}, newJacobi(n, m, n, in)
-	g, scratch := beginning{symmetric: newSymmetric(n), m: m}, plain.size()+f.size()
-	if n >= leastBegun {
-		scratch += g.size()
-	}
-	return matrixWork{scratch: scratch, work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
+	return matrixWork{scratch: plain.size() + f.size(), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
 		f, j := f, plain
 		f.cut(&scratch)
 		j.cut(&scratch)
@@ -165,15 +110,6 @@ func svdWork(b *build) matrixWork {
 		}
 		stride := paddedColumns(n)
 		clear(f.a)
-		if n >= leastBegun {
-			for r := range m {
-				vec.Scale(f.a[r*stride:][:n], x[r*n:][:n], 1/scale)
-			}
-			g := g
-			g.cut(&scratch)
-			g.begin(&j, f.a)
-			clear(f.a)
-		}
 		j.run()
 		for k, from := range j.order {
 			size := j.norms[from]
@@ -205,10 +141,10 @@ func svdWork(b *build) matrixWork {
 
 // scaleOf returns the largest absolute value, by which matrices are divided so that squares neither overflow nor
 // vanish; 1 of zeros.
-func scaleOf(x []float64) float64 {
-	largest := 0.0
+func scaleOf[T block.Float](x []T) T {
+	largest := T(0)
 	for _, v := range x {
-		largest = max(largest, math.Abs(v))
+		largest = max(largest, max(v, -v))
 	}
 	if largest == 0 {
 		return 1

@@ -2,7 +2,9 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
@@ -45,27 +47,44 @@ func (f *reflections) triangle() {
 
 // reflectionOf returns the number beta that the reflection 1 - factor·v·vᵀ makes of the first one of x, with zeros for
 // those behind it, and turns x into v. The factor is 0 where there is nothing to do.
-func reflectionOf(x []float64) (beta, factor float64) {
+func reflectionOf[T block.Float](x []T) (beta, factor T) {
 	const small, large = 0x1p-900, 0x1p900
-	given, scale := x[0], 1.0
+	given, scale := x[0], T(1)
 	if len(x) == 1 {
 		return given, 0
 	}
-	head, tail := given, vec.Dot(x[1:], x[1:])
+	head, tail := float64(given), squaresOf(x[1:])
 	if tail < small || head*head+tail > large { // squares may vanish or overflow
 		scale = scaleOf(x)
 		vec.Scale(x, x, 1/scale)
-		head, tail = x[0], vec.Dot(x[1:], x[1:])
+		head, tail = float64(x[0]), squaresOf(x[1:])
 	}
 	if tail == 0 {
 		return given, 0
 	}
-	beta = math.Sqrt(head*head + tail)
+	length := math.Sqrt(head*head + tail)
 	if head >= 0 {
-		beta = -beta
+		length = -length
 	}
-	x[0] = head - beta
-	return beta * scale, 2 / (x[0]*x[0] + tail)
+	x[0] = T(head - length)
+	return T(length) * scale, T(2 / (float64(x[0])*float64(x[0]) + tail))
+}
+
+// squaresOf is the sum of squares in float64, so that a reflection of float32 changes no lengths.
+func squaresOf[T block.Float](x []T) float64 {
+	if unsafe.Sizeof(T(0)) == 8 {
+		return float64(dot(x, x))
+	}
+	var sums [4]float64
+	for ; len(x) >= len(sums); x = x[len(sums):] {
+		for i, v := range x[:len(sums)] {
+			sums[i] += float64(v) * float64(v)
+		}
+	}
+	for i, v := range x {
+		sums[i] += float64(v) * float64(v)
+	}
+	return sums[0] + sums[1] + (sums[2] + sums[3])
 }
 
 // reflect applies reflection k to the rows from k on of x, of which the columns before k are zeros there.

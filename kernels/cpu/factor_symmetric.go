@@ -1,163 +1,165 @@
 package cpu
 
 import (
-	"math"
-
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// symmetric finds the eigenvalues of a symmetric matrix and its eigenvectors: reflections make it tridiagonal, and
-// rotations that shift by an estimate of an eigenvalue make that diagonal. Sources: Martin, Reinsch and Wilkinson,
-// "Householder's tridiagonalization of a symmetric matrix", 1968; Bowdler and others, "The QR and QL algorithms for
-// symmetric matrices", 1968.
-type symmetric struct {
-	reflections
-	turnedRows       // the eigenvectors
-	diagonal, beside []float64
-	pairs, sides     []float64 // see tridiagonal
+// symmetric finds the eigenvalues of a symmetric matrix and its eigenvectors: reflections make it tridiagonal, halves
+// of which are diagonalized and joined (see conquest), and the reflections turn the eigenvectors back. Sources: Martin,
+// Reinsch and Wilkinson, "Householder's tridiagonalization of a symmetric matrix", 1968; in blocks: Dongarra, Sorensen
+// and Hammarling, "Block reduction of matrices to condensed forms", 1989.
+type symmetric[T block.Float] struct {
+	n, width int // columns of a block
+	reflectionBlock[T]
+	a       strided[T]
+	vectors strided[T] // a reflection in each row
+	factors []T
+	sides   strided[T] // of the columns of a block: v and w of each in two rows
+	pairs   strided[T] // -w and -v of each in two columns
+	dots    []T
+	conquest[T]
 }
 
-func newSymmetric(n int) symmetric {
-	return symmetric{reflections: reflections{m: n, n: n, columns: n}, turnedRows: newTurnedRows(n, n)}
+func newSymmetric[T block.Float](n int, p *pool.Pool) symmetric[T] {
+	e := symmetric[T]{n: n, width: 8}
+	switch {
+	case n > 160:
+		e.width = blockOfReflections
+	case n > 48:
+		e.width = blockOfReflections / 2
+	}
+	e.pool = p
+	e.conquest = newConquest[T](n)
+	return e
 }
 
-func (e *symmetric) size() int {
-	return e.reflections.size() + e.turnedRows.size() + 4*e.n + 2*paddedColumns(e.n)
+func (e *symmetric[T]) size() int {
+	s := paddedColumns(e.n)
+	rows := 2*e.n + 2*blockOfReflections + 1 // a, vectors, sides, factors
+	return inDoubles[T](rows*s) + inDoubles[T](e.n*2*blockOfReflections) + inDoubles[T](2*blockOfReflections) +
+		e.reflectionBlock.size(e.n) + e.conquest.size()
 }
 
-func (e *symmetric) cut(scratch *[]float64) {
-	e.reflections.cut(scratch)
-	e.turnedRows.cut(scratch)
-	e.diagonal, e.beside, e.pairs = cut(scratch, e.n), cut(scratch, e.n), cut(scratch, 2*e.n)
-	e.sides = cut(scratch, 2*paddedColumns(e.n))
+func (e *symmetric[T]) cut(scratch *[]float64) {
+	s := paddedColumns(e.n)
+	e.a, e.vectors = strided[T]{cutOf[T](scratch, e.n*s), s}, strided[T]{cutOf[T](scratch, e.n*s), s}
+	e.factors = cutOf[T](scratch, s)
+	e.sides = strided[T]{cutOf[T](scratch, 2*blockOfReflections*s), s}
+	e.pairs = strided[T]{cutOf[T](scratch, e.n*2*blockOfReflections), 2 * blockOfReflections}
+	e.dots = cutOf[T](scratch, 2*blockOfReflections)
+	e.reflectionBlock.cut(scratch, e.n)
+	e.conquest.cut(scratch)
 }
 
-// find makes the diagonal of a its eigenvalues and the rows its eigenvectors.
-func (e *symmetric) find() {
+// find makes rows of the eigenvectors of a, in the order of their eigenvalues.
+func (e *symmetric[T]) find() {
 	e.tridiagonal()
-	e.orthogonal()
-	for r := range e.n {
-		gatherColumn(e.rows[r*e.stride:][:e.n], e.q[r:], paddedColumns(e.n))
-	}
-	e.diagonalize()
+	e.diagonalize(&e.products)
+	e.turnBack()
 }
 
-// tridiagonal reflects the rows and columns of a from k on, for each k: a - v·wᵀ - w·vᵀ, with
-// w = f·a·v - ½f²·(vᵀ·a·v)·v for the reflection 1 - f·v·vᵀ.
-func (e *symmetric) tridiagonal() {
-	n, stride := e.n, paddedColumns(e.n)
-	clear(e.factors)
-	for k := 1; k < n; k++ {
-		v := e.vectors[k*n:][:n]
-		gatherColumn(v[k:], e.a[k*stride+k-1:], stride)
-		e.diagonal[k-1] = e.a[(k-1)*stride+k-1]
-		e.beside[k-1], e.factors[k] = reflectionOf(v[k:])
-		f := e.factors[k]
-		if f == 0 {
-			continue
+// tridiagonal reflects the rows and columns of a from k+1 on, for each k: a - v·wᵀ - w·vᵀ, with
+// w = f·a·v - ½f²·(vᵀ·a·v)·v for the reflection 1 - f·v·vᵀ. What is right of and below a block of columns changes once
+// for all of them; meanwhile rows and products are corrected by what the block has done.
+func (e *symmetric[T]) tridiagonal() {
+	for lo := 0; lo < e.n; lo += e.width {
+		hi := min(lo+e.width, e.n)
+		for k := lo; k < hi; k++ {
+			e.reflectColumn(k, k-lo)
 		}
-		first, rows := k/smallestBlock*smallestBlock, n-k
-		width := stride - first
-		sides := e.sides[:2*width] // w, then v
-		clear(sides)
-		copy(sides[width+k-first:], v[k:])
-		w := sides[:width]
-		vec.AddProducts(w, v[k:], e.a[k*stride+first:], 1, rows, width, width, rows, stride)
-		clear(w[:k-first])
-		vec.Scale(w, w, f)
-		vec.Axpy(w, -f/2*dot(w, sides[width:]), sides[width:])
-		for i := range rows {
-			e.pairs[2*i], e.pairs[2*i+1] = -v[k+i], -w[k-first+i]
+		if first := hi &^ (smallestBlock - 1); hi < e.n {
+			e.add(e.a.from(hi, first), e.pairs.from(hi, 0), e.sides.from(0, first), e.n-hi, 2*(hi-lo), e.a.stride-first)
 		}
-		vec.AddProducts(e.a[k*stride+first:], e.pairs, sides, rows, 2, width, stride, 2, width)
-	}
-	e.diagonal[n-1], e.beside[n-1] = e.a[(n-1)*stride+n-1], 0
-}
-
-// mostTurns bounds how often an eigenvalue is estimated; two or three times are the rule.
-const mostTurns = 60
-
-// diagonalize turns the rows, with which the eigenvectors begin.
-func (e *symmetric) diagonalize() {
-	d, b, n := e.diagonal, e.beside, e.n
-	shift, size := 0.0, 0.0
-	for l := range n {
-		size = max(size, math.Abs(d[l])+math.Abs(b[l]))
-		small := size * 0x1p-52
-		last := l
-		for last < n-1 && !(math.Abs(b[last]) <= small) {
-			last++
-		}
-		for range mostTurns {
-			if last == l {
-				break
-			}
-			shift += e.turnTo(l, last)
-			if !(math.Abs(b[l]) > small) {
-				break
-			}
-		}
-		d[l], b[l] = d[l]+shift, 0
 	}
 }
 
-// turnTo shifts by an estimate of eigenvalue l, which it returns, and turns the rows from last up to l.
-func (e *symmetric) turnTo(l, last int) (shift float64) {
-	d, b := e.diagonal, e.beside
-	g := d[l]
-	p := (d[l+1] - g) / (2 * b[l])
-	r := math.Copysign(math.Hypot(1, p), p) // which neither overflows nor vanishes, as squares do beside blocks of 1e-200
-	d[l], d[l+1] = b[l]/(p+r), b[l]*(p+r)
-	next := d[l+1]
-	shift = g - d[l]
-	for i := l + 2; i < e.n; i++ {
-		d[i] -= shift
+// reflectColumn is column k's part of tridiagonal, which j columns of its block come before.
+func (e *symmetric[T]) reflectColumn(k, j int) {
+	n, stride := e.n, e.a.stride
+	row, first := e.a.row(k), k&^(smallestBlock-1)
+	addRow(row[first:], e.pairs.row(k)[:2*j], e.sides.from(0, first))
+	e.d[k], e.e[k] = float64(row[k]), 0
+	if k == n-1 {
+		return
 	}
-	p = d[last]
-	c, before, beforeThat, s, sBefore, side := 1.0, 1.0, 1.0, 0.0, 0.0, b[l+1]
-	for i := last - 1; i >= l; i-- {
-		beforeThat, before, sBefore = before, c, s
-		g, h := c*b[i], c*p
-		if r = math.Sqrt(p*p + b[i]*b[i]); r < 0x1p-450 {
-			r = math.Hypot(p, b[i])
+	v, w := e.vectors.row(k), e.sides.row(2*j+1)
+	clear(v)
+	copy(v[k+1:], row[k+1:n])
+	beta, f := reflectionOf(v[k+1 : n])
+	e.e[k], e.factors[k] = float64(beta), f
+	copy(e.sides.row(2*j), v)
+	clear(w)
+	if f != 0 {
+		first = (k + 1) &^ (smallestBlock - 1)
+		addRow(w[first:], v[k+1:n], e.a.from(k+1, first))
+		if j > 0 {
+			dots := e.dots[:paddedColumns(2*j)]
+			clear(dots)
+			addRow(dots, v[k+1:n], e.pairs.from(k+1, 0))
+			addRow(w[first:], dots[:2*j], e.sides.from(0, first))
 		}
-		b[i+1] = s * r
-		if s, c = 0, 1; r != 0 {
-			s, c = b[i]/r, p/r
-		}
-		p = c*d[i] - s*g
-		d[i+1] = h + s*(c*g+s*d[i])
-		e.turn(i, i+1, c, s)
+		clear(w[:k+1])
+		vec.Scale(w[first:], w[first:], f)
+		e.dots[0] = -f / 2 * dot(w[first:], v[first:])
+		addRow(w[first:], e.dots[:1], strided[T]{v[first:], stride})
 	}
-	p = -s * sBefore * beforeThat * side * b[l] / next
-	b[l], d[l] = s*p, c*p
-	return shift
+	for r, at := k+1, (k+1)*e.pairs.stride+2*j; r < n; r, at = r+1, at+e.pairs.stride {
+		e.pairs.x[at], e.pairs.x[at+1] = -w[r], -v[r]
+	}
 }
 
-func eighWork(b *build) matrixWork {
+// turnBack makes the eigenvectors of the tridiagonal matrix those of a.
+func (e *symmetric[T]) turnBack() {
+	for lo := (e.n - 3) / blockOfReflections * blockOfReflections; lo >= 0 && e.n > 2; lo -= blockOfReflections {
+		first := (lo + 1) &^ (smallestBlock - 1)
+		e.prepare(e.vectors.from(lo, first), e.factors[lo:], min(blockOfReflections, e.n-2-lo), e.n-first)
+		e.turnRows(e.rows.from(0, first), e.n)
+	}
+}
+
+// eighWork makes the rows of the eigenvectors columns.
+func eighWork[T block.Float](b *build) matrixWork {
 	in, w, v := b.in(0), b.out(0), b.out(1)
 	_, n := matrixLengths(in)
-	plain := newSymmetric(n)
-	return matrixWork{scratch: plain.size(), work: 8 * n * n * n, run: func(i int, scratch []float64) {
+	plain := newSymmetric[T](n, nil)
+	size := plain.size()
+	return matrixWork{scratch: size + n, work: 8 * n * n * n, run: func(i int, scratch []float64) {
 		e := plain
 		e.cut(&scratch)
-		x := e.q[:n*n]
-		readDoubles(x, in, i*n*n)
+		x := e.other.x[:n*n]
+		readNumbers(x, in, i*n*n)
 		scale := scaleOf(x)
-		stride := paddedColumns(n)
-		clear(e.a)
+		clear(e.a.x)
 		for r := range n {
-			vec.Scale(e.a[r*stride:][:n], x[r*n:][:n], 1/scale)
+			vec.Scale(e.a.row(r)[:n], x[r*n:][:n], 1/scale)
 		}
 		e.find()
-		order := sortedPlaces(e.diagonal, e.beside, false)
-		for at, from := range order {
-			e.row[at] = e.diagonal[from] * scale
-			for r, v := range e.rows[int(from)*e.stride:][:n] {
-				x[r*n+at] = v
-			}
+		values := cut(&scratch, n)
+		for k, v := range e.values {
+			values[k] = v * float64(scale)
 		}
-		writeDoubles(w, i*n, e.row[:n])
-		writeDoubles(v, i*n*n, x)
+		writeDoubles(w, i*n, values)
+		writeTransposed(v, i, e.rows, n, n, e.other.x) // which changed places with rows
 	}}
 }
+
+// eighWorkOf computes in float64 unless much is to be moved.
+func eighWorkOf(b *build) matrixWork {
+	if b.in(0).Typ.DType == ir.Float32 && singles(b.in(0)) {
+		return eighWork[float32](b)
+	}
+	return eighWork[float64](b)
+}
+
+// singles reports whether matrices of float32 are so large that their factors are computed in it.
+func singles(in *plan.Operand) bool {
+	m, n := matrixLengths(in)
+	return min(m, n) > leastSingles
+}
+
+// leastSingles is the number of rows and columns up to which float64 takes hardly more time.
+const leastSingles = 80

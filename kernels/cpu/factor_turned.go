@@ -1,12 +1,14 @@
 package cpu
 
-import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
 
 // turnedRows are rows of numbers that are turned two at a time.
 type turnedRows struct {
 	count, stride int
 	rows          []float64
-	ones, zeros   []float64
 	angle         []float64 // its cosine and sine
 }
 
@@ -16,32 +18,26 @@ const shortTurn = 24
 func newTurnedRows(count, length int) turnedRows {
 	t := turnedRows{count: count, stride: length}
 	if length > shortTurn {
-		t.stride = (length + vec.Lanes - 1) / vec.Lanes * vec.Lanes
+		t.stride = paddedColumns(length)
 	}
 	return t
 }
 
-func (t *turnedRows) size() int { return (t.count+2)*t.stride + 2 }
+func (t *turnedRows) size() int { return t.count*t.stride + 2 }
 
 func (t *turnedRows) cut(scratch *[]float64) {
-	t.rows, t.ones, t.zeros = cut(scratch, t.count*t.stride), cut(scratch, t.stride), cut(scratch, t.stride)
-	t.angle = cut(scratch, 2)
+	t.rows, t.angle = cut(scratch, t.count*t.stride), cut(scratch, 2)
 	clear(t.rows)
-	clear(t.zeros)
-	for i := range t.ones {
-		t.ones[i] = 1
-	}
 }
 
-// turn makes c·p - s·q of row p and s·p + c·q of row q: a product of complex numbers.
+// turn makes c·p - s·q of row p and s·p + c·q of row q behind it.
 func (t *turnedRows) turn(p, q int, c, s float64) {
-	x, y := t.rows[p*t.stride:][:t.stride], t.rows[q*t.stride:][:t.stride]
 	if t.stride > shortTurn {
-		z := vec.Runs[float64]{Re: x, Im: y}
 		t.angle[0], t.angle[1] = c, s
-		vec.TurnRows(z, z, vec.Runs[float64]{Re: t.ones, Im: t.zeros}, t.angle, 1, t.stride)
+		vec.TurnChain(t.rows[p*t.stride:], t.angle, 1, t.stride, (q-p)*t.stride)
 		return
 	}
+	x, y := t.rows[p*t.stride:][:t.stride], t.rows[q*t.stride:][:t.stride]
 	for i, v := range x {
 		w := y[i]
 		x[i], y[i] = c*v-s*w, s*v+c*w
@@ -49,11 +45,11 @@ func (t *turnedRows) turn(p, q int, c, s float64) {
 }
 
 // dot is the sum of products.
-func dot(x, y []float64) float64 {
+func dot[T block.Float](x, y []T) T {
 	if len(x) > shortTurn {
 		return vec.Dot(x, y)
 	}
-	var even, odd float64
+	var even, odd T
 	y = y[:len(x)]
 	for ; len(x) >= 2; x, y = x[2:], y[2:] {
 		even += x[0] * y[0]

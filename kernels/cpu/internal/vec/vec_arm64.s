@@ -33260,6 +33260,164 @@ product:
 	BNE row
 	RET
 
+// turnChain4NEON is turnChain4AVX2 with two registers for one.
+TEXT ·turnChain4NEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V8.S4]
+	VMOV V8.B16, V9.B16
+	ADD $4, R1, R19
+	VLD1R (R19), [V10.S4]
+	VMOV V10.B16, V11.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F12, F13)
+	WORD $0x6e2add8e // fmul v14.4S, v12.4S, v10.4S
+	WORD $0x6e2bddaf // fmul v15.4S, v13.4S, v11.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e28cc0e // fmla v14.4S, v0.4S, v8.4S
+	WORD $0x4e29cc2f // fmla v15.4S, v1.4S, v9.4S
+	WORD $0x4eaacc0c // fmls v12.4S, v0.4S, v10.4S
+	WORD $0x4eabcc2d // fmls v13.4S, v1.4S, v11.4S
+	FSTPQ (F14, F15), 0(R4)
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	FLDPQ 32(R0), (F12, F13)
+	WORD $0x6e2add8e // fmul v14.4S, v12.4S, v10.4S
+	WORD $0x6e2bddaf // fmul v15.4S, v13.4S, v11.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e28cc4e // fmla v14.4S, v2.4S, v8.4S
+	WORD $0x4e29cc6f // fmla v15.4S, v3.4S, v9.4S
+	WORD $0x4eaacc4c // fmls v12.4S, v2.4S, v10.4S
+	WORD $0x4eabcc6d // fmls v13.4S, v3.4S, v11.4S
+	FSTPQ (F14, F15), 32(R4)
+	VMOV V12.B16, V2.B16
+	VMOV V13.B16, V3.B16
+	FLDPQ 64(R0), (F12, F13)
+	WORD $0x6e2add8e // fmul v14.4S, v12.4S, v10.4S
+	WORD $0x6e2bddaf // fmul v15.4S, v13.4S, v11.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e28cc8e // fmla v14.4S, v4.4S, v8.4S
+	WORD $0x4e29ccaf // fmla v15.4S, v5.4S, v9.4S
+	WORD $0x4eaacc8c // fmls v12.4S, v4.4S, v10.4S
+	WORD $0x4eabccad // fmls v13.4S, v5.4S, v11.4S
+	FSTPQ (F14, F15), 64(R4)
+	VMOV V12.B16, V4.B16
+	VMOV V13.B16, V5.B16
+	FLDPQ 96(R0), (F12, F13)
+	WORD $0x6e2add8e // fmul v14.4S, v12.4S, v10.4S
+	WORD $0x6e2bddaf // fmul v15.4S, v13.4S, v11.4S
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x4e28ccce // fmla v14.4S, v6.4S, v8.4S
+	WORD $0x4e29ccef // fmla v15.4S, v7.4S, v9.4S
+	WORD $0x4eaacccc // fmls v12.4S, v6.4S, v10.4S
+	WORD $0x4eabcced // fmls v13.4S, v7.4S, v11.4S
+	FSTPQ (F14, F15), 96(R4)
+	VMOV V12.B16, V6.B16
+	VMOV V13.B16, V7.B16
+	ADD $8, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// turnChain2NEON is turnChain2AVX2 with two registers for one.
+TEXT ·turnChain2NEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $4, R1, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x6e26dd0a // fmul v10.4S, v8.4S, v6.4S
+	WORD $0x6e27dd2b // fmul v11.4S, v9.4S, v7.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4e24cc0a // fmla v10.4S, v0.4S, v4.4S
+	WORD $0x4e25cc2b // fmla v11.4S, v1.4S, v5.4S
+	WORD $0x4ea6cc08 // fmls v8.4S, v0.4S, v6.4S
+	WORD $0x4ea7cc29 // fmls v9.4S, v1.4S, v7.4S
+	FSTPQ (F10, F11), 0(R4)
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	FLDPQ 32(R0), (F8, F9)
+	WORD $0x6e26dd0a // fmul v10.4S, v8.4S, v6.4S
+	WORD $0x6e27dd2b // fmul v11.4S, v9.4S, v7.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x4e24cc4a // fmla v10.4S, v2.4S, v4.4S
+	WORD $0x4e25cc6b // fmla v11.4S, v3.4S, v5.4S
+	WORD $0x4ea6cc48 // fmls v8.4S, v2.4S, v6.4S
+	WORD $0x4ea7cc69 // fmls v9.4S, v3.4S, v7.4S
+	FSTPQ (F10, F11), 32(R4)
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	ADD $8, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	RET
+
+// turnChain1NEON is turnChain1AVX2 with two registers for one.
+TEXT ·turnChain1NEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $4, R1, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x6e24dcc8 // fmul v8.4S, v6.4S, v4.4S
+	WORD $0x6e25dce9 // fmul v9.4S, v7.4S, v5.4S
+	WORD $0x6e22dcc6 // fmul v6.4S, v6.4S, v2.4S
+	WORD $0x6e23dce7 // fmul v7.4S, v7.4S, v3.4S
+	WORD $0x4e22cc08 // fmla v8.4S, v0.4S, v2.4S
+	WORD $0x4e23cc29 // fmla v9.4S, v1.4S, v3.4S
+	WORD $0x4ea4cc06 // fmls v6.4S, v0.4S, v4.4S
+	WORD $0x4ea5cc27 // fmls v7.4S, v1.4S, v5.4S
+	FSTPQ (F8, F9), 0(R4)
+	VMOV V6.B16, V0.B16
+	VMOV V7.B16, V1.B16
+	ADD $8, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
+	RET
+
 // butterfly2NEON is butterfly2AVX2 with two registers for one.
 TEXT ·butterfly2NEON(SB), NOSPLIT, $0-88
 	MOVD yre+0(FP), R0
@@ -35272,6 +35430,164 @@ product:
 	ADD R5, R0
 	SUBS $1, R3
 	BNE row
+	RET
+
+// turnChain4DoublesNEON is turnChain4DoublesAVX2 with two registers for one.
+TEXT ·turnChain4DoublesNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	FLDPQ 64(R0), (F4, F5)
+	FLDPQ 96(R0), (F6, F7)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V8.D2]
+	VMOV V8.B16, V9.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V10.D2]
+	VMOV V10.B16, V11.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F12, F13)
+	WORD $0x6e6add8e // fmul v14.2D, v12.2D, v10.2D
+	WORD $0x6e6bddaf // fmul v15.2D, v13.2D, v11.2D
+	WORD $0x6e68dd8c // fmul v12.2D, v12.2D, v8.2D
+	WORD $0x6e69ddad // fmul v13.2D, v13.2D, v9.2D
+	WORD $0x4e68cc0e // fmla v14.2D, v0.2D, v8.2D
+	WORD $0x4e69cc2f // fmla v15.2D, v1.2D, v9.2D
+	WORD $0x4eeacc0c // fmls v12.2D, v0.2D, v10.2D
+	WORD $0x4eebcc2d // fmls v13.2D, v1.2D, v11.2D
+	FSTPQ (F14, F15), 0(R4)
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	FLDPQ 32(R0), (F12, F13)
+	WORD $0x6e6add8e // fmul v14.2D, v12.2D, v10.2D
+	WORD $0x6e6bddaf // fmul v15.2D, v13.2D, v11.2D
+	WORD $0x6e68dd8c // fmul v12.2D, v12.2D, v8.2D
+	WORD $0x6e69ddad // fmul v13.2D, v13.2D, v9.2D
+	WORD $0x4e68cc4e // fmla v14.2D, v2.2D, v8.2D
+	WORD $0x4e69cc6f // fmla v15.2D, v3.2D, v9.2D
+	WORD $0x4eeacc4c // fmls v12.2D, v2.2D, v10.2D
+	WORD $0x4eebcc6d // fmls v13.2D, v3.2D, v11.2D
+	FSTPQ (F14, F15), 32(R4)
+	VMOV V12.B16, V2.B16
+	VMOV V13.B16, V3.B16
+	FLDPQ 64(R0), (F12, F13)
+	WORD $0x6e6add8e // fmul v14.2D, v12.2D, v10.2D
+	WORD $0x6e6bddaf // fmul v15.2D, v13.2D, v11.2D
+	WORD $0x6e68dd8c // fmul v12.2D, v12.2D, v8.2D
+	WORD $0x6e69ddad // fmul v13.2D, v13.2D, v9.2D
+	WORD $0x4e68cc8e // fmla v14.2D, v4.2D, v8.2D
+	WORD $0x4e69ccaf // fmla v15.2D, v5.2D, v9.2D
+	WORD $0x4eeacc8c // fmls v12.2D, v4.2D, v10.2D
+	WORD $0x4eebccad // fmls v13.2D, v5.2D, v11.2D
+	FSTPQ (F14, F15), 64(R4)
+	VMOV V12.B16, V4.B16
+	VMOV V13.B16, V5.B16
+	FLDPQ 96(R0), (F12, F13)
+	WORD $0x6e6add8e // fmul v14.2D, v12.2D, v10.2D
+	WORD $0x6e6bddaf // fmul v15.2D, v13.2D, v11.2D
+	WORD $0x6e68dd8c // fmul v12.2D, v12.2D, v8.2D
+	WORD $0x6e69ddad // fmul v13.2D, v13.2D, v9.2D
+	WORD $0x4e68ccce // fmla v14.2D, v6.2D, v8.2D
+	WORD $0x4e69ccef // fmla v15.2D, v7.2D, v9.2D
+	WORD $0x4eeacccc // fmls v12.2D, v6.2D, v10.2D
+	WORD $0x4eebcced // fmls v13.2D, v7.2D, v11.2D
+	FSTPQ (F14, F15), 96(R4)
+	VMOV V12.B16, V6.B16
+	VMOV V13.B16, V7.B16
+	ADD $16, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// turnChain2DoublesNEON is turnChain2DoublesAVX2 with two registers for one.
+TEXT ·turnChain2DoublesNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V6.D2]
+	VMOV V6.B16, V7.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x6e66dd0a // fmul v10.2D, v8.2D, v6.2D
+	WORD $0x6e67dd2b // fmul v11.2D, v9.2D, v7.2D
+	WORD $0x6e64dd08 // fmul v8.2D, v8.2D, v4.2D
+	WORD $0x6e65dd29 // fmul v9.2D, v9.2D, v5.2D
+	WORD $0x4e64cc0a // fmla v10.2D, v0.2D, v4.2D
+	WORD $0x4e65cc2b // fmla v11.2D, v1.2D, v5.2D
+	WORD $0x4ee6cc08 // fmls v8.2D, v0.2D, v6.2D
+	WORD $0x4ee7cc29 // fmls v9.2D, v1.2D, v7.2D
+	FSTPQ (F10, F11), 0(R4)
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	FLDPQ 32(R0), (F8, F9)
+	WORD $0x6e66dd0a // fmul v10.2D, v8.2D, v6.2D
+	WORD $0x6e67dd2b // fmul v11.2D, v9.2D, v7.2D
+	WORD $0x6e64dd08 // fmul v8.2D, v8.2D, v4.2D
+	WORD $0x6e65dd29 // fmul v9.2D, v9.2D, v5.2D
+	WORD $0x4e64cc4a // fmla v10.2D, v2.2D, v4.2D
+	WORD $0x4e65cc6b // fmla v11.2D, v3.2D, v5.2D
+	WORD $0x4ee6cc48 // fmls v8.2D, v2.2D, v6.2D
+	WORD $0x4ee7cc69 // fmls v9.2D, v3.2D, v7.2D
+	FSTPQ (F10, F11), 32(R4)
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	ADD $16, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	RET
+
+// turnChain1DoublesNEON is turnChain1DoublesAVX2 with two registers for one.
+TEXT ·turnChain1DoublesNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD angles+8(FP), R1
+	MOVD turns+16(FP), R2
+	MOVD stride+24(FP), R3
+	FLDPQ 0(R0), (F0, F1)
+turn:
+	ADD $0, R1, R19
+	VLD1R (R19), [V2.D2]
+	VMOV V2.B16, V3.B16
+	ADD $8, R1, R19
+	VLD1R (R19), [V4.D2]
+	VMOV V4.B16, V5.B16
+	MOVD R0, R4
+	SUBS R3, R0
+	FLDPQ 0(R0), (F6, F7)
+	WORD $0x6e64dcc8 // fmul v8.2D, v6.2D, v4.2D
+	WORD $0x6e65dce9 // fmul v9.2D, v7.2D, v5.2D
+	WORD $0x6e62dcc6 // fmul v6.2D, v6.2D, v2.2D
+	WORD $0x6e63dce7 // fmul v7.2D, v7.2D, v3.2D
+	WORD $0x4e62cc08 // fmla v8.2D, v0.2D, v2.2D
+	WORD $0x4e63cc29 // fmla v9.2D, v1.2D, v3.2D
+	WORD $0x4ee4cc06 // fmls v6.2D, v0.2D, v4.2D
+	WORD $0x4ee5cc27 // fmls v7.2D, v1.2D, v5.2D
+	FSTPQ (F8, F9), 0(R4)
+	VMOV V6.B16, V0.B16
+	VMOV V7.B16, V1.B16
+	ADD $16, R1
+	SUBS $1, R2
+	BNE turn
+	FSTPQ (F0, F1), 0(R0)
 	RET
 
 // butterfly2DoublesNEON is butterfly2DoublesAVX2 with two registers for one.

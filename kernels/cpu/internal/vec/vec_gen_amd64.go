@@ -1784,6 +1784,33 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
+func callTurnChain4(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain4AVX512(x, angles, turns, stride)
+	} else {
+		turnChain4AVX2(x, angles, turns, stride)
+	}
+}
+
+//go:noinline
+func callTurnChain2(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain2AVX512(x, angles, turns, stride)
+	} else {
+		turnChain2AVX2(x, angles, turns, stride)
+	}
+}
+
+//go:noinline
+func callTurnChain1(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain1AVX512(x, angles, turns, stride)
+	} else {
+		turnChain1AVX2(x, angles, turns, stride)
+	}
+}
+
+//go:noinline
 func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	if wide {
 		butterfly2AVX512(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
@@ -1897,6 +1924,33 @@ func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 		addProducts1DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
 	} else {
 		addProducts1DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callTurnChain4Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain4DoublesAVX512(x, angles, turns, stride)
+	} else {
+		turnChain4DoublesAVX2(x, angles, turns, stride)
+	}
+}
+
+//go:noinline
+func callTurnChain2Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain2DoublesAVX512(x, angles, turns, stride)
+	} else {
+		turnChain2DoublesAVX2(x, angles, turns, stride)
+	}
+}
+
+//go:noinline
+func callTurnChain1Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	if wide {
+		turnChain1DoublesAVX512(x, angles, turns, stride)
+	} else {
+		turnChain1DoublesAVX2(x, angles, turns, stride)
 	}
 }
 
@@ -4523,6 +4577,24 @@ func addProducts1AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
+func turnChain4AVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain4AVX512(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2AVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2AVX512(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1AVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1AVX512(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
 func butterfly2AVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
@@ -4599,6 +4671,24 @@ func addProducts1DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 
 //go:noescape
 func addProducts1DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func turnChain4DoublesAVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain4DoublesAVX512(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2DoublesAVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2DoublesAVX512(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1DoublesAVX2(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1DoublesAVX512(x, angles unsafe.Pointer, turns, stride uintptr)
 
 //go:noescape
 func butterfly2DoublesAVX2(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)

@@ -890,6 +890,21 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
+func callTurnChain4(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain4NEON(x, angles, turns, stride)
+}
+
+//go:noinline
+func callTurnChain2(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain2NEON(x, angles, turns, stride)
+}
+
+//go:noinline
+func callTurnChain1(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain1NEON(x, angles, turns, stride)
+}
+
+//go:noinline
 func callButterfly2(wide bool, yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr) {
 	butterfly2NEON(yre, yim, xre, xim, w, count, part, in, out, skipX, skipY)
 }
@@ -952,6 +967,21 @@ func callAddProducts2Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 //go:noinline
 func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
 	addProducts1DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callTurnChain4Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain4DoublesNEON(x, angles, turns, stride)
+}
+
+//go:noinline
+func callTurnChain2Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain2DoublesNEON(x, angles, turns, stride)
+}
+
+//go:noinline
+func callTurnChain1Doubles(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
+	turnChain1DoublesNEON(x, angles, turns, stride)
 }
 
 //go:noinline
@@ -2001,6 +2031,15 @@ func addProducts2NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
+func turnChain4NEON(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2NEON(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1NEON(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
 func butterfly2NEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)
 
 //go:noescape
@@ -2038,6 +2077,15 @@ func addProducts2DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 
 //go:noescape
 func addProducts1DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func turnChain4DoublesNEON(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain2DoublesNEON(x, angles unsafe.Pointer, turns, stride uintptr)
+
+//go:noescape
+func turnChain1DoublesNEON(x, angles unsafe.Pointer, turns, stride uintptr)
 
 //go:noescape
 func butterfly2DoublesNEON(yre, yim, xre, xim, w unsafe.Pointer, count, part, in, out, skipX, skipY uintptr)

@@ -1,0 +1,338 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+)
+
+// singular finds the singular values and vectors of a matrix with a diagonal and what is right of it, as conquest does:
+// the parts above and below a row are diagonalized, and with that row they are a diagonal matrix with one row of
+// numbers, z. The first part has a column more than rows. Source: Gu and Eisenstat, "A divide-and-conquer algorithm for
+// the bidiagonal SVD", 1995.
+type singular[T block.Float] struct {
+	n                         int
+	left, right               strided[T] // the vectors, in rows
+	otherLeft, otherRight     strided[T]
+	leftFactors, rightFactors strided[T]
+	d, e, values              []float64
+	order, merge              []int32
+	group                     []uint8
+	angles, rightAngles       []T
+	roots
+}
+
+func (q *singular[T]) size() int {
+	s, n := paddedColumns(q.n), inDoubles[float64](q.n)
+	size := 4*inDoubles[T](q.n*s) + 5*n + 2*inDoubles[T](2*q.n)
+	if q.n >= leastConquest {
+		size += 2*inDoubles[T](q.n*s) + q.roots.size(q.n)
+	}
+	return size
+}
+
+func (q *singular[T]) cut(scratch *[]float64) {
+	s := paddedColumns(q.n)
+	square := func() strided[T] { return strided[T]{cutOf[T](scratch, q.n*s), s} }
+	q.left, q.right, q.otherLeft, q.otherRight = square(), square(), square(), square()
+	q.d, q.e, q.values = cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n)
+	places := cutOf[float64](scratch, q.n)
+	q.order = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), q.n)
+	q.merge = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), 2*q.n)[q.n:]
+	places = cutOf[float64](scratch, q.n)
+	q.group = block.View[uint8](unsafe.Pointer(unsafe.SliceData(places)), q.n)
+	q.angles, q.rightAngles = cutOf[T](scratch, 2*q.n), cutOf[T](scratch, 2*q.n)
+	if q.n >= leastConquest {
+		q.leftFactors, q.rightFactors = square(), square()
+		q.roots.cut(scratch, q.n)
+	}
+	q.squared = true
+}
+
+// diagonalize makes rows of the singular vectors, in the falling order of the singular values.
+func (q *singular[T]) diagonalize(p *products[T]) {
+	clear(q.left.x)
+	clear(q.right.x)
+	for i := range q.n {
+		q.left.x[i*q.left.stride+i], q.right.x[i*q.right.stride+i] = 1, 1
+	}
+	q.solve(p, 0, q.n, 0)
+	for k := range q.n {
+		from := q.order[q.n-1-k]
+		q.values[k] = q.d[from]
+		copy(q.otherLeft.row(k), q.left.row(int(from)))
+		copy(q.otherRight.row(k), q.right.row(int(from)))
+	}
+	q.left, q.otherLeft, q.right, q.otherRight = q.otherLeft, q.left, q.otherRight, q.right
+}
+
+// solve works on rows lo to hi, with so many columns more, none or one.
+func (q *singular[T]) solve(p *products[T], lo, hi, more int) {
+	if hi-lo < leastConquest {
+		q.rotate(lo, hi, more)
+		sortPlaces(q.order[lo:hi], q.d, lo)
+		return
+	}
+	mid := lo + max(((hi-lo)/2+smallestBlock/2)/smallestBlock*smallestBlock, smallestBlock)
+	diagonal, beside := q.d[mid-1], q.e[mid-1] // of the row between the parts
+	q.solve(p, lo, mid-1, 1)
+	q.solve(p, mid, hi, more)
+	q.join(p, lo, mid, hi, more, diagonal, beside)
+}
+
+// join makes the vectors of the parts above and below row mid-1 those of both. Row mid-1 of the vectors on the right is
+// that of no singular value of the first part; that of the second one, if it has a column more, is row hi.
+func (q *singular[T]) join(p *products[T], lo, mid, hi, more int, diagonal, beside float64) {
+	middle, z, most := mid-1, q.z[:hi-lo], max(math.Abs(diagonal), math.Abs(beside))
+	for i := lo; i < hi; i++ {
+		if q.group[i] = fromFirst; i < mid {
+			z[i-lo] = diagonal * float64(q.right.x[i*q.right.stride+mid-1])
+		} else {
+			q.group[i], z[i-lo] = fromSecond, beside*float64(q.right.x[i*q.right.stride+mid])
+		}
+		if i != middle {
+			most = max(most, math.Abs(q.d[i]))
+		}
+	}
+	q.d[middle] = 0
+	if more > 0 {
+		q.group[middle] = fromBoth
+		x, y := z[middle-lo], beside*float64(q.right.x[hi*q.right.stride+mid])
+		if r := math.Hypot(x, y); r > 0 {
+			turnPart(q.right.row(middle)[lo:paddedColumns(hi+1)], q.right.row(hi)[lo:paddedColumns(hi+1)], T(x/r), T(y/r))
+			z[middle-lo] = r
+		}
+	}
+	q.merge[lo] = int32(middle)
+	mergePlaces(q.merge[lo+1:hi], q.order[lo:middle], q.order[mid:hi], q.d)
+	if !(most > 0) || math.IsInf(most, 0) {
+		copy(q.order[lo:hi], q.merge[lo:hi])
+		return
+	}
+	for i := range z {
+		z[i] /= most
+		q.d[lo+i] /= most
+	}
+	kept, square := q.deflate(lo, hi, more), 0.0
+	counts := q.arrange(lo, hi, kept, more)
+	for _, v := range q.weights[:kept] {
+		square += v * v
+	}
+	by := 1 / math.Sqrt(square)
+	for i := range q.weights[:kept] {
+		q.weights[i] *= by
+	}
+	q.find(kept, square)
+	q.vectors(kept, func(root int, x []float64, by float64) {
+		scatter(q.rightFactors.row(root), x, q.places, by)
+		x[0] = -1
+		square := 1.0
+		for i, pole := range q.poles[1:kept] {
+			x[i+1] *= pole
+			square += x[i+1] * x[i+1]
+		}
+		scatter(q.leftFactors.row(root), x, q.places, 1/math.Sqrt(square))
+	})
+	multiplyRows(p, q.left, q.leftFactors, q.otherLeft, lo, mid, hi, hi, kept, counts)
+	multiplyRows(p, q.right, q.rightFactors, q.otherRight, lo, mid, hi, hi+more, kept, counts)
+	copy(q.d[lo:], q.found[:kept])
+	for i := lo; i < hi; i++ {
+		q.d[i] *= most
+	}
+	for i := range kept {
+		q.merge[lo+i] = int32(lo + i)
+	}
+	sortPlaces(q.merge[lo+kept:hi], q.d, lo+kept)
+	mergePlaces(q.order[lo:hi], q.merge[lo:lo+kept], q.merge[lo+kept:hi], q.d)
+}
+
+// turnPart makes c·x + s·y of x and c·y - s·x of y.
+func turnPart[T block.Float](x, y []T, c, s T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		w := y[i]
+		x[i], y[i] = c*v+s*w, c*w-s*v
+	}
+}
+
+// deflate finds vectors that stay, as that of conquest does. The first one is that of z alone.
+func (q *singular[T]) deflate(lo, hi, more int) (kept int) {
+	order, z := q.merge[lo:hi], q.z[:hi-lo]
+	small := 8 * epsilonOf[T]() // what is largest is 1
+	if first := &z[int(order[0])-lo]; math.Abs(*first) <= small {
+		*first = math.Copysign(small, *first)
+	}
+	kept = 1
+	pending, done := -1, 0
+	finish := func(i int) {
+		q.group[i], q.roots.left[done] = finished, int32(i)
+		done++
+	}
+	for _, at := range order[1:] {
+		i := int(at)
+		if !(math.Abs(z[i-lo]) > small) {
+			finish(i)
+			continue
+		}
+		if pending >= 0 {
+			if math.Abs(q.d[i]-q.d[pending]) <= small {
+				s, c := z[pending-lo], z[i-lo]
+				tau := math.Hypot(c, s)
+				z[i-lo], z[pending-lo] = tau, 0
+				if q.group[i] != q.group[pending] {
+					q.group[i] = fromBoth
+				}
+				columns := paddedColumns(hi + more)
+				turnPart(q.left.row(pending)[lo:columns], q.left.row(i)[lo:columns], T(c/tau), T(-s/tau))
+				turnPart(q.right.row(pending)[lo:columns], q.right.row(i)[lo:columns], T(c/tau), T(-s/tau))
+				finish(pending)
+				pending = i
+				continue
+			}
+			order[kept] = int32(pending)
+			kept++
+		}
+		pending = i
+	}
+	if pending >= 0 {
+		order[kept] = int32(pending)
+		kept++
+	}
+	copy(order[kept:], q.roots.left[:done])
+	return kept
+}
+
+// arrange is that of conquest.
+func (q *singular[T]) arrange(lo, hi, kept, more int) (counts [4]int) {
+	order, columns := q.merge[lo:hi], paddedColumns(hi+more)
+	for _, i := range order {
+		counts[q.group[i]]++
+	}
+	next := [4]int{0, counts[0], counts[0] + counts[1], kept}
+	for k, i := range order {
+		group := q.group[i]
+		at := next[group]
+		next[group]++
+		copy(q.otherLeft.row(lo + at)[lo:], q.left.row(int(i))[lo:columns])
+		copy(q.otherRight.row(lo + at)[lo:], q.right.row(int(i))[lo:columns])
+		if k < kept {
+			q.poles[k], q.weights[k], q.places[k] = q.d[i], q.z[int(i)-lo], int32(at)
+		} else {
+			q.found[at] = q.d[i]
+		}
+	}
+	if kept > 1 {
+		q.poles[1] = max(q.poles[1], 4*epsilonOf[T]())
+	}
+	copy(q.d[lo+kept:hi], q.found[kept:hi-lo])
+	return counts
+}
+
+// rotate makes a small part diagonal: first the column that it has more is turned into the others, then rotations that
+// shift by an estimate of a singular value go from the last row up, as in LAPACK's method (Demmel and Kahan, "Accurate
+// singular values of bidiagonal matrices", 1990).
+func (q *singular[T]) rotate(lo, hi, more int) {
+	if lo == hi {
+		return
+	}
+	d, e := q.d, q.e
+	if more > 0 {
+		columns := paddedColumns(hi + 1)
+		beside := e[hi-1]
+		for i := hi - 1; i >= lo && beside != 0; i-- {
+			r := math.Hypot(d[i], beside)
+			c, s := d[i]/r, beside/r
+			d[i], beside = r, 0
+			turnPart(q.right.row(i)[lo:columns], q.right.row(hi)[lo:columns], T(c), T(s))
+			if i > lo {
+				e[i-1], beside = c*e[i-1], -s*e[i-1]
+			}
+		}
+	}
+	size := 0.0
+	for i := lo; i < hi; i++ {
+		if size = max(size, math.Abs(d[i])); i+1 < hi {
+			size = max(size, math.Abs(e[i]))
+		}
+	}
+	small := size * 0x1p-53
+	for l := lo; l < hi; l++ {
+		for range mostTurns {
+			last := l
+			for last < hi-1 && !(math.Abs(e[last]) <= small) {
+				last++
+			}
+			if last == l {
+				break
+			}
+			q.turnTo(l, last, lo, hi)
+		}
+		if d[l] < 0 {
+			d[l] = -d[l]
+			for i, v := range q.right.row(l) {
+				q.right.row(l)[i] = -v
+			}
+		}
+	}
+}
+
+// turnTo turns rows and columns from last up to l.
+func (q *singular[T]) turnTo(l, last, lo, hi int) {
+	d, e := q.d, q.e
+	f, g := d[last], e[last-1]
+	if shift := smallestOf(math.Abs(d[l]), math.Abs(e[l]), math.Abs(d[l+1])); d[last] != 0 && shift > 0x1p-26*math.Abs(d[last]) {
+		f = (math.Abs(d[last]) - shift) * (math.Copysign(1, d[last]) + shift/d[last])
+	}
+	for i, at := last, 0; i > l; i, at = i-1, at+2 {
+		c, s, r := angleOf(f, g)
+		if i < last {
+			e[i] = r
+		}
+		q.angles[at], q.angles[at+1] = T(c), T(s)
+		f, e[i-1] = c*d[i]+s*e[i-1], c*e[i-1]-s*d[i]
+		g, d[i-1] = s*d[i-1], c*d[i-1]
+		c, s, d[i] = angleOf(f, g)
+		q.rightAngles[at], q.rightAngles[at+1] = T(c), T(s)
+		f, d[i-1] = c*e[i-1]+s*d[i-1], c*d[i-1]-s*e[i-1]
+		if i > l+1 {
+			g, e[i-2] = s*e[i-2], c*e[i-2]
+		}
+	}
+	e[l] = f
+	turnChain(q.left, q.angles, l, last, lo, hi)
+	turnChain(q.right, q.rightAngles, l, last, lo, hi)
+}
+
+// angleOf is the rotation that makes r and 0 of f and g.
+func angleOf(f, g float64) (c, s, r float64) {
+	if g == 0 {
+		return 1, 0, f
+	}
+	if r = math.Sqrt(f*f + g*g); r < 0x1p-450 || r > 0x1p450 {
+		r = math.Hypot(f, g)
+	}
+	if r == 0 {
+		return 1, 0, 0
+	}
+	return f / r, g / r, r
+}
+
+// smallestOf is the smaller singular value of the triangle f, g, h, none of them negative.
+func smallestOf(f, g, h float64) float64 {
+	low, high := min(f, h), max(f, h)
+	if low == 0 {
+		return 0
+	}
+	if g < high {
+		as, at, au := 1+low/high, (high-low)/high, (g/high)*(g/high)
+		return low * (2 / (math.Sqrt(as*as+au) + math.Sqrt(at*at+au)))
+	}
+	au := high / g
+	if au == 0 {
+		return low * high / g
+	}
+	as, at := 1+low/high, (high-low)/high
+	c := 1 / (math.Sqrt(1+(as*au)*(as*au)) + math.Sqrt(1+(at*au)*(at*au)))
+	return 2 * low * c * au
+}

@@ -1,0 +1,112 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// decomposition finds singular values and vectors: reflections leave a diagonal and what is right of it, whose vectors
+// (see singular) they turn back.
+type decomposition[T block.Float] struct {
+	columns int // of u
+	reflectionBlock[T]
+	bidiagonal[T]
+	singular[T]
+	u strided[T] // in rows
+}
+
+func newDecomposition[T block.Float](m, n, columns int, p *pool.Pool) decomposition[T] {
+	f := decomposition[T]{columns: columns, bidiagonal: newBidiagonal[T](m, n)}
+	f.singular.n, f.pool = n, p
+	return f
+}
+
+func (f *decomposition[T]) size() int {
+	m := f.bidiagonal.m
+	return f.reflectionBlock.size(m) + f.bidiagonal.size() + f.singular.size() + inDoubles[T](f.columns*paddedColumns(m))
+}
+
+func (f *decomposition[T]) cut(scratch *[]float64) {
+	m := f.bidiagonal.m
+	f.reflectionBlock.cut(scratch, m)
+	f.bidiagonal.cut(scratch)
+	f.singular.cut(scratch)
+	f.u = strided[T]{cutOf[T](scratch, f.columns*paddedColumns(m)), paddedColumns(m)}
+}
+
+// find decomposes a.
+func (f *decomposition[T]) find() {
+	m, n, b, s := f.bidiagonal.m, f.bidiagonal.n, &f.bidiagonal, &f.singular
+	b.reduce(&f.products, s.d, s.e)
+	s.diagonalize(&f.products)
+	clear(f.u.x)
+	for r := range f.columns {
+		if f.u.x[r*f.u.stride+r] = 1; r < n {
+			copy(f.u.row(r), s.left.row(r)[:n])
+		}
+	}
+	last := (n - 1) / blockOfReflections * blockOfReflections
+	for lo := last; lo >= 0; lo -= blockOfReflections {
+		first := lo &^ (smallestBlock - 1)
+		f.prepare(b.left.from(lo, first), b.leftFactors[lo:], min(blockOfReflections, n-lo), m-first)
+		f.turnRows(f.u.from(0, first), f.columns)
+	}
+	for lo := last; lo >= 0; lo -= blockOfReflections {
+		if first := (lo + 1) &^ (smallestBlock - 1); lo < n-1 {
+			f.prepare(b.right.from(lo, first), b.rightBy[lo:], min(blockOfReflections, n-1-lo), n-first)
+			f.turnRows(s.right.from(0, first), n)
+		}
+	}
+}
+
+// svdWorkOf computes in float64 unless much is to be moved.
+func svdWorkOf(b *build) matrixWork {
+	if _, n := matrixLengths(b.in(0)); n < leastBidiagonal {
+		return svdWork(b)
+	}
+	if b.in(0).Typ.DType == ir.Float32 && singles(b.in(0)) {
+		return bidiagonalWork[float32](b)
+	}
+	return bidiagonalWork[float64](b)
+}
+
+// leastBidiagonal is the number of columns from which on rotations of whole columns take more time.
+const leastBidiagonal = 12
+
+// bidiagonalWork is svdWork of larger matrices.
+func bidiagonalWork[T block.Float](b *build) matrixWork {
+	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
+	m, n := matrixLengths(in)
+	_, columns := matrixLengths(u)
+	plain := newDecomposition[T](m, n, columns, nil)
+	size := plain.size()
+	return matrixWork{scratch: size + inDoubles[T](m*columns), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
+		f := plain
+		f.cut(&scratch)
+		x := cutOf[T](&scratch, m*columns)
+		readNumbers(x[:m*n], in, i*m*n)
+		scale := scaleOf(x[:m*n])
+		clear(f.a.x)
+		for r := range m {
+			vec.Scale(f.a.row(r)[:n], x[r*n:][:n], 1/scale)
+		}
+		f.find()
+		values := f.values
+		for k := range values {
+			values[k] *= float64(scale)
+		}
+		writeDoubles(s, i*n, values)
+		writeTransposed(u, i, f.u, columns, m, x)
+		writeTransposed(v, i, f.singular.right, n, n, x)
+	}}
+}
+
+// writeTransposed writes rows of a matrix to the columns of a result.
+func writeTransposed[T block.Float](o *plan.Operand, i int, rows strided[T], count, length int, memory []T) {
+	micro.Transpose(memory, rows.x, count, length, count, rows.stride)
+	writeNumbers(o, i*count*length, memory[:count*length])
+}
