@@ -48,7 +48,10 @@ func (f *reflections) triangle() {
 // reflectionOf returns the number beta that the reflection 1 - factor·v·vᵀ makes of the first one of x, with zeros for
 // those behind it, and turns x into v. The factor is 0 where there is nothing to do.
 func reflectionOf[T block.Float](x []T) (beta, factor T) {
-	const small, large = 0x1p-900, 0x1p900
+	small, large := 0x1p-900, 0x1p900
+	if unsafe.Sizeof(T(0)) == 4 { // whose factors would overflow
+		small, large = 0x1p-100, 0x1p100
+	}
 	given, scale := x[0], T(1)
 	if len(x) == 1 {
 		return given, 0

@@ -281,7 +281,7 @@ func (q *singular[T]) rotate(lo, hi, more int) {
 func (q *singular[T]) turnTo(l, last, lo, hi int) {
 	d, e := q.d, q.e
 	f, g := d[last], e[last-1]
-	if shift := smallestOf(math.Abs(d[l]), math.Abs(e[l]), math.Abs(d[l+1])); d[last] != 0 && shift > 0x1p-26*math.Abs(d[last]) {
+	if shift := smallestOf(math.Abs(d[l]), math.Abs(e[l]), math.Abs(d[l+1])); math.Abs(d[last]) > 0x1p-60*shift && shift > 0x1p-26*math.Abs(d[last]) {
 		f = (math.Abs(d[last]) - shift) * (math.Copysign(1, d[last]) + shift/d[last])
 	}
 	for i, at := last, 0; i > l; i, at = i-1, at+2 {
