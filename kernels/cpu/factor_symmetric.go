@@ -162,4 +162,4 @@ func singles(in *plan.Operand) bool {
 }
 
 // leastSingles is the number of rows and columns up to which float64 takes hardly more time.
-const leastSingles = 80
+const leastSingles = 160
