@@ -108,4 +108,4 @@ func Cdist(a, b *Tensor) *Tensor {
 }
 
 // distancesSide is from how many points of b on Cdist computes their distances side by side, in float32.
-const distancesSide = 16
+const distancesSide = 32

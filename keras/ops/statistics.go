@@ -167,7 +167,7 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 const fewBorders = 32
 
 // fewBins is up to how many bins of equal width every border is compared with.
-const fewBins = 4
+const fewBins = 20
 
 // before reports which elements lie before values, equal ones if right is set.
 func before(elements, values *Tensor, right bool) *Tensor {
