@@ -40,6 +40,10 @@ func rowNetworks() (independent, dependent map[string]rowNetwork) {
 		"recurrent": {[]int{9, 12}, func() []layers.Layer {
 			return []layers.Layer{&layers.LSTM{Units: 20, ReturnSequences: true}, &layers.GRU{Units: 16}, &layers.Dense{Units: 3}}
 		}},
+		"recurrent of few steps": {[]int{6, 48}, func() []layers.Layer { return []layers.Layer{&layers.LSTM{Units: 64}} }},
+		"recurrent of wide steps": {[]int{9, 80}, func() []layers.Layer {
+			return []layers.Layer{&layers.LSTM{Units: 64}, &layers.Dense{Units: 3}}
+		}},
 		"sequence": {[]int{9, 16}, func() []layers.Layer {
 			return []layers.Layer{&layers.Conv1D{Filters: 16, KernelSize: []int{3}, Padding: "same"}, &layers.GroupNormalization{Groups: 4},
 				&layers.TimeDistributed{Layer: &layers.Dense{Units: 5}}, &layers.Reshape{TargetShape: []int{-1}}}
