@@ -104,7 +104,6 @@ func (d *keptRun) everything() {
 		func(*rand.Rand) error { _, err := m.TrainOnBatch(ctx, source); return err },
 		func(*rand.Rand) error { _, err := m.Evaluate(ctx, source); return err },
 		func(*rand.Rand) error { _, err := m.TestOnBatch(ctx, source); return err },
-		func(*rand.Rand) error { return m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}) },
 		func(r *rand.Rand) error {
 			_, err := m.Predict(ctx, source, keras.BatchSize(1+r.IntN(keptRows)))
 			return err
@@ -118,7 +117,6 @@ func (d *keptRun) everything() {
 		},
 		func(r *rand.Rand) error { return m.SaveWeights(filepath.Join(folder, fmt.Sprint(r.IntN(9), ".npz"))) },
 		func(r *rand.Rand) error { return m.Save(filepath.Join(folder, fmt.Sprint(r.IntN(9), ".keras"))) },
-		func(*rand.Rand) error { return m.Summary(keras.SummaryOutput(&bytes.Buffer{})) },
 		func(*rand.Rand) error { return m.SetLearningRate(0.001) },
 		func(*rand.Rand) error { _, err := m.LearningRate(); return err },
 		func(*rand.Rand) error { _, err := m.InferenceProgram(3); return err },

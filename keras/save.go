@@ -46,6 +46,8 @@ func (m *Model) save(path string, c *fileConfig) error {
 	case !m.isBuilt():
 		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
 	}
+	m.values.RLock() // layers may compute what they write from their weights
+	defer m.values.RUnlock()
 	contents, err := m.contents(c)
 	if err != nil {
 		return err
@@ -57,8 +59,6 @@ func (m *Model) save(path string, c *fileConfig) error {
 		}
 		return nil
 	}
-	m.values.RLock()
-	defer m.values.RUnlock()
 	if c.folder {
 		err = contents.WriteFolder(path)
 	} else {
