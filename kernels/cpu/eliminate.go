@@ -31,7 +31,7 @@ func eliminate[T block.Float](b *build) func() {
 		shared = b.rt().pool
 	}
 	x := paddedColumns(n)
-	stride := x + paddedColumns(m)
+	stride := eliminationStride[T](n, n, m)
 	elements := n*stride + n + smallestBlock + eliminationScratch[T](n, n, m, shared)
 	one := func(scratch []T, i int) {
 		e := elimination[T]{n: n, m: m, stride: stride, sign: 1, pool: shared}
@@ -86,6 +86,24 @@ const (
 // paddedColumns is the length of rows in scratch memory, where they have whole blocks.
 func paddedColumns(n int) int { return (n + smallestBlock - 1) / smallestBlock * smallestBlock }
 
+// unaliased lengthens rows where a column would have few sets of the caches: where they are multiples of large powers of
+// two.
+func unaliased[T block.Float](stride int) int {
+	if stride*int(unsafe.Sizeof(T(0)))%512 == 0 {
+		stride += smallestBlock
+	}
+	return stride
+}
+
+// eliminationStride is the length of rows of elimination: with so many columns and m right sides.
+func eliminationStride[T block.Float](n, columns, m int) int {
+	stride := paddedColumns(columns) + paddedColumns(m)
+	if n > panelMatrix { // panels add to whole rows
+		stride = unaliased[T](stride)
+	}
+	return stride
+}
+
 // padRow copies numbers to the beginning of a row, with zeros behind them.
 func padRow[T block.Float](row, numbers []T) { clear(row[copy(row, numbers):]) }
 
@@ -95,7 +113,7 @@ func middleOf(lo, hi int) int { return lo + paddedColumns((hi-lo+1)/2) }
 // eliminationScratch returns the elements of scratch memory that the products need, of n rows with so many columns and
 // m right sides: the most of all of them, since a smaller product may need more than a larger one.
 func eliminationScratch[T block.Float](n, columns, m int, p *pool.Pool) int {
-	e := elimination[T]{n: n, m: m, stride: paddedColumns(columns) + paddedColumns(m), pool: p}
+	e := elimination[T]{n: n, m: m, stride: eliminationStride[T](n, columns, m), pool: p}
 	size := 0
 	add := func(rows, k, columns int) { size = max(size, e.needs(rows, k, columns)) }
 	var factor, backward func(lo, hi int)
@@ -343,7 +361,17 @@ func (e *elimination[T]) determinant() (sign, logarithm T) {
 }
 
 func swapRows[T block.Float](x, y []T) {
-	for i, v := range x {
-		x[i], y[i] = y[i], v
+	if len(x) <= panelMatrix/2 {
+		for i, v := range x {
+			x[i], y[i] = y[i], v
+		}
+		return
+	}
+	var part [64]T
+	for len(x) > 0 {
+		n := copy(part[:], x)
+		copy(x, y[:n])
+		copy(y, part[:n])
+		x, y = x[n:], y[n:]
 	}
 }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"slices"
 	"unsafe"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// matrixWork is a factorization of one matrix after the other, which workers share. It computes in float64 whatever its
-// operands are: float32 has no code of its own.
+// matrixWork is a factorization of one matrix after the other, which workers share. It computes small matrices in float64
+// whatever its operands are.
 type matrixWork struct {
 	scratch int // numbers of scratch memory
 	work    int // estimates what a matrix takes
@@ -24,9 +23,9 @@ func buildFactor(b *build) (func(), error) {
 	var w matrixWork
 	switch kind := b.n.Attrs.(ir.FactorAttrs).Kind; kind {
 	case ir.Cholesky:
-		w = choleskyWork(b)
+		w = choleskyWorkOf(b)
 	case ir.LU:
-		w = luWork(b)
+		w = luWorkOf(b)
 	case ir.QR:
 		w = qrWork(b)
 	case ir.SVD:
@@ -51,6 +50,9 @@ func buildFactor(b *build) (func(), error) {
 		}
 	}), nil
 }
+
+// fewestColumns is the number of rows and columns up to which loops take less time than calls.
+const fewestColumns = 8
 
 // matrixLengths returns the rows and columns of matrices.
 func matrixLengths(o *plan.Operand) (m, n int) {
@@ -124,117 +126,6 @@ func gatherColumn[T block.Float](dst, src []T, stride int) {
 	for i := range dst {
 		dst[i] = src[i*stride]
 	}
-}
-
-// subtractMultiple subtracts f·x from dst, which is not longer than x.
-func subtractMultiple(dst, x []float64, f float64) {
-	if len(dst) > smallestBlock {
-		vec.Axpy(dst, -f, x[:len(dst)])
-		return
-	}
-	for i, v := range x[:len(dst)] {
-		dst[i] -= f * v
-	}
-}
-
-// choleskyWork factors the mean of a matrix and its transpose: of its upper triangle, whose rows fill vectors, comes u
-// with uᵀ·u = a, a block of rows after the other.
-func choleskyWork(b *build) matrixWork {
-	in, out := b.in(0), b.out(0)
-	_, n := matrixLengths(in)
-	stride := paddedColumns(n)
-	return matrixWork{scratch: n*stride + max(n*n, n*smallestBlock), work: n*n*n/3 + n, run: func(i int, scratch []float64) {
-		a := cut(&scratch, n*stride)
-		x := scratch[:n*n]
-		readDoubles(x, in, i*n*n)
-		for r := range n {
-			row := a[r*stride:][:stride]
-			clear(row)
-			for c := r; c < n; c++ {
-				row[c] = (x[r*n+c] + x[c*n+r]) / 2
-			}
-		}
-		cholesky(a, scratch, n, stride)
-		clear(x)
-		for r := range n {
-			for c, v := range a[r*stride+r : r*stride+n] {
-				x[(r+c)*n+r] = v
-			}
-		}
-		writeDoubles(out, i*n*n, x)
-	}}
-}
-
-// cholesky works on the upper triangle of a, whose rows are padded with zeros. Panel has memory for a block of rows.
-func cholesky(a, panel []float64, n, stride int) {
-	for lo := 0; lo < n; lo += smallestBlock {
-		hi := min(lo+smallestBlock, n)
-		for k := lo; k < hi; k++ {
-			top := a[k*stride:][:n]
-			root := math.Sqrt(top[k])
-			top[k] /= root
-			if rest := top[k+1:]; len(rest) > smallestBlock {
-				vec.Scale(rest, rest, 1/root)
-			} else {
-				for c := range rest {
-					rest[c] /= root
-				}
-			}
-			for r := k + 1; r < hi; r++ {
-				subtractMultiple(a[r*stride+r:][:n-r], top[r:], top[r])
-			}
-		}
-		for r := hi; r < n; r++ {
-			for k := lo; k < hi; k++ {
-				panel[(r-hi)*smallestBlock+k-lo] = -a[k*stride+r]
-			}
-		}
-		for r := hi; r < n; r += smallestBlock {
-			rows := min(smallestBlock, n-r)
-			vec.AddProducts(a[r*stride+r:], panel[(r-hi)*smallestBlock:], a[lo*stride+r:], rows, smallestBlock, stride-r, stride, smallestBlock, stride)
-		}
-	}
-}
-
-// luWork is elimination, which columns behind a square follow as right sides do.
-func luWork(b *build) matrixWork {
-	in, out, pivots := b.in(0), b.out(0), b.out(1)
-	m, n := matrixLengths(in)
-	k := min(m, n)
-	square := paddedColumns(k)
-	stride := square + paddedColumns(n-k)
-	scratch := m*stride + m + smallestBlock + eliminationScratch[float64](m, k, n-k, nil)
-	return matrixWork{scratch: scratch, work: m * n * k, all: func(lo, hi int, scratch []float64) {
-		e := elimination[float64]{n: m, m: n - k, stride: stride}
-		e.a, e.diagonal, e.top = cut(&scratch, m*stride), cut(&scratch, m), cut(&scratch, smallestBlock)
-		e.x, e.scratch = e.a[min(square, len(e.a)):], scratch
-		for i := lo; i < hi; i++ {
-			e.pivots = plan.Data[int32](pivots)[i*k:][:k]
-			clear(e.a)
-			for r := range m {
-				readDoubles(e.a[r*stride:][:k], in, (i*m+r)*n)
-				if n > k {
-					readDoubles(e.a[r*stride+square:][:n-k], in, (i*m+r)*n+k)
-				}
-			}
-			if m <= panelMatrix {
-				e.panels(k)
-			} else {
-				e.factor(0, k)
-				e.forward(0, k, e.x, n-k)
-			}
-			for r := range m {
-				row := e.a[r*stride:][:k]
-				for c := range row[:min(r, k)] { // multiples are negative
-					row[c] = 0 - row[c]
-				}
-				writeDoubles(out, (i*m+r)*n, row)
-				if n > k {
-					writeDoubles(out, (i*m+r)*n+k, e.a[r*stride+square:][:n-k])
-				}
-			}
-		}
-	}}
 }
 
 // fewSides is the number of right sides up to which each is solved for by itself.

@@ -154,6 +154,25 @@ func TestFactors(t *testing.T) {
 	}
 }
 
+// Larger matrices are factored in blocks, of float32 in float32; rows whose lengths are powers of two are spread.
+func TestFactorsOfLargeMatrices(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 3))
+	for d, tolerance := range map[ir.DType]float64{ir.Float32: 4e-6, ir.Float64: 1e-13} {
+		for _, s := range [][2]int{{256, 256}, {290, 270}, {390, 384}} {
+			a := asSingle(normal(r, s[0], s[1]))
+			requireLU(t, d, tolerance*4, a, false)
+			requireLU(t, d, tolerance*4, a, true)
+			requireQR(t, d, tolerance, a, true)
+			requireQR(t, d, tolerance, a, false)
+			square := a.transposed().times(a)
+			for i := range s[1] {
+				square.x[i*s[1]+i]++
+			}
+			requireCholesky(t, d, tolerance, asSingle(square))
+		}
+	}
+}
+
 func requireLU(t *testing.T, d ir.DType, tolerance float64, a dense, wide bool) {
 	t.Helper()
 	if wide {
@@ -323,12 +342,19 @@ func TestFactorsOfExtremes(t *testing.T) {
 
 // Once it runs, a factorization takes no memory of the heap.
 func TestFactorsWithoutMemory(t *testing.T) {
+	requireNoMemory(t, 3, 40)
+	requireNoMemory(t, 1, 270)
+}
+
+func requireNoMemory(t *testing.T, matrices, n int) {
+	t.Helper()
+	square, vector := ir.Shape{matrices, n, n}, ir.Shape{matrices, n}
 	for kind, outputs := range map[ir.Factorization][]ir.Shape{
-		ir.Cholesky: {{3, 40, 40}}, ir.LU: {{3, 40, 40}, {3, 40}}, ir.QR: {{3, 40, 40}, {3, 40, 40}},
-		ir.SVD: {{3, 40, 40}, {3, 40}, {3, 40, 40}}, ir.Eigh: {{3, 40}, {3, 40, 40}}, ir.Lower: {{3, 40, 40}},
+		ir.Cholesky: {square}, ir.LU: {square, vector}, ir.QR: {square, square},
+		ir.SVD: {square, vector, square}, ir.Eigh: {vector, square}, ir.Lower: {square},
 	} {
 		p, definition := ir.New(string(kind)), ir.New("zeros")
-		x := ir.Type{DType: ir.Float32, Shape: ir.Shape{3, 40, 40}}
+		x := ir.Type{DType: ir.Float32, Shape: square}
 		operands := []ir.Value{p.AddInput("x", x)}
 		definition.AddInput("x", x)
 		if kind == ir.Lower {
