@@ -27,7 +27,7 @@ func buildFactor(b *build) (func(), error) {
 	case ir.LU:
 		w = luWorkOf(b)
 	case ir.QR:
-		w = qrWork(b)
+		w = qrWorkOf(b)
 	case ir.SVD:
 		w = svdWorkOf(b)
 	case ir.Eigh:

@@ -115,6 +115,7 @@ func (f *reflections) orthogonal() {
 	}
 }
 
+// qrWork is given matrices of few columns.
 func qrWork(b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
