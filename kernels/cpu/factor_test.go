@@ -35,12 +35,14 @@ func (a dense) transposed() dense {
 }
 
 func (a dense) times(b dense) dense {
-	return newDense(a.m, b.n, func(i, j int) (sum float64) {
-		for k := range a.n {
-			sum += a.at(i, k) * b.at(k, j)
+	product := dense{a.m, b.n, make([]float64, a.m*b.n)}
+	for i, f := range a.x {
+		row := product.x[i/a.n*b.n:][:b.n]
+		for j, v := range b.x[i%a.n*b.n:][:b.n] {
+			row[j] += f * v
 		}
-		return sum
-	})
+	}
+	return product
 }
 
 func requireNear(t *testing.T, want, got dense, tolerance float64, what string) {
@@ -50,6 +52,9 @@ func requireNear(t *testing.T, want, got dense, tolerance float64, what string) 
 		size = max(size, math.Abs(v))
 	}
 	for i, v := range want.x {
+		if math.Abs(v-got.x[i]) <= tolerance*size {
+			continue // which takes much less time
+		}
 		require.InDelta(t, v, got.x[i], tolerance*size, "%s, element %d of %d x %d", what, i, want.m, want.n)
 	}
 }
@@ -158,17 +163,18 @@ func TestFactors(t *testing.T) {
 func TestFactorsOfLargeMatrices(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 3))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 4e-6, ir.Float64: 1e-13} {
-		for _, s := range [][2]int{{256, 256}, {290, 270}, {390, 384}} {
-			a := asSingle(normal(r, s[0], s[1]))
-			requireLU(t, d, tolerance*4, a, false)
-			requireLU(t, d, tolerance*4, a, true)
-			requireQR(t, d, tolerance, a, true)
-			requireQR(t, d, tolerance, a, false)
-			square := a.transposed().times(a)
-			for i := range s[1] {
-				square.x[i*s[1]+i]++
-			}
-			requireCholesky(t, d, tolerance, asSingle(square))
+		a := asSingle(normal(r, 256, 256))
+		square := a.transposed().times(a)
+		for i := range a.n {
+			square.x[i*a.n+i]++
+		}
+		requireCholesky(t, d, tolerance, asSingle(square))
+		if d == ir.Float32 {
+			a = asSingle(normal(r, 369, 257))
+		}
+		for _, wide := range []bool{false, true} {
+			requireLU(t, d, tolerance*4, a, wide)
+			requireQR(t, d, tolerance, a, wide)
 		}
 	}
 }
