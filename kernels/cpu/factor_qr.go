@@ -132,7 +132,9 @@ func qrWork(b *build) matrixWork {
 		f.triangle()
 		f.orthogonal()
 		for k := range columns {
-			writeDoubles(r, (i*columns+k)*n, f.a[k*stride:][:n])
+			row := f.a[k*stride:][:n]
+			clear(row[:min(k, n)]) // where NaN spreads
+			writeDoubles(r, (i*columns+k)*n, row)
 		}
 		for k := range m {
 			writeDoubles(q, (i*m+k)*columns, f.q[k*paddedColumns(columns):][:columns])

@@ -76,7 +76,6 @@ func (f *reflectedBlocks[T]) column(k, end int) {
 		w := f.row[:end-first]
 		clear(w)
 		addRow(w, v[k:f.m], f.a.from(k, first))
-		clear(w[:max(k+1-first, 0)])
 		vec.Scale(f.scaled[:rows], v[k:f.m], -factor)
 		vec.AddProducts(f.a.x[k*f.a.stride+first:], f.scaled, w, rows, 1, len(w), f.a.stride, 1, len(w))
 	}
@@ -129,7 +128,9 @@ func qrBlocksWork[T block.Float](b *build) matrixWork {
 		f.triangle()
 		f.orthogonal()
 		for k := range columns {
-			writeNumbers(r, (i*columns+k)*n, f.a.row(k)[:n])
+			row := f.a.row(k)[:n]
+			clear(row[:min(k, n)]) // where NaN spreads
+			writeNumbers(r, (i*columns+k)*n, row)
 		}
 		for k := range m {
 			writeNumbers(q, (i*m+k)*columns, f.q.row(k)[:columns])

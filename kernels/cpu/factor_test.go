@@ -346,6 +346,18 @@ func TestFactorsOfExtremes(t *testing.T) {
 	}
 }
 
+// A triangle has zeros below its diagonal whatever the matrix has.
+func TestTrianglesOfNoNumbers(t *testing.T) {
+	for _, n := range []int{5, 20, 100} {
+		a := newDense(n, n, func(i, j int) float64 { return 1 / float64(i+j+1) })
+		a.x[n] = math.NaN()
+		r := factorsOf(t, ir.QR, ir.Float32, [][2]int{{n, n}, {n, n}}, a)[1]
+		for i := range n {
+			require.Equal(t, make([]float64, i), r.x[i*n:][:i])
+		}
+	}
+}
+
 // Once it runs, a factorization takes no memory of the heap.
 func TestFactorsWithoutMemory(t *testing.T) {
 	requireNoMemory(t, 3, 40)

@@ -9,7 +9,7 @@ import (
 func TestTurnChain(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 5))
-		for _, c := range []struct{ turns, width, stride int }{{0, 16, 16}, {1, 16, 16}, {2, 48, 50}, {17, 112, 130}, {900, 16, 20}} {
+		for _, c := range []struct{ turns, width, stride int }{{0, 16, 16}, {1, 16, 16}, {2, 48, 50}, {17, 112, 130}, {5000, 16, 20}} {
 			checkTurnChain[float32](t, rng, c.turns, c.width, c.stride, 0x1p-23)
 			checkTurnChain[float64](t, rng, c.turns, c.width, c.stride, 0x1p-52)
 		}
