@@ -30,7 +30,7 @@ kernels/cpu ConcurrentExecutables|ManyRounds|Abort|Overlapped|SameBitsForAnyWork
 kernels/cpu/internal/block InPlace
 kernels/cpu/internal/pool .
 kernels/cuda/internal/nvml Survey
-keras PredictConcurrently|PredictDuringFit|ConcurrentPredictions|ProgramsAreCompiledOnce|FailedCollective|Fed|RandomKeptMeanwhile
+keras PredictConcurrently|PredictDuringFit|ConcurrentPredictions|ProgramsAreCompiledOnce|FailedCollective|Fed|RandomKeptMeanwhile|SavedMeanwhile
 END
 }
 one() { # folder, tests: fails where there is none of them, too

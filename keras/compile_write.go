@@ -58,6 +58,8 @@ func (m *Model) optimizerObject() (map[string]any, error) {
 		o = scaled.Inner
 	}
 	wide := slices.ContainsFunc(m.TrainableVariables(), func(v *distribute.Variable) bool { return v.Type().DType == ir.Float64 })
+	m.slots.Lock() // whose rate another goroutine may be making a variable of
+	defer m.slots.Unlock()
 	return describeOptimizer(o, wide)
 }
 

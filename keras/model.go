@@ -26,7 +26,7 @@ type Model struct {
 
 	ownPolicy bool     // named by the user, so it holds for a model inside another too
 	part      bool     // read as a part of another model, which places its variables
-	readable  [32]byte // sum of the document that was last found to be readable; see checkReadable
+	readable  [32]byte // sum of the document that was last found to be readable, guarded by describing; see checkReadable
 
 	revision, changes uint64 // layers.Revision and layers.RevisionOf when the functions were made; see refresh
 
@@ -39,6 +39,7 @@ type Model struct {
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
 	slots       sync.Mutex   // held while the optimizer gets its variables; taken after values
+	describing  sync.Mutex   // held while files are described, for which layers are traced; between values and slots
 	compiled    *compiled
 	document    *insideDocument // of a model inside another that was read and is not finished
 	predict     *distribute.Function

@@ -74,6 +74,8 @@ func (m *Model) save(path string, c *fileConfig) error {
 }
 
 func (m *Model) contents(c *fileConfig) (*saving.Contents, error) {
+	m.describing.Lock()
+	defer m.describing.Unlock()
 	document, err := m.fileDocument(!c.withoutCompile)
 	if err != nil {
 		return nil, err
