@@ -192,7 +192,7 @@ func triangleInverse(x *Tensor, limit float64) *Tensor {
 	q, r := Qr(x, false)
 	inverse := SolveTriangular(r, Identity(r, r.DType(), n), false)
 	length := func(x *Tensor) *Tensor { return Sqrt(Sum(Square(x))) }
-	const margin = 1.5 // for rounding
+	const margin = 1.5                                            // for rounding
 	least := margin * max(limit, float64(n)*epsilonOf(x.DType())) //dim:known factors are of known sizes
 	full := CompareScalar(ir.Lt, MultiplyScalar(Multiply(length(r), length(inverse)), least), 1)
 	return Cond(full, func() []*Tensor {

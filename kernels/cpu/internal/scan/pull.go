@@ -141,9 +141,14 @@ func (f *pulled) staysOutside(p *ir.Program, n *ir.Node, stack ir.Value) bool {
 
 // classOfRows is the number of rows for which it is decided where a product with n rows is computed. A sum with the
 // state of a loop has other bits in front of the loop than inside, and an example has the same bits in all programs
-// that predictions of as many rows may share: they pad them to these numbers (keras/buckets.go).
+// that predictions of as many rows may share: they pad them to these numbers (keras/buckets.go), but for a few rows,
+// which have programs of their own.
 func classOfRows(n int) int {
-	power := 1 << bits.Len(uint(max(n-1, 0)))
+	const leastShared = 8
+	if n < leastShared {
+		return n
+	}
+	power := 1 << bits.Len(uint(n-1))
 	if power <= 64 {
 		return power
 	}
