@@ -86,8 +86,8 @@ const (
 // paddedColumns is the length of rows in scratch memory, where they have whole blocks.
 func paddedColumns(n int) int { return (n + smallestBlock - 1) / smallestBlock * smallestBlock }
 
-// unaliased lengthens rows where a column would have few sets of the caches: where they are multiples of large powers of
-// two.
+// unaliased lengthens rows where a column would have few sets of the caches: where they are multiples of large powers
+// of two.
 func unaliased[T block.Float](stride int) int {
 	if stride*int(unsafe.Sizeof(T(0)))%512 == 0 {
 		stride += smallestBlock

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// matrixWork is a factorization of one matrix after the other, which workers share. It computes small matrices in float64
-// whatever its operands are.
+// matrixWork is a factorization of one matrix after the other, which workers share. It computes small matrices in
+// float64 whatever its operands are.
 type matrixWork struct {
 	scratch int // numbers of scratch memory
 	work    int // estimates what a matrix takes
