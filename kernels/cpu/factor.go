@@ -72,6 +72,8 @@ func readDoubles(dst []float64, o *plan.Operand, at int) {
 }
 
 // readNumbers copies numbers from place at of an operand on.
+//
+//go:noinline
 func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
 	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
 		copy(dst, plan.Data[T](o)[at:])
@@ -81,6 +83,8 @@ func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
 }
 
 // writeNumbers is the opposite.
+//
+//go:noinline
 func writeNumbers[T block.Float](o *plan.Operand, at int, src []T) {
 	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
 		copy(plan.Data[T](o)[at:], src)
@@ -116,6 +120,8 @@ func inDoubles[T block.Float](n int) int {
 }
 
 // cutOf takes numbers of any type off scratch memory.
+//
+//go:noinline
 func cutOf[T block.Float](scratch *[]float64, n int) []T {
 	part := cut(scratch, inDoubles[T](n))
 	return block.View[T](unsafe.Pointer(unsafe.SliceData(part)), n)

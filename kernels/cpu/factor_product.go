@@ -63,6 +63,8 @@ func (p *products[T]) add(y, a, x strided[T], rows, depth, columns int) {
 }
 
 // addRow adds to y, of whole blocks, the product of a row and a matrix. Of float32 it is read in the order of memory.
+//
+//go:noinline
 func addRow[T block.Float](y, row []T, x strided[T]) {
 	switch {
 	case len(row) == 0 || len(y) == 0:
