@@ -10,6 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -69,6 +70,8 @@ func TestLoads(t *testing.T) {
 			require.Equal(t, data[l.offset(first+i):][:size], got[i*size:][:size], "element %d from %d of %d, %v %v of %s", i, first, n, a.Dims, a.Strides, d)
 		}
 	}
-	require.NotZero(t, repeats)
-	require.NotZero(t, pieces)
+	if vec.NewRepeats(1, 2) != nil { // vectors of this processor repeat
+		require.NotZero(t, repeats)
+		require.NotZero(t, pieces)
+	}
 }
