@@ -140,14 +140,22 @@ func svdWork(b *build) matrixWork {
 }
 
 // scaleOf returns the largest absolute value, by which matrices are divided so that squares neither overflow nor
-// vanish; 1 of zeros.
+// vanish; 1 of zeros. Of values whose reciprocals would be denormals, which count as zeros, it returns the largest one
+// that has another.
 func scaleOf[T block.Float](x []T) T {
 	largest := T(0)
 	for _, v := range x {
 		largest = max(largest, max(v, -v))
 	}
-	if largest == 0 {
+	most := 0x1p1022
+	if unsafe.Sizeof(T(0)) == 4 {
+		most = 0x1p126
+	}
+	switch {
+	case largest == 0:
 		return 1
+	case float64(largest) > most && !math.IsInf(float64(largest), 1): // an infinite one makes numbers that are none
+		return T(most)
 	}
 	return largest
 }

@@ -145,17 +145,10 @@ func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
 		} else {
 			high = min(high, shift)
 		}
-		var step float64
-		if last {
-			c := constant + s.below - s.slopeBelow*distance[k]
-			step = distance[k] + s.slopeBelow*distance[k]*distance[k]/c
-		} else {
-			x, y := distance[k], distance[k+1]
-			c := f - x*s.slopeBelow - y*s.slopeAbove
-			step = smallerRoot((x+y)*f-x*y*(s.slopeBelow+s.slopeAbove), x*y*f, c)
-		}
-		if f*step >= 0 {
-			step = -f / (s.slopeBelow + s.slopeAbove)
+		step := s.step(constant, distance[k:])
+		if !(math.Abs(step) <= math.MaxFloat64) { // the estimate has a pole here
+			shift = low + (high-low)/2
+			continue
 		}
 		shift += step
 		if math.Abs(step) <= 0x1p-51*math.Abs(shift) {
@@ -166,6 +159,24 @@ func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
 		r.at(distance, gaps, shift, k)
 	}
 	return origin, shift
+}
+
+// step leads to the root of functions with the same sums and derivatives whose poles are at the distances of the next
+// two poles, or of the last one.
+func (s *sides) step(constant float64, distance []float64) (step float64) {
+	f, x := constant+s.below+s.above, distance[0]
+	if len(distance) == 1 {
+		c := constant + s.below - s.slopeBelow*x
+		step = x + s.slopeBelow*x*x/c
+	} else {
+		y := distance[1]
+		c := f - x*s.slopeBelow - y*s.slopeAbove
+		step = smallerRoot((x+y)*f-x*y*(s.slopeBelow+s.slopeAbove), x*y*f, c)
+	}
+	if f*step >= 0 {
+		return -f / (s.slopeBelow + s.slopeAbove)
+	}
+	return step
 }
 
 // smallerRoot is the root of c·x² - a·x + b that is smaller than a/2c in absolute value, or that of opposite sign.
