@@ -52,7 +52,9 @@ func TestWideHalfUnits(t *testing.T) {
 			}
 			wide := micro.Pairs() && !micro.Matrices() && path.Has(isa.Vectors512)
 			require.Equal(t, wide, turns > 0)
-			require.Equal(t, wide || micro.Pairs() && micro.Matrices(), packs > 0)
+			if !micro.Matrices() { // which bring B into panels for more rows than these
+				require.Equal(t, wide, packs > 0)
+			}
 		})
 	}
 }
