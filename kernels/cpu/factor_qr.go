@@ -120,6 +120,9 @@ func qrWork(b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
 	_, columns := matrixLengths(q)
+	if n <= thinColumns && columns == n && n > 0 {
+		return thinQRWork(b)
+	}
 	f := reflections{m: m, n: n, columns: columns}
 	return matrixWork{scratch: f.size(), work: 4 * m * n * columns, run: func(i int, scratch []float64) {
 		f := f // each worker has its own memory
