@@ -25,7 +25,7 @@ type binder struct {
 	sizes   []int // examples on each replica of this process
 	skip    int   // examples before them, which other processes take
 	rows    int
-	pads    bool     // batches are padded to rows; see bucketRows
+	pads    bool     // batches are padded to rows; see ir.PaddedRows
 	staged  [][]byte // memory of the columns for batches that are padded
 	part    int      // rows of each replica where parts are padded; see distribute.Function.Rows
 	filling *filling // which batches are padded with rows that the program leaves out; nil: none
@@ -161,7 +161,7 @@ func (f *binder) copyRows(p *parts, first, n int) (*distribute.Instance, error) 
 
 // fits reports whether n examples of the batch have the shapes that the current instance was compiled for.
 func (f *binder) fits(p *parts, n int) bool {
-	if f.inst == nil || p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && bucketRows(n) == f.rows) {
+	if f.inst == nil || p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && ir.PaddedRows(n) == f.rows) {
 		return false
 	}
 	rows := p.rows()
@@ -224,7 +224,7 @@ func (f *binder) acquire(p *parts, n int) error {
 	filled := f.filling.wants(n)
 	examples := n
 	if f.pads || filled {
-		n = bucketRows(n)
+		n = ir.PaddedRows(n)
 	}
 	l, err := f.layout(p, n)
 	if err != nil {

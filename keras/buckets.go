@@ -2,7 +2,6 @@ package keras
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/gokeras/gokeras/keras/onnx"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -10,26 +9,8 @@ import (
 
 // Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each
 // other, a batch is padded with copies of its first example to one of a few sizes, and what is computed for those is
-// left out. Whether examples are independent is decided on the program, see [ir.RowWise]. The first size that a model
-// sees, and small ones, for which other kernels are faster, have programs of their own.
-
-// leastBucket is the smallest batch that is padded. The kernels for fewer rows form sums in other orders than those for
-// many.
-const leastBucket = 8
-
-// bucketRows is the number of examples that n are padded to: powers of two, above 64 the multiples of 64, above 256
-// quarters of a power of two.
-func bucketRows(n int) int {
-	if n < leastBucket {
-		return n
-	}
-	power := 1 << bits.Len(uint(n-1))
-	if power <= 64 {
-		return power
-	}
-	step := max(64, power/8)
-	return (n + step - 1) / step * step
-}
+// left out (ir.PaddedRows). Whether examples are independent is decided on the program, see [ir.RowWise]. The first
+// size that a model sees, and small ones, for which other kernels are faster, have programs of their own.
 
 // padsRows reports whether a batch of n examples is padded.
 func (m *Model) padsRows(n int) bool {
@@ -40,7 +21,7 @@ func (m *Model) padsRows(n int) bool {
 	}
 	first, decided, inputs := known.first, known.rows, m.inputTypes
 	m.mu.Unlock()
-	if n == first || n < leastBucket || len(m.strategy.Devices()) > 1 {
+	if n == first || n < ir.LeastPaddedRows || len(m.strategy.Devices()) > 1 {
 		return false
 	}
 	if decided == nil {
@@ -79,7 +60,7 @@ func (f *filling) wants(n int) bool {
 	if f.first == 0 {
 		f.first = n
 	}
-	return n != f.first && n >= leastBucket
+	return n != f.first && n >= ir.LeastPaddedRows
 }
 
 // tellRows tells the program how many rows are examples.

@@ -257,7 +257,7 @@ func (m *Model) idleBinder(p *parts, n int) *binder {
 	list := m.predictions.binders
 	for i := len(list) - 1; i >= 0; i-- {
 		f := list[i]
-		f.pads = f.pads || n >= leastBucket && m.predictions.rows != nil && *m.predictions.rows
+		f.pads = f.pads || n >= ir.LeastPaddedRows && m.predictions.rows != nil && *m.predictions.rows
 		if f.fn == m.predict && f.fits(p, n) {
 			copy(list[i:], list[i+1:])
 			list[len(list)-1] = nil

@@ -176,13 +176,20 @@ func (r *mixedRun) weights(s *mixedStage) error {
 		} else if allowed += 1e-4 * largest(w); strings.HasSuffix(w.DType, "int8") {
 			allowed = 1
 		}
+		packed := s.Mode == "int4" && w.DType == "int8"
 		for k, v := range got.Float64s() {
-			if !(abs(v-*w.Data[k]) <= allowed) {
+			if !(abs(v-*w.Data[k]) <= allowed || packed && nearHalves(int(v), int(*w.Data[k]))) {
 				return fmt.Errorf("weight %d, %s, has %g at %d, Keras %g (allowed %g, changed by %g)", i, own[i].Path(), v, k, *w.Data[k], allowed, r.changed(s, i))
 			}
 		}
 	}
 	return nil
+}
+
+// nearHalves reports whether the two numbers of four bits in a byte differ by one at most: they are rounded.
+func nearHalves(a, b int) bool {
+	low := func(v int) int { return int(int8(v<<4)) >> 4 }
+	return abs(float64(low(a)-low(b))) <= 1 && abs(float64(a>>4-b>>4)) <= 1
 }
 
 // skipped reports whether Keras's gradients in float16 have overflown; ours may have passed as float32.

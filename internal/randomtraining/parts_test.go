@@ -113,8 +113,8 @@ func (c *part) configuration(t *testing.T, of any, err error) (string, error) {
 	return "", nil
 }
 
-// alike reports whether two values of configurations mean the same: Keras has factors in float32, and one axis may be a
-// list.
+// alike reports whether two values of configurations mean the same: Keras has factors in float32, one axis may be a
+// list, and true is 1.
 func alike(a, b any) bool {
 	if list, ok := a.([]any); ok && len(list) == 1 {
 		a = list[0]
@@ -122,9 +122,18 @@ func alike(a, b any) bool {
 	if list, ok := b.([]any); ok && len(list) == 1 {
 		b = list[0]
 	}
-	x, number := a.(float64)
-	y, other := b.(float64)
+	x, number := numberOf(a)
+	y, other := numberOf(b)
 	return number && other && math.Abs(x-y) <= 1e-6*math.Abs(x) || fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// numberOf returns a number of a configuration.
+func numberOf(v any) (float64, bool) {
+	if yes, ok := v.(bool); ok {
+		return map[bool]float64{true: 1}[yes], true
+	}
+	number, ok := v.(float64)
+	return number, ok
 }
 
 // starting is an initializer.

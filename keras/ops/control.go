@@ -118,7 +118,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 		Failf(nil, "scan: needs at least one carried or stacked tensor, received none")
 	}
 	needFunctions(g, "scan", f != nil)
-	return traceScan(g.current(), f, carry, xs, o).add()
+	return traceScan("scan", g.current(), f, carry, xs, o).add()
 }
 
 // tracedScan is a loop whose body has been traced.
@@ -131,24 +131,25 @@ type tracedScan struct {
 	out       []ir.Value // of the body
 }
 
-func traceScan(g *Graph, f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) *tracedScan {
+// traceScan traces the body of a loop for the operation what, which errors name.
+func traceScan(what string, g *Graph, f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) *tracedScan {
 	length := o.Length
 	bodyTypes := types(carry)
 	for i, x := range xs {
 		if x.Rank() == 0 || i > 0 && !dim.MayEqual(x.Dim(0), length) {
-			Failf(g, "scan: stacked tensor %d has shape %v; all need the same number of steps as axis 0", i, x.Shape())
+			Failf(g, "%s: stacked tensor %d has shape %v; all need the same number of steps as axis 0", what, i, x.Shape())
 		}
 		length = x.Dim(0)
 		bodyTypes = append(bodyTypes, ir.Type{DType: x.DType(), Shape: x.Shape()[1:]})
 	}
-	b, out := g.traceBody("scan", bodyTypes, func(_ *Graph, in []*Tensor) []*Tensor {
+	b, out := g.traceBody(what, bodyTypes, func(_ *Graph, in []*Tensor) []*Tensor {
 		next, ys := f(in[:len(carry)], in[len(carry):])
 		if len(next) != len(carry) {
-			Failf(g, "scan: the body returned %d carried tensors for %d", len(next), len(carry))
+			Failf(g, "%s: the body returned %d carried tensors for %d", what, len(next), len(carry))
 		}
 		for i := range next {
 			if !next[i].Type().Fits(carry[i].Type()) {
-				Failf(g, "scan: carried tensor %d begins as %v and the body returned %v; they must be of one type", i, carry[i].Type(), next[i].Type())
+				Failf(g, "%s: carried tensor %d begins as %v and the body returned %v; they must be of one type", what, i, carry[i].Type(), next[i].Type())
 			}
 		}
 		return append(append([]*Tensor{}, next...), ys...)

@@ -15,18 +15,27 @@ func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, st
 	}
 	needFunctions(g, "fori_loop", body != nil)
 	steps := AddScalar(Arange(g, ir.Int32, dim.Max(dim.Sub(high, low), 0)), float64(low)) //dim:known loops begin at constants
-	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
+	final, _ := traceScan("fori_loop", g.current(), func(carry, xs []*Tensor) (next, ys []*Tensor) {
 		return body(xs[0], carry), nil
-	}, state, []*Tensor{steps}, ScanOptions{})
+	}, state, []*Tensor{steps}, ScanOptions{}).add()
 	return final
 }
 
 // Map runs f on each slice of xs along axis 0, one after the other, and stacks the results along a new axis 0. It needs
-// the memory of one slice at a time; a function that works on the whole tensors at once is faster.
+// the memory of one slice at a time; [VectorizedMap] computes all slices at once, which is faster.
 func Map(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
-	needFunctions(graphOf(xs...), "map", f != nil)
-	_, ys := Scan(func(_, xs []*Tensor) (next, ys []*Tensor) { return nil, f(xs) }, nil, xs, ScanOptions{})
+	_, ys := traceMap("map", f, xs).add()
 	return ys
+}
+
+// traceMap traces a function of one slice of xs as the body of a loop for the operation what.
+func traceMap(what string, f func(xs []*Tensor) []*Tensor, xs []*Tensor) *tracedScan {
+	g := graphOf(xs...)
+	needFunctions(g, what, f != nil)
+	if g == nil {
+		Failf(nil, "%s: needs at least one tensor, received none", what)
+	}
+	return traceScan(what, g.current(), func(_, xs []*Tensor) (next, ys []*Tensor) { return nil, f(xs) }, nil, xs, ScanOptions{})
 }
 
 // AssociativeScan combines the slices of x along axis with f, which must be associative: result i is x0·x1·…·xi. f

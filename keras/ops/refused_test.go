@@ -20,11 +20,16 @@ func TestRefused(t *testing.T) {
 	yes := opstest.Bools(nil, 1)
 	const huge = 1 << 40
 	for name, f := range map[string]func(x, yes *ops.Tensor) any{
-		"cond|the function is nil":             func(x, yes *ops.Tensor) any { return ops.Cond(yes, nil, func() []*ops.Tensor { return tensors{x} }) },
-		"while|the function is nil":            func(x, yes *ops.Tensor) any { return ops.WhileLoop(nil, nil, x) },
-		"fori|the function is nil":             func(x, yes *ops.Tensor) any { return ops.ForiLoop(0, 2, nil, x) },
-		"map|the function is nil":              func(x, yes *ops.Tensor) any { return ops.Map(nil, x) },
-		"associative scan|the function is nil": func(x, yes *ops.Tensor) any { return ops.AssociativeScan(nil, x, 0, false) },
+		"cond|the function is nil":  func(x, yes *ops.Tensor) any { return ops.Cond(yes, nil, func() []*ops.Tensor { return tensors{x} }) },
+		"while|the function is nil": func(x, yes *ops.Tensor) any { return ops.WhileLoop(nil, nil, x) },
+		"fori|the function is nil":  func(x, yes *ops.Tensor) any { return ops.ForiLoop(0, 2, nil, x) },
+		"map|the function is nil":   func(x, yes *ops.Tensor) any { return ops.Map(nil, x) },
+		"fori type|fori_loop: carried tensor 0 begins as": func(x, yes *ops.Tensor) any {
+			return ops.ForiLoop(0, 2, func(_ *ops.Tensor, s []*ops.Tensor) []*ops.Tensor { return tensors{yes} }, x)
+		},
+		"map of scalars|map: stacked tensor 0 has shape []": func(x, yes *ops.Tensor) any { return ops.Map(func(s []*ops.Tensor) []*ops.Tensor { return s }, yes) },
+		"map of nothing|map: needs at least one tensor":     func(x, yes *ops.Tensor) any { return ops.Map(func(s []*ops.Tensor) []*ops.Tensor { return s }) },
+		"associative scan|the function is nil":              func(x, yes *ops.Tensor) any { return ops.AssociativeScan(nil, x, 0, false) },
 		"custom gradient|needs at least one tensor": func(x, yes *ops.Tensor) any {
 			return ops.CustomGradient(func(...*ops.Tensor) (tensors, func(tensors) tensors) { return nil, nil })
 		},

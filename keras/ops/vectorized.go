@@ -9,15 +9,10 @@ import (
 // VectorizedMap computes f of each slice of xs along axis 0 at once and stacks the results along a new axis 0, as
 // keras.ops.vectorized_map does: f is traced for one slice, and each of its operations is added for all slices. It
 // needs the memory of all slices. Where f has an operation that cannot be widened (a lookup of a slice in a slice, a
-// convolution, a loop, random numbers, a gradient of its own) it runs slice by slice, as Map does. Tensors that f uses
+// convolution, a loop, dropout, a gradient of its own) it runs slice by slice, as Map does. Tensors that f uses
 // besides are the same for all slices. It is differentiable.
 func VectorizedMap(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
-	g := graphOf(xs...)
-	needFunctions(g, "vectorized_map", f != nil)
-	if g == nil {
-		Failf(nil, "vectorized_map: needs at least one tensor, received none")
-	}
-	loop := traceScan(g.current(), func(_, xs []*Tensor) (next, ys []*Tensor) { return nil, f(xs) }, nil, xs, ScanOptions{})
+	loop := traceMap("vectorized_map", f, xs)
 	if len(loop.body.custom) > 0 || !widensAll(loop.body.program, len(xs)) {
 		_, ys := loop.add()
 		return ys
@@ -62,7 +57,7 @@ func widensAll(p *ir.Program, inputs int) bool {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		any := slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return differs[v] })
-		if n.Op.Traits().Random || any && !widens(n, differs) {
+		if any && !widens(n, differs) {
 			return false
 		}
 		for _, v := range n.Outputs {

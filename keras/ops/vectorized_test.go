@@ -47,6 +47,11 @@ var ofSlices = map[string]func(x, y, c, m *ops.Tensor) *ops.Tensor{
 	"take":             func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Take(x, ops.Argmax(c, 0), 0) },
 	"take of captured": func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Take(c, ops.Argmax(x, 0), 0) },
 	"take of a slice":  func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Take(y, ops.Argmax(x, 0), 0) },
+	"random numbers": func(x, y, c, m *ops.Tensor) *ops.Tensor {
+		return ops.Add(x, ops.RandomUniform(c, ir.Float64, 0, 1, 7, 4, 3))
+	},
+	"dropout":          func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Dropout(x, 0.5, 7) },
+	"dropped constant": func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Multiply(x, ops.Dropout(c, 0.5, 7)) },
 	"scan": func(x, y, c, m *ops.Tensor) *ops.Tensor {
 		return ops.Map(func(r []*ops.Tensor) []*ops.Tensor { return list(ops.Exp(r[0])) }, x)[0]
 	},
@@ -55,7 +60,7 @@ var ofSlices = map[string]func(x, y, c, m *ops.Tensor) *ops.Tensor{
 	},
 }
 
-var byLoop = map[string]bool{"take of a slice": true, "scan": true}
+var byLoop = map[string]bool{"take of a slice": true, "scan": true, "dropout": true}
 
 // TestVectorizedMap compares the results and gradients of functions of all slices with those of the loop.
 func TestVectorizedMap(t *testing.T) {
@@ -171,7 +176,7 @@ func TestVectorizedMapKeepsGradients(t *testing.T) {
 	require.ErrorContains(t, opstest.EvalError(func(g *ops.Graph, x tensors) tensors { return ops.VectorizedMap(nil, x[0]) }, x), "the function is nil")
 	require.ErrorContains(t, opstest.EvalError(func(g *ops.Graph, x tensors) tensors {
 		return ops.VectorizedMap(func(s []*ops.Tensor) []*ops.Tensor { return s }, ops.Sum(x[0]))
-	}, x), "axis 0")
+	}, x), "vectorized_map: stacked tensor 0 has shape []")
 }
 
 func types(arrays []opstest.Array) (out []ir.Type) {

@@ -24,8 +24,9 @@ func (Ones) Initialize(into kernels.Array, _ uint64) error {
 	return nil
 }
 
-// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere. The shape must have two axes; it need not be
-// square.
+// Identity makes a matrix with Gain on the main diagonal and 0 elsewhere, the product of the two: where Gain is not
+// finite in the type of the weight, NaN is beside the diagonal, as in Keras. The shape must have two axes; it need not
+// be square.
 type Identity struct {
 	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
 }
@@ -36,10 +37,14 @@ func (i Identity) Initialize(into kernels.Array, _ uint64) error {
 	if len(shape) != 2 {
 		return fmt.Errorf("initializers.Identity makes matrices only, received shape %v; use another initializer", shape)
 	}
-	clear(into.Data)
-	gain := []float64{valueOr(i.Gain, 1)}
+	if len(into.Data) == 0 {
+		return nil
+	}
+	into.Fill(valueOr(i.Gain, 1))
+	gain := into.Element(0)
+	into.Fill(0 * gain)
 	for k := range min(shape[0], shape[1]) {
-		if err := into.SetFloat64s(k*shape[1]+k, gain); err != nil {
+		if err := into.SetFloat64s(k*shape[1]+k, []float64{gain}); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package initializers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -154,6 +155,28 @@ func TestGet(t *testing.T) {
 		_, err := initializers.Get(name)
 		assert.NoError(t, err)
 	}
+}
+
+// TestIdentityOfInfinities: Keras multiplies the gain by the matrix of ones and zeros.
+func TestIdentityOfInfinities(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		gain  float64
+		dtype ir.DType
+		want  []float64
+	}{
+		{inf, ir.Float32, []float64{inf, nan, nan, inf}},
+		{-1e39, ir.Float32, []float64{-inf, nan, nan, -inf}},
+		{1e5, ir.Float16, []float64{inf, nan, nan, inf}},
+		{1e5, ir.BFloat16, []float64{99840, 0, 0, 99840}},
+		{1e39, ir.Float64, []float64{1e39, 0, 0, 1e39}},
+	} {
+		got, err := values(initializers.Identity{Gain: &c.gain}, ir.Shape{2, 2}, c.dtype, 0)
+		require.NoError(t, err)
+		assert.Equal(t, fmt.Sprint(c.want), fmt.Sprint(got), "%v %v", c.gain, c.dtype)
+	}
+	_, err := values(initializers.Identity{}, ir.Shape{0, 3}, ir.Float32, 0)
+	require.NoError(t, err)
 }
 
 func TestErrors(t *testing.T) {

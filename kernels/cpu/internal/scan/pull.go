@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -132,28 +131,12 @@ const (
 // staysOutside reports whether the product is better left in front of scan n, which reads its results in stack.
 func (f *pulled) staysOutside(p *ir.Program, n *ir.Node, stack ir.Value) bool {
 	t, joins := p.Type(stack), f.state >= 0
-	bytes := t.Bytes() / max(t.Shape[1], 1) * classOfRows(t.Shape[1])
+	// A sum with the state of a loop has other bits in front of the loop than inside.
+	bytes := t.Bytes() / max(t.Shape[1], 1) * ir.PaddedRows(t.Shape[1])
 	if joins && p.Type(f.dot.Inputs[1]).Bytes()+p.Type(n.Inputs[f.recurrent]).Bytes() > stackCopies*bytes {
 		return true
 	}
 	return bytes <= nearBytes && !(joins && p.Type(f.dot.Inputs[0]).Shape[2] < narrowInput)
-}
-
-// classOfRows is the number of rows for which it is decided where a product with n rows is computed. A sum with the
-// state of a loop has other bits in front of the loop than inside, and an example has the same bits in all programs
-// that predictions of as many rows may share: they pad them to these numbers (keras/buckets.go), but for a few rows,
-// which have programs of their own.
-func classOfRows(n int) int {
-	const leastShared = 8
-	if n < leastShared {
-		return n
-	}
-	power := 1 << bits.Len(uint(n-1))
-	if power <= 64 {
-		return power
-	}
-	step := max(64, power/8)
-	return (n + step - 1) / step * step
 }
 
 // findState looks for the product h·u in a sum x + h·u, all that happens to both, where u, operand number first or
