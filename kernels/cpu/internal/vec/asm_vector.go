@@ -25,6 +25,14 @@ func vectors() (wide, ok bool) {
 	return f.Has(isa.Vectors512), f != isa.Portable
 }
 
+// vectorBytes is the size of a vector: of AVX-512, or of AVX2 and two of NEON.
+func vectorBytes(wide bool) int {
+	if wide {
+		return 64
+	}
+	return 32
+}
+
 // whole returns the part of n that is whole vectors.
 func whole(wide bool, n int) int {
 	if wide {

@@ -27,10 +27,7 @@ func chain[F float32 | float64](steps []ChainStep, n int) {
 		}
 	}
 	size := int(unsafe.Sizeof(F(0)))
-	vector := 32 / size
-	if wide {
-		vector *= 2
-	}
+	vector := vectorBytes(wide) / size
 	m := n &^ (vector - 1)
 	if m > 0 {
 		callSteps(wide, unsafe.Pointer(unsafe.SliceData(steps)), len(steps), m, size)

@@ -15,10 +15,7 @@ func productVectors(dst, f, x unsafe.Pointer, size, rows, depth, cols, dstStride
 	if !ok {
 		return false
 	}
-	vector := 32
-	if wide {
-		vector = 64
-	}
+	vector := vectorBytes(wide)
 	for kernel, at, end := 0, 0, cols*size; at < end; kernel++ {
 		for width := vector << 3 >> kernel; at+width <= end; at += width {
 			block := max(callElements*size/(depth*width), 1)

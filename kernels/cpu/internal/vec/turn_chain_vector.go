@@ -15,10 +15,7 @@ func chainVectors(x, angles unsafe.Pointer, size, turns, width, stride int) bool
 	if !ok {
 		return false
 	}
-	vector := 32
-	if wide {
-		vector = 64
-	}
+	vector := vectorBytes(wide)
 	for kernel, at, end := 0, 0, width*size; at < end; kernel++ {
 		for part := vector << 2 >> kernel; at+part <= end; at += part {
 			block := max(callElements*size/part, 1)
