@@ -89,7 +89,7 @@ func (m machine) apart(operands int) {
 func (m machine) turns(operands int) {
 	m.begin("", fmt.Sprintf("turns%d", operands), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")
-	gather := m.gathering(table, operands, operands, true)
+	gather := m.turning(table, operands, true)
 	from := make([]Scalar, operands)
 	for i := range from {
 		from[i] = NewScalar()
@@ -107,9 +107,39 @@ func (m machine) turns(operands int) {
 
 // gathering returns what makes vector j of results many of so many sources. For AVX-512 the table has an index vector
 // for each source but the first one, of each result; elsewhere one for the result, and masks of the elements that the
-// other sources have. Where there is no room for all in registers, they are read again and again.
+// other sources have. An odd number of elements lies side by side in vectors of an even one, so those of a result have
+// different places in their sources: these are blended first, and one lookup orders them. Where there is no room for all
+// in registers, they are read again and again.
 func (m machine) gathering(table Scalar, sources, results int, room bool) func(j int, source func(i int) Operand) Vector {
 	v, w := m.vector(), m.vector()
+	part := m.gatheringTable(table, sources, results, room)
+	return func(j int, source func(i int) Operand) Vector {
+		switch {
+		case m.wide:
+			Load(v, source(0))
+			for i := 1; i < sources; i++ {
+				LookupTwo(v, part(j, i-1), source(i))
+			}
+		case sources%2 == 1:
+			Load(v, source(0))
+			for i := 1; i < sources; i++ {
+				Blend(v, Signs(part(j, i)), source(i))
+			}
+			Lookup(v, part(j, 0), v)
+		default:
+			index := part(j, 0)
+			Lookup(v, index, source(0))
+			for i := 1; i < sources; i++ {
+				Lookup(w, index, source(i))
+				Blend(v, Signs(part(j, i)), w)
+			}
+		}
+		return v
+	}
+}
+
+// gatheringTable returns what finds entry i of result j of the table.
+func (m machine) gatheringTable(table Scalar, sources, results int, room bool) func(j, i int) Vector {
 	entry := func(j, i int) Memory { return Memory{Base: table, Offset: (j*sources + i) * m.bytes()} }
 	at := make([]vectors, results)
 	for j := range at {
@@ -125,27 +155,32 @@ func (m machine) gathering(table Scalar, sources, results int, room bool) func(j
 			LoadInt(v, entry(j, i))
 		}
 	}
+	return func(j, i int) Vector {
+		if len(at[j]) > 0 {
+			return at[j][i]
+		}
+		w := m.vector()
+		LoadInt(w, entry(j, i))
+		return w
+	}
+}
+
+// turning is [machine.gathering] of operands whose elements take turns, in order of the results. Elsewhere than in
+// AVX-512 an odd number of operands is the opposite of what goes apart: first each is ordered, by the index vector of
+// the result with its number, so that all its elements have their places in the results, which are blended then.
+func (m machine) turning(table Scalar, operands int, room bool) func(j int, source func(i int) Operand) Vector {
+	if m.wide || operands%2 == 0 {
+		return m.gathering(table, operands, operands, room)
+	}
+	part := m.gatheringTable(table, operands, operands, room)
+	ordered, v := m.vectors(operands), m.vector()
 	return func(j int, source func(i int) Operand) Vector {
-		if m.wide {
-			Load(v, source(0))
-			for i, index := range at[j] {
-				LookupTwo(v, index, source(i+1))
-			}
-			return v
+		if j == 0 {
+			ordered.each(func(i int) { Lookup(ordered[i], part(i, 0), source(i)) })
 		}
-		part := func(i int) Vector {
-			if len(at[j]) > 0 {
-				return at[j][i]
-			}
-			w := m.vector()
-			LoadInt(w, entry(j, i))
-			return w
-		}
-		index := part(0)
-		Lookup(v, index, source(0))
-		for i := 1; i < sources; i++ {
-			Lookup(w, index, source(i))
-			Blend(v, Signs(part(i)), w)
+		Copy(v, ordered[0])
+		for i := 1; i < operands; i++ {
+			Blend(v, Signs(part(j, i)), ordered[i])
 		}
 		return v
 	}

@@ -112,7 +112,7 @@ func (m machine) stridedSmall(stride, bits int) {
 func (m machine) turnsSmall(operands, bits int) {
 	m.begin("", fmt.Sprintf("turns%dof%d", operands, bits), "dst, sources unsafe.Pointer, at, count uintptr, table unsafe.Pointer", "")
 	dst, sources, offset, count, table := param("dst"), param("sources"), param("at"), param("count"), param("table")
-	gather := m.gathering(table, operands, operands, m.wide)
+	gather := m.turning(table, operands, m.wide)
 	p := m.wordParts(bits)
 	from := make([]Scalar, operands)
 	for i := range from {

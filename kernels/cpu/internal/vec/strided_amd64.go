@@ -42,11 +42,26 @@ func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
 				element += j * lanes / words
 				from = element%sources*lanes + element/sources*words + word
 			}
-			t.set(j*sources, i, lanes, from/lanes, from%lanes, sources, wide)
+			switch source, element := from/lanes, from%lanes; {
+			case wide || sources%2 == 0:
+				t.set(j*sources, i, lanes, source, element, sources, wide)
+			case what == forTurns: // each source is ordered, then they are blended
+				t.blend(source*sources, i, element, j*sources, source, i, lanes)
+			default: // the sources are blended, then they are ordered
+				t.blend(j*sources, i, element, j*sources, source, element, lanes)
+			}
 		}
 	}
 	place.Store(t)
 	return unsafe.Pointer(t)
+}
+
+// blend says that element i of what the index vector of an entry orders is the given one, and that element at of a
+// blend is from the source, by its mask in the entries of a result; the first source needs none.
+func (t *gathering) blend(index, i, element, result, source, at, lanes int) {
+	if t[index*lanes+i] = int32(element); source > 0 {
+		t[(result+source)*lanes+at] = -1
+	}
 }
 
 // set says that element i of a result, whose entries begin with the given one, is an element of a source.
