@@ -3,7 +3,6 @@ package conv
 import (
 	"unsafe"
 
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -109,8 +108,7 @@ func (s *Shape) apartImages(workers int) int {
 
 // apartScratch returns the number of elements of scratch memory that forwardApart needs.
 func apartScratch[T Float](s *Shape, workers int) int {
-	width := micro.PanelWidth[T]()
-	return s.apartSize(s.apartImages(workers)) + volume(s.Kernel)*s.InChannels*ceil(s.OutChannels/s.Groups, width)*width
+	return s.apartSize(s.apartImages(workers)) + volume(s.Kernel)*s.InChannels*packedColumns[T](s, s.OutChannels/s.Groups)
 }
 
 // forwardApart is [Forward] of a shape whose groups are computed apart.

@@ -2,7 +2,6 @@ package conv
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
@@ -60,8 +59,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 
 // backwardPanels is the number of elements of the panels of a kernel for its input gradient, of all phases.
 func backwardPanels[T Float](s *Shape) int {
-	width := micro.PanelWidth[T]()
-	return volume(s.Kernel) * s.OutChannels * ceil(s.InChannels/s.Groups, width) * width
+	return volume(s.Kernel) * s.OutChannels * packedColumns[T](s, s.InChannels/s.Groups)
 }
 
 // backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a

@@ -26,6 +26,7 @@ type correlation[T Float] struct {
 	in, inGroup       int // channels of x, and of one group
 	out, outGroup     int // channels of y, and of one group
 	depthwise, packed bool
+	kept              bool // packed, by package gemm: all panels are whole
 	pairs             bool
 	slides            bool // see slide.go
 	lanes             int  // see grouped.go; 0: they do not go by vectors
@@ -66,7 +67,7 @@ func getCorrelation[T Float]() *correlation[T] {
 
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias, c.moments, c.local = nil, nil, nil, nil, nil, nil // let go of the caller's memory
-	c.wide, c.joins, c.apart, c.gathers = wideCorrelation[T]{}, false, false, false
+	c.wide, c.joins, c.apart, c.gathers, c.kept = wideCorrelation[T]{}, false, false, false, false
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
@@ -379,7 +380,9 @@ func (c *correlation[T]) weights(g, col int) ([]T, int) {
 	if !c.packed {
 		return c.w[g*c.outGroup+col:], c.out
 	}
-	width := micro.PanelWidth[T]()
-	size := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps * c.inGroup * width
-	return c.w[(g*c.panels()+col/width)*size:], width
+	width, columns, sums := micro.PanelWidth[T](), micro.PadColumns[T](c.outGroup), c.axes[0].taps*c.axes[1].taps*c.axes[2].taps*c.inGroup
+	if c.kept || c.pairs {
+		columns = c.panels() * width
+	}
+	return c.w[(g*columns+col)*sums:], min(columns-col, width)
 }

@@ -53,8 +53,7 @@ func panelsScratch[T Float](s *Shape, workers int) int {
 	if local == 0 && !packForward[T](s) {
 		return 0
 	}
-	width := micro.PanelWidth[T]()
-	return volume(s.Kernel)*s.InChannels*ceil(s.OutChannels/s.Groups, width)*width + local
+	return volume(s.Kernel)*s.InChannels*packedColumns[T](s, s.OutChannels/s.Groups) + local
 }
 
 // forwardWide returns the geometry of a convolution along the width.
@@ -145,7 +144,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	c.joins = true
 	switch {
 	case packed:
-		c.packed, c.spread = true, spread{}
+		c.packed, c.kept, c.spread = true, true, spread{}
 	case isWideForward[T](&n):
 		c.wide = forwardWide[T](&n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))

@@ -52,16 +52,31 @@ func (k *packing[T]) run(p *pool.Pool) {
 	p.Parallel(k.groups*ceil(k.columns, width), max(1<<14/max(k.rows*width, 1), 1), k)
 }
 
+// panelStep returns how many numbers a row has in the panel that begins at column col of a kernel of so many. The last
+// panel is no wider than the vectors that its columns fill: weights of few outputs then stay in near caches.
+func panelStep[T Float](s *Shape, columns, col int) int {
+	return min(packedColumns[T](s, columns)-col, micro.PanelWidth[T]())
+}
+
+// packedColumns returns how many numbers a row has in all panels of a kernel of so many columns.
+func packedColumns[T Float](s *Shape, columns int) int {
+	if s.Pairs { // of which matrix registers read whole panels
+		width := micro.PanelWidth[T]()
+		return ceil(columns, width) * width
+	}
+	return micro.PadColumns[T](columns)
+}
+
 // size is the number of elements of a phase's kernel.
 func (k *packing[T]) size() int {
 	s := &k.shape
-	switch width := micro.PanelWidth[T](); {
+	switch {
 	case s.depthwise():
 		return k.rows * s.OutChannels
 	case k.lanes > 0:
 		return k.rows * k.groups * k.columns
 	default:
-		return k.rows * k.groups * ceil(k.columns, width) * width
+		return k.rows * k.groups * packedColumns[T](s, k.columns)
 	}
 }
 
@@ -77,30 +92,31 @@ func (k *packing[T]) Run(_, lo, hi int) {
 	panels := ceil(k.columns, width)
 	for i := lo; i < hi; i++ {
 		g, col := i/panels, i%panels*width
-		dst := k.dst[i*k.rows*width : (i+1)*k.rows*width]
+		step := panelStep[T](&k.shape, k.columns, col)
+		dst := k.dst[(g*packedColumns[T](&k.shape, k.columns)+col)*k.rows:][:k.rows*step]
 		cols := min(width, k.columns-col)
 		if k.spread {
-			spreadPanel((*packing[float32])(unsafe.Pointer(k)), floats(dst), g, col, cols)
+			spreadPanel((*packing[float32])(unsafe.Pointer(k)), floats(dst), g, col, cols, step)
 		} else if k.flip {
-			k.flipped(dst, g, col, cols)
+			k.flipped(dst, g, col, cols, step)
 		} else {
-			micro.PackPanel(dst, k.kernel[g*k.columns+col:], k.rows, cols, k.out, 1)
+			micro.PackRows(dst, k.kernel[g*k.columns+col:], k.rows, cols, step, k.out, 1)
 		}
 	}
 }
 
 // flipped packs the phase's taps, last tap of the kernel first.
-func (k *packing[T]) flipped(dst []T, g, col, cols int) {
+func (k *packing[T]) flipped(dst []T, g, col, cols, step int) {
 	s := &k.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
-	size := outGroup * micro.PanelWidth[T]()
+	size := outGroup * step
 	at := 0
 	for d := range k.phases[0].axis.taps {
 		for h := range k.phases[1].axis.taps {
 			for w := range k.phases[2].axis.taps {
 				tap := (k.tap(0, d)*s.Kernel[1]+k.tap(1, h))*s.Kernel[2] + k.tap(2, w)
 				src := k.kernel[(tap*inGroup+col)*s.OutChannels+g*outGroup:]
-				micro.PackPanel(dst[at:at+size], src, outGroup, cols, 1, s.OutChannels)
+				micro.PackRows(dst[at:at+size], src, outGroup, cols, step, 1, s.OutChannels)
 				at += size
 			}
 		}

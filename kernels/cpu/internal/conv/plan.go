@@ -93,7 +93,7 @@ func (p *Plan[T]) Run(x, kernel, bias []T, relu bool, y, scratch []T, packed boo
 	}
 	c := p.geometry
 	kernel = p.weights(kernel, scratch, packed)
-	c.packed = c.packed || packed
+	c.packed, c.kept = c.packed || packed, packed
 	c.x, c.y, c.w, c.bias, c.relu = x, y, kernel, bias, relu
 	c.Run(0, 0, p.chunks)
 }
@@ -120,15 +120,11 @@ func (p *Plan[T]) RunPooled(x, kernel, bias []T, relu bool, pooled, scratch []T,
 	}
 	g, ax := &p.geometry, &p.geometry.axes
 	kernel = p.weights(kernel, scratch, packed)
-	width, step := micro.PanelWidth[T](), g.out
-	if packed || g.packed {
-		step = width
-	}
-	rowX := ax[2].in * g.in
-	taps := ax[0].taps * ax[1].taps * ax[2].taps * g.in
+	in := *g // the plan's own may be in use elsewhere
+	in.w, in.packed, in.kept = kernel, g.packed || packed, packed
+	width, rowX := micro.PanelWidth[T](), ax[2].in*g.in
 	t := micro.Tile[T]{Rows: g.outs[2] / 2, K: ax[2].taps * g.in, Segments: ax[1].taps, Outer: ax[0].taps, ReLU: relu,
 		ARow: ax[2].inStep * g.in, AK: 1, ASegment: ax[1].tapStep * rowX, AOuter: ax[0].tapStep * g.planeX(), ALine: ax[1].inStep * rowX,
-		BK: step, BSegment: ax[2].taps * g.in * step, BOuter: ax[1].taps * ax[2].taps * g.in * step,
 		CRow: g.out, CLine: g.outs[2] / 2 * g.out}
 	start := ax[0].inOffset*g.planeX() + ax[1].inOffset*rowX + ax[2].inOffset*g.in
 	lines := g.outs[1] / 2
@@ -136,10 +132,9 @@ func (p *Plan[T]) RunPooled(x, kernel, bias []T, relu bool, pooled, scratch []T,
 		t.Lines = min(max(g.block/2, 1), lines-line)
 		t.A = x[start+2*line*t.ALine:]
 		for col := 0; col < g.out; col += width {
-			t.Cols, t.C, t.B = min(width, g.out-col), pooled[line*t.CLine+col:], kernel[col:]
-			if step == width {
-				t.B = kernel[col*taps:]
-			}
+			t.Cols, t.C = min(width, g.out-col), pooled[line*t.CLine+col:]
+			t.B, t.BK = in.weights(0, col)
+			t.BSegment, t.BOuter = ax[2].taps*g.in*t.BK, ax[1].taps*ax[2].taps*g.in*t.BK
 			if bias != nil {
 				t.Bias = bias[col:]
 			}

@@ -139,24 +139,24 @@ func spreadNothing(c *correlation[float32], g, n, d int, h, w span) {
 
 // computeSpread computes the outputs [at, end) of the lines of a span along the height.
 func computeSpread(c *correlation[float32], b *spreadBlock, h span, at, end int) {
-	ax, columns, width := &c.axes, c.spread.columns, micro.PanelWidth[float32]()
+	ax, columns, width, sums := &c.axes, c.spread.columns, micro.PanelWidth[float32](), c.axes[0].taps*c.axes[1].taps*c.inGroup
 	low, high := ax[2].seen(at, end)
 	lines, pixels, rowX := h.end-h.first, high-low, ax[2].in*c.in
 	z := b.local[len(b.ones):][:lines*max(pixels, 0)*columns+micro.NarrowChannels[float32]()]
 	if pixels > 0 {
 		clear(z[len(z)-micro.NarrowChannels[float32]():])
-		t := micro.Tile[float32]{Rows: pixels, ARow: c.in, CRow: columns, K: c.inGroup, AK: 1, BK: width, Lines: lines, ALine: ax[1].inStep * rowX, CLine: pixels * columns,
-			Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * rowX, BSegment: c.inGroup * width,
-			Outer: b.tdEnd - b.td, AOuter: ax[0].tapStep * c.planeX(), BOuter: ax[1].taps * c.inGroup * width}
+		t := micro.Tile[float32]{Rows: pixels, ARow: c.in, CRow: columns, K: c.inGroup, AK: 1, Lines: lines, ALine: ax[1].inStep * rowX, CLine: pixels * columns,
+			Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * rowX, Outer: b.tdEnd - b.td, AOuter: ax[0].tapStep * c.planeX()}
 		if t.ALine == pixels*c.in {
 			t.Rows, t.Lines = pixels*lines, 1
 		}
 		t.A = c.x[(b.n*ax[0].in+b.d*ax[0].inStep+ax[0].inOffset+b.td*ax[0].tapStep)*c.planeX()+
 			(h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX+low*c.in+b.g*c.inGroup:]
-		panel := ax[0].taps * ax[1].taps * c.inGroup * width
-		weights := c.w[b.g*ceil(columns, width)*panel+(b.td*ax[1].taps+h.tap)*c.inGroup*width:]
+		group := c.w[b.g*micro.PadColumns[float32](columns)*sums:]
 		for col := 0; col < columns; col += width {
-			t.Cols, t.B, t.C = min(width, columns-col), weights[col/width*panel:], z[col:]
+			t.Cols, t.BK, t.C = min(width, columns-col), min(micro.PadColumns[float32](columns-col), width), z[col:]
+			t.BSegment, t.BOuter = c.inGroup*t.BK, ax[1].taps*c.inGroup*t.BK
+			t.B = group[col*sums+(b.td*ax[1].taps+h.tap)*t.BSegment:]
 			micro.Run(&t)
 		}
 	}
@@ -202,9 +202,9 @@ func addSpread(c *correlation[float32], b *spreadBlock, z []float32, h, w span, 
 }
 
 // spreadPanel packs columns of a group's kernel: rows are (tap along the depth, along the height, input channel),
-// columns (tap along the width, output channel).
-func spreadPanel(k *packing[float32], dst []float32, g, col, cols int) {
-	s, width := &k.shape, micro.PanelWidth[float32]()
+// columns (tap along the width, output channel); a row of the panel has so many numbers as width says.
+func spreadPanel(k *packing[float32], dst []float32, g, col, cols, width int) {
+	s := &k.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	taps := s.Kernel
 	if k.flip {

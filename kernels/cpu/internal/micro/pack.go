@@ -4,10 +4,14 @@ package micro
 // [0, rows), c in [0, cols), and 0 for c in [cols, PanelWidth). Dst must have rows·PanelWidth elements. One of the
 // steps should be 1.
 func PackPanel[T Float](dst, src []T, rows, cols, stepK, stepC int) {
-	width := PanelWidth[T]()
+	PackRows(dst, src, rows, cols, PanelWidth[T](), stepK, stepC)
+}
+
+// PackRows is PackPanel for a panel of another width.
+func PackRows[T Float](dst, src []T, rows, cols, width, stepK, stepC int) {
 	dst = dst[:rows*width]
 	switch {
-	case stepC == 1 && cols == width && copyPanel(dst, src, rows, stepK):
+	case stepC == 1 && cols == PanelWidth[T]() && cols == width && copyPanel(dst, src, rows, stepK):
 		return
 	case stepC == 1:
 		for k := range rows {
