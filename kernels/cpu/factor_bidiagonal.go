@@ -18,18 +18,10 @@ type bidiagonal[T block.Float] struct {
 	leftRows, leftColumns   strided[T] // v and x of each column in two rows; -v and -x in two columns
 	rightRows, rightColumns strided[T] // y and u; -y and -u
 	dots                    []T
-	args                    gemm.Args[T]
 }
 
 func newBidiagonal[T block.Float](m, n int) bidiagonal[T] {
-	width := 8
-	switch {
-	case n > 160:
-		width = blockOfReflections
-	case n > 48:
-		width = blockOfReflections / 2
-	}
-	return bidiagonal[T]{m: m, n: n, width: width}
+	return bidiagonal[T]{m: m, n: n, width: columnsOfBlock(n)}
 }
 
 func (b *bidiagonal[T]) size() int {
@@ -39,11 +31,10 @@ func (b *bidiagonal[T]) size() int {
 
 func (b *bidiagonal[T]) cut(scratch *[]float64) {
 	m, n, w := paddedColumns(b.m), paddedColumns(b.n), 2*b.width
-	cutMatrix := func(rows, stride int) strided[T] { return strided[T]{cutOf[T](scratch, rows*stride), stride} }
-	b.a, b.left, b.right = cutMatrix(b.m, n), cutMatrix(b.n, m), cutMatrix(b.n, n)
+	b.a, b.left, b.right = cutMatrix[T](scratch, b.m, n), cutMatrix[T](scratch, b.n, m), cutMatrix[T](scratch, b.n, n)
 	b.leftFactors, b.rightBy = cutOf[T](scratch, n), cutOf[T](scratch, n)
-	b.leftRows, b.rightRows = cutMatrix(w, m), cutMatrix(w, n)
-	b.leftColumns, b.rightColumns = cutMatrix(b.m, w), cutMatrix(b.n, w)
+	b.leftRows, b.rightRows = cutMatrix[T](scratch, w, m), cutMatrix[T](scratch, w, n)
+	b.leftColumns, b.rightColumns = cutMatrix[T](scratch, b.m, w), cutMatrix[T](scratch, b.n, w)
 	b.dots = cutOf[T](scratch, w)
 }
 
@@ -121,9 +112,9 @@ func (b *bidiagonal[T]) reflectRow(p *products[T], k, j int) float64 {
 
 // timesRow finds the products of rows with u.
 func (b *bidiagonal[T]) timesRow(p *products[T], x, u []T, rows strided[T]) {
-	if b.args = (gemm.Args[T]{M: 1, N: len(x), K: len(u), A: u, B: rows.x, LDB: rows.stride, TransB: true, C: x}); len(x)*len(u) > 1<<12 {
-		if gemm.ScratchSize(&b.args, p.pool.Size()) <= len(p.scratch) {
-			gemm.Run(p.pool, &b.args, p.scratch)
+	if len(x)*len(u) > 1<<12 {
+		p.args = gemm.Args[T]{M: 1, N: len(x), K: len(u), A: u, B: rows.x, LDB: rows.stride, TransB: true, C: x}
+		if p.run() {
 			return
 		}
 	}

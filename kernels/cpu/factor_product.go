@@ -6,13 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // products multiplies parts of matrices in scratch memory, whose rows are padded.
 type products[T block.Float] struct {
-	pool    *pool.Pool
 	scratch []T
 	args    gemm.Args[T]
 }
@@ -20,15 +19,27 @@ type products[T block.Float] struct {
 // blockOfReflections is how many reflections, or columns with what they change, make a product together.
 const blockOfReflections = 32
 
+// columnsOfBlock is how many columns of a matrix are reduced before what is right of them changes: fewer of those with
+// few.
+func columnsOfBlock(n int) int {
+	switch {
+	case n > 160:
+		return blockOfReflections
+	case n > 48:
+		return blockOfReflections / 2
+	}
+	return 8
+}
+
 // productMemory is enough for products of matrices of up to n rows and columns.
-func productMemory[T block.Float](n int, p *pool.Pool) int {
+func productMemory[T block.Float](n int) int {
 	if n*n*min(n, blockOfReflections) <= smallProducts {
 		return 0
 	}
 	n = paddedColumns(n)
 	size := 0
 	for _, k := range []int{blockOfReflections, 2 * blockOfReflections, n} {
-		size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: n, N: n, K: k, LDA: n, LDB: n, LDC: n, Accumulate: true}, p.Size()))
+		size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: n, N: n, K: k, LDA: n, LDB: n, LDC: n, Accumulate: true}, 1))
 	}
 	return max(size, n*n) + 1<<14
 }
@@ -37,6 +48,25 @@ func productMemory[T block.Float](n int, p *pool.Pool) int {
 type strided[T block.Float] struct {
 	x      []T
 	stride int
+}
+
+// cutMatrix takes the memory of a matrix off scratch memory.
+//
+//go:noinline
+func cutMatrix[T block.Float](scratch *[]float64, rows, stride int) strided[T] {
+	return strided[T]{cutOf[T](scratch, rows*stride), stride}
+}
+
+// readScaled reads matrix i of an operand through memory for it, divided by what scaleOf says, which it returns.
+func readScaled[T block.Float](a strided[T], memory []T, o *plan.Operand, i int) T {
+	m, n := matrixLengths(o)
+	readNumbers(memory, o, i*m*n)
+	scale := scaleOf(memory)
+	clear(a.x)
+	for r := range m {
+		vec.Scale(a.row(r)[:n], memory[r*n:][:n], 1/scale)
+	}
+	return scale
 }
 
 // from begins at a row and a column.
@@ -54,12 +84,20 @@ func (p *products[T]) add(y, a, x strided[T], rows, depth, columns int) {
 	}
 	if rows*depth*columns > smallProducts {
 		p.args = gemm.Args[T]{M: rows, N: columns, K: depth, A: a.x, LDA: a.stride, B: x.x, LDB: x.stride, C: y.x, LDC: y.stride, Accumulate: true}
-		if gemm.ScratchSize(&p.args, p.pool.Size()) <= len(p.scratch) {
-			gemm.Run(p.pool, &p.args, p.scratch)
+		if p.run() {
 			return
 		}
 	}
 	vec.AddProducts(y.x, a.x, x.x, rows, depth, columns, y.stride, a.stride, x.stride)
+}
+
+// run multiplies what args says if there is enough scratch memory, and reports whether there is.
+func (p *products[T]) run() bool {
+	if gemm.ScratchSize(&p.args, 1) > len(p.scratch) {
+		return false
+	}
+	gemm.Run(nil, &p.args, p.scratch)
+	return true
 }
 
 // addRow adds to y, of whole blocks, the product of a row and a matrix. Of float32 it is read in the order of memory.

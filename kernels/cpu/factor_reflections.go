@@ -22,15 +22,15 @@ type reflectionBlock[T block.Float] struct {
 // size is what reflections of up to n numbers need, which turn up to n rows.
 func (f *reflectionBlock[T]) size(n int) int {
 	const w = blockOfReflections
-	return 2*inDoubles[T](w*w) + 2*inDoubles[T](n*w) + inDoubles[T](w*paddedColumns(n)) + inDoubles[T](productMemory[T](n, f.pool))
+	return 2*inDoubles[T](w*w) + 2*inDoubles[T](n*w) + inDoubles[T](w*paddedColumns(n)) + inDoubles[T](productMemory[T](n))
 }
 
 func (f *reflectionBlock[T]) cut(scratch *[]float64, n int) {
 	const w = blockOfReflections
-	f.triangle, f.squares = strided[T]{cutOf[T](scratch, w*w), w}, strided[T]{cutOf[T](scratch, w*w), w}
-	f.columns, f.part = strided[T]{cutOf[T](scratch, n*w), w}, strided[T]{cutOf[T](scratch, n*w), w}
-	f.turned = strided[T]{cutOf[T](scratch, w*paddedColumns(n)), paddedColumns(n)}
-	f.products.scratch = cutOf[T](scratch, productMemory[T](n, f.pool))
+	f.triangle, f.squares = cutMatrix[T](scratch, w, w), cutMatrix[T](scratch, w, w)
+	f.columns, f.part = cutMatrix[T](scratch, n, w), cutMatrix[T](scratch, n, w)
+	f.turned = cutMatrix[T](scratch, w, paddedColumns(n))
+	f.products.scratch = cutOf[T](scratch, productMemory[T](n))
 }
 
 // prepare is given vectors in rows of so many numbers, and zeros behind them, with their factors.

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 )
@@ -12,40 +11,29 @@ import (
 // numbers, z. The first part has a column more than rows. Source: Gu and Eisenstat, "A divide-and-conquer algorithm for
 // the bidiagonal SVD", 1995.
 type singular[T block.Float] struct {
-	n                         int
+	joining
 	left, right               strided[T] // the vectors, in rows
 	otherLeft, otherRight     strided[T]
 	leftFactors, rightFactors strided[T]
-	d, e, values              []float64
-	order, merge              []int32
-	group                     []uint8
 	angles, rightAngles       []T
-	roots
 }
 
 func (q *singular[T]) size() int {
-	s, n := paddedColumns(q.n), inDoubles[float64](q.n)
-	size := 4*inDoubles[T](q.n*s) + 5*n + 2*inDoubles[T](2*q.n)
+	matrix := inDoubles[T](q.n * paddedColumns(q.n))
+	size := q.joining.size() + 4*matrix + 2*inDoubles[T](2*q.n)
 	if q.n >= leastConquest {
-		size += 2*inDoubles[T](q.n*s) + q.roots.size(q.n)
+		size += 2 * matrix
 	}
 	return size
 }
 
 func (q *singular[T]) cut(scratch *[]float64) {
-	s := paddedColumns(q.n)
-	square := func() strided[T] { return strided[T]{cutOf[T](scratch, q.n*s), s} }
+	q.joining.cut(scratch)
+	square := func() strided[T] { return cutMatrix[T](scratch, q.n, paddedColumns(q.n)) }
 	q.left, q.right, q.otherLeft, q.otherRight = square(), square(), square(), square()
-	q.d, q.e, q.values = cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n), cutOf[float64](scratch, q.n)
-	places := cutOf[float64](scratch, q.n)
-	q.order = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), q.n)
-	q.merge = block.View[int32](unsafe.Pointer(unsafe.SliceData(places)), 2*q.n)[q.n:]
-	places = cutOf[float64](scratch, q.n)
-	q.group = block.View[uint8](unsafe.Pointer(unsafe.SliceData(places)), q.n)
 	q.angles, q.rightAngles = cutOf[T](scratch, 2*q.n), cutOf[T](scratch, 2*q.n)
 	if q.n >= leastConquest {
 		q.leftFactors, q.rightFactors = square(), square()
-		q.roots.cut(scratch, q.n)
 	}
 	q.squared = true
 }
@@ -74,7 +62,7 @@ func (q *singular[T]) solve(p *products[T], lo, hi, more int) {
 		sortPlaces(q.order[lo:hi], q.d, lo)
 		return
 	}
-	mid := lo + max(((hi-lo)/2+smallestBlock/2)/smallestBlock*smallestBlock, smallestBlock)
+	mid := middleOfParts(lo, hi)
 	diagonal, beside := q.d[mid-1], q.e[mid-1] // of the row between the parts
 	q.solve(p, lo, mid-1, 1)
 	q.solve(p, mid, hi, more)
@@ -115,7 +103,14 @@ func (q *singular[T]) join(p *products[T], lo, mid, hi, more int, diagonal, besi
 		q.d[lo+i] /= most
 	}
 	kept, square := q.deflate(lo, hi, more), 0.0
-	counts := q.arrange(lo, hi, kept, more)
+	columns := paddedColumns(hi + more)
+	counts := q.arrange(lo, hi, kept, func(to, from int) {
+		copy(q.otherLeft.row(to)[lo:], q.left.row(from)[lo:columns])
+		copy(q.otherRight.row(to)[lo:], q.right.row(from)[lo:columns])
+	})
+	if kept > 1 {
+		q.poles[1] = max(q.poles[1], 4*epsilonOf[T]())
+	}
 	for _, v := range q.weights[:kept] {
 		square += v * v
 	}
@@ -136,97 +131,26 @@ func (q *singular[T]) join(p *products[T], lo, mid, hi, more int, diagonal, besi
 	})
 	multiplyRows(p, q.left, q.leftFactors, q.otherLeft, lo, mid, hi, hi, kept, counts)
 	multiplyRows(p, q.right, q.rightFactors, q.otherRight, lo, mid, hi, hi+more, kept, counts)
-	copy(q.d[lo:], q.found[:kept])
-	for i := lo; i < hi; i++ {
-		q.d[i] *= most
-	}
-	for i := range kept {
-		q.merge[lo+i] = int32(lo + i)
-	}
-	sortPlaces(q.merge[lo+kept:hi], q.d, lo+kept)
-	mergePlaces(q.order[lo:hi], q.merge[lo:lo+kept], q.merge[lo+kept:hi], q.d)
+	q.settle(lo, hi, kept, most)
 }
 
-// turnPart makes c·x + s·y of x and c·y - s·x of y.
-func turnPart[T block.Float](x, y []T, c, s T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		w := y[i]
-		x[i], y[i] = c*v+s*w, c*w-s*v
-	}
-}
-
-// deflate finds vectors that stay, as that of conquest does. The first one is that of z alone.
+// deflate is that of joining, for close values. The first one is that of z alone.
 func (q *singular[T]) deflate(lo, hi, more int) (kept int) {
-	order, z := q.merge[lo:hi], q.z[:hi-lo]
+	order, z, columns := q.merge[lo:hi], q.z[:hi-lo], paddedColumns(hi+more)
 	small := 8 * epsilonOf[T]() // what is largest is 1
 	if first := &z[int(order[0])-lo]; math.Abs(*first) <= small {
 		*first = math.Copysign(small, *first)
 	}
-	kept = 1
-	pending, done := -1, 0
-	finish := func(i int) {
-		q.group[i], q.roots.left[done] = finished, int32(i)
-		done++
-	}
-	for _, at := range order[1:] {
-		i := int(at)
-		if !(math.Abs(z[i-lo]) > small) {
-			finish(i)
-			continue
+	return 1 + q.joining.deflate(order[1:], lo, 1, small, func(first, second int) (float64, bool) {
+		if !(math.Abs(q.d[second]-q.d[first]) <= small) {
+			return 0, false
 		}
-		if pending >= 0 {
-			if math.Abs(q.d[i]-q.d[pending]) <= small {
-				s, c := z[pending-lo], z[i-lo]
-				tau := math.Hypot(c, s)
-				z[i-lo], z[pending-lo] = tau, 0
-				if q.group[i] != q.group[pending] {
-					q.group[i] = fromBoth
-				}
-				columns := paddedColumns(hi + more)
-				turnPart(q.left.row(pending)[lo:columns], q.left.row(i)[lo:columns], T(c/tau), T(-s/tau))
-				turnPart(q.right.row(pending)[lo:columns], q.right.row(i)[lo:columns], T(c/tau), T(-s/tau))
-				finish(pending)
-				pending = i
-				continue
-			}
-			order[kept] = int32(pending)
-			kept++
-		}
-		pending = i
-	}
-	if pending >= 0 {
-		order[kept] = int32(pending)
-		kept++
-	}
-	copy(order[kept:], q.roots.left[:done])
-	return kept
-}
-
-// arrange is that of conquest.
-func (q *singular[T]) arrange(lo, hi, kept, more int) (counts [4]int) {
-	order, columns := q.merge[lo:hi], paddedColumns(hi+more)
-	for _, i := range order {
-		counts[q.group[i]]++
-	}
-	next := [4]int{0, counts[0], counts[0] + counts[1], kept}
-	for k, i := range order {
-		group := q.group[i]
-		at := next[group]
-		next[group]++
-		copy(q.otherLeft.row(lo + at)[lo:], q.left.row(int(i))[lo:columns])
-		copy(q.otherRight.row(lo + at)[lo:], q.right.row(int(i))[lo:columns])
-		if k < kept {
-			q.poles[k], q.weights[k], q.places[k] = q.d[i], q.z[int(i)-lo], int32(at)
-		} else {
-			q.found[at] = q.d[i]
-		}
-	}
-	if kept > 1 {
-		q.poles[1] = max(q.poles[1], 4*epsilonOf[T]())
-	}
-	copy(q.d[lo+kept:hi], q.found[kept:hi-lo])
-	return counts
+		s, c := z[first-lo], z[second-lo]
+		tau := math.Hypot(c, s)
+		turnPart(q.left.row(first)[lo:columns], q.left.row(second)[lo:columns], T(c/tau), T(-s/tau))
+		turnPart(q.right.row(first)[lo:columns], q.right.row(second)[lo:columns], T(c/tau), T(-s/tau))
+		return tau, true
+	})
 }
 
 // rotate makes a small part diagonal: first the column that it has more is turned into the others, then rotations that

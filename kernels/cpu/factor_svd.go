@@ -4,8 +4,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -19,10 +17,8 @@ type decomposition[T block.Float] struct {
 	u strided[T] // in rows
 }
 
-func newDecomposition[T block.Float](m, n, columns int, p *pool.Pool) decomposition[T] {
-	f := decomposition[T]{columns: columns, bidiagonal: newBidiagonal[T](m, n)}
-	f.singular.n, f.pool = n, p
-	return f
+func newDecomposition[T block.Float](m, n, columns int) decomposition[T] {
+	return decomposition[T]{columns: columns, bidiagonal: newBidiagonal[T](m, n), singular: singular[T]{joining: joining{n: n}}}
 }
 
 func (f *decomposition[T]) size() int {
@@ -35,7 +31,7 @@ func (f *decomposition[T]) cut(scratch *[]float64) {
 	f.reflectionBlock.cut(scratch, m)
 	f.bidiagonal.cut(scratch)
 	f.singular.cut(scratch)
-	f.u = strided[T]{cutOf[T](scratch, f.columns*paddedColumns(m)), paddedColumns(m)}
+	f.u = cutMatrix[T](scratch, f.columns, paddedColumns(m))
 }
 
 // find decomposes a.
@@ -82,18 +78,13 @@ func bidiagonalWork[T block.Float](b *build) matrixWork {
 	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
 	m, n := matrixLengths(in)
 	_, columns := matrixLengths(u)
-	plain := newDecomposition[T](m, n, columns, nil)
+	plain := newDecomposition[T](m, n, columns)
 	size := plain.size()
 	return matrixWork{scratch: size + inDoubles[T](m*columns), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch)
 		x := cutOf[T](&scratch, m*columns)
-		readNumbers(x[:m*n], in, i*m*n)
-		scale := scaleOf(x[:m*n])
-		clear(f.a.x)
-		for r := range m {
-			vec.Scale(f.a.row(r)[:n], x[r*n:][:n], 1/scale)
-		}
+		scale := readScaled(f.a, x[:m*n], in, i)
 		f.find()
 		values := f.values
 		for k := range values {

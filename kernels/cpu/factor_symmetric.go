@@ -3,7 +3,6 @@ package cpu
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -24,17 +23,8 @@ type symmetric[T block.Float] struct {
 	conquest[T]
 }
 
-func newSymmetric[T block.Float](n int, p *pool.Pool) symmetric[T] {
-	e := symmetric[T]{n: n, width: 8}
-	switch {
-	case n > 160:
-		e.width = blockOfReflections
-	case n > 48:
-		e.width = blockOfReflections / 2
-	}
-	e.pool = p
-	e.conquest = newConquest[T](n)
-	return e
+func newSymmetric[T block.Float](n int) symmetric[T] {
+	return symmetric[T]{n: n, width: columnsOfBlock(n), conquest: conquest[T]{joining: joining{n: n}}}
 }
 
 func (e *symmetric[T]) size() int {
@@ -46,10 +36,10 @@ func (e *symmetric[T]) size() int {
 
 func (e *symmetric[T]) cut(scratch *[]float64) {
 	s := paddedColumns(e.n)
-	e.a, e.vectors = strided[T]{cutOf[T](scratch, e.n*s), s}, strided[T]{cutOf[T](scratch, e.n*s), s}
+	e.a, e.vectors = cutMatrix[T](scratch, e.n, s), cutMatrix[T](scratch, e.n, s)
 	e.factors = cutOf[T](scratch, s)
-	e.sides = strided[T]{cutOf[T](scratch, 2*blockOfReflections*s), s}
-	e.pairs = strided[T]{cutOf[T](scratch, e.n*2*blockOfReflections), 2 * blockOfReflections}
+	e.sides = cutMatrix[T](scratch, 2*blockOfReflections, s)
+	e.pairs = cutMatrix[T](scratch, e.n, 2*blockOfReflections)
 	e.dots = cutOf[T](scratch, 2*blockOfReflections)
 	e.reflectionBlock.cut(scratch, e.n)
 	e.conquest.cut(scratch)
@@ -125,18 +115,12 @@ func (e *symmetric[T]) turnBack() {
 func eighWork[T block.Float](b *build) matrixWork {
 	in, w, v := b.in(0), b.out(0), b.out(1)
 	_, n := matrixLengths(in)
-	plain := newSymmetric[T](n, nil)
+	plain := newSymmetric[T](n)
 	size := plain.size()
 	return matrixWork{scratch: size + n, work: 8 * n * n * n, run: func(i int, scratch []float64) {
 		e := plain
 		e.cut(&scratch)
-		x := e.other.x[:n*n]
-		readNumbers(x, in, i*n*n)
-		scale := scaleOf(x)
-		clear(e.a.x)
-		for r := range n {
-			vec.Scale(e.a.row(r)[:n], x[r*n:][:n], 1/scale)
-		}
+		scale := readScaled(e.a, e.other.x[:n*n], in, i)
 		e.find()
 		values := cut(&scratch, n)
 		for k, v := range e.values {
