@@ -24,6 +24,9 @@ func main() {
 		vnni(rows)
 	}
 	avx2()
+	for _, t := range [][2]int{{3, 4}, {6, 2}} {
+		avx2Rows(t[0], t[1])
+	}
 	for _, rows := range []int{1, 2} {
 		nibblesVNNI(rows)
 	}
@@ -149,6 +152,91 @@ func avx2() {
 	Countdown(groups, 1, "loop")
 	for v := range acc {
 		StoreInt(Memory{Base: c, Offset: 32 * v}, acc[v])
+	}
+	End()
+}
+
+// avx2Rows does so for several rows, so many vectors of eight columns at a time, so that a vector of weights is taken
+// apart once for all of them. The rest of the panel is for other calls.
+func avx2Rows(rows, vectors int) {
+	Begin(AVX2, fmt.Sprintf("rows%d", rows), "c, x, w, groups, ldc, ldx uintptr", "")
+	Doc(fmt.Sprintf("rows%dAVX2 adds %d rows of x times %d columns of a panel to c.", rows, rows, 8*vectors))
+	c, x, w, groups := Parameter("c"), Parameter("x"), Parameter("w"), Parameter("groups")
+	ldc, ldx := Parameter("ldc"), Parameter("ldx")
+	later := NewScalar() // rows from the fourth on
+	if rows > 3 {
+		Address(later, Memory{Base: x, Index: ldx, Scale: 2})
+		Increase(later, ldx)
+	}
+	row := NewScalar()
+	Assign(row, c)
+	acc := make([][]Vector, rows)
+	for r := range acc {
+		acc[r] = make([]Vector, vectors)
+		for v := range acc[r] {
+			acc[r][v] = NewVector(32)
+			LoadInt(acc[r][v], Memory{Base: row, Offset: 32 * v})
+		}
+		if r+1 < rows {
+			Increase(row, ldc)
+		}
+	}
+	at := func(r, half int) Memory {
+		m := Memory{Base: x, Offset: 4 * half}
+		if r >= 3 {
+			m.Base, r = later, r-3
+		}
+		if r > 0 {
+			m.Index, m.Scale = ldx, uint8(r)
+		}
+		return m
+	}
+	add := func(weights []Vector, first, half int, one, product Vector) {
+		for r := range acc {
+			BroadcastInt(one, at(r, half))
+			for i, v := range weights {
+				to := product
+				if i == len(weights)-1 { // the broadcast numbers are not needed any more
+					to = one
+				}
+				AddPairs(to, v, one)
+				AddInt(acc[r][first+i], acc[r][first+i], to)
+			}
+		}
+	}
+	const together = 2 // vectors of weights: with twelve of sums, all registers
+	weights, one, product := []Vector{NewVector(32), NewVector(32)}, NewVector(32), NewVector(32)
+	Label("loop")
+	Prefetch(Memory{Base: w, Offset: 256 * 32})
+	if vectors > together {
+		Prefetch(Memory{Base: w, Offset: 256*32 + 64})
+	}
+	for first := 0; first < vectors; first += together {
+		for half := range 2 {
+			for i := range weights {
+				LoadInt(weights[i], Memory{Base: w, Offset: 32 * (first + i)})
+				if half == 0 {
+					AndInt(weights[i], weights[i], Constant("lowBytes", 0x00ff00ff))
+				} else {
+					ShiftRightWords(weights[i], weights[i], 8)
+				}
+			}
+			add(weights, first, half, one, product)
+		}
+	}
+	Increase(w, Number(256))
+	Increase(x, Number(8))
+	if rows > 3 {
+		Increase(later, Number(8))
+	}
+	Countdown(groups, 1, "loop")
+	for r := range acc {
+		for v := range acc[r] {
+			StoreInt(Memory{Base: c, Offset: 32 * v}, acc[r][v])
+		}
+		if r+1 < rows {
+			Increase(c, ldc)
+		}
 	}
 	End()
 }

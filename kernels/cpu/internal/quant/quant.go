@@ -104,7 +104,9 @@ func Run(p *pool.Pool, a *Args) {
 	a.stride = group * groups(a.K)
 	switch a.family {
 	case familyAVX2:
-		a.stride *= 2
+		if a.stride *= 2; a.stride%1024 == 0 {
+			a.stride += rowGap
+		}
 	case familyAMX: // tiles are of whole lines
 		memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
 		sums *= amx.StartRow / 4
@@ -140,7 +142,10 @@ func worthTiles(m, k int) bool {
 func (a *Args) prepare(i int) {
 	sum := int32(0)
 	row := a.x[i*a.stride : (i+1)*a.stride]
-	if a.family != familyAVX2 {
+	switch {
+	case a.family == familyAVX2 && a.ColStride == 1:
+		sum = widenBytes(row, a.A[i*a.RowStride:][:a.K])
+	case a.family != familyAVX2:
 		if a.ColStride == 1 {
 			from := a.A[i*a.RowStride:][:a.K]
 			copy(row, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(from))), len(from)))
@@ -155,7 +160,7 @@ func (a *Args) prepare(i int) {
 			}
 		}
 		clear(row[a.K : group*groups(a.K)])
-	} else {
+	default:
 		clear(row)
 		for k := range a.K {
 			v := a.A[i*a.RowStride+k*a.ColStride]
@@ -172,6 +177,32 @@ func (a *Args) prepare(i int) {
 	default:
 		a.sums[i] = -zero * sum
 	}
+}
+
+// widenBytes writes numbers as the kernels of AVX2 read them and returns their sum: of each group those of even places
+// and then the others, widened to 16 bits.
+func widenBytes(dst []byte, x []int8) int32 {
+	if len(x) == 0 {
+		return 0
+	}
+	from := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x))
+	sum := sumBytes(from)
+	var last [group]byte
+	for ; len(from) > 0; dst = dst[2*group:] {
+		four := last[:]
+		if len(from) >= group {
+			four = from[:group]
+			from = from[group:]
+		} else {
+			copy(four, from)
+			from = nil
+		}
+		const low, sign = 0x00ff00ff00ff00ff, 0x0080008000800080
+		v := uint64(binary.LittleEndian.Uint32(four))
+		v = (v | v<<24) & low
+		binary.LittleEndian.PutUint64(dst, v|(v&sign)<<1*0xff)
+	}
+	return sum
 }
 
 // sumBytes adds up numbers of int8. Eight at a time are added to two words, of four sums each, as unsigned bytes: each
@@ -270,6 +301,8 @@ func (f family) rows(n int) int {
 	switch {
 	case f == familyDots:
 		return min(n, 3)
+	case f == familyAVX2 && n >= rows/2:
+		return min(n/(rows/2), 2) * (rows / 2)
 	case f != familyVNNI || n == 1:
 		return 1
 	case n >= rows:

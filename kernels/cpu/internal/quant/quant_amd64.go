@@ -23,7 +23,7 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 	case f == familyGo:
 		multiplyGo(c, x[:ldx], w)
 	case f == familyAVX2:
-		rowAVX2(cs, xs, ws, g)
+		multiplyAVX2(n, cs, xs, ws, g, lc, lx)
 	case n == 6:
 		rows6VNNI(cs, xs, ws, g, lc, lx)
 	case n == 4:
@@ -32,6 +32,25 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 		rows2VNNI(cs, xs, ws, g, lc, lx)
 	default:
 		rows1VNNI(cs, xs, ws, g, lc, lx)
+	}
+}
+
+// multiplyAVX2 adds rows of x times a panel to c. Several rows go through blocks of the panel, so that what all columns
+// read of x stays in the first-level cache.
+func multiplyAVX2(n int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {
+	const block = 256
+	if n == 1 {
+		rowAVX2(c, x, w, groups)
+		return
+	}
+	kernel, bytes := rows6AVX2, uintptr(64) // of the columns of a call, as words
+	if n == 3 {
+		kernel, bytes = rows3AVX2, 128
+	}
+	for first := uintptr(0); first < groups; first += block {
+		for column := uintptr(0); column < 4*Width; column += bytes {
+			kernel(unsafe.Add(c, column), unsafe.Add(x, 2*group*first), unsafe.Add(w, group*Width*first+column), min(block, groups-first), ldc, ldx)
+		}
 	}
 }
 
@@ -49,3 +68,9 @@ func rows6VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
 func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)
+
+//go:noescape
+func rows3AVX2(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows6AVX2(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
