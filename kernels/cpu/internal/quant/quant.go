@@ -301,12 +301,10 @@ func (f family) rows(n int) int {
 	switch {
 	case f == familyDots:
 		return min(n, 3)
-	case f == familyAVX2 && n >= rows/2:
-		return min(n/(rows/2), 2) * (rows / 2)
+	case (f == familyAVX2 || f == familyVNNI) && n >= rows:
+		return rows
 	case f != familyVNNI || n == 1:
 		return 1
-	case n >= rows:
-		return rows
 	case n >= 4:
 		return 4
 	}

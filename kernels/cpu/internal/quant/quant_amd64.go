@@ -35,21 +35,17 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 	}
 }
 
-// multiplyAVX2 adds rows of x times a panel to c. Several rows go through blocks of the panel, so that what all columns
+// multiplyAVX2 adds a row or six of x times a panel to c. Six go through blocks of the panel, so that what all columns
 // read of x stays in the first-level cache.
 func multiplyAVX2(n int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {
-	const block = 256
+	const block, bytes = 256, 64 // the columns of a call, as words
 	if n == 1 {
 		rowAVX2(c, x, w, groups)
 		return
 	}
-	kernel, bytes := rows6AVX2, uintptr(64) // of the columns of a call, as words
-	if n == 3 {
-		kernel, bytes = rows3AVX2, 128
-	}
 	for first := uintptr(0); first < groups; first += block {
 		for column := uintptr(0); column < 4*Width; column += bytes {
-			kernel(unsafe.Add(c, column), unsafe.Add(x, 2*group*first), unsafe.Add(w, group*Width*first+column), min(block, groups-first), ldc, ldx)
+			rows6AVX2(unsafe.Add(c, column), unsafe.Add(x, 2*group*first), unsafe.Add(w, group*Width*first+column), min(block, groups-first), ldc, ldx)
 		}
 	}
 }
@@ -68,9 +64,6 @@ func rows6VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
 func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)
-
-//go:noescape
-func rows3AVX2(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
 
 //go:noescape
 func rows6AVX2(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
