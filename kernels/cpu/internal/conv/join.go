@@ -54,10 +54,15 @@ func (c *correlation[T]) longest() int {
 	return longest
 }
 
-// imageBytes is the memory of an image and its result.
+// imageBytes is the memory of an image and its result. Groups are computed one after the other: of several, it is what
+// one of them has of each pixel, which are lines of the cache that begin anywhere.
 func (c *correlation[T]) imageBytes() int {
 	var zero T
-	return max((c.axes[0].in*c.planeX()+volume(c.outs)*c.out)*int(unsafe.Sizeof(zero)), 1)
+	size, x, y := int(unsafe.Sizeof(zero)), c.in, c.out
+	if c.groups > 1 && !c.depthwise {
+		x, y = min(c.inGroup+cacheLine/size, x), min(c.outGroup+cacheLine/size, y)
+	}
+	return max((c.axes[0].in*c.axes[1].in*c.axes[2].in*x+volume(c.outs)*y)*size, 1)
 }
 
 // joinsShort reports whether so few outputs see the same taps that images are joined, if there are enough.

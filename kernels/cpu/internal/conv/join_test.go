@@ -138,3 +138,28 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 	require.Greater(t, joined, 6)
 	require.Greater(t, corners, 4)
 }
+
+// TestJoinedGroups: of groups, what one of them has of an image counts, and images are joined that are too large as
+// wholes. They have the bits of images alone.
+func TestJoinedGroups(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		r := rand.New(rand.NewPCG(11, 12))
+		s := &Shape{Batch: 2 * joinLeast, In: [3]int{5, 5, 5}, InChannels: 84, OutChannels: 330, Groups: 6, Kernel: [3]int{2, 2, 2}, PadHigh: [3]int{1, 1, 1}}
+		n := s.checked(ofForward)
+		c := getCorrelation[float32]()
+		c.forward(&n)
+		c.joins = true
+		c.cut(1)
+		images, whole := c.images, volume(c.outs)*c.out*4
+		putCorrelation(c)
+		require.Greater(t, joinLeast*whole, joinBytes*9/10)
+		require.GreaterOrEqual(t, images, joinLeast)
+		check[float32](t, p, s, 1)
+		one, image := *s, r.IntN(s.Batch)
+		one.Batch = 1
+		x, kernel, y, alone := random[float32](r, s.sizeX()), random[float32](r, s.sizeKernel()), scratchFor[float32](s.sizeY()), scratchFor[float32](one.sizeY())
+		Forward(p, s, x, kernel, nil, false, y, scratchFor[float32](ForwardScratch[float32](s, p.Size())))
+		Forward(p, &one, x[image*one.sizeX():], kernel, nil, false, alone, scratchFor[float32](ForwardScratch[float32](&one, p.Size())))
+		require.Equal(t, alone, y[image*one.sizeY():][:one.sizeY()])
+	})
+}
