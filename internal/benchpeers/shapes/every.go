@@ -101,6 +101,12 @@ var everyShape = []struct {
 		s.Input[s.channelsAxis()], s.Filters = s.Groups*between(r, 1, 32), s.Groups*between(r, 1, 64)
 		return s.smaller()
 	}},
+	{"anylong", func(r *rand.Rand) spec { // long sums with few results, of which none fills a vector
+		s := anyWindow(r, "conv", 1+r.IntN(3), 7)
+		s.Groups = 1 + r.IntN(2)*between(r, 1, 16)
+		s.Input[s.channelsAxis()], s.Filters = s.Groups*between(r, 8, 256), s.Groups*between(r, 1, 7)
+		return s.smaller()
+	}},
 	{"anyfirst", func(r *rand.Rand) spec { // the channels in front, half of them with a window of one
 		s := anyWindow(r, "conv", 1+r.IntN(3), 5)
 		if s.Filters, s.Groups = between(r, 1, 512), 1; r.IntN(4) == 0 {
