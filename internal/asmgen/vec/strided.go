@@ -108,8 +108,8 @@ func (m machine) turns(operands int) {
 // gathering returns what makes vector j of results many of so many sources. For AVX-512 the table has an index vector
 // for each source but the first one, of each result; elsewhere one for the result, and masks of the elements that the
 // other sources have. An odd number of elements lies side by side in vectors of an even one, so those of a result have
-// different places in their sources: these are blended first, and one lookup orders them. Where there is no room for all
-// in registers, they are read again and again.
+// different places in their sources: these are blended first, and one lookup orders them. Where there is no room for
+// all in registers, they are read again and again.
 func (m machine) gathering(table Scalar, sources, results int, room bool) func(j int, source func(i int) Operand) Vector {
 	v, w := m.vector(), m.vector()
 	part := m.gatheringTable(table, sources, results, room)
