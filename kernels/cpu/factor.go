@@ -23,6 +23,9 @@ func buildFactor(b *build) (func(), error) {
 	var w matrixWork
 	switch kind := b.n.Attrs.(ir.FactorAttrs).Kind; kind {
 	case ir.Cholesky:
+		if inCholeskyLanes(b) {
+			return choleskyLanes(b), nil
+		}
 		w = choleskyWorkOf(b)
 	case ir.LU:
 		w = luWorkOf(b)
@@ -33,7 +36,7 @@ func buildFactor(b *build) (func(), error) {
 	case ir.Eigh:
 		w = eighWorkOf(b)
 	case ir.Lower, ir.Upper:
-		w = triangleWork(b, kind == ir.Lower)
+		w = triangleWorkOf(b, kind == ir.Lower)
 	default:
 		return nil, b.unsupported("factorization %q", kind)
 	}
@@ -82,7 +85,16 @@ func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
 	readDoubles(block.View[float64](unsafe.Pointer(unsafe.SliceData(dst)), len(dst)), o, at) // of float32
 }
 
-// writeNumbers is the opposite.
+// numbersAt is so many numbers from place at of an operand on: its own where they are of the type, or copies.
+func numbersAt[T block.Float](memory []T, o *plan.Operand, at int) []T {
+	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
+		return plan.Data[T](o)[at:][:len(memory)]
+	}
+	readNumbers(memory, o, at)
+	return memory
+}
+
+// writeNumbers is the opposite of readNumbers.
 //
 //go:noinline
 func writeNumbers[T block.Float](o *plan.Operand, at int, src []T) {
@@ -137,19 +149,32 @@ func gatherColumn[T block.Float](dst, src []T, stride int) {
 // fewSides is the number of right sides up to which each is solved for by itself.
 const fewSides = 4
 
+// triangleWorkOf computes in float64 unless much is to be moved, one right side after the other if they are few.
+func triangleWorkOf(b *build, lower bool) matrixWork {
+	in, right, out := b.in(0), b.in(1), b.out(0)
+	switch n, m := matrixLengths(right); {
+	case m <= fewSides:
+		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
+	case in.Typ.DType == ir.Float32 && n > leastSingleTriangle:
+		return triangleWork[float32](b, lower)
+	}
+	return triangleWork[float64](b, lower)
+}
+
+// leastSingleTriangle is the number of rows up to which triangles of float32 are solved with in float64.
+const leastSingleTriangle = 96
+
 // triangleWork solves with a triangle: a lower one read from its end is an upper one.
-func triangleWork(b *build, lower bool) matrixWork {
+func triangleWork[T block.Float](b *build, lower bool) matrixWork {
 	in, right, out := b.in(0), b.in(1), b.out(0)
 	n, m := matrixLengths(right)
-	if m <= fewSides {
-		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
-	}
 	x := paddedColumns(n)
-	stride := x + paddedColumns(m)
-	return matrixWork{scratch: n*stride + n + eliminationScratch[float64](n, n, m, nil), work: n * n * m, run: func(i int, scratch []float64) {
-		e := elimination[float64]{n: n, m: m, stride: stride}
-		e.a, e.diagonal = cut(&scratch, n*stride), cut(&scratch, n)
-		e.scratch = scratch
+	stride := eliminationStride[T](n, n, m)
+	products := eliminationScratch[T](n, n, m, nil)
+	size := inDoubles[T](n*stride) + inDoubles[T](n) + inDoubles[T](products)
+	return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) {
+		e := elimination[T]{n: n, m: m, stride: stride}
+		e.a, e.diagonal, e.scratch = cutOf[T](&scratch, n*stride), cutOf[T](&scratch, n), cutOf[T](&scratch, products)
 		e.x = e.a[min(x, len(e.a)):]
 		clear(e.a)
 		place := func(r int) int {
@@ -160,17 +185,17 @@ func triangleWork(b *build, lower bool) matrixWork {
 		}
 		for r := range n {
 			row := e.a[r*stride:][:n]
-			if readDoubles(row, in, (i*n+place(r))*n); lower {
+			if readNumbers(row, in, (i*n+place(r))*n); lower {
 				slices.Reverse(row)
 			}
 			e.diagonal[r] = row[r]
-			readDoubles(e.x[r*stride:][:m], right, (i*n+place(r))*m)
+			readNumbers(e.x[r*stride:][:m], right, (i*n+place(r))*m)
 		}
 		e.backward(0, n)
 		for r := range n {
 			row := e.x[r*stride:][:m]
 			vec.Neg(row, row)
-			writeDoubles(out, (i*n+place(r))*m, row)
+			writeNumbers(out, (i*n+place(r))*m, row)
 		}
 	}}
 }

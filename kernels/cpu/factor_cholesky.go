@@ -2,9 +2,11 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -25,12 +27,12 @@ func choleskyWorkOf(b *build) matrixWork {
 func choleskyWork[T block.Float](b *build) matrixWork {
 	in, out := b.in(0), b.out(0)
 	_, n := matrixLengths(in)
+	direct := unsafe.Sizeof(T(0)) == uintptr(out.Typ.DType.Size())
 	stride := unaliased[T](paddedColumns(n))
 	size := inDoubles[T](n*stride) + inDoubles[T](max(n*n, choleskyRows*smallestBlock))
 	return matrixWork{scratch: size, work: n*n*n/3 + n, run: func(i int, scratch []float64) {
 		a, panel := cutOf[T](&scratch, n*stride), cutOf[T](&scratch, max(n*n, choleskyRows*smallestBlock))
-		x := panel[:n*n]
-		readNumbers(x, in, i*n*n)
+		x := numbersAt(panel[:n*n], in, i*n*n)
 		micro.Transpose(a, x, n, n, stride, n)
 		for r := range n {
 			row := a[r*stride:][:stride]
@@ -43,8 +45,12 @@ func choleskyWork[T block.Float](b *build) matrixWork {
 		for r := range n {
 			clear(a[r*stride:][:r])
 		}
-		micro.Transpose(x, a, n, n, n, stride)
-		writeNumbers(out, i*n*n, x)
+		if x = panel[:n*n]; direct {
+			x = plan.Data[T](out)[i*n*n:][:n*n]
+		}
+		if micro.Transpose(x, a, n, n, n, stride); !direct {
+			writeNumbers(out, i*n*n, x)
+		}
 	}}
 }
 

@@ -133,6 +133,9 @@ func eighWork[T block.Float](b *build) matrixWork {
 
 // eighWorkOf computes in float64 unless much is to be moved.
 func eighWorkOf(b *build) matrixWork {
+	if _, n := matrixLengths(b.in(0)); n < fewestTridiagonal {
+		return eighWorkOfFew(b)
+	}
 	if b.in(0).Typ.DType == ir.Float32 && singles(b.in(0)) {
 		return eighWork[float32](b)
 	}
