@@ -10,7 +10,8 @@ import (
 
 // decompositions are their families.
 var decompositions = []drawn{
-	{"qr svd", "float32 float64", factoredArguments},
+	{"qr", "float32 float64", tallArguments},
+	{"svd", "float32 float64", factoredArguments},
 	{"eigh cholesky", "float32 float64", definiteArguments},
 	{"lu_factor", "float32 float64", squareArguments},
 	{"solve_triangular", "float32 float64", triangularArguments},
@@ -23,7 +24,7 @@ const mostFactored = 1 << 16
 
 // factoredShape is a batch of matrices of rows and columns of a few lengths.
 func factoredShape(r *rand.Rand, s []int) []int {
-	rows, columns := pick(r, 2, 3, 4, 8, 16, 32, 64, 100, 200), pick(r, 2, 3, 4, 8, 16, 32, 64, 100, 200)
+	rows, columns := pick(r, 2, 3, 4, 5, 8, 12, 16, 24, 32, 64, 100, 200), pick(r, 2, 3, 4, 5, 8, 12, 16, 24, 32, 64, 100, 200)
 	if r.IntN(2) == 0 {
 		columns = rows
 	}
@@ -36,6 +37,20 @@ func factoredShape(r *rand.Rand, s []int) []int {
 
 func factoredArguments(r *rand.Rand, d string, s []int) []argument {
 	return []argument{one(drawnTensor(d, factoredShape(r, s)))}
+}
+
+// tallShape is that of one tall matrix or of what factoredShape draws.
+func tallShape(r *rand.Rand, s []int) []int {
+	shape := factoredShape(r, s)
+	if r.IntN(3) == 0 {
+		rows := pick(r, 400, 1000, 3000)
+		return []int{1, rows, min(shape[2], mostFactored/rows)}
+	}
+	return shape
+}
+
+func tallArguments(r *rand.Rand, d string, s []int) []argument {
+	return []argument{one(drawnTensor(d, tallShape(r, s)))}
 }
 
 func definiteArguments(r *rand.Rand, d string, s []int) []argument {
@@ -53,7 +68,7 @@ func triangularArguments(r *rand.Rand, d string, s []int) []argument {
 
 // leastSquaresArguments are one matrix and its right sides: Keras's function takes no batch.
 func leastSquaresArguments(r *rand.Rand, d string, s []int) []argument {
-	shape := factoredShape(r, s)
+	shape := tallShape(r, s)
 	rows, columns := max(shape[1], shape[2]), min(shape[1], shape[2])
 	return []argument{one(drawnTensor(d, []int{rows, columns})), one(drawnTensor(d, []int{rows, pick(r, 1, 2, 5)}))}
 }
