@@ -126,7 +126,7 @@ func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int
 	return list
 }
 
-var factoredSizes = [][2]int{{1, 1}, {2, 2}, {3, 2}, {7, 7}, {16, 16}, {17, 17}, {33, 20}, {40, 16}, {70, 70}, {150, 131}}
+var factoredSizes = [][2]int{{1, 1}, {2, 2}, {3, 2}, {3, 3}, {5, 4}, {5, 5}, {7, 7}, {16, 16}, {17, 17}, {33, 20}, {40, 16}, {70, 70}, {150, 131}}
 
 // The product of a matrix's factors is the matrix, and they have the form that they should have.
 func TestFactors(t *testing.T) {
