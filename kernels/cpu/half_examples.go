@@ -150,7 +150,7 @@ type byExamples struct {
 // for wide floats.
 func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func(), error) {
 	return func(b *build) (func(), error) {
-		if halfOf[b.in(0).Typ.DType] == nil {
+		if halfOf[b.in(0).Typ.DType] == nil || b.u.Fused != nil && b.u.Fused.Axis >= 0 { // a softmax along another axis widens its rows itself
 			return wide(b)
 		}
 		return byExamplesOf(b, wide)

@@ -6,34 +6,37 @@ import (
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // Softmax along another axis than the last: the transposes around it are part of its unit, and the rows of a block are
 // put together in scratch memory. They have the bits that they have where they lie one behind the other.
 
 // softmaxOperand is an operand or the result of a softmax: rows one behind the other, or, where inner is not 0, rows
-// along an axis of which the elements lie inner elements apart.
+// along an axis of which the elements lie inner elements apart. Rows of 16 bits lie along an axis; they are widened to
+// float32, which T is then.
 type softmaxOperand[T block.Float] struct {
 	*plan.Operand
 	n, inner int
+	half     *vec.Half
 }
 
 // softmaxOperands returns the operands and the result, and whether transposes are part of the unit.
 func softmaxOperands[T block.Float](b *build) (in []softmaxOperand[T], out softmaxOperand[T], moved bool) {
 	s := b.Program.Type(b.n.Inputs[0]).Shape
 	n, inner := s[len(s)-1], 0
-	e := b.u.Fused
+	e, half := b.u.Fused, halfOf[b.Program.Type(b.n.Inputs[0]).DType]
 	if moved = e != nil; moved {
 		inner = s[e.Axis : len(s)-1].Size()
 	}
 	for _, v := range b.n.Inputs {
-		x := softmaxOperand[T]{&b.Operands[v], n, 0}
+		x := softmaxOperand[T]{&b.Operands[v], n, 0, half}
 		if moved && slices.Contains(b.u.Nodes, b.Def[v]) {
-			x = softmaxOperand[T]{&b.Operands[b.Node(v).Inputs[0]], n, inner}
+			x.Operand, x.inner = &b.Operands[b.Node(v).Inputs[0]], inner
 		}
 		in = append(in, x)
 	}
-	if out = (softmaxOperand[T]{b.out(0), n, 0}); moved && e.Result != b.n.Outputs[0] {
+	if out = (softmaxOperand[T]{b.out(0), n, 0, half}); moved && e.Result != b.n.Outputs[0] {
 		out.inner = inner
 	}
 	return in, out, moved
@@ -50,8 +53,21 @@ func (x *softmaxOperand[T]) pieces(first, rows int, body func(base, at, count in
 	}
 }
 
+// widened views numbers of T as float32, which they are.
+func widened[T block.Float](x []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
 // load puts rows into columns.
 func (x *softmaxOperand[T]) load(r *columnsOfRows[T], columns []T, first, rows int) {
+	if x.half != nil {
+		x.pieces(first, rows, func(base, at, count int) {
+			for k := range x.n { // not WidenRows, which may write behind a row, where another piece is
+				x.half.Widen(widened(columns[k*rows+at:][:count]), plan.Data[uint16](x.Operand)[base+k*x.inner:][:count])
+			}
+		})
+		return
+	}
 	data := plan.Data[T](x.Operand)
 	if x.inner == 0 {
 		r.load(columns, data[first*x.n:], rows)
@@ -65,6 +81,12 @@ func (x *softmaxOperand[T]) load(r *columnsOfRows[T], columns []T, first, rows i
 
 // store puts columns where the rows are.
 func (x *softmaxOperand[T]) store(r *columnsOfRows[T], columns []T, first, rows int) {
+	if x.half != nil {
+		x.pieces(first, rows, func(base, at, count int) {
+			x.half.NarrowRows(plan.Data[uint16](x.Operand)[base:], widened(columns[at:]), count, x.n, x.inner, rows)
+		})
+		return
+	}
 	data := plan.Data[T](x.Operand)
 	if x.inner == 0 {
 		r.store(data[first*x.n:], columns, rows)
@@ -76,8 +98,13 @@ func (x *softmaxOperand[T]) store(r *columnsOfRows[T], columns []T, first, rows 
 	})
 }
 
-// rows returns rows one behind the other, in scratch memory where they are not.
-func (x *softmaxOperand[T]) rows(scratch []T, first, rows int) []T {
+// rows returns rows one behind the other, in scratch memory where they are not; columns is scratch memory for as many.
+func (x *softmaxOperand[T]) rows(scratch, columns []T, first, rows int) []T {
+	if x.half != nil {
+		x.load(nil, columns, first, rows)
+		transposeRows(scratch, columns, rows, x.n, x.n, rows)
+		return scratch[:rows*x.n]
+	}
 	data := plan.Data[T](x.Operand)
 	if x.inner == 0 {
 		return data[first*x.n:][:rows*x.n]
@@ -87,7 +114,12 @@ func (x *softmaxOperand[T]) rows(scratch []T, first, rows int) []T {
 }
 
 // put stores rows that [softmaxOperand.rows] returned.
-func (x *softmaxOperand[T]) put(rows []T, first int) {
+func (x *softmaxOperand[T]) put(rows, columns []T, first int) {
+	if x.half != nil {
+		transposeRows(columns, rows, x.n, len(rows)/x.n, len(rows)/x.n, x.n)
+		x.store(nil, columns, first, len(rows)/x.n)
+		return
+	}
 	if x.inner == 0 {
 		return
 	}
@@ -104,22 +136,27 @@ func longColumns[T block.Float](b *build, in []softmaxOperand[T], out softmaxOpe
 	n := out.n
 	rows := out.N / n
 	most := min(max(longBlock/n, 16), rows)
-	b.rt().need((3*most + 1) * n * out.Typ.DType.Size())
+	blocks := 3
+	if out.half != nil {
+		blocks++ // of columns
+	}
+	b.rt().need((blocks*most + 1) * n * int(unsafe.Sizeof(T(0))))
 	return b.rt().parallel((rows+most-1)/most, grain(4*n*most), func(w *worker, lo, hi int) {
-		scratch := scratchOf[T](w, (3*most+1)*n)
+		scratch := scratchOf[T](w, (blocks*most+1)*n)
+		columns := scratch[3*most*n+n:]
 		for k := lo; k < hi; k++ {
 			first := k * most
 			count := min(most, rows-first)
 			var x [2][]T
 			for i := range in {
-				x[i] = in[i].rows(scratch[i*most*n:][:count*n], first, count)
+				x[i] = in[i].rows(scratch[i*most*n:][:count*n], columns, first, count)
 			}
 			y := scratch[2*most*n:][:count*n]
 			if out.inner == 0 {
-				y = out.rows(nil, first, count)
+				y = out.rows(nil, nil, first, count)
 			}
 			body(y, x, scratch[3*most*n:][:n])
-			out.put(y, first)
+			out.put(y, columns, first)
 		}
 	})
 }

@@ -20,8 +20,8 @@ import (
 func TestSoftmaxAlongAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	before, after := 0, 0 // transposes that are part of a softmax
-	for try := range 100 {
-		d := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16}[r.IntN(4)]
+	for try := range 140 {
+		d := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16, ir.Float16}[r.IntN(5)]
 		op := []ir.Op{ir.Softmax, ir.SoftmaxGrad, ir.LogSoftmax, ir.LogSoftmaxGrad}[r.IntN(4)]
 		shape := ir.Shape{}
 		for range 2 + r.IntN(3) {

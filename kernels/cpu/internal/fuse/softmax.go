@@ -7,7 +7,8 @@ import (
 )
 
 // findSoftmax looks for a softmax, its logarithm or the gradient of one of them along another axis than the last: what
-// it reads is transposed for it, and what it computes is transposed back. The kernel moves a few rows at a time.
+// it reads is transposed for it, and what it computes is transposed back. The kernel moves a few rows at a time; of 16
+// bits where all of its operands and its result are moved.
 func (g *Graph) findSoftmax(i int) {
 	n := &g.Program.Nodes[i]
 	switch n.Op {
@@ -15,7 +16,8 @@ func (g *Graph) findSoftmax(i int) {
 	default:
 		return
 	}
-	if t := g.Program.Type(n.Outputs[0]); g.constant[i] || !t.DType.IsWideFloat() || t.Shape.Size() == 0 {
+	t := g.Program.Type(n.Outputs[0])
+	if g.constant[i] || !t.DType.IsWideFloat() && !t.DType.IsHalf() || t.Shape.Size() == 0 {
 		return
 	}
 	e, nodes := NewEpilogue(i, n.Outputs[0]), []int{}
@@ -39,6 +41,9 @@ func (g *Graph) findSoftmax(i int) {
 	nodes = append(nodes, i)
 	if next, ok := g.onlyReader(n.Outputs[0]); ok && g.Program.Nodes[next].Op == ir.Transpose && moves(next, true) {
 		e.Result = g.Program.Nodes[next].Outputs[0]
+	}
+	if t.DType.IsHalf() && len(nodes) < len(n.Inputs)+2 { // rows of 16 bits are widened on their way to scratch memory
+		return
 	}
 	if len(nodes) > 1 {
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
