@@ -282,36 +282,11 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 		}
 		return
 	}
-	if c.everyOther() {
-		for i := range n {
-			everyOther(unsafe.Add(dst, i*dstRow), unsafe.Add(src, i*srcRow), m)
-		}
-		return
-	}
 	for i := range n {
 		d, s := unsafe.Add(dst, i*dstRow), unsafe.Add(src, i*srcRow)
 		for j := range m {
 			*(*T)(unsafe.Add(d, j*dstCol)) = *(*T)(unsafe.Add(s, j*srcCol))
 		}
-	}
-}
-
-// everyOther reports whether rows are every other element of 16 bits.
-func (c *ndCopy) everyOther() bool {
-	last := len(c.dims) - 1
-	return c.size == 2 && c.dst[last] == 2 && c.src[last] == 4 && c.dims[last] > 4 && !bigEndian
-}
-
-// everyOther copies m of them, four at a time: the second word that these are in begins behind the third one, so that
-// nothing behind the last one is read.
-func everyOther(dst, src unsafe.Pointer, m int) {
-	j := 0
-	for ; j+4 <= m; j += 4 {
-		a, b := *(*uint64)(unsafe.Add(src, 4*j)), *(*uint64)(unsafe.Add(src, 4*j+6))
-		*(*uint64)(unsafe.Add(dst, 2*j)) = a&0xffff | a>>16&0xffff0000 | b<<16&0xffff00000000 | b&0xffff000000000000
-	}
-	for ; j < m; j++ {
-		*(*uint16)(unsafe.Add(dst, 2*j)) = *(*uint16)(unsafe.Add(src, 4*j))
 	}
 }
 

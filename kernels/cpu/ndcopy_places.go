@@ -29,7 +29,7 @@ func (c *ndCopy) manyPlaces() bool {
 // findPlaces looks for a box whose innermost axis is short, and has gaps in the source.
 func (c *ndCopy) findPlaces() {
 	last := len(c.dims) - 1
-	if c.everyOther() || c.block != nil || c.groups != nil || c.boxes != nil || c.size > 8 || bigEndian || c.manyPlaces() ||
+	if c.block != nil || c.groups != nil || c.boxes != nil || c.size > 8 || bigEndian || c.manyPlaces() ||
 		c.dims[last] < 2 || c.dims[last] >= shortBox || c.src[last] == c.size || c.src[last] == 0 {
 		return
 	}

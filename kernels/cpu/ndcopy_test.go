@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 	"github.com/stretchr/testify/require"
@@ -102,25 +101,5 @@ func naive(dims, dst, src []int, f func(d, s int)) {
 	}
 	for i := range dims[0] {
 		naive(dims[1:], dst[1:], src[1:], func(d, s int) { f(d+i*dst[0], s+i*src[0]) })
-	}
-}
-
-// TestEveryOtherElement copies every other number of 16 bits of short rows, from the first one on and from the second.
-func TestEveryOtherElement(t *testing.T) {
-	const rows = 5
-	for m := 5; m < shortBox; m++ {
-		for first := range 2 {
-			line := 2*m + 1
-			src, dst := make([]uint16, rows*line), make([]uint16, rows*m)
-			for i := range src {
-				src[i] = uint16(i*i + 1)
-			}
-			c := newCopy(2, []int{rows, m}, []int{2 * m, 2}, []int{2 * line, 4})
-			require.True(t, c.everyOther())
-			c.run(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[first]), 0, rows)
-			for i, v := range dst {
-				require.Equal(t, src[i/m*line+i%m*2+first], v, "row of %d from %d on, element %d", m, first, i)
-			}
-		}
 	}
 }
