@@ -120,7 +120,9 @@ func vnni(rows int) {
 }
 
 // avx2 does so for one row, widened to 16 bits so that no sum of two products overflows: the even bytes of the weights
-// and the odd ones times the even and the odd numbers of x, which the caller has widened and put side by side.
+// and the odd ones times the even and the odd numbers of x, which the caller has widened and put side by side. Weights
+// are asked for ahead, which doubles the rate at which they come from the third-level cache of a processor without
+// AVX-512.
 func avx2() {
 	Begin(AVX2, "row", "c, x, w, groups uintptr", "")
 	Doc("rowAVX2 adds a row of x times a panel to c.")
@@ -137,6 +139,9 @@ func avx2() {
 	BroadcastInt(even, Memory{Base: x})
 	BroadcastInt(odd, Memory{Base: x, Offset: 4})
 	for v := range acc {
+		if v%2 == 0 {
+			Prefetch(Memory{Base: w, Offset: 256*32 + 32*v})
+		}
 		LoadInt(a, Memory{Base: w, Offset: 32 * v})
 		ShiftRightWords(b, a, 8)
 		AndInt(a, a, low)

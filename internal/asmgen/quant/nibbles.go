@@ -75,23 +75,24 @@ func digitAt(x, plane Scalar, digit int) Memory {
 	return Memory{Base: x, Index: plane, Scale: uint8(digit)}
 }
 
-// nibblesAVX2 does so for one row, eight columns of each half at a time. The sum of two products is at most 2·15·128,
-// so nothing saturates.
+// wordSums is how many sums of two products, which are at most 2·15·128, sums of 16 bits have room for.
+const wordSums = 8
+
+// nibblesAVX2 does so for one row, eight columns of each half at a time: sums of 16 bits, which are widened when they
+// are full, so that an instruction multiplies for most additions alone.
 func nibblesAVX2() {
 	Begin(AVX2, "nibbles1", "sums, x, w, groups, plane uintptr", "")
 	Doc("nibbles1AVX2 sets sums to a row of digits times a panel of four bits.")
 	sums, first, w, count, plane := Parameter("sums"), Parameter("x"), Parameter("w"), Parameter("groups"), Parameter("plane")
-	x, at, groups := NewScalar(), NewScalar(), NewScalar()
-	var acc [digits][2]Vector
+	x, at, groups, some := NewScalar(), NewScalar(), NewScalar(), NewScalar()
+	var acc, words [digits][2]Vector
 	for d := range acc {
-		acc[d] = [2]Vector{NewVector(32), NewVector(32)}
+		acc[d], words[d] = [2]Vector{NewVector(32), NewVector(32)}, [2]Vector{NewVector(32), NewVector(32)}
 	}
-	weights, one, product, low, ones := [2]Vector{NewVector(32), NewVector(32)}, NewVector(32), NewVector(32), NewVector(32), NewVector(32)
-	BroadcastInt(low, Constant("lowNibbles", lowNibbles))
-	Ones(ones)
-	ShiftRightWords(ones, ones, 15)
+	weights, one, product := [2]Vector{NewVector(32), NewVector(32)}, NewVector(32), NewVector(32)
+	low, ones := Constant("lowNibbles", lowNibbles), Constant("oneWords", 0x00010001)
 	for u := range 4 {
-		label := fmt.Sprintf("loop%d", u)
+		block, loop := fmt.Sprintf("block%d", u), fmt.Sprintf("loop%d", u)
 		for d := range acc {
 			for h := range acc[d] {
 				ZeroInt(acc[d][h])
@@ -100,22 +101,42 @@ func nibblesAVX2() {
 		Assign(x, first)
 		Assign(at, w)
 		Assign(groups, count)
-		Label(label)
+		Label(block)
+		Assign(some, Number(wordSums))
+		AtMost(some, groups)
+		Decrease(groups, some)
+		for d := range words {
+			for h := range words[d] {
+				ZeroInt(words[d][h])
+			}
+		}
+		Label(loop)
+		if u == 0 {
+			Prefetch(Memory{Base: at, Offset: 128 * 64})
+			Prefetch(Memory{Base: at, Offset: 128*64 + 64})
+		}
 		LoadInt(weights[1], Memory{Base: at, Offset: 32 * u})
 		AndInt(weights[0], weights[1], low)
 		ShiftRight(weights[1], weights[1], 4)
 		AndInt(weights[1], weights[1], low)
 		for d := range acc {
 			BroadcastInt(one, digitAt(x, plane, d))
-			for h := range acc[d] {
-				AddBytePairs(product, weights[h], one)
-				AddPairs(product, product, ones)
-				AddInt(acc[d][h], acc[d][h], product)
-			}
+			AddBytePairs(product, weights[0], one)
+			Compute(AddWords, words[d][0], words[d][0], product)
+			AddBytePairs(one, weights[1], one)
+			Compute(AddWords, words[d][1], words[d][1], one)
 		}
 		Increase(at, Number(128))
 		Increase(x, Number(4))
-		Countdown(groups, 1, label)
+		Countdown(some, 1, loop)
+		LoadInt(weights[0], ones)
+		for d := range acc {
+			for h := range acc[d] {
+				AddPairs(words[d][h], words[d][h], weights[0])
+				AddInt(acc[d][h], acc[d][h], words[d][h])
+			}
+		}
+		JumpNotEqual(groups, Number(0), block)
 		for d := range acc {
 			for h := range acc[d] {
 				StoreInt(Memory{Base: sums, Offset: 256*d + 128*h + 32*u}, acc[d][h])

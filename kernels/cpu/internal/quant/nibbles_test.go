@@ -1,6 +1,7 @@
 package quant_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -170,16 +171,19 @@ func TestNibblesAddTo(t *testing.T) {
 func TestNibblesAreExact(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()
-	for _, x := range []float32{1, -1, 0x7f7f7f, 0x7f7f80, 0x7fffff, -0x7fffff, 0x800000, 3e38, -3e38, 0x1p-126, 0x1p-100} {
+	const many = 80 // more rows than sums of 16 bits have room for, where digits and weights are the largest
+	for _, x := range []float32{1, -1, 0x7f7f7f, 0x7f7f80, 0x7fffff, -0x7fffff, 0x800000, -0x7e8080, 3e38, -3e38, 0x1p-126, 0x1p-100} {
 		for _, w := range []int{-8, -1, 1, 7} {
-			product := &nibbleProduct{m: 1, n: 2, k: 1, x: []float32{x}, packed: []byte{byte(w&15)<<4 | byte(w&15)}}
-			want := x * float32(w)
-			for _, got := range product.run(p) {
-				if math.IsInf(float64(want), 0) {
-					require.Greater(t, math.Abs(float64(got)), 2e38)
-					continue
+			for _, k := range []int{1, many} {
+				product := &nibbleProduct{m: 1, n: 2, k: k, x: slices.Repeat([]float32{x}, k), packed: bytes.Repeat([]byte{byte(w&15)<<4 | byte(w&15)}, k)}
+				want := x * float32(w*k)
+				for _, got := range product.run(p) {
+					if math.IsInf(float64(want), 0) {
+						require.Greater(t, math.Abs(float64(got)), 2e38)
+						continue
+					}
+					require.InEpsilon(t, want, got, 0x1p-21, "%d times %v times %d", k, x, w)
 				}
-				require.InEpsilon(t, want, got, 0x1p-21, "%v times %d", x, w)
 			}
 		}
 	}

@@ -90,13 +90,13 @@ func TestSumsOfRows(t *testing.T) {
 func BenchmarkRow(b *testing.B) {
 	p := pool.New(1)
 	defer p.Close()
-	for _, m := range []int{1, 64} {
-		b.Run(fmt.Sprint(m), func(b *testing.B) {
-			const n, k = 4096, 4096
+	for _, shape := range [][2]int{{1, 4096}, {1, 1024}, {1, 512}, {64, 4096}} {
+		m, n, k := shape[0], shape[1], shape[1]
+		b.Run(fmt.Sprint(m, "x", n), func(b *testing.B) {
 			packed := make([]byte, quant.PackedSize(k, n))
 			quant.Pack(p, packed, make([]int8, k*n), k, n, n, 1)
 			args, x, c, s := &quant.Args{}, make([]int8, m*k), make([]int32, m*n), make([]byte, quant.ScratchSize(m, k))
-			b.SetBytes(k * n)
+			b.SetBytes(int64(k * n))
 			for b.Loop() {
 				*args = quant.Args{M: m, N: n, K: k, A: x, RowStride: k, ColStride: 1, B: packed, C: c, LDC: n, Scratch: s}
 				quant.Run(p, args)
