@@ -39,13 +39,11 @@ func choleskyLanes(b *build) func() {
 		for g := lo; g < hi; g++ {
 			first := g * vec.Lanes
 			count := min(vec.Lanes, matrices-first)
-			from, to := x[:count*n*n], x[:count*n*n]
+			to := x[:count*n*n]
+			toLanes(a, numbersAt(to, in, first*n*n), n*n, count)
 			if direct {
-				from, to = plan.Data[float64](in)[first*n*n:][:count*n*n], plan.Data[float64](out)[first*n*n:][:count*n*n]
-			} else {
-				readDoubles(from, in, first*n*n)
+				to = plan.Data[float64](out)[first*n*n:][:count*n*n]
 			}
-			toLanes(a, from, n*n, count)
 			factorLanes(a, negative, n)
 			micro.Transpose(to, a, n*n, count, n*n, vec.Lanes)
 			if !direct {

@@ -169,6 +169,7 @@ func TestFactorsOfLargeMatrices(t *testing.T) {
 			square.x[i*a.n+i]++
 		}
 		requireCholesky(t, d, tolerance, asSingle(square))
+		requireTriangles(t, d, tolerance, asSingle(square))
 		if d == ir.Float32 {
 			a = asSingle(normal(r, 369, 257))
 		}
@@ -360,6 +361,8 @@ func TestTrianglesOfNoNumbers(t *testing.T) {
 
 // Once it runs, a factorization takes no memory of the heap.
 func TestFactorsWithoutMemory(t *testing.T) {
+	requireNoMemory(t, 20, 5)
+	requireNoMemory(t, 20, 20)
 	requireNoMemory(t, 3, 40)
 	requireNoMemory(t, 3, 70)
 	requireNoMemory(t, 2, 180)

@@ -69,35 +69,14 @@ func vnni(rows int) {
 		Address(x3, Memory{Base: x, Index: ldx, Scale: 2})
 		Increase(x3, ldx)
 	}
-	row := NewScalar()
-	Assign(row, c)
-	acc := make([][4]Vector, rows)
-	for r := range acc {
-		for v := range acc[r] {
-			acc[r][v] = NewVector(64)
-			LoadInt(acc[r][v], Memory{Base: row, Offset: 64 * v})
-		}
-		if r+1 < rows {
-			Increase(row, ldc)
-		}
-	}
-	at := func(r int) Memory {
-		base := x
-		if r >= 3 {
-			base, r = x3, r-3
-		}
-		if r == 0 {
-			return Memory{Base: base}
-		}
-		return Memory{Base: base, Index: ldx, Scale: uint8(r)}
-	}
+	acc := loadSums(rows, 4, 64, c, ldc)
 	weights, one := [4]Vector{NewVector(64), NewVector(64), NewVector(64), NewVector(64)}, NewVector(64)
 	Label("loop")
 	for v := range weights {
 		LoadInt(weights[v], Memory{Base: w, Offset: 64 * v})
 	}
 	for r := range acc {
-		BroadcastInt(one, at(r))
+		BroadcastInt(one, ofRow(r, x, x3, ldx))
 		for v := range weights {
 			AddDots(acc[r][v], weights[v], one)
 		}
@@ -108,15 +87,49 @@ func vnni(rows int) {
 		Increase(x3, Number(4))
 	}
 	Countdown(groups, 1, "loop")
+	storeSums(acc, 64, c, ldc)
+	End()
+}
+
+// loadSums loads rows of c, ldc bytes apart, into so many vectors each.
+func loadSums(rows, vectors, bytes int, c, ldc Scalar) [][]Vector {
+	row := NewScalar()
+	Assign(row, c)
+	acc := make([][]Vector, rows)
 	for r := range acc {
+		acc[r] = make([]Vector, vectors)
 		for v := range acc[r] {
-			StoreInt(Memory{Base: c, Offset: 64 * v}, acc[r][v])
+			acc[r][v] = NewVector(bytes)
+			LoadInt(acc[r][v], Memory{Base: row, Offset: bytes * v})
 		}
 		if r+1 < rows {
+			Increase(row, ldc)
+		}
+	}
+	return acc
+}
+
+// storeSums is the opposite; it moves c.
+func storeSums(acc [][]Vector, bytes int, c, ldc Scalar) {
+	for r := range acc {
+		for v := range acc[r] {
+			StoreInt(Memory{Base: c, Offset: bytes * v}, acc[r][v])
+		}
+		if r+1 < len(acc) {
 			Increase(c, ldc)
 		}
 	}
-	End()
+}
+
+// ofRow is where row r of x is; x3 is the fourth one.
+func ofRow(r int, x, x3, ldx Scalar) Memory {
+	if r >= 3 {
+		x, r = x3, r-3
+	}
+	if r == 0 {
+		return Memory{Base: x}
+	}
+	return Memory{Base: x, Index: ldx, Scale: uint8(r)}
 }
 
 // avx2 does so for one row, widened to 16 bits so that no sum of two products overflows: the even bytes of the weights
@@ -168,30 +181,10 @@ func avx2Rows() {
 	Doc("rows6AVX2 adds six rows of x times 16 columns of a panel to c.")
 	c, x, w, groups := Parameter("c"), Parameter("x"), Parameter("w"), Parameter("groups")
 	ldc, ldx := Parameter("ldc"), Parameter("ldx")
-	later, row := NewScalar(), NewScalar() // the fourth row; of c
-	Address(later, Memory{Base: x, Index: ldx, Scale: 2})
-	Increase(later, ldx)
-	Assign(row, c)
-	var acc [rows][vectors]Vector
-	for r := range acc {
-		for v := range acc[r] {
-			acc[r][v] = NewVector(32)
-			LoadInt(acc[r][v], Memory{Base: row, Offset: 32 * v})
-		}
-		if r+1 < rows {
-			Increase(row, ldc)
-		}
-	}
-	at := func(r, half int) Memory {
-		m := Memory{Base: x, Offset: 4 * half}
-		if r >= 3 {
-			m.Base, r = later, r-3
-		}
-		if r > 0 {
-			m.Index, m.Scale = ldx, uint8(r)
-		}
-		return m
-	}
+	x3 := NewScalar()
+	Address(x3, Memory{Base: x, Index: ldx, Scale: 2})
+	Increase(x3, ldx)
+	acc := loadSums(rows, vectors, 32, c, ldc)
 	weights, one, product := [vectors]Vector{NewVector(32), NewVector(32)}, NewVector(32), NewVector(32)
 	Label("loop")
 	Prefetch(Memory{Base: w, Offset: 256 * 32})
@@ -205,7 +198,9 @@ func avx2Rows() {
 			}
 		}
 		for r := range acc {
-			BroadcastInt(one, at(r, half))
+			m := ofRow(r, x, x3, ldx)
+			m.Offset = 4 * half
+			BroadcastInt(one, m)
 			AddPairs(product, weights[0], one)
 			AddInt(acc[r][0], acc[r][0], product)
 			AddPairs(one, weights[1], one)
@@ -214,15 +209,8 @@ func avx2Rows() {
 	}
 	Increase(w, Number(256))
 	Increase(x, Number(8))
-	Increase(later, Number(8))
+	Increase(x3, Number(8))
 	Countdown(groups, 1, "loop")
-	for r := range acc {
-		for v := range acc[r] {
-			StoreInt(Memory{Base: c, Offset: 32 * v}, acc[r][v])
-		}
-		if r+1 < rows {
-			Increase(c, ldc)
-		}
-	}
+	storeSums(acc, 32, c, ldc)
 	End()
 }
