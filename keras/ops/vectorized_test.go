@@ -48,10 +48,10 @@ var ofSlices = map[string]func(x, y, c, m *ops.Tensor) *ops.Tensor{
 	"take of captured": func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Take(c, ops.Argmax(x, 0), 0) },
 	"take of a slice":  func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Take(y, ops.Argmax(x, 0), 0) },
 	"random numbers": func(x, y, c, m *ops.Tensor) *ops.Tensor {
-		return ops.Add(x, ops.RandomUniform(c, ir.Float64, 0, 1, 7, 4, 3))
+		return ops.Add(x, ops.RandomUniform(x, ir.Float64, 0, 1, 7, 4, 3))
 	},
 	"dropout":          func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Dropout(x, 0.5, 7) },
-	"dropped constant": func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Multiply(x, ops.Dropout(c, 0.5, 7)) },
+	"dropped constant": func(x, y, c, m *ops.Tensor) *ops.Tensor { return ops.Multiply(x, ops.Dropout(ops.OnesLike(x), 0.5, 7)) },
 	"scan": func(x, y, c, m *ops.Tensor) *ops.Tensor {
 		return ops.Map(func(r []*ops.Tensor) []*ops.Tensor { return list(ops.Exp(r[0])) }, x)[0]
 	},
