@@ -223,6 +223,7 @@ func (c *coordinator) attend(i int) {
 	defer c.wait.Done()
 	pause := 10 * time.Millisecond
 	var other stranger
+	start := time.Now()
 	for c.ctx.Err() == nil {
 		began := time.Now()
 		alien, err := c.visit(i)
@@ -235,6 +236,9 @@ func (c *coordinator) attend(i int) {
 		default:
 		}
 		if code := status.Code(err); code == codes.FailedPrecondition || code == codes.Aborted { // another coordinator has taken over
+			if code == codes.FailedPrecondition {
+				c.s.linger(c.ctx, start)
+			}
 			c.fail(fmt.Errorf("parameterserver: %v at %s: %s", c.s.workers[i].Task, c.s.workers[i].Address, status.Convert(err).Message()))
 			return
 		}

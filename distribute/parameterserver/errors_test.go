@@ -255,7 +255,7 @@ func TestOtherSecret(t *testing.T) {
 				}
 				ends := make(chan end, 3)
 				run := func(ctx context.Context, task *cluster.Task, of string) {
-					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: 200 * time.Millisecond, Security: secret}
+					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: 500 * time.Millisecond, Security: secret}
 					switch {
 					case of == odd && name == "job":
 						o.Job = "other"

@@ -344,8 +344,9 @@ func (l *link) gone(m cluster.Member, silent time.Duration, err error) error {
 	return &ServerError{Task: m.Task.String(), Address: m.Address, Silent: silent, Err: errors.New(status.Convert(err).Message()), late: late, scarce: l.scarce()}
 }
 
-// linger waits until two deadlines are over since a worker began: that it does not belong to the job, the coordinator
-// hears from the worker itself, which must not be gone by then.
+// linger waits until two deadlines are over since a process began: that a worker does not belong to the job, its
+// coordinator hears from the worker itself, which must not be gone by then, and the worker from the servers, which are
+// gone soon after their coordinator.
 func (s *settings) linger(ctx context.Context, began time.Time) {
 	select {
 	case <-ctx.Done():

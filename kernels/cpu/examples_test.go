@@ -34,7 +34,7 @@ func TestBlocksOfExamples(t *testing.T) {
 				assert.Equal(t, f.run(whole), f.run(blocks))
 			}
 			y := []kernels.Buffer{newBuffer(here, f.p.Type(f.p.Outputs[0].Value))}
-			assert.Zero(t, testing.AllocsPerRun(2, func() { _ = blocks.Run(context.Background(), f.buffers, y) }))
+			assert.Zero(t, testing.AllocsPerRun(10, func() { _ = blocks.Run(context.Background(), f.buffers, y) }))
 			for i := range f.buffers[1:] {
 				f.change(i + 1)
 			}

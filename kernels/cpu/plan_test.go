@@ -309,7 +309,7 @@ func TestNoAllocations(t *testing.T) {
 			}
 		}
 		run()
-		if n := testing.AllocsPerRun(2, run); n != 0 {
+		if n := testing.AllocsPerRun(10, run); n != 0 {
 			t.Errorf("%s: a run allocates %v times", c.Name, n)
 		}
 		for i := range c.Program.Nodes {
