@@ -131,7 +131,7 @@ func TestBlocksOfFunctions(t *testing.T) {
 		}
 		tried++
 		want, _ := resultsOf(t, p)
-		restore := cpu.ForceBlocks(64)
+		restore := cpu.ForceBlocks(512)
 		got, loop := resultsOf(t, p)
 		restore()
 		if loop {
@@ -148,7 +148,7 @@ func TestBlocksOfFunctions(t *testing.T) {
 	}
 	assert.Contains(t, looped, "ssim")
 	assert.Greater(t, tried, 280)
-	assert.Greater(t, len(looped), 160)
+	assert.Greater(t, len(looped), 260)
 }
 
 // TestSsimOfManyPictures: nodes in a loop over examples whose results have no reader ended the program while it was

@@ -25,7 +25,7 @@ func TestBlocksOfExamples(t *testing.T) {
 			f := newFolded(t, seed, []int{2, 3, 4, 6, 8}[seed%5])
 			f.fill()
 			whole := f.load(false)
-			defer ForceBlocks(1 << (6 + seed%8))()
+			defer ForceBlocks(1 << (7 + seed%8))()
 			blocks := f.load(false)
 			if slices.ContainsFunc(blocks.schedule.steps, func(s step) bool { return s.name == ir.Scan.String() }) {
 				looped++

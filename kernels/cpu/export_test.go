@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -81,10 +82,10 @@ func ForcePairs(pairs bool) (restore func()) {
 }
 
 // ForceBlocks makes programs that predict go through layers by blocks of examples wherever that moves fewer bytes at
-// all, until the function is called.
+// all, until the function is called. The blocks do not depend on the machine: near are the bytes of all workers' caches.
 func ForceBlocks(near int) (restore func()) {
 	before, worth := nearExamples, worthExamples
-	nearExamples, worthExamples = near, 0
+	nearExamples, worthExamples = max(near/max(pool.Shared().Workers(), 1), 1), 0
 	return func() { nearExamples, worthExamples = before, worth }
 }
 

@@ -113,7 +113,7 @@ func (s *step) check(t *testing.T, d *stepDraw, seed uint64) {
 	for i, path := range paths {
 		func() {
 			defer isa.Override(path)()
-			defer cpu.ForceBlocks(1 << (6 + seed%8))()
+			defer cpu.ForceBlocks(1 << (7 + seed%8))()
 			plain := i == int(seed)%len(paths)
 			if d.policy != "mixed_bfloat16" || !cpu.MultipliesPairs() {
 				s.compare(t, d, path.String(), plain)
