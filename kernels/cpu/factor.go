@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -32,9 +33,9 @@ func buildFactor(b *build) (func(), error) {
 	case ir.QR:
 		w = qrWorkOf(b)
 	case ir.SVD:
-		w = svdWorkOf(b)
+		w = finiteOnly(b, svdWorkOf(b))
 	case ir.Eigh:
-		w = eighWorkOf(b)
+		w = finiteOnly(b, eighWorkOf(b))
 	case ir.Lower, ir.Upper:
 		w = triangleWorkOf(b, kind == ir.Lower)
 	default:
@@ -52,6 +53,44 @@ func buildFactor(b *build) (func(), error) {
 			w.run(i, scratch)
 		}
 	}), nil
+}
+
+// finiteOnly is the work that spares what ends when numbers have become small enough the matrices in which they never do:
+// where a number is infinite or none, all results are none.
+func finiteOnly(b *build, w matrixWork) matrixWork {
+	in, run := b.in(0), w.run
+	m, n := matrixLengths(in)
+	var out []*plan.Operand
+	for k := range b.n.Outputs {
+		out = append(out, b.out(k))
+	}
+	w.run = func(i int, scratch []float64) {
+		if in.Typ.DType == ir.Float32 && finite(plan.Data[float32](in)[i*m*n:][:m*n]) || in.Typ.DType == ir.Float64 && finite(plan.Data[float64](in)[i*m*n:][:m*n]) {
+			run(i, scratch)
+			return
+		}
+		for _, o := range out {
+			size := o.Typ.Shape.Size() / (in.Typ.Shape.Size() / (m * n))
+			none := [1]float64{math.NaN()}
+			for k := range size {
+				writeDoubles(o, i*size+k, none[:])
+			}
+		}
+	}
+	return w
+}
+
+// finite reports whether all numbers are finite.
+func finite[T block.Float](x []T) bool {
+	if sum := vec.Sum(x); sum-sum == 0 {
+		return true
+	}
+	for _, v := range x { // finite ones may have a sum that is not
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fewestColumns is the number of rows and columns up to which loops take less time than calls.
