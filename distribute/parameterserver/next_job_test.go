@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -77,7 +78,8 @@ func TestWorkerOfTheNextJob(t *testing.T) {
 			t.Parallel()
 			run := taskRunner(t, 500*time.Millisecond, 20*time.Second)
 			old := endWithoutWorker(t, run)
-			began := time.Now()
+			clock := fairclock.Start()
+			defer clock.Stop()
 			worker := make(chan error, 1)
 			go func() {
 				worker <- run(&cluster.Task{Type: "worker", Index: 1}, func(ctx context.Context, j parameters.Job) error {
@@ -102,7 +104,7 @@ func TestWorkerOfTheNextJob(t *testing.T) {
 			server := make(chan error, 1)
 			go func() { server <- run(&cluster.Task{Type: "ps"}, nil) }()
 			require.NoError(t, <-old)
-			require.Less(t, time.Since(began), 1500*time.Millisecond, "the old server keeps the port")
+			require.Less(t, clock.Elapsed(), 1500*time.Millisecond, "the old server keeps the port")
 			require.NoError(t, run(nil, func(ctx context.Context, j parameters.Job) error {
 				if _, _, err := j.Create(ctx, parameters.Spec{Name: "v", Shape: ir.Shape{4}}); err != nil {
 					return err
@@ -128,11 +130,12 @@ func TestWorkerOfTheNextJob(t *testing.T) {
 func TestCoordinatorDismissesTheLastJob(t *testing.T) {
 	run := taskRunner(t, 500*time.Millisecond, 20*time.Second)
 	old := endWithoutWorker(t, run)
-	began := time.Now()
+	clock := fairclock.Start()
+	defer clock.Stop()
 	coordinator := make(chan error, 1)
 	go func() { coordinator <- run(nil, func(context.Context, parameters.Job) error { return nil }) }()
 	require.NoError(t, <-old)
-	require.Less(t, time.Since(began), 1500*time.Millisecond)
+	require.Less(t, clock.Elapsed(), 1500*time.Millisecond)
 	require.NoError(t, run(&cluster.Task{Type: "ps"}, nil))
 	require.NoError(t, <-coordinator)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
@@ -41,14 +42,15 @@ func TestWorkerAfterTheEnd(t *testing.T) {
 	require.Empty(t, over, "nobody has said so yet")
 	require.Empty(t, asked)
 	require.NoError(t, os.WriteFile(note, nil, 0o600))
-	began := time.Now()
+	clock := fairclock.Start()
+	defer clock.Stop()
 	require.NoError(t, <-over)
 	require.ErrorIs(t, <-asked, parameters.ErrOver)
 	require.NoError(t, parameterserver.Run(t.Context(), options(1), func(ctx context.Context, j parameters.Job) error {
 		_, err := j.Find(ctx, "w")
 		return err
 	}))
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, clock.Elapsed(), 5*time.Second)
 }
 
 // TestCoordinatorTellsTheEnd: who started the processes learns that the coordinator has ended the job, whatever its own
@@ -97,7 +99,8 @@ func TestWorkerAfterTheServersWereTold(t *testing.T) {
 					}
 					return j.SetNote(ctx, "end", []byte("why"))
 				}))
-				began := time.Now()
+				clock := fairclock.Start()
+				defer clock.Stop()
 				if absent > 0 {
 					finds := func(ctx context.Context, j parameters.Job) error {
 						why, err := j.Note(ctx, "end")
@@ -110,11 +113,11 @@ func TestWorkerAfterTheServersWereTold(t *testing.T) {
 					for _, program := range []func(ctx context.Context, j parameters.Job) error{finds, waits} {
 						require.NoError(t, run(&cluster.Task{Type: "worker", Index: 1}, program))
 					}
-					require.Less(t, time.Since(began), 3*time.Second)
+					require.Less(t, clock.Elapsed(), 3*time.Second)
 				}
 				require.NoError(t, errors.Join(<-ends, <-ends, <-ends))
 				if absent == 0 {
-					require.Less(t, time.Since(began), 1900*time.Millisecond)
+					require.Less(t, clock.Elapsed(), 1900*time.Millisecond)
 				}
 			})
 		}
