@@ -295,6 +295,12 @@ func (e *elimination[T]) forward(lo, hi int, y []T, columns int) {
 
 // divideRow divides all elements by d.
 func divideRow[T block.Float](row []T, d T) {
+	if len(row) <= elementwiseBlock {
+		for i := range row {
+			row[i] /= d
+		}
+		return
+	}
 	var by [64]T
 	for i := range by[:min(len(row), len(by))] {
 		by[i] = d

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -55,8 +54,8 @@ func buildFactor(b *build) (func(), error) {
 	}), nil
 }
 
-// finiteOnly is the work that spares what ends when numbers have become small enough the matrices in which they never do:
-// where a number is infinite or none, all results are none.
+// finiteOnly is the work that spares what ends when numbers have become small enough the matrices in which they never
+// do: where a number is infinite or none, all results are none.
 func finiteOnly(b *build, w matrixWork) matrixWork {
 	in, run := b.in(0), w.run
 	m, n := matrixLengths(in)
@@ -182,88 +181,5 @@ func cutOf[T block.Float](scratch *[]float64, n int) []T {
 func gatherColumn[T block.Float](dst, src []T, stride int) {
 	for i := range dst {
 		dst[i] = src[i*stride]
-	}
-}
-
-// fewSides is the number of right sides up to which each is solved for by itself.
-const fewSides = 4
-
-// triangleWorkOf computes in float64 unless much is to be moved, one right side after the other if they are few.
-func triangleWorkOf(b *build, lower bool) matrixWork {
-	in, right, out := b.in(0), b.in(1), b.out(0)
-	switch n, m := matrixLengths(right); {
-	case m <= fewSides:
-		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
-	case in.Typ.DType == ir.Float32 && n > leastSingleTriangle:
-		return triangleWork[float32](b, lower)
-	}
-	return triangleWork[float64](b, lower)
-}
-
-// leastSingleTriangle is the number of rows up to which triangles of float32 are solved with in float64.
-const leastSingleTriangle = 96
-
-// triangleWork solves with a triangle: a lower one read from its end is an upper one.
-func triangleWork[T block.Float](b *build, lower bool) matrixWork {
-	in, right, out := b.in(0), b.in(1), b.out(0)
-	n, m := matrixLengths(right)
-	x := paddedColumns(n)
-	stride := eliminationStride[T](n, n, m)
-	products := eliminationScratch[T](n, n, m, nil)
-	size := inDoubles[T](n*stride) + inDoubles[T](n) + inDoubles[T](products)
-	return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) {
-		e := elimination[T]{n: n, m: m, stride: stride}
-		e.a, e.diagonal, e.scratch = cutOf[T](&scratch, n*stride), cutOf[T](&scratch, n), cutOf[T](&scratch, products)
-		e.x = e.a[min(x, len(e.a)):]
-		clear(e.a)
-		place := func(r int) int {
-			if lower {
-				return n - 1 - r
-			}
-			return r
-		}
-		for r := range n {
-			row := e.a[r*stride:][:n]
-			if readNumbers(row, in, (i*n+place(r))*n); lower {
-				slices.Reverse(row)
-			}
-			e.diagonal[r] = row[r]
-			readNumbers(e.x[r*stride:][:m], right, (i*n+place(r))*m)
-		}
-		e.backward(0, n)
-		for r := range n {
-			row := e.x[r*stride:][:m]
-			vec.Neg(row, row)
-			writeNumbers(out, (i*n+place(r))*m, row)
-		}
-	}}
-}
-
-// solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
-// before it, divided by the diagonal's.
-func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
-	n, m := matrixLengths(right)
-	x, given := cut(&scratch, n*m), cut(&scratch, n)
-	for step := range n {
-		r, first, end := step, 0, step
-		if !lower {
-			r = n - 1 - step
-			first, end = r+1, n
-		}
-		at, row := (i*n+r)*n, given[:end-first]
-		if in.Typ.DType == ir.Float64 {
-			row = plan.Data[float64](in)[at+first : at+end]
-		} else {
-			readDoubles(row, in, at+first)
-		}
-		var side [fewSides]float64
-		var diagonal [1]float64
-		readDoubles(side[:m], right, (i*n+r)*m)
-		readDoubles(diagonal[:], in, at+r)
-		for c, v := range side[:m] {
-			x[c*n+r] = (v - dot(row, x[c*n+first:c*n+end])) / diagonal[0]
-			side[c] = x[c*n+r]
-		}
-		writeDoubles(out, (i*n+r)*m, side[:m])
 	}
 }

@@ -307,7 +307,7 @@ func requireTriangles(t *testing.T, d ir.DType, tolerance float64, a dense) {
 				x.x[i*a.n+i] += 4 * float64(a.n)
 			}
 		}
-		for _, m := range []int{1, 3, 17} {
+		for _, m := range []int{1, 3, 8, 17} {
 			y := newDense(a.n, m, func(i, j int) float64 { return float64(i%5 - j%3) })
 			z := factorsOf(t, kind, d, [][2]int{{a.n, m}}, given, y)[0]
 			requireNear(t, y, triangle.times(z), tolerance*10, string(kind))

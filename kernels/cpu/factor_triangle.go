@@ -1,0 +1,166 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+const (
+	// fewSides is the number of right sides up to which each is solved for by itself where there are few rows, too.
+	fewSides, fewSidesRows = 4, 24
+	// fewestSides are, whatever the number of rows.
+	fewestSides = 2
+	// leastSingleTriangle is the number of rows up to which triangles of float32 are solved with in float64.
+	leastSingleTriangle = 96
+)
+
+// triangle solves for the rows of all right sides, a half of them after the other: the products of those that are known
+// are added to the others before.
+type triangle[T block.Float] struct {
+	lower    bool
+	a        strided[T] // the other triangle is not read
+	x        strided[T] // the right sides, then what solves them with the other sign, so that products are added
+	m        int        // right sides
+	products products[T]
+}
+
+// triangleWorkOf computes in float64 unless much is to be moved, one right side after the other if they are few.
+func triangleWorkOf(b *build, lower bool) matrixWork {
+	in, right, out := b.in(0), b.in(1), b.out(0)
+	switch n, m := matrixLengths(right); {
+	case m <= fewestSides || m <= fewSides && n <= fewSidesRows:
+		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
+	case in.Typ.DType == ir.Float32 && n > leastSingleTriangle:
+		return triangleWork[float32](b, lower)
+	}
+	return triangleWork[float64](b, lower)
+}
+
+func triangleWork[T block.Float](b *build, lower bool) matrixWork {
+	in, right, out := b.in(0), b.in(1), b.out(0)
+	n, m := matrixLengths(right)
+	plain := triangle[T]{lower: lower, a: strided[T]{stride: n}, x: strided[T]{stride: unaliased[T](paddedColumns(m))}, m: m}
+	products, copied := plain.productMemory(0, n), 0
+	if int(unsafe.Sizeof(T(0))) != in.Typ.DType.Size() {
+		copied = n * n
+	}
+	size := inDoubles[T](n*plain.x.stride) + inDoubles[T](copied) + inDoubles[T](products)
+	return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) {
+		t := plain
+		t.x.x, t.products.scratch = cutOf[T](&scratch, n*t.x.stride), cutOf[T](&scratch, products)
+		t.read(in, right, i, cutOf[T](&scratch, copied))
+		t.solve(0, n)
+		for r := range n {
+			row := t.x.row(r)[:m]
+			vec.Neg(row, row)
+			writeNumbers(out, (i*n+r)*m, row)
+		}
+	}}
+}
+
+// read takes matrix i as it lies unless memory is given for a copy of its triangle, and copies its right sides.
+func (t *triangle[T]) read(in, right *plan.Operand, i int, memory []T) {
+	n, m := matrixLengths(right)
+	for r := range n {
+		row := t.x.row(r)
+		readNumbers(row[:m], right, (i*n+r)*m)
+		clear(row[m:])
+	}
+	if len(memory) == 0 {
+		t.a.x = plan.Data[T](in)[i*n*n:][:n*n]
+		return
+	}
+	t.a.x = memory
+	for r := range n {
+		from, to := 0, r+1
+		if !t.lower {
+			from, to = r, n
+		}
+		readNumbers(memory[r*n+from:r*n+to], in, (i*n+r)*n+from)
+	}
+}
+
+// solve finds the rows [lo, hi), of which no other ones have products to be added.
+func (t *triangle[T]) solve(lo, hi int) {
+	if hi-lo <= smallestBlock {
+		t.solveRows(lo, hi)
+		return
+	}
+	mid := middleOf(lo, hi)
+	if t.lower {
+		t.solve(lo, mid)
+		t.products.add(t.x.from(mid, 0), t.a.from(mid, lo), t.x.from(lo, 0), hi-mid, mid-lo, paddedColumns(t.m))
+		t.solve(mid, hi)
+		return
+	}
+	t.solve(mid, hi)
+	t.products.add(t.x.from(lo, 0), t.a.from(lo, mid), t.x.from(mid, 0), mid-lo, hi-mid, paddedColumns(t.m))
+	t.solve(lo, mid)
+}
+
+// solveRows is solve for one row after the other.
+func (t *triangle[T]) solveRows(lo, hi int) {
+	for k := range hi - lo {
+		r, first := lo+k, lo
+		if !t.lower {
+			r = hi - 1 - k
+			first = r + 1
+		}
+		row := t.x.row(r)
+		if k > 0 {
+			vec.AddProducts(row, t.a.from(r, first).x, t.x.from(first, 0).x, 1, k, paddedColumns(t.m), t.x.stride, t.a.stride, t.x.stride)
+		}
+		divideRow(row[:t.m], -t.a.x[r*t.a.stride+r])
+	}
+}
+
+// productMemory is the numbers of scratch memory that the products of the rows [lo, hi) need.
+func (t *triangle[T]) productMemory(lo, hi int) int {
+	if hi-lo <= smallestBlock {
+		return 0
+	}
+	mid := middleOf(lo, hi)
+	rows, depth := hi-mid, mid-lo
+	if !t.lower {
+		rows, depth = depth, rows
+	}
+	size := max(t.productMemory(lo, mid), t.productMemory(mid, hi))
+	if columns := paddedColumns(t.m); rows*depth*columns > smallProducts {
+		size = max(size, gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: depth, LDA: t.a.stride, LDB: t.x.stride, LDC: t.x.stride, Accumulate: true}, 1))
+	}
+	return size
+}
+
+// solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
+// before it, divided by the diagonal's.
+func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
+	n, m := matrixLengths(right)
+	x, given := cut(&scratch, n*m), cut(&scratch, n)
+	for step := range n {
+		r, first, end := step, 0, step
+		if !lower {
+			r = n - 1 - step
+			first, end = r+1, n
+		}
+		at, row := (i*n+r)*n, given[:end-first]
+		if in.Typ.DType == ir.Float64 {
+			row = plan.Data[float64](in)[at+first : at+end]
+		} else {
+			readDoubles(row, in, at+first)
+		}
+		var side [fewSides]float64
+		var diagonal [1]float64
+		readDoubles(side[:m], right, (i*n+r)*m)
+		readDoubles(diagonal[:], in, at+r)
+		for c, v := range side[:m] {
+			x[c*n+r] = (v - dot(row, x[c*n+first:c*n+end])) / diagonal[0]
+			side[c] = x[c*n+r]
+		}
+		writeDoubles(out, (i*n+r)*m, side[:m])
+	}
+}
