@@ -12,8 +12,11 @@ const leastBlocks = 96
 
 // qrWorkOf chooses the method.
 func qrWorkOf(b *build) matrixWork {
-	_, n := matrixLengths(b.in(0))
+	m, n := matrixLengths(b.in(0))
+	_, columns := matrixLengths(b.out(0))
 	switch {
+	case columns == n && isTall(m, n):
+		return tallQRWork(b)
 	case n < leastBlocks:
 		return qrWork(b)
 	case b.in(0).Typ.DType == ir.Float32 && singles(b.in(0)):

@@ -22,7 +22,7 @@ func TestRandomFactors(t *testing.T) {
 	for seed := *firstFactor; seed < *firstFactor+*manyFactors; seed++ {
 		r := rand.New(rand.NewPCG(seed, 2911))
 		n := 1 + r.IntN([]int{6, 40, 90, 240}[r.IntN(4)])
-		m := n + r.IntN([]int{1, 30}[r.IntN(2)])
+		m := n + r.IntN([]int{1, 30, 300}[r.IntN(3)])
 		d, tolerance := ir.Float64, 1e-13
 		if seed%2 == 0 {
 			d, tolerance = ir.Float32, 4e-6

@@ -180,6 +180,29 @@ func TestFactorsOfLargeMatrices(t *testing.T) {
 	}
 }
 
+// Matrices of many rows have their columns in rows, of float32 in float32 if they are large.
+func TestFactorsOfTallMatrices(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 61))
+	for d, tolerance := range map[ir.DType]float64{ir.Float32: 4e-6, ir.Float64: 1e-13} {
+		for _, s := range [][2]int{{70, 2}, {33, 5}, {48, 24}, {512, 17}, {900, 30}, {2100, 6}, {330, 160}, {330, 161}, {16390, 3}} {
+			a := asSingle(normal(r, s[0], s[1]))
+			requireQR(t, d, tolerance, a, false)
+			for i := range a.m { // columns of nothing but one number, whose square is infinite, and one that is nearly another
+				a.x[i*a.n], a.x[i*a.n+1] = 0, 0
+				a.x[i*a.n+a.n-1] = a.x[i*a.n+a.n/2]
+			}
+			big := 0x1p100
+			if d == ir.Float64 {
+				big = 0x1p1000
+			}
+			a.x[0], a.x[1], a.x[a.n-1] = big, -big, big
+			out := factorsOf(t, ir.QR, d, [][2]int{{a.m, a.n}, {a.n, a.n}}, a)
+			requireNear(t, unit(a.n), out[0].transposed().times(out[0]), tolerance, "Q")
+			requireNear(t, a, out[0].times(out[1]), tolerance, "QR")
+		}
+	}
+}
+
 func requireLU(t *testing.T, d ir.DType, tolerance float64, a dense, wide bool) {
 	t.Helper()
 	if wide {

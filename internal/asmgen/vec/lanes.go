@@ -19,6 +19,9 @@ func (m machine) lanes() {
 		for _, count := range productVectors {
 			l.addProducts(count)
 		}
+		for _, count := range dotRowCounts {
+			l.dotRows(count)
+		}
 		for _, count := range chainVectors {
 			l.turnChain(count)
 		}

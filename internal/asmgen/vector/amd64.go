@@ -174,7 +174,11 @@ func (l *amd64) instruction(i *instruction) {
 	}
 	switch i.op {
 	case opStoreFirst:
-		b.VMOVSS(first(ops[0]), ops[1])
+		if l.double {
+			b.VMOVSD(first(ops[0]), ops[1])
+		} else {
+			b.VMOVSS(first(ops[0]), ops[1])
+		}
 	case opExtract:
 		if ops[0].(reg.Register).Size() == 64 {
 			b.VEXTRACTF64X4(number, ops[0], ops[1])

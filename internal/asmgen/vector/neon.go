@@ -273,7 +273,11 @@ func (n *neon) float(i *instruction) bool {
 		n.Move(d[1], d[0])
 	case opStoreFirst:
 		base, offset := n.address(a[0].(Memory))
-		n.Asm("FMOVS F%d, %d(%s)", n.pair(a[1])[0], offset, base)
+		move := "FMOVS"
+		if n.kind == Float64s {
+			move = "FMOVD"
+		}
+		n.Asm("%s F%d, %d(%s)", move, n.pair(a[1])[0], offset, base)
 	case opExtract:
 		n.Move(n.pair(a[0])[0], n.pair(a[1])[i.number])
 	case opPermute:

@@ -75,6 +75,8 @@ func outerVectors(_, _, _ unsafe.Pointer, _, _, _, _, _ int) bool               
 func butterflyVectors(_, _ runsAt, _ unsafe.Pointer, _, _, _, _ int) bool                  { return false }
 func turnRowVectors(_, _, _, _, _, _, _ unsafe.Pointer, _, _, _, _, _, _ int) bool         { return false }
 func chainVectors(_, _ unsafe.Pointer, _, _, _, _ int) bool                                { return false }
+func dotRowVectors(_, _, _ unsafe.Pointer, _, _, _, _ int) bool                            { return false }
+func productVectors(_, _, _ unsafe.Pointer, _, _, _, _, _, _, _ int) bool                  { return false }
 func splitRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                            { return false }
 func joinRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                             { return false }
 

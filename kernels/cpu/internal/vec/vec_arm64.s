@@ -33260,6 +33260,211 @@ product:
 	BNE row
 	RET
 
+// dotRows4NEON is dotRows4AVX2 with two registers for one.
+TEXT ·dotRows4NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	ADD R4<<1, R4, R19
+	ADD $0, R19, R5
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+next:
+	FLDPQ 0(R1), (F16, F17)
+	FLDPQ 0(R2), (F18, F19)
+	WORD $0x4e32ce00 // fmla v0.4S, v16.4S, v18.4S
+	WORD $0x4e33ce21 // fmla v1.4S, v17.4S, v19.4S
+	ADD R4<<0, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e32ce04 // fmla v4.4S, v16.4S, v18.4S
+	WORD $0x4e33ce25 // fmla v5.4S, v17.4S, v19.4S
+	ADD R4<<1, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e32ce08 // fmla v8.4S, v16.4S, v18.4S
+	WORD $0x4e33ce29 // fmla v9.4S, v17.4S, v19.4S
+	ADD R5<<0, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e32ce0c // fmla v12.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2d // fmla v13.4S, v17.4S, v19.4S
+	FLDPQ 32(R1), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	WORD $0x4e32ce02 // fmla v2.4S, v16.4S, v18.4S
+	WORD $0x4e33ce23 // fmla v3.4S, v17.4S, v19.4S
+	ADD R4<<0, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e32ce06 // fmla v6.4S, v16.4S, v18.4S
+	WORD $0x4e33ce27 // fmla v7.4S, v17.4S, v19.4S
+	ADD R4<<1, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e32ce0a // fmla v10.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2b // fmla v11.4S, v17.4S, v19.4S
+	ADD R5<<0, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e32ce0e // fmla v14.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2f // fmla v15.4S, v17.4S, v19.4S
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R0)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 4(R0)
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 8(R0)
+	WORD $0x4e2ed58c // fadd v12.4S, v12.4S, v14.4S
+	WORD $0x4e2fd5ad // fadd v13.4S, v13.4S, v15.4S
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 12(R0)
+	RET
+
+// dotRows2NEON is dotRows2AVX2 with two registers for one.
+TEXT ·dotRows2NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+next:
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e2acd00 // fmla v0.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd21 // fmla v1.4S, v9.4S, v11.4S
+	ADD R4<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e2acd04 // fmla v4.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd25 // fmla v5.4S, v9.4S, v11.4S
+	FLDPQ 32(R1), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	WORD $0x4e2acd02 // fmla v2.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd23 // fmla v3.4S, v9.4S, v11.4S
+	ADD R4<<0, R2, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4e2acd06 // fmla v6.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd27 // fmla v7.4S, v9.4S, v11.4S
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R0)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 4(R0)
+	RET
+
+// dotRows1NEON is dotRows1AVX2 with two registers for one.
+TEXT ·dotRows1NEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+next:
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e26cc80 // fmla v0.4S, v4.4S, v6.4S
+	WORD $0x4e27cca1 // fmla v1.4S, v5.4S, v7.4S
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 32(R2), (F6, F7)
+	WORD $0x4e26cc82 // fmla v2.4S, v4.4S, v6.4S
+	WORD $0x4e27cca3 // fmla v3.4S, v5.4S, v7.4S
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	FMOVS F0, 0(R0)
+	RET
+
 // turnChain4NEON is turnChain4AVX2 with two registers for one.
 TEXT ·turnChain4NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
@@ -35430,6 +35635,197 @@ product:
 	ADD R5, R0
 	SUBS $1, R3
 	BNE row
+	RET
+
+// dotRows4DoublesNEON is dotRows4DoublesAVX2 with two registers for one.
+TEXT ·dotRows4DoublesNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	ADD R4<<1, R4, R19
+	ADD $0, R19, R5
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+next:
+	FLDPQ 0(R1), (F16, F17)
+	FLDPQ 0(R2), (F18, F19)
+	WORD $0x4e72ce00 // fmla v0.2D, v16.2D, v18.2D
+	WORD $0x4e73ce21 // fmla v1.2D, v17.2D, v19.2D
+	ADD R4<<0, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e72ce04 // fmla v4.2D, v16.2D, v18.2D
+	WORD $0x4e73ce25 // fmla v5.2D, v17.2D, v19.2D
+	ADD R4<<1, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e72ce08 // fmla v8.2D, v16.2D, v18.2D
+	WORD $0x4e73ce29 // fmla v9.2D, v17.2D, v19.2D
+	ADD R5<<0, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e72ce0c // fmla v12.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2d // fmla v13.2D, v17.2D, v19.2D
+	FLDPQ 32(R1), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	WORD $0x4e72ce02 // fmla v2.2D, v16.2D, v18.2D
+	WORD $0x4e73ce23 // fmla v3.2D, v17.2D, v19.2D
+	ADD R4<<0, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e72ce06 // fmla v6.2D, v16.2D, v18.2D
+	WORD $0x4e73ce27 // fmla v7.2D, v17.2D, v19.2D
+	ADD R4<<1, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e72ce0a // fmla v10.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2b // fmla v11.2D, v17.2D, v19.2D
+	ADD R5<<0, R2, R19
+	FLDPQ 32(R19), (F18, F19)
+	WORD $0x4e72ce0e // fmla v14.2D, v16.2D, v18.2D
+	WORD $0x4e73ce2f // fmla v15.2D, v17.2D, v19.2D
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 0(R0)
+	WORD $0x4e66d484 // fadd v4.2D, v4.2D, v6.2D
+	WORD $0x4e67d4a5 // fadd v5.2D, v5.2D, v7.2D
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 8(R0)
+	WORD $0x4e6ad508 // fadd v8.2D, v8.2D, v10.2D
+	WORD $0x4e6bd529 // fadd v9.2D, v9.2D, v11.2D
+	VMOV V8.B16, V0.B16
+	VMOV V9.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 16(R0)
+	WORD $0x4e6ed58c // fadd v12.2D, v12.2D, v14.2D
+	WORD $0x4e6fd5ad // fadd v13.2D, v13.2D, v15.2D
+	VMOV V12.B16, V0.B16
+	VMOV V13.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 24(R0)
+	RET
+
+// dotRows2DoublesNEON is dotRows2DoublesAVX2 with two registers for one.
+TEXT ·dotRows2DoublesNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+next:
+	FLDPQ 0(R1), (F8, F9)
+	FLDPQ 0(R2), (F10, F11)
+	WORD $0x4e6acd00 // fmla v0.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd21 // fmla v1.2D, v9.2D, v11.2D
+	ADD R4<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e6acd04 // fmla v4.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd25 // fmla v5.2D, v9.2D, v11.2D
+	FLDPQ 32(R1), (F8, F9)
+	FLDPQ 32(R2), (F10, F11)
+	WORD $0x4e6acd02 // fmla v2.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd23 // fmla v3.2D, v9.2D, v11.2D
+	ADD R4<<0, R2, R19
+	FLDPQ 32(R19), (F10, F11)
+	WORD $0x4e6acd06 // fmla v6.2D, v8.2D, v10.2D
+	WORD $0x4e6bcd27 // fmla v7.2D, v9.2D, v11.2D
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 0(R0)
+	WORD $0x4e66d484 // fadd v4.2D, v4.2D, v6.2D
+	WORD $0x4e67d4a5 // fadd v5.2D, v5.2D, v7.2D
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 8(R0)
+	RET
+
+// dotRows1DoublesNEON is dotRows1DoublesAVX2 with two registers for one.
+TEXT ·dotRows1DoublesNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+next:
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e66cc80 // fmla v0.2D, v4.2D, v6.2D
+	WORD $0x4e67cca1 // fmla v1.2D, v5.2D, v7.2D
+	FLDPQ 32(R1), (F4, F5)
+	FLDPQ 32(R2), (F6, F7)
+	WORD $0x4e66cc82 // fmla v2.2D, v4.2D, v6.2D
+	WORD $0x4e67cca3 // fmla v3.2D, v5.2D, v7.2D
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $64, R3
+	BNE next
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	WORD $0x4e63d421 // fadd v1.2D, v1.2D, v3.2D
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e62d400 // fadd v0.2D, v0.2D, v2.2D
+	FMOVD F0, 0(R0)
 	RET
 
 // turnChain4DoublesNEON is turnChain4DoublesAVX2 with two registers for one.

@@ -1784,6 +1784,33 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
+func callDotRows4(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows4AVX512(dst, x, y, n, stride)
+	} else {
+		dotRows4AVX2(dst, x, y, n, stride)
+	}
+}
+
+//go:noinline
+func callDotRows2(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows2AVX512(dst, x, y, n, stride)
+	} else {
+		dotRows2AVX2(dst, x, y, n, stride)
+	}
+}
+
+//go:noinline
+func callDotRows1(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows1AVX512(dst, x, y, n, stride)
+	} else {
+		dotRows1AVX2(dst, x, y, n, stride)
+	}
+}
+
+//go:noinline
 func callTurnChain4(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
 	if wide {
 		turnChain4AVX512(x, angles, turns, stride)
@@ -1924,6 +1951,33 @@ func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 		addProducts1DoublesAVX512(dst, f, x, rows, depth, dstStride, fStride, xStride)
 	} else {
 		addProducts1DoublesAVX2(dst, f, x, rows, depth, dstStride, fStride, xStride)
+	}
+}
+
+//go:noinline
+func callDotRows4Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows4DoublesAVX512(dst, x, y, n, stride)
+	} else {
+		dotRows4DoublesAVX2(dst, x, y, n, stride)
+	}
+}
+
+//go:noinline
+func callDotRows2Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows2DoublesAVX512(dst, x, y, n, stride)
+	} else {
+		dotRows2DoublesAVX2(dst, x, y, n, stride)
+	}
+}
+
+//go:noinline
+func callDotRows1Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	if wide {
+		dotRows1DoublesAVX512(dst, x, y, n, stride)
+	} else {
+		dotRows1DoublesAVX2(dst, x, y, n, stride)
 	}
 }
 
@@ -4577,6 +4631,24 @@ func addProducts1AVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1AVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
+func dotRows4AVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows4AVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2AVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2AVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1AVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1AVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
 func turnChain4AVX2(x, angles unsafe.Pointer, turns, stride uintptr)
 
 //go:noescape
@@ -4671,6 +4743,24 @@ func addProducts1DoublesAVX2(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 
 //go:noescape
 func addProducts1DoublesAVX512(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func dotRows4DoublesAVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows4DoublesAVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2DoublesAVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2DoublesAVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1DoublesAVX2(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1DoublesAVX512(dst, x, y unsafe.Pointer, n, stride uintptr)
 
 //go:noescape
 func turnChain4DoublesAVX2(x, angles unsafe.Pointer, turns, stride uintptr)

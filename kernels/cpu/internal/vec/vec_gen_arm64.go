@@ -890,6 +890,21 @@ func callAddProducts1(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStrid
 }
 
 //go:noinline
+func callDotRows4(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows4NEON(dst, x, y, n, stride)
+}
+
+//go:noinline
+func callDotRows2(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows2NEON(dst, x, y, n, stride)
+}
+
+//go:noinline
+func callDotRows1(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows1NEON(dst, x, y, n, stride)
+}
+
+//go:noinline
 func callTurnChain4(wide bool, x, angles unsafe.Pointer, turns, stride uintptr) {
 	turnChain4NEON(x, angles, turns, stride)
 }
@@ -967,6 +982,21 @@ func callAddProducts2Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, d
 //go:noinline
 func callAddProducts1Doubles(wide bool, dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr) {
 	addProducts1DoublesNEON(dst, f, x, rows, depth, dstStride, fStride, xStride)
+}
+
+//go:noinline
+func callDotRows4Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows4DoublesNEON(dst, x, y, n, stride)
+}
+
+//go:noinline
+func callDotRows2Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows2DoublesNEON(dst, x, y, n, stride)
+}
+
+//go:noinline
+func callDotRows1Doubles(wide bool, dst, x, y unsafe.Pointer, n, stride uintptr) {
+	dotRows1DoublesNEON(dst, x, y, n, stride)
 }
 
 //go:noinline
@@ -2031,6 +2061,15 @@ func addProducts2NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride,
 func addProducts1NEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
 
 //go:noescape
+func dotRows4NEON(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2NEON(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1NEON(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
 func turnChain4NEON(x, angles unsafe.Pointer, turns, stride uintptr)
 
 //go:noescape
@@ -2077,6 +2116,15 @@ func addProducts2DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, f
 
 //go:noescape
 func addProducts1DoublesNEON(dst, f, x unsafe.Pointer, rows, depth, dstStride, fStride, xStride uintptr)
+
+//go:noescape
+func dotRows4DoublesNEON(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows2DoublesNEON(dst, x, y unsafe.Pointer, n, stride uintptr)
+
+//go:noescape
+func dotRows1DoublesNEON(dst, x, y unsafe.Pointer, n, stride uintptr)
 
 //go:noescape
 func turnChain4DoublesNEON(x, angles unsafe.Pointer, turns, stride uintptr)
