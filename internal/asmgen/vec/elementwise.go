@@ -145,7 +145,7 @@ func (m machine) unary() []unaryKernel {
 		{name: "acosh", unroll: unroll, f: m.single(m.acosh), function: true},
 		{name: "atanh", unroll: unroll, f: m.single(m.atanh), function: true},
 		{name: "erfInv", unroll: 1, f: m.single(m.erfInv), function: true},
-		{name: "erfc", unroll: 1, f: m.single(m.erfc)},
+		{name: "erfc", unroll: unroll, prepare: m.erfcByTable},
 		{name: "exp2", unroll: 4, f: m.exp2, function: true},
 	}
 }

@@ -142,44 +142,6 @@ func (m machine) erfInv(x vector) vector {
 	return m.join(sum, m.sign(x)) // of zeros too
 }
 
-// erfc is 1 − x − x·P(x²) up to ¾, where the first difference costs no more than half a place, and beyond that
-// e^(−a²)·R(a), or 2 less that. Of the square what is rounded off counts, as its exponential has its absolute error;
-// and as R is a quotient of (2a + 1)·R, a polynomial of (a − 2)/(a + 2), its remainder is added to the last sum.
-func (m machine) erfc(x vector) vector {
-	a := m.limit(m.abs(x), 0, 10.3)
-	t := m.div(m.sub(a, number(2)), m.add(a, number(2)))
-	u := m.poly(t, -0.0014826172264292836, 0.0010759481228888035, 0.008760172873735428, -0.008003070019185543, -0.054226163774728775,
-		0.16404934227466583, -0.16603010892868042, -0.09276378899812698)
-	start := number(1.2769783735275269)
-	q := m.fma(u, t, start)
-	d := m.fma(a, number(2), one())
-	inverse := m.div(one(), d)
-	r := m.mul(q, inverse)
-	rest := m.fnma(r, d, q)
-	rest = m.fnma(r, m.fma(a, number(2), m.sub(one(), d)), rest) // d lacks what its sum has rounded off
-	rest = m.mul(m.add(rest, m.fma(u, t, m.sub(m.copy(start), q))), inverse)
-
-	s := m.mul(a, a)
-	lost := m.fms(a, a, s)
-	n := m.whole(m.mul(s, number(-log2e)))
-	v := m.fnma(m.float(n), number(ln2High), m.flip(s, m.copy(signBit())))
-	w := m.fnma(m.float(n), number(ln2Low), m.flip(lost, m.copy(signBit())))
-	e := m.add(v, w)
-	rest = m.fma(r, m.sub(w, m.sub(e, v)), rest)
-	p := m.poly(e, 0.0001974839543, 0.001393302809, 0.008333561011, 0.04166648537, 0.1666666567, 0.5)
-	square := m.mul(e, e)
-	grown := m.fma(square, p, e)
-	rest = m.fma(r, m.fms(square, p, m.sub(grown, e)), rest)
-	far := m.power2(m.add(r, m.fma(r, grown, rest)), n)
-	far = m.choose(Compare(LessThan, x, m.zeros(1)[0]), m.sub(m.copy(number(2)), far), far)
-
-	s = m.mul(x, x)
-	near := m.poly(s, -0.0006760818068869412, 0.005115946754813194, -0.026835419237613678, 0.11283392459154129, -0.3761261999607086, 0.12837916612625122)
-	near = m.fnma(x, near, m.sub(m.copy(one()), x))
-	y := m.choose(Compare(GreaterThan, m.abs(x), number(0.75)), far, near)
-	return m.choose(Compare(Unordered, x, x), x, y)
-}
-
 func (m machine) signOf(x vector) vector {
 	zero := m.zeros(1)[0]
 	y := m.choose(Compare(GreaterThan, x, zero), one(), m.mul(x, one()))

@@ -36,6 +36,23 @@ var erfTable = [...][8]float64{
 	{0, 0.520499885, 0.842700779, 0.966105163, 0.995322287, 0.999593019, 0.999977887, 0.999999285},
 }
 
+// erfcTable holds those of e^(t²)·erfc(t) in t − c, for 8 intervals of t below 10.1, whose ends are at equal ratios of
+// 1 + erfcScale·t. Their c, where the function is very near a float32, is in erfcCenters.
+var erfcTable = [...][8]float64{
+	{-0.050711669, -0.0151431402, -0.00322775706, -0.000480282557, -5.08375088e-05, -4.08618689e-06, -2.73456948e-07, -1.68646554e-08},
+	{0.0927249864, 0.0293768458, 0.0068450151, 0.00116161001, 0.000147921397, 1.50944588e-05, 1.35125458e-06, 1.15542335e-07},
+	{-0.174762651, -0.0609105229, -0.0161813814, -0.00327326101, -0.000522537914, -7.02377802e-05, -8.5946549e-06, -1.02647164e-06},
+	{0.306235641, 0.119012445, 0.0367131829, 0.0090553714, 0.00185567827, 0.0003350107, 5.67817115e-05, 9.52992832e-06},
+	{-0.488424122, -0.213985533, -0.0776786208, -0.0237032361, -0.00632117409, -0.00154929818, -0.000366445776, -8.68639399e-05},
+	{0.694158018, 0.348552972, 0.151916564, 0.0586114228, 0.0207519159, 0.00701173302, 0.00233716704, 0.000786820892},
+	{-0.848724604, -0.501005769, -0.270017087, -0.135701343, -0.065426968, -0.0310275946, -0.0147334179, -0.00708564324},
+	{0.836097121, 0.607325137, 0.424750298, 0.290481299, 0.197139278, 0.134029374, 0.0917515457, 0.0634227619},
+}
+
+var erfcCenters = [8]float64{0.167238086, 0.516505361, 1.01043141, 1.70867765, 2.69594216, 4.09369802, 6.06881189, 8.83983517}
+
+const erfcScale = 1.48
+
 // pieces are the tables of a function.
 type pieces struct {
 	machine
@@ -153,4 +170,51 @@ func (m machine) erfByTable() func(x vectors) vectors {
 		})
 		return m.odd(q, x)
 	}
+}
+
+// erfcByTable is e^(−a²) times the function of the table, or 2 less that. What the square, the table's last sum and
+// the exponential round off counts, as the results are small.
+func (m machine) erfcByTable() func(x vectors) vectors {
+	turned := func(row [8]float64) [8]float64 { // the index begins with the exponent's last three bits, 7 for [1, 2)
+		return [8]float64(slices.Concat(row[1:], row[:1]))
+	}
+	var rows [][8]float64
+	for _, row := range erfcTable {
+		rows = append(rows, turned(row))
+	}
+	p := m.pieces("erfcTable", rows)
+	centers := m.pieces("erfcCenters", [][8]float64{turned(erfcCenters)})
+	return func(x vectors) vectors {
+		a, y, of := m.magnitudes(x, Constant("erfcMost", float(10.1))), make(vectors, len(x)), make(vectors, len(x))
+		x.each(func(i int) {
+			b := m.fma(a[i], number(erfcScale), one())
+			Multiply(b, b, b)
+			ShiftRight(b, b, 23)
+			of[i] = m.interval(b)
+			y[i] = m.sub(a[i], centers.coefficient(0, of[i]))
+		})
+		q, result := p.slope(y, of), make(vectors, len(x))
+		x.each(func(i int) { result[i] = m.erfcOf(x[i], a[i], y[i], q[i], p.coefficient(len(p.rows)-1, of[i])) })
+		return result
+	}
+}
+
+// erfcOf is e^(−a²)·(q·y + c), or 2 less that for a negative x.
+func (m machine) erfcOf(x, a, y, q, c vector) vector {
+	r := m.fma(q, y, c)
+	rest := m.fma(q, y, m.sub(c, r))
+	s := m.mul(a, a)
+	lost := m.fms(a, a, s)
+	n := m.whole(m.mul(s, number(-log2e)))
+	whole := m.float(n)
+	t := m.add(m.fma(whole, number(ln2High), s), m.fma(whole, number(ln2Low), lost)) // a² = t − n·ln 2
+	fallen := m.poly(t, -0.0001974839543, 0.001393302809, -0.008333561011, 0.04166648537, -0.1666666567, 0.5)
+	fallen = m.fms(m.mul(t, t), fallen, t) // e⁻ᵗ − 1
+	far := m.add(r, m.fma(r, fallen, rest))
+	if m.wide {
+		Scale(far, far, whole)
+	} else {
+		far = m.power2(far, n)
+	}
+	return m.choose(Compare(LessThan, x, m.zeros(1)[0]), m.sub(m.copy(number(2)), far), far)
 }

@@ -6882,405 +6882,254 @@ loop1:
 	BLO end1
 	FLDPQ 0(R1), (F0, F1)
 	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e341c02 // and v2.4S, v0.4S, v20.4S
-	WORD $0x4e341c23 // and v3.4S, v1.4S, v20.4S
-	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
+	MOVD $erfcMost<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
-	MOVD $c4124cccd<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
 	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
-	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
-	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c40000000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb4d4c2 // fsub v2.4S, v6.4S, v20.4S
-	WORD $0x4eb4d4e3 // fsub v3.4S, v7.4S, v20.4S
-	MOVD $c40000000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e34d4c4 // fadd v4.4S, v6.4S, v20.4S
-	WORD $0x4e34d4e5 // fadd v5.4S, v7.4S, v20.4S
-	WORD $0x6e24fc42 // fdiv v2.4S, v2.4S, v4.4S
-	WORD $0x6e25fc63 // fdiv v3.4S, v3.4S, v5.4S
-	MOVD $cbac25461<>(SB), R20
+	VMOV V31.B16, V3.B16
+	MOVD $one<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
-	MOVD $c3a8d06d4<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $c3c0f86d4<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $cbc031f4f<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $cbd5e1c41<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $c3e27fc8d<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $cbe2a03cc<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $cbdbdfaf1<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	VMOV V4.B16, V8.B16
-	VMOV V5.B16, V9.B16
-	MOVD $c3fa37407<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $c40000000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e34ccca // fmla v10.4S, v6.4S, v20.4S
-	WORD $0x4e34cceb // fmla v11.4S, v7.4S, v20.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
-	WORD $0x6e2afd8c // fdiv v12.4S, v12.4S, v10.4S
-	WORD $0x6e2bfdad // fdiv v13.4S, v13.4S, v11.4S
-	WORD $0x6e2cdd0e // fmul v14.4S, v8.4S, v12.4S
-	WORD $0x6e2ddd2f // fmul v15.4S, v9.4S, v13.4S
-	VMOV V14.B16, V16.B16
-	VMOV V15.B16, V17.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4eb0cd5f // fmls v31.4S, v10.4S, v16.4S
-	VMOV V31.B16, V16.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4eb1cd7f // fmls v31.4S, v11.4S, v17.4S
-	VMOV V31.B16, V17.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V19.B16
-	WORD $0x4eaad64a // fsub v10.4S, v18.4S, v10.4S
-	WORD $0x4eabd66b // fsub v11.4S, v19.4S, v11.4S
-	MOVD $c40000000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e34ccca // fmla v10.4S, v6.4S, v20.4S
-	WORD $0x4e34cceb // fmla v11.4S, v7.4S, v20.4S
-	VMOV V14.B16, V18.B16
-	VMOV V15.B16, V19.B16
-	VMOV V16.B16, V31.B16
-	WORD $0x4eb2cd5f // fmls v31.4S, v10.4S, v18.4S
-	VMOV V31.B16, V18.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4eb3cd7f // fmls v31.4S, v11.4S, v19.4S
-	VMOV V31.B16, V19.B16
-	MOVD $c3fa37407<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	WORD $0x4ea8d548 // fsub v8.4S, v10.4S, v8.4S
-	WORD $0x4ea9d569 // fsub v9.4S, v11.4S, v9.4S
-	VMOV V8.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x4e24d642 // fadd v2.4S, v18.4S, v4.4S
-	WORD $0x4e25d663 // fadd v3.4S, v19.4S, v5.4S
-	WORD $0x6e2cdc42 // fmul v2.4S, v2.4S, v12.4S
-	WORD $0x6e2ddc63 // fmul v3.4S, v3.4S, v13.4S
-	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
-	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
-	VMOV V6.B16, V8.B16
-	VMOV V7.B16, V9.B16
-	WORD $0x6ea0f89f // fneg v31.4S, v4.4S
+	MOVD $c3fbd70a4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecc44 // fmla v4.4S, v2.4S, v14.4S
+	WORD $0x4e2ecc65 // fmla v5.4S, v3.4S, v14.4S
+	WORD $0x6e24dc84 // fmul v4.4S, v4.4S, v4.4S
+	WORD $0x6e25dca5 // fmul v5.4S, v5.4S, v5.4S
+	WORD $0x6f290484 // ushr v4, v4, #23
+	WORD $0x6f2904a5 // ushr v5, v5, #23
+	MOVD $lookupBits<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c84 // and v4.4S, v4.4S, v14.4S
+	WORD $0x4e2e1ca5 // and v5.4S, v5.4S, v14.4S
+	WORD $0x4f225484 // shl v4, v4, #2
+	WORD $0x4f2254a5 // shl v5, v5, #2
+	MOVD $lookupBytes<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae9c84 // mul v4.4S, v4.4S, v14.4S
+	WORD $0x4eae9ca5 // mul v5.4S, v5.4S, v14.4S
+	MOVD $lookupOffsets<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae8484 // add v4.4S, v4.4S, v14.4S
+	WORD $0x4eae84a5 // add v5.4S, v5.4S, v14.4S
+	MOVD $erfcCenters0<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V6.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V7.B16
+	WORD $0x4ea6d446 // fsub v6.4S, v2.4S, v6.4S
+	WORD $0x4ea7d467 // fsub v7.4S, v3.4S, v7.4S
+	MOVD $erfcTable0<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V8.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V9.B16
+	MOVD $erfcTable1<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
+	VMOV V10.B16, V31.B16
 	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	WORD $0x6ea0f8bf // fneg v31.4S, v5.4S
+	VMOV V11.B16, V31.B16
 	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $cbfb8aa3b<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6e34dc86 // fmul v6.4S, v4.4S, v20.4S
-	WORD $0x6e34dca7 // fmul v7.4S, v5.4S, v20.4S
-	WORD $0x4e21a8c6 // fcvtns v6.4S, v6.4S
-	WORD $0x4e21a8e7 // fcvtns v7.4S, v7.4S
-	WORD $0x4e21d8ca // scvtf v10.4S, v6.4S
-	WORD $0x4e21d8eb // scvtf v11.4S, v7.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
-	WORD $0x6e2c1c84 // eor v4.4S, v4.4S, v12.4S
-	WORD $0x6e2d1ca5 // eor v5.4S, v5.4S, v13.4S
-	MOVD $c3f318000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb4cd44 // fmls v4.4S, v10.4S, v20.4S
-	WORD $0x4eb4cd65 // fmls v5.4S, v11.4S, v20.4S
-	WORD $0x4e21d8ca // scvtf v10.4S, v6.4S
-	WORD $0x4e21d8eb // scvtf v11.4S, v7.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
-	WORD $0x6e2c1d08 // eor v8.4S, v8.4S, v12.4S
-	WORD $0x6e2d1d29 // eor v9.4S, v9.4S, v13.4S
-	MOVD $cb95e8083<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb4cd48 // fmls v8.4S, v10.4S, v20.4S
-	WORD $0x4eb4cd69 // fmls v9.4S, v11.4S, v20.4S
-	WORD $0x4e28d48a // fadd v10.4S, v4.4S, v8.4S
-	WORD $0x4e29d4ab // fadd v11.4S, v5.4S, v9.4S
-	WORD $0x4ea4d544 // fsub v4.4S, v10.4S, v4.4S
-	WORD $0x4ea5d565 // fsub v5.4S, v11.4S, v5.4S
-	WORD $0x4ea4d504 // fsub v4.4S, v8.4S, v4.4S
-	WORD $0x4ea5d525 // fsub v5.4S, v9.4S, v5.4S
-	VMOV V14.B16, V8.B16
-	VMOV V15.B16, V9.B16
-	VMOV V2.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $c394f13b2<>(SB), R20
-	FMOVQ (R20), F2
-	VMOV V2.B16, V3.B16
-	MOVD $c3ab69f7c<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $c3c08897d<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $c3d2aaa7a<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $c3e2aaaaa<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $c3f000000<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e22cd5f // fmla v31.4S, v10.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e23cd7f // fmla v31.4S, v11.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	WORD $0x6e2add44 // fmul v4.4S, v10.4S, v10.4S
-	WORD $0x6e2bdd65 // fmul v5.4S, v11.4S, v11.4S
-	VMOV V4.B16, V12.B16
-	VMOV V5.B16, V13.B16
+	MOVD $erfcTable2<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
 	VMOV V10.B16, V31.B16
-	WORD $0x4e2ccc5f // fmla v31.4S, v2.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
 	VMOV V11.B16, V31.B16
-	WORD $0x4e2dcc7f // fmla v31.4S, v3.4S, v13.4S
-	VMOV V31.B16, V13.B16
-	WORD $0x4eaad58a // fsub v10.4S, v12.4S, v10.4S
-	WORD $0x4eabd5ab // fsub v11.4S, v13.4S, v11.4S
-	WORD $0x6ea0f95f // fneg v31.4S, v10.4S
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea0f97f // fneg v31.4S, v11.4S
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	VMOV V14.B16, V2.B16
-	VMOV V15.B16, V3.B16
-	VMOV V8.B16, V31.B16
-	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	VMOV V14.B16, V4.B16
-	VMOV V15.B16, V5.B16
-	VMOV V2.B16, V31.B16
-	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x4e24d5c2 // fadd v2.4S, v14.4S, v4.4S
-	WORD $0x4e25d5e3 // fadd v3.4S, v15.4S, v5.4S
-	WORD $0x4f3f04c4 // sshr v4, v6, #1
-	WORD $0x4f3f04e5 // sshr v5, v7, #1
-	WORD $0x6ea484c6 // sub v6.4S, v6.4S, v4.4S
-	WORD $0x6ea584e7 // sub v7.4S, v7.4S, v5.4S
-	MOVD $c0000007f<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb48484 // add v4.4S, v4.4S, v20.4S
-	WORD $0x4eb484a5 // add v5.4S, v5.4S, v20.4S
-	WORD $0x4f375484 // shl v4, v4, #23
-	WORD $0x4f3754a5 // shl v5, v5, #23
-	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
-	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
-	MOVD $c0000007f<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4eb484c4 // add v4.4S, v6.4S, v20.4S
-	WORD $0x4eb484e5 // add v5.4S, v7.4S, v20.4S
-	WORD $0x4f375484 // shl v4, v4, #23
-	WORD $0x4f3754a5 // shl v5, v5, #23
-	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
-	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	WORD $0x6ea0e484 // fcmgt v4.4S, v4.4S, v0.4S
-	WORD $0x6ea1e4a5 // fcmgt v5.4S, v5.4S, v1.4S
-	MOVD $c40000000<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	WORD $0x4ea2d4c6 // fsub v6.4S, v6.4S, v2.4S
-	WORD $0x4ea3d4e7 // fsub v7.4S, v7.4S, v3.4S
-	VBIT V4.B16, V6.B16, V2.B16
-	VBIT V5.B16, V7.B16, V3.B16
-	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
-	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
-	MOVD $cba313b15<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	MOVD $c3ba7a3ac<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $cbcdbd5f4<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c3de71579<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $cbec0939d<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $c3e0375d4<>(SB), R20
-	FMOVQ (R20), F20
-	VMOV V20.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V20.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
-	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
-	VMOV V0.B16, V8.B16
-	VMOV V1.B16, V9.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfcTable3<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfcTable4<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfcTable5<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfcTable6<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V10.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V11.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $erfcTable7<>(SB), R20
+	FLDPQ 0(R20), (F14, F15)
+	VTBL V4.B16, [V14.B16, V15.B16], V4.B16
+	VTBL V5.B16, [V14.B16, V15.B16], V5.B16
+	VMOV V8.B16, V10.B16
+	VMOV V9.B16, V11.B16
 	VMOV V4.B16, V31.B16
-	WORD $0x4ea8ccdf // fmls v31.4S, v6.4S, v8.4S
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x4eaad484 // fsub v4.4S, v4.4S, v10.4S
+	WORD $0x4eabd4a5 // fsub v5.4S, v5.4S, v11.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
 	VMOV V31.B16, V8.B16
 	VMOV V5.B16, V31.B16
-	WORD $0x4ea9ccff // fmls v31.4S, v7.4S, v9.4S
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x4e341c04 // and v4.4S, v0.4S, v20.4S
-	WORD $0x4e341c25 // and v5.4S, v1.4S, v20.4S
-	MOVD $c3f400000<>(SB), R20
-	FMOVQ (R20), F20
-	WORD $0x6eb4e484 // fcmgt v4.4S, v4.4S, v20.4S
-	WORD $0x6eb4e4a5 // fcmgt v5.4S, v5.4S, v20.4S
-	VMOV V8.B16, V6.B16
-	VMOV V9.B16, V7.B16
-	VBIT V4.B16, V2.B16, V6.B16
-	VBIT V5.B16, V3.B16, V7.B16
-	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
-	WORD $0x4e20e402 // fcmeq v2.4S, v0.4S, v0.4S
-	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
-	WORD $0x6e205be2 // not v2.16b, v31.16b
-	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
-	WORD $0x4e21e423 // fcmeq v3.4S, v1.4S, v1.4S
-	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
-	WORD $0x6e205be3 // not v3.16b, v31.16b
-	VMOV V6.B16, V4.B16
-	VMOV V7.B16, V5.B16
-	VBIT V2.B16, V0.B16, V4.B16
-	VBIT V3.B16, V1.B16, V5.B16
-	FSTPQ (F4, F5), 0(R0)
+	WORD $0x6e22dc44 // fmul v4.4S, v2.4S, v2.4S
+	WORD $0x6e23dc65 // fmul v5.4S, v3.4S, v3.4S
+	VMOV V2.B16, V6.B16
+	VMOV V3.B16, V7.B16
+	WORD $0x6ea0f89f // fneg v31.4S, v4.4S
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea0f8bf // fneg v31.4S, v5.4S
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbfb8aa3b<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc82 // fmul v2.4S, v4.4S, v14.4S
+	WORD $0x6e2edca3 // fmul v3.4S, v5.4S, v14.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d84c // scvtf v12.4S, v2.4S
+	WORD $0x4e21d86d // scvtf v13.4S, v3.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd84 // fmla v4.4S, v12.4S, v14.4S
+	WORD $0x4e2ecda5 // fmla v5.4S, v13.4S, v14.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd86 // fmla v6.4S, v12.4S, v14.4S
+	WORD $0x4e2ecda7 // fmla v7.4S, v13.4S, v14.4S
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	MOVD $cb94f13b2<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbc08897d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbe2aaaaa<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc8c // fmul v12.4S, v4.4S, v4.4S
+	WORD $0x6e25dcad // fmul v13.4S, v5.4S, v5.4S
+	WORD $0x6ea0f89f // fneg v31.4S, v4.4S
+	WORD $0x4e2cccdf // fmla v31.4S, v6.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6ea0f8bf // fneg v31.4S, v5.4S
+	WORD $0x4e2dccff // fmla v31.4S, v7.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e24d544 // fadd v4.4S, v10.4S, v4.4S
+	WORD $0x4e25d565 // fadd v5.4S, v11.4S, v5.4S
+	WORD $0x4f3f0446 // sshr v6, v2, #1
+	WORD $0x4f3f0467 // sshr v7, v3, #1
+	WORD $0x6ea68442 // sub v2.4S, v2.4S, v6.4S
+	WORD $0x6ea78463 // sub v3.4S, v3.4S, v7.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae84c6 // add v6.4S, v6.4S, v14.4S
+	WORD $0x4eae84e7 // add v7.4S, v7.4S, v14.4S
+	WORD $0x4f3754c6 // shl v6, v6, #23
+	WORD $0x4f3754e7 // shl v7, v7, #23
+	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
+	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae8442 // add v2.4S, v2.4S, v14.4S
+	WORD $0x4eae8463 // add v3.4S, v3.4S, v14.4S
+	WORD $0x4f375442 // shl v2, v2, #23
+	WORD $0x4f375463 // shl v3, v3, #23
+	WORD $0x6e22dc82 // fmul v2.4S, v4.4S, v2.4S
+	WORD $0x6e23dca3 // fmul v3.4S, v5.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea0e480 // fcmgt v0.4S, v4.4S, v0.4S
+	WORD $0x6ea1e4a1 // fcmgt v1.4S, v5.4S, v1.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea2d484 // fsub v4.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a5 // fsub v5.4S, v5.4S, v3.4S
+	VBIT V0.B16, V4.B16, V2.B16
+	VBIT V1.B16, V5.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2
@@ -51384,77 +51233,119 @@ DATA c3fa6a69b<>+0(SB)/8, $0x3fa6a69b3fa6a69b
 DATA c3fa6a69b<>+8(SB)/8, $0x3fa6a69b3fa6a69b
 GLOBL c3fa6a69b<>(SB), RODATA|NOPTR, $16
 
-DATA c00000000<>+0(SB)/8, $0x0000000000000000
-DATA c00000000<>+8(SB)/8, $0x0000000000000000
-GLOBL c00000000<>(SB), RODATA|NOPTR, $16
+DATA erfcTable0<>+0(SB)/8, $0xbb5388c7bc781aef
+DATA erfcTable0<>+8(SB)/8, $0xb8553a5cb9fbce6f
+DATA erfcTable0<>+16(SB)/8, $0xb492cfa3b6891c14
+DATA erfcTable0<>+24(SB)/8, $0xbd4fb70ab290ddc5
+DATA erfcTable0<>+32(SB)/8, $0xbb5388c7bc781aef
+DATA erfcTable0<>+40(SB)/8, $0xb8553a5cb9fbce6f
+DATA erfcTable0<>+48(SB)/8, $0xb492cfa3b6891c14
+DATA erfcTable0<>+56(SB)/8, $0xbd4fb70ab290ddc5
+GLOBL erfcTable0<>(SB), RODATA|NOPTR, $64
 
-DATA c4124cccd<>+0(SB)/8, $0x4124cccd4124cccd
-DATA c4124cccd<>+8(SB)/8, $0x4124cccd4124cccd
-GLOBL c4124cccd<>(SB), RODATA|NOPTR, $16
+DATA erfcTable1<>+0(SB)/8, $0x3be04c263cf0a7b6
+DATA erfcTable1<>+8(SB)/8, $0x391b1b593a98412a
+DATA erfcTable1<>+16(SB)/8, $0x35b55cc1377d3e35
+DATA erfcTable1<>+24(SB)/8, $0x3dbde69933f82012
+DATA erfcTable1<>+32(SB)/8, $0x3be04c263cf0a7b6
+DATA erfcTable1<>+40(SB)/8, $0x391b1b593a98412a
+DATA erfcTable1<>+48(SB)/8, $0x35b55cc1377d3e35
+DATA erfcTable1<>+56(SB)/8, $0x3dbde69933f82012
+GLOBL erfcTable1<>(SB), RODATA|NOPTR, $64
 
-DATA cbac25461<>+0(SB)/8, $0xbac25461bac25461
-DATA cbac25461<>+8(SB)/8, $0xbac25461bac25461
-GLOBL cbac25461<>(SB), RODATA|NOPTR, $16
+DATA erfcTable2<>+0(SB)/8, $0xbc848ed1bd797d50
+DATA erfcTable2<>+8(SB)/8, $0xba08faedbb568435
+DATA erfcTable2<>+16(SB)/8, $0xb71031c3b8934c9f
+DATA erfcTable2<>+24(SB)/8, $0xbe32f4fbb589c54c
+DATA erfcTable2<>+32(SB)/8, $0xbc848ed1bd797d50
+DATA erfcTable2<>+40(SB)/8, $0xba08faedbb568435
+DATA erfcTable2<>+48(SB)/8, $0xb71031c3b8934c9f
+DATA erfcTable2<>+56(SB)/8, $0xbe32f4fbb589c54c
+GLOBL erfcTable2<>(SB), RODATA|NOPTR, $64
 
-DATA c3a8d06d4<>+0(SB)/8, $0x3a8d06d43a8d06d4
-DATA c3a8d06d4<>+8(SB)/8, $0x3a8d06d43a8d06d4
-GLOBL c3a8d06d4<>(SB), RODATA|NOPTR, $16
+DATA erfcTable3<>+0(SB)/8, $0x3d1660903df3bccc
+DATA erfcTable3<>+8(SB)/8, $0x3af33a3b3c145cfb
+DATA erfcTable3<>+16(SB)/8, $0x386e28e639afa460
+DATA erfcTable3<>+24(SB)/8, $0x3e9ccaeb371fe2bb
+DATA erfcTable3<>+32(SB)/8, $0x3d1660903df3bccc
+DATA erfcTable3<>+40(SB)/8, $0x3af33a3b3c145cfb
+DATA erfcTable3<>+48(SB)/8, $0x386e28e639afa460
+DATA erfcTable3<>+56(SB)/8, $0x3e9ccaeb371fe2bb
+GLOBL erfcTable3<>(SB), RODATA|NOPTR, $64
 
-DATA c3c0f86d4<>+0(SB)/8, $0x3c0f86d43c0f86d4
-DATA c3c0f86d4<>+8(SB)/8, $0x3c0f86d43c0f86d4
-GLOBL c3c0f86d4<>(SB), RODATA|NOPTR, $16
+DATA erfcTable4<>+0(SB)/8, $0xbd9f15f8be5b1f06
+DATA erfcTable4<>+8(SB)/8, $0xbbcf21dabcc22d4a
+DATA erfcTable4<>+16(SB)/8, $0xb9c01f85bacb11d2
+DATA erfcTable4<>+24(SB)/8, $0xbefa12bab8b62ab9
+DATA erfcTable4<>+32(SB)/8, $0xbd9f15f8be5b1f06
+DATA erfcTable4<>+40(SB)/8, $0xbbcf21dabcc22d4a
+DATA erfcTable4<>+48(SB)/8, $0xb9c01f85bacb11d2
+DATA erfcTable4<>+56(SB)/8, $0xbefa12bab8b62ab9
+GLOBL erfcTable4<>(SB), RODATA|NOPTR, $64
 
-DATA cbc031f4f<>+0(SB)/8, $0xbc031f4fbc031f4f
-DATA cbc031f4f<>+8(SB)/8, $0xbc031f4fbc031f4f
-GLOBL cbc031f4f<>(SB), RODATA|NOPTR, $16
+DATA erfcTable5<>+0(SB)/8, $0x3e1b90043eb27589
+DATA erfcTable5<>+8(SB)/8, $0x3ca9ffec3d701288
+DATA erfcTable5<>+16(SB)/8, $0x3b192b283be5c2ae
+DATA erfcTable5<>+24(SB)/8, $0x3f31b4573a4e42a8
+DATA erfcTable5<>+32(SB)/8, $0x3e1b90043eb27589
+DATA erfcTable5<>+40(SB)/8, $0x3ca9ffec3d701288
+DATA erfcTable5<>+48(SB)/8, $0x3b192b283be5c2ae
+DATA erfcTable5<>+56(SB)/8, $0x3f31b4573a4e42a8
+GLOBL erfcTable5<>(SB), RODATA|NOPTR, $64
 
-DATA cbd5e1c41<>+0(SB)/8, $0xbd5e1c41bd5e1c41
-DATA cbd5e1c41<>+8(SB)/8, $0xbd5e1c41bd5e1c41
-GLOBL cbd5e1c41<>(SB), RODATA|NOPTR, $16
+DATA erfcTable6<>+0(SB)/8, $0xbe8a3faebf0041ea
+DATA erfcTable6<>+8(SB)/8, $0xbd85fe93be0af54b
+DATA erfcTable6<>+16(SB)/8, $0xbc71646fbcfe2d95
+DATA erfcTable6<>+24(SB)/8, $0xbf594604bbe82eaf
+DATA erfcTable6<>+32(SB)/8, $0xbe8a3faebf0041ea
+DATA erfcTable6<>+40(SB)/8, $0xbd85fe93be0af54b
+DATA erfcTable6<>+48(SB)/8, $0xbc71646fbcfe2d95
+DATA erfcTable6<>+56(SB)/8, $0xbf594604bbe82eaf
+GLOBL erfcTable6<>(SB), RODATA|NOPTR, $64
 
-DATA c3e27fc8d<>+0(SB)/8, $0x3e27fc8d3e27fc8d
-DATA c3e27fc8d<>+8(SB)/8, $0x3e27fc8d3e27fc8d
-GLOBL c3e27fc8d<>(SB), RODATA|NOPTR, $16
+DATA erfcTable7<>+0(SB)/8, $0x3ed978df3f1b79a9
+DATA erfcTable7<>+8(SB)/8, $0x3e49dee13e94b9f7
+DATA erfcTable7<>+16(SB)/8, $0x3dbbe83c3e093eff
+DATA erfcTable7<>+24(SB)/8, $0x3f560a763d81e3cb
+DATA erfcTable7<>+32(SB)/8, $0x3ed978df3f1b79a9
+DATA erfcTable7<>+40(SB)/8, $0x3e49dee13e94b9f7
+DATA erfcTable7<>+48(SB)/8, $0x3dbbe83c3e093eff
+DATA erfcTable7<>+56(SB)/8, $0x3f560a763d81e3cb
+GLOBL erfcTable7<>(SB), RODATA|NOPTR, $64
 
-DATA cbe2a03cc<>+0(SB)/8, $0xbe2a03ccbe2a03cc
-DATA cbe2a03cc<>+8(SB)/8, $0xbe2a03ccbe2a03cc
-GLOBL cbe2a03cc<>(SB), RODATA|NOPTR, $16
+DATA erfcCenters0<>+0(SB)/8, $0x3f8155d13f0439b2
+DATA erfcCenters0<>+8(SB)/8, $0x402c8a513fdab5f3
+DATA erfcCenters0<>+16(SB)/8, $0x40c233b54082ff93
+DATA erfcCenters0<>+24(SB)/8, $0x3e2b4076410d6ff7
+DATA erfcCenters0<>+32(SB)/8, $0x3f8155d13f0439b2
+DATA erfcCenters0<>+40(SB)/8, $0x402c8a513fdab5f3
+DATA erfcCenters0<>+48(SB)/8, $0x40c233b54082ff93
+DATA erfcCenters0<>+56(SB)/8, $0x3e2b4076410d6ff7
+GLOBL erfcCenters0<>(SB), RODATA|NOPTR, $64
 
-DATA cbdbdfaf1<>+0(SB)/8, $0xbdbdfaf1bdbdfaf1
-DATA cbdbdfaf1<>+8(SB)/8, $0xbdbdfaf1bdbdfaf1
-GLOBL cbdbdfaf1<>(SB), RODATA|NOPTR, $16
+DATA erfcMost<>+0(SB)/8, $0x4121999a4121999a
+DATA erfcMost<>+8(SB)/8, $0x4121999a4121999a
+GLOBL erfcMost<>(SB), RODATA|NOPTR, $16
 
-DATA c3fa37407<>+0(SB)/8, $0x3fa374073fa37407
-DATA c3fa37407<>+8(SB)/8, $0x3fa374073fa37407
-GLOBL c3fa37407<>(SB), RODATA|NOPTR, $16
+DATA c3fbd70a4<>+0(SB)/8, $0x3fbd70a43fbd70a4
+DATA c3fbd70a4<>+8(SB)/8, $0x3fbd70a43fbd70a4
+GLOBL c3fbd70a4<>(SB), RODATA|NOPTR, $16
 
 DATA cbfb8aa3b<>+0(SB)/8, $0xbfb8aa3bbfb8aa3b
 DATA cbfb8aa3b<>+8(SB)/8, $0xbfb8aa3bbfb8aa3b
 GLOBL cbfb8aa3b<>(SB), RODATA|NOPTR, $16
 
-DATA cba313b15<>+0(SB)/8, $0xba313b15ba313b15
-DATA cba313b15<>+8(SB)/8, $0xba313b15ba313b15
-GLOBL cba313b15<>(SB), RODATA|NOPTR, $16
+DATA cb94f13b2<>+0(SB)/8, $0xb94f13b2b94f13b2
+DATA cb94f13b2<>+8(SB)/8, $0xb94f13b2b94f13b2
+GLOBL cb94f13b2<>(SB), RODATA|NOPTR, $16
 
-DATA c3ba7a3ac<>+0(SB)/8, $0x3ba7a3ac3ba7a3ac
-DATA c3ba7a3ac<>+8(SB)/8, $0x3ba7a3ac3ba7a3ac
-GLOBL c3ba7a3ac<>(SB), RODATA|NOPTR, $16
+DATA cbc08897d<>+0(SB)/8, $0xbc08897dbc08897d
+DATA cbc08897d<>+8(SB)/8, $0xbc08897dbc08897d
+GLOBL cbc08897d<>(SB), RODATA|NOPTR, $16
 
-DATA cbcdbd5f4<>+0(SB)/8, $0xbcdbd5f4bcdbd5f4
-DATA cbcdbd5f4<>+8(SB)/8, $0xbcdbd5f4bcdbd5f4
-GLOBL cbcdbd5f4<>(SB), RODATA|NOPTR, $16
-
-DATA c3de71579<>+0(SB)/8, $0x3de715793de71579
-DATA c3de71579<>+8(SB)/8, $0x3de715793de71579
-GLOBL c3de71579<>(SB), RODATA|NOPTR, $16
-
-DATA cbec0939d<>+0(SB)/8, $0xbec0939dbec0939d
-DATA cbec0939d<>+8(SB)/8, $0xbec0939dbec0939d
-GLOBL cbec0939d<>(SB), RODATA|NOPTR, $16
-
-DATA c3e0375d4<>+0(SB)/8, $0x3e0375d43e0375d4
-DATA c3e0375d4<>+8(SB)/8, $0x3e0375d43e0375d4
-GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $16
+DATA cbe2aaaaa<>+0(SB)/8, $0xbe2aaaaabe2aaaaa
+DATA cbe2aaaaa<>+8(SB)/8, $0xbe2aaaaabe2aaaaa
+GLOBL cbe2aaaaa<>(SB), RODATA|NOPTR, $16
 
 DATA exp2Min<>+0(SB)/8, $0xc3170000c3170000
 DATA exp2Min<>+8(SB)/8, $0xc3170000c3170000
@@ -51603,6 +51494,10 @@ GLOBL c4effffff<>(SB), RODATA|NOPTR, $16
 DATA c7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
 DATA c7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
 GLOBL c7fffffff<>(SB), RODATA|NOPTR, $16
+
+DATA c00000000<>+0(SB)/8, $0x0000000000000000
+DATA c00000000<>+8(SB)/8, $0x0000000000000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $16
 
 DATA d8000000000000000<>+0(SB)/8, $0x8000000000000000
 DATA d8000000000000000<>+8(SB)/8, $0x8000000000000000
