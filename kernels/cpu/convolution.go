@@ -15,6 +15,7 @@ func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, er
 	if s == nil {
 		return nil, b.unsupported("%d spatial axes; at most 3 are supported", len(x)-2)
 	}
+	s.Part = b.part
 	return s, s.Validate()
 }
 

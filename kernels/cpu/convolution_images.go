@@ -55,6 +55,7 @@ func buildHalfImages(b *build) (func(), error) {
 		h.images = 1
 	}
 	tasks := (h.batch + h.images - 1) / h.images
+	s.Part = true
 	part, rest := *s, *s
 	part.Batch, rest.Batch = h.images, h.batch%h.images
 	h.tiles[0] = halfTilesFor(b, &part, h.batch)

@@ -266,7 +266,7 @@ func (e *byExamples) compile(builder func(b *build) (func(), error), examples in
 	for i, v := range out {
 		place(v, e.outputs[i])
 	}
-	run, err := builder(&build{placement: &placement{Placement: sub}, c: b.c, u: u, n: &p.Nodes[0]})
+	run, err := builder(&build{placement: &placement{Placement: sub}, c: b.c, u: u, n: &p.Nodes[0], part: true})
 	b.Storages = append(b.Storages, sub.Storages...)
 	return run, err
 }

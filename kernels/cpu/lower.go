@@ -21,6 +21,7 @@ type build struct {
 	kids []child
 
 	gathers bool // a convolution gathers the moments of its result
+	part    bool // of the examples of an operation: how many parts there are may not change bits
 }
 
 // builders holds the kernels of the ops that are not elementwise. A builder returns the function that runs the unit.

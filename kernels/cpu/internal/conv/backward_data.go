@@ -26,6 +26,9 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	if coversChannels[T](&n) {
 		return 0
 	}
+	if abreast[T](&n, ofData) {
+		return abreastScratch[T](&n, workers, ofData)
+	}
 	if splitsGradients[T](&n, ofData) {
 		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))
 	}

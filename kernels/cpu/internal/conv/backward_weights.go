@@ -141,6 +141,9 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 	if coversChannels[T](&n) {
 		return 0
 	}
+	if abreast[T](&n, ofWeights) {
+		return abreastScratch[T](&n, workers, ofWeights)
+	}
 	if splitsGradients[T](&n, ofWeights) {
 		return splitScratch(&n, workers, ofWeights, false)
 	}
@@ -208,6 +211,10 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	}
 	if coversChannels[T](&n) {
 		runCovered(p, &n, ofWeights, x, dkernel, nil, false, dy)
+		return
+	}
+	if abreast[T](&n, ofWeights) {
+		runAbreast(p, &n, ofWeights, x, dkernel, nil, false, dy, scratch)
 		return
 	}
 	if splitsGradients[T](&n, ofWeights) {

@@ -52,6 +52,9 @@
 // channels with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their
 // products, are what they would wait for. The kernel gradient does so for 3 taps.
 //
+// Of few channels and short rows, the images of a batch of 8 or more are computed side by side: transposed, they are
+// more channels (abreast.go).
+//
 // Others go by parts of the window, of 2, 3, 5 or 7 taps each: windows of an even number of taps or of several times 3,
 // 5 or 7, and dilated ones. What their outputs at the ends of rows see is copied with zeros around it
 // (slide_copies.go).

@@ -17,6 +17,9 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 	if coversChannels[T](&n) {
 		return 0
 	}
+	if abreast[T](&n, ofForward) {
+		return abreastScratch[T](&n, workers, ofForward)
+	}
 	if splitsForward[T](&n) {
 		return splitScratch(&n, workers, ofForward, false)
 	}
@@ -84,7 +87,7 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked(ofForward)
-	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
+	packs = n.Groups == 1 && !abreast[T](&n, ofForward) && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -109,6 +112,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	}
 	if coversChannels[T](&n) {
 		runCovered(p, &n, ofForward, x, kernel, bias, relu, y)
+		return
+	}
+	if abreast[T](&n, ofForward) {
+		runAbreast(p, &n, ofForward, x, kernel, bias, relu, y, scratch)
 		return
 	}
 	if splitsForward[T](&n) {

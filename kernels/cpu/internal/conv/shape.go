@@ -22,6 +22,10 @@ type Shape struct {
 	PadHigh     [3]int // zeros behind x; may be negative
 	Groups      int    // 0 means 1; channels are cut into that many independent convolutions
 
+	// Part says that the batch is a part of one, and that how many parts that has may not change bits. Otherwise a
+	// batch of less than 8 may have other bits than a larger one.
+	Part bool
+
 	// Pairs says that the numbers of the two operands are pairs of bfloat16, both products of which are added; results
 	// are float32. What the sums run over is counted in pairs: InChannels of Forward, OutChannels of BackwardData,
 	// Batch of BackwardWeights. For one group, where micro.Pairs is true.

@@ -35,11 +35,15 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		runCovered(p, &n, ofData, dx, kernel, bias, relu, dy)
 		return
 	}
+	if abreast[T](&n, ofData) && (bias == nil && !relu || n.InChannels == n.OutChannels) {
+		runAbreast(p, &n, ofData, dx, kernel, bias, relu, dy, scratch)
+		return
+	}
 	if splitsGradients[T](&n, ofData) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
 		splitUp(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
-	if (bias != nil || relu) && (splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
+	if (bias != nil || relu) && (abreast[T](&n, ofData) || splitsGradients[T](&n, ofData) || overlaps[T](&n) || repeats[T](&n) || planesData[T](&n) || isWideData[T](&n)) { // results are sums of what is computed
 		BackwardData(p, s, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return

@@ -1,0 +1,283 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Where each channel is a convolution of its own and channels are few, as those of blurred images are, neither they nor
+// short rows fill vectors. The same number of several images does: a group of images, as many as a line of the cache
+// has numbers, is transposed, so that it is one image with so many times the channels, all of which have the weights of
+// their own channel.
+
+const (
+	abreastBytes   = 64      // of the numbers of one place
+	abreastLeast   = 8       // images: fewer would leave most of the lanes empty; programs of smaller batches may have other bits
+	abreastMax     = 1 << 16 // elements of the copies of some images, after which come the next
+	abreastLimit   = 1 << 18 // elements of those of a group of images
+	abreastPlaces  = 8       // of an image, of which the transposition makes whole blocks
+	abreastRow     = 80      // outputs of a row up to which it does not fill vectors well enough by itself
+	abreastFilters = 4       // of a channel, at most
+	abreastTaps    = 6       // of the window, from which on copies of channels for several filters pay
+)
+
+// abreastLanes is how many images a group has.
+func abreastLanes[T Float]() int {
+	var zero T
+	return abreastBytes / int(unsafe.Sizeof(zero))
+}
+
+// abreast reports whether an operation of a shape is computed so.
+func abreast[T Float](s *Shape, o operation) bool {
+	if s.Batch < abreastLeast || s.Part || s.Pairs || s.Turned || s.Stacked || s.without() || volume(s.Kernel) == 1 || micro.PadColumns[T](1) == 1 {
+		return false
+	}
+	if s.InChannels != s.Groups || s.OutChannels >= micro.NarrowChannels[T]() || s.OutChannels > abreastFilters*s.InChannels {
+		return false
+	}
+	if o != ofData && s.OutChannels > s.InChannels && volume(s.Kernel) < abreastTaps {
+		return false
+	}
+	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // rows of one channel are sums of short rows
+		return false
+	}
+	r := s.abreastShape(1, 1)
+	x, y := r.sizeX(), r.sizeY()
+	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes[T]() <= abreastLimit
+}
+
+// abreastShape is the convolution of so many groups of images.
+//
+//go:noinline
+func (s *Shape) abreastShape(groups, lanes int) Shape {
+	r := *s
+	r.Batch, r.InChannels, r.OutChannels, r.Groups = groups, s.OutChannels*lanes, s.OutChannels*lanes, s.OutChannels*lanes
+	return r
+}
+
+// abreastPlan is how the groups of images are done.
+type abreastPlan struct {
+	groups, blocks int // of all images; groups are done in blocks
+	together       int // groups of a block
+	parts          int // of the kernel's gradient
+	weights        int // elements of the kernel of a group
+	local          int // elements of scratch memory of a worker
+}
+
+//go:noinline
+func abreastPlanOf[T Float](s *Shape, o operation) (p abreastPlan) {
+	lanes := abreastLanes[T]()
+	r := s.abreastShape(1, lanes)
+	size := r.sizeX() + r.sizeY()
+	p.groups = ceil(s.Batch, lanes)
+	p.together = min(max(abreastMax/size, 1), p.groups)
+	p.blocks, p.parts, p.weights = ceil(p.groups, p.together), 1, r.sizeKernel()
+	for _, groups := range [...]int{p.together, p.groups - (p.blocks-1)*p.together} {
+		r.Batch = groups
+		switch o {
+		case ofForward:
+			p.local = max(p.local, ForwardScratch[T](&r, 1))
+		case ofData:
+			p.local = max(p.local, TransposedScratch[T](&r, 1, true))
+		default:
+			p.local = max(p.local, BackwardWeightsScratch[T](&r, 1))
+		}
+	}
+	p.local += p.together * size
+	if o == ofWeights {
+		p.parts = min(p.blocks, wantChunks)
+		p.local += p.weights
+	}
+	return p
+}
+
+// abreastScratch returns the number of elements of scratch memory that an operation needs: the kernel of a group or the
+// parts of its gradient, a bias, and that of the workers.
+func abreastScratch[T Float](s *Shape, workers int, o operation) int {
+	p := abreastPlanOf[T](s, o)
+	return p.parts*p.weights + s.OutChannels*abreastLanes[T]() + max(workers, 1)*p.local
+}
+
+// abreastImages is such an operation: o says which of the three slices is the result.
+type abreastImages[T Float] struct {
+	o       operation
+	shape   Shape
+	plan    abreastPlan
+	x, y    []T
+	weights []T // of a group, or the parts of their gradient
+	bias    []T // of a group
+	relu    bool
+	local   []T
+}
+
+var (
+	abreastImages32 pool.Recycler[abreastImages[float32]]
+	abreastImages64 pool.Recycler[abreastImages[float64]]
+)
+
+// runAbreast runs an operation of a shape that is computed so.
+func runAbreast[T Float](p *pool.Pool, s *Shape, o operation, x, kernel, bias []T, relu bool, y, scratch []T) {
+	var zero T
+	c := (*abreastImages[T])(nil)
+	if unsafe.Sizeof(zero) == 4 {
+		c = (*abreastImages[T])(unsafe.Pointer(abreastImages32.Get()))
+	} else {
+		c = (*abreastImages[T])(unsafe.Pointer(abreastImages64.Get()))
+	}
+	lanes := abreastLanes[T]()
+	c.o, c.shape, c.plan, c.relu = o, *s, abreastPlanOf[T](s, o), relu
+	c.x, c.y, c.bias = x[:s.sizeX()], y[:s.sizeY()], nil
+	size, channels := c.plan.parts*c.plan.weights, s.OutChannels*lanes
+	c.weights, c.local = scratch[:size], scratch[size+channels:]
+	if bias != nil {
+		c.bias = scratch[size : size+channels]
+		repeatNumbers(c.bias, bias, lanes)
+	}
+	if o == ofWeights {
+		p.Parallel(c.plan.parts, 1, c)
+		for part := 1; part < c.plan.parts; part++ {
+			vec.Add(c.weights[:c.plan.weights], c.weights[:c.plan.weights], c.weights[part*c.plan.weights:][:c.plan.weights])
+		}
+		addNumbers(kernel[:s.sizeKernel()], c.weights, lanes)
+	} else {
+		repeatNumbers(c.weights, kernel[:s.sizeKernel()], lanes)
+		p.Parallel(c.plan.blocks, 1, c)
+	}
+	c.x, c.y, c.weights, c.bias, c.local = nil, nil, nil, nil, nil // let go of the caller's memory
+	if unsafe.Sizeof(zero) == 4 {
+		abreastImages32.Put((*abreastImages[float32])(unsafe.Pointer(c)))
+		return
+	}
+	abreastImages64.Put((*abreastImages[float64])(unsafe.Pointer(c)))
+}
+
+// Run does blocks of groups, or parts of the gradient.
+func (c *abreastImages[T]) Run(worker, lo, hi int) {
+	local := c.local[worker*c.plan.local:][:c.plan.local]
+	if c.o != ofWeights {
+		for block := lo; block < hi; block++ {
+			c.block(block, local)
+		}
+		return
+	}
+	one, local := local[:c.plan.weights], local[c.plan.weights:]
+	for part := lo; part < hi; part++ {
+		sum := c.weights[part*c.plan.weights:][:c.plan.weights]
+		first := part * c.plan.blocks / c.plan.parts
+		for block := first; block < (part+1)*c.plan.blocks/c.plan.parts; block++ {
+			if block == first {
+				c.gradient(block, sum, local)
+				continue
+			}
+			c.gradient(block, one, local)
+			vec.Add(sum, sum, one)
+		}
+	}
+}
+
+// operands returns the shape of a block, its copies of x and y, and what is left of the memory.
+func (c *abreastImages[T]) operands(block int, local []T) (r Shape, x, y, rest []T) {
+	first := block * c.plan.together
+	r = c.shape.abreastShape(min(c.plan.together, c.plan.groups-first), abreastLanes[T]())
+	x, local = local[:r.sizeX()], local[r.sizeX():]
+	return r, x, local[:r.sizeY()], local[r.sizeY():]
+}
+
+// block computes the results of a block of groups.
+func (c *abreastImages[T]) block(block int, local []T) {
+	r, x, y, rest := c.operands(block, local)
+	first, filters := block*c.plan.together, c.shape.OutChannels/c.shape.InChannels
+	if c.o == ofForward {
+		c.turn(c.x, x, first, r.Batch, filters, false)
+		forward(nil, &r, x, c.weights, c.bias, c.relu, y, rest, false)
+		c.turn(c.y, y, first, r.Batch, 1, true)
+		return
+	}
+	c.turn(c.y, y, first, r.Batch, 1, false)
+	Transposed(nil, &r, y, c.weights, c.bias, c.relu, x, rest)
+	c.turn(c.x, x, first, r.Batch, filters, true)
+}
+
+// gradient computes the gradient of the kernel of a block of groups.
+func (c *abreastImages[T]) gradient(block int, dkernel, local []T) {
+	r, x, y, rest := c.operands(block, local)
+	first := block * c.plan.together
+	c.turn(c.x, x, first, r.Batch, c.shape.OutChannels/c.shape.InChannels, false)
+	c.turn(c.y, y, first, r.Batch, 1, false)
+	BackwardWeights(nil, &r, x, y, dkernel, rest)
+}
+
+// turn copies between images and groups of them, in which each number comes as often as a channel has filters; back,
+// these are added. Lanes without an image are zeros.
+func (c *abreastImages[T]) turn(images, groups []T, first, count, filters int, back bool) {
+	lanes := abreastLanes[T]()
+	image, group := len(images)/c.shape.Batch, len(groups)/count
+	for g := range count {
+		n := (first + g) * lanes
+		some := min(lanes, c.shape.Batch-n)
+		from, to := images[n*image:(n+some)*image], groups[g*group:(g+1)*group]
+		if back {
+			if filters > 1 {
+				addLines(to, lanes, filters)
+			}
+			micro.Transpose(from, to, image, some, image, lanes)
+			continue
+		}
+		if to := to[group-image*lanes:]; some < lanes {
+			clear(to)
+		}
+		micro.Transpose(to[group-image*lanes:], from, some, image, lanes, image)
+		if filters > 1 {
+			repeatLines(to, lanes, filters)
+		}
+	}
+}
+
+// repeatLines repeats the lines at the end of x, so that they fill it.
+func repeatLines[T Float](x []T, lanes, times int) {
+	from := len(x) - len(x)/times
+	for to := 0; to < len(x); from += lanes {
+		line := x[from:]
+		for range times {
+			copy(x[to:to+lanes], line)
+			to += lanes
+		}
+	}
+}
+
+// addLines adds each so many lines of x, and stores their sums at its beginning.
+func addLines[T Float](x []T, lanes, count int) {
+	for at := 0; at*count < len(x); at += lanes {
+		sum, lines := x[at:at+lanes], x[at*count:]
+		if at > 0 {
+			copy(sum, lines[:lanes])
+		}
+		for i := 1; i < count; i++ {
+			vec.Add(sum, sum, lines[i*lanes:][:lanes])
+		}
+	}
+}
+
+// repeatNumbers stores each number of x so many times.
+func repeatNumbers[T Float](dst, x []T, times int) {
+	for _, v := range x {
+		for i := range dst[:times] {
+			dst[i] = v
+		}
+		dst = dst[times:]
+	}
+}
+
+// addNumbers adds each so many numbers of x.
+func addNumbers[T Float](dst, x []T, count int) {
+	for i := range dst {
+		sum := T(0)
+		for _, v := range x[i*count:][:count] {
+			sum += v
+		}
+		dst[i] = sum
+	}
+}
