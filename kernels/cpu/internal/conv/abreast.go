@@ -1,8 +1,6 @@
 package conv
 
 import (
-	"unsafe"
-
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -14,7 +12,7 @@ import (
 // their own channel.
 
 const (
-	abreastBytes   = 64      // of the numbers of one place
+	abreastLanes   = 16      // images of a group
 	abreastLeast   = 8       // images: fewer would leave most of the lanes empty; programs of smaller batches may have other bits
 	abreastMax     = 1 << 16 // elements of the copies of some images, after which come the next
 	abreastLimit   = 1 << 18 // elements of those of a group of images
@@ -24,29 +22,27 @@ const (
 	abreastTaps    = 6       // of the window, from which on copies of channels for several filters pay
 )
 
-// abreastLanes is how many images a group has.
-func abreastLanes[T Float]() int {
-	var zero T
-	return abreastBytes / int(unsafe.Sizeof(zero))
-}
+// abreast reports whether an operation of a shape is computed so. Those of float64 are not.
+func abreast[T Float](s *Shape, o operation) bool { return single[T]() && s.abreast(o) }
 
-// abreast reports whether an operation of a shape is computed so.
-func abreast[T Float](s *Shape, o operation) bool {
-	if s.Batch < abreastLeast || s.Part || s.Pairs || s.Turned || s.Stacked || s.without() || volume(s.Kernel) == 1 || micro.PadColumns[T](1) == 1 {
+func (s *Shape) abreast(o operation) bool {
+	if s.Batch < abreastLeast || s.Part || s.Pairs || s.Turned || s.Stacked || s.without() || volume(s.Kernel) == 1 || micro.PadColumns[float32](1) == 1 {
 		return false
 	}
-	if s.InChannels != s.Groups || s.OutChannels >= micro.NarrowChannels[T]() || s.OutChannels > abreastFilters*s.InChannels {
+	if s.InChannels != s.Groups || s.OutChannels >= micro.NarrowChannels[float32]() || s.OutChannels > abreastFilters*s.InChannels {
 		return false
 	}
-	if o != ofData && s.OutChannels > s.InChannels && volume(s.Kernel) < abreastTaps {
-		return false
+	if s.OutChannels > s.InChannels { // of each filter there are copies
+		if o == ofData && s.OutChannels*s.In[2] > abreastRow || o != ofData && volume(s.Kernel) < abreastTaps {
+			return false
+		}
 	}
 	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // rows of one channel are sums of short rows
 		return false
 	}
 	r := s.abreastShape(1, 1)
 	x, y := r.sizeX(), r.sizeY()
-	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes[T]() <= abreastLimit
+	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes <= abreastLimit
 }
 
 // abreastShape is the convolution of so many groups of images.
@@ -68,8 +64,8 @@ type abreastPlan struct {
 }
 
 //go:noinline
-func abreastPlanOf[T Float](s *Shape, o operation) (p abreastPlan) {
-	lanes := abreastLanes[T]()
+func abreastPlanOf(s *Shape, o operation) (p abreastPlan) {
+	lanes := abreastLanes
 	r := s.abreastShape(1, lanes)
 	size := r.sizeX() + r.sizeY()
 	p.groups = ceil(s.Batch, lanes)
@@ -79,11 +75,11 @@ func abreastPlanOf[T Float](s *Shape, o operation) (p abreastPlan) {
 		r.Batch = groups
 		switch o {
 		case ofForward:
-			p.local = max(p.local, ForwardScratch[T](&r, 1))
+			p.local = max(p.local, ForwardScratch[float32](&r, 1))
 		case ofData:
-			p.local = max(p.local, TransposedScratch[T](&r, 1, true))
+			p.local = max(p.local, TransposedScratch[float32](&r, 1, true))
 		default:
-			p.local = max(p.local, BackwardWeightsScratch[T](&r, 1))
+			p.local = max(p.local, BackwardWeightsScratch[float32](&r, 1))
 		}
 	}
 	p.local += p.together * size
@@ -96,39 +92,29 @@ func abreastPlanOf[T Float](s *Shape, o operation) (p abreastPlan) {
 
 // abreastScratch returns the number of elements of scratch memory that an operation needs: the kernel of a group or the
 // parts of its gradient, a bias, and that of the workers.
-func abreastScratch[T Float](s *Shape, workers int, o operation) int {
-	p := abreastPlanOf[T](s, o)
-	return p.parts*p.weights + s.OutChannels*abreastLanes[T]() + max(workers, 1)*p.local
+func abreastScratch(s *Shape, workers int, o operation) int {
+	p := abreastPlanOf(s, o)
+	return p.parts*p.weights + s.OutChannels*abreastLanes + max(workers, 1)*p.local
 }
 
 // abreastImages is such an operation: o says which of the three slices is the result.
-type abreastImages[T Float] struct {
+type abreastImages struct {
 	o       operation
 	shape   Shape
 	plan    abreastPlan
-	x, y    []T
-	weights []T // of a group, or the parts of their gradient
-	bias    []T // of a group
+	x, y    []float32
+	weights []float32 // of a group, or the parts of their gradient
+	bias    []float32 // of a group
 	relu    bool
-	local   []T
+	local   []float32
 }
 
-var (
-	abreastImages32 pool.Recycler[abreastImages[float32]]
-	abreastImages64 pool.Recycler[abreastImages[float64]]
-)
+var abreastTasks pool.Recycler[abreastImages]
 
 // runAbreast runs an operation of a shape that is computed so.
-func runAbreast[T Float](p *pool.Pool, s *Shape, o operation, x, kernel, bias []T, relu bool, y, scratch []T) {
-	var zero T
-	c := (*abreastImages[T])(nil)
-	if unsafe.Sizeof(zero) == 4 {
-		c = (*abreastImages[T])(unsafe.Pointer(abreastImages32.Get()))
-	} else {
-		c = (*abreastImages[T])(unsafe.Pointer(abreastImages64.Get()))
-	}
-	lanes := abreastLanes[T]()
-	c.o, c.shape, c.plan, c.relu = o, *s, abreastPlanOf[T](s, o), relu
+func runAbreast(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
+	c, lanes := abreastTasks.Get(), abreastLanes
+	c.o, c.shape, c.plan, c.relu = o, *s, abreastPlanOf(s, o), relu
 	c.x, c.y, c.bias = x[:s.sizeX()], y[:s.sizeY()], nil
 	size, channels := c.plan.parts*c.plan.weights, s.OutChannels*lanes
 	c.weights, c.local = scratch[:size], scratch[size+channels:]
@@ -147,15 +133,11 @@ func runAbreast[T Float](p *pool.Pool, s *Shape, o operation, x, kernel, bias []
 		p.Parallel(c.plan.blocks, 1, c)
 	}
 	c.x, c.y, c.weights, c.bias, c.local = nil, nil, nil, nil, nil // let go of the caller's memory
-	if unsafe.Sizeof(zero) == 4 {
-		abreastImages32.Put((*abreastImages[float32])(unsafe.Pointer(c)))
-		return
-	}
-	abreastImages64.Put((*abreastImages[float64])(unsafe.Pointer(c)))
+	abreastTasks.Put(c)
 }
 
 // Run does blocks of groups, or parts of the gradient.
-func (c *abreastImages[T]) Run(worker, lo, hi int) {
+func (c *abreastImages) Run(worker, lo, hi int) {
 	local := c.local[worker*c.plan.local:][:c.plan.local]
 	if c.o != ofWeights {
 		for block := lo; block < hi; block++ {
@@ -179,15 +161,15 @@ func (c *abreastImages[T]) Run(worker, lo, hi int) {
 }
 
 // operands returns the shape of a block, its copies of x and y, and what is left of the memory.
-func (c *abreastImages[T]) operands(block int, local []T) (r Shape, x, y, rest []T) {
+func (c *abreastImages) operands(block int, local []float32) (r Shape, x, y, rest []float32) {
 	first := block * c.plan.together
-	r = c.shape.abreastShape(min(c.plan.together, c.plan.groups-first), abreastLanes[T]())
+	r = c.shape.abreastShape(min(c.plan.together, c.plan.groups-first), abreastLanes)
 	x, local = local[:r.sizeX()], local[r.sizeX():]
 	return r, x, local[:r.sizeY()], local[r.sizeY():]
 }
 
 // block computes the results of a block of groups.
-func (c *abreastImages[T]) block(block int, local []T) {
+func (c *abreastImages) block(block int, local []float32) {
 	r, x, y, rest := c.operands(block, local)
 	first, filters := block*c.plan.together, c.shape.OutChannels/c.shape.InChannels
 	if c.o == ofForward {
@@ -202,7 +184,7 @@ func (c *abreastImages[T]) block(block int, local []T) {
 }
 
 // gradient computes the gradient of the kernel of a block of groups.
-func (c *abreastImages[T]) gradient(block int, dkernel, local []T) {
+func (c *abreastImages) gradient(block int, dkernel, local []float32) {
 	r, x, y, rest := c.operands(block, local)
 	first := block * c.plan.together
 	c.turn(c.x, x, first, r.Batch, c.shape.OutChannels/c.shape.InChannels, false)
@@ -212,32 +194,33 @@ func (c *abreastImages[T]) gradient(block int, dkernel, local []T) {
 
 // turn copies between images and groups of them, in which each number comes as often as a channel has filters; back,
 // these are added. Lanes without an image are zeros.
-func (c *abreastImages[T]) turn(images, groups []T, first, count, filters int, back bool) {
-	lanes := abreastLanes[T]()
+func (c *abreastImages) turn(images, groups []float32, first, count, filters int, back bool) {
+	lanes := abreastLanes
 	image, group := len(images)/c.shape.Batch, len(groups)/count
 	for g := range count {
 		n := (first + g) * lanes
 		some := min(lanes, c.shape.Batch-n)
-		from, to := images[n*image:(n+some)*image], groups[g*group:(g+1)*group]
+		single, several := images[n*image:(n+some)*image], groups[g*group:(g+1)*group]
 		if back {
 			if filters > 1 {
-				addLines(to, lanes, filters)
+				addLines(several, lanes, filters)
 			}
-			micro.Transpose(from, to, image, some, image, lanes)
+			micro.Transpose(single, several, image, some, image, lanes)
 			continue
 		}
-		if to := to[group-image*lanes:]; some < lanes {
-			clear(to)
+		lines := several[group-image*lanes:]
+		if some < lanes {
+			clear(lines)
 		}
-		micro.Transpose(to[group-image*lanes:], from, some, image, lanes, image)
+		micro.Transpose(lines, single, some, image, lanes, image)
 		if filters > 1 {
-			repeatLines(to, lanes, filters)
+			repeatLines(several, lanes, filters)
 		}
 	}
 }
 
 // repeatLines repeats the lines at the end of x, so that they fill it.
-func repeatLines[T Float](x []T, lanes, times int) {
+func repeatLines(x []float32, lanes, times int) {
 	from := len(x) - len(x)/times
 	for to := 0; to < len(x); from += lanes {
 		line := x[from:]
@@ -249,7 +232,7 @@ func repeatLines[T Float](x []T, lanes, times int) {
 }
 
 // addLines adds each so many lines of x, and stores their sums at its beginning.
-func addLines[T Float](x []T, lanes, count int) {
+func addLines(x []float32, lanes, count int) {
 	for at := 0; at*count < len(x); at += lanes {
 		sum, lines := x[at:at+lanes], x[at*count:]
 		if at > 0 {
@@ -262,7 +245,7 @@ func addLines[T Float](x []T, lanes, count int) {
 }
 
 // repeatNumbers stores each number of x so many times.
-func repeatNumbers[T Float](dst, x []T, times int) {
+func repeatNumbers(dst, x []float32, times int) {
 	for _, v := range x {
 		for i := range dst[:times] {
 			dst[i] = v
@@ -272,9 +255,9 @@ func repeatNumbers[T Float](dst, x []T, times int) {
 }
 
 // addNumbers adds each so many numbers of x.
-func addNumbers[T Float](dst, x []T, count int) {
+func addNumbers(dst, x []float32, count int) {
 	for i := range dst {
-		sum := T(0)
+		sum := float32(0)
 		for _, v := range x[i*count:][:count] {
 			sum += v
 		}

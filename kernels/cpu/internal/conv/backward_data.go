@@ -27,7 +27,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 		return 0
 	}
 	if abreast[T](&n, ofData) {
-		return abreastScratch[T](&n, workers, ofData)
+		return abreastScratch(&n, workers, ofData)
 	}
 	if splitsGradients[T](&n, ofData) {
 		return splitScratch(&n, workers, ofData, bias && !n.unfoldsRows(ofData))

@@ -142,7 +142,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		return 0
 	}
 	if abreast[T](&n, ofWeights) {
-		return abreastScratch[T](&n, workers, ofWeights)
+		return abreastScratch(&n, workers, ofWeights)
 	}
 	if splitsGradients[T](&n, ofWeights) {
 		return splitScratch(&n, workers, ofWeights, false)
@@ -214,7 +214,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		return
 	}
 	if abreast[T](&n, ofWeights) {
-		runAbreast(p, &n, ofWeights, x, dkernel, nil, false, dy, scratch)
+		runAbreast(p, &n, ofWeights, floats(x), floats(dkernel), nil, false, floats(dy), floats(scratch))
 		return
 	}
 	if splitsGradients[T](&n, ofWeights) {

@@ -18,7 +18,7 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		return 0
 	}
 	if abreast[T](&n, ofForward) {
-		return abreastScratch[T](&n, workers, ofForward)
+		return abreastScratch(&n, workers, ofForward)
 	}
 	if splitsForward[T](&n) {
 		return splitScratch(&n, workers, ofForward, false)
@@ -115,7 +115,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		return
 	}
 	if abreast[T](&n, ofForward) {
-		runAbreast(p, &n, ofForward, x, kernel, bias, relu, y, scratch)
+		runAbreast(p, &n, ofForward, floats(x), floats(kernel), floats(bias), relu, floats(y), floats(scratch))
 		return
 	}
 	if splitsForward[T](&n) {

@@ -36,7 +36,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		return
 	}
 	if abreast[T](&n, ofData) && (bias == nil && !relu || n.InChannels == n.OutChannels) {
-		runAbreast(p, &n, ofData, dx, kernel, bias, relu, dy, scratch)
+		runAbreast(p, &n, ofData, floats(dx), floats(kernel), floats(bias), relu, floats(dy), floats(scratch))
 		return
 	}
 	if splitsGradients[T](&n, ofData) && (bias == nil && !relu || !n.unfoldsRows(ofData)) {
