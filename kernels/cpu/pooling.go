@@ -73,7 +73,7 @@ func buildMaxPool(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return maxPool[float64](b, p), nil
 	}
-	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil && !p.Halves2x2() {
+	if t := newImageTiles(p, (*geometry.Pooling).Forward); t != nil && (!p.Halves2x2() || p.Channels == 1 || rowsUpTo(p, shortHalves)) {
 		return t.build(b, p, unprepared, windowsMax[float32](p.Channels*t.lanes)), nil
 	}
 	return maxPool[float32](b, p), nil
@@ -285,10 +285,7 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return avgPoolGrad[float64](b, p), nil
 	}
-	if p.Tiles() {
-		return avgPoolGradTiles[float32](b, p), nil
-	}
-	if t := newImageTiles(p, (*geometry.Pooling).Backward); t != nil {
+	if t := newImageTiles(p, (*geometry.Pooling).Backward); t != nil && (!p.Tiles() || rowsUpTo(p, shortShares)) {
 		return t.buildAvgGrad(b, p), nil
 	}
 	return avgPoolGrad[float32](b, p), nil

@@ -20,7 +20,15 @@ const (
 	leastImages = 8       // of a tile: fewer are moved one by one
 	longRow     = 32      // numbers for each cell of a window along it: few windows are cut off by the edges
 	mostOfTile  = 1 << 17 // numbers of a tile
+
+	// Numbers of a row of results up to which images side by side are faster than what exists for windows that do not
+	// overlap: maxima of 2x2, of more than one channel, and gradients of means.
+	shortHalves = 48
+	shortShares = 28
 )
+
+// rowsUpTo reports whether the rows of results have no more numbers than the given ones.
+func rowsUpTo(p *geometry.Pooling, most int) bool { return p.Out[2]*p.Channels <= most }
 
 // imageTiles is a gather of images that lie side by side, a band of lines of the result at a time.
 type imageTiles struct {

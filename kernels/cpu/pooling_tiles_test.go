@@ -21,8 +21,13 @@ func TestImagesSideBySide(t *testing.T) {
 		for range axes {
 			window := 1 + r.IntN(6)
 			low, high := r.IntN(window), r.IntN(window)
-			shape = append(shape, max(window-low-high, 1)+r.IntN([]int{400, 40, 10}[axes-1]))
-			a.Window, a.Strides = append(a.Window, window), append(a.Strides, 1+r.IntN(window))
+			length, stride := max(window-low-high, 1)+r.IntN([]int{400, 40, 10}[axes-1]), 1+r.IntN(window)
+			if try%4 == 1 { // windows that do not overlap, and often those of 2x2
+				window = 2 + r.IntN(3)/2
+				low, high, stride, length = 0, 0, window, window*(1+r.IntN([]int{100, 10, 3}[axes-1]))
+			}
+			shape = append(shape, length)
+			a.Window, a.Strides = append(a.Window, window), append(a.Strides, stride)
 			a.PadLow, a.PadHigh = append(a.PadLow, low), append(a.PadHigh, high)
 		}
 		if try%8 == 0 && axes > 1 { // no tile holds an image

@@ -45,9 +45,28 @@ func (g *Graph) findSoftmax(i int) {
 	if t.DType.IsHalf() && len(nodes) < len(n.Inputs)+2 { // rows of 16 bits are widened on their way to scratch memory
 		return
 	}
-	if len(nodes) > 1 {
+	if len(nodes) > 1 && movesTogether(t.DType, n.Op, t.Shape[e.Axis:len(t.Shape)-1].Size()) {
 		g.fuse(&Unit{Nodes: nodes, position: i, Fused: e})
 	}
+}
+
+// The elements side by side from which on the kernel moves them faster than transposes do: it moves as many at a time.
+const (
+	softmaxSide     = 3
+	softmaxSideGrad = 5 // of a gradient, which moves two operands
+	softmaxSideHalf = 16
+)
+
+// movesTogether reports whether rows are worth moving in the kernel that lie along an axis with so many elements side
+// by side.
+func movesTogether(d ir.DType, op ir.Op, side int) bool {
+	switch {
+	case d.IsHalf():
+		return side >= softmaxSideHalf && (side >= 2*softmaxSideHalf || side%softmaxSideHalf == 0)
+	case op == ir.SoftmaxGrad || op == ir.LogSoftmaxGrad:
+		return side >= softmaxSideGrad
+	}
+	return side >= softmaxSide
 }
 
 // movedAxis returns the axis that a transposition puts last, or that one back puts in its place, where it only moves
