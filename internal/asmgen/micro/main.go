@@ -48,6 +48,7 @@ const (
 	argPair
 	argBLine
 	argBiasLine
+	argRoundedBias
 )
 
 const (
@@ -56,6 +57,7 @@ const (
 	flagMasked
 	flagFetchC
 	flagContinue
+	flagRounded
 )
 
 // begin starts a function.
@@ -219,6 +221,9 @@ func (k kernel) emit() {
 		Label("half")
 	}
 	sums := k.start(arg, bias, runC, mask)
+	if k.halves {
+		k.fetchRounded(arg, runC)
+	}
 	move(outerA, runA)
 	move(outerB, runB)
 	move(outerLeft, arg(argOuter))

@@ -101,6 +101,9 @@ func (k kernel) finish(sums [][]Vector, arg func(int) Memory, runC Memory, suffi
 		Add(v, v, old)
 	})
 	Label("overwrite" + suffix)
+	if k.halves {
+		k.addRounded(sums, arg)
+	}
 	JumpUnless(flags, flagReLU, "linear"+suffix)
 	zero := k.vector()
 	k.zero(zero)
@@ -111,6 +114,9 @@ func (k kernel) finish(sums [][]Vector, arg func(int) Memory, runC Memory, suffi
 	}
 	Label("linear" + suffix)
 	Assign(c, runC)
+	if k.halves {
+		JumpIf(flags, flagRounded, "rounded")
+	}
 	k.eachVector(sums, c, row, func(m Memory, v Vector, last bool) {
 		if last && mask != nil {
 			StoreWhere(m, *mask, v)
@@ -118,6 +124,12 @@ func (k kernel) finish(sums [][]Vector, arg func(int) Memory, runC Memory, suffi
 			Store(m, v)
 		}
 	})
+	if k.halves {
+		Jump("stored")
+		Label("rounded")
+		k.storeRounded(sums, arg, c, row)
+		Label("stored")
+	}
 }
 
 // eachVector visits the sums with their places in C; it advances c.

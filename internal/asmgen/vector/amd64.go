@@ -297,6 +297,13 @@ func (l *amd64) instruction(i *instruction) {
 		b.VCVTQQ2PS(ops[0], h)
 		b.VPMOVZXWD(h, ops[0])
 		b.VPSLLD(operand.U8(16), ops[0], ops[0])
+	case opStoreBFloat16Where:
+		h := b.YMM()
+		b.VCVTQQ2PS(ops[0], h)
+		b.VMOVDQU16(h, ops[1], ops[2])
+	case opStoreBFloat16PairWhere:
+		b.VPSADBW(ops[1], ops[0], ops[1]) // see encodeRounding
+		b.VMOVDQU16(ops[1], ops[2], ops[3])
 	default:
 		panic(fmt.Sprintf("%s: operation %d", l.name, i.op))
 	}

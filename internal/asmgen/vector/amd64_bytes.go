@@ -43,7 +43,7 @@ func encodeHalfPairs(text []byte) ([]byte, error) {
 			}
 			fmt.Fprintf(&s, "BYTE $0x%02x", b)
 		}
-		return fmt.Appendf(nil, "\t%s // VDPBF16PS%s", s.String(), strings.TrimPrefix(string(line), "\tVPDPWSSD.BCST"))
+		return fmt.Appendf(nil, "\t%s /* VDPBF16PS%s */", s.String(), strings.TrimPrefix(string(line), "\tVPDPWSSD.BCST"))
 	})
 	if err == nil && strings.Contains(string(out), "VPDPWSSD") {
 		err = fmt.Errorf("an instruction VPDPWSSD with other operands than are expected of VDPBF16PS")
@@ -86,32 +86,54 @@ func halfPairsOf(sum, a, base, index, scale, disp int) []byte {
 	return code
 }
 
-// Nor do they know VCVTNEPS2BF16, for which generators record VCVTQQ2PS.
-var rounding = regexp.MustCompile(`(?m)^\tVCVTQQ2PS +Z(\d+), Y(\d+)$`)
+// Nor do they know VCVTNEPS2BF16, for which generators record VCVTQQ2PS, and VCVTNE2PS2BF16, for which they record
+// VPSADBW.
+var (
+	rounding     = regexp.MustCompile(`(?m)^\tVCVTQQ2PS +Z(\d+), Y(\d+)$`)
+	roundingPair = regexp.MustCompile(`(?m)^\tVPSADBW +Z(\d+), Z(\d+), Z(\d+)$`)
+)
 
-// encodeRounding replaces the lines with VCVTQQ2PS by VCVTNEPS2BF16 in bytes.
+// encodeRounding replaces the lines with VCVTQQ2PS by VCVTNEPS2BF16 in bytes, and those with VPSADBW by VCVTNE2PS2BF16.
 func encodeRounding(text []byte) []byte {
-	return rounding.ReplaceAllFunc(text, func(line []byte) []byte {
-		m := rounding.FindSubmatch(line)
-		from, _ := strconv.Atoi(string(m[1]))
-		to, _ := strconv.Atoi(string(m[2]))
+	text = encodeLines(text, rounding, "VCVTQQ2PS", "VCVTNEPS2BF16", func(n []int) []byte { return roundingOf(n[1], n[0]) })
+	return encodeLines(text, roundingPair, "VPSADBW", "VCVTNE2PS2BF16", func(n []int) []byte { return roundingPairOf(n[2], n[1], n[0]) })
+}
+
+// encodeLines replaces the lines that match an expression by bytes; encode is given the numbers of the registers.
+func encodeLines(text []byte, lines *regexp.Regexp, from, to string, encode func(registers []int) []byte) []byte {
+	return lines.ReplaceAllFunc(text, func(line []byte) []byte {
+		var registers []int
+		for _, m := range lines.FindSubmatch(line)[1:] {
+			n, _ := strconv.Atoi(string(m))
+			registers = append(registers, n)
+		}
 		var s strings.Builder
-		for i, b := range roundingOf(to, from) {
+		for i, b := range encode(registers) {
 			if i > 0 {
 				s.WriteString("; ")
 			}
 			fmt.Fprintf(&s, "BYTE $0x%02x", b)
 		}
-		return fmt.Appendf(nil, "\t%s // VCVTNEPS2BF16%s", s.String(), strings.TrimPrefix(string(line), "\tVCVTQQ2PS"))
+		return fmt.Appendf(nil, "\t%s /* %s%s */", s.String(), to, strings.TrimPrefix(string(line), "\t"+from))
 	})
 }
 
 // roundingOf encodes VCVTNEPS2BF16 of a vector of 512 bits to one of 256.
 func roundingOf(to, from int) []byte {
+	return registersOf(to, 0, from, 0x7e) // prefix F3
+}
+
+// roundingPairOf encodes VCVTNE2PS2BF16 of two vectors of 512 bits to one.
+func roundingPairOf(to, high, low int) []byte {
+	return registersOf(to, high, low, 0x7f) // prefix F2
+}
+
+// registersOf encodes one of these conversions, with the prefix as in a byte without the second operand.
+func registersOf(to, second, third int, prefix byte) []byte {
 	not := func(x, bit int) byte { return byte(^x >> bit & 1) }
 	return []byte{0x62,
-		not(to, 3)<<7 | not(from, 4)<<6 | not(from, 3)<<5 | not(to, 4)<<4 | 2, // of the table 0F 38
-		0x7e, // prefix F3
-		0x48, // 512 bits
-		0x72, 0xc0 | byte(to&7)<<3 | byte(from&7)}
+		not(to, 3)<<7 | not(third, 4)<<6 | not(third, 3)<<5 | not(to, 4)<<4 | 2, // of the table 0F 38
+		prefix &^ (byte(second&15) << 3),
+		2<<5 | not(second, 4)<<3, // 512 bits
+		0x72, 0xc0 | byte(to&7)<<3 | byte(third&7)}
 }

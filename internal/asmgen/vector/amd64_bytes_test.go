@@ -48,6 +48,18 @@ func TestRounding(t *testing.T) {
 	compareWithAssembler(t, source.String(), want)
 }
 
+// TestRoundingPair compares the encoding of conversions of two vectors.
+func TestRoundingPair(t *testing.T) {
+	var source strings.Builder
+	var want []byte
+	for i := range 32 * 32 * 32 {
+		to, high, low := i>>10, i>>5&31, i&31
+		fmt.Fprintf(&source, "vcvtne2ps2bf16 %%zmm%d, %%zmm%d, %%zmm%d\n", low, high, to)
+		want = append(want, roundingPairOf(to, high, low)...)
+	}
+	compareWithAssembler(t, source.String(), want)
+}
+
 // compareWithAssembler compares code with what GNU's assembler, where there is one, makes of the source.
 func compareWithAssembler(t *testing.T, source string, want []byte) {
 	t.Helper()

@@ -6,8 +6,8 @@ import "strings"
 // takes two bytes for each instruction that begins one.
 const instructionsPerLine = 32
 
-// shareLines puts instructions that follow each other onto one line, which ends with the first comment: it would hide
-// what comes after it. Instructions that name parameters keep lines of their own, for go vet.
+// shareLines puts instructions that follow each other onto one line, which ends with the first comment by slashes: it
+// would hide what comes after it. Instructions that name parameters keep lines of their own, for go vet.
 func shareLines(text []byte) []byte {
 	var out strings.Builder
 	onLine := 0

@@ -90,6 +90,8 @@ func (l *amd64) mask(i *instruction, ops []operand.Op) bool {
 		} else {
 			b.KMOVW(from, ops[1])
 		}
+	case opMaskWords:
+		b.KMOVD(ops[0], ops[1])
 	case opMaskTable:
 		b.VMOVDQU(ops[0], ops[1])
 	case opSetWhere:

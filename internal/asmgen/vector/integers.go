@@ -118,3 +118,12 @@ func StoreBFloat16(to Memory, v Vector) { record(opStoreBFloat16, to, v) }
 
 // RoundBFloat16 rounds v to numbers of bfloat16, denormals to 0, which stay floats. For AVX-512 with AVX512-BF16.
 func RoundBFloat16(v Vector) { record(opRoundBFloat16, v) }
+
+// StoreBFloat16Where stores those numbers of v as bfloat16, denormals as 0, where the mask of words is set. For AVX-512
+// with AVX512-BF16.
+func StoreBFloat16Where(to Memory, words Mask, v Vector) { record(opStoreBFloat16Where, to, words, v) }
+
+// StoreBFloat16PairWhere is StoreBFloat16Where of the numbers of two vectors, one after the other. It destroys low.
+func StoreBFloat16PairWhere(to Memory, words Mask, low, high Vector) {
+	record(opStoreBFloat16PairWhere, to, words, low, high)
+}

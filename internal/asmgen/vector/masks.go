@@ -120,6 +120,13 @@ func MaskBits(from Operand) Mask {
 	return k
 }
 
+// MaskWords makes a mask of the lowest 32 bits of a number, for elements of 16 bits. For AVX-512.
+func MaskWords(from Memory) Mask {
+	k := newMask()
+	record(opMaskWords, k, from)
+	return k
+}
+
 // MaskTable makes a mask of all ones and zeros in memory. For vectors of 256 bits.
 func MaskTable(from Memory) Mask {
 	k := newMask()

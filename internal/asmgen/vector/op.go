@@ -95,6 +95,7 @@ const (
 	opLoadWhere
 	opSetWhere
 	opMaskBits
+	opMaskWords
 	opMaskTable
 	opSelect
 
@@ -109,6 +110,8 @@ const (
 	opRoundFloat16
 	opStoreBFloat16
 	opRoundBFloat16
+	opStoreBFloat16Where
+	opStoreBFloat16PairWhere
 
 	opParameter
 	opReturn

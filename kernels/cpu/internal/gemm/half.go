@@ -63,7 +63,7 @@ type halfPlan struct {
 	packs                bool // B is brought into panels before, for all chunks
 	short                bool // sums are short: see half_short.go
 	pads                 int  // zeros, in pairs, at the end of a copied row of A, for whole steps of matrix registers
-	rounds               bool // matrix registers' sums are rounded by the call that completes them
+	rounds               bool // sums are rounded by the call that completes them
 	wide                 bool // pairs are multiplied by whole vectors of 512 bits at once: see half_wide.go
 	turns                bool // wide: rows of A whose pairs begin within words are read where they lie, every other one at a time
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
@@ -77,6 +77,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
 	p.setWide(a)
+	p.rounds = p.roundsSums(a)
 	switch {
 	case p.wide:
 		most = p.wideRows(a)
@@ -91,7 +92,6 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 		}
 	}
 	p.short = p.matrices && p.k > 0 && p.k <= p.blockK
-	p.rounds = p.roundsSums(a)
 	p.setPads(a)
 	p.rowChunks = ceil(a.M, most)
 	p.cols = min(ceil(a.N, width)*width, p.mostCols(a))
@@ -136,7 +136,10 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 // rows of 16-bit numbers on their way.
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := p.longest(), micro.PanelWidth[float32]()
-	switch c = p.step * p.lineC; {
+	if c = p.step * p.lineC; p.roundsVectors() {
+		c = p.cols // a bias
+	}
+	switch {
 	case p.matrices && (a.TransA || !p.inPlace):
 		blockA = p.blocksOfA() * p.sizeOfA(a)
 	case a.TransA:
@@ -339,6 +342,11 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	at := e0*a.StrideC[0] + e1*a.StrideC[1]
 	chunk.matrixB, chunk.at, chunk.m, chunk.n, chunk.cols = matrixB, at, m, n, cols
 	blocks := ceil(p.k, p.blockK)
+	var bias []float32
+	if p.roundsVectors() && a.Bias != nil {
+		bias = sums[:ceil(cols, width)*width]
+		a.Type.Widen(bias[:cols], a.Bias[n:n+cols])
+	}
 	for i := range blocks {
 		k, k1 := p.block(i, blocks)
 		t.K = k1
@@ -374,13 +382,17 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 					t.Next, t.NextStep = j.nextPanel(matrixB, k, t.K, n+c+width)
 				}
 			}
+			if p.roundsVectors() {
+				j.roundTile(t, &chunk, bias, c, blockA, matrixA, inTurns)
+				continue
+			}
 			if t.C = sums[c:]; p.row { // added up in the order of AddRowPanels above
 				clear(t.C[:t.Cols])
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
 				continue
 			}
 			if inTurns {
-				j.runInTurns(t, blockA, matrixA, m, k)
+				j.runInTurns(t, nil, blockA, matrixA, m, k)
 				continue
 			}
 			micro.Run(&t)
@@ -388,7 +400,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	}
 	if blocks == 0 {
 		clear(sums)
-	} else if p.matrices {
+	} else if p.matrices || p.rounds {
 		return
 	}
 	j.store(sums, lines, chunk.turned, at, m, n, rows, cols)

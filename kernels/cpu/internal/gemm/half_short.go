@@ -26,11 +26,17 @@ const (
 
 // roundsSums reports whether the call that completes sums can round them.
 func (p *halfPlan) roundsSums(a *HalfArgs) bool {
-	if !p.matrices || p.swapped || a.Variable != nil || p.k == 0 {
+	switch {
+	case !p.pairs || p.swapped || a.Variable != nil || p.k == 0:
 		return false
+	case p.matrices:
+		return micro.Rounds()
 	}
-	return micro.Rounds()
+	return p.k <= p.blockK && micro.RoundsVectors()
 }
+
+// roundsVectors reports whether the sums, each of one block, are rounded in vectors, so that they are never in memory.
+func (p *halfPlan) roundsVectors() bool { return p.rounds && !p.matrices }
 
 // setPads decides whether the last block of a sum ends with zeros, so that it is of whole steps. Then A is copied,
 // which pays where many columns are multiplied with it, and where its rows do not begin with lines of the cache anyway.

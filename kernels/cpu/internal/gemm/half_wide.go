@@ -20,6 +20,12 @@ const (
 	wideBlocks = 224     // rows of a chunk whose sums are of several blocks, or which makes its own panels: its A stays in the second-level cache
 	widePanels = 1 << 22 // words of panels that are made for all rows
 	turnsRows  = 28      // from which on two halves of the rows are whole tiles
+
+	// Of a chunk whose sums are not in memory: columns, and rows if so many words of A stay in the first-level cache.
+	roundedCols = 512
+	roundedRows = 448
+	roundedA    = 7168
+	highTile    = 14
 )
 
 // setWide decides what [halfPlan.wide] and [halfPlan.turns] say.
@@ -30,10 +36,14 @@ func (p *halfPlan) setWide(a *HalfArgs) {
 
 // wideRows is how many rows a chunk has at most.
 func (p *halfPlan) wideRows(a *HalfArgs) int {
+	most := halfRows
 	if p.k > p.blockK || a.M <= wideBlocks || !p.packsWide(a) {
-		return wideBlocks
+		most = wideBlocks
 	}
-	return halfRows
+	if p.rounds {
+		most = max(most, min(roundedA/p.k/highTile*highTile, roundedRows))
+	}
+	return most
 }
 
 // packsWide reports whether B is brought into panels for all rows together.
@@ -45,6 +55,9 @@ func (p *halfPlan) packsWide(a *HalfArgs) bool {
 // wideCols is how many columns a chunk of so many rows has at most.
 func (p *halfPlan) wideCols(rows int) int {
 	width := micro.PanelWidth[float32]()
+	if p.rounds {
+		return roundedCols
+	}
 	if p.k > p.blockK {
 		return halfCols
 	}
@@ -67,23 +80,50 @@ func (a *HalfArgs) finiteBehind(rows []uint16, n int) bool {
 	return true
 }
 
-// runInTurns computes a tile whose rows of A lie in a matrix from row m and pair k on, where they are: the even rows,
-// and then the odd ones. The last row of a matrix of odd rows, which has nothing behind it, is copied.
-func (j *halfJob) runInTurns(t micro.Tile[float32], block []float32, matrix []uint16, m, k int) {
+// roundTile computes the sums of a tile at a column of the chunk and stores them, rounded.
+func (j *halfJob) roundTile(t micro.Tile[float32], c *halfChunk, bias []float32, col int, blockA []float32, matrixA []uint16, inTurns bool) {
 	a := &j.args
-	rows, step := t.Rows, t.CRow
+	to := micro.Rounding{C: a.C[c.at+c.m*a.LDC+c.n+col:], Row: a.LDC, ReLU: a.ReLU}
+	if bias != nil {
+		to.Bias = bias[col:]
+	}
+	if inTurns {
+		j.runInTurns(t, &to, blockA, matrixA, c.m, 0)
+		return
+	}
+	micro.RunRounded(&t, &to)
+}
+
+// runInTurns computes a tile whose rows of A lie in a matrix from row m and pair k on, where they are: the even rows,
+// and then the odd ones. The last row of a matrix of odd rows, which has nothing behind it, is copied. The sums are
+// rounded if there is a place for that.
+func (j *halfJob) runInTurns(t micro.Tile[float32], to *micro.Rounding, block []float32, matrix []uint16, m, k int) {
+	a := &j.args
+	rows := t.Rows
 	if last := m + rows - 1; last*a.LDA+2*(k+t.K) > len(matrix) {
 		rows--
 		one := t
-		one.Rows, one.A, one.ARow, one.AK, one.C, one.Next = 1, block, t.K, 1, t.C[rows*step:], nil
+		one.Rows, one.A, one.ARow, one.AK, one.Next = 1, block, t.K, 1, nil
 		j.packA(block, matrix, last, 1, k, t.K)
-		micro.Run(&one)
+		runSome(one, to, rows, 1)
 	}
-	t.ARow, t.AK, t.CRow = a.LDA, 1, 2*step
-	sums := t.C
+	t.ARow, t.AK = a.LDA, 1
 	for odd := range min(2, rows) {
-		t.Rows, t.A, t.C = (rows+1-odd)/2, words(matrix[(m+odd)*a.LDA+2*k:]), sums[odd*step:]
-		micro.Run(&t)
+		t.Rows, t.A = (rows+1-odd)/2, words(matrix[(m+odd)*a.LDA+2*k:])
+		runSome(t, to, odd, 2)
 		t.Next = nil
 	}
+}
+
+// runSome computes a tile from a row of the results on, of which each of so many is one of the tile.
+func runSome(t micro.Tile[float32], to *micro.Rounding, row, each int) {
+	if to == nil {
+		t.C = t.C[row*t.CRow:]
+		t.CRow *= each
+		micro.Run(&t)
+		return
+	}
+	u := *to
+	u.C, u.Row = to.C[row*to.Row:], each*to.Row
+	micro.RunRounded(&t, &u)
 }

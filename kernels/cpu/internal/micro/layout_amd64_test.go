@@ -16,7 +16,8 @@ func TestCallLayout(t *testing.T) {
 		unsafe.Offsetof(c.cRow), unsafe.Offsetof(c.tiles), unsafe.Offsetof(c.aTile), unsafe.Offsetof(c.cTile), unsafe.Offsetof(c.mask),
 		unsafe.Offsetof(c.maskTable), unsafe.Offsetof(c.flags),
 		unsafe.Offsetof(c.lines), unsafe.Offsetof(c.aLine), unsafe.Offsetof(c.cLine), unsafe.Offsetof(c.next), unsafe.Offsetof(c.nextStep),
-		unsafe.Offsetof(c.nextEvery), unsafe.Offsetof(c.pair), unsafe.Offsetof(c.bLine)} {
+		unsafe.Offsetof(c.nextEvery), unsafe.Offsetof(c.pair), unsafe.Offsetof(c.bLine), unsafe.Offsetof(c.biasLine),
+		unsafe.Offsetof(c.roundedBias)} {
 		require.Equal(t, uintptr(8*i), offset)
 	}
 }

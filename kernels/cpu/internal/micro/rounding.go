@@ -21,29 +21,43 @@ type Rounding struct {
 	ReLU     bool
 }
 
-// Rounds reports whether [RunRounded] computes tiles of pairs, which matrix registers do.
+// Rounds reports whether [RunRounded] computes the tiles of pairs that are for matrix registers.
 func Rounds() bool { return Matrices() && isa.Active().Has(isa.AVX512BF16Round) }
 
-// RunRounded computes a tile for which [Rounds] is true and stores its rounded sums. The tile's C is memory for sums,
-// as large as those that [Run] stores; it is read if the tile says Accumulate.
+// RoundsVectors reports whether [RunRounded] computes tiles of pairs that are for vectors: of one line, whose sums do
+// not go on from C.
+func RoundsVectors() bool {
+	return isa.Active().Has(isa.Vectors512|isa.AVX512BF16Round) && pairs().Lanes > 1
+}
+
+// RunRounded computes a tile for which [Rounds] or [RoundsVectors] is true and stores its rounded sums. The tile's C is
+// memory for sums, as large as those that [Run] stores; it is read if the tile says Accumulate. Tiles for vectors need
+// none. Of a bias, they read whole vectors.
 func RunRounded(t *Tile[float32], r *Rounding) {
 	if t.Rows <= 0 || t.Cols <= 0 || t.Lines < 0 {
 		return
 	}
-	t.check()
-	if t.Bias != nil || t.ReLU || !t.Pairs || !t.fitsMatrices() || !Rounds() {
+	matrices := t.fitsMatrices() && Rounds()
+	if t.Bias != nil || t.ReLU || !t.Pairs || !matrices && (!RoundsVectors() || t.Lines > 1 || t.Accumulate || min(t.K, t.Segments, t.Outer) <= 0) {
 		panic("micro: a tile that is not rounded")
+	}
+	if t.checkOperands(); matrices {
+		t.checkSums()
 	}
 	lines := max(t.Lines, 1) - 1
 	if need := lines*r.Line + (t.Rows-1)*r.Row + t.Cols; need > len(r.C) || min(r.Line, r.Row, r.BiasLine) < 0 {
 		panic(fmt.Sprintf("micro: the result has %d elements, the tile needs %d", len(r.C), need))
 	}
+	if need := lines*r.BiasLine + t.Cols; r.Bias != nil && need > len(r.Bias) {
+		panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(r.Bias), need))
+	}
+	if !matrices {
+		vectorRounded(pairs(), t, r)
+		return
+	}
 	p := product(t)
 	p.Half, p.HalfRow, p.HalfLine, p.ReLU = unsafe.Pointer(&r.C[0]), r.Row, r.Line, r.ReLU
 	if r.Bias != nil {
-		if need := lines*r.BiasLine + t.Cols; need > len(r.Bias) {
-			panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(r.Bias), need))
-		}
 		p.Bias, p.BiasLine = unsafe.Pointer(&r.Bias[0]), r.BiasLine
 	}
 	amx.Multiply(&p)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
 // toHalf rounds to the nearest bfloat16, of two as near to the even one.
@@ -21,14 +23,30 @@ func TestPairsRounded(t *testing.T) {
 	if !Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
 	}
+	testPairsRounded(t, false)
+}
+
+// TestPairsRoundedByVectors is the same for tiles that are not for matrix registers.
+func TestPairsRoundedByVectors(t *testing.T) {
+	defer isa.Override(isa.Executable())()
+	if !RoundsVectors() {
+		t.Skip("needs a processor with AVX512-BF16")
+	}
+	testPairsRounded(t, true)
+}
+
+func testPairsRounded(t *testing.T, vectors bool) {
 	r := rand.New(rand.NewPCG(17, 28))
 	for try := range 150 {
 		tile := randomPairTile(r)
-		tile.Vectors, tile.ReLU, tile.Bias, tile.BiasLine = false, false, nil, 0
-		if tile.AK != 1 {
+		tile.Vectors, tile.ReLU, tile.Bias, tile.BiasLine = vectors, false, nil, 0
+		if vectors {
+			tile.Lines, tile.Accumulate, tile.C = 1, false, nil
+		}
+		if tile.AK != 1 && !vectors {
 			tile.ARow, tile.AK = tile.K, 1
 		}
-		if try%3 == 0 { // whole steps, whose sums never lie in memory
+		if try%3 == 0 && !vectors { // whole steps, whose sums never lie in memory
 			tile.K = tile.K/16*16 + 16
 			tile.ARow, tile.Segments, tile.Outer, tile.Accumulate = tile.K, 1, 1, false
 			tile.ALine, tile.BLine = tile.Rows*tile.ARow, tile.K*tile.BK
@@ -43,7 +61,7 @@ func TestPairsRounded(t *testing.T) {
 		}
 		if r.IntN(2) == 0 {
 			to.BiasLine = r.IntN(2) * 40
-			to.Bias = random[float32](r, (lines-1)*to.BiasLine+tile.Cols, 0)
+			to.Bias = random[float32](r, (lines-1)*to.BiasLine+tile.Cols, 32)
 		}
 		was := *tile
 		was.C = append([]float32{}, tile.C...)
@@ -90,7 +108,6 @@ func TestPairsRoundedPanics(t *testing.T) {
 	to := &Rounding{C: make([]uint16, 12), Row: 4}
 	require.NotPanics(t, func() { RunRounded(tile(), to) })
 	for name, change := range map[string]func(*Tile[float32], *Rounding){
-		"vectors":       func(x *Tile[float32], _ *Rounding) { x.Vectors = true },
 		"numbers":       func(x *Tile[float32], _ *Rounding) { x.Pairs = false },
 		"bias of tile":  func(x *Tile[float32], _ *Rounding) { x.Bias = make([]float32, 4) },
 		"relu of tile":  func(x *Tile[float32], _ *Rounding) { x.ReLU = true },
@@ -98,6 +115,38 @@ func TestPairsRoundedPanics(t *testing.T) {
 		"negative row":  func(_ *Tile[float32], r *Rounding) { r.Row = -1 },
 		"short bias":    func(_ *Tile[float32], r *Rounding) { r.Bias = make([]float32, 3) },
 		"negative bias": func(_ *Tile[float32], r *Rounding) { r.Bias, r.BiasLine = make([]float32, 4), -1 },
+	} {
+		x, y := tile(), *to
+		change(x, &y)
+		require.Panics(t, func() { RunRounded(x, &y) }, name)
+	}
+}
+
+// TestPairsRoundedByVectorsPanics: tiles that vectors do not round, and memory that is too short.
+func TestPairsRoundedByVectorsPanics(t *testing.T) {
+	defer isa.Override(isa.Executable())()
+	if !RoundsVectors() {
+		t.Skip("needs a processor with AVX512-BF16")
+	}
+	tile := func() *Tile[float32] {
+		return &Tile[float32]{Rows: 3, Cols: 4, K: 5, Segments: 1, Outer: 1, ARow: 5, AK: 1, BK: 32, Pairs: true, Vectors: true,
+			A: make([]float32, 15), B: make([]float32, 160)}
+	}
+	to := &Rounding{C: make([]uint16, 12), Row: 4, Bias: make([]float32, 4, 16)}
+	require.NotPanics(t, func() { RunRounded(tile(), to) })
+	for name, change := range map[string]func(*Tile[float32], *Rounding){
+		"numbers":          func(x *Tile[float32], _ *Rounding) { x.Pairs = false },
+		"accumulate":       func(x *Tile[float32], _ *Rounding) { x.Accumulate = true },
+		"lines":            func(x *Tile[float32], _ *Rounding) { x.Lines = 2 },
+		"no sums":          func(x *Tile[float32], _ *Rounding) { x.K = 0 },
+		"bias of tile":     func(x *Tile[float32], _ *Rounding) { x.Bias = make([]float32, 4) },
+		"relu of tile":     func(x *Tile[float32], _ *Rounding) { x.ReLU = true },
+		"short A":          func(x *Tile[float32], _ *Rounding) { x.A = x.A[:14] },
+		"part of B":        func(x *Tile[float32], _ *Rounding) { x.B = x.B[:132:132] },
+		"short result":     func(_ *Tile[float32], r *Rounding) { r.C = r.C[:11] },
+		"negative row":     func(_ *Tile[float32], r *Rounding) { r.Row = -1 },
+		"short bias":       func(_ *Tile[float32], r *Rounding) { r.Bias = r.Bias[:3] },
+		"a part of a bias": func(_ *Tile[float32], r *Rounding) { r.Bias = r.Bias[:4:4] },
 	} {
 		x, y := tile(), *to
 		change(x, &y)

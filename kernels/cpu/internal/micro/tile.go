@@ -133,8 +133,8 @@ func Run[T Float](t *Tile[T]) {
 		return
 	}
 	full := t.Cols
-	if t.Pairs && t.lastB()+(t.Cols+l-1)/l*l > cap(t.B) {
-		panic("micro: B of pairs has incomplete vectors")
+	if t.Pairs {
+		t.checkVectors(l)
 	}
 	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
 		if PanelWidth[T]() == 32 && endsApart((*Tile[float32])(unsafe.Pointer(t))) {
@@ -197,6 +197,12 @@ func (t *Tile[T]) lastB() int {
 
 // check panics unless every element the tile touches exists: assembly does not check bounds.
 func (t *Tile[T]) check() {
+	t.checkOperands()
+	t.checkSums()
+}
+
+// checkOperands is check of all but C and Bias.
+func (t *Tile[T]) checkOperands() {
 	if t.Cols > PanelWidth[T]() {
 		panic(fmt.Sprintf("micro: a tile of %d columns, at most %d are possible", t.Cols, PanelWidth[T]()))
 	}
@@ -206,14 +212,21 @@ func (t *Tile[T]) check() {
 	t.checkExtents(1)
 }
 
-// checkChannels is check for RunChannels.
-func (t *Tile[T]) checkChannels() { t.checkExtents(t.Cols) }
-
-// checkExtents checks the operands' lengths; A is read in runs of the given number of columns.
-func (t *Tile[T]) checkExtents(colsA int) {
-	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.BiasLine|t.CLine < 0 {
-		panic("micro: negative stride")
+// checkVectors panics unless B has whole vectors of columns.
+func (t *Tile[T]) checkVectors(lanes int) {
+	if t.lastB()+(t.Cols+lanes-1)/lanes*lanes > cap(t.B) {
+		panic("micro: B of pairs has incomplete vectors")
 	}
+}
+
+// checkChannels is check for RunChannels.
+func (t *Tile[T]) checkChannels() {
+	t.checkExtents(t.Cols)
+	t.checkSums()
+}
+
+// checkSums checks the lengths of C and of Bias.
+func (t *Tile[T]) checkSums() {
 	lines := max(t.Lines, 1) - 1
 	if need := lines*t.CLine + (t.Rows-1)*t.CRow + t.Cols; need > len(t.C) {
 		panic(fmt.Sprintf("micro: C has %d elements, the tile needs %d", len(t.C), need))
@@ -221,6 +234,14 @@ func (t *Tile[T]) checkExtents(colsA int) {
 	if need := lines*t.BiasLine + t.Cols; t.Bias != nil && len(t.Bias) < need {
 		panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(t.Bias), need))
 	}
+}
+
+// checkExtents checks strides and the operands' lengths; A is read in runs of the given number of columns.
+func (t *Tile[T]) checkExtents(colsA int) {
+	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.BiasLine|t.CLine < 0 {
+		panic("micro: negative stride")
+	}
+	lines := max(t.Lines, 1) - 1
 	if t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
 		return
 	}

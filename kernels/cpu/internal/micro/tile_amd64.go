@@ -23,11 +23,15 @@ type call struct {
 	flags                      int
 	lines                      int
 	aLine, cLine               int
-	next                       uintptr // what to fetch meanwhile: a row of two vectors,
-	nextStep                   int     // the one that is so far from it, and so on,
-	nextEvery                  int     // after so many products each
-	pair                       int     // from the first line of a window to the second
-	bLine, biasLine            int     // functions of channels and of windows do not know them
+	next                       uintptr        // what to fetch meanwhile: a row of two vectors,
+	nextStep                   int            // the one that is so far from it, and so on,
+	nextEvery                  int            // after so many products each
+	pair                       int            // from the first line of a window to the second
+	bLine, biasLine            int            // functions of channels and of windows do not know them
+	roundedBias                unsafe.Pointer // see vectorRounded
+
+	base unsafe.Pointer // C, and the size of its numbers; not read by the assembly
+	size int
 }
 
 const (
@@ -36,6 +40,7 @@ const (
 	flagMasked   // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
 	flagFetchC   // fetch the tile of C while the last products are added
 	flagContinue // the sums begin with C
+	flagRounded  // C is bfloat16
 )
 
 // fetchSums is the largest number of products that the assembly keeps for after fetching C.
@@ -79,6 +84,27 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 // the multiply-adds. Where there are many rows, what comes from the second-level cache counts more.
 func fitsWholePanels(rows int) bool { return rows < 16 && (rows-1)%6 < 3 }
 
+// vectorRounded computes a tile and stores its sums as bfloat16.
+func vectorRounded(k *tile.Tile, t *Tile[float32], r *Rounding) {
+	t.checkVectors(k.Lanes)
+	var c call
+	fill(&c, t)
+	c.base, c.size, c.cRow, c.flags = unsafe.Pointer(&r.C[0]), 2, 2*r.Row, flagRounded
+	if r.ReLU {
+		c.flags |= flagReLU
+	}
+	vectors := (t.Cols + k.Lanes - 1) / k.Lanes
+	if r.Bias != nil {
+		if cap(r.Bias) < vectors*k.Lanes {
+			panic("micro: a bias has incomplete vectors")
+		}
+		c.roundedBias = unsafe.Pointer(&r.Bias[0])
+	}
+	runColumns(k, t, &c, 0, t.Cols, vectors, false)
+	runtime.KeepAlive(t)
+	runtime.KeepAlive(r)
+}
+
 // maskedSums is the length of sums from which on storing a part of a vector with AVX2, which takes long, costs little.
 const maskedSums = 48
 
@@ -115,6 +141,7 @@ func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 // fill sets what does not depend on the columns.
 func fill[T Float](c *call, t *Tile[T]) {
 	size := int(unsafe.Sizeof(t.A[0]))
+	c.base, c.size = unsafe.Pointer(unsafe.SliceData(t.C)), size
 	c.k, c.segments, c.outer = t.K, t.Segments, t.Outer
 	c.aRow, c.aK, c.aSegment, c.aOuter = t.ARow*size, t.AK*size, t.ASegment*size, t.AOuter*size
 	c.bK, c.bSegment, c.bOuter = t.BK*size, t.BSegment*size, t.BOuter*size
@@ -140,7 +167,9 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	l := k.Lanes
 	size := int(unsafe.Sizeof(t.A[0]))
 	last := n - (vectors-1)*l
-	c.mask = 1<<last - 1
+	if c.mask = 1<<last - 1; c.flags&flagRounded != 0 {
+		c.mask = 1<<n - 1
+	}
 	c.flags &^= flagMasked
 	if last < l {
 		c.flags |= flagMasked
@@ -189,7 +218,7 @@ func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height
 			c.tiles = min(perCall, tiles-tile)
 			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
 			c.b = unsafe.Pointer(&t.B[line*t.BLine+col])
-			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
+			c.c = unsafe.Add(c.base, line*c.cLine+(row+tile*height)*c.cRow+col*c.size)
 			if t.Bias != nil {
 				c.bias = unsafe.Pointer(&t.Bias[line*t.BiasLine+col])
 			}

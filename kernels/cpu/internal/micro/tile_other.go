@@ -39,3 +39,6 @@ func rowPanels[T Float](_, _, _ []T) int { return 0 }
 func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }
 
 func transposeShort[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
+
+// vectorRounded is for processors that round to bfloat16 by an instruction.
+func vectorRounded(*tile.Tile, *Tile[float32], *Rounding) {}

@@ -6,6 +6,8 @@ import "unsafe"
 
 // If there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
+func productVectors(_, _, _ unsafe.Pointer, _, _, _, _, _, _, _ int) bool { return false }
+
 func binary32(binaryOp, []float32, []float32, []float32) bool        { return false }
 func unary32(unaryOp, []float32, []float32) bool                     { return false }
 func affine32(scalarOp, []float32, []float32, float32, float32) bool { return false }
