@@ -20,8 +20,6 @@ const (
 
 // longFunctions may have 70 lines and more, because they are tables. Folders are left out, so that a file can move.
 var longFunctions = map[string]string{
-	"norm_batch.go batchNormGrad":   "still to be split",
-	"norm_group.go groupNormGrad":   "still to be split",
 	"op.go init":                    "the table of ops",
 	"traits.go init":                "the table of traits",
 	"run.go init":                   "the table of computations",

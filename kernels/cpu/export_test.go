@@ -82,7 +82,8 @@ func ForcePairs(pairs bool) (restore func()) {
 }
 
 // ForceBlocks makes programs that predict go through layers by blocks of examples wherever that moves fewer bytes at
-// all, until the function is called. The blocks do not depend on the machine: near are the bytes of all workers' caches.
+// all, until the function is called. The blocks do not depend on the machine: near are the bytes of all workers'
+// caches.
 func ForceBlocks(near int) (restore func()) {
 	before, worth := nearExamples, worthExamples
 	nearExamples, worthExamples = max(near/max(pool.Shared().Workers(), 1), 1), 0

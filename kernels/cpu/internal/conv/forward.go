@@ -145,20 +145,25 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		forwardApart(p, &n, x, kernel, bias, relu, y, scratch)
 		return
 	}
+	forwardTiles(p, &n, x, kernel, bias, relu, y, scratch, packed)
+}
+
+// forwardTiles is [Forward] in the general case.
+func forwardTiles[T Float](p *pool.Pool, n *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	c := getCorrelation[T]()
-	c.forward(&n)
+	c.forward(n)
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
 	c.joins = true
 	switch {
 	case packed:
 		c.packed, c.kept, c.spread = true, true, spread{}
-	case isWideForward[T](&n):
-		c.wide = forwardWide[T](&n)
+	case isWideForward[T](n):
+		c.wide = forwardWide[T](n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
 	case c.copies.unit > 0:
 		c.local = scratch
 	case c.packed:
-		c.w, c.local = packKernel(p, &n, c.spread.columns, kernel, scratch)
+		c.w, c.local = packKernel(p, n, c.spread.columns, kernel, scratch)
 	}
 	c.run(p)
 	putCorrelation(c)

@@ -63,18 +63,23 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 		backwardDataPlanes(p, &n, dy, kernel, dx, scratch)
 		return
 	}
+	transposedTiles(p, &n, dy, kernel, bias, relu, dx, scratch)
+}
+
+// transposedTiles is [Transposed] in the general case.
+func transposedTiles[T Float](p *pool.Pool, n *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
 	c, k := getCorrelation[T](), getPacking[T]()
-	c.backward(&n)
+	c.backward(n)
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], bias, relu
 	c.outs, c.joins = n.In, true
-	if c.packed && !isWideData[T](&n) {
-		c.local = scratch[backwardPanels[T](&n):]
-	} else if c.depthwise && !isWideData[T](&n) {
+	if c.packed && !isWideData[T](n) {
+		c.local = scratch[backwardPanels[T](n):]
+	} else if c.depthwise && !isWideData[T](n) {
 		c.local = scratch[n.sizeKernel():]
 	}
-	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
+	k.kernel, k.shape, k.flip, k.lanes = kernel, *n, true, c.lanes
 	k.groups = n.Groups
-	backwardPhases(p, &n, c, k, scratch)
+	backwardPhases(p, n, c, k, scratch)
 	putPacking(k)
 	putCorrelation(c)
 }

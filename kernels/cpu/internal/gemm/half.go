@@ -367,21 +367,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		}
 		for c := 0; c < cols; c += width {
 			t.Cols = min(width, cols-c)
-			if a.Packed != nil && a.narrow() {
-				a.Type.Widen(panel[:t.K*width], a.narrowPanel(n+c, k, t.K))
-				t.B = panel
-			} else if a.Packed != nil {
-				t.B = a.Packed[(n+c)*a.panelRows()+k*width:]
-				if t.Next = nil; p.wide && c+width < cols {
-					t.Next, t.NextStep = a.Packed[(n+c+width)*a.panelRows()+k*width:], 0
-				}
-			} else {
-				j.packB(panel, lines, matrixB, k, t.K, n+c, t.Cols)
-				t.B = panel
-				if t.Next = nil; c+width < cols {
-					t.Next, t.NextStep = j.nextPanel(matrixB, k, t.K, n+c+width)
-				}
-			}
+			j.setB(&t, panel, lines, matrixB, k, n, c, cols)
 			if p.roundsVectors() {
 				j.roundTile(t, &chunk, bias, c, blockA, matrixA, inTurns)
 				continue
@@ -404,6 +390,29 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 		return
 	}
 	j.store(sums, lines, chunk.turned, at, m, n, rows, cols)
+}
+
+// setB sets a tile's operand of vectors, the panel of column c in a chunk of the columns [n, n+cols), from sum k on,
+// and what is to be fetched meanwhile.
+func (j *halfJob) setB(t *micro.Tile[float32], panel, lines []float32, matrix []uint16, k, n, c, cols int) {
+	a, p, width := &j.args, &j.plan, micro.PanelWidth[float32]()
+	t.Next = nil
+	switch more := c+width < cols; {
+	case a.Packed != nil && a.narrow():
+		a.Type.Widen(panel[:t.K*width], a.narrowPanel(n+c, k, t.K))
+		t.B = panel
+	case a.Packed != nil:
+		t.B = a.Packed[(n+c)*a.panelRows()+k*width:]
+		if p.wide && more {
+			t.Next, t.NextStep = a.Packed[(n+c+width)*a.panelRows()+k*width:], 0
+		}
+	default:
+		j.packB(panel, lines, matrix, k, t.K, n+c, t.Cols)
+		t.B = panel
+		if more {
+			t.Next, t.NextStep = j.nextPanel(matrix, k, t.K, n+c+width)
+		}
+	}
 }
 
 // memory returns a worker's memory, for a chunk and for a block of A.
