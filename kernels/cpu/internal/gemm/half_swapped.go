@@ -21,7 +21,7 @@ func (a *HalfArgs) swap() bool {
 		a.LDC = a.N // a column is a row
 		return false
 	}
-	if a.Packed != nil || a.M == 1 || !a.fewColumns() && (a.Batch != [2]int{1, 1} || !a.packsLess() && !a.turnsLess()) {
+	if a.Packed != nil || a.M == 1 || !a.fewColumns() && !a.packsLess() && (a.Batch != [2]int{1, 1} || !a.turnsLess()) {
 		return false
 	}
 	a.exchange()
@@ -86,9 +86,10 @@ func (p *halfPlan) turned() int {
 	return p.cols * (p.rows + turnedGap)
 }
 
-// panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it.
+// panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it and
+// there is one.
 func (p *halfPlan) panels(a *HalfArgs) int {
-	if !p.packs && (!p.swapped || p.pairs) {
+	if !p.packs && (!p.swapped || p.pairs || a.Batch != [2]int{1, 1}) {
 		return 0
 	}
 	width := micro.PanelWidth[float32]()

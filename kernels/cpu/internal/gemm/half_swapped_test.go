@@ -13,17 +13,21 @@ import (
 )
 
 // TestHalfSwapped: products of few rows with a transposed matrix, with a bias and relu, have the bits that they have
-// with that matrix stored the other way.
+// with that matrix stored the other way; so have those of a batch, on two workers too.
 func TestHalfSwapped(t *testing.T) {
+	two := pool.New(2)
+	defer two.Close()
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {
 			defer isa.Override(path)()
 			r := rand.New(rand.NewPCG(7, 8))
-			for _, s := range [][3]int{{2, 300, 700}, {33, 520, 40}, {64, 230, 90}} {
+			for _, s := range [][4]int{{2, 300, 700, 1}, {33, 520, 40, 1}, {64, 230, 90, 1}, {4, 300, 70, 3}, {3, 40, 1100, 2}, {9, 70, 20, 4}} {
 				for _, h := range []vec.Half{vec.BFloat16, vec.Float16} {
-					a := HalfArgs{Type: h, M: s[0], N: s[1], K: s[2], TransB: true, ReLU: r.IntN(2) == 0, C: make([]uint16, s[0]*s[1])}
-					a.A, _ = halves(r, h, a.M*a.K)
-					a.B, _ = halves(r, h, a.K*a.N)
+					batch := s[3]
+					a := HalfArgs{Type: h, M: s[0], N: s[1], K: s[2], TransB: true, ReLU: r.IntN(2) == 0, C: make([]uint16, batch*s[0]*s[1]), Batch: [2]int{batch, 1}}
+					a.StrideA, a.StrideB, a.StrideC = [2]int{a.M * a.K}, [2]int{a.K * a.N}, [2]int{a.M * a.N}
+					a.A, _ = halves(r, h, batch*a.M*a.K)
+					a.B, _ = halves(r, h, batch*a.K*a.N)
 					a.Bias, _ = halves(r, h, a.N)
 					n := a.normal()
 					pairs := newHalfPlan(&n, 1, false).pairs
@@ -31,12 +35,14 @@ func TestHalfSwapped(t *testing.T) {
 					RunHalf(nil, &a, make([]float32, HalfScratch(&a, 1)))
 					plain := a
 					plain.TransB, plain.B, plain.C = false, make([]uint16, len(a.B)), make([]uint16, len(a.C))
-					for k := range a.K {
-						for c := range a.N {
-							plain.B[k*a.N+c] = a.B[c*a.K+k]
-						}
+					for i := range plain.B {
+						entry, k, c := i/(a.K*a.N), i/a.N%a.K, i%a.N
+						plain.B[i] = a.B[entry*a.K*a.N+c*a.K+k]
 					}
 					RunHalf(nil, &plain, make([]float32, HalfScratch(&plain, 1)))
+					require.Equal(t, plain.C, a.C, describeHalf(&a))
+					clear(a.C)
+					RunHalf(two, &a, make([]float32, HalfScratch(&a, two.Size())))
 					require.Equal(t, plain.C, a.C, describeHalf(&a))
 				}
 			}
