@@ -104,7 +104,11 @@ func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {
 // WidenRows widens rows of 16-bit numbers, from numbers apart, to rows of dst, to numbers apart. What lies behind the
 // columns in dst may be overwritten, up to a multiple of 16 columns but not beyond the next row, if x goes on there.
 func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) {
-	if columns <= 0 {
+	if columns <= 0 || rows <= 0 {
+		return
+	}
+	if columns == to && columns == from {
+		h.Widen(dst[:rows*columns], x[:rows*columns])
 		return
 	}
 	for i := h.widenRows(dst, x, columns, rows, to, from); i < rows; i++ {
