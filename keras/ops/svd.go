@@ -181,25 +181,6 @@ func singularInverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	return Matmul(Multiply(adjoint(vh), ExpandDims(inverse, -2)), adjoint(u))
 }
 
-// triangleInverse is the pseudoinverse R⁻¹·Qᵀ of a matrix with factors Q and R where all singular values are kept:
-// where limit is less than 1/(|R|·|R⁻¹|), with the roots of the sums of squares, which is no more than the smallest one
-// divided by the largest. For others it takes the singular values.
-func triangleInverse(x *Tensor, limit float64) *Tensor {
-	if x.Dim(-2) < x.Dim(-1) { //dim:known
-		return adjoint(triangleInverse(adjoint(x), limit))
-	}
-	n := x.Dim(-1)
-	q, r := Qr(x, false)
-	inverse := SolveTriangular(r, Identity(r, r.DType(), n), false)
-	length := func(x *Tensor) *Tensor { return Sqrt(Sum(Square(x))) }
-	const margin = 1.5                                            // for rounding
-	least := margin * max(limit, float64(n)*epsilonOf(x.DType())) //dim:known factors are of known sizes
-	full := CompareScalar(ir.Lt, MultiplyScalar(Multiply(length(r), length(inverse)), least), 1)
-	return Cond(full, func() []*Tensor {
-		return []*Tensor{Matmul(inverse, adjoint(q))}
-	}, func() []*Tensor { return []*Tensor{singularInverse(x, limit, ir.Ge)} })[0]
-}
-
 // MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...); nil is
 // Keras's default: the largest one times max(m, n)·ε.
 func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
@@ -231,9 +212,8 @@ func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 			limit = epsilonOf(a.DType())
 		}
 	}
-	p := pseudoinverse(a, limit, ir.Ge)
 	if b.Rank() == 1 {
-		return back(Squeeze(Matmul(p, ExpandDims(b, -1)), -1))
+		return back(Squeeze(leastSquares(a, ExpandDims(b, -1), limit), -1))
 	}
-	return back(Matmul(p, b))
+	return back(leastSquares(a, b, limit))
 }

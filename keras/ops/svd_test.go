@@ -44,6 +44,10 @@ func init() {
 	}
 	addCase("lstsq", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Lstsq(a, b, nil) }), opstest.Normal(30, 5, 3), opstest.Normal(31, 5, 2))
 	addCase("lstsq vector", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Lstsq(a, b, nil) }), opstest.Normal(32, 3, 4), opstest.Normal(33, 3))
+	for i, s := range [][3]int{{12, 3, 2}, {5, 4, 2}, {4, 4, 4}, {3, 5, 2}, {20, 2, 9}} {
+		m, n, k, seed := s[0], s[1], s[2], 300+2*i
+		addCase(fmt.Sprint("lstsq ", s), i == 0, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.Lstsq(a, b, nil) }), opstest.Normal(seed, m, n), opstest.Normal(seed+1, m, k))
+	}
 	for _, shape := range [][]int{{4, 4}, {2, 4, 3}, {2, 3, 5}, {2, 2, 3, 3}, {1, 1}, {5, 1}} {
 		addCase(fmt.Sprint("lu factor ", shape), len(shape) == 2, unary(func(x *ops.Tensor) *ops.Tensor { lu, _ := ops.LuFactor(x); return lu }), opstest.Normal(34, shape...))
 	}

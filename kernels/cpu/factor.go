@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
@@ -90,6 +91,13 @@ func finite[T block.Float](x []T) bool {
 		}
 	}
 	return true
+}
+
+// isRead reports whether anything reads a result of the node.
+func (b *build) isRead(i int) bool {
+	v := b.n.Outputs[i]
+	return slices.ContainsFunc(b.Program.Nodes, func(n ir.Node) bool { return slices.Contains(n.Inputs, v) }) ||
+		slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Value == v })
 }
 
 // fewestColumns is the number of rows and columns up to which loops take less time than calls.

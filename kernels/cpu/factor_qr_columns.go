@@ -167,13 +167,16 @@ func columnQRWork[T block.Float](b *build) matrixWork {
 	m, n := matrixLengths(in)
 	plain := newColumnReflections[T](m, n)
 	stride, part := plain.columns.stride, inDoubles[T](m*n)
+	both := b.isRead(0) // or r alone
 	return matrixWork{scratch: plain.size(n) + part + inDoubles[T](n*stride), work: 4 * m * n * n, run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch, n)
 		turned, x := cutMatrix[T](&scratch, n, stride), cutOf[T](&scratch, m*n)
 		f.read(numbersAt(x, in, i*m*n))
 		f.reduce()
-		writeNumbers(r, i*n*n, f.triangle.x)
+		if writeNumbers(r, i*n*n, f.triangle.x); !both {
+			return
+		}
 		f.orthogonal(turned)
 		micro.Transpose(x, turned.x, n, m, n, stride)
 		writeNumbers(q, i*m*n, x)
