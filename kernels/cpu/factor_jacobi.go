@@ -89,52 +89,82 @@ func (j *jacobi) sweep() (turned bool) {
 	return turned
 }
 
-// svdWork turns the columns of a matrix, and those of the unit matrix with them. The left vectors are the first factor
-// of the columns: the columns up to signs, and something orthogonal to them where they are zero or missing.
+// jacobiDecomposition turns the columns of a matrix (m, n), and those of the unit matrix with them. The left vectors
+// are the first factor of the columns: the columns up to signs, and something orthogonal to them where they are zero or
+// missing.
+type jacobiDecomposition struct {
+	reflections
+	jacobi
+}
+
+func newJacobiDecomposition(m, n, columns int, o *plan.Operand) jacobiDecomposition {
+	return jacobiDecomposition{reflections{m: m, n: n, columns: columns}, newJacobi(n, m, n, o)}
+}
+
+func (d *jacobiDecomposition) size() int { return d.jacobi.size() + d.reflections.size() }
+
+func (d *jacobiDecomposition) cut(scratch *[]float64) {
+	d.reflections.cut(scratch)
+	d.jacobi.cut(scratch)
+}
+
+// find returns the singular values of x times scale, for rows x divided by it, and leaves the right vectors in the
+// columns of x and the left ones in those of q.
+func (d *jacobiDecomposition) find(x []float64, scale float64) []float64 {
+	f, j := &d.reflections, &d.jacobi
+	m, n := f.m, f.n
+	for k := range n {
+		gatherColumn(j.column(k), x[k:], n)
+		j.rows[k*j.stride+m+k] = 1
+	}
+	stride := paddedColumns(n)
+	clear(f.a)
+	j.run()
+	values := f.scaled[:n]
+	for k, from := range j.order {
+		size := j.norms[from]
+		for r, v := range j.column(int(from)) {
+			if size != 0 {
+				f.a[r*stride+k] = v / size
+			}
+		}
+		for r, v := range j.rows[int(from)*j.stride+m:][:n] {
+			x[r*n+k] = v
+		}
+	}
+	f.triangle()
+	f.orthogonal()
+	for r := range m {
+		row := f.q[r*paddedColumns(f.columns):][:f.columns]
+		for k := range n {
+			if f.a[k*stride+k] < 0 {
+				row[k] = -row[k]
+			}
+		}
+	}
+	for k, from := range j.order {
+		values[k] = j.norms[from] * scale
+	}
+	return values
+}
+
+// svdWork is that of matrices of few columns.
 func svdWork(b *build) matrixWork {
 	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
 	m, n := matrixLengths(in)
 	_, columns := matrixLengths(u)
-	f, plain := reflections{m: m, n: n, columns: columns}, newJacobi(n, m, n, in)
-	return matrixWork{scratch: plain.size() + f.size(), work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
-		f, j := f, plain
-		f.cut(&scratch)
-		j.cut(&scratch)
-		x := f.vectors[:m*n]
+	plain := newJacobiDecomposition(m, n, columns, in)
+	return matrixWork{scratch: plain.size() + m*n, work: 8 * n * n * (m + n), run: func(i int, scratch []float64) {
+		d := plain
+		d.cut(&scratch)
+		x := cut(&scratch, m*n)
 		readDoubles(x, in, i*m*n)
 		scale := scaleOf(x)
-		for k := range n {
-			gatherColumn(j.column(k), x[k:], n)
-			vec.Scale(j.column(k), j.column(k), 1/scale)
-			j.rows[k*j.stride+m+k] = 1
-		}
-		stride := paddedColumns(n)
-		clear(f.a)
-		j.run()
-		for k, from := range j.order {
-			size := j.norms[from]
-			f.row[k] = size * scale
-			for r, v := range j.column(int(from)) {
-				if size != 0 {
-					f.a[r*stride+k] = v / size
-				}
-			}
-			for r, v := range j.rows[int(from)*j.stride+m:][:n] {
-				x[r*n+k] = v
-			}
-		}
-		writeDoubles(s, i*n, f.row[:n])
+		vec.Scale(x, x, 1/scale)
+		writeDoubles(s, i*n, d.find(x, scale))
 		writeDoubles(v, i*n*n, x[:n*n])
-		f.triangle()
-		f.orthogonal()
 		for r := range m {
-			row := f.q[r*paddedColumns(columns):][:columns]
-			for k := range n {
-				if f.a[k*stride+k] < 0 {
-					row[k] = -row[k]
-				}
-			}
-			writeDoubles(u, (i*m+r)*columns, row)
+			writeDoubles(u, (i*m+r)*columns, d.q[r*paddedColumns(columns):][:columns])
 		}
 	}}
 }

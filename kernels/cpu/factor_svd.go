@@ -61,7 +61,11 @@ func (f *decomposition[T]) find() {
 
 // svdWorkOf computes in float64 unless much is to be moved.
 func svdWorkOf(b *build) matrixWork {
-	if _, n := matrixLengths(b.in(0)); n < leastBidiagonal {
+	m, n := matrixLengths(b.in(0))
+	switch _, columns := matrixLengths(b.out(0)); {
+	case columns == n && isTall(m, n) && m*n >= leastTallSVD:
+		return tallSVDWork(b)
+	case n < leastBidiagonal:
 		return svdWork(b)
 	}
 	if b.in(0).Typ.DType == ir.Float32 && singles(b.in(0)) {
@@ -69,6 +73,9 @@ func svdWorkOf(b *build) matrixWork {
 	}
 	return bidiagonalWork[float64](b)
 }
+
+// leastTallSVD is the number of elements of matrices of many rows that are first made triangles.
+const leastTallSVD = 64
 
 // leastBidiagonal is the number of columns from which on rotations of whole columns take more time.
 const leastBidiagonal = 12
