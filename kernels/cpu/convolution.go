@@ -30,6 +30,12 @@ func convolutionOf(x, kernel ir.Shape, a ir.ConvAttrs) *conv.Shape {
 		Groups: a.Groups}
 }
 
+// sameImages is the [scan.SameImages] of convolutions. Those of 16 bits are computed in parts anyway.
+func sameImages(d ir.DType, x, kernel ir.Shape, a ir.ConvAttrs) bool {
+	s := convolutionOf(x, kernel, a)
+	return d != ir.Float32 || s == nil || s.SameInParts()
+}
+
 func buildConv(b *build) (func(), error) {
 	if halfOf[b.in(0).Typ.DType] != nil {
 		if !convolvesPairs(b) {

@@ -119,6 +119,10 @@ func TestBlocksOfFunctions(t *testing.T) {
 	tried := 0
 	for _, name := range layers.OperationNames() {
 		var p *ir.Program
+		shapes := shapes
+		if name == "ssim" { // rows that are too long for windows of several images at a time, which are in no loop
+			shapes = [][]int{{8, 12, 40, 3}}
+		}
 		for i := range 4 * len(shapes) {
 			q, err := ofConvolution(name, i/2%2 == 1, i%2 == 1, shapes[i/4]...)
 			if err == nil {

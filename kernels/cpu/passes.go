@@ -26,7 +26,7 @@ func pipelineFor(replicas int) pipeline {
 	}
 	l := pipeline{normal: pass.Sequence("normalize", normal...)}
 	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap(), lateGradients())
-	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples, sameSums) // each has caches of its own
+	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples, sameSums, sameImages) // each has caches of its own
 	return l
 }
 

@@ -45,6 +45,12 @@ func (s *Shape) abreast(o operation) bool {
 	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes <= abreastLimit
 }
 
+// SameInParts reports whether an image of a convolution of float32 has the same bits in a batch and in a part of it.
+func (s *Shape) SameInParts() bool {
+	n := s.checked(ofForward)
+	return !n.abreast(ofForward)
+}
+
 // abreastShape is the convolution of so many groups of images.
 //
 //go:noinline

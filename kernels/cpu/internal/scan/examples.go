@@ -31,10 +31,13 @@ const (
 // rows as with more of them.
 type SameSums func(a ir.PackedDotAttrs, rows, more, k int) bool
 
+// SameImages reports whether a convolution has the same bits for fewer images.
+type SameImages func(d ir.DType, x, kernel ir.Shape, a ir.ConvAttrs) bool
+
 // ByExamples returns the pass that rewrites a program that only predicts; see NearExamples and WorthExamples.
-func ByExamples(near, worth int, same SameSums) pass.Pass {
+func ByExamples(near, worth int, same SameSums, images SameImages) pass.Pass {
 	return pass.New("by_examples", func(p *ir.Program) (*ir.Program, error) {
-		e := newExamples(p, near, worth, same)
+		e := newExamples(p, near, worth, same, images)
 		if e.find(); len(e.nodes) == 0 {
 			return p, nil
 		}
@@ -56,15 +59,16 @@ type examples struct {
 	nodes   []int   // those, in order
 	readers [][]int // by value
 
-	near  int // see NearExamples
-	worth int // see WorthExamples
-	same  SameSums
-	block int // examples of a block, or 0: no loop is worth it
+	near   int // see NearExamples
+	worth  int // see WorthExamples
+	same   SameSums
+	images SameImages
+	block  int // examples of a block, or 0: no loop is worth it
 }
 
-func newExamples(p *ir.Program, near, worth int, same SameSums) *examples {
+func newExamples(p *ir.Program, near, worth int, same SameSums, images SameImages) *examples {
 	n := p.NumValues()
-	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth, same: same}
+	e := &examples{p: p, row: make([]bool, n), whole: make([]bool, n), after: make([]bool, n), readers: make([][]int, n), taken: make([]bool, len(p.Nodes)), near: near, worth: worth, same: same, images: images}
 	_, e.def = pass.Uses(p)
 	for i := range p.Nodes {
 		for _, v := range p.Nodes[i].Inputs {
@@ -163,8 +167,8 @@ func (e *examples) allowed(n *ir.Node) bool {
 		}
 		return rows > 1 && (len(a.LhsBatch) == 0 || a.LhsBatch[0] == 0)
 	case ir.ConvAttrs:
-		s := e.p.Type(n.Outputs[0]).Shape
-		return s[1:len(s)-1].Size() > 1
+		x, s := e.p.Type(n.Inputs[0]), e.p.Type(n.Outputs[0]).Shape
+		return s[1:len(s)-1].Size() > 1 && e.images(x.DType, x.Shape, e.p.Type(n.Inputs[1]).Shape, a)
 	case ir.PackedDotAttrs: // one example is computed as all of them are
 		s := e.p.Type(n.Outputs[0]).Shape
 		if len(s) < 3 {
