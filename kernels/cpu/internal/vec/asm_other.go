@@ -78,7 +78,6 @@ func butterflyVectors(_, _ runsAt, _ unsafe.Pointer, _, _, _, _ int) bool       
 func turnRowVectors(_, _, _, _, _, _, _ unsafe.Pointer, _, _, _, _, _, _ int) bool         { return false }
 func chainVectors(_, _ unsafe.Pointer, _, _, _, _ int) bool                                { return false }
 func dotRowVectors(_, _, _ unsafe.Pointer, _, _, _, _ int) bool                            { return false }
-func productVectors(_, _, _ unsafe.Pointer, _, _, _, _, _, _, _ int) bool                  { return false }
 func splitRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                            { return false }
 func joinRealVectors(_, _, _ unsafe.Pointer, _, _, _ int) bool                             { return false }
 
