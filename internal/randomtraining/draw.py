@@ -67,6 +67,15 @@ def short(x, digits=8):
     return float('%.*g' % (digits, x)) if math.isfinite(x) else 'NaN' if math.isnan(x) else 'Infinity' if x > 0 else '-Infinity'
 
 
+def words(x):
+    """A configuration as JSON has it, with words for numbers that are not finite."""
+    if isinstance(x, dict):
+        return {k: words(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [words(v) for v in x]
+    return short(x) if isinstance(x, float) and not math.isfinite(x) else x
+
+
 def error(e):
     return (type(e).__name__ + ': ' + ' '.join(str(e).split()))[:160]
 

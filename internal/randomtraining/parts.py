@@ -17,7 +17,7 @@ import keras
 import numpy as np
 import runs
 import tensorflow as tf
-from draw import Draw, error, exact_constants, numbers, plain, short, write
+from draw import Draw, error, exact_constants, numbers, plain, short, words, write
 
 DRAWS = 24
 WRONG = [-1, 'no', [1, 2], {}, True, None, 1e300]
@@ -150,7 +150,7 @@ def answer_initializer(c):
     cls, s = getattr(keras.initializers, c['class']), c['settings']
     one = cls.from_config(dict(s))
     host = lambda i: keras.ops.convert_to_numpy(keras.ops.cast(i(tuple(c['shape']), dtype=c['dtype']), 'float64'))
-    out = {'config': json.loads(json.dumps(one.get_config()))}
+    out = {'config': words(json.loads(json.dumps(one.get_config())))}
     first = host(one)
     if 'Random' in c['class'] or c['class'] in SCALED + ['TruncatedNormal', 'VarianceScaling', 'Orthogonal']:
         return {**out, **summary([host(cls.from_config({**s, 'seed': 100 + k})) for k in range(DRAWS)])}
@@ -159,7 +159,7 @@ def answer_initializer(c):
 
 def answer_constraint(c):
     one = getattr(keras.constraints, c['class']).from_config(dict(c['settings']))
-    return {'config': json.loads(json.dumps(one.get_config())), 'value': plain(keras.ops.convert_to_numpy(one(keras.ops.convert_to_tensor(numbers(c['x'])))), 9)}
+    return {'config': words(json.loads(json.dumps(one.get_config()))), 'value': plain(keras.ops.convert_to_numpy(one(keras.ops.convert_to_tensor(numbers(c['x'])))), 9)}
 
 
 def answer_regularizer(c):
@@ -169,7 +169,7 @@ def answer_regularizer(c):
         tape.watch(x)
         y = one(x)
     g = tape.gradient(y, x) if isinstance(y, tf.Tensor) else None
-    return {'config': json.loads(json.dumps(one.get_config())), 'value': plain(np.asarray(y), 9), 'gradient': plain(np.zeros(x.shape) if g is None else g.numpy(), 9)}
+    return {'config': words(json.loads(json.dumps(one.get_config()))), 'value': plain(np.asarray(y), 9), 'gradient': plain(np.zeros(x.shape) if g is None else g.numpy(), 9)}
 
 
 def answer_layer(c):
@@ -179,7 +179,7 @@ def answer_layer(c):
     call = (lambda: one(x, x, training=True)) if c['class'] == 'MultiHeadAttention' else (lambda: one(x, training=True))
     call()
     runs.set_weights(one, 5)
-    return {'config': json.loads(json.dumps(keras.saving.serialize_keras_object(one)['config'])), **summary([keras.ops.convert_to_numpy(keras.ops.cast(call(), 'float64')) for _ in range(2 * DRAWS)])}
+    return {'config': words(json.loads(json.dumps(keras.saving.serialize_keras_object(one)['config']))), **summary([keras.ops.convert_to_numpy(keras.ops.cast(call(), 'float64')) for _ in range(2 * DRAWS)])}
 
 
 KINDS = {'initializer': (draw_initializer, answer_initializer), 'constraint': (draw_constraint, answer_constraint), 'regularizer': (draw_regularizer, answer_regularizer),

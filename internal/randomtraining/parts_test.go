@@ -124,13 +124,17 @@ func alike(a, b any) bool {
 	}
 	x, number := numberOf(a)
 	y, other := numberOf(b)
-	return number && other && math.Abs(x-y) <= 1e-6*math.Abs(x) || fmt.Sprint(a) == fmt.Sprint(b)
+	return number && other && (math.Abs(x-y) <= 1e-6*math.Abs(x) || float32(x) == float32(y)) || fmt.Sprint(a) == fmt.Sprint(b)
 }
 
 // numberOf returns a number of a configuration.
 func numberOf(v any) (float64, bool) {
 	if yes, ok := v.(bool); ok {
 		return map[bool]float64{true: 1}[yes], true
+	}
+	if word, ok := v.(string); ok {
+		infinite, ok := map[string]float64{"Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}[word]
+		return infinite, ok
 	}
 	number, ok := v.(float64)
 	return number, ok
