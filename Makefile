@@ -89,7 +89,7 @@ amx-machine: ## what a machine with AMX needs to test and time the kernels for 1
 platforms: ## compile everything for other platforms
 	./internal/check-platforms.sh compile
 
-ci: ## what CI runs, in 15 minutes on two processors: make check and make test, and a selection of each of the suites below
+ci: ## what CI runs, in half an hour on two processors: make check and make test, and a selection of each of the suites below
 	$(MAKE) check SHORT=1
 	# make check has vetted the tests, and many of them wait. The package that takes longest begins first, and makes a selection of its own (SHORT);
 	# what the others print waits for it.
