@@ -243,6 +243,7 @@ func TestStrangers(t *testing.T) {
 // hears of no coordinator then.
 func TestOtherSecret(t *testing.T) {
 	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
+	const deadline = 500 * time.Millisecond
 	for name, other := range map[string]*collective.Security{"another": {Secret: []byte(collective.NewSecret())}, "none": nil, "job": nil} {
 		for _, odd := range []string{"ps", "worker", "chief"} {
 			t.Run(name+" "+odd, func(t *testing.T) {
@@ -255,7 +256,7 @@ func TestOtherSecret(t *testing.T) {
 				}
 				ends := make(chan end, 3)
 				run := func(ctx context.Context, task *cluster.Task, of string) {
-					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: 500 * time.Millisecond, Security: secret}
+					o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Hour, ServerTimeout: time.Hour, Deadline: deadline, Security: secret}
 					switch {
 					case of == odd && name == "job":
 						o.Job = "other"
@@ -278,15 +279,18 @@ func TestOtherSecret(t *testing.T) {
 					})
 					ends <- end{of, err}
 				}
+				began := time.Now()
 				go run(waiting, &cluster.Task{Type: "ps"}, "ps")
 				go run(waiting, &cluster.Task{Type: "worker"}, "worker")
 				go run(waiting, nil, "chief")
 				clock := fairclock.Start()
 				defer clock.Stop()
-				ended := map[string]error{}
+				ended, chiefEnded := map[string]error{}, time.Duration(0)
 				hear := func(what string) {
 					e := fairclock.Receive(t, clock, 20*time.Second, ends, what)
-					ended[e.of] = e.err
+					if ended[e.of] = e.err; e.of == "chief" {
+						chiefEnded = time.Since(began)
+					}
 				}
 				for _, of := range []string{"chief", "worker"} {
 					if of == "worker" && odd == "chief" {
@@ -296,6 +300,9 @@ func TestOtherSecret(t *testing.T) {
 						hear("the end of the " + of)
 					}
 					require.ErrorContains(t, ended[of], "give all processes the same", of)
+				}
+				if name == "job" && odd == "worker" { // the server, which is gone soon after the chief, tells the worker
+					require.GreaterOrEqual(t, chiefEnded, 2*deadline)
 				}
 				stop()
 				for len(ended) < 3 {

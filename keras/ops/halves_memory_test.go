@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,11 +75,15 @@ func transformerBlocks(s *mixedStep) *ops.Tensor {
 func TestHalvesTakeHalfTheMemory(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)
+	transformers := 0.7
+	if runtime.GOMAXPROCS(0) == 1 { // 0.72 there, 0.66 with two workers and more
+		transformers = 0.75
+	}
 	for _, c := range []struct {
 		name    string
 		network func(*mixedStep) *ops.Tensor
 		most    float64
-	}{{"residual blocks", residualBlocks, 0.6}, {"transformer blocks", transformerBlocks, 0.75}} {
+	}{{"residual blocks", residualBlocks, 0.6}, {"transformer blocks", transformerBlocks, transformers}} {
 		arena := func(compute ir.DType) float64 {
 			s := &mixedStep{g: ops.NewGraph("step"), compute: compute}
 			loss := ops.Mean(ops.Square(ops.Cast(c.network(s), ir.Float32)))
