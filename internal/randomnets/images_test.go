@@ -107,7 +107,7 @@ func (c *pictures) compare() (err error) {
 			if c.Class == "Resizing" && name == "images" && a.Type.DType.IsInteger() { // rounded, maybe half a step
 				want = typed{"float16", want.Shape, want.Data}
 			}
-			if text := want.differs(a); text != "" {
+			if text := want.differs(a.Float64s()); text != "" {
 				return fmt.Errorf("%s: %s", name, text)
 			}
 		}

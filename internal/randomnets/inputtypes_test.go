@@ -127,7 +127,7 @@ func (c *typedCase) compare() (err error) {
 		if got[i].Type.DType.String() != w.DType || fmt.Sprint(got[i].Shape()) != fmt.Sprint(w.Shape) {
 			return fmt.Errorf("result %d is %v, Keras's %s%v", i, got[i].Type, w.DType, w.Shape)
 		}
-		if text := w.differs(got[i]); text != "" {
+		if text := w.differs(got[i].Float64s()); text != "" {
 			return fmt.Errorf("result %d %s", i, text)
 		}
 	}

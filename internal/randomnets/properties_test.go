@@ -14,10 +14,13 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// properties are what holds of every model that was recorded: examples do not depend on those beside them, replicas
+// properties are what holds of every model that was recorded: examples do not depend on those beside them, not in one bit, replicas
 // compute what one computes, and inputs that do not fit are errors.
 func (c *recording) properties(path string) error {
 	if err := c.singly(path); err != nil {
+		return err
+	}
+	if err := c.apart(path); err != nil {
 		return err
 	}
 	if err := c.replicated(path); err != nil {
@@ -42,7 +45,7 @@ func (c *recording) singly(path string) error {
 			return fmt.Errorf("batches of %d: %w", n, err)
 		}
 		for i, w := range c.Y {
-			if text := w.differs(got[i]); text != "" {
+			if text := w.differs(got[i].Float64s()); text != "" {
 				return fmt.Errorf("batches of %d, output %d: %s", n, i, text)
 			}
 		}

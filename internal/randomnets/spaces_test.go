@@ -164,7 +164,7 @@ func (c *space) encodes(s *features.Space) error {
 		if a.Type.DType.String() != want.DType || !slices.Equal(a.Shape(), want.Shape) {
 			return fmt.Errorf("%q is %v, Keras's %s%v", name, a.Type, want.DType, want.Shape)
 		}
-		if text := want.differs(a); text != "" {
+		if text := want.differs(a.Float64s()); text != "" {
 			return fmt.Errorf("%q %s", name, text)
 		}
 	}
