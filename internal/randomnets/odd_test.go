@@ -126,6 +126,8 @@ func (c oddCase) harmless() bool {
 		return true // weights of the file are in place of what an initializer makes, and penalties are those of training
 	case c.Value == true, c.Value == -1.0 && key == "target_shape":
 		return true // the number 1, a list of one
+	case c.Name == "EinsumDense.output_shape" && (c.Value == nil || c.Value == -1.0):
+		return true // the length that the axis has in the input
 	case c.Value == nil && key == "fill_value":
 		return true // 0
 	case c.Value == nil:
