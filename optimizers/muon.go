@@ -189,8 +189,8 @@ func (o *Muon) orthogonalize(x *ops.Tensor) *ops.Tensor {
 	}
 	x = ops.Divide(x, ops.AddScalar(ops.Norm(x), 1e-7))
 	for range steps {
-		square := ops.Matmul(x, ops.Transpose(x))
-		factor := ops.Add(ops.MultiplyScalar(square, b), ops.MultiplyScalar(ops.Matmul(square, square), c))
+		square := gram(x)
+		factor := ops.Add(ops.MultiplyScalar(square, b), ops.MultiplyScalar(gram(square), c)) // square is symmetric
 		x = ops.Add(ops.MultiplyScalar(x, a), ops.Matmul(factor, x))
 	}
 	if tall {
@@ -198,3 +198,6 @@ func (o *Muon) orthogonalize(x *ops.Tensor) *ops.Tensor {
 	}
 	return x
 }
+
+// gram is x times its transpose, of which backends may compute half.
+func gram(x *ops.Tensor) *ops.Tensor { return ops.Matmul(x, ops.Transpose(x)) }

@@ -260,6 +260,13 @@ func (b *build) startSum() (start func(), adds bool) {
 	}, true
 }
 
+// isGram reports whether the second operand is the transpose of the first, in the same memory.
+func (p *dotPlan) isGram() bool {
+	a, b := &p.a, &p.b
+	return a.o.Mem == b.o.Mem && a.o.Off == b.o.Off && a.rows == b.cols && a.cols == b.rows && a.rowStride == b.colStride && a.colStride == b.rowStride &&
+		slices.Equal(a.batch, b.batch)
+}
+
 func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 	x, y, out := product.a.o, product.b.o, b.out(0)
 	l := product.loop()
@@ -267,6 +274,7 @@ func buildGemm[T gemm.Float](b *build, product *dotPlan) func() {
 		Batch: l.dims, StrideA: l.strideA, StrideB: l.strideB, StrideC: l.strideC, LDC: product.c.RowStride}
 	args.LDA, args.TransA = product.a.layout()
 	args.LDB, args.TransB = product.b.layout()
+	args.Gram = product.isGram() && (b.u.Fused == nil || b.u.Fused.Kernel < 0)
 	bias, relu := b.addedToProduct()
 	args.ReLU = relu
 	if bias != nil {

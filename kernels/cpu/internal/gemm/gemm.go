@@ -38,6 +38,8 @@ type Args[T Float] struct {
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 
+	Gram bool // op(B) is the transpose of op(A), in the same memory: C is symmetric, and half of it need not be computed
+
 	across bool // B is known to begin within a cache line; see lines.go
 
 	// Ahead is memory that the caller reads or writes next. If B is packed and one worker computes the product, its

@@ -21,6 +21,7 @@ type job[T Float] struct {
 	few        fewTask[T]
 	deep       deepTask[T]
 	deepSum    deepSumTask[T]
+	gram       gramTask[T]
 	sums       []T     // of the blocks of a deep product
 	ahead      fetched // how much of args.Ahead has been fetched
 }
@@ -47,7 +48,7 @@ func getJob[T Float]() *job[T] {
 
 // link lets the parts know the job.
 func (j *job[T]) link() {
-	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.few.job, j.deep.job, j.deepSum.job = j, j, j, j, j, j, j, j, j
+	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.few.job, j.deep.job, j.deepSum.job, j.gram.job = j, j, j, j, j, j, j, j, j, j
 }
 
 func putJob[T Float](j *job[T]) {
@@ -102,6 +103,9 @@ func (j *job[T]) run(p *pool.Pool) {
 		grain = max(chunkFlops/2/max(flops, 1), 1) // many small products in a batch
 	}
 	p.Parallel(chunks, grain, j)
+	if j.plan.gram {
+		j.mirror(p)
+	}
 }
 
 // pack writes B into plan.shared.
@@ -143,10 +147,15 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		j.follow(&t, matrixA, matrixB, matrixC, packed, m, n, endN)
 		return
 	}
+	if p.gram {
+		if n = gramFirst[T](m, n); n >= endN {
+			return
+		}
+	}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k := i * a.K / blocks
-		t.K = (i+1)*a.K/blocks - k
+		t.Rows, t.K = rows, (i+1)*a.K/blocks-k
 		j.setA(&t, matrixA, packedA, m, k)
 		t.Accumulate = a.Accumulate || i > 0
 		t.FetchC = p.fetchC
@@ -157,6 +166,9 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		}
 		for c := first; c < endN; c += width {
 			t.Cols = min(width, endN-c)
+			if p.gram {
+				t.Rows = gramRows[T](rows, m, c)
+			}
 			t.Next = nil
 			t.C = matrixC[m*a.LDC+c:]
 			t.Bias = nil

@@ -94,6 +94,7 @@ type plan[T Float] struct {
 	wholeRows  bool // streams: whole rows of it, in the order of memory
 	sweeps     bool // sums are short, and rows go through all panels; of B nothing is fetched ahead
 	follows    bool // B is read in the order of memory; see follow.go
+	gram       bool // half of C is computed; see gram.go
 
 	shared []T // packed B or its last panel
 }
@@ -160,6 +161,7 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	if p.follows = !p.deep && !p.sweeps && a.follows(); p.follows {
 		p.packA, p.turnA = false, false
 	}
+	p.gram = a.isGram() && !p.deep && !p.streams && !p.sweeps && !p.follows
 	p.wholeRows = p.streams && p.colChunks == 1 && a.M <= streamFewRows && readsAhead() && a.K*a.N*int(sizeOf[T]()) <= followMost
 	return p
 }
