@@ -76,8 +76,14 @@ func (m machine) apart(operands int) {
 		Assign(to[i], Memory{Base: destinations, Offset: 8 * i})
 	}
 	Label("next")
+	source := func(i int) Operand { return Memory{Base: src, Offset: i * m.bytes()} }
+	if m.wide && operands%2 == 1 { // there is room to read each once
+		groups := m.vectors(operands)
+		groups.each(func(i int) { Load(groups[i], source(i)) })
+		source = func(i int) Operand { return groups[i] }
+	}
 	for j := range operands {
-		Store(Memory{Base: to[j]}.Indexed(offset, 1), gather(j, func(i int) Operand { return Memory{Base: src, Offset: i * m.bytes()} }))
+		Store(Memory{Base: to[j]}.Indexed(offset, 1), gather(j, source))
 	}
 	Increase(src, Number(operands*m.bytes()))
 	Increase(offset, Number(m.bytes()))
@@ -105,33 +111,35 @@ func (m machine) turns(operands int) {
 	End()
 }
 
-// gathering returns what makes vector j of results many of so many sources. For AVX-512 the table has an index vector
-// for each source but the first one, of each result; elsewhere one for the result, and masks of the elements that the
-// other sources have. An odd number of elements lies side by side in vectors of an even one, so those of a result have
-// different places in their sources: these are blended first, and one lookup orders them. Where there is no room for
-// all in registers, they are read again and again.
+// gathering returns what makes vector j of results many of so many sources. An odd number of elements lies side by side
+// in vectors of an even one, so those of a result have different places in their sources: these are blended first, and
+// one lookup orders them. The table has an index vector for each result, and masks of the elements that the sources but
+// the first one have. For an even number it has the same, but each source is looked up, and then these are blended; or,
+// for AVX-512, an index vector for each source but the first one, which is looked up together with those before. Where
+// there is no room for all in registers, they are read again and again.
 func (m machine) gathering(table Scalar, sources, results int, room bool) func(j int, source func(i int) Operand) Vector {
 	v, w := m.vector(), m.vector()
 	part := m.gatheringTable(table, sources, results, room)
+	mask := m.gatheringMasks(part, sources, results)
 	return func(j int, source func(i int) Operand) Vector {
 		switch {
+		case sources%2 == 1:
+			Load(v, source(0))
+			for i := 1; i < sources; i++ {
+				Blend(v, mask(j, i), source(i))
+			}
+			Lookup(v, part(j, 0), v)
 		case m.wide:
 			Load(v, source(0))
 			for i := 1; i < sources; i++ {
 				LookupTwo(v, part(j, i-1), source(i))
 			}
-		case sources%2 == 1:
-			Load(v, source(0))
-			for i := 1; i < sources; i++ {
-				Blend(v, Signs(part(j, i)), source(i))
-			}
-			Lookup(v, part(j, 0), v)
 		default:
 			index := part(j, 0)
 			Lookup(v, index, source(0))
 			for i := 1; i < sources; i++ {
 				Lookup(w, index, source(i))
-				Blend(v, Signs(part(j, i)), w)
+				Blend(v, mask(j, i), w)
 			}
 		}
 		return v
@@ -145,6 +153,8 @@ func (m machine) gatheringTable(table Scalar, sources, results int, room bool) f
 	for j := range at {
 		kept := 0
 		switch {
+		case m.wide && sources%2 == 1:
+			kept = 1 // the others are masks
 		case m.wide:
 			kept = sources - 1
 		case room && results*sources <= 12:
@@ -156,7 +166,7 @@ func (m machine) gatheringTable(table Scalar, sources, results int, room bool) f
 		}
 	}
 	return func(j, i int) Vector {
-		if len(at[j]) > 0 {
+		if i < len(at[j]) {
 			return at[j][i]
 		}
 		w := m.vector()
@@ -165,14 +175,31 @@ func (m machine) gatheringTable(table Scalar, sources, results int, room bool) f
 	}
 }
 
-// turning is [machine.gathering] of operands whose elements take turns, in order of the results. Elsewhere than in
-// AVX-512 an odd number of operands is the opposite of what goes apart: first each is ordered, by the index vector of
-// the result with its number, so that all its elements have their places in the results, which are blended then.
+// gatheringMasks returns what finds the mask of source i of result j of the table. Registers of masks have room for all
+// that an odd number of sources needs.
+func (m machine) gatheringMasks(part func(j, i int) Vector, sources, results int) func(j, i int) Mask {
+	if !m.wide || sources%2 == 0 {
+		return func(j, i int) Mask { return Signs(part(j, i)) }
+	}
+	kept := make([][]Mask, results)
+	for j := range kept {
+		kept[j] = append(kept[j], Mask{}) // of the first source there is none
+		for i := 1; i < sources; i++ {
+			kept[j] = append(kept[j], Signs(part(j, i)))
+		}
+	}
+	return func(j, i int) Mask { return kept[j][i] }
+}
+
+// turning is [machine.gathering] of operands whose elements take turns, in order of the results. An odd number of them
+// is the opposite of what goes apart: first each is ordered, by the index vector of the result with its number, so that
+// all its elements have their places in the results, which are blended then.
 func (m machine) turning(table Scalar, operands int, room bool) func(j int, source func(i int) Operand) Vector {
-	if m.wide || operands%2 == 0 {
+	if operands%2 == 0 {
 		return m.gathering(table, operands, operands, room)
 	}
 	part := m.gatheringTable(table, operands, operands, room)
+	mask := m.gatheringMasks(part, operands, operands)
 	ordered, v := m.vectors(operands), m.vector()
 	return func(j int, source func(i int) Operand) Vector {
 		if j == 0 {
@@ -180,7 +207,7 @@ func (m machine) turning(table Scalar, operands int, room bool) func(j int, sour
 		}
 		Copy(v, ordered[0])
 		for i := 1; i < operands; i++ {
-			Blend(v, Signs(part(j, i)), ordered[i])
+			Blend(v, mask(j, i), ordered[i])
 		}
 		return v
 	}

@@ -43,7 +43,7 @@ func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
 				from = element%sources*lanes + element/sources*words + word
 			}
 			switch source, element := from/lanes, from%lanes; {
-			case wide || sources%2 == 0:
+			case sources%2 == 0:
 				t.set(j*sources, i, lanes, source, element, sources, wide)
 			case what == forTurns: // each source is ordered, then they are blended
 				t.blend(source*sources, i, element, j*sources, source, i, lanes)
