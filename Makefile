@@ -7,7 +7,7 @@ export CGO_ENABLED ?= 0
 SHORT ?=
 export SHORT
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-models bench-parts bench-halves bench-pjrt bench-shapes bench-collective bench-data bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-elementwise bench-chains bench-ops-copies bench-ops-random mutants random-networks test-cuda gpu gpu-many tpu test-tpu-models api race-all ci nightly platforms walkthroughs amx-machine
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -123,6 +123,9 @@ bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; d
 MODELS ?=
 bench-models: ## predict with models beside ONNX Runtime, OpenVINO and Keras's backends: MODELS names .keras files, networks of keras.applications or drawn (30 drawn at random); --train 16 in it trains too
 	./internal/benchpeers/run.sh models $(MODELS)
+
+bench-parts: ## optimizers, losses and metrics, drawn with random options, beside Keras's backends
+	./internal/benchpeers/run.sh parts
 
 bench-halves: ## 16-bit floats and quantized layers beside float32, PyTorch's and JAX's on one processor: products, training, Dense layers
 	./internal/benchpeers/halves.sh

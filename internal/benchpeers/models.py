@@ -33,15 +33,15 @@ def cases(model, batches, train):
         yield b, model.get("optimizer", "sgd")
 
 
-def measure(group, peers, a, sink):
-    """Measures the cases of some models in turn in all workers."""
+def measure(group, peers, a, sink, cases):
+    """Measures the cases of some models, lists of (batch, what), in turn in all workers."""
     running = {}
     for name in ["gokeras"] + peers:
         keys = {}
         for model in group:
             file = model.get("onnx") if name in ("onnxruntime", "openvino") else model["keras"]
             if file:
-                keys |= {f"{file}@b{b}:{what}": (model["name"], b, what) for b, what in cases(model, a.batches, a.train) if what == "predict" or not file.endswith(".onnx")}
+                keys |= {f"{file}@b{b}:{what}": (model["name"], b, what) for b, what in cases(model) if what == "predict" or not file.endswith(".onnx")}
         worker = name if name == "gokeras" else "file " + name
         if not keys or not run.available(worker):
             continue
@@ -56,7 +56,7 @@ def measure(group, peers, a, sink):
         running[name] = w, {keys[k]: k for k in info["ready"]}
     for _ in range(a.rounds):
         for model in group:
-            for b, what in cases(model, a.batches, a.train):
+            for b, what in cases(model):
                 for name, (w, keys) in running.items():
                     if key := keys.get((model["name"], b, what)):
                         m = w.measure(key, a.secs)
@@ -80,7 +80,7 @@ def table(samples):
         others = [f"{row[n] / ours:.2f}" if n in row else "" for n in names]
         ratio = min((row[n] for n in names if n in row), default=0) / ours
         if ratio:
-            ratios["predict" if what == "predict" else "train"].append(ratio)
+            ratios[what if what in ("predict", "evaluate") else "train"].append(ratio)
         print(f"| {model} | {batch} | {what} | {1e3 * ours:.3g} | {' | '.join(others)} | {f'{ratio:.2f}' if ratio else 'none ran'} |")
     for what, list_ in ratios.items():
         list_.sort()
@@ -119,7 +119,7 @@ def main():
         kinds[model["name"].partition(":")[2]].append(model)
     for models in kinds.values():
         for i in range(0, len(models), a.together):
-            measure(models[i:i + a.together], a.only, a, sink)
+            measure(models[i:i + a.together], a.only, a, sink, lambda m: cases(m, a.batches, a.train))
     table(samples)
 
 

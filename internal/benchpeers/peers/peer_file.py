@@ -1,6 +1,7 @@
 """Models of files: Keras's .keras on the backend that KERAS_BACKEND names, .onnx on ONNX Runtime or OpenVINO (the word after FILE is the engine).
 
-A key is FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER; training is Model.train_on_batch with the mean squared error. Files whose names end in
+A key is FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER; training is Model.train_on_batch with the mean squared error. FILE@bBATCH:step and
+FILE@bBATCH:evaluate train and evaluate a model as it was compiled, with the arrays beside the file (see make_parts.py). Files whose names end in
 -float64.keras are of floats of 64 bits, and all of a process are or none is.
 """
 import os, sys, time
@@ -68,6 +69,10 @@ def keras(path, batch, variant):
         if backend == "jax":
             import jax
             jax.config.update("jax_enable_x64", True)
+    if variant in ("step", "evaluate"):
+        m = keras.saving.load_model(path)
+        x, y = (np.load(f"{path.removesuffix('.keras')}.{name}.npy") for name in "xy")
+        return lambda: m.train_on_batch(x, y) if variant == "step" else m.test_on_batch(x, y)
     m = keras.saving.load_model(path, compile=False)
     x = [values(i.shape, i.dtype, batch) for i in m.inputs]
     x = x[0] if len(x) == 1 else x

@@ -12,7 +12,8 @@
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict).
-// FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file. small-N:train,
+// FILE@bBATCH:predict and FILE@bBATCH:OPTIMIZER predict with or train the model of a .keras file, FILE@bBATCH:step and
+// FILE@bBATCH:evaluate train and evaluate it as it was compiled. small-N:train,
 // small-N:1 and small-N:32 are a network that --drawn draws, N = 6·seed and on; usual-N:train8 and so on one of the
 // usual kind, N = seed and on, and quantized-N:8+int4 one of the quantized kind in a mode. Variants of training: fit
 // (Model.Fit, callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch).

@@ -135,7 +135,7 @@ func inputsFor(m *keras.Model, batch int) ([]data.Array, error) {
 }
 
 // newModelJob makes the job of a key FILE@bBATCH:predict or FILE@bBATCH:OPTIMIZER, which trains with the mean squared
-// error.
+// error, or FILE@bBATCH:step or FILE@bBATCH:evaluate, which trains and evaluates as the file says.
 func newModelJob(key string) (*job, error) {
 	at := strings.LastIndex(key, "@b")
 	size, variant, ok := strings.Cut(key[at+2:], ":")
@@ -143,33 +143,15 @@ func newModelJob(key string) (*job, error) {
 	if !ok || err != nil || batch < 1 {
 		return nil, fmt.Errorf("unknown key %q, expected for example net.keras@b8:predict or net.keras@b16:adam", key)
 	}
-	m, err := keras.LoadModel(key[:at], keras.WithoutCompile())
+	var step func() error
+	switch variant {
+	case "step", "evaluate":
+		step, err = compiledStep(key[:at], variant == "step")
+	default:
+		step, err = modelStep(key[:at], batch, variant)
+	}
 	if err != nil {
 		return nil, err
-	}
-	x, err := inputsFor(m, batch)
-	if err != nil {
-		return nil, err
-	}
-	inputs := data.Arrays(x, nil)
-	y, err := m.PredictAll(runs, inputs, keras.BatchSize(batch))
-	if err != nil {
-		return nil, err
-	}
-	step := func() error { return m.PredictOnBatchInto(runs, inputs, y...) }
-	if variant != "predict" {
-		opt, err := optimizer(variant)
-		if err != nil {
-			return nil, err
-		}
-		if err := m.Compile(keras.CompileConfig{Optimizer: opt, Loss: &losses.MeanSquaredError{}}); err != nil {
-			return nil, err
-		}
-		examples := data.Arrays(x, y)
-		step = func() error {
-			_, err := m.TrainOnBatch(runs, examples)
-			return err
-		}
 	}
 	j := &job{key: key, work: &workload{units: 1}, batch: batch, units: float64(batch), lat: true}
 	j.run = func() (int, float64, error) {
@@ -183,6 +165,61 @@ func newModelJob(key string) (*job, error) {
 		return 1, wall, err
 	}
 	return j, nil
+}
+
+// modelStep predicts with a model, or trains it to make the predictions that it makes.
+func modelStep(path string, batch int, variant string) (func() error, error) {
+	m, err := keras.LoadModel(path, keras.WithoutCompile())
+	if err != nil {
+		return nil, err
+	}
+	x, err := inputsFor(m, batch)
+	if err != nil {
+		return nil, err
+	}
+	inputs := data.Arrays(x, nil)
+	y, err := m.PredictAll(runs, inputs, keras.BatchSize(batch))
+	if err != nil || variant == "predict" {
+		return func() error { return m.PredictOnBatchInto(runs, inputs, y...) }, err
+	}
+	opt, err := optimizer(variant)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Compile(keras.CompileConfig{Optimizer: opt, Loss: &losses.MeanSquaredError{}}); err != nil {
+		return nil, err
+	}
+	examples := data.Arrays(x, y)
+	return func() error {
+		_, err := m.TrainOnBatch(runs, examples)
+		return err
+	}, nil
+}
+
+// compiledStep trains or evaluates a model as it was compiled, with the arrays beside its file.
+func compiledStep(path string, trains bool) (func() error, error) {
+	m, err := keras.LoadModel(path)
+	if err != nil {
+		return nil, err
+	}
+	stem := strings.TrimSuffix(path, ".keras")
+	x, err := data.LoadNPY(stem + ".x.npy")
+	if err != nil {
+		return nil, err
+	}
+	y, err := data.LoadNPY(stem + ".y.npy")
+	if err != nil {
+		return nil, err
+	}
+	examples := data.Arrays(x, y)
+	return func() error {
+		if trains {
+			_, err := m.TrainOnBatch(runs, examples)
+			return err
+		}
+		_, err := m.TestOnBatch(runs, examples)
+		return err
+	}, nil
 }
 
 // least is the smaller of two times, the first of which is 0 before there is one.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,11 +15,12 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
 )
 
 // TestDrawnModels: every network that is published can be made, written, exported, used and trained.
 func TestDrawnModels(t *testing.T) {
-	folder, layers := t.TempDir(), map[string]bool{}
+	folder, classes := t.TempDir(), map[string]bool{}
 	for number := range uint64(30) {
 		d, err := draw(number)
 		require.NoError(t, err, number)
@@ -26,7 +28,7 @@ func TestDrawnModels(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, d.model.CountParams(), again.model.CountParams(), number)
 		for _, l := range d.model.Layers() {
-			layers[reflect.TypeOf(l).Elem().Name()] = true
+			classes[reflect.TypeOf(l).Elem().Name()] = true
 		}
 		x, err := inputsFor(d.model, 2)
 		require.NoError(t, err)
@@ -35,7 +37,7 @@ func TestDrawnModels(t *testing.T) {
 		assert.Equal(t, 2, y[0].Shape()[0])
 	}
 	for _, name := range []string{"LSTM", "GRU", "MultiHeadAttention", "Conv2D", "Conv1D", "DepthwiseConv2D", "SeparableConv2D", "BatchNormalization", "Embedding", "Dropout"} {
-		assert.True(t, layers[name], "no network has a layer %s", name)
+		assert.True(t, classes[name], "no network has a layer %s", name)
 	}
 
 	var out bytes.Buffer
@@ -97,3 +99,26 @@ func TestCompareOps(t *testing.T) {
 }
 
 func TestApplicationNames(t *testing.T) { assert.Len(t, applicationNames(), 40) }
+
+// TestCompiledSteps: a model is trained and evaluated as its file says, with the arrays beside it.
+func TestCompiledSteps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "part.keras")
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(4))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "lion", Loss: "huber", Metrics: []string{"mae"}}))
+	require.NoError(t, m.Save(path))
+	_, err = newJob(path + "@b2:step")
+	require.ErrorContains(t, err, "part.x.npy")
+	for name, width := range map[string]int{"x": 4, "y": 3} {
+		a, err := data.ToArray([][]float32{make([]float32, width), make([]float32, width)})
+		require.NoError(t, err)
+		require.NoError(t, data.SaveNPY(strings.TrimSuffix(path, "keras")+name+".npy", a))
+	}
+	for _, variant := range []string{"step", "evaluate"} {
+		j, err := newJob(path + "@b2:" + variant)
+		require.NoError(t, err)
+		measured, err := j.measure(0.001)
+		require.NoError(t, err)
+		assert.Positive(t, measured.Least)
+	}
+}
