@@ -1,10 +1,12 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,22 +15,33 @@ import (
 
 var named = regexp.MustCompile("`((?:[a-zA-Z0-9_.*{},-]+/)*[a-zA-Z0-9_*{},-]+\\.(?:go|sh|md|py|mlir|txt|s|c))`")
 
-// namedFiles returns the names of files between backquotes, with the lines on which they stand.
-func namedFiles(text string) map[string]int {
-	found := map[string]int{}
+// namedFolder is a folder between backquotes.
+var namedFolder = regexp.MustCompile("`((?:[a-zA-Z0-9_-]+/)+[a-zA-Z0-9_-]+)`")
+
+// outsideBlocks returns the lines of a page, empty ones in place of blocks of code.
+func outsideBlocks(text string) []string {
+	lines := strings.Split(text, "\n")
 	code := false
-	for i, line := range strings.Split(text, "\n") {
+	for i, line := range lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			code = !code
 		}
 		if code {
-			continue
-		}
-		for _, m := range named.FindAllStringSubmatch(line, -1) {
-			found[m[1]] = i + 1
+			lines[i] = ""
 		}
 	}
-	return found
+	return lines
+}
+
+// found returns what a pattern finds in a page, with the lines on which it stands.
+func found(pattern *regexp.Regexp, text string) map[string]int {
+	places := map[string]int{}
+	for i, line := range outsideBlocks(text) {
+		for _, m := range pattern.FindAllStringSubmatch(line, -1) {
+			places[m[1]] = i + 1
+		}
+	}
+	return places
 }
 
 // expand turns {a,b} into the names that a shell makes of it.
@@ -71,20 +84,26 @@ func TestExists(t *testing.T) {
 		require.Equal(t, want, exists(names, name), name)
 	}
 	require.Equal(t, []string{"a/x.go", "a/y.go"}, expand("a/{x,y}.go"))
-	require.Equal(t, map[string]int{"a/b.go": 1, "c_*.go": 5}, namedFiles("see `a/b.go` and `x.y`\n```\n`d.go`\n```\n`c_*.go`"))
+	require.Equal(t, map[string]int{"a/b.go": 1, "c_*.go": 5}, found(named, "see `a/b.go` and `x.y`\n```\n`d.go`\n```\n`c_*.go`"))
 }
 
 // placeholders stand for names in instructions.
 var placeholders = map[string]bool{"layers/NAME.go": true}
 
-// Every file that the documentation names exists.
-func TestNamedFilesExist(t *testing.T) {
+// pages returns the pages of the documentation.
+func pages(t *testing.T) []string {
+	t.Helper()
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	require.NoError(t, err)
 	for _, page := range []string{"CONTRIBUTING.md", "README.md"} {
 		names = append(names, filepath.Join(root, page))
 	}
-	var files []string
+	return names
+}
+
+// present returns the files of the repository that are there.
+func present(t *testing.T) (files []string) {
+	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == ".git" {
 			return filepath.SkipDir
@@ -95,11 +114,16 @@ func TestNamedFilesExist(t *testing.T) {
 		}
 		return err
 	}))
-	count := 0
-	for _, page := range names {
+	return files
+}
+
+// Every file that the documentation names exists.
+func TestNamedFilesExist(t *testing.T) {
+	files, count := present(t), 0
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
-		for name, line := range namedFiles(string(text)) {
+		for name, line := range found(named, string(text)) {
 			if placeholders[name] {
 				continue
 			}
@@ -112,4 +136,26 @@ func TestNamedFilesExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, count, 100)
+}
+
+// Every folder exists that is named by the pages that say where the code is.
+func TestNamedFoldersExist(t *testing.T) {
+	folders := map[string]bool{}
+	for _, name := range present(t) {
+		for name = path.Dir(name); name != "."; name = path.Dir(name) {
+			folders[name] = true
+		}
+	}
+	names := slices.Collect(maps.Keys(folders))
+	for _, page := range []string{"architecture.md", "cpu.md"} {
+		text, err := os.ReadFile(filepath.Join(root, "docs", page))
+		require.NoError(t, err)
+		all := found(namedFolder, string(text))
+		require.Greater(t, len(all), 10, page)
+		for name, line := range all {
+			if !exists(names, name) {
+				t.Errorf("%s:%d: there is no folder %s", page, line, name)
+			}
+		}
+	}
 }
