@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// properties are what holds of every model that was recorded: examples do not depend on those beside them, not in one bit, replicas
-// compute what one computes, and inputs that do not fit are errors.
+// properties are what holds of every model that was recorded: examples do not depend on those beside them, not in one
+// bit, replicas compute what one computes, and inputs that do not fit are errors.
 func (c *recording) properties(path string) error {
 	if err := c.singly(path); err != nil {
 		return err
