@@ -37,69 +37,67 @@
 //
 // # How
 //
-// No im2col but for small volumes, and no padded copies but for [Plan.RunPooled], sequences whose edges cost much
-// (padded.go) and some kernel gradients. The outputs along each axis fall into spans within which the same kernel taps
-// lie inside the input: one long span and, at the padded ends, short ones. Inside a span every output is the same
-// strided sum, which the microkernel of package micro computes in place; taps that would meet padding cost nothing. The
-// kernel is repacked into panels first where that pays. The input gradient is the same computation on dy with flipped,
-// transposed kernel, once per residue of the input position modulo the stride (phases.go). The kernel gradient uses
-// input channels as rows of the tile and output positions as the summation axis, over blocks of images, whose partial
-// results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands first
-// (gradient_copies.go). Long rows go in pieces, whose lines of the input neighbouring tiles find in the first-level
-// cache.
+// The outputs along each axis fall into spans within which the same taps of the kernel lie inside the input: one long
+// span and, at padded ends, short ones. Inside a span every output is the same strided sum, which the micro-kernel of
+// package micro computes in place; taps that would meet padding cost nothing. The kernel is packed into panels first
+// where that pays. Long rows go in pieces, so that neighbouring tiles find lines of the input in the first-level cache.
+// There is no im2col except for small volumes and some groups, and no padded copy of the input except for
+// [Plan.RunPooled], sequences whose edges cost much (padded.go) and some kernel gradients.
 //
-// Depthwise convolutions of 3, 5 or 7 taps along the width, with a stride of at most 2 there, go row by row through all
-// channels with kernels that load an input once for all taps that meet it ([micro.Slide]); their loads, not their
-// products, are what they would wait for. The kernel gradient does so for 3 taps.
+// Gradients:
 //
-// Of few channels and short rows, the images of a batch of 8 or more are computed side by side: transposed, they are
-// more channels (abreast.go).
+//   - The input gradient is the same computation on dy with the kernel flipped and transposed, once for each residue of
+//     the input position modulo the stride (phases.go). With few input channels, long windows and strides, it is one
+//     product instead, whose rows are windows that are added one after the other (overlapped.go).
+//   - The kernel gradient has input channels as the rows of a tile, and sums over output positions and blocks of images,
+//     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both
+//     operands first (gradient_copies.go). It sums over several small images in one call (gradient_images.go).
+//   - In matrix registers, kernel gradients sum over pixels that lie side by side (turned.go) or over images, which are
+//     stacked first (stacked.go). Several images share a call where rows fill less of a tile than images do.
 //
-// Others go by parts of the window, of 2, 3, 5 or 7 taps each: windows of an even number of taps or of several times 3,
-// 5 or 7, and dilated ones. What their outputs at the ends of rows see is copied with zeros around it
-// (slide_copies.go).
+// Depthwise convolutions:
 //
-// Innermost axes that the window covers are more channels; a window over the whole image makes matrix products
-// (covered.go).
+//   - 3, 5 or 7 taps along the width, with a stride of at most 2 there, go row by row through all channels. Their kernels
+//     load an input once for all taps that meet it ([micro.Slide]), since they would wait for loads, not for products. The
+//     kernel gradient does so for 3 taps.
+//   - With few channels and short rows, the images of a batch are computed side by side: transposed, they are more
+//     channels (abreast.go).
+//   - Windows of an even number of taps or of several times 3, 5 or 7, and dilated ones, go by parts of 2, 3, 5 or 7 taps.
+//     The inputs of the outputs at the ends of rows are copied with zeros around them (slide_copies.go).
 //
-// Convolutions to volumes of few pixels are mostly edges. They are unfolded into one matrix product instead, if the
-// products with zeros are not too many: what each output sees is copied, with zeros outside. Other short rows, but for
-// those of images, add the taps along the width one after the other (by_taps.go).
+// Windows that cover an axis, and small images:
 //
-// Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile
-// would use few of its lanes. All convolutions in groups fetch the rows of a block before they compute it, since they
-// visit memory in steps as long as a pixel.
+//   - Innermost axes that the window covers become channels. A window over the whole image makes matrix products
+//     (covered.go).
+//   - Convolutions to volumes of few pixels are mostly edges. If the products with zeros are not too many, they are
+//     unfolded into one matrix product: the inputs of each output are copied, with zeros outside (unfold.go). Other short
+//     rows, except those of images, add the taps along the width one after the other (by_taps.go).
+//   - Where few outputs of an image see the same taps, the rows of a tile are the same output of several images
+//     (join.go).
 //
-// Other groups of a few inputs are copied apart from each other, so that the taps of a row are one sum, where the
-// copies cost less than they spare (apart.go).
+// Groups, which all fetch the rows of a block before they compute it, since they visit memory in steps as long as a
+// pixel:
 //
-// A few groups of one input with many outputs, gradients of groups with long windows, and volumes and dilated
-// convolutions in groups are copied out of some images, one group after the other, and are convolutions of their own
-// (split.go), some with what the outputs of a row see side by side (unfold_groups.go).
+//   - Groups of 2, 4 or 8 channels, with as many outputs as inputs, go by vectors of several groups ([micro.Grouped]),
+//     because a tile would use few of its lanes.
+//   - Other groups of a few inputs are copied apart from each other, so that the taps of a row are one sum, where the
+//     copies cost less than they spare (apart.go).
+//   - A few groups of one input with many outputs, gradients of groups with long windows, and volumes and dilated
+//     convolutions in groups are copied out of some images, one group after the other, and are convolutions of their own
+//     (split.go). Some copies put the inputs of each output of a row side by side (unfold_groups.go).
+//   - Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
+//     and add them afterwards (spread.go). Their kernel gradients are computed transposed, where a group has a vector of
+//     inputs (few.go).
+//   - Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go): their
+//     kernel gradients, and other operations that were measured to gain from it.
 //
-// Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
-// and add them afterwards (spread.go). Their kernel gradients are computed transposed, where a group has a vector of
-// inputs (few.go).
+// Fused with what follows:
 //
-// Where few outputs of an image see the same taps, the rows of a tile are the same output of several images (join.go).
-// Kernel gradients sum over several small images in one call (gradient_images.go).
-// In matrix registers that goes for rows that fill less of a tile than images do.
-//
-// Kernel gradients in matrix registers sum over pixels that lie side by side (turned.go), or over images, which are
-// stacked first (stacked.go).
-//
-// The input gradient of few input channels with long windows and strides is one product, whose rows are windows that
-// are added one after the other (overlapped.go).
-//
-// Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go), for the
-// same reason: their kernel gradients, and what else was measured to gain from it.
-//
-// In a plan's RunPooled the microkernel takes the maxima of the sums of 2x2 outputs while they are in registers, so the
-// unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all outputs
-// see all taps.
-//
-// Moments are computed for each block of rows while it is in the cache (package vec), for the batch normalization that
-// follows. Blocks depend on the shape alone, and their moments are combined in order.
+//   - In a plan's RunPooled the micro-kernel takes the maxima of the sums of 2x2 outputs while they are in registers, so
+//     the unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all
+//     outputs see all taps.
+//   - [Moments] are computed for each block of rows while it is in the cache, for the batch normalization that follows.
+//     Blocks depend on the shape alone, and their moments are combined in order.
 //
 // The order of every summation depends on the shape only, never on the number of workers.
 package conv
