@@ -183,6 +183,9 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	case b.n.Op == ir.Dot && u.Fused == nil && len(u.Nodes) > 1:
 		st.run, err = buildDescent(b)
 		return st, err
+	case b.n.Op == ir.EmbeddingGrad && u.Fused == nil && len(u.Nodes) > 1:
+		st.run, err = buildRowDescent(b)
+		return st, err
 	case b.n.Op == ir.Convert && u.Fused != nil:
 		st.run, special = buildAllFinite(b), true
 	case b.n.Op == ir.Convert: // of the gradient that an update reads

@@ -56,7 +56,8 @@ func (g *Graph) absorb(u, from *Unit, v ir.Value) {
 // JoinDescent joins a product that is the gradient of a variable, and nothing else, with the step of plain gradient
 // descent that it is for. The kernels then add -rate·gradient to the variable, w + Aᵀ·(-rate·B), and the gradient is
 // never stored. An update that divides its gradient and may be left out does so, too (lateGradients puts the product
-// next to it).
+// next to it). Likewise the gradient of a table, whose rows are zeros where none was looked up: the others alone are
+// computed and subtracted.
 func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
@@ -88,14 +89,23 @@ func (g *Graph) descent(u *Unit) *Unit {
 		return nil
 	}
 	d := g.Node(v)
-	if d == nil || d.Op != ir.Dot || len(g.Users[v]) != 1 || g.IsOutput[v] || v == n.Inputs[0] || slices.Contains(d.Inputs, n.Inputs[0]) {
+	if d == nil || len(g.Users[v]) != 1 || g.IsOutput[v] || v == n.Inputs[0] {
 		return nil
 	}
 	product := g.UnitOf[g.Def[v]]
-	if product == nil || product.Fused != nil || len(product.Nodes) != 1 || product.Constant || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
+	if product == nil || product.Fused != nil || len(product.Nodes) != 1 || product.Constant {
 		return nil
 	}
 	s := g.Program.Type(v).Shape
+	if d.Op == ir.EmbeddingGrad {
+		if len(u.Nodes) > 1 || s.Size() <= BucketVariable || g.Program.Type(v).DType.IsHalf() || slices.Contains(d.Inputs[1:], n.Inputs[0]) {
+			return nil
+		}
+		return product
+	}
+	if d.Op != ir.Dot || slices.Contains(d.Inputs, n.Inputs[0]) || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
+		return nil
+	}
 	if len(n.Inputs) > 4 && g.Program.Type(v).DType.IsHalf() { // where updates may be left out, products of 16 bits are stored
 		return nil
 	}

@@ -249,7 +249,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	}
 	n := &p.Program.Nodes[u.Nodes[at]]
 	for i, other := range u.Nodes { // of a bucket of updates
-		if i != at && slices.ContainsFunc(p.Program.Nodes[other].Inputs, func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
+		if i != at && slices.ContainsFunc(elementsRead(&p.Program.Nodes[other]), func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
 			return false
 		}
 	}
@@ -270,6 +270,14 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 		return r == old && offset == 0 && p.Program.Type(old).Bytes() == p.Program.Type(v).Bytes()
 	}
 	return false
+}
+
+// elementsRead are the inputs of a node but those of which it needs no more than the shape.
+func elementsRead(n *ir.Node) []ir.Value {
+	if n.Op == ir.EmbeddingGrad {
+		return n.Inputs[1:]
+	}
+	return n.Inputs
 }
 
 // sumOverwrites reports whether the result of a product may lie where what it is added to is, and nothing else.
