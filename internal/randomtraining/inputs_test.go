@@ -112,10 +112,11 @@ var stricter = []string{
 }
 
 // refused are errors of Keras for what is right: it has one signature for all batches of a generator, takes no dict or
-// weights of classes for one output and none from generators, and stumbles over no rows.
+// weights of classes for one output and none from generators, takes a list of one array of labels for the array where
+// classes have weights, and stumbles over no rows.
 var refused = []string{
 	"must have the same rank", "output_signature", "not supported for Python generator inputs", "tuple arity mismatch", "Expected an instance of", "same nested structure", "KeyError: 0",
-	"Cannot convert 'out", "UnboundLocalError", "Generator yield", "IteratorGetNext",
+	"Cannot convert 'out", "UnboundLocalError", "Generator yield", "IteratorGetNext", "can be converted to Python scalars",
 }
 
 // flattensNothing reports whether a batch without examples meets a Flatten: Keras does not know then how long an
