@@ -66,6 +66,7 @@ type halfPlan struct {
 	rounds               bool // sums are rounded by the call that completes them
 	wide                 bool // pairs are multiplied by whole vectors of 512 bits at once: see half_wide.go
 	turns                bool // wide: rows of A whose pairs begin within words are read where they lie, every other one at a time
+	masks                bool // a transposed B is turned by vectors with masks
 	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
 }
 
@@ -73,6 +74,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	p := halfPlan{pairs: a.pairs(), k: a.K, blockK: blockK(), swapped: swapped}
 	if p.pairs {
 		p.k, p.matrices = ceil(a.K, 2), micro.Matrices() && a.M > 1
+		p.masks = a.TransB && (a.K%2 != 0 || a.LDB%2 != 0 || micro.Matrices()) && micro.TurnsPairs()
 		p.inPlace = !a.TransA && a.K%2 == 0 && a.LDA%2 == 0 && (a.M == 1 || a.LDA%1024 != 0) && a.StrideA[0]%2 == 0 && a.StrideA[1]%2 == 0
 	}
 	most, width := halfRows, micro.PanelWidth[float32]()
@@ -83,6 +85,8 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 		most = p.wideRows(a)
 	case p.matrices:
 		most = a.matrixRows(p.k)
+	case p.rounds:
+		most = p.roundedRows(most)
 	case !p.pairs:
 		if most *= 2; a.N <= halfCols/2 {
 			most = halfRowsNarrow
@@ -426,18 +430,6 @@ func (j *halfJob) memory(worker int) (c halfChunk, blockA []float32) {
 	c.panels, mine = mine[:sizePanel], mine[sizePanel:]
 	c.lines, c.turned = mine[:sizeRows], mine[sizeRows:]
 	return c, blockA
-}
-
-// store rounds the sums of a chunk, or of some of its rows, from row m and column n on, and stores them in the batch
-// entry at an offset. Lines and turned are memory for it.
-func (j *halfJob) store(sums, lines, turned []float32, at, m, n, rows, cols int) {
-	a, from := &j.args, j.plan.lineC
-	if j.plan.swapped {
-		from = rows + turnedGap
-		micro.Transpose(turned, sums, rows, cols, from, j.plan.lineC)
-		sums, m, n, rows, cols = turned, n, m, cols, rows
-	}
-	a.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
 }
 
 // nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts

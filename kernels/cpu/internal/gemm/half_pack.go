@@ -16,10 +16,10 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 		a.Type.WidenRows(dst, src[k*a.LDA+m:], rows, k1, p.lda, a.LDA)
 	case !p.pairs:
 		a.Type.WidenRows(dst, src[m*a.LDA+k:], k1, rows, p.lda, a.LDA)
-	case p.matrices:
-		micro.CopyPairs(dst, src[m*a.LDA+2*k:], rows, min(2*k1, a.K-2*k), k1, p.lda, a.LDA)
-	case a.TransA:
+	case a.TransA && !p.matrices:
 		PackPairs(pairsOf(dst), src[2*k*a.LDA+m:], rows, k1, a.K-2*k, p.lda, a.LDA)
+	case micro.TurnsPairs():
+		micro.CopyPairs(dst, src[m*a.LDA+2*k:], rows, min(2*k1, a.K-2*k), k1, p.lda, a.LDA)
 	default:
 		copyRows(dst, src[m*a.LDA+2*k:], rows, min(2*k1, a.K-2*k), k1, p.lda, a.LDA)
 	}
@@ -78,7 +78,7 @@ func (j *halfJob) packB(panel, lines []float32, src []uint16, k, k1, n, cols int
 	switch {
 	case p.pairs && !a.TransB:
 		PackPairs(pairsOf(panel), src[2*k*a.LDB+n:], cols, k1, a.K-2*k, width, a.LDB)
-	case p.pairs && micro.Matrices():
+	case p.masks:
 		micro.TurnRows(panel, src[n*a.LDB+2*k:], cols, min(2*k1, a.K-2*k), a.LDB)
 	case p.pairs && a.K%2 == 0 && a.LDB%2 == 0:
 		micro.PackPanel(panel, words(src[n*a.LDB+2*k:]), k1, cols, 1, a.LDB/2)

@@ -105,6 +105,8 @@ func (p *halfPlan) mostCols(a *HalfArgs) int {
 	switch {
 	case p.wide:
 		return p.wideCols(ceil(a.M, p.rowChunks))
+	case p.roundsVectors():
+		return roundedCols
 	case p.short && !p.passes(a):
 		return shortCols
 	case p.short && (a.Packed != nil || p.rowChunks > 1):

@@ -16,12 +16,12 @@ const turnedGap = 16 // between the rows of a transposed chunk, so that they do 
 // swap exchanges the operands where computing the transpose costs less, and reports whether the result is to be
 // transposed.
 func (a *HalfArgs) swap() bool {
-	if a.N == 1 && a.LDC == 1 && a.Bias == nil && a.Packed == nil && a.fewColumns() {
+	if a.N == 1 && a.LDC == 1 && a.Bias == nil && a.Packed == nil && a.fewColumns(1) {
 		a.exchange()
 		a.LDC = a.N // a column is a row
 		return false
 	}
-	if a.Packed != nil || a.M == 1 || !a.fewColumns() && !a.packsLess() && (a.Batch != [2]int{1, 1} || !a.turnsLess()) {
+	if a.Packed != nil || a.M == 1 || !a.fewColumns(leastTurned) && !a.packsLess() && (a.Batch != [2]int{1, 1} || !a.turnsLess()) {
 		return false
 	}
 	a.exchange()
@@ -37,11 +37,14 @@ func (a *HalfArgs) exchange() {
 	a.StrideA, a.StrideB = a.StrideB, a.StrideA
 }
 
+// leastTurned is the length of sums from which on transposing the result costs less than vectors that are mostly empty.
+const leastTurned = 32
+
 // fewColumns reports whether a transposed A is multiplied in pairs with so few columns that most of a vector of them
-// would be empty: the rows of A, as they are stored, fill it.
-func (a *HalfArgs) fewColumns() bool {
+// would be empty: the rows of A, as they are stored, fill it. Sums have at least so many products.
+func (a *HalfArgs) fewColumns(least int) bool {
 	const most = 8 // half a vector
-	return a.TransA && a.N <= most && a.M >= 4*most && a.K > 0 && a.pairs() && !micro.Matrices()
+	return a.TransA && a.N <= most && a.M >= 4*most && a.K >= least && a.pairs() && !micro.Matrices()
 }
 
 // straighten describes a matrix of one column as one row, which is the same memory.
@@ -84,6 +87,25 @@ func (p *halfPlan) turned() int {
 		return 0
 	}
 	return p.cols * (p.rows + turnedGap)
+}
+
+// store rounds the sums of a chunk, or of some of its rows, from row m and column n on, and stores them in the batch
+// entry at an offset. Lines and turned are memory for it.
+func (j *halfJob) store(sums, lines, turned []float32, at, m, n, rows, cols int) {
+	a, from := &j.args, j.plan.lineC
+	if j.plan.swapped {
+		follow := rows == a.M && a.LDC == rows && a.Bias == nil // rows of the result follow each other
+		if from = rows + turnedGap; follow {
+			from = rows
+		}
+		done := micro.TransposeShort(turned, sums[:cap(sums)], rows, cols, from, j.plan.lineC)
+		micro.Transpose(turned[done*from:], sums[done:], rows, cols-done, from, j.plan.lineC)
+		sums, m, n, rows, cols = turned, n, m, cols, rows
+		if follow {
+			at, m, rows, cols, from = at+m*a.LDC, 0, 1, rows*cols, rows*cols
+		}
+	}
+	a.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
 }
 
 // panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it and

@@ -41,9 +41,14 @@ func (p *halfPlan) wideRows(a *HalfArgs) int {
 		most = wideBlocks
 	}
 	if p.rounds {
-		most = max(most, min(roundedA/p.k/highTile*highTile, roundedRows))
+		most = p.roundedRows(most)
 	}
 	return most
+}
+
+// roundedRows is how many rows a chunk has at most whose sums are rounded in vectors, and at least so many.
+func (p *halfPlan) roundedRows(least int) int {
+	return max(least, min(roundedA/p.k/highTile*highTile, roundedRows))
 }
 
 // packsWide reports whether B is brought into panels for all rows together.

@@ -4,9 +4,14 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// Operands of pairs for matrix registers; all of this is for processors with [Matrices] alone. Numbers are bfloat16.
+// Operands of pairs for matrix registers. [TurnPairs] is for processors with [Matrices] alone, the others are for all
+// that multiply pairs in vectors of 512 bits. Numbers are bfloat16.
+
+// TurnsPairs reports whether [TurnRows] and [CopyPairs] run.
+func TurnsPairs() bool { return isa.Active().Has(isa.Vectors512) && pairs().Lanes > 1 }
 
 // StepPairs is the number of pairs of a step of matrix registers.
 const StepPairs = amx.Words
