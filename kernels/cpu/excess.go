@@ -14,7 +14,7 @@ import (
 // for, stay in 16 bits.
 
 const (
-	mostExcess = 64 << 20 // bytes that the results of a program may take up more than in 16 bits
+	mostExcess = 64 << 20 // bytes that the results of a program, of a prediction those that live at a time, may take up more than in 16 bits
 	keptRows   = 8        // of products in pairs that take as long as reading their weights does
 	widenedRow = 1        // of products whose weights are widened: to widen them takes up to 1.8 times as long from two rows on
 
@@ -31,8 +31,8 @@ var (
 // excessPrecision returns the pass for a program, of which numbers of some types are computed in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
-	if onlyPredicts(p) {
-		o.Keep = readsMemory(p)
+	if onlyPredicts(p) { // and keeps nothing for gradients
+		o.Keep, o.AtATime = readsMemory(p), true
 	}
 	return pass.ExcessPrecision(o)
 }

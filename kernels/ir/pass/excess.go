@@ -14,9 +14,10 @@ type ExcessOptions struct {
 	// Keep reports whether a node of the program stays in 16 bits all the same, with the elementwise nodes that read
 	// it; nil: none does.
 	Keep func(p *ir.Program, n *ir.Node) bool
-	// Most is how many bytes more the results may take up, all of them together. A program that would need more stays
-	// as it is.
-	Most int
+	// Most is how many bytes more the results may take up, all of them together, or those that live at a time. A
+	// program that would need more stays as it is.
+	Most    int
+	AtATime bool
 }
 
 // ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits of numbers that it
@@ -42,27 +43,66 @@ func ExcessPrecision(o ExcessOptions) Pass {
 
 // worthExcess reports whether there is something to do, in the memory that it may take.
 func worthExcess(p *ir.Program, o ExcessOptions) bool {
-	bytes, any := 0, false
-	var count func(p *ir.Program)
-	count = func(p *ir.Program) {
-		for i := range p.Nodes {
-			n := &p.Nodes[i]
-			for _, v := range n.Outputs {
-				switch t := p.Type(v); {
-				case !o.Type(t.DType):
-				case n.Op == ir.Convert || n.Op == ir.Constant || n.Op == ir.Iota || n.Op == ir.Broadcast || n.Op == ir.Reshape:
-					any = true
-				default:
-					any, bytes = true, bytes+2*t.Shape.Size()
+	any, bytes := excessBytes(p, o)
+	return any && bytes <= o.Most
+}
+
+// excessBytes reports whether a program has results of the types, and returns how many bytes more they take up.
+func excessBytes(p *ir.Program, o ExcessOptions) (any bool, bytes int) {
+	ends := resultEnds(p, o.AtATime)
+	live := make([]int, len(p.Nodes)+1) // by node: bytes that begin there, less those that end before
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, v := range n.Outputs {
+			if t := p.Type(v); o.Type(t.DType) {
+				if any = true; !passesOn(n.Op) && n.Op != ir.Constant && n.Op != ir.Iota {
+					live[i] += 2 * t.Shape.Size()
+					live[ends[v]] -= 2 * t.Shape.Size()
 				}
 			}
-			for _, body := range ir.SubPrograms(n.Attrs) {
-				count(body)
+		}
+		for _, body := range ir.SubPrograms(n.Attrs) {
+			has, inside := excessBytes(body, o)
+			any = any || has
+			if live[i] += inside; o.AtATime {
+				live[i+1] -= inside
 			}
 		}
 	}
-	count(p)
-	return any && bytes <= o.Most
+	sum := 0
+	for _, change := range live[:len(p.Nodes)] {
+		sum += change
+		bytes = max(bytes, sum)
+	}
+	return any, bytes
+}
+
+// passesOn reports whether an operation takes up no memory of its own for numbers in float32, or next to none.
+func passesOn(op ir.Op) bool { return op == ir.Convert || op == ir.Broadcast || op == ir.Reshape }
+
+// resultEnds returns, by value, the node from which on nothing reads it, or the end of the program for all of them.
+func resultEnds(p *ir.Program, early bool) []int {
+	ends := make([]int, p.NumValues())
+	for v := range ends {
+		if !early {
+			ends[v] = len(p.Nodes)
+		}
+	}
+	for _, out := range p.Outputs {
+		ends[out.Value] = len(p.Nodes)
+	}
+	for i := len(p.Nodes) - 1; i >= 0; i-- {
+		n, end := &p.Nodes[i], i+1
+		for _, v := range n.Outputs {
+			if ends[v] = max(ends[v], i+1); passesOn(n.Op) {
+				end = max(end, ends[v])
+			}
+		}
+		for _, v := range n.Inputs {
+			ends[v] = max(ends[v], end)
+		}
+	}
+	return ends
 }
 
 // excess rewrites a program. Rewriter.Mapped has values in the types that they had; where there is none yet, -1.

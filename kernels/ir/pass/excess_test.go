@@ -217,6 +217,28 @@ func TestExcessPrecisionStops(t *testing.T) {
 	require.Equal(t, want[:5], got[:5])
 }
 
+// TestExcessPrecisionAtATime: of results that follow each other two live at a time, and one that is read
+// at the end, through a conversion, lives on; what is bound is the sum of those.
+func TestExcessPrecisionAtATime(t *testing.T) {
+	const length, each = 100, 2 * 100 // bytes that a result takes more
+	b := b{t, ir.New("chain")}
+	half := b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float16}, b.input("x", ir.Float32, length))
+	first := b.add(ir.Neg, nil, half)
+	v, kept := first, b.add(ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{length}}, first)
+	for range 5 {
+		v = b.add(ir.Exp, nil, v)
+	}
+	b.p.AddOutput("y", b.add(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, b.add(ir.Mul, nil, v, kept)))
+	for _, c := range []struct {
+		most          int
+		atATime, wide bool
+	}{{3 * each, true, true}, {3*each - 1, true, false}, {7 * each, false, true}, {7*each - 1, false, false}} {
+		q, err := pass.ExcessPrecision(pass.ExcessOptions{Type: func(d ir.DType) bool { return d.IsHalf() }, Most: c.most, AtATime: c.atATime}).Run(b.p)
+		require.NoError(t, err)
+		require.Equal(t, c.wide, halfNodes(q) == 0, "%+v", c)
+	}
+}
+
 // TestExcessPrecisionBehindBarriers: what is computed again behind a barrier has the bits of what was computed before,
 // whatever the barrier waits for: numbers that were rounded, that were computed, and that stay in 16 bits.
 func TestExcessPrecisionBehindBarriers(t *testing.T) {
