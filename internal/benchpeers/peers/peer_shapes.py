@@ -19,6 +19,8 @@ def layer(s, c):
     kind, k, axes = s["kind"], s.get("kernel"), len(s["input"]) - 2
     if s.get("padding"):
         return any_layer(s, c, axes)
+    if kind in OPTIONS:
+        return OPTIONS[kind](s)
     stride, dilation = s.get("stride", 1), s.get("dilation") or 1
     around = dilation * (k - 1) if k else 0
     if kind in ("conv", "depthwise"):
@@ -28,8 +30,8 @@ def layer(s, c):
     if kind == "separable":
         pad = "same" if stride == 1 else around // 2
         return nn.Sequential(nn.Conv2d(c, c, k, stride, pad, groups=c, bias=False), nn.Conv2d(c, s["filters"], 1))
-    if kind in ("lstm", "gru", "bidirectional"):
-        return Sequences(kind, c, s["filters"])
+    if kind in RECURRENT:
+        return Sequences(s)
     if kind == "convlstm":
         return ConvLSTM(c, s["filters"], k)
     if kind == "einsumdense":
@@ -80,19 +82,104 @@ def any_layer(s, c, axes):
     if kind == "separable":
         return nn.Sequential(of("Conv")(c, c, w, strides, pad, dilations, c, bias=False), of("Conv")(c, filters, 1))
     if kind == "transpose":
-        return of("ConvTranspose")(c, filters, w, strides, [(k - t) // 2 for k, t in zip(w, strides)] if s["padding"] == "same" else 0)
+        pad = [max(d * (k - 1) + 1 - t, 0) // 2 for k, t, d in zip(w, strides, dilations)] if s["padding"] == "same" else 0
+        return of("ConvTranspose")(c, filters, w, strides, pad, s.get("sizes", 0), dilation=dilations)
     pad = [min(p, k // 2) for p, k in zip(pad, w)]
     return of("MaxPool")(w, strides, pad) if kind == "maxpool" else of("AvgPool")(w, strides, pad, count_include_pad=False)
 
 
+RECURRENT = {"lstm": nn.LSTM, "gru": nn.GRU, "simplernn": nn.RNN, "bidirectional": nn.LSTM}
+
+
 class Sequences(nn.Module):
-    def __init__(self, kind, inputs, units):
+    def __init__(self, s):
         super().__init__()
-        cells = nn.GRU if kind == "gru" else nn.LSTM
-        self.cells = cells(inputs, units, batch_first=True, bidirectional=kind == "bidirectional")
+        batch, steps, inputs = s["input"]
+        self.cells = RECURRENT[s["kind"]](inputs, s["filters"], batch_first=True, bidirectional=s["kind"] == "bidirectional")
+        self.backwards, self.last, self.dropout = s.get("backwards"), s.get("last"), s.get("dropout", 0)
+        self.lengths = steps - torch.arange(batch) * steps // (2 * batch) if s.get("masked") else None
 
     def forward(self, x):
-        return self.cells(x)[0]
+        if self.backwards:
+            x = x.flip(1)
+        if self.dropout and self.training:
+            x = x * F.dropout(torch.ones(x.shape[0], 1, x.shape[2]), self.dropout)
+        if self.lengths is not None:
+            x = nn.utils.rnn.pack_padded_sequence(x, self.lengths, batch_first=True)
+        y, h = self.cells(x)
+        if self.last:
+            h = h[0] if isinstance(h, tuple) else h
+            return torch.cat(tuple(h), 1)
+        return y if self.lengths is None else nn.utils.rnn.pad_packed_sequence(y, batch_first=True)[0]
+
+
+class AxisBatchNorm(nn.BatchNorm1d):
+    """Batch normalization of the given axis, whose numbers have a mean each."""
+
+    def __init__(self, s):
+        super().__init__(s["input"][s["axes"][0]], eps=1e-3)
+        self.axis = s["axes"][0]
+
+    def _check_input_dim(self, x):
+        pass
+
+    def forward(self, x):
+        return x if x.ndim < 2 else super().forward(x.movedim(self.axis, 1)).movedim(1, self.axis)
+
+
+class Additive(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(s["input"][2]))
+
+    def forward(self, x):
+        return (torch.tanh(x[:, :, None] + x[:, None]) * self.scale).sum(-1).softmax(-1) @ x
+
+
+class Call(nn.Module):
+    """A function of arrays that have their axes in Keras's order."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.f = f
+
+    def forward(self, x):
+        return self.f(x)
+
+
+def edges(s):
+    pairs = list(zip(s["sizes"][::2], s["sizes"][1::2]))
+    if s["kind"] == "crop":
+        at = (slice(None), *(slice(a, n - b) for (a, b), n in zip(pairs, s["input"][1:])))
+        return Call(lambda x: x[at].contiguous())
+    pad = [0, 0] + [n for pair in reversed(pairs) for n in pair]
+    return Call(lambda x: F.pad(x, pad))
+
+
+def resizing(s):
+    mode = {"nearest": "nearest-exact"}.get(s["mode"], s["mode"])
+    return Call(lambda x: F.interpolate(x, s["sizes"], mode=mode, antialias=s.get("antialias", False)))
+
+
+# The layers of ../shapes/options.go; those in MOVED take images with their channels in axis 1.
+MOVED = ("resizing", "spatialdropout", "prelu")
+OPTIONS = {
+    "additive": Additive,
+    "axisbatchnorm": AxisBatchNorm,
+    "axeslayernorm": lambda s: nn.LayerNorm([s["input"][i] for i in s["axes"]], eps=1e-3),
+    "firstgroupnorm": lambda s: nn.GroupNorm(s["groups"], s["input"][1], eps=1e-3),
+    "rms": lambda s: nn.RMSNorm(s["input"][-1], eps=1e-6),
+    "unit": lambda s: Call(lambda x: F.normalize(x, dim=-1)),
+    "lookup": lambda s: nn.Embedding(s["rows"], s["filters"]),
+    "resizing": resizing,
+    "zeros": edges,
+    "crop": edges,
+    "permute": lambda s: Call(lambda x: x.permute(0, *s["axes"]).contiguous()),
+    "repeat": lambda s: Call(lambda x: x.unsqueeze(1).repeat(1, s["steps"], 1)),
+    "dropout": lambda s: nn.Dropout(s["dropout"]),
+    "spatialdropout": lambda s: nn.Dropout2d(s["dropout"]),
+    "prelu": lambda s: nn.PReLU(s["input"][-1]),
+}
 
 
 class ConvLSTM(nn.Module):
@@ -130,13 +217,15 @@ class Heads(nn.Module):
         width, narrow = self.heads * self.size, self.heads // self.shared * self.size
         self.q, self.k, self.v, self.out = nn.Linear(c, width), nn.Linear(c, narrow), nn.Linear(c, narrow), nn.Linear(width, c)
         if s.get("masked"):
-            ends = steps - torch.arange(batch) * steps // (2 * batch)
-            self.mask = (torch.arange(steps) < ends[:, None])[:, None, None]
+            keys = s.get("steps") or steps
+            ends = keys - torch.arange(batch) * keys // (2 * batch)
+            self.mask = (torch.arange(keys) < ends[:, None])[:, None, None]
             if self.causal:
                 self.mask = self.mask & torch.ones(steps, steps, dtype=torch.bool).tril()
 
-    def forward(self, x):
-        q, k, v = (f(x).unflatten(-1, (-1, self.size)).transpose(1, 2) for f in (self.q, self.k, self.v))
+    def forward(self, x, value=None):
+        value = x if value is None else value
+        q, k, v = (f(z).unflatten(-1, (-1, self.size)).transpose(1, 2) for f, z in ((self.q, x), (self.k, value), (self.v, value)))
         y = F.scaled_dot_product_attention(q, k, v, self.mask, is_causal=self.causal and self.mask is None, enable_gqa=self.shared > 1)
         return self.out(y.transpose(1, 2).flatten(2))
 
@@ -183,24 +272,36 @@ def model_job(s, train, dtype):
 
 
 def layer_job(s, train, dtype):
-    if s["kind"] == "attention":
-        xs = [torch.randn(s["input"], dtype=dtype).transpose(1, 2).requires_grad_(train) for _ in range(3)]
+    kind, shape = s["kind"], s["input"]
+    if kind == "attention":
+        xs = [torch.randn(shape, dtype=dtype).transpose(1, 2).requires_grad_(train) for _ in range(3)]
         f, weights = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=s.get("causal", False)), []
+    elif kind == "lookup":
+        f, xs = layer(s, 0).to(dtype), []
+        table, weights = f, list(f.parameters())
+        f = lambda x=torch.randint(0, s["rows"], shape): table(x)
+    elif kind in OPTIONS and kind not in MOVED:
+        f = layer(s, shape[-1]).to(dtype)
+        f.train(train)
+        xs, weights = [torch.randn(shape, dtype=dtype).requires_grad_(train)], list(f.parameters())
     else:
-        shape = s["input"]
-        if s["kind"] == "convlstm":
+        if kind == "convlstm":
             shape = [*shape[:2], shape[-1], *shape[2:-1]]
         elif s.get("first"):
             pass
-        elif len(shape) > 2 and s["kind"] not in ("lstm", "gru", "bidirectional", "einsumdense", "mha", "gqa"):
+        elif len(shape) > 2 and kind not in RECURRENT and kind not in ("einsumdense", "mha", "gqa"):
             shape = [shape[0], shape[-1], *shape[1:-1]]
         f = layer(s, s["input"][1 if s.get("first") else -1]).to(dtype)
         if not s.get("first"):
             f = channels_last_module(f)
         f.train(train)
         x = torch.randn(shape, dtype=dtype)
-        xs, weights = [(x if s["kind"] == "convlstm" or s.get("first") else channels_last(x)).requires_grad_(train)], list(f.parameters())
+        xs, weights = [(x if kind == "convlstm" or s.get("first") else channels_last(x)).requires_grad_(train)], list(f.parameters())
+        if kind in ("mha", "gqa") and s.get("steps"):
+            xs.append(torch.randn(shape[0], s["steps"], shape[2], dtype=dtype).requires_grad_(train))
     if not train:
+        if kind in ("dropout", "spatialdropout"):
+            raise ValueError("nothing is dropped")
         return lambda: f(*xs)
     dy = torch.randn_like(f(*xs))
     return lambda: torch.autograd.grad(f(*xs), xs + weights, dy)

@@ -27,6 +27,16 @@ type spec struct {
 	Dilations []int  `json:"dilations,omitempty"`
 	Padding   string `json:"padding,omitempty"` // not empty: the layer is one of those
 	First     bool   `json:"first,omitempty"`   // the channels are axis 1 of the input, here and in the other framework
+
+	// Of the layers in options.go.
+	Axes      []int   `json:"axes,omitempty"`      // of normalizations and permutations
+	Sizes     []int   `json:"sizes,omitempty"`     // of results that are resized, cells that are added or taken at ends, output padding
+	Steps     int     `json:"steps,omitempty"`     // of the keys of attention, or how often vectors are repeated
+	Mode      string  `json:"mode,omitempty"`      // of interpolation
+	Antialias bool    `json:"antialias,omitempty"` // while resizing
+	Backwards bool    `json:"backwards,omitempty"` // sequences are read from their ends
+	Last      bool    `json:"last,omitempty"`      // of sequences only the last result
+	Dropout   float64 `json:"dropout,omitempty"`   // fraction that is dropped in training
 }
 
 // cases lists what is measured. Images have batches of 16 so that operands do not fit into the second-level cache.

@@ -2,15 +2,12 @@ package main
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
 // compound returns the layer of a spec that other layers are made of.
 func (s *spec) compound() layers.Layer {
 	switch s.Kind {
-	case "bidirectional":
-		return &layers.Bidirectional{Layer: &layers.LSTM{Units: s.Filters, ReturnSequences: true}}
 	case "convlstm":
 		return &layers.ConvLSTM2D{Filters: s.Filters, KernelSize: []int{s.Kernel}, Padding: "same", ReturnSequences: true}
 	case "einsumdense":
@@ -23,27 +20,19 @@ func (s *spec) compound() layers.Layer {
 
 // overItself calls an attention layer with x as query, key and value.
 func (s *spec) overItself(l layers.Layer, c *layers.Context, x *ops.Tensor) *ops.Tensor {
-	value := x
-	if s.Masked {
-		batch, steps := s.Input[0], s.Input[1]
-		inside := make([]float64, batch*steps)
-		for i := range inside {
-			if i%steps < steps-(i/steps)*steps/(2*batch) { // the last sequence is half as long as the first
-				inside[i] = 1
-			}
-		}
-		value = x.WithMask(ops.Constant(x, ir.Bool, ir.Shape{batch, steps}, inside))
-	}
-	return layers.Invoke(l, c, x, value)
+	return layers.Invoke(l, c, x, s.withMask(x))
 }
 
 // headFLOPs are the operations of an attention layer: its four projections, the scores and the means.
 func (s *spec) headFLOPs() float64 {
-	rows, steps, features := float64(s.Input[0]*s.Input[1]), float64(s.Input[1]), float64(s.Input[2])
+	rows, keys, features := float64(s.Input[0]*s.Input[1]), float64(s.Input[1]), float64(s.Input[2])
+	if s.Steps > 0 {
+		keys = float64(s.Steps)
+	}
 	width := float64(s.Heads * s.Filters)
-	scores := 4 * rows * steps * width
+	scores := 4 * rows * keys * width
 	if s.Causal {
 		scores /= 2
 	}
-	return 2*rows*features*width*(2+2/float64(s.Shared)) + scores
+	return 4*features*width*(rows+float64(s.Input[0])*keys/float64(s.Shared)) + scores
 }

@@ -90,8 +90,10 @@ var everyShape = []struct {
 		}
 		s.Bilinear = len(s.Windows) == 2 && r.IntN(2) == 0
 		s.First = s.First && len(s.Windows) > 1 // UpSampling1D has no such argument
-		for s.Input[0] > 1 && ir.Shape(s.Input).Size()*ir.Shape(s.Windows).Size() > 8e6 {
-			s.Input[0] /= 2
+		for _, axis := range []int{0, s.channelsAxis()} {
+			for s.Input[axis] > 1 && ir.Shape(s.Input).Size()*ir.Shape(s.Windows).Size() > 8e6 {
+				s.Input[axis] /= 2
+			}
 		}
 		return s
 	}},
@@ -218,11 +220,11 @@ func (s *spec) anyLayer() layers.Layer {
 	case "transpose":
 		switch axes {
 		case 1:
-			return &layers.Conv1DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format}
+			return &layers.Conv1DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, DilationRate: s.Dilations, OutputPadding: s.Sizes, Padding: padding, DataFormat: format}
 		case 2:
-			return &layers.Conv2DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format}
+			return &layers.Conv2DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, DilationRate: s.Dilations, OutputPadding: s.Sizes, Padding: padding, DataFormat: format}
 		}
-		return &layers.Conv3DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, Padding: padding, DataFormat: format}
+		return &layers.Conv3DTranspose{Filters: s.Filters, KernelSize: s.Windows, Strides: s.Strides, DilationRate: s.Dilations, OutputPadding: s.Sizes, Padding: padding, DataFormat: format}
 	}
 	return s.anyPooling(axes, padding, format)
 }

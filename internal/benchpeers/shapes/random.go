@@ -142,7 +142,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 // again.
 func drawn(count int, seed uint64) []spec {
 	var list []spec
-	for k, d := range slices.Concat(draws, everyShape) {
+	for k, d := range slices.Concat(draws, everyShape, optionKinds) {
 		r := rand.New(rand.NewPCG(seed, uint64(k)))
 		for i := range count {
 			s := d.draw(r)
@@ -150,7 +150,7 @@ func drawn(count int, seed uint64) []spec {
 				s = d.draw(r)
 			}
 			s.Key = fmt.Sprintf("%s-%d: %s", d.kind, i, s.String())
-			if s.Kind != d.kind && s.Padding != "" {
+			if !strings.HasPrefix(d.kind, s.Kind) {
 				s.Key += " " + s.Kind
 			}
 			list = append(list, s)
@@ -173,8 +173,10 @@ func (s *spec) cost() float64 {
 		return size * float64(s.Filters) * math.Pow(float64(s.Kernel), float64(len(s.Input)-2)) / float64(max(s.Groups, 1))
 	case "dense", "separable":
 		return size * float64(s.Filters)
-	case "lstm", "gru":
+	case "lstm", "gru", "simplernn":
 		return 4 * size * float64(s.Filters) * (1 + float64(s.Filters)/float64(s.Input[2]))
+	case "additive":
+		return 20 * size * float64(s.Input[1])
 	case "attention":
 		return 2 * size * float64(s.Input[1])
 	case "bidirectional":
@@ -195,7 +197,7 @@ func (s *spec) String() string {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"to", s.Filters}, {"window", s.Kernel}, {"stride", s.Stride}, {"dilation", s.Dilation}, {"groups", s.Groups}, {"rows", s.Rows}, {"heads", s.Heads}, {"shared by", s.Shared}} {
+	}{{"to", s.Filters}, {"window", s.Kernel}, {"stride", s.Stride}, {"dilation", s.Dilation}, {"groups", s.Groups}, {"rows", s.Rows}, {"heads", s.Heads}, {"shared by", s.Shared}, {"steps", s.Steps}} {
 		if f.value > 1 {
 			text += fmt.Sprintf(" %s %d", f.name, f.value)
 		}
@@ -203,7 +205,7 @@ func (s *spec) String() string {
 	for _, f := range []struct {
 		name   string
 		values []int
-	}{{"window", s.Windows}, {"strides", s.Strides}, {"dilations", s.Dilations}} {
+	}{{"window", s.Windows}, {"strides", s.Strides}, {"dilations", s.Dilations}, {"axes", s.Axes}, {"sizes", s.Sizes}} {
 		if slices.ContainsFunc(f.values, func(n int) bool { return n > 1 }) {
 			text += " " + f.name + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(f.values), " ", "x"), "[]")
 		}
@@ -214,14 +216,14 @@ func (s *spec) String() string {
 	if s.First {
 		text += " channels first"
 	}
-	if s.Bilinear {
-		text += " bilinear"
-	}
-	if s.Causal {
-		text += " causal"
-	}
-	if s.Masked {
-		text += " masked"
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"bilinear", s.Bilinear}, {s.Mode, s.Mode != ""}, {"antialias", s.Antialias}, {"causal", s.Causal}, {"masked", s.Masked}, {"backwards", s.Backwards},
+		{"last", s.Last}, {fmt.Sprintf("dropout %.1f", s.Dropout), s.Dropout > 0}} {
+		if f.on {
+			text += " " + f.name
+		}
 	}
 	if len(s.Widths) > 0 {
 		text += " to " + strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Widths), " ", "-"), "[]")

@@ -47,7 +47,7 @@ func TestDrawn(t *testing.T) {
 	list := drawn(3, 7)
 	require.Equal(t, list, drawn(3, 7))
 	require.NotEqual(t, list, drawn(3, 8))
-	require.Len(t, list, 3*(len(draws)+len(everyShape)))
+	require.Equal(t, 3*(len(draws)+len(everyShape)+len(optionKinds)), len(list))
 	for _, s := range list {
 		require.LessOrEqual(t, s.cost(), 2e10)
 		s.Input[0] = 2

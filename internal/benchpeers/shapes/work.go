@@ -70,6 +70,7 @@ type forward struct {
 	inputs  []ir.Type
 	flops   float64 // of the forward pass
 	product float64 // how many times that a training step counts
+	limit   int     // of inputs that are integers, which have no gradients; 0: none are
 }
 
 func (s *spec) dtype() ir.DType {
@@ -84,16 +85,15 @@ func (s *spec) layerOf() layers.Layer {
 	if s.Padding != "" {
 		return s.anyLayer()
 	}
+	if l := s.optionLayer(); l != nil {
+		return l
+	}
 	k, stride, dilation := []int{s.Kernel}, []int{s.Stride}, []int{max(s.Dilation, 1)}
 	policy := map[bool]string{true: "float64"}[s.Double]
 	switch axes := len(s.Input) - 2; s.Kind {
 	case "separable":
 		return &layers.SeparableConv2D{Filters: s.Filters, KernelSize: k, Strides: stride, Padding: "same"}
-	case "lstm":
-		return &layers.LSTM{Units: s.Filters, ReturnSequences: true}
-	case "gru":
-		return &layers.GRU{Units: s.Filters, ReturnSequences: true}
-	case "bidirectional", "convlstm", "einsumdense", "mha", "gqa":
+	case "convlstm", "einsumdense", "mha", "gqa":
 		return s.compound()
 	case "depthwise":
 		if axes == 1 {
@@ -156,8 +156,13 @@ func (s *spec) forward() *forward {
 		}
 		return f
 	}
-	f.call = func(c *layers.Context, in []*ops.Tensor) *ops.Tensor { return layers.Invoke(f.layer, c, in[0]) }
-	if s.Kind == "mha" || s.Kind == "gqa" {
+	f.call = func(c *layers.Context, in []*ops.Tensor) *ops.Tensor { return s.optionCall(f.layer, c, in) }
+	switch {
+	case s.Kind == "lookup":
+		f.inputs[0].DType, f.limit = ir.Int32, s.Rows
+	case (s.Kind == "mha" || s.Kind == "gqa") && s.Steps > 0:
+		f.inputs = append(f.inputs, ir.Type{DType: s.dtype(), Shape: ir.Shape{s.Input[0], s.Steps, s.Input[2]}})
+	case s.Kind == "mha" || s.Kind == "gqa":
 		f.call = func(c *layers.Context, in []*ops.Tensor) *ops.Tensor { return s.overItself(f.layer, c, in[0]) }
 	}
 	return f
@@ -177,8 +182,8 @@ func (s *spec) flopsFor(out ir.Shape) float64 {
 		return 2 * float64(out.Size()) * window * float64(channels/s.Groups)
 	case "separable":
 		return 2 * float64(out.Size()/s.Filters*channels) * (window + float64(s.Filters))
-	case "lstm", "gru":
-		gates := map[string]float64{"lstm": 4, "gru": 3}[s.Kind]
+	case "lstm", "gru", "simplernn":
+		gates := map[string]float64{"lstm": 4, "gru": 3, "simplernn": 1}[s.Kind]
 		return 2 * float64(s.Input[0]*s.Input[1]*s.Filters*(channels+s.Filters)) * gates
 	case "bidirectional":
 		return 2 * 2 * float64(s.Input[0]*s.Input[1]*s.Filters*(channels+s.Filters)) * 4
@@ -209,7 +214,7 @@ func (s *spec) layerWork(train bool) (*work, error) {
 	f := s.forward()
 	y, err := compile("forward", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		return []*ops.Tensor{f.call(contextOf(r, train), in)}
-	}, 0, f.inputs...)
+	}, f.limit, f.inputs...)
 	if err != nil {
 		return nil, err
 	}
@@ -224,14 +229,17 @@ func (s *spec) layerWork(train bool) (*work, error) {
 	w, err := compile("gradients", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		n := len(in) - 1
 		result := f.call(r.Training(), in[:n])
-		sources := append([]*ops.Tensor{}, in[:n]...)
+		var sources []*ops.Tensor
+		if f.limit == 0 {
+			sources = append(sources, in[:n]...)
+		}
 		if f.layer != nil {
 			for _, v := range layers.TrainableWeights(f.layer) {
 				sources = append(sources, r.Read(v))
 			}
 		}
 		return append(ops.VJP([]*ops.Tensor{result}, in[n:], sources...), result)
-	}, 0, append(f.inputs, out)...)
+	}, f.limit, append(f.inputs, out)...)
 	if err != nil {
 		return nil, err
 	}
