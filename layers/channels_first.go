@@ -17,29 +17,27 @@ import (
 type convolved struct {
 	y       *ops.Tensor
 	inFront bool // the channels
+	biased  bool // the bias is part of it
 }
 
 // inFront convolves an input (batch, channels, spatial...) with a kernel; the options are what they would be with the
-// channels last.
-func inFront(x, kernel *ops.Tensor, o ops.ConvOptions) convolved {
+// channels last. It may add the bias, which is nil if there is none.
+func inFront(x, kernel, bias *ops.Tensor, o ops.ConvOptions) convolved {
 	window := kernel.Shape()[:kernel.Rank()-2]
 	x, o = seen(x, window, o)
-	if y := pointwise(x, kernel, o); y != nil {
-		return convolved{y, true}
+	if r := pointwise(x, kernel, bias, o); r.y != nil {
+		return r
 	}
-	return convolved{ops.Conv(toLast(x, true), kernel, o), false}
+	return convolved{y: ops.Conv(toLast(x, true), kernel, o)}
 }
 
-// pointwiseFilters is how many results for each channel of the input there may be where there are no groups: adding the
-// bias to more of them costs as much as bringing them into another order.
-const pointwiseFilters = 2
-
 // pointwise convolves with windows of one as products of the kernel with what there is of each channel, in each example
-// and group. It returns nil for other windows, for many filters, and where a kernel has more numbers than the input and
-// result of an example, because each example gets its own.
+// and group. Its result is nil for other windows and where a kernel has more numbers than the input and result of an
+// example, because each example gets its own. Where a group has more results than inputs, the bias is the weight of one
+// input more, which is 1 everywhere: that costs less than to go through the results once more.
 //
 //dim:known what is computed with are weights and pixels that are known
-func pointwise(x, kernel *ops.Tensor, o ops.ConvOptions) *ops.Tensor {
+func pointwise(x, kernel, bias *ops.Tensor, o ops.ConvOptions) (r convolved) {
 	rank := x.Rank() - 2
 	one := func(n int) bool { return n == 1 }
 	zero := func(n int) bool { return n == 0 }
@@ -47,16 +45,19 @@ func pointwise(x, kernel *ops.Tensor, o ops.ConvOptions) *ops.Tensor {
 	pixels := dim.Mul(spatial...)
 	if !all(kernel.Shape()[:rank], one) || !all(o.Strides, one) || !all(o.PadLow, zero) || !all(o.PadHigh, zero) ||
 		!dim.Known(pixels) || x.DType() != kernel.DType() || x.DType().IsHalf() { // sums over examples would be rounded twice
-		return nil
+		return r
 	}
 	batch, in, filters := x.Dim(0), kernel.Dim(-2), kernel.Dim(-1)
-	many := groups == 1 && filters > pointwiseFilters*in
-	large := batch != 1 && in*filters > pixels*(in*groups+filters)
-	if many || large {
-		return nil
+	if batch != 1 && in*filters > pixels*(in*groups+filters) {
+		return r
 	}
 	weights := ops.ExpandDims(ops.Transpose(ops.Reshape(kernel, in, groups, filters/groups), 1, 2, 0), 0)
 	x = ops.Reshape(x, batch, groups, in, pixels)
+	if r.biased = bias != nil && filters > groups*in; r.biased {
+		weights = ops.Concatenate(3, weights, ops.Reshape(bias, 1, groups, filters/groups, 1))
+		x = ops.Concatenate(2, x, ops.Ones(x, x.DType(), batch, groups, 1, pixels))
+		in++
+	}
 	var y *ops.Tensor
 	if in == 1 && filters == groups {
 		y = ops.Multiply(weights, x)
@@ -64,7 +65,8 @@ func pointwise(x, kernel *ops.Tensor, o ops.ConvOptions) *ops.Tensor {
 		y = ops.Dot(ops.BroadcastTo(weights, batch, groups, filters/groups, in), x,
 			ir.DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{0, 1}, LhsContract: []int{3}, RhsContract: []int{2}})
 	}
-	return ops.Reshape(y, append([]int{batch, filters}, spatial...)...)
+	r.y, r.inFront = ops.Reshape(y, append([]int{batch, filters}, spatial...)...), true
+	return r
 }
 
 func all(list []int, f func(int) bool) bool {

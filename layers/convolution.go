@@ -82,7 +82,7 @@ func (v *convolution) enter(x *ops.Tensor, channels int) *ops.Tensor {
 // leave adds the bias, restores the order of the axes and applies the activation.
 func (v *convolution) leave(c *Context, r convolved, activation any) []*ops.Tensor {
 	y := r.y
-	if v.biases != nil {
+	if v.biases != nil && !r.biased {
 		bias := c.Weight(v.biases)
 		if r.inFront {
 			bias = ops.Reshape(bias, append([]int{bias.Dim(0)}, ints.Repeat(1, v.rank)...)...)
@@ -167,42 +167,51 @@ func needFilters(b *Builder, filters int) {
 	}
 }
 
+// bias returns the bias, or nil if there is none.
+func (v *convolution) bias(c *Context) *ops.Tensor {
+	if v.biases == nil {
+		return nil
+	}
+	return c.Weight(v.biases)
+}
+
 // forwardConv convolves with the kernel (window..., channels/groups, filters).
 func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) convolved {
 	kernel := v.lora.change(c, c.Weight(v.kernel))
-	return v.convolve(x, kernel, kernel.Dim(-2)*groups, groups) //dim:known weights have fixed axes
+	return v.convolve(x, kernel, v.bias(c), kernel.Dim(-2)*groups, groups) //dim:known weights have fixed axes
 }
 
-// depthwise convolves each channel with its own kernels (window..., channels, multiplier).
-func (v *convolution) depthwise(c *Context, x *ops.Tensor) convolved {
+// depthwise convolves each channel with its own kernels (window..., channels, multiplier). The bias, which is nil if
+// there is none or a later step adds it, may become a part of the result.
+func (v *convolution) depthwise(c *Context, x, bias *ops.Tensor) convolved {
 	kernel := c.Weight(v.kernel)
 	channels := kernel.Dim(-2)
 	flat := ints.Concat(kernel.Shape()[:v.rank], ir.Shape{1, dim.Mul(channels, kernel.Dim(-1))})
-	return v.convolve(x, ops.Reshape(kernel, flat...), channels, channels)
+	return v.convolve(x, ops.Reshape(kernel, flat...), bias, channels, channels)
 }
 
 // convolve convolves an input of so many channels in groups.
-func (v *convolution) convolve(x, kernel *ops.Tensor, channels, groups int) convolved {
+func (v *convolution) convolve(x, kernel, bias *ops.Tensor, channels, groups int) convolved {
 	last := v.enter(x, channels)
 	o := v.options(last, groups)
 	if v.channelsFirst {
-		return inFront(x, kernel, o)
+		return inFront(x, kernel, bias, o)
 	}
-	return convolved{ops.Conv(last, kernel, o), false}
+	return convolved{y: ops.Conv(last, kernel, o)}
 }
 
 // mix convolves the result of depthwise with a kernel (1..., channels, filters).
 func (v *convolution) mix(c *Context, z convolved) convolved {
 	if z.inFront {
-		return inFront(z.y, c.Weight(v.pointwise), ops.ConvOptions{Strides: ints.Repeat(1, v.rank), Dilation: ints.Repeat(1, v.rank)})
+		return inFront(z.y, c.Weight(v.pointwise), v.bias(c), ops.ConvOptions{Strides: ints.Repeat(1, v.rank), Dilation: ints.Repeat(1, v.rank)})
 	}
-	return convolved{ops.Conv(z.y, c.Weight(v.pointwise), ops.ConvOptions{}), false}
+	return convolved{y: ops.Conv(z.y, c.Weight(v.pointwise), ops.ConvOptions{})}
 }
 
 // transposed enlarges x by the gradient of a convolution whose kernel is (window..., filters, channels).
 func (v *convolution) transposed(c *Context, x *ops.Tensor) convolved {
 	kernel := c.Weight(v.kernel)
-	return convolved{v.spread(v.enter(x, kernel.Dim(-1)), kernel), false}
+	return convolved{y: v.spread(v.enter(x, kernel.Dim(-1)), kernel)}
 }
 
 // spread is transposed for an input (batch, spatial..., channels).

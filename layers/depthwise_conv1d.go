@@ -51,7 +51,7 @@ func (l *DepthwiseConv1D) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *DepthwiseConv1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return l.leave(c, l.depthwise(c, one(c, in)), l.Activation)
+	return l.leave(c, l.depthwise(c, one(c, in), l.bias(c)), l.Activation)
 }
 
 func init() { Register[DepthwiseConv1D]() }

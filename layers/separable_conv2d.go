@@ -58,7 +58,7 @@ func (l *SeparableConv2D) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *SeparableConv2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return l.leave(c, l.mix(c, l.depthwise(c, one(c, in))), l.Activation)
+	return l.leave(c, l.mix(c, l.depthwise(c, one(c, in), nil)), l.Activation)
 }
 
 func init() { Register[SeparableConv2D]() }
