@@ -52,12 +52,18 @@ func sumOne[T block.Float](x []T) T {
 	return s
 }
 
-// longestStrands is the length of rows up to which a sum in a loop takes less time than a call of the vector kernel.
-const longestStrands = 48
+// longestStrands is the length of rows up to which a sum in a loop takes less time than vectors: of float32, which a
+// kernel adds up line by line, as far as several rows are transposed.
+func longestStrands[T block.Float]() int {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return turnedAdded
+	}
+	return 48
+}
 
 // sumStrands adds up short rows in four strands, which do not wait for each other, and others by vectors.
 func sumStrands[T block.Float](x []T) T {
-	if len(x) > longestStrands {
+	if len(x) > longestStrands[T]() {
 		return vec.Sum(x)
 	}
 	var a, b, c, d T
@@ -90,6 +96,10 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 	}
 	if r.kind == adding && n == 4 {
 		sumFours(acc, x)
+		return
+	}
+	if r.kind == adding && n > longestStrands[T]() {
+		vec.SumLines(acc, x[:len(acc)*n])
 		return
 	}
 	for i := range acc {

@@ -33,8 +33,14 @@ func (b *vmBuilder) rowRegister(size int) uint8 {
 	return ptr
 }
 
-// leastDot is the length of rows from which on a call for each takes less time than a product that is stored.
-const leastDot = 64
+// leastDot returns the length of rows from which on their products are added up sooner than stored: of float32 it takes
+// no call for each, and shorter ones are transposed.
+func leastDot(d ir.DType) int {
+	if d == ir.Float32 {
+		return turnedAdded + 1
+	}
+	return 64
+}
 
 // findDots finds sums of rows of a product that nothing else reads, which is then not stored.
 func (b *vmBuilder) findDots() {
@@ -46,7 +52,7 @@ func (b *vmBuilder) findDots() {
 	for _, i := range list {
 		n := &b.Program.Nodes[i]
 		a, ok := n.Attrs.(ir.ReduceAttrs)
-		if s, _ := b.SinkOf(n); !ok || a.Kind != ir.Sum || b.u.Rows == 0 && (s.Leading || s.Columns < leastDot) {
+		if s, _ := b.SinkOf(n); !ok || a.Kind != ir.Sum || b.u.Rows == 0 && (s.Leading || s.Columns < leastDot(b.Program.Type(n.Outputs[0]).DType)) {
 			continue
 		}
 		v := b.SinkOperand(i)
@@ -119,10 +125,7 @@ func (b *vmBuilder) compileRowReduction(i int, n *ir.Node) {
 // dotBlock returns the kernel that adds up the products of each of the rows of a block.
 func dotBlock[T block.Float](columns int) block.Func {
 	return func(dst, x, y, _ unsafe.Pointer, n int) {
-		a, c := block.View[T](x, n), block.View[T](y, n)
-		for r, sums := 0, block.View[T](dst, n/columns); r < len(sums); r++ {
-			sums[r] = vec.Dot(a[r*columns:(r+1)*columns], c[r*columns:(r+1)*columns])
-		}
+		vec.DotLines(block.View[T](dst, n/columns), block.View[T](x, n), block.View[T](y, n))
 	}
 }
 

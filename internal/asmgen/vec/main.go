@@ -179,6 +179,7 @@ func (m machine) record() {
 	m.scalarKernels()
 	m.chain()
 	m.reductions()
+	m.sumLines()
 	m.guards()
 	m.masks()
 	m.integers()

@@ -2,7 +2,7 @@
 // channels, grouped, dilated and transposed convolutions, attention with other head sizes, normalizations, embeddings,
 // batches of one, float64.
 //
-//	shapes [--only TEXT] [--threads N] [--random N] [--seed N] [--secs S] [--rounds N] [--torch PYTHON] [--predict] [--profile]
+//	shapes [--only TEXT] [--threads N] [--random N] [--seed N] [--secs S] [--rounds N] [--torch PYTHON] [--predict] [--profile] [--cpuprofile FILE]
 //
 // For each it prints the rate of the result alone and of a training step (the result and the gradients with respect to
 // inputs and weights; for models the update too): GFLOP/s and the percentage of the multiply-add peak, or for what only
@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,19 @@ func main() {
 	seed := flag.Uint64("seed", 1, "what draws them")
 	predict := flag.Bool("predict", false, "measure results alone, without training steps")
 	profile := flag.Bool("profile", false, "print where the time of the training steps goes")
+	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.Parse()
+	if *samples != "" {
+		f, err := os.Create(*samples)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "shapes:", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	runtime.GOMAXPROCS(*threads)
 	p, err := startPeer(*torch, *peers, *threads)
 	if err == nil {

@@ -92,3 +92,5 @@ func fillRows32(_ []uint32, _ unsafe.Pointer, _, _, _ int) bool { return false }
 func copyRows(_, _ unsafe.Pointer, _, _, _, _ int) bool         { return false }
 func hitsCount(_, _, _ []float32, _, _ int) int                 { return 0 }
 func hitsShare(_, _, _, _ []float32, _, _ int) bool             { return false }
+
+func lineSums([]float32, []float32, []float32, int) int { return 0 }

@@ -38,6 +38,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Axpy(x, 2, y)
 			Sum(x)
 			Dot(x, y)
+			SumLines(operand(3), operand(3*n))
+			DotLines(operand(3), operand(3*n), operand(3*n))
 			MaxOf(x)
 			Adam(&AdamArgs[float32]{W: x, M: y, V: z, G: w, GradientScale: 1})
 			Momentum(x, y, z, 1, 1, 1, false)

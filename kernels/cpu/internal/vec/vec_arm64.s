@@ -17122,6 +17122,193 @@ end1:
 	FMOVS F0, ret+16(FP)
 	RET
 
+// sumLinesNEON is sumLinesAVX2 with two registers for one.
+TEXT ·sumLinesNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mask+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD rest+40(FP), R5
+	MOVD stride+48(FP), R6
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD R1, R7
+	MOVD R4, R8
+sumloop4:
+	CMP $32, R8
+	BLO sumend4
+	FLDPQ 0(R7), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	FLDPQ 32(R7), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	FLDPQ 64(R7), (F8, F9)
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e29d4a5 // fadd v5.4S, v5.4S, v9.4S
+	FLDPQ 96(R7), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	ADD $128, R7
+	SUBS $32, R8
+	B sumloop4
+sumend4:
+sumloop1:
+	CMP $8, R8
+	BLO sumend1
+	FLDPQ 0(R7), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	ADD $32, R7
+	SUBS $8, R8
+	B sumloop1
+sumend1:
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	CBZ R5, store
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 0(R7), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e25d463 // fadd v3.4S, v3.4S, v5.4S
+	VMOV V3.B16, V4.B16
+	VMOV V2.B16, V2.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VEXT $8, V2.B16, V2.B16, V4.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VREV64 V2.S4, V4.S4
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+store:
+	FMOVS F0, 0(R0)
+	ADD $4, R0
+	ADD R6, R1
+	SUBS $1, R3
+	BNE row
+	RET
+
+// dotLinesNEON is dotLinesAVX2 with two registers for one.
+TEXT ·dotLinesNEON(SB), NOSPLIT, $0-64
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mask+24(FP), R2
+	MOVD rows+32(FP), R3
+	MOVD n+40(FP), R4
+	MOVD rest+48(FP), R5
+	MOVD stride+56(FP), R6
+	MOVD y+16(FP), R10
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD R1, R7
+	MOVD R10, R8
+	MOVD R4, R9
+sumloop4:
+	CMP $32, R9
+	BLO sumend4
+	FLDPQ 0(R7), (F8, F9)
+	FLDPQ 0(R8), (F10, F11)
+	WORD $0x4e2acd00 // fmla v0.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd21 // fmla v1.4S, v9.4S, v11.4S
+	FLDPQ 32(R7), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	WORD $0x4e2acd02 // fmla v2.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd23 // fmla v3.4S, v9.4S, v11.4S
+	FLDPQ 64(R7), (F8, F9)
+	FLDPQ 64(R8), (F10, F11)
+	WORD $0x4e2acd04 // fmla v4.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd25 // fmla v5.4S, v9.4S, v11.4S
+	FLDPQ 96(R7), (F8, F9)
+	FLDPQ 96(R8), (F10, F11)
+	WORD $0x4e2acd06 // fmla v6.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd27 // fmla v7.4S, v9.4S, v11.4S
+	ADD $128, R7
+	ADD $128, R8
+	SUBS $32, R9
+	B sumloop4
+sumend4:
+sumloop1:
+	CMP $8, R9
+	BLO sumend1
+	FLDPQ 0(R7), (F8, F9)
+	FLDPQ 0(R8), (F10, F11)
+	WORD $0x4e2acd00 // fmla v0.4S, v8.4S, v10.4S
+	WORD $0x4e2bcd21 // fmla v1.4S, v9.4S, v11.4S
+	ADD $32, R7
+	ADD $32, R8
+	SUBS $8, R9
+	B sumloop1
+sumend1:
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	WORD $0x4e25d421 // fadd v1.4S, v1.4S, v5.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	VREV64 V0.S4, V2.S4
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	CBZ R5, store
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	FLDPQ 0(R7), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e241cc4 // and v4.4S, v6.4S, v4.4S
+	WORD $0x4e251ce5 // and v5.4S, v7.4S, v5.4S
+	FLDPQ 0(R8), (F8, F9)
+	WORD $0x4e281cc8 // and v8.4S, v6.4S, v8.4S
+	WORD $0x4e291ce9 // and v9.4S, v7.4S, v9.4S
+	WORD $0x4e28cc82 // fmla v2.4S, v4.4S, v8.4S
+	WORD $0x4e29cca3 // fmla v3.4S, v5.4S, v9.4S
+	VMOV V3.B16, V4.B16
+	VMOV V2.B16, V2.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VEXT $8, V2.B16, V2.B16, V4.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VREV64 V2.S4, V4.S4
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+store:
+	FMOVS F0, 0(R0)
+	ADD $4, R0
+	ADD R6, R1
+	ADD R6, R10
+	SUBS $1, R3
+	BNE row
+	RET
+
 // largestAbsNEON is largestAbsAVX2 with two registers for one.
 TEXT ·largestAbsNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0

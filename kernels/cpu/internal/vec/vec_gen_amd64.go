@@ -385,6 +385,24 @@ func callSmallest(wide bool, x *float32, n uintptr) float32 {
 }
 
 //go:noinline
+func callSumLines(wide bool, dst, x, mask *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		sumLinesAVX512(dst, x, mask, rows, n, rest, stride)
+	} else {
+		sumLinesAVX2(dst, x, mask, rows, n, rest, stride)
+	}
+}
+
+//go:noinline
+func callDotLines(wide bool, dst, x, y, mask *float32, rows, n, rest, stride uintptr) {
+	if wide {
+		dotLinesAVX512(dst, x, y, mask, rows, n, rest, stride)
+	} else {
+		dotLinesAVX2(dst, x, y, mask, rows, n, rest, stride)
+	}
+}
+
+//go:noinline
 func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
 	if wide {
 		return largestAbsAVX512(x, n)
@@ -3657,6 +3675,18 @@ func smallestAVX2(x *float32, n uintptr) float32
 
 //go:noescape
 func smallestAVX512(x *float32, n uintptr) float32
+
+//go:noescape
+func sumLinesAVX2(dst, x, mask *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func sumLinesAVX512(dst, x, mask *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func dotLinesAVX2(dst, x, y, mask *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func dotLinesAVX512(dst, x, y, mask *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func largestAbsAVX2(x *float32, n uintptr) float32

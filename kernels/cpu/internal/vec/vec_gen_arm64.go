@@ -161,6 +161,16 @@ func callSmallest(wide bool, x *float32, n uintptr) float32 {
 }
 
 //go:noinline
+func callSumLines(wide bool, dst, x, mask *float32, rows, n, rest, stride uintptr) {
+	sumLinesNEON(dst, x, mask, rows, n, rest, stride)
+}
+
+//go:noinline
+func callDotLines(wide bool, dst, x, y, mask *float32, rows, n, rest, stride uintptr) {
+	dotLinesNEON(dst, x, y, mask, rows, n, rest, stride)
+}
+
+//go:noinline
 func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
 	return largestAbsNEON(x, n)
 }
@@ -1588,6 +1598,12 @@ func largestNEON(x *float32, n uintptr) float32
 
 //go:noescape
 func smallestNEON(x *float32, n uintptr) float32
+
+//go:noescape
+func sumLinesNEON(dst, x, mask *float32, rows, n, rest, stride uintptr)
+
+//go:noescape
+func dotLinesNEON(dst, x, y, mask *float32, rows, n, rest, stride uintptr)
 
 //go:noescape
 func largestAbsNEON(x *float32, n uintptr) float32

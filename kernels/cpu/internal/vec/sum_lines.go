@@ -1,0 +1,26 @@
+package vec
+
+// SumLines stores the sums of lines without gaps, as many as dst has numbers: what [Sum] returns of each.
+func SumLines[T Float](dst, x []T) {
+	cols := len(x) / max(len(dst), 1)
+	done := 0
+	if single[T]() {
+		done = lineSums(as32(dst), as32(x), nil, cols)
+	}
+	for r := done; r < len(dst); r++ {
+		dst[r] = Sum(x[r*cols : (r+1)*cols])
+	}
+}
+
+// DotLines stores the sums of the products of lines of x and y: what [Dot] returns of each two.
+func DotLines[T Float](dst, x, y []T) {
+	cols := len(x) / max(len(dst), 1)
+	y = y[:len(x)]
+	done := 0
+	if single[T]() {
+		done = lineSums(as32(dst), as32(x), as32(y), cols)
+	}
+	for r := done; r < len(dst); r++ {
+		dst[r] = Dot(x[r*cols:(r+1)*cols], y[r*cols:(r+1)*cols])
+	}
+}

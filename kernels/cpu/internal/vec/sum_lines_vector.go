@@ -1,0 +1,36 @@
+//go:build amd64 || arm64
+
+package vec
+
+import "unsafe"
+
+// lineSums stores the sums of lines of x, or, if y is not nil, of their products with those of y, and returns of how
+// many: what follows the whole vectors of a line is read as a vector, which must not reach beyond x.
+func lineSums(dst, x, y []float32, cols int) int {
+	wide, ok := vectors()
+	if !ok || cols <= 0 || cols > sumBlock {
+		return 0
+	}
+	n, rows, width := whole(wide, cols), len(dst), whole(wide, 24)
+	rest := cols - n
+	if behind := len(x) - n - width; rest > 0 && behind < 0 {
+		return 0
+	} else if rest > 0 {
+		rows = min(behind/cols+1, rows)
+	}
+	var mask buffer
+	ones := (*[16]uint32)(unsafe.Pointer(&mask))
+	for i := range rest {
+		ones[i] = 1<<32 - 1
+	}
+	most := callElements / cols
+	for r := 0; r < rows; r += most {
+		count := uintptr(min(most, rows-r))
+		if y == nil {
+			callSumLines(wide, &dst[r], &x[r*cols], &mask[0], count, uintptr(n), uintptr(rest), uintptr(4*cols))
+		} else {
+			callDotLines(wide, &dst[r], &x[r*cols], &y[r*cols], &mask[0], count, uintptr(n), uintptr(rest), uintptr(4*cols))
+		}
+	}
+	return rows
+}
