@@ -39,7 +39,28 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 			}
 		}
 	}
+	if first && n == 1 && staysInFront(x) {
+		z := ops.PoolOptions{Window: []int{1, o.Window[0]}, Strides: []int{1, o.Strides[0]}}
+		if o.PadLow != nil {
+			z.PadLow, z.PadHigh = []int{0, o.PadLow[0]}, []int{0, o.PadHigh[0]}
+		}
+		return []*ops.Tensor{ops.Squeeze(pool(ops.ExpandDims(fromLast(x, true), -1), z), -1)}
+	}
 	return []*ops.Tensor{fromLast(pool(x, o), first)}
+}
+
+// What is pooled of a few channels of many sequences lies side by side anyway: their numbers and those of so many
+// sequences fill vectors.
+const (
+	pooledChannels  = 8
+	pooledSequences = 8
+)
+
+// staysInFront reports whether sequences (batch, steps, channels) that have their channels in front are pooled as
+// images of one channel, whose rows are the channels. Then nothing is brought into another order.
+func staysInFront(x *ops.Tensor) bool {
+	batch, channels := x.Dim(0), x.Dim(2)
+	return dim.Known(batch) && dim.Known(channels) && batch >= pooledSequences && channels <= pooledChannels //dim:known
 }
 
 // maxPool is ops.MaxPool, which computes in floats, with results of the input's type.
