@@ -37,6 +37,9 @@ func buildFactor(b *build) (func(), error) {
 	case ir.Eigh:
 		w = finiteOnly(b, eighWorkOf(b))
 	case ir.Lower, ir.Upper:
+		if inTriangleLanes(b) {
+			return triangleLanes(b, kind == ir.Lower), nil
+		}
 		w = triangleWorkOf(b, kind == ir.Lower)
 	default:
 		return nil, b.unsupported("factorization %q", kind)
@@ -115,7 +118,12 @@ func readDoubles(dst []float64, o *plan.Operand, at int) {
 		copy(dst, plan.Data[float64](o)[at:])
 		return
 	}
-	for i, v := range plan.Data[float32](o)[at:][:len(dst)] {
+	x := plan.Data[float32](o)[at:][:len(dst)]
+	if len(x) > shortTurn {
+		vec.FloatsToDoubles(dst, x)
+		return
+	}
+	for i, v := range x {
 		dst[i] = float64(v)
 	}
 }
@@ -158,6 +166,10 @@ func writeDoubles(o *plan.Operand, at int, src []float64) {
 		return
 	}
 	dst := plan.Data[float32](o)[at:][:len(src)]
+	if len(src) > shortTurn {
+		vec.DoublesToFloats(dst, src)
+		return
+	}
 	for i, v := range src {
 		dst[i] = float32(v)
 	}

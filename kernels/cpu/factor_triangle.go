@@ -34,7 +34,8 @@ func triangleWorkOf(b *build, lower bool) matrixWork {
 	in, right, out := b.in(0), b.in(1), b.out(0)
 	switch n, m := matrixLengths(right); {
 	case m <= fewestSides || m <= fewSides && n <= fewSidesRows:
-		return matrixWork{scratch: n*m + n, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
+		size := n*m + min(n, smallestBlock)*n + 2*fewSides*smallestBlock
+		return matrixWork{scratch: size, work: n * n * m, run: func(i int, scratch []float64) { solveTriangle(out, in, right, i, lower, scratch) }}
 	case in.Typ.DType == ir.Float32 && n > leastSingleTriangle:
 		return triangleWork[float32](b, lower)
 	}
@@ -137,30 +138,43 @@ func (t *triangle[T]) productMemory(lo, hi int) int {
 }
 
 // solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
-// before it, divided by the diagonal's.
+// before it, divided by the diagonal's. What those of other blocks of rows take from a block is found for all of its rows
+// at once.
 func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
 	n, m := matrixLengths(right)
-	x, given := cut(&scratch, n*m), cut(&scratch, n)
-	for step := range n {
-		r, first, end := step, 0, step
+	x, given := cut(&scratch, n*m), cut(&scratch, min(n, smallestBlock)*n)
+	sums, sides := cut(&scratch, fewSides*smallestBlock), cut(&scratch, fewSides*smallestBlock)
+	clear(sums)
+	for done := 0; done < n; done += smallestBlock {
+		rows := min(smallestBlock, n-done)
+		lo, known, from, to := done, 0, 0, done+rows // rows, numbers that are known, and what is read of each row
 		if !lower {
-			r = n - 1 - step
-			first, end = r+1, n
+			lo, known, from, to = n-done-rows, n-done, n-done-rows, n
 		}
-		at, row := (i*n+r)*n, given[:end-first]
-		if in.Typ.DType == ir.Float64 {
-			row = plan.Data[float64](in)[at+first : at+end]
+		a := strided[float64]{stride: n}
+		if at := (i*n+lo)*n + from; in.Typ.DType == ir.Float64 {
+			a.x = plan.Data[float64](in)[at : at+(rows-1)*n+to-from]
 		} else {
-			readDoubles(row, in, at+first)
+			a.x = given[:(rows-1)*n+to-from]
+			readDoubles(a.x, in, at) // what lies between the rows, too
 		}
-		var side [fewSides]float64
-		var diagonal [1]float64
-		readDoubles(side[:m], right, (i*n+r)*m)
-		readDoubles(diagonal[:], in, at+r)
-		for c, v := range side[:m] {
-			x[c*n+r] = (v - dot(row, x[c*n+first:c*n+end])) / diagonal[0]
-			side[c] = x[c*n+r]
+		for c := 0; c < m && done > 0; c++ {
+			vec.DotRows(sums[c*smallestBlock:][:rows], x[c*n+known:][:done], a.x[known-from:], n)
 		}
-		writeDoubles(out, (i*n+r)*m, side[:m])
+		block := sides[:rows*m]
+		readDoubles(block, right, (i*n+lo)*m)
+		for step := range rows {
+			r, first, end := step, lo, lo+step
+			if !lower {
+				r = rows - 1 - step
+				first, end = lo+r+1, lo+rows
+			}
+			row, place := a.x[r*n:], lo+r
+			for c, v := range block[r*m : (r+1)*m] {
+				x[c*n+place] = (v - sums[c*smallestBlock+r] - dot(row[first-from:end-from], x[c*n+first:c*n+end])) / row[place-from]
+				block[r*m+c] = x[c*n+place]
+			}
+		}
+		writeDoubles(out, (i*n+lo)*m, block)
 	}
 }
