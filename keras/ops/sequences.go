@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// manyParts is the number of neighbouring steps up to which windows are put together from whole steps.
+// manyParts is the number of neighbouring steps up to which windows are put together from single steps, and added up
+// step by step.
 const manyParts = 32
 
 // fewWindows is the number of windows up to which each one is cut out by itself.
@@ -26,9 +27,6 @@ func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 	count := dim.Add(dim.FloorDiv(dim.Sub(n, length), stride), 1)
 	lead := x.Shape()[:x.Rank()-1]
 	parts := (length + stride - 1) / stride
-	if parts > manyParts {
-		return Take(x, windowPlaces(x, count, length, stride), -1)
-	}
 	if dim.Known(count) && count > 0 && count <= max(min(fewWindows, parts/2), 1) {
 		var windows []*Tensor
 		for i := range count { //dim:known
@@ -42,11 +40,10 @@ func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 }
 
 // stepWindows makes windows of so many steps, each one after the other, of steps x (..., count+parts-1, stride): (...,
-// count, parts·stride). Windows of more than four steps are made of up to four shorter ones, but for those of a single
-// sequence, of which steps at all places lie together.
+// count, parts·stride). Those of more than manyParts steps are made of up to four shorter ones.
 func stepWindows(x *Tensor, count, parts int) *Tensor {
 	part := 1
-	if x.Shape()[:x.Rank()-2].Size() != 1 {
+	if parts > manyParts {
 		part = (parts + 3) / 4
 	}
 	if part > 1 {

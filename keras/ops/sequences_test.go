@@ -14,8 +14,8 @@ import (
 // the elements that they are made of.
 func TestExtractSequences(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 26))
-	for range 40 {
-		rows, length, stride := 1+r.IntN(3), 1+r.IntN(40), 1+r.IntN(4)
+	for range 60 {
+		rows, length, stride := 1+r.IntN(3), 1+r.IntN(40)*(1+r.IntN(4)), 1+r.IntN(4)
 		n := length + r.IntN(30)*r.IntN(2) + r.IntN(3)
 		count := (n-length)/stride + 1
 		x, weights := make([]float64, rows*n), make([]float64, rows*count*length)

@@ -18,6 +18,9 @@ func buildConcat(b *build) (func(), error) {
 		cuts = cuts || placed || b.Cut(b.n, v) != nil
 	}
 	if axis > 0 && b.out(0).N > 0 && !cuts {
+		if windows := b.windows(axis); windows != nil {
+			return b.move(windows, b.out(0), b.in(0), 0, 0)
+		}
 		return b.concatRows(axis), nil
 	}
 	return b.moveAll(b.concatMoves(axis), concatPiece)
@@ -105,6 +108,25 @@ func (b *build) movePieces(moves []pieceMove, piece int) func() {
 			}
 		}
 	})
+}
+
+// windows returns the copy of operands that are views of one value, each of which begins a row behind the one before:
+// overlapping windows, which lie there in one piece. It returns nil for others.
+func (b *build) windows(axis int) *ndCopy {
+	first := b.in(0)
+	rows := ir.Shape(first.Typ.Shape[:axis]).Size()
+	size := first.Typ.DType.Size()
+	row := first.N / rows * size
+	n := len(b.n.Inputs)
+	for i := range n {
+		if x := b.in(i); x.Mem != first.Mem || x.Off != first.Off+i*row || x.N != first.N {
+			return nil
+		}
+	}
+	if n < 2 || row == 0 || n*row < 16 {
+		return nil
+	}
+	return newCopy(size, []int{rows, n * row / size}, []int{n * row, size}, []int{row, size})
 }
 
 // concatRows puts the rows of all operands, which follow the given axis, behind each other. A piece of the result that
