@@ -35,7 +35,7 @@ var computed = []drawn{
 	{"tril triu", noBools, matrixArguments},
 	{"diagonal trace", noBools, matrixArguments},
 	{"segment_sum segment_max segment_min", "float32 float32 float64 int32 bfloat16", segmentArguments},
-	{"searchsorted", "float32 float64 int32 int64", searchArguments},
+	{"searchsorted", "float32 float64 int32 int64 int16 uint8", searchArguments},
 	{"digitize", "float32 float64", digitizeArguments},
 	{"scatter_update", "float32 float32 float64 int32 bfloat16", scatterArguments},
 	{"slice_update", noBools, sliceUpdateArguments},
@@ -161,9 +161,9 @@ func segmentArguments(r *rand.Rand, d string, s []int) []argument {
 	return []argument{one(drawnTensor(d, s)), one(tensor{"int32", []int{s[0]}, 0, float64(n)}), value(n)}
 }
 
-// searchArguments are one number a thousand times, which is sorted, and what is sought.
-func searchArguments(_ *rand.Rand, d string, s []int) []argument {
-	sorted := drawnTensor(d, []int{1000})
+// searchArguments are numbers to search among, few or many, of integers one again and again, and what is sought.
+func searchArguments(r *rand.Rand, d string, s []int) []argument {
+	sorted := drawnTensor(d, []int{pick(r, 10, 100, 1000, 1000, 20000)})
 	sorted.Low, sorted.High = 0, 1
 	n := elements(s)
 	return []argument{one(sorted), one(drawnTensor(d, []int{n}))}

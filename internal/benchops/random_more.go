@@ -34,7 +34,7 @@ var more = []drawn{
 	{"isin", "float32 int32 int64", isinArguments},
 	{"in_top_k", "float32", inTopArguments},
 	{"multi_hot", "int32 int64", multiHotArguments},
-	{"extract_sequences", "float32 float64", sequenceArguments},
+	{"extract_sequences", "float32 float64 int32 bfloat16", sequenceArguments},
 	{"hstack vstack dstack", allTypes, stackedArguments},
 	{"unstack", allTypes, unstackArguments},
 	{"diag", noBools, matrixArgument},
@@ -142,7 +142,7 @@ func multiHotArguments(r *rand.Rand, d string, s []int) []argument {
 }
 
 func sequenceArguments(r *rand.Rand, d string, s []int) []argument {
-	length := pick(r, 3, 8, 16)
+	length := pick(r, 3, 8, 16, 25, 64)
 	s[len(s)-1] = max(s[len(s)-1], length)
 	return []argument{one(drawnTensor(d, s)), value(length), value(pick(r, 1, 2, length))}
 }

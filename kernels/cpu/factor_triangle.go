@@ -138,8 +138,8 @@ func (t *triangle[T]) productMemory(lo, hi int) int {
 }
 
 // solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
-// before it, divided by the diagonal's. What those of other blocks of rows take from a block is found for all of its rows
-// at once.
+// before it, divided by the diagonal's. What those of other blocks of rows take from a block is found for all of its
+// rows at once.
 func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
 	n, m := matrixLengths(right)
 	x, given := cut(&scratch, n*m), cut(&scratch, min(n, smallestBlock)*n)

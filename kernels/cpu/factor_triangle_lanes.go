@@ -8,9 +8,9 @@ import (
 )
 
 // Work on vec.Lanes triangles at a time pays up to squareTriangle rows and right sides, and with few right sides,
-// fewTriangleSides, up to mostTriangleLanes rows; with fewestSides, which cost less than to put the triangles side by side,
-// up to singleTriangle. Half of the lanes may be empty where there are no more than smallTriangle
-// numbers to find.
+// fewTriangleSides, up to mostTriangleLanes rows; with fewestSides, which cost less than to put the triangles side by
+// side, up to singleTriangle. Half of the lanes may be empty where there are no more than smallTriangle numbers to
+// find.
 const (
 	squareTriangle    = 24
 	mostTriangleLanes = 64
