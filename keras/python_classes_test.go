@@ -71,7 +71,15 @@ func (o *halvingSGD) Update(s *optimizers.Step, _ *distribute.Variable, w, g *op
 func (o *halvingSGD) Build(w distribute.Variables) error           { return o.BuildRule(o, w) }
 func (o *halvingSGD) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r, g) }
 
+// distance is a layer that in Python has a method call alone.
+type distance struct{ layers.Base }
+
+func (*distance) Forward(_ *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{ops.Abs(ops.Subtract(in[0], in[1]))}
+}
+
 func init() {
+	layers.Register[distance]("python")
 	losses.Register[scaledLoss]("python")
 	metrics.Register[nearMetric]("python")
 	optimizers.Register[halvingSGD]("python")
@@ -121,4 +129,13 @@ func TestClassesOfPython(t *testing.T) {
 		_, err = keras.ModelFromJSON(document)
 		require.ErrorContains(t, err, `and the Go type, which has no field for it, means "sum_over_batch_size"; give it one with the tag`)
 	}
+}
+
+// TestClassWithoutConstructor: the configuration of a class that defines call alone, as Keras 3.15.1 writes it.
+func TestClassWithoutConstructor(t *testing.T) {
+	l, err := layers.FromObject(json.RawMessage(`{"module": null, "class_name": "distance", "registered_name": "python>distance", "config": {
+		"name": "distance_4", "activity_regularizer": null, "trainable": true, "autocast": true,
+		"dtype": {"module": "keras", "class_name": "DTypePolicy", "config": {"name": "float32"}, "registered_name": null}}}`))
+	require.NoError(t, err)
+	assert.Equal(t, "distance_4", layers.Name(l))
 }

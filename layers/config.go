@@ -25,11 +25,11 @@ var classAliases = map[string]string{
 }
 
 // IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They
-// are accepted if they have no value.
+// are accepted if they have no value. Python's classes without a constructor of their own have "autocast": true.
 //
 //go:noinline
 func (b *Base) IgnoredConfig() []string {
-	return []string{"activity_regularizer=null", "autocast=null", "quantization_config=null"}
+	return []string{"activity_regularizer=null", "autocast", "quantization_config=null"}
 }
 
 // FromObject creates a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are
