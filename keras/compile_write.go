@@ -127,7 +127,15 @@ func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 		return out, nil
 	}
 	switch o := v.(type) {
-	case nil, string, bool, float64, float32, int:
+	case string:
+		if get == nil {
+			return v, nil
+		}
+		if value, err := get(o); err == nil && config.IsFunction(value) { // a name that only this program knows
+			return config.EncodeObject(value)
+		}
+		return v, nil
+	case nil, bool, float64, float32, int:
 		return v, nil
 	case config.Object:
 		if _, ok := o.FunctionName(); ok {

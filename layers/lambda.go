@@ -176,7 +176,7 @@ func init() {
 			return nil, fmt.Errorf("the function of a Lambda has no name; register it with layers.RegisterLambda and set Function to the name, so that the model can be saved")
 		}
 		name, _ = lambdaNamed(name)
-		return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}, nil
+		return config.FunctionObject(name), nil
 	})
 }
 

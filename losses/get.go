@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,10 +14,11 @@ import (
 )
 
 // classes makes each class of loss with default configuration; functions gives Keras's names of the functions behind
-// them.
+// them; own are functions of programs.
 var (
 	classes   = config.NewRegistry[Loss]("losses")
 	functions = map[string]string{}
+	own       = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("losses")
 )
 
 // register makes a class known under its Go name and the given function names.
@@ -65,6 +67,15 @@ func Register[T any, P interface {
 	classes.Register((*T)(nil), packageName...)
 }
 
+// RegisterFunc gives a function of labels and predictions, as [Func] takes it, a name: a string stands for it, models
+// compiled with it can be saved, and those of files that name it can be read. Files have the name "Custom>name", or the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// RegisterFunc panics when the name is taken, and is called from init. The function must not be a closure: all closures
+// of one function literal share the name.
+func RegisterFunc(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor, packageName ...string) {
+	own.Register(name, f, packageName)
+}
+
 // New returns a loss of the given class with default configuration.
 func New(className string) (Loss, error) {
 	if make, ok := classes.Find(className); ok {
@@ -95,7 +106,8 @@ func Get(v any) (Loss, error) {
 	case string:
 		return byName(v)
 	case func(yTrue, yPred *ops.Tensor) *ops.Tensor:
-		return Func("loss", v), nil
+		_, name := own.Name(v)
+		return Func(cmp.Or(name, "loss"), v), nil
 	case config.Object:
 		return fromObject(v)
 	}
@@ -123,8 +135,11 @@ func byName(name string) (Loss, error) {
 		}
 		return l, nil
 	}
+	if f, ok := own.Find(name); ok {
+		return Get(f)
+	}
 	known := slices.Sorted(maps.Keys(functions))
-	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), functions)...), ", "))
+	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; also by class, as MeanSquaredError; give functions of your own names with losses.RegisterFunc", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), functions)...), ", "))
 }
 
 func fromObject(o config.Object) (Loss, error) {
@@ -206,3 +221,11 @@ func (l *FuncLoss) ReductionKind() Reduction { return l.Reduction }
 
 // LossName implements [Loss].
 func (l *FuncLoss) LossName() string { return named(l.Name, "loss") }
+
+// ConfigObject is what files have for the function, see [RegisterFunc].
+func (l *FuncLoss) ConfigObject() (map[string]any, error) {
+	if l.Reduction != "" && l.Reduction != SumOverBatchSize && l.Reduction != Mean {
+		return nil, fmt.Errorf("the loss %q is a function, of which files have no reduction: this one has %q; write a loss type and make it known with losses.Register", l.LossName(), l.Reduction)
+	}
+	return own.Object(l.F, l.LossName())
+}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,10 +13,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// classes makes each class of metric with default configuration; names gives Keras's other spellings.
+// classes makes each class of metric with default configuration; names gives Keras's other spellings; own
+// are functions of programs.
 var (
 	classes = config.NewRegistry[Metric]("metrics")
 	names   = map[string]string{}
+	own     = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("metrics")
 )
 
 // register makes a class known under its Go name and other names.
@@ -90,6 +93,15 @@ func Register[T any, P interface {
 	classes.Register((*T)(nil), packageName...)
 }
 
+// RegisterFunc gives a function of labels and predictions, as [Func] takes it, a name: a string stands for it, models
+// compiled with it can be saved, and those of files that name it can be read. Files have the name "Custom>name", or the
+// given package instead of Custom, as in Python with @keras.saving.register_keras_serializable(package=...).
+// RegisterFunc panics when the name is taken, and is called from init. The function must not be a closure: all closures
+// of one function literal share the name.
+func RegisterFunc(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor, packageName ...string) {
+	own.Register(name, f, packageName)
+}
+
 // New returns a metric of the given class with default configuration.
 func New(className string) (Metric, error) {
 	if make, ok := classes.Find(className); ok {
@@ -126,7 +138,8 @@ func Get(v any) (Metric, error) {
 	case string:
 		return byName(v)
 	case func(yTrue, yPred *ops.Tensor) *ops.Tensor:
-		return Func("metric", v), nil
+		_, name := own.Name(v)
+		return Func(cmp.Or(name, "metric"), v), nil
 	case loss:
 		return &FuncMetric{Name: v.LossName(), F: v.PerExample, Better: worse}, nil
 	case config.Object:
@@ -156,8 +169,11 @@ func byName(name string) (Metric, error) {
 		m.SetName(name)
 		return m, nil
 	}
+	if f, ok := own.Find(name); ok {
+		return Get(f)
+	}
 	known := slices.Sorted(maps.Keys(names))
-	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), names)...), ", "))
+	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; also by class, as MeanSquaredError; give functions of your own names with metrics.RegisterFunc", name, config.Guess(name, known, ClassNames()), strings.Join(append(known, config.WithoutNames(ClassNames(), names)...), ", "))
 }
 
 func fromObject(o config.Object) (Metric, error) {

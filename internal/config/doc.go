@@ -40,5 +40,6 @@
 // IgnoredConfig() []string lists keys that Keras writes and the type does not need. "key=null" accepts the key only
 // without a value, for features that would change results. MigrateConfig(map[string]json.RawMessage) error may rewrite
 // the keys of older versions before they are read; AmendConfig(map[string]any) error may change what is written.
-// ConfigClassName() string replaces the Go type name as class name.
+// ConfigClassName() string replaces the Go type name as class name. ConfigObject() (map[string]any, error) returns the
+// whole object, of values that files do not describe by their fields.
 package config

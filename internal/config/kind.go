@@ -218,6 +218,11 @@ type placed interface{ Module() string }
 // EncodeObject returns the full object for a configured value: module, class name, configuration and registered name.
 // Types from outside the project are registered as "Custom>Name".
 func EncodeObject(v any) (map[string]any, error) {
+	if own, ok := v.(interface {
+		ConfigObject() (map[string]any, error)
+	}); ok {
+		return own.ConfigObject()
+	}
 	c, err := Encode(v)
 	if err != nil {
 		return nil, err

@@ -209,7 +209,7 @@ func describe(v any) (any, error) {
 		return nil, fmt.Errorf("the activation is a Go function without a name; make it known with activations.Register so that the model can be saved")
 	}
 	if strings.Contains(name, ">") { // Keras writes functions that it does not have itself as objects
-		return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}, nil
+		return config.FunctionObject(name), nil
 	}
 	return name, nil
 }

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Functions are the functions of one kind (losses, metrics) that programs have given names, under which files have
+// them. F is their type.
+type Functions[F any] struct {
+	room   string // the package of the kind, for messages
+	mu     sync.RWMutex
+	byName map[string]F
+	names  map[uintptr]string
+}
+
+// NewFunctions returns an empty set.
+func NewFunctions[F any](room string) *Functions[F] {
+	return &Functions[F]{room: room, byName: map[string]F{}, names: map[uintptr]string{}}
+}
+
+// Register gives a function a name, "Custom>name" or "package>name". It panics when the name is taken.
+func (r *Functions[F]) Register(name string, f F, packageName []string) {
+	if reflect.ValueOf(f).IsNil() {
+		panic(r.room + ": RegisterFunc of " + name + " received a nil function")
+	}
+	name = FullName(r.room+": RegisterFunc", name, packageName)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, taken := r.byName[name]; taken {
+		panic(r.room + ": RegisterFunc called twice for " + name)
+	}
+	r.byName[name] = f
+	if at := reflect.ValueOf(f).Pointer(); r.names[at] == "" {
+		r.names[at] = name
+	}
+}
+
+// Find returns the function of a name, which needs the package only where several have one.
+func (r *Functions[F]) Find(name string) (f F, ok bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	full, ok := FindName(r.byName, name)
+	return r.byName[full], ok
+}
+
+// Name returns the full name of a function, "" if it has none, and the name without the package.
+func (r *Functions[F]) Name(f F) (full, bare string) {
+	v := reflect.ValueOf(f)
+	if v.IsNil() {
+		return "", ""
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	full = r.names[v.Pointer()]
+	_, bare, _ = strings.Cut(full, ">")
+	return full, bare
+}
+
+// Object is what files have for a function, as for its Python counterpart; name is what messages call one that has no
+// name in files.
+func (r *Functions[F]) Object(f F, name string) (map[string]any, error) {
+	full, _ := r.Name(f)
+	if full == "" {
+		return nil, fmt.Errorf("%q is a Go function, which files do not hold; give it a name in them with %s.RegisterFunc, or save the model with keras.WithoutCompile()", name, r.room)
+	}
+	return FunctionObject(full), nil
+}
+
+// FunctionObject is what files have for the function of a name.
+func FunctionObject(name string) map[string]any {
+	return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}
+}
+
+// IsFunction reports whether files have the name of a function for a value.
+func IsFunction(v any) bool {
+	_, ok := v.(interface {
+		ConfigObject() (map[string]any, error)
+	})
+	return ok
+}
