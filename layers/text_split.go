@@ -10,6 +10,9 @@ type standardizer struct {
 	keep  [256]uint8 // 1, or 0 for what is left out
 	space [256]bool  // where TensorFlow splits: blanks of ASCII
 	same  bool       // it changes nothing
+
+	before func(text string) string   // a function of the program's in its place, nil for none
+	cut    func(text string) []string // a function of the program's that splits, nil for none
 }
 
 // newStandardizer is that of a name that TextVectorization takes.

@@ -15,8 +15,10 @@ import (
 // TextVectorization turns texts into the numbers of their words, in four steps:
 //
 //  1. Standardize: "lower_and_strip_punctuation" (the default) makes ASCII letters small and removes the characters
-//     !"#$%&()*+,-./:;<=>?@[\]^_`{|}~'; "lower" and "strip_punctuation" do one of the two; "none" neither.
-//  2. Split: at "whitespace" (the default), into each "character", or not at all ("none").
+//     !"#$%&()*+,-./:;<=>?@[\]^_`{|}~'; "lower" and "strip_punctuation" do one of the two; "none" neither. Or a
+//     function of your own, func(text string) string.
+//  2. Split: at "whitespace" (the default), into each "character", or not at all ("none"). Or a function of your own,
+//     func(text string) []string.
 //  3. NGrams {1, 2, ...}: instead of the words all sequences of so many words, joined by blanks.
 //  4. Lookup, as in [StringLookup] with the mask token "": number 0 fills, 1 stands for unknown words, the vocabulary
 //     begins with 2. Other modes than "int" know no filling, so that 0 stands for unknown words and the vocabulary
@@ -40,8 +42,8 @@ type TextVectorization struct {
 	Frozen bool   `keras:"trainable,not"` // has no effect
 
 	MaxTokens            int        `keras:"max_tokens,null"`                                 // size of the vocabulary with special tokens; 0 is no limit
-	Standardize          string     `keras:"standardize,default=lower_and_strip_punctuation"` // see above
-	Split                string     `keras:"split,default=whitespace"`                        // see above
+	Standardize          any        `keras:"standardize,default=lower_and_strip_punctuation"` // see above; a function that files are to hold has a name, see RegisterStandardize
+	Split                any        `keras:"split,default=whitespace"`                        // see above, and RegisterSplit
 	NGrams               []int      `keras:"ngrams,null,scalar"`                              // lengths; one number n stands for 1 ... n, unless a file has it as a list; nil is words alone
 	OutputMode           OutputMode `keras:"output_mode,default=int"`                         // see above; "" is "int"
 	OutputSequenceLength int        `keras:"output_sequence_length,null"`                     // of "int"; 0 is the longest of the batch
@@ -68,11 +70,10 @@ func (l *TextVectorization) words() *StringLookup {
 
 // ready is words with a check of the fields.
 func (l *TextVectorization) ready() (*StringLookup, error) {
+	if _, err := l.standardizer(); err != nil {
+		return nil, err
+	}
 	switch {
-	case !slices.Contains([]string{"", "none", "lower_and_strip_punctuation", "lower", "strip_punctuation"}, l.Standardize):
-		return nil, fmt.Errorf("unknown Standardize %q; use \"lower_and_strip_punctuation\", \"lower\", \"strip_punctuation\" or \"none\"", l.Standardize)
-	case !slices.Contains([]string{"", "none", "whitespace", "character"}, l.Split):
-		return nil, fmt.Errorf("unknown Split %q; use \"whitespace\", \"character\" or \"none\"", l.Split)
 	case l.OutputSequenceLength < 0 || l.OutputSequenceLength > 0 && outputMode(l.OutputMode, IntMode) != IntMode:
 		return nil, fmt.Errorf("OutputSequenceLength must be a positive length, with OutputMode \"int\" only; received %d with %q", l.OutputSequenceLength, l.OutputMode)
 	}
@@ -88,7 +89,13 @@ func (l *TextVectorization) ready() (*StringLookup, error) {
 // tokens are the words of an example, which is one text unless texts are not split, after standardizing, splitting and
 // joining to n-grams; at most limit words, if that is not 0.
 func (l *TextVectorization) tokens(example []string, by *standardizer, limit int) []string {
-	if l.Split != "none" && l.Split != "character" && len(example) == 1 {
+	if by.before != nil {
+		example = slices.Clone(example)
+		for i, text := range example {
+			example[i] = by.before(text)
+		}
+	}
+	if by.cut == nil && l.Split != "none" && l.Split != "character" && len(example) == 1 {
 		compact, starts := by.split(example[0], limit)
 		if lengths := l.lengths(); len(lengths) > 0 {
 			return neighbours(compact, starts, lengths...)
@@ -105,6 +112,9 @@ func (l *TextVectorization) tokens(example []string, by *standardizer, limit int
 // parts are a text, or its characters.
 func (l *TextVectorization) parts(text string, by *standardizer) []string {
 	text = by.standardize(text)
+	if by.cut != nil {
+		return by.cut(text)
+	}
 	if l.Split == "none" {
 		return []string{text}
 	}
@@ -158,6 +168,24 @@ func (l *TextVectorization) lengths() []int {
 	return lengths
 }
 
+// standardizer is what becomes of a text before the lookup.
+func (l *TextVectorization) standardizer() (*standardizer, error) {
+	word, before, err := standardizeStep.get(l.Standardize)
+	if err != nil {
+		return nil, err
+	}
+	_, cut, err := splitStep.get(l.Split)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		word = "none"
+	}
+	by := newStandardizer(word)
+	by.before, by.cut = before, cut
+	return by, nil
+}
+
 // Transform vectorizes texts.
 func (l *TextVectorization) Transform(inputs ...HostArray) (HostArray, error) {
 	out, err := l.transform(inputs)
@@ -183,7 +211,10 @@ func (l *TextVectorization) examples(inputs []HostArray, limit int) ([][]string,
 	if len(x.Shape) == 2 {
 		width = x.Shape[1]
 	}
-	by := newStandardizer(l.Standardize)
+	by, err := l.standardizer()
+	if err != nil {
+		return nil, err
+	}
 	rows := make([][]string, x.Shape[0]) //dim:known the shapes of data
 	for i := range rows {
 		rows[i] = l.tokens(x.Strings[i*width:(i+1)*width], by, limit) //dim:known the shapes of data
@@ -400,8 +431,6 @@ func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error
 		raw, ok := keys[key]
 		if ok && string(raw) == "null" {
 			keys[key] = json.RawMessage(`"none"`)
-		} else if ok && len(raw) > 0 && raw[0] == '{' {
-			return fmt.Errorf("key %q holds a Python function, which is not run; the names of Keras's own ones can be read", key)
 		}
 	}
 	var list []int

@@ -18,7 +18,7 @@ import (
 var (
 	classes   = config.NewRegistry[Loss]("losses")
 	functions = map[string]string{}
-	own       = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("losses")
+	own       = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("losses.RegisterFunc")
 )
 
 // register makes a class known under its Go name and the given function names.
@@ -227,5 +227,5 @@ func (l *FuncLoss) ConfigObject() (map[string]any, error) {
 	if l.Reduction != "" && l.Reduction != SumOverBatchSize && l.Reduction != Mean {
 		return nil, fmt.Errorf("the loss %q is a function, of which files have no reduction: this one has %q; write a loss type and make it known with losses.Register", l.LossName(), l.Reduction)
 	}
-	return own.Object(l.F, l.LossName())
+	return own.CompileObject(l.F, l.LossName())
 }

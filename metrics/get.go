@@ -18,7 +18,7 @@ import (
 var (
 	classes = config.NewRegistry[Metric]("metrics")
 	names   = map[string]string{}
-	own     = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("metrics")
+	own     = config.NewFunctions[func(yTrue, yPred *ops.Tensor) *ops.Tensor]("metrics.RegisterFunc")
 )
 
 // register makes a class known under its Go name and other names.

@@ -273,4 +273,6 @@ func (m *FuncMetric) MetricName() string { return m.NameOr(m.Name, "metric") }
 func (m *FuncMetric) Direction() string { return m.Better }
 
 // ConfigObject is what files have for the function, see [RegisterFunc].
-func (m *FuncMetric) ConfigObject() (map[string]any, error) { return own.Object(m.F, m.MetricName()) }
+func (m *FuncMetric) ConfigObject() (map[string]any, error) {
+	return own.CompileObject(m.F, m.MetricName())
+}

@@ -10,33 +10,36 @@ import (
 // Functions are the functions of one kind (losses, metrics) that programs have given names, under which files have
 // them. F is their type.
 type Functions[F any] struct {
-	room   string // the package of the kind, for messages
+	call   string // how programs name them, "losses.RegisterFunc", for messages
 	mu     sync.RWMutex
 	byName map[string]F
 	names  map[uintptr]string
 }
 
 // NewFunctions returns an empty set.
-func NewFunctions[F any](room string) *Functions[F] {
-	return &Functions[F]{room: room, byName: map[string]F{}, names: map[uintptr]string{}}
+func NewFunctions[F any](call string) *Functions[F] {
+	return &Functions[F]{call: call, byName: map[string]F{}, names: map[uintptr]string{}}
 }
 
 // Register gives a function a name, "Custom>name" or "package>name". It panics when the name is taken.
 func (r *Functions[F]) Register(name string, f F, packageName []string) {
 	if reflect.ValueOf(f).IsNil() {
-		panic(r.room + ": RegisterFunc of " + name + " received a nil function")
+		panic(r.call + " of " + name + " received a nil function")
 	}
-	name = FullName(r.room+": RegisterFunc", name, packageName)
+	name = FullName(r.call, name, packageName)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.byName[name]; taken {
-		panic(r.room + ": RegisterFunc called twice for " + name)
+		panic(r.call + " called twice for " + name)
 	}
 	r.byName[name] = f
 	if at := reflect.ValueOf(f).Pointer(); r.names[at] == "" {
 		r.names[at] = name
 	}
 }
+
+// Call is how programs name functions.
+func (r *Functions[F]) Call() string { return r.call }
 
 // Find returns the function of a name, which needs the package only where several have one.
 func (r *Functions[F]) Find(name string) (f F, ok bool) {
@@ -64,9 +67,18 @@ func (r *Functions[F]) Name(f F) (full, bare string) {
 func (r *Functions[F]) Object(f F, name string) (map[string]any, error) {
 	full, _ := r.Name(f)
 	if full == "" {
-		return nil, fmt.Errorf("%q is a Go function, which files do not hold; give it a name in them with %s.RegisterFunc, or save the model with keras.WithoutCompile()", name, r.room)
+		return nil, fmt.Errorf("%q is a Go function, which files do not hold; give it a name in them with %s", name, r.call)
 	}
 	return FunctionObject(full), nil
+}
+
+// CompileObject is Object for functions that a model is compiled with, which files may lack.
+func (r *Functions[F]) CompileObject(f F, name string) (map[string]any, error) {
+	o, err := r.Object(f, name)
+	if err != nil {
+		err = fmt.Errorf("%w, or save the model with keras.WithoutCompile()", err)
+	}
+	return o, err
 }
 
 // FunctionObject is what files have for the function of a name.

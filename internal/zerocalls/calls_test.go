@@ -871,6 +871,8 @@ var functions = map[string]any{
 	"layers.Range":                                  layers.Range,
 	"layers.RegisterLambda":                         layers.RegisterLambda,
 	"layers.RegisterModel":                          layers.RegisterModel,
+	"layers.RegisterSplit":                          layers.RegisterSplit,
+	"layers.RegisterStandardize":                    layers.RegisterStandardize,
 	"layers.RegisteredName":                         layers.RegisteredName,
 	"layers.Reset":                                  layers.Reset,
 	"layers.Revision":                               layers.Revision,

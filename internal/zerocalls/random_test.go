@@ -37,7 +37,7 @@ var elsewhere = regexp.MustCompile(`^(distribute/(cluster|collective|coordinator
 
 // registering twice, or under several packages, is a mistake of the program that its start shows; the other ones work
 // on what a step has made ready.
-var preparedOnly = regexp.MustCompile(`^layers\.(RegisterModel|RegisterLambda|ForwardCell|ClassName)$`)
+var preparedOnly = regexp.MustCompile(`^(layers\.(RegisterModel|RegisterLambda|RegisterStandardize|RegisterSplit|ForwardCell|ClassName)|(losses|metrics)\.RegisterFunc)$`)
 
 // drawn makes random arguments; tensors belong to one graph.
 type drawn struct {
