@@ -66,7 +66,7 @@ func untaggedMembers(objects []saving.Object) string {
 		}
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			if tag := f.Tag.Get("keras"); !f.Anonymous && (tag == "" || tag == "-") && holdsLayer(v.Field(i)) {
+			if tag := f.Tag.Get("keras"); !f.Anonymous && (tag == "" || config.Outside(tag)) && holdsLayer(v.Field(i)) {
 				return fmt.Sprintf("; field %s of %s holds layers and is no part of the configuration, so that LoadModel finds nothing there: make them in %s, from fields with keras tags, or write the field with a tag such as `keras:%q`", f.Name, title(o), made, layers.SnakeCase(f.Name))
 			}
 		}

@@ -33,9 +33,10 @@ func OwnWeights(l Layer) distribute.Variables {
 }
 
 // AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else
-// those of the layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case
-// ("Conv1" is "conv1"). Layers that neither names, as those handed to [Builder.Adopt] and held in no exported field,
-// are the list "adopted". Names are in alphabetical order, those that begin with an underscore last.
+// those of the layer's exported fields. A field is called by the key in its keras tag, which with the option
+// "attribute" has no other meaning, or by its name in snake case ("Conv1" is "conv1"). Layers that neither names, as
+// those handed to [Builder.Adopt] and held in no exported field, are the list "adopted". Names are in alphabetical
+// order, those that begin with an underscore last.
 func AttributesOf(l Layer) []Attribute {
 	var out []Attribute
 	if namer, named := l.(AttributeNamer); named {

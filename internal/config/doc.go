@@ -18,6 +18,7 @@
 //	length=N     a list of one is written N times
 //	null         null is read as the zero value, see below
 //	required     the key must be there
+//	attribute    no configuration: the key is the attribute of the Python object that holds the field's layers
 //	default=V    what is written where the field has its zero value: JSON, or else a plain string
 //
 // A field without the tag is not configuration, except that the fields of embedded structs count as the struct's own.

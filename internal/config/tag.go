@@ -63,12 +63,16 @@ func collectFields(t reflect.Type, path []int) []field {
 		switch {
 		case f.Anonymous && !tagged && f.Type.Kind() == reflect.Struct:
 			out = append(out, collectFields(f.Type, index)...)
-		case tagged && f.IsExported() && tag != "-": // as in encoding/json, no part of the configuration
+		case tagged && f.IsExported() && !Outside(tag):
 			out = append(out, parseTag(f.Name, tag, index))
 		}
 	}
 	return out
 }
+
+// Outside reports whether a tag says that its field is no part of the configuration: "-", as in encoding/json, or the
+// option "attribute" behind what Python calls the layers in the field.
+func Outside(tag string) bool { return tag == "-" || strings.HasSuffix(tag, ",attribute") }
 
 // parseTag panics on a tag that makes no sense: it is part of the program, not input.
 func parseTag(name, tag string, index []int) field {

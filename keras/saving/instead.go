@@ -30,7 +30,7 @@ func instead(source Source, paths []string) string {
 			}
 			hint := ""
 			if n > 1 {
-				hint = "; the method MemberAttributes of a layer of your own says what Python calls its parts, and without it they are called as the exported fields in snake case"
+				hint = "; the method MemberAttributes of a layer of your own says what Python calls its parts, and without it they are called as the exported fields in snake case, or as tags such as `keras:\"name,attribute\"` say"
 			}
 			return fmt.Sprintf("; the file has no %q %s, but %q%s", parts[n], place, siblings, hint)
 		}
