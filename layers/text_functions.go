@@ -40,6 +40,9 @@ var (
 	splitStep       = textStep[func(text string) []string]{"Split", []string{"whitespace", "character", "none"}, splitters}
 )
 
+// quoted are the words, for messages.
+func (s textStep[F]) quoted() string { return `"` + strings.Join(s.words, `", "`) + `"` }
+
 // get returns the word that v is, "" for the default, or the function that it is or names.
 func (s textStep[F]) get(v any) (word string, f F, err error) {
 	switch v := v.(type) {
@@ -57,7 +60,7 @@ func (s textStep[F]) get(v any) (word string, f F, err error) {
 		if f, ok := s.functions.Find(v); ok {
 			return "", f, nil
 		}
-		return "", f, fmt.Errorf("unknown %s %q; use \"%s\", a %T, or the name of one that is known by %s", s.field, v, strings.Join(s.words, `", "`), f, s.functions.Call())
+		return "", f, fmt.Errorf("unknown %s %q; use %s, a function of one text, or the name of one that is known by %s", s.field, v, s.quoted(), s.functions.Call())
 	case config.Object:
 		if name, ok := v.FunctionName(); ok {
 			if f, ok := s.functions.Find(name); ok {
@@ -66,7 +69,7 @@ func (s textStep[F]) get(v any) (word string, f F, err error) {
 			return "", f, fmt.Errorf("holds the Python function %q, which is not run; make a Go function in its place known by that name with %s", name, s.functions.Call())
 		}
 	}
-	return "", f, fmt.Errorf("%s is %s; expected a word or a %T", s.field, config.Received(v), f)
+	return "", f, fmt.Errorf("%s is %s; expected %s, or a function of one text", s.field, config.Received(v), s.quoted())
 }
 
 // register tells how a configuration holds the step under a key.

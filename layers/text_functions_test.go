@@ -76,7 +76,7 @@ func TestFunctionsOfTextInFiles(t *testing.T) {
 		{"module": "builtins", "class_name": "function", "config": "Custom>strange", "registered_name": "function"}}}`))
 	require.ErrorContains(t, err, `the Python function "Custom>strange", which is not run; make a Go function in its place known by that name with layers.RegisterStandardize`)
 	_, err = (&layers.TextVectorization{Standardize: 3, Vocabulary: []string{"a"}}).Transform(layers.HostStrings([]string{"a"}, 1))
-	require.ErrorContains(t, err, "Standardize is the number 3; expected a word or a func(string) string")
+	require.ErrorContains(t, err, `Standardize is the number 3; expected "lower_and_strip_punctuation", "lower", "strip_punctuation", "none", or a function of one text`)
 	_, err = (&layers.TextVectorization{Split: (func(string) []string)(nil), Vocabulary: []string{"a"}}).Transform(layers.HostStrings([]string{"a"}, 1))
 	require.ErrorContains(t, err, "Split is a nil function")
 }

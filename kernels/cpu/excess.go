@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -31,10 +32,18 @@ var (
 // excessPrecision returns the pass for a program, of which numbers of some types are computed in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
-	if onlyPredicts(p) { // and keeps nothing for gradients
-		o.Keep, o.AtATime = readsMemory(p), true
+	if onlyPredicts(p) {
+		o.Keep, o.AtATime = readsMemory(p), !computesGradients(p) // which keep results until they are read again
 	}
 	return pass.ExcessPrecision(o)
+}
+
+// computesGradients reports whether the program has an operation that is a gradient, as those of workers have that
+// leave the updates to others.
+func computesGradients(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return strings.HasSuffix(n.Op.String(), "_grad") || slices.ContainsFunc(ir.SubPrograms(n.Attrs), computesGradients)
+	})
 }
 
 // multiplies reports whether the program has products of certain types.
