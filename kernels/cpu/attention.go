@@ -11,24 +11,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention is computed head by head, for a block of queries at a time, so that the block's scores stay in the
-// second-level cache and are never stored. The keys (and, for the gradient, the values) are packed once a head. A
-// causal head is cut into more blocks, since a block looks at no key after its last query. The gradient computes the
-// probabilities again from the scores and the logsumexp.
+// Attention runs head by head, and a block of queries at a time, so that the scores of a block stay in the second-level
+// cache and are never stored. The keys (and, for the gradient, the values) are packed once per head. A causal head has
+// more blocks, because a block ignores all keys after its last query. The gradient recomputes the probabilities from
+// the scores and the logsumexp.
 
 const (
 	scoreBlock   = 1 << 16 // scores of a block of queries
-	causalBlocks = 8       // blocks of queries of a causal head, if they have causalRows rows
+	causalBlocks = 8       // blocks of queries of a causal head, if each still has causalRows rows
 	causalRows   = 32
-	headItems    = 16 // items that a loop over heads should have at least
+	headItems    = 16 // minimum number of items of a loop over heads
 )
 
-// heads is the geometry of an attention.
+// heads holds the geometry of an attention.
 type heads struct {
 	ir.AttentionAttrs
 	batch, queries, keys, heads, depth, width int
 	rows                                      int // queries of a block
-	items                                     int // pieces of a head that are computed independently: runs of blocks
+	items                                     int // pieces of a head that are computed independently; each is a run of blocks
 	mask                                      *plan.Operand
 	maskStride                                [4]int
 }
@@ -52,10 +52,10 @@ func newHeads(b *build, mask *plan.Operand) *heads {
 	return h
 }
 
-// blocks is the number of blocks of queries of a head.
+// blocks returns the number of blocks of queries of a head.
 func (h *heads) blocks() int { return (h.queries + h.rows - 1) / h.rows }
 
-// visible returns how many keys the queries before last can see at most.
+// visible returns the largest number of keys that a query before last can see.
 func (h *heads) visible(last int) int {
 	if h.Causal {
 		return min(h.keys, last)
@@ -63,13 +63,13 @@ func (h *heads) visible(last int) int {
 	return h.keys
 }
 
-// at returns the first element of a step of a head in a (batch, steps, heads, size) tensor; the next step follows
-// heads·size later.
+// at returns the offset of a step of a head in a (batch, steps, heads, size) tensor. The next step is heads·size
+// further.
 func (h *heads) at(batch, steps, step, head, size int) int {
 	return ((batch*steps+step)*h.heads + head) * size
 }
 
-// product is a gemm on one goroutine with operands that begin at the given elements.
+// product is a matrix product on one goroutine. Each operand is a slice from its first element on.
 type product[T block.Float] struct {
 	m, n, k       int
 	a, b, c       []T
@@ -93,14 +93,14 @@ func (p *product[T]) run(scratch []T) {
 	gemm.Run(nil, &a, scratch)
 }
 
-// A product that takes a few microseconds is spared the preparations that larger ones need.
+// Products within these limits take only a few microseconds and skip the preparations of larger ones.
 const (
 	smallProduct = 1 << 19 // multiplications
-	smallSum     = 256     // of which are added before the sum goes through memory
-	aliasBytes   = 2048    // rows that far apart compete for the same few places in the first-level cache
+	smallSum     = 256     // longest sum that stays in registers
+	aliasBytes   = 2048    // rows at multiples of this distance compete for the same few places in the first-level cache
 )
 
-// isSmall reports whether the product is small, and can be computed panel by panel from the operands as they are.
+// isSmall reports whether the product is small and its operands can be read in place, panel by panel.
 func (p *product[T]) isSmall() bool {
 	var zero T
 	return p.k > 0 && p.k <= smallSum && p.m*p.n*p.k <= smallProduct && (p.packed || (p.k-1)*p.ldb+vec.ScoreStride(p.n) <= cap(p.b)) &&
@@ -124,10 +124,10 @@ func (p *product[T]) runSmall() {
 	}
 }
 
-// headProducts are the products of a block of queries, without their operands.
+// headProducts are the products of a block of queries, still without operands.
 type headProducts[T block.Float] struct {
-	scores, values       product[T] // of the result
-	upstream, dv, dk, dq product[T] // of the gradient, which has the scores too
+	scores, values       product[T] // forward
+	upstream, dv, dk, dq product[T] // backward, which needs scores as well
 }
 
 // productsOf returns the products of m queries that see n keys.
@@ -143,14 +143,14 @@ func productsOf[T block.Float](h *heads, m, n int) headProducts[T] {
 	}
 }
 
-// with returns a copy with operands.
+// with returns a copy with the given operands.
 func (p product[T]) with(a, b, c []T) *product[T] {
 	p.a, p.b, p.c = a, b, c
 	return &p
 }
 
-// productScratch is the scratch memory that any of the products of a head may need. A smaller product may need more
-// than a larger one, so all blocks are asked.
+// productScratch returns how much scratch memory the products of a head need at most. It asks all blocks, because a
+// smaller product may need more than a larger one.
 func productScratch[T block.Float](h *heads) int {
 	size := 0
 	for first := 0; first < h.queries; first += h.rows {
@@ -158,7 +158,7 @@ func productScratch[T block.Float](h *heads) int {
 		p := productsOf[T](h, last-first, h.visible(last))
 		for _, p := range [...]*product[T]{&p.scores, &p.values, &p.upstream, &p.dv, &p.dk, &p.dq} {
 			a := p.args()
-			for _, a.Accumulate = range [...]bool{false, true} { // the gradients of keys and values do, but for the first block
+			for _, a.Accumulate = range [...]bool{false, true} { // the gradients of keys and values accumulate, except in the first block
 				size = max(size, gemm.ScratchSize(&a, 1))
 			}
 		}
@@ -166,7 +166,7 @@ func productScratch[T block.Float](h *heads) int {
 	return size
 }
 
-// atStep returns the elements of an operand from a step of a head on; nil if it has none.
+// atStep returns the elements of an operand from a step of a head on, or nil if the operand is empty.
 func atStep[T block.Float](h *heads, o *plan.Operand, batch, steps, step, head, size int) []T {
 	if o.N == 0 {
 		return nil
@@ -174,11 +174,11 @@ func atStep[T block.Float](h *heads, o *plan.Operand, batch, steps, step, head, 
 	return plan.Data[T](o)[h.at(batch, steps, step, head, size):]
 }
 
-// headBytes is the size of an operand of a head that is worth fetching ahead: several have room in the second-level
-// cache.
+// headBytes is the size from which prefetching an operand of a head pays. Several operands of this size fit into the
+// second-level cache.
 const headBytes = 64 << 10
 
-// fetchHead brings a part of an operand of a head, whose rows lie apart, into the cache.
+// fetchHead prefetches a part of an operand of a head, whose rows are not contiguous.
 func fetchHead[T block.Float](h *heads, o *plan.Operand, head, steps, size, part, parts int) {
 	if steps*size*o.Typ.DType.Size() > headBytes {
 		return
@@ -189,7 +189,7 @@ func fetchHead[T block.Float](h *heads, o *plan.Operand, head, steps, size, part
 	}
 }
 
-// packHead packs the transpose of the keys or values of a head, which have the given size.
+// packHead packs the transpose of the keys or values of a head. size is their length.
 func packHead[T block.Float](h *heads, dst []T, o *plan.Operand, batch, head, size int) {
 	gemm.PackB(nil, dst, atStep[T](h, o, batch, h.keys, 0, head, size), size, h.keys, h.heads*size, true)
 }
@@ -198,7 +198,7 @@ func buildAttention(b *build) (func(), error) {
 	return byFloat(b, attention[float64], attention[float32])
 }
 
-// attentionForward are the operands of an attention.
+// attentionForward holds the operands of an attention.
 type attentionForward[T block.Float] struct {
 	*heads
 	q, k, v, y, total *plan.Operand
@@ -236,7 +236,7 @@ func attention[T block.Float](b *build) func() {
 	})
 }
 
-// block computes the results of the queries from first on.
+// block computes the results of a block of queries that begins at first.
 func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T) {
 	last := min(first+f.rows, f.queries)
 	m, n := last-first, f.visible(last)
@@ -262,8 +262,9 @@ func (h *heads) scores(first, m, n int) vec.Scores {
 	return s
 }
 
-// look puts -inf where the mask hides a key from the queries from first on, and returns the positive number that the
-// scores are to be multiplied by; large ones by nothing any more, so that differences between them are exact.
+// look sets scores to -inf where the mask hides a key, for the queries from first on. It returns the positive factor
+// that the scores still have to be multiplied by. Large scores are multiplied here, so that their differences are
+// exact.
 func look[T block.Float](h *heads, scores []T, s *vec.Scores, batch, head, first int, large bool) T {
 	scale := T(h.Scale)
 	if large || !(scale > 0) { // hidden scores must stay hidden

@@ -11,30 +11,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Attention of float32 to blocks of keys, with a panel of queries in the lanes of vectors: the transpose of the scores
-// is computed, Sᵀ[keys, queries] = K·Qᵀ, and Yᵀ[width, queries] = Vᵀ·Sᵀ. So the vectors are full whatever the sizes of
-// heads are, the largest score and the sum of the powers of a query are found without adding up the lanes of a vector,
-// and a block of scores stays in the first-level cache. What the blocks before have added up is scaled when a block has
-// a larger score; the result is divided by the sum of the powers in the end.
+// This is float32 attention over blocks of keys, with a panel of queries in the lanes of vectors. It computes the
+// transpose of the scores, Sᵀ[keys, queries] = K·Qᵀ, and Yᵀ[width, queries] = Vᵀ·Sᵀ. The vectors are therefore full
+// whatever the size of the heads, finding a query's largest score and sum of exponentials needs no reduction over
+// lanes, and a block of scores stays in the first-level cache. When a block has a larger score, the sums so far are
+// rescaled; at the end the result is divided by the sum of the exponentials.
 
 const (
 	columnKeys     = 192 // scores of a block of keys: 24 kB
-	columnLanes    = 16  // the queries of a panel are computed in groups
+	columnLanes    = 16  // the queries of a panel are computed in groups of this size
 	columnGain     = 1.05
 	columnMaxDepth = gemm.BlockK / 2
 )
 
-// attentionColumns are the operands of such an attention, and how it is cut up.
+// attentionColumns holds the operands of such an attention, and how it is cut up.
 type attentionColumns struct {
 	*heads
 	q, k, v, y, total    *plan.Operand
-	panels, block        int // panels of queries, keys of a block
+	panels, block        int // panels of queries; keys of a block
 	copies               bool
-	queryAt, scoreAt, at int // in the scratch memory: the panel's queries, its scores, and where the copies begin
+	queryAt, scoreAt, at int // offsets in scratch memory of the panel's queries, its scores, and the copied keys and values
 }
 
-// inColumns reports whether the attention is computed so: where no more lanes of vectors stay empty than in products
-// with rows of scores, and with a scale that neither vanishes nor makes infinities, since what is hidden must stay
+// inColumns reports whether to compute the attention this way. It does so if that leaves no more vector lanes empty
+// than products with rows of scores do. The scale must neither vanish nor overflow, because hidden scores must stay
 // hidden.
 func (h *heads) inColumns(double bool) bool {
 	if double || isa.Active() == isa.Portable || !(h.Scale > 0x1p-100 && h.Scale < 0x1p100) ||
@@ -71,7 +71,7 @@ func buildAttentionColumns(b *build, h *heads) func() {
 	})
 }
 
-// rowK is the distance of a head's keys, copied ones if they are.
+// rowK returns the distance between a head's keys, or between their copies if there are any.
 func (c *attentionColumns) rowK() int {
 	if c.copies {
 		return gemm.SpacedRow[float32](c.depth)
@@ -87,7 +87,7 @@ func (c *attentionColumns) rowV() int {
 	return c.heads.heads * c.width
 }
 
-// item computes a run of panels of a head; more says that another item follows.
+// item computes a run of panels of a head. more is set if another item follows.
 func (c *attentionColumns) item(memory []float32, item int, more bool) {
 	head, part := item/c.items, item%c.items
 	bn, hd := head/c.heads.heads, head%c.heads.heads
@@ -108,14 +108,14 @@ func (c *attentionColumns) item(memory []float32, item int, more bool) {
 	}
 }
 
-// copySteps copies the rows of a head to rows that lie otherwise.
+// copySteps copies the rows of a head to rows with another stride.
 func copySteps(dst, src []float32, rows, size, to, from int) {
 	for r := range rows {
 		copy(dst[r*to:][:size], src[r*from:])
 	}
 }
 
-// panel computes the results of the queries from first on.
+// panel computes the results of a panel of queries that begins at first.
 func (c *attentionColumns) panel(memory, k, v []float32, bn, hd, first int) {
 	queries := min(vec.Columns, c.queries-first)
 	micro.PackPanel(memory[c.queryAt:c.scoreAt], atStep[float32](c.heads, c.q, bn, c.queries, first, hd, c.depth), c.depth, queries, 1, c.heads.heads*c.depth)
@@ -130,7 +130,7 @@ func (c *attentionColumns) panel(memory, k, v []float32, bn, hd, first int) {
 	powers.Totals(plan.Data[float32](c.total)[(bn*c.heads.heads+hd)*c.queries+first:][:queries])
 }
 
-// addBlocks adds up the values of all blocks of keys for the panel of queries from first on.
+// addBlocks sums the values of all blocks of keys for the panel of queries that begins at first.
 func (c *attentionColumns) addBlocks(powers *vec.ScoreColumns, memory, k, v []float32, bn, hd, first int) {
 	y, q, scores := memory[:c.queryAt], memory[c.queryAt:c.scoreAt], memory[c.scoreAt:c.at]
 	powers.Begin()
@@ -154,7 +154,7 @@ func (c *attentionColumns) addBlocks(powers *vec.ScoreColumns, memory, k, v []fl
 	}
 }
 
-// hide hides from the queries from first on what they do not see of a block of keys.
+// hide hides the keys of a block that the queries from first on do not see.
 func (c *attentionColumns) hide(s []float32, bn, hd, first, queries, key int) {
 	var words [columnKeys]uint32
 	n, begin := len(s)/vec.Columns, 0
@@ -167,7 +167,7 @@ func (c *attentionColumns) hide(s []float32, bn, hd, first, queries, key int) {
 		return
 	}
 	if c.Causal {
-		later := max(first+1-key, 0) // the first key that not all queries see
+		later := max(first+1-key, 0) // the first key that some queries do not see
 		if c.mask == nil {
 			begin = min(later, n)
 		}

@@ -15,8 +15,8 @@ func buildAttentionGrad(b *build) (func(), error) {
 	return byFloat(b, attentionGrad[float64], attentionGrad[float32])
 }
 
-// attentionGrad: with p the probabilities and dp = dy·vᵀ, dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k and dk =
-// dsᵀ·q. The blocks of a head add to dk and dv one after the other, the last one, which sees the most keys, first.
+// attentionGrad computes, with p the probabilities and dp = dy·vᵀ: dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k
+// and dk = dsᵀ·q. The blocks of a head add to dk and dv in turn, beginning with the last one, which sees the most keys.
 func attentionGrad[T block.Float](b *build) func() {
 	g := &attentionGradient[T]{q: b.in(0), k: b.in(1), v: b.in(2), total: b.in(4), dy: b.in(5), dq: b.out(0), dk: b.out(1), dv: b.out(2)}
 	var mask *plan.Operand
@@ -41,7 +41,7 @@ func attentionGrad[T block.Float](b *build) func() {
 		g.turnedV, g.scratch = memory[:turnedV], memory[turnedV:]
 		for head := lo; head < hi; head++ {
 			bn, hd := head/g.heads.heads, head%g.heads.heads
-			for s := g.visible(g.queries) * min(g.queries, 1); s < g.keys; s++ { // what no query sees
+			for s := g.visible(g.queries) * min(g.queries, 1); s < g.keys; s++ { // keys that no query sees
 				clear(plan.Data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
 				clear(plan.Data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
 			}
@@ -65,11 +65,11 @@ func attentionGrad[T block.Float](b *build) func() {
 type attentionGradient[T block.Float] struct {
 	*heads
 	q, k, v, total, dy, dq, dk, dv   *plan.Operand
-	p, ds, packedK, packedV, scratch []T // of the worker: a block of probabilities and of their gradients, the head's operands
-	turnedK, turnedV                 []T // and the transposes of its results, where those are computed
+	p, ds, packedK, packedV, scratch []T // per worker: a block of probabilities and its gradients, the head's packed operands
+	turnedK, turnedV                 []T // and the transposes of its results, if they are computed
 }
 
-// block adds the gradients of the queries from first on.
+// block adds the gradients of a block of queries that begins at first.
 func (g *attentionGradient[T]) block(bn, hd, first int) {
 	h := g.heads
 	last := min(first+g.rows, g.queries)
@@ -98,11 +98,12 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	p.dq.with(g.ds, k, dq).run(g.scratch)
 }
 
-// coarse reports whether the logarithm of a sum is too large to say anything; that of nothing is none.
+// coarse reports whether the logarithm of a sum is so large that it carries no information. -Inf, which stands for a
+// sum of nothing, does not count.
 func coarse[T block.Float](total T) bool { return vec.Coarse(total) && !math.IsInf(float64(total), -1) }
 
-// small subtracts the largest of each row of scores too large for the logarithms of their sums to say anything, and
-// returns these logarithms for what they are then.
+// small handles rows of scores so large that the logarithms of their sums carry no information. It subtracts the
+// largest score from each such row, and returns the logarithms that result.
 func small[T block.Float](scores, total []T, s vec.Scores) []T {
 	total = slices.Clone(total)
 	for r, t := range total {
@@ -120,7 +121,7 @@ func small[T block.Float](scores, total []T, s vec.Scores) []T {
 	return total
 }
 
-// ofSteps returns a copy of a product of [stepsGradient] with its operands; turned is room for the transpose, or none.
+// ofSteps returns a copy of a product of [stepsGradient] with its operands. turned is memory for the transpose, or nil.
 func (p product[T]) ofSteps(scores, rows, steps, turned []T) *product[T] {
 	if len(turned) > 0 {
 		return p.with(rows, scores, turned)
@@ -128,7 +129,7 @@ func (p product[T]) ofSteps(scores, rows, steps, turned []T) *product[T] {
 	return p.with(scores, rows, steps)
 }
 
-// turned is the room for the transpose of a result, if it is computed.
+// turned returns how much memory the transpose of a result needs, or 0 if it is not computed.
 func (h *heads) turned(turns bool, size int) int {
 	if !turns {
 		return 0
@@ -136,7 +137,7 @@ func (h *heads) turned(turns bool, size int) int {
 	return size * vec.ScoreStride(h.keys)
 }
 
-// turnBack stores the transposes of a head's results.
+// turnBack stores the results of a head, which were computed as their transposes.
 func (g *attentionGradient[T]) turnBack(bn, hd int) {
 	steps, stride := g.visible(g.queries)*min(g.queries, 1), vec.ScoreStride(g.keys)
 	for _, t := range [...]struct {
@@ -150,8 +151,9 @@ func (g *attentionGradient[T]) turnBack(bn, hd int) {
 	}
 }
 
-// stepsGradient is the gradient of n keys or values of the given size: of the scores' transpose and m rows of that
-// size, or as its own transpose, of those rows' transpose and the scores.
+// stepsGradient returns the product that computes the gradient of n keys or values of the given size, from m queries.
+// It multiplies the transposed scores by the m rows, or computes its own transpose, from the transposed rows and the
+// scores.
 func stepsGradient[T block.Float](h *heads, m, n, size int) product[T] {
 	stride, rows := vec.ScoreStride(n), h.heads*size
 	if turnsSteps[T](size) {
@@ -160,6 +162,6 @@ func stepsGradient[T block.Float](h *heads, m, n, size int) product[T] {
 	return product[T]{m: n, n: size, k: m, lda: stride, ldb: rows, ldc: rows, transA: true}
 }
 
-// turnsSteps reports whether the gradients of keys or values of a size are computed as their transposes: rows of less
-// than half a panel leave lanes of the longest vectors empty.
+// turnsSteps reports whether gradients of keys or values are computed as their transposes. Rows shorter than half a
+// panel would leave lanes of the longest vectors empty.
 func turnsSteps[T block.Float](size int) bool { return size < micro.PanelWidth[T]()/2 }

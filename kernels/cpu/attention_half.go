@@ -11,24 +11,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention of bfloat16 where the processor multiplies pairs of them: the products read the operands as they are, in
-// matrix registers where there are some, and add up float32. Scores and their softmax are float32; the probabilities,
-// and the gradients of the scores, are rounded before they are multiplied, as they are where each is an operation of
-// its own.
+// This is bfloat16 attention where the processor multiplies pairs. The products read the operands as stored, in matrix
+// registers where there are any, and accumulate in float32. Scores and their softmax are float32. The probabilities and
+// the gradients of the scores are rounded before they are multiplied, as they would be between separate operations.
 //
-// Blocks of queries are those of attention.go. The keys and values of a head are brought into panels once. The
-// gradients of keys and values are sums over queries, which are the rows of the scores: their transposes are computed,
-// so that the block of queries, which is small, is turned, and the scores, which are many, have their rows interleaved.
+// Blocks of queries are those of attention.go. The keys and values of a head are packed into panels once. The gradients
+// of keys and values are sums over queries, which are the rows of the scores. They are computed as their transposes:
+// the block of queries, which is small, is transposed, and the many scores only need their rows interleaved.
 
-// Attention of fewer scores, or queries, than these is faster in float32: rounding the scores and bringing keys and
-// values into panels cost more than the products in pairs save.
+// With fewer scores or queries than these, attention is faster in float32: rounding the scores and packing keys and
+// values cost more than the products in pairs save.
 const (
 	leastPairedScores  = 1024
 	leastPairedQueries = 16
 )
 
-// attendedInPairs reports whether attention to queries, keys and values of these types, or its gradient, is computed
-// so.
+// attendedInPairs reports whether attention with these types of queries, keys and values, or its gradient, is computed
+// in pairs.
 func attendedInPairs(q, k, v ir.Type) bool {
 	if q.DType != ir.BFloat16 || !micro.Pairs() || q.Shape.Size() == 0 || v.Shape.Size() == 0 || q.Shape[3]%2 != 0 || v.Shape[3]%2 != 0 {
 		return false
@@ -36,7 +35,7 @@ func attendedInPairs(q, k, v ir.Type) bool {
 	return q.Shape[1] >= leastPairedQueries && q.Shape[1]*k.Shape[1] >= leastPairedScores
 }
 
-// buildPairsOr returns the builder of attention or its gradient, in pairs where that can be.
+// buildPairsOr returns a builder that uses pairs where it can, and wide otherwise.
 func buildPairsOr(pairs func(b *build) func(), wide func(b *build) (func(), error)) func(b *build) (func(), error) {
 	byExamples := buildByExamples(wide)
 	return func(b *build) (func(), error) {
@@ -48,11 +47,11 @@ func buildPairsOr(pairs func(b *build) func(), wide func(b *build) (func(), erro
 }
 
 const (
-	halfHeadRows = 32 // least of a block: two tiles of matrix registers, which share what they read of the panels
-	halfRowGap   = 16 // float32 between rows of pairs, so that they do not compete for places in the cache
+	halfHeadRows = 32 // minimum of a block: two tiles of matrix registers, which share what they read of the panels
+	halfRowGap   = 16 // float32 between rows of pairs, so that rows do not compete for places in the cache
 )
 
-// halfHeads is the geometry of such an attention. A pair takes the place of a float32.
+// halfHeads holds the geometry of such an attention. A pair has the size of a float32.
 type halfHeads struct {
 	*heads
 	keyPairs int // pairs of keys
@@ -65,13 +64,13 @@ func newHalfHeads(b *build, mask *plan.Operand) halfHeads {
 	return halfHeads{heads: h, keyPairs: (h.keys + 1) / 2}
 }
 
-// panelsSize is the size of the panels of so many pairs by so many columns.
+// panelsSize returns the size of panels with the given numbers of pairs and columns.
 func panelsSize(pairs, cols int) int {
 	width := micro.PanelWidth[float32]()
 	return pairs * ((cols + width - 1) / width * width)
 }
 
-// roundedRow is the distance of the rows of n scores in pairs.
+// roundedRow returns the distance between rows of n scores in pairs.
 func roundedRow(n int) int { return vec.ScoreStride(n)/2 + halfRowGap }
 
 // halfStep returns the elements of an operand from a step of a head on.
@@ -79,7 +78,7 @@ func halfStep(h *heads, o *plan.Operand, batch, steps, step, head, size int) []u
 	return plan.Data[uint16](o)[h.at(batch, steps, step, head, size):]
 }
 
-// inPairs views numbers of 16 bits as pairs.
+// inPairs views 16-bit numbers as pairs.
 func inPairs(x []uint16) []float32 {
 	return block.View[float32](unsafe.Pointer(unsafe.SliceData(x)), len(x)/2)
 }
@@ -89,12 +88,12 @@ func pairBits(x []float32) []uint32 {
 	return block.View[uint32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
 }
 
-// inHalves views pairs as numbers of 16 bits.
+// inHalves views pairs as 16-bit numbers.
 func inHalves(x []float32) []uint16 {
 	return block.View[uint16](unsafe.Pointer(unsafe.SliceData(x)), 2*len(x))
 }
 
-// fetch brings a part of an operand of a head into the cache, as fetchHead does.
+// fetch prefetches a part of an operand of a head, as fetchHead does.
 func (h *halfHeads) fetch(o *plan.Operand, head, steps, size, part, parts int) {
 	if 2*steps*size > headBytes {
 		return
@@ -104,7 +103,7 @@ func (h *halfHeads) fetch(o *plan.Operand, head, steps, size, part, parts int) {
 	}
 }
 
-// packTransposed makes the panels of the transpose of the keys or values of a head, whose pairs lie in rows.
+// packTransposed packs the transpose of the keys or values of a head, with pairs within rows.
 func (h *halfHeads) packTransposed(dst []float32, o *plan.Operand, bn, hd, size int) {
 	width, row := micro.PanelWidth[float32](), h.heads.heads*size/2
 	src := inPairs(halfStep(h.heads, o, bn, h.keys, 0, hd, size))
@@ -113,12 +112,12 @@ func (h *halfHeads) packTransposed(dst []float32, o *plan.Operand, bn, hd, size 
 	}
 }
 
-// packSteps makes the panels of the keys or values of a head, whose pairs are of two steps.
+// packSteps packs the keys or values of a head, with pairs of two steps.
 func (h *halfHeads) packSteps(dst []float32, o *plan.Operand, bn, hd, size int) {
 	interleaveSteps(dst, halfStep(h.heads, o, bn, h.keys, 0, hd, size), h.keys, size, h.heads.heads*size)
 }
 
-// interleaveSteps makes panels of so many rows of 16-bit numbers, from numbers apart.
+// interleaveSteps packs rows of 16-bit numbers, which are from numbers apart, into panels of pairs.
 func interleaveSteps(dst []float32, src []uint16, rows, cols, from int) {
 	width, pairs := micro.PanelWidth[float32](), (rows+1)/2
 	for c := 0; c < cols; c += width {
@@ -131,7 +130,7 @@ type pairProduct struct {
 	rows, cols, pairs int
 	a, panels, c      []float32
 	rowA, rowC        int
-	panelPairs        int // of a whole panel
+	panelPairs        int // pairs of a whole panel
 	accumulate        bool
 }
 
@@ -148,7 +147,7 @@ func (p *pairProduct) run() {
 	}
 }
 
-// carved is memory of which parts are taken, each from the beginning of a cache line on.
+// carved is memory from which parts are taken, each aligned to a cache line.
 type carved []float32
 
 func carvedSize(n int) int { return (n + 15) &^ 15 }
@@ -159,7 +158,7 @@ func (c *carved) take(n int) []float32 {
 	return part
 }
 
-// carvedSizes is the memory that parts of the given sizes take.
+// carvedSizes returns the memory that parts of the given sizes take.
 func carvedSizes(sizes ...int) int {
 	sum := 0
 	for _, n := range sizes {
@@ -168,8 +167,8 @@ func carvedSizes(sizes ...int) int {
 	return sum
 }
 
-// halfAttention are the operands of such an attention, and what a worker needs: the panels of a head, and a block of
-// scores, of these in pairs, of results, of logarithms of sums, and of what results are multiplied by.
+// halfAttention holds the operands of such an attention and a worker's memory: the panels of a head, and for a block
+// its scores, the scores in pairs, the results, the logarithms of the sums, and the factors of the results.
 type halfAttention struct {
 	halfHeads
 	q, k, v, y, total                             *plan.Operand
@@ -217,15 +216,14 @@ func attentionInPairs(b *build) func() {
 	})
 }
 
-// scoresOf computes the products of rows of the queries' size with panels of keys, and those of the upstream gradient
-// with panels of values.
+// scoresOf multiplies queries by panels of keys, or the upstream gradient by panels of values.
 func (h *halfHeads) scoresOf(dst, panels []float32, o *plan.Operand, bn, hd, first, size int, s vec.Scores) {
 	p := pairProduct{rows: s.Rows, cols: s.Cols, pairs: size / 2, panelPairs: size / 2, panels: panels, c: dst, rowC: s.Stride,
 		a: inPairs(halfStep(h.heads, o, bn, h.queries, first, hd, size)), rowA: h.heads.heads * size / 2}
 	p.run()
 }
 
-// block computes the results of the queries from first on.
+// block computes the results of a block of queries that begins at first.
 func (f *halfAttention) block(bn, hd, first int) {
 	last := min(first+f.rows, f.queries)
 	s := f.heads.scores(first, last-first, f.visible(last))

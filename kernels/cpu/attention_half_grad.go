@@ -9,30 +9,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Sums over queries are as long as the panels of so many pairs of them by all keys, of probabilities and of gradients,
-// stay in the second-level cache: short ones go through memory often, and each costs the matrix registers' preparation.
+// Sums over queries are as long as their panels, of probabilities and of gradients, fit into the second-level cache.
+// Shorter sums would go through memory more often, and would set up the matrix registers more often.
 const (
 	groupPanels  = 1 << 15
 	groupQueries = 512
 )
 
-// halfAttentionGradient are the operands of the gradient of attention in pairs, whose formulas are those of
-// attentionGrad, and what a worker needs. Blocks of queries are in groups: the gradients of keys and values are added
-// up a group at a time.
+// halfAttentionGradient holds the operands of the gradient of attention in pairs, and a worker's memory. The formulas
+// are those of attentionGrad. Blocks of queries form groups, and the gradients of keys and values are summed one group
+// at a time.
 type halfAttentionGradient struct {
 	halfHeads
 	q, k, v, total, dy, dq, dk, dv *plan.Operand
-	groupRows                      int // queries of a group, whole blocks
+	groupRows                      int // queries of a group, a whole number of blocks
 
-	packedK, packedV, packedSteps []float32 // of the head: its keys and values, their transposes, and its keys again, in pairs of steps
-	dkT, dvT                      []float32 // the transposes of the head's results
-	p, ds                         []float32 // of a block: its probabilities and the gradients of its scores
-	rounded                       []float32 // one of these in pairs of keys
-	panelsP, panelsDS             []float32 // of a group: panels of these in pairs of queries
-	turned, lines, out, t         []float32 // queries or upstream gradients with their pairs in rows, on their way to that, results, and logarithms
+	packedK, packedV, packedSteps []float32 // per head: its transposed keys and values, and its keys again in pairs of steps
+	dkT, dvT                      []float32 // per head: the transposes of its results
+	p, ds                         []float32 // per block: its probabilities and the gradients of its scores
+	rounded                       []float32 // either of these in pairs of keys
+	panelsP, panelsDS             []float32 // per group: panels of these in pairs of queries
+	turned, lines, out, t         []float32 // queries or upstream gradients with pairs in rows, an intermediate step to that, results, and logarithms
 }
 
-// groupPairs are the pairs of queries of a group.
+// groupPairs returns the number of pairs of queries of a group.
 func (g *halfAttentionGradient) groupPairs() int { return (g.groupRows + 1) / 2 }
 
 func (g *halfAttentionGradient) sizes() [14]int {
@@ -75,7 +75,7 @@ func attentionGradInPairs(b *build) func() {
 	})
 }
 
-// head computes the gradients of a head; more says that another one follows.
+// head computes the gradients of a head. more is set if another head follows.
 func (g *halfAttentionGradient) head(head int, more bool) {
 	bn, hd := head/g.heads.heads, head%g.heads.heads
 	g.packTransposed(g.packedK, g.k, bn, hd, g.depth)
@@ -100,8 +100,8 @@ func (g *halfAttentionGradient) head(head int, more bool) {
 	g.turnBack(g.dv, g.dvT, bn, hd, g.width)
 }
 
-// block computes the gradients of the queries from first on, and the panels of the block that the sums over queries
-// read.
+// block computes the gradients of a block of queries that begins at first, and its part of the panels for the sums over
+// queries.
 func (g *halfAttentionGradient) block(bn, hd, first int) {
 	last := min(first+g.rows, g.queries)
 	s := g.heads.scores(first, last-first, g.visible(last))
@@ -127,8 +127,8 @@ func (g *halfAttentionGradient) block(bn, hd, first int) {
 	vec.BFloat16.NarrowRows(dq, g.out, g.depth, s.Rows, g.heads.heads*g.depth, g.depth)
 }
 
-// panels rounds the probabilities or gradients of a block, whose rows of pairs of keys stay, and returns the distance
-// of these; and makes the block's part of their panels in pairs of queries.
+// panels rounds the probabilities or gradients of a block. It leaves them as rows of pairs of keys, and returns the
+// distance between the rows. It also packs them, as pairs of queries, into the block's part of the panels.
 func (g *halfAttentionGradient) panels(dst, scores []float32, first int, s vec.Scores) int {
 	row, width, panel := roundedRow(s.Cols), micro.PanelWidth[float32](), g.groupPairs()*micro.PanelWidth[float32]()
 	dst = dst[first%g.groupRows/2*width:]
@@ -139,8 +139,8 @@ func (g *halfAttentionGradient) panels(dst, scores []float32, first int, s vec.S
 	return row
 }
 
-// addSteps adds to the transpose of the gradients of keys or values what the group of queries from first on gives: the
-// products of its rows of o with the panels.
+// addSteps adds the contribution of a group of queries that begins at first to the transposed gradients of keys or
+// values: the products of the group's rows of o with the panels.
 func (g *halfAttentionGradient) addSteps(dst, panels []float32, o *plan.Operand, bn, hd, first, size int) {
 	last := min(first+g.groupRows, g.queries)
 	width, whole, pairs := micro.PanelWidth[float32](), g.groupPairs(), (last-first+1)/2
@@ -151,7 +151,7 @@ func (g *halfAttentionGradient) addSteps(dst, panels []float32, o *plan.Operand,
 	seen := g.visible(last)
 	p := pairProduct{rows: size, rowA: rowA, rowC: vec.ScoreStride(g.keys), panelPairs: whole, accumulate: last < g.queries}
 	for col := 0; col < seen; col += p.cols {
-		unseen := 0 // pairs of queries of whole blocks that see none of these keys
+		unseen := 0 // pairs of queries, of whole blocks, that see none of these keys
 		p.cols = seen - col
 		if g.Causal {
 			block := max(col-first, 0) / g.rows
@@ -163,9 +163,10 @@ func (g *halfAttentionGradient) addSteps(dst, panels []float32, o *plan.Operand,
 	}
 }
 
-const backRows = 64 // that are turned at once
+const backRows = 64 // rows that are transposed at once
 
-// turnBack stores the transpose of a head's gradients of keys or values, and zeros for those that no query sees.
+// turnBack stores the gradients of keys or values of a head from their transpose, and zeros for steps that no query
+// sees.
 func (g *halfAttentionGradient) turnBack(o *plan.Operand, from []float32, bn, hd, size int) {
 	steps, row := g.visible(g.queries), g.heads.heads*size
 	to := halfStep(g.heads, o, bn, g.keys, 0, hd, size)

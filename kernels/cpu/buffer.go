@@ -14,14 +14,14 @@ import (
 type buffer struct {
 	typ    ir.Type
 	device kernels.Device
-	data   []byte // in use: own, or what was borrowed
+	data   []byte // memory in use: own, or borrowed
 	own    []byte
 
 	version  atomic.Uint64 // of the contents; see changing
-	borrowed bool          // data is the caller's
-	exposed  atomic.Bool   // Bytes has been called: others may write the memory
+	borrowed bool          // data belongs to the caller
+	exposed  atomic.Bool   // Bytes has been called, so others may write the memory
 	panels   panels
-	tiles    panels // the kernel of a convolution, transformed; see winograd.go
+	tiles    panels // the transformed kernel of a convolution; see winograd.go
 	halves   halves // the contents in 16 bits; see kept_halves.go
 	scaled   scaledPanels
 	derived  derivedValues
@@ -40,8 +40,7 @@ func newBuffer(d kernels.Device, t ir.Type) *buffer {
 	return &buffer{typ: t, device: d, data: memory, own: memory}
 }
 
-// Borrow makes the buffer stand for the caller's memory. Kernels neither need an alignment nor read or write beyond
-// the end.
+// Borrow makes the buffer use the caller's memory. Kernels need no alignment, and never read or write beyond the end.
 func (b *buffer) Borrow(memory []byte) error {
 	if memory == nil {
 		b.data, b.borrowed = b.own, false
@@ -54,7 +53,7 @@ func (b *buffer) Borrow(memory []byte) error {
 	return nil
 }
 
-// Exchange swaps the memory of two buffers. What was borrowed is given back first.
+// Exchange swaps the memory of two buffers. Borrowed memory goes back to its owner first.
 func (b *buffer) Exchange(other kernels.Buffer) error {
 	o, ok := other.(*buffer)
 	if !ok || !o.typ.Equal(b.typ) {
@@ -76,7 +75,7 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 func (b *buffer) Type() ir.Type          { return b.typ }
 func (b *buffer) Device() kernels.Device { return b.device }
 
-// Bytes returns the memory. Who has it may write it at any time, so from now on programs read it as it is.
+// Bytes returns the memory. The caller may write it at any time, so from now on programs read it afresh in each run.
 func (b *buffer) Bytes() []byte {
 	if len(b.data) > 0 {
 		b.exposed.Store(true)
@@ -84,7 +83,7 @@ func (b *buffer) Bytes() []byte {
 	return b.data
 }
 
-// Free forgets the memory; the garbage collector takes it when no view of it is left.
+// Free drops the memory. The garbage collector reclaims it once no view of it is left.
 func (b *buffer) Free() {
 	b.changing()
 	b.data, b.own = nil, nil
@@ -118,7 +117,7 @@ func (b *buffer) Write(src []byte) error {
 	return nil
 }
 
-// Fill has f write the buffer's own memory.
+// Fill lets f write the buffer's own memory.
 func (b *buffer) Fill(f func(memory []byte) error) error {
 	b.data, b.borrowed = b.own, false
 	b.changing()
@@ -135,7 +134,7 @@ func (b *buffer) Read(dst []byte) error {
 	return nil
 }
 
-// ReadRange copies the part that begins at offset.
+// ReadRange copies the part of the buffer that begins at offset into dst.
 func (b *buffer) ReadRange(dst []byte, offset int) error {
 	if offset < 0 || offset > len(b.data)-len(dst) {
 		return fmt.Errorf("cpu: buffer of %v has %d bytes, %d were asked for from %d on", b.typ, len(b.data), len(dst), offset)
@@ -144,13 +143,13 @@ func (b *buffer) ReadRange(dst []byte, offset int) error {
 	return nil
 }
 
-// Upload copies src at once.
+// Upload copies src before it returns.
 func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
 
-// Download copies into dst at once.
+// Download copies into dst before it returns.
 func (b *buffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
 
-// CopyFrom copies another buffer of host memory at once.
+// CopyFrom copies another buffer in host memory before it returns.
 func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	return kernels.Completed(b.copyFrom(src))
 }

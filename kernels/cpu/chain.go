@@ -7,30 +7,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operations that follow each other in an elementwise unit and pass their results on run as a chain: the values stay in
-// vector registers, where kernels of single operations would store each one in the first-level cache and load it again,
-// which is all that cheap ones cost. A chain computes the same bits.
+// Successive operations of an elementwise unit that pass on their results run as a chain, which keeps the values in
+// vector registers. Kernels of single operations store each result in the first-level cache and load it again, and for
+// cheap operations that is the whole cost. The bits are the same.
 
-// maxChainOps bounds a chain so that its steps, three at most for each operation, fit.
+// maxChainOps limits a chain so that its steps fit, at most three for each operation.
 const maxChainOps = vec.MaxChain / 3
 
-// chainForm reports how a chain computes an operation; the zero value that it cannot.
+// chainForm says how a chain computes an operation. The zero value means that it cannot.
 type chainForm struct {
 	ok            bool
-	unary, bytes  bool        // a alone is the operand; the result is bytes
-	chooses       bool        // a is a mask, b and c are the operands
+	unary, bytes  bool        // unary: a is the only operand; bytes: the result is bytes
+	chooses       bool        // a is a mask that selects from b and c
 	loads         bool        // the operation only loads a
-	copies        bool        // the result is a, which is a float32 already
-	stores        bool        // the result is a, in 16 bits in memory
-	half          bool        // the operation rounds, or converts to or from 16 bits: one by one it takes as long as a chain
-	shares        bool        // b and c are compared for a, the operand
+	copies        bool        // the result is a, which is already float32
+	stores        bool        // stores a to memory in 16 bits
+	half          bool        // rounds, or converts to or from 16 bits; a single such operation takes as long as a chain
+	shares        bool        // gradient of the larger of b and c; see fuse.Share. a is the upstream gradient
 	masks         bool        // operands and result are bytes, which the chain holds beside the value
-	double        bool        // the elements are of 64 bits
-	small         uint8       // the bytes of an element where those are 1 or 2
-	compiled      bool        // code computes the operation, chains do not
-	from, to      ir.DType    // of a conversion by code
-	lookup        *jit.Table  // of a lookup by code, whose operands are the other way around
-	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
+	double        bool        // 64-bit elements
+	small         uint8       // bytes of an element if these are 1 or 2, else 0
+	compiled      bool        // compiled code computes the operation, chains do not
+	from, to      ir.DType    // of a conversion by compiled code
+	lookup        *jit.Table  // of a lookup by compiled code, which takes the operands in the opposite order
+	first, second vec.ChainOp // first: the chain's value is the first operand; second: it is the second one, if that is possible
 }
 
 var chainUnary = map[ir.Op]vec.ChainOp{ir.Neg: vec.ChainNeg, ir.Abs: vec.ChainAbs, ir.Relu: vec.ChainRelu, ir.Sqrt: vec.ChainSqrt,
@@ -46,18 +46,18 @@ var chainCompare = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqual, vec.C
 	ir.Lt: {vec.ChainLess, vec.ChainGreater}, ir.Gt: {vec.ChainGreater, vec.ChainLess},
 	ir.Le: {vec.ChainLessEqual, vec.ChainGreaterEqual}, ir.Ge: {vec.ChainGreaterEqual, vec.ChainLessEqual}}
 
-// keeps reports whether the register holds the same value after the operation as before.
+// keeps reports whether the register holds the same value before and after the operation.
 func (f *chainForm) keeps() bool { return f.bytes || f.stores || f.masks }
 
-// makesMask reports whether the result is what the chain holds beside the value.
+// makesMask reports whether the result is a mask, which the chain holds beside the value.
 func (f *chainForm) makesMask() bool { return f.bytes || f.masks }
 
-// halfSteps are the steps of the types of 16 bits: reading them, rounding to what they hold, writing them.
+// halfSteps holds, for each 16-bit type, the steps that load, round and store it.
 var halfSteps = map[ir.DType][3]vec.ChainOp{ir.BFloat16: {vec.ChainLoadBF16, vec.ChainRoundBF16, vec.ChainStoreBF16},
 	ir.Float16: {vec.ChainLoadF16, vec.ChainRoundF16, vec.ChainStoreF16}}
 
-// widenOp reads half precision from memory into a register, roundOp rounds a register to half precision, narrowOp
-// writes a rounded one to memory.
+// widenOp loads half precision into a register, roundOp rounds a register to half precision, and narrowOp stores a
+// rounded register.
 func widenOp(d ir.DType, dst, a uint8) vmOp {
 	s, ok := halfSteps[d]
 	return vmOp{fn: block.Widen(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, loads: true, half: true, first: s[0]}}
@@ -73,11 +73,11 @@ func narrowOp(d ir.DType, dst, a uint8) vmOp {
 	return vmOp{fn: block.Narrow(d), dst: dst, a: a, chain: chainForm{ok: ok, unary: true, stores: true, half: true, first: s[2]}}
 }
 
-// chainable reports whether values of the type lie in the registers of chains.
+// chainable reports whether chains can hold values of the type in registers.
 func chainable(d ir.DType) bool { return d == ir.Float32 || d == ir.Int32 || d == ir.Float64 }
 
-// formOf returns the form of a node on operands of type from with a result of type to. Half precision lies in float32
-// registers; the operation that rounds it follows.
+// formOf returns the form of a node with operands of type from and a result of type to. Half precision is held in
+// float32 registers; a separate operation rounds it afterwards.
 func formOf(n *ir.Node, from, to ir.DType) chainForm {
 	f := formOfFloats(n, from, to)
 	if f.double = from == ir.Float64 || to == ir.Float64; !f.ok {
@@ -90,7 +90,7 @@ func formOfFloats(n *ir.Node, from, to ir.DType) chainForm {
 	plain, half := from == ir.Float32 && to == ir.Float32, to.IsHalf()
 	from, to = block.ComputeType(from), block.ComputeType(to)
 	switch n.Op {
-	case ir.BitCast, ir.Identity: // the register holds the bits
+	case ir.BitCast, ir.Identity: // the register holds the bits already
 		return chainForm{ok: chainable(from) && chainable(to) && from.Size() == to.Size() && !half, unary: true, copies: true}
 	case ir.IsFinite:
 		return chainForm{ok: from.IsFloat(), unary: true, bytes: true, first: vec.ChainFinite}
@@ -98,7 +98,7 @@ func formOfFloats(n *ir.Node, from, to ir.DType) chainForm {
 		if from == ir.Float32 && to == ir.Float32 {
 			return chainForm{ok: !plain, unary: true, copies: true, half: true}
 		}
-		if from == ir.Int32 && half { // is rounded once
+		if from == ir.Int32 && half { // must be rounded only once
 			return chainForm{}
 		}
 		return conversionForm(from, to)
@@ -143,42 +143,44 @@ func shareForm(d ir.DType) chainForm {
 	return chainForm{ok: d.IsFloat(), double: d == ir.Float64, shares: true, first: vec.ChainShare}
 }
 
-// vmSegment is a part of a unit's operations: a chain, or what is computed one by one.
+// vmSegment is a part of a unit's operations: a chain, compiled code, or operations that run one by one.
 type vmSegment struct {
 	ops    []vmOp
 	steps  []vmStep
-	code   *jit.Code // of the operations, in place of steps
-	double bool      // of elements of 64 bits
-	small  uint8     // the bytes of an element where those are 1 or 2; of bools alone 1
-	rows   bool      // the elements are those of rows
+	code   *jit.Code // runs in place of steps
+	double bool      // 64-bit elements
+	small  uint8     // bytes of an element if these are 1 or 2, else 0; 1 if all are bools
+	rows   bool      // one element for each row
 }
 
-// vmStep is a step of a chain with the numbers of its pointers.
+// vmStep is a step of a chain. x and y are numbers of pointers.
 type vmStep struct {
 	op   vec.ChainOp
 	x, y uint8
 }
 
-// chainBuilder makes one chain.
+// chainBuilder builds one chain.
 type chainBuilder struct {
 	b       *vmBuilder
 	steps   []vmStep
-	taken   int // operands that came from the register
+	taken   int // number of operands that were in the register already
 	holds   bool
 	half    bool  // it converts or rounds
 	current uint8 // the pointer whose value the register holds
 
 	holdsMask bool
-	mask      uint8 // the pointer of the comparison that is held
+	mask      uint8 // the pointer of the comparison whose result is held
 }
 
-// leastChain is the number of elements from which on chains pay: below, to set one up takes longer than its operations.
+// leastChain is the smallest number of elements for which chains pay. With fewer, setting up the chain takes longer
+// than its operations.
 const leastChain = 32
 
-// withChains is false where a test compares with what runs one by one.
+// withChains is false in tests that compare chains with operations that run one by one.
 var withChains = true
 
-// chain cuts the operations into segments. If no value is passed on there are none, and the operations run one by one.
+// chain cuts the operations into segments. If no operation passes on its result there are no segments, and the
+// operations run one by one.
 func (b *vmBuilder) chain() {
 	ops, useful := b.prog.ops, false
 	for first := 0; first < len(ops); {
@@ -201,8 +203,8 @@ func (b *vmBuilder) chain() {
 	}
 }
 
-// segment returns the operations from the first on that can run together, of so many at most, or that are computed one
-// by one.
+// segment returns the longest run of operations from the first on that either can run together, then at most the given
+// number, or have to run one by one.
 func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s vmSegment) {
 	ops, last, known := b.prog.ops, first, false
 	s.rows = ops[first].rows
@@ -214,7 +216,7 @@ func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s 
 		if last-first == most {
 			break
 		}
-		if !f.masks { // operations on bytes go with floats of either size
+		if !f.masks { // operations on bytes fit floats of either size
 			if known && (f.double != s.double || f.small != s.small) {
 				break
 			}
@@ -227,7 +229,8 @@ func (b *vmBuilder) segment(first, most int, together func(*chainForm) bool) (s 
 	return s
 }
 
-// sides returns the operands of an operation that the register may hold, and its mask.
+// sides returns the operands that the register may hold, and whether there are two. The mask of a select is none of
+// them.
 func (op *vmOp) sides() (first, second uint8, two bool) {
 	switch {
 	case op.chain.chooses:
@@ -238,7 +241,7 @@ func (op *vmOp) sides() (first, second uint8, two bool) {
 	return op.a, op.b, true
 }
 
-// takes reports whether the operation finds an operand in the register that holds the given pointer's value, and which.
+// takes reports whether the register, which holds the value of the pointer current, provides an operand, and which one.
 func (op *vmOp) takes(holds bool, current uint8) (first, second bool) {
 	a, b, two := op.sides()
 	if !holds || op.chain.loads || op.chain.masks {
@@ -250,7 +253,7 @@ func (op *vmOp) takes(holds bool, current uint8) (first, second bool) {
 	return false, two && op.chain.second != 0 && b == current
 }
 
-// add appends the steps of operation i of a chain that ends before last.
+// add appends the steps of operation i. The chain ends before operation last.
 func (c *chainBuilder) add(i, last int) {
 	op := &c.b.prog.ops[i]
 	if op.chain.masks {
@@ -304,7 +307,7 @@ func (c *chainBuilder) add(i, last int) {
 	}
 }
 
-// withNumber returns the step that reads an operand which is one number as such, not as a row of copies.
+// withNumber returns the step that reads a splatted operand as a single number rather than as a row of copies.
 func (b *vmBuilder) withNumber(s vmStep) vmStep {
 	if op, ok := s.op.Number(); ok && b.splats[s.x] {
 		s.op = op
@@ -312,7 +315,8 @@ func (b *vmBuilder) withNumber(s vmStep) vmStep {
 	return s
 }
 
-// result notes that the register holds what operation i of a chain that ends before last computes.
+// result records that the register now holds the result of operation i, and stores it if it is needed in memory. The
+// chain ends before operation last.
 func (c *chainBuilder) result(i, last int) {
 	dst := c.b.prog.ops[i].dst
 	c.holds, c.current = true, dst
@@ -321,7 +325,7 @@ func (c *chainBuilder) result(i, last int) {
 	}
 }
 
-// stored reports whether the result of operation i of a chain that ends before last is needed in memory.
+// stored reports whether the result of operation i is needed in memory. The chain ends before operation last.
 func (b *vmBuilder) stored(i, last int) bool {
 	ops, ptr := b.prog.ops, b.prog.ops[i].dst
 	if !b.isRegister(ptr) {
@@ -353,13 +357,13 @@ func (b *vmBuilder) stored(i, last int) bool {
 		if j >= last || !op.chain.keeps() {
 			held = false
 		} else if first, second := op.takes(held, ptr); !first && !second {
-			held = false // the register was loaded with another operand
+			held = false // another operand was loaded into the register
 		}
 	}
 	return b.readLast(ptr)
 }
 
-// unusedReads counts the operands that the operation does not have, whose pointers are 0, as is ptr.
+// unusedReads counts the operands that the operation lacks. Their pointers are 0, so they look like reads of pointer 0.
 func (op *vmOp) unusedReads(ptr uint8) (n int) {
 	if ptr != 0 {
 		return 0
@@ -382,7 +386,7 @@ func (b *vmBuilder) isRegister(ptr uint8) bool {
 	return false
 }
 
-// elements is how many elements a segment computes of a block of n.
+// elements returns how many elements a segment computes for a block of n.
 func (p *vmProgram) elements(s *vmSegment, n int) int {
 	if s.rows {
 		return n / p.columns

@@ -9,13 +9,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Where package jit can make code, operations that follow each other run as that, and chains where it cannot.
+// Where package jit can generate code, successive operations run as compiled code, and as chains where it cannot.
 
-// withCode is false where a test compares with chains.
+// withCode is false in tests that compare compiled code with chains.
 var withCode = true
 
-// compileSegments makes code of operations that follow each other. If there is none of two, there are no segments. Code
-// pays for a single element: to call it takes as long as one kernel.
+// compileSegments generates code for successive operations. Without any code there are no segments. Code pays off even
+// for a single element, because calling it takes as long as one kernel.
 func (b *vmBuilder) compileSegments() {
 	if !withCode || !withChains || !jit.Usable() || b.prog.n < leastChain && !jit.Roomy() {
 		return
@@ -44,7 +44,7 @@ func (b *vmBuilder) compileSegments() {
 	}
 }
 
-// size is the number of bytes of an element.
+// size returns the bytes of an element.
 func (s *vmSegment) size() int {
 	switch {
 	case s.double:
@@ -55,16 +55,16 @@ func (s *vmSegment) size() int {
 	return 4
 }
 
-// isCode reports whether code can compute an operation.
+// isCode reports whether compiled code can compute the operation.
 func (f *chainForm) isCode() bool { return f.ok || f.compiled && jit.Has(f.first) }
 
-// worthCode reports whether code is faster than kernels one by one.
+// worthCode reports whether code is faster than calling the kernels one by one.
 func worthCode(ops []vmOp) bool {
 	f := &ops[0].chain
 	return len(ops) > 1 || f.half || f.double || f.compiled && f.first < jit.Rsqrt // kernels of functions compute several vectors at a time
 }
 
-// jitStep is operation i of a segment that ends before last.
+// jitStep returns the step for operation i of a segment that ends before operation last.
 func (b *vmBuilder) jitStep(i, last int) jit.Step {
 	op := &b.prog.ops[i]
 	if op.chain.lookup != nil {
@@ -73,8 +73,8 @@ func (b *vmBuilder) jitStep(i, last int) jit.Step {
 	return jit.Step{Op: op.chain.first, Dst: op.dst, In: [3]uint8{op.a, op.b, op.c}, Stored: b.leaves(i, last), From: op.chain.from, To: op.chain.to}
 }
 
-// compiledForm returns the form of an operation that chains have not: conversions, and operations on bools and on
-// integers without signs or of 64 bits.
+// compiledForm returns the form of an operation that only compiled code supports: a conversion, or an operation on
+// bools, unsigned integers or 64-bit integers.
 func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 	rounded := to.IsHalf()
 	from, to = block.ComputeType(from), block.ComputeType(to)
@@ -109,7 +109,7 @@ func compiledForm(n *ir.Node, from, to ir.DType) chainForm {
 	return f
 }
 
-// smallSize is the size of elements of one or two bytes, else 0.
+// smallSize returns the size of an element of one or two bytes, and 0 for larger ones.
 func smallSize(size int) uint8 {
 	if size > 2 {
 		return 0
@@ -117,17 +117,18 @@ func smallSize(size int) uint8 {
 	return uint8(size)
 }
 
-// compiledFunctions are the functions of floats of 32 bits.
+// compiledFunctions are the functions of float32.
 var compiledFunctions = map[ir.Op]vec.ChainOp{ir.Rsqrt: jit.Rsqrt, ir.Exp: jit.Exp, ir.Log: jit.Log, ir.Tanh: jit.Tanh, ir.Sigmoid: jit.Sigmoid,
 	ir.Erf: jit.Erf, ir.Expm1: jit.Expm1, ir.Log1p: jit.Log1p, ir.Asin: jit.Asin, ir.Acos: jit.Acos, ir.Atan: jit.Atan, ir.Sinh: jit.Sinh,
 	ir.Cosh: jit.Cosh, ir.Asinh: jit.Asinh, ir.Acosh: jit.Acosh, ir.Atanh: jit.Atanh, ir.ErfInv: jit.ErfInv, ir.Exp2: jit.Exp2, ir.Pow: jit.Pow, ir.Atan2: jit.Atan2,
 	ir.Gelu: jit.Gelu, ir.GeluGrad: jit.GeluGrad}
 
-// coarseFunctions are those that compute as many digits as bfloat16 needs, in place of them.
+// coarseFunctions replace functions whose results are rounded to bfloat16. They compute only the digits that bfloat16
+// needs.
 var coarseFunctions = map[ir.Op]vec.ChainOp{ir.Gelu: jit.CoarseGelu, ir.GeluGrad: jit.CoarseGeluGrad, ir.Exp: jit.CoarseExp,
 	ir.Sigmoid: jit.CoarseSigmoid}
 
-// compiledCompare returns the comparison of bools or integers, 0 where there is none.
+// compiledCompare returns the comparison of bools or integers, or 0 if there is none.
 func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 	first := jit.LessUint
 	switch {
@@ -151,7 +152,8 @@ func compiledCompare(d ir.Direction, t ir.DType) vec.ChainOp {
 	return 0
 }
 
-// compiledInteger returns the operation on integers, 0 where there is none. Those of one and two bytes are not shifted.
+// compiledInteger returns the operation on integers, or 0 if there is none. Integers of one and two bytes cannot be
+// shifted.
 func compiledInteger(op ir.Op, t ir.DType) vec.ChainOp {
 	switch signed := t.IsSigned(); {
 	case t.IsFloat() || t == ir.Bool || t.Size() < 4 && (op == ir.ShiftLeft || op == ir.ShiftRight):
@@ -192,7 +194,8 @@ var (
 		ir.Uint32: signlessDivisions, ir.Uint64: signlessDivisions}
 )
 
-// leaves reports whether the result of operation i is needed in memory after the segment that ends before last.
+// leaves reports whether the result of operation i is needed in memory after its segment, which ends before operation
+// last.
 func (b *vmBuilder) leaves(i, last int) bool {
 	ops, ptr := b.prog.ops, b.prog.ops[i].dst
 	if !b.isRegister(ptr) {
@@ -226,7 +229,7 @@ func (p *vmProgram) runCompiled(w *worker, n int) {
 	}
 }
 
-// usable reports how the program may run here now: as code, as chains, or one by one.
+// usable reports whether the program can run as compiled code or as chains at present.
 func (p *vmProgram) usable() (code, chains bool) {
 	return p.code != nil && p.code.Usable(), len(p.segments) > 0 && vec.Chains()
 }

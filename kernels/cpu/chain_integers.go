@@ -5,7 +5,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The forms of operations on integers of 32 bits with a sign.
+// The forms of operations on signed 32-bit integers.
 
 var chainIntUnary = map[ir.Op]vec.ChainOp{ir.Neg: vec.ChainNegInt, ir.Abs: vec.ChainAbsInt}
 

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A chain holds the result of its last comparison beside its value: choices take it from there, and operations on bools
-// combine it with others.
+// A chain holds the result of its last comparison, a mask, beside its value. Selects read the mask there, and
+// operations on bools combine it with others.
 
 var chainMasks = map[ir.Op]vec.ChainOp{ir.BitAnd: vec.ChainAndBytes, ir.BitOr: vec.ChainOrBytes, ir.BitXor: vec.ChainXorBytes}
 
@@ -30,7 +30,7 @@ func compareMasks(d ir.Direction) chainForm {
 	return chainForm{}
 }
 
-// takesMask reports whether the operation needs nothing of a mask but what the chain holds.
+// takesMask reports whether the operation needs the mask only where the chain holds it.
 func (op *vmOp) takesMask(mask uint8) bool {
 	switch {
 	case op.chain.chooses:
@@ -41,7 +41,7 @@ func (op *vmOp) takesMask(mask uint8) bool {
 	return op.chain.masks && (op.a == mask) != (op.b == mask)
 }
 
-// addMask appends the steps of operation i, on bools, of a chain that ends before last.
+// addMask appends the steps of operation i, which works on bools. The chain ends before operation last.
 func (c *chainBuilder) addMask(i, last int) {
 	op := &c.b.prog.ops[i]
 	other := op.b
@@ -60,8 +60,8 @@ func (c *chainBuilder) addMask(i, last int) {
 	}
 }
 
-// maskUses reports whether the mask that operation i of a chain that ends before last makes is needed in memory, and
-// whether an operation of the chain takes it while it is held: before the next mask.
+// maskUses reports whether the mask computed by operation i is needed in memory, and whether an operation of the chain
+// takes it while it is held, that is before the next mask. The chain ends before operation last.
 func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
 	ops, ptr := b.prog.ops, b.prog.ops[i].dst
 	stored = !b.isRegister(ptr)
@@ -83,7 +83,7 @@ func (b *vmBuilder) maskUses(i, last int) (stored, taken bool) {
 	return stored || b.readLast(ptr), taken
 }
 
-// onlyLacks reports whether an operation has the pointer's number only in place of operands that it does not have.
+// onlyLacks reports whether the pointer's number appears in the operation only in place of operands that it lacks.
 func (op *vmOp) onlyLacks(ptr uint8) bool {
 	reads := 0
 	for _, p := range []uint8{op.a, op.b, op.c} {

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// checkReplicas reports collectives that were made for another number of replicas than the program is compiled for.
+// checkReplicas rejects collectives made for another number of replicas than the program is compiled for.
 func checkReplicas(p *ir.Program, o kernels.CompileOptions) error {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -29,7 +29,7 @@ func checkReplicas(p *ir.Program, o kernels.CompileOptions) error {
 
 func (b *build) collective() ir.CollectiveAttrs { return b.n.Attrs.(ir.CollectiveAttrs) }
 
-// handle presents an operand to a communicator. Its memory is looked up at each run.
+// handle wraps an operand for a communicator. Its address is looked up at each run.
 func (b *build) handle(o *plan.Operand) *buffer { return &buffer{typ: o.Typ, device: b.c.device} }
 
 func refresh(buffers []kernels.Buffer, operands []*plan.Operand) {
@@ -60,7 +60,7 @@ func buildAllReduce(b *build) (func(), error) {
 		c, err := meet.end(rt)
 		switch {
 		case err != nil:
-		case rt.overlapper != nil && a.Groups == nil: // its wait is a step of its own
+		case rt.overlapper != nil && a.Groups == nil: // a step of its own waits for it
 			err = rt.overlapper.StartAllReduce(rt.ctx, a.Kind, buffers)
 		default:
 			err = c.AllReduce(rt.ctx, a.Kind, buffers)
@@ -71,7 +71,7 @@ func buildAllReduce(b *build) (func(), error) {
 	}, nil
 }
 
-// where names the node in an error.
+// where describes the node for an error message.
 func (b *build) where() string { return fmt.Sprintf("cpu: %v (scope %q)", b.n.Op, b.n.Scope) }
 
 func buildAllGather(b *build) (func(), error) {
@@ -97,7 +97,7 @@ func buildAllGather(b *build) (func(), error) {
 	}, nil
 }
 
-// buildReduceScatter combines whole values and keeps the replica's part.
+// buildReduceScatter combines whole values and keeps this replica's part.
 func buildReduceScatter(b *build) (func(), error) {
 	a := b.collective()
 	in, out := b.in(0), b.out(0)

@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Sub-programs are compiled once, into schedules of their own that live in a piece of the parent's arena. Running one
-// means pointing its inputs and outputs at memory of the parent and executing it; nothing is copied for that.
+// A sub-program is compiled once, into a schedule whose memory is part of the parent's arena. To run it, its inputs and
+// outputs are pointed at the parent's memory; nothing is copied.
 
 // subschedule compiles a sub-program.
 func (b *build) subschedule(p *ir.Program) (*schedule, error) { return b.partOf(p, false) }
 
-// partOf is subschedule of what may be a part of a program that only predicts.
+// partOf is subschedule for a program that may be part of one that only predicts.
 func (b *build) partOf(p *ir.Program, predicts bool) (*schedule, error) {
 	s, err := b.c.compilePart(p, false, predicts)
 	if err != nil {
@@ -23,7 +23,7 @@ func (b *build) partOf(p *ir.Program, predicts bool) (*schedule, error) {
 	return s, nil
 }
 
-// operandList returns operands [from, to) of the node.
+// operandList returns the node's operands [from, to).
 func (b *build) operandList(from, to int) []*plan.Operand {
 	list := make([]*plan.Operand, 0, to-from)
 	for i := from; i < to; i++ {
@@ -40,7 +40,7 @@ func (b *build) results() []*plan.Operand {
 	return list
 }
 
-// alternates reserves a second buffer for each of the states, so that a step reads one and writes the other.
+// alternates reserves a second buffer for each state, so that a step reads one and writes the other.
 func (b *build) alternates(states []*plan.Operand) []*plan.Operand {
 	list := make([]*plan.Operand, len(states))
 	for i, s := range states {
@@ -55,9 +55,9 @@ func bind(to []*plan.Storage, from []*plan.Operand) {
 	}
 }
 
-// bindConstants is bind for operands that stay the same while the sub-program runs again and again. Those that are
-// whole inputs of the program which no output replaces, or conversions of such, bring their buffers with them: what
-// products keep with those (weights.go) serves all the runs.
+// bindConstants is bind for operands that do not change while the sub-program runs repeatedly. If an operand is a whole
+// input of the program that no output replaces, or a conversion of one, its buffer comes along: products can then use
+// what the buffer keeps for them (weights.go) in all runs.
 func (b *build) bindConstants(to []*plan.Storage, from []*plan.Operand) {
 	for i, o := range from {
 		to[i].Ptr, to[i].Whose = o.Ptr(), nil
@@ -104,7 +104,7 @@ func buildScan(b *build) (func(), error) {
 			if a.Reverse {
 				at = a.Length - 1 - n
 			}
-			to := final // of the last step, the one before the one before, and so on
+			to := final // steps alternate between the two, so that the last one writes final
 			if (a.Length-1-n)%2 == 1 {
 				to = other
 			}

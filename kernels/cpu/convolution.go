@@ -19,7 +19,7 @@ func (b *build) convolution(x, kernel ir.Shape, a ir.ConvAttrs) (*conv.Shape, er
 	return s, s.Validate()
 }
 
-// convolutionOf is convolution for what may not be one; nil: it has more than three spatial axes.
+// convolutionOf is convolution without an error. It returns nil if there are more than three spatial axes.
 func convolutionOf(x, kernel ir.Shape, a ir.ConvAttrs) *conv.Shape {
 	n := len(x) - 2
 	if n > 3 {
@@ -30,7 +30,7 @@ func convolutionOf(x, kernel ir.Shape, a ir.ConvAttrs) *conv.Shape {
 		Groups: a.Groups}
 }
 
-// sameImages is the [scan.SameImages] of convolutions. Those of 16 bits are computed in parts anyway.
+// sameImages is the [scan.SameImages] of convolutions. 16-bit convolutions are computed in parts anyway.
 func sameImages(d ir.DType, x, kernel ir.Shape, a ir.ConvAttrs) bool {
 	s := convolutionOf(x, kernel, a)
 	return d != ir.Float32 || s == nil || s.SameInParts()
@@ -108,8 +108,8 @@ func convForward[T block.Float](b *build, s *conv.Shape) func() {
 	}
 }
 
-// gatherPixels copies the pixels that a convolution of single pixels sees, so that the convolution is one product. It
-// returns the copy, the shape of what is left and the loop that copies.
+// gatherPixels copies the pixels that a pointwise convolution reads, so that the convolution becomes one product. It
+// returns the copy, the shape of the remaining convolution, and the loop that copies.
 func gatherPixels[T block.Float](b *build, x *plan.Operand, s *conv.Shape) (*plan.Operand, *conv.Shape, func()) {
 	dense, out, c := *s, s.Out(), s.InChannels
 	dense.In, dense.Strides = out, [3]int{1, 1, 1}
@@ -128,7 +128,7 @@ func gatherPixels[T block.Float](b *build, x *plan.Operand, s *conv.Shape) (*pla
 	})
 }
 
-// keptKernel returns the form in which the kernel of a convolution may be kept in panels, or nil.
+// keptKernel returns the form in which the convolution's kernel may be kept in panels, or nil.
 func keptKernel[T block.Float](b *build, kernel *plan.Operand, s *conv.Shape) *form {
 	rows, columns, packs := conv.KernelMatrix[T](s)
 	if !packs {
@@ -137,33 +137,32 @@ func keptKernel[T block.Float](b *build, kernel *plan.Operand, s *conv.Shape) *f
 	return b.kept(kernel, &form{off: kernel.Off, k: rows, n: columns, ld: columns})
 }
 
-// band is a part of the rows of a convolution's images, seen as a convolution of its own.
+// band is a range of rows of a convolution's images, treated as a convolution of its own.
 type band[T block.Float] struct {
 	shape         conv.Shape
 	plan          *conv.Plan[T]
-	x, y          int // where it begins in an image of the input and of the result's 2x2 maxima, in elements
+	x, y          int // offset of the band in an image of the input, and in one of the result's 2x2 maxima, in elements
 	rows, columns int // of the convolution
 }
 
 const (
-	bandFLOPs  = 1 << 17 // a band takes some microseconds at least
-	bandPixels = 64      // and is large beside its kernel, which may be packed for each
-	wantBands  = 16      // of all images
+	bandFLOPs  = 1 << 17 // so that a band takes at least some microseconds
+	bandPixels = 64      // so that a band is large compared with its kernel, which may be packed for each band
+	wantBands  = 16      // of all images together
 )
 
-// newBands cuts the images of a convolution whose 2x2 maxima are wanted into bands, as many as keep several workers
-// busy.
+// newBands cuts the images of a convolution with 2x2 max-pooling into bands, enough to keep several workers busy.
 func newBands[T block.Float](s *conv.Shape) []band[T] {
 	out := s.Out()
 	n := min((wantBands-1)/s.Batch+1, out[1]/2, max(s.FLOPs()/s.Batch/bandFLOPs, 1), max(out[1]*out[2]/bandPixels, 1))
-	if extent := s.Dilation[1] * (s.Kernel[1] - 1); s.PadLow[1] > extent || s.PadHigh[1] > extent { // some rows see padding alone
+	if extent := s.Dilation[1] * (s.Kernel[1] - 1); s.PadLow[1] > extent || s.PadHigh[1] > extent { // some rows see only padding
 		n = 1
 	}
 	rows := out[1] / 2 // of maxima
 	list := make([]band[T], n)
 	for i := range list {
 		first, end := 2*(i*rows/n), 2*((i+1)*rows/n)
-		// The rows of the input that these rows see, of which those outside are padding.
+		// The rows of the input that these rows read. Rows outside the image are padding.
 		low := first*s.Strides[1] - s.PadLow[1]
 		high := (end-1)*s.Strides[1] - s.PadLow[1] + s.Dilation[1]*(s.Kernel[1]-1) + 1
 		from, until := min(max(low, 0), s.In[1]), max(min(high, s.In[1]), 0)
@@ -176,7 +175,7 @@ func newBands[T block.Float](s *conv.Shape) []band[T] {
 	return list
 }
 
-// convPool is a convolution with bias and relu whose result's 2x2 maxima are taken while a band of rows is in the
+// convPool is a convolution with bias and relu that computes the 2x2 maxima of a band of rows while the band is in the
 // cache.
 func convPool[T block.Float](b *build, s *conv.Shape) func() {
 	e := b.u.Fused
@@ -195,7 +194,7 @@ func convPool[T block.Float](b *build, s *conv.Shape) func() {
 	}
 	rt.need(memory * x.Typ.DType.Size())
 	chunk := max(bandFLOPs/max(s.FLOPs()/s.Batch/len(bands), 1), 1)
-	var weights []T // of the run that goes on
+	var weights []T // of the current run
 	packed := false
 	loop := rt.parallel(s.Batch*len(bands), chunk, func(w *worker, lo, hi int) {
 		scratch := scratchOf[T](w, memory)

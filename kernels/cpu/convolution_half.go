@@ -13,10 +13,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Where the processor multiplies pairs of bfloat16, a convolution is one of pairs of what its sums run over:
-// neighbouring input channels forward, neighbouring output channels for the gradient of the input, and for that of the
-// kernel the same place in two images, which are interleaved first. The kernels for float32 do all that with another
-// tile.
+// Where the processor multiplies pairs of bfloat16, a convolution works on pairs along the axis that it sums over.
+// These are neighbouring input channels for the convolution itself, and neighbouring output channels for the gradient
+// of the input. For the gradient of the kernel they are the same pixel of two images, which are interleaved first. The
+// code for float32 does all this with another tile.
 
 // convolvesPairs reports whether the unit is a convolution or an input gradient that is computed in pairs.
 func convolvesPairs(b *build) bool {
@@ -27,17 +27,17 @@ func convolvesPairs(b *build) bool {
 }
 
 const (
-	sparedOfPairs = 2.5 // products of a convolution for each of Winograd's: from so many on float32 takes less time with these than pairs do without
-	sparedOfWide  = 2.1 // with so many channels
+	sparedOfPairs = 2.5 // from this ratio of a convolution's multiplications to Winograd's on, Winograd in float32 is faster than pairs
+	sparedOfWide  = 2.1 // the same with at least wideChannels channels
 	wideChannels  = 96
 
-	sparedOfWidest = 1.7 // with so many, whose kernels no second-level cache holds: 7 x 7 pixels
+	sparedOfWidest = 1.7 // the same with at least widestChannels channels (7 x 7 pixels), whose kernels exceed any second-level cache
 	widestChannels = 512
 )
 
-// tilesBeatPairs reports whether a convolution of a program that only predicts takes less time in float32, by
-// Winograd's products, than by its own in pairs. It was measured on Zen 4, which multiplies pairs at twice the rate of
-// float32; matrix registers have eight times that of pairs there.
+// tilesBeatPairs reports whether a convolution of a program that only predicts is faster in float32 by Winograd's
+// algorithm than in pairs. This was measured on Zen 4, which multiplies pairs at twice the rate of float32. Matrix
+// registers have eight times the rate of pairs, so with them it is false.
 func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
 	s := convolutionOf(p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, n.Attrs.(ir.ConvAttrs))
 	if s == nil || s.Validate() != nil || isa.Active().Has(isa.AMXBF16) {
@@ -51,16 +51,16 @@ func tilesBeatPairs(p *ir.Program, n *ir.Node) bool {
 	return spared >= sparedOfPairs || spared >= sparedOfWide && channels >= wideChannels || spared >= sparedOfWidest && channels >= widestChannels
 }
 
-// floatsAt views memory as numbers of 32 bits.
+// floatsAt views memory as 32-bit numbers.
 func floatsAt(p unsafe.Pointer, n int) []float32 { return unsafe.Slice((*float32)(p), n) }
 
-// matrixBytes is how much memory the examples of a chunk take, of 16 bits and their results in float32: a half of the
+// matrixBytes limits the memory of a chunk's examples, in 16 bits, and of their results in float32. It is half the
 // second-level cache of processors with matrix registers.
 const matrixBytes = 1 << 20
 
-// chunkOfMatrices returns how many examples are convolved at a time in matrix registers: as many as stay in the
-// second-level cache, or as the kernel is large, which all of them read; a multiple of what fills a tile, if it is
-// more.
+// chunkOfMatrices returns how many examples matrix registers convolve at a time. They should fit into the second-level
+// cache, but all of them read the kernel, so they may be as large as the kernel. Larger numbers are rounded down to a
+// multiple of what fills a tile.
 func (e *byExamples) chunkOfMatrices() int {
 	b := e.b
 	bytes := max(2*b.in(0).N/e.batch+4*b.out(0).N/e.batch, 1)
@@ -75,8 +75,8 @@ func (e *byExamples) chunkOfMatrices() int {
 	return (e.batch + chunks - 1) / chunks
 }
 
-// convolvesRows reports whether rows of images may be convolved apart from each other: by a kernel of a single tap, in
-// matrix registers. Otherwise an image of many channels would leave the cache before its results are rounded.
+// convolvesRows reports whether rows of images may be convolved separately, which holds for 1x1 kernels in matrix
+// registers. Otherwise an image with many channels would leave the cache before its results are rounded.
 func convolvesRows(b *build) bool {
 	x, kernel := b.in(0).Typ.Shape, b.in(1).Typ.Shape
 	a, ok := b.n.Attrs.(ir.ConvAttrs)
@@ -88,8 +88,8 @@ func convolvesRows(b *build) bool {
 	return len(x) > 3 && s != nil && s.Pointwise() && micro.Matrices()
 }
 
-// chunkShape returns the shape of a chunk of so many examples of images of the given shape. Rows are one image: its
-// pixels follow each other, and so they fill tiles.
+// chunkShape returns the shape of a chunk of the given number of examples of shape s. Rows count as one image: its
+// pixels are contiguous, so they fill tiles.
 func (e *byExamples) chunkShape(s ir.Shape, examples int) ir.Shape {
 	s = s.Clone()
 	if s[0] = examples; e.byRows {
@@ -101,7 +101,7 @@ func (e *byExamples) chunkShape(s ir.Shape, examples int) ir.Shape {
 	return s
 }
 
-// compilePairs returns the function that convolves a chunk of so many examples in pairs.
+// compilePairs returns the function that convolves a chunk of examples in pairs.
 func (e *byExamples) compilePairs(examples int) (func(), error) {
 	b := e.b
 	x, kernel, y := e.inputs[0], b.in(1), e.outputs[0]
@@ -135,10 +135,11 @@ func (e *byExamples) compilePairs(examples int) (func(), error) {
 	}, nil
 }
 
-// kernelPairs is a kernel in pairs of input channels, as it is in this run.
+// kernelPairs is a kernel in pairs of input channels, as of the current run.
 type kernelPairs struct{ now []float32 }
 
-// of returns the function that sets the pairs of a kernel, a matrix. They are kept with one that does not change.
+// of returns the function that sets the pairs of a kernel, given as a matrix. If the kernel does not change, its buffer
+// keeps the pairs.
 func (p *kernelPairs) of(b *build, kernel *plan.Operand, rows, columns int) func() {
 	kept := b.kept(kernel, &form{off: kernel.Off, k: rows, n: columns, ld: columns})
 	scratch := b.scratch(ir.Uint32, kernel.N/2)
@@ -158,7 +159,7 @@ func (p *kernelPairs) of(b *build, kernel *plan.Operand, rows, columns int) func
 	}
 }
 
-// sumsPairs reports whether the gradient of a kernel is computed in pairs: of gradients dy with whole vectors of
+// sumsPairs reports whether the gradient of a kernel is computed in pairs. dy must have a whole number of vectors of
 // channels.
 func sumsPairs(x, dy ir.Type, a ir.ConvAttrs) bool {
 	return dy.DType == ir.BFloat16 && micro.Pairs() && a.Groups <= 1 && x.Shape.Size() > 0 && dy.Shape[len(dy.Shape)-1]%16 == 0
@@ -176,8 +177,8 @@ func halfConvKernelGrad(b *build, s *conv.Shape) func() {
 	return convKernelGradWidened(b, s)
 }
 
-// convKernelGradWidened widens a few images at a time, and adds up what they contribute. How many they are depends on
-// the shape alone, as the order of the sums does.
+// convKernelGradWidened widens a few images at a time and adds up their contributions. Their number depends on the
+// shape alone, so that the order of the sums does too.
 func convKernelGradWidened(b *build, s *conv.Shape) func() {
 	out, batch, pool := b.out(0), s.Batch, b.rt().pool
 	examples := min(max(halfBytes/max(4*(b.in(0).N+b.in(1).N)/batch, 1), 1), batch)
@@ -205,14 +206,14 @@ func convKernelGradWidened(b *build, s *conv.Shape) func() {
 	}
 }
 
-// pairedBytes is how much memory the images take whose kernel gradient is computed at once, which stay in the
-// second-level cache in between.
+// pairedBytes limits the memory of the images whose kernel gradient is computed at once, so that they stay in the
+// second-level cache.
 const pairedBytes = 1 << 20
 
-// pairedImages are a few images at a time of o, each two of them interleaved; a last one alone goes with zeros.
+// pairedImages holds a few images of o at a time, interleaved two by two. A single last image is paired with zeros.
 type pairedImages struct {
 	o     *plan.Operand
-	size  int           // numbers of an image
+	size  int           // elements of an image
 	pairs *plan.Operand // of the images [first, end)
 	make  func()        // fills pairs
 
@@ -224,12 +225,12 @@ func newPairedImages(b *build, o *plan.Operand, images int) *pairedImages {
 	return &pairedImages{o: o, size: size, pairs: b.scratch(ir.Uint32, (images+1)/2*size)}
 }
 
-// source returns the images, and how many there are.
+// source returns the images and their number.
 func (p *pairedImages) source() ([]uint16, int) {
 	return plan.Data[uint16](p.o)[p.first*p.size : p.end*p.size], p.end - p.first
 }
 
-// pairImages keeps the order of the numbers of an image.
+// pairImages interleaves images and keeps the order of their elements.
 func pairImages(b *build, o *plan.Operand, most int) *pairedImages {
 	p := newPairedImages(b, o, most)
 	size := p.size
@@ -247,12 +248,12 @@ func pairImages(b *build, o *plan.Operand, most int) *pairedImages {
 	return p
 }
 
-// pairAlone writes pairs of numbers with zeros.
+// pairAlone pairs numbers with zeros.
 func pairAlone(dst []uint32, x []uint16) {
 	vec.SmallsToInts(block.View[int32](unsafe.Pointer(unsafe.SliceData(dst)), len(x)), x)
 }
 
-// pairTurnedImages turns rows, as matrix registers want them: a block of pixels at a time.
+// pairTurnedImages interleaves images and transposes them, a block of pixels at a time, as matrix registers need it.
 func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape, most int) *pairedImages {
 	const block = 64
 	p := newPairedImages(b, o, most)
@@ -279,8 +280,8 @@ func pairTurnedImages(b *build, o *plan.Operand, s *conv.Shape, most int) *paire
 	return p
 }
 
-// convKernelGradPairs is the gradient of a kernel in pairs, a few images at a time, whose gradients are added up. How
-// many they are depends on the shape alone, as the order of the sums does.
+// convKernelGradPairs is the gradient of a kernel in pairs. It adds up the gradients of a few images at a time, whose
+// number depends on the shape alone, so that the order of the sums does too.
 func convKernelGradPairs(b *build, s *conv.Shape) func() {
 	if run := convKernelGradStacked(b, s); run != nil {
 		return run
@@ -288,7 +289,7 @@ func convKernelGradPairs(b *build, s *conv.Shape) func() {
 	batch := s.Batch
 	s.Pairs = true
 	if s.Turned = s.Turns(); micro.Matrices() && !s.Turned {
-		s.Pairs = false // Intel's vectors take less time for float32
+		s.Pairs = false // on processors with matrix registers, float32 vectors are faster then
 		return convKernelGradWidened(b, s)
 	}
 	most := min(max(pairedBytes/max(2*(b.in(0).N+b.in(1).N)/batch, 1)/2*2, 2), batch)

@@ -9,36 +9,36 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A convolution of 16-bit floats that is computed in float32 goes a few images at a time, each worker on its own: it
-// widens them, convolves them, and rounds the result with bias and relu, all within its cache.
+// A 16-bit convolution that is computed in float32 takes a few images at a time. Each worker widens its images,
+// convolves them, and rounds the result with bias and relu, all within its cache.
 
 const (
-	halfImageBytes = 192 << 10 // what a few images and their results take in float32: a part of the second-level cache
-	halfImageMost  = 8 << 20   // larger ones are divided among the workers
-	wideRows       = -1        // stands for the stride of a kernel that is kept wide, not in panels
+	halfImageBytes = 192 << 10 // float32 size of the images of a task and their results: a part of the second-level cache
+	halfImageMost  = 8 << 20   // larger images are shared among the workers
+	wideRows       = -1        // stands for the stride of a kernel that is widened but not packed
 )
 
 // halfImages is such a convolution.
 type halfImages struct {
 	half                vec.Half
 	x, kernel, out      *plan.Operand
-	batch, images       int // of all, and of a task
-	nx, ny, nout        int // numbers of an image of the input, of the sums and of the result
-	rows, columns       int // of the sums of an image without a batch, where maxima are taken
+	batch, images       int // in all; per task
+	nx, ny, nout        int // elements of an image of the input, of the sums and of the result
+	rows, columns       int // of the sums of an image, if there is max-pooling
 	channels            int
 	whole, rest         *conv.Plan[float32]
 	pools, packs, relu  bool
 	bias                *plan.Operand // or nil
 	wideKernel, wideAdd *plan.Operand
-	panels              *plan.Operand     // the kernel as it is read; wideKernel itself where it is not packed
-	matrix              [2]int            // the kernel as a matrix
-	kept                *form             // in which the kernel may be kept, or nil
-	tiles               [2]*conv.Winograd // of whole and rest, where their products are used; or nil
-	weights             []float32         // the kernel in this run
-	pool                *pool.Pool        // all workers compute each of few or large images by Winograd's products; or nil
+	panels              *plan.Operand     // the kernel in the form that is read; wideKernel itself if it is not packed
+	matrix              [2]int            // rows and columns of the kernel as a matrix
+	kept                *form             // form in which the kernel may be kept, or nil
+	tiles               [2]*conv.Winograd // for whole and rest, if they use Winograd's algorithm, else nil
+	weights             []float32         // the kernel in the current run
+	pool                *pool.Pool        // nil unless all workers share each image, because images are few or large, by Winograd's algorithm
 }
 
-// buildHalfImages compiles a convolution forward; nil: it has too few images, or too large ones.
+// buildHalfImages compiles a convolution. It returns nil if there are too few images or if they are too large.
 func buildHalfImages(b *build) (func(), error) {
 	x, kernel, out, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	s, err := b.convolution(x.Typ.Shape, kernel.Typ.Shape, b.n.Attrs.(ir.ConvAttrs))
@@ -63,7 +63,7 @@ func buildHalfImages(b *build) (func(), error) {
 		if h.tiles[0] == nil {
 			return nil, nil
 		}
-		h.pool = rt.pool // which numbers come out may not depend on how many workers there are
+		h.pool = rt.pool // the bits may not depend on the number of workers
 	}
 	h.whole = conv.NewPlan[float32](&part)
 	if h.rest = h.whole; rest.Batch > 0 {
@@ -106,7 +106,7 @@ func buildHalfImages(b *build) (func(), error) {
 	}, nil
 }
 
-// tilesOfEach returns tiles for each of so many workers.
+// tilesOfEach returns tiles for each of the workers.
 func (h *halfImages) tilesOfEach(workers int) chan [2]*conv.Winograd {
 	own := make(chan [2]*conv.Winograd, workers)
 	for range workers {
@@ -122,9 +122,9 @@ func (h *halfImages) tilesOfEach(workers int) chan [2]*conv.Winograd {
 	return own
 }
 
-// readKernel returns what brings the kernel into the form that the tasks read: Winograd's where the program only
-// predicts and float32 has that form, else wide, and in panels where it is packed. It is kept with a buffer that does
-// not change.
+// readKernel returns the function that brings the kernel into the form that the tasks read: Winograd's form if the
+// program only predicts and float32 would use it, else widened, and packed if need be. The buffer keeps that form if it
+// does not change.
 func (h *halfImages) readKernel(b *build, part, rest *conv.Shape) func() {
 	kernel, workers := h.kernel, b.rt().pool
 	h.wideKernel = b.scratch(ir.Float32, kernel.N)
@@ -162,7 +162,7 @@ func (h *halfImages) readKernel(b *build, part, rest *conv.Shape) func() {
 	}
 }
 
-// memory is how many numbers a worker needs room for.
+// memory returns how many float32 of scratch memory a worker needs.
 func (h *halfImages) memory() int {
 	scratch := max(h.whole.Scratch(), h.rest.Scratch())
 	if h.tiles[0] != nil {
@@ -171,7 +171,7 @@ func (h *halfImages) memory() int {
 	return h.images*(h.nx+h.ny+h.nout) + scratch
 }
 
-// task computes the images from first on.
+// task computes the images of a task that begins at first.
 func (h *halfImages) task(scratch []float32, first int, tiles [2]*conv.Winograd) {
 	n, convolution, by := min(h.images, h.batch-first), h.whole, tiles[0]
 	if n < h.images {
@@ -208,7 +208,7 @@ func (h *halfImages) task(scratch []float32, first int, tiles [2]*conv.Winograd)
 	h.half.NarrowSums(out, y)
 }
 
-// halfTilesFor is tilesFor, or trainingTiles.
+// halfTilesFor is tilesFor for programs that predict, and trainingTiles for others.
 func halfTilesFor(b *build, s *conv.Shape, images int) *conv.Winograd {
 	switch {
 	case !b.predicts:
@@ -219,7 +219,7 @@ func halfTilesFor(b *build, s *conv.Shape, images int) *conv.Winograd {
 	return conv.NewWinograd(s)
 }
 
-// readTiles is readKernel for Winograd's products.
+// readTiles is readKernel for Winograd's algorithm.
 func (h *halfImages) readTiles(b *build) func() {
 	w, kernel := h.tiles[0], h.kernel
 	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1]

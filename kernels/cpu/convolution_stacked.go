@@ -10,14 +10,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// stackedGradient is the gradient of a kernel from images that are stacked for matrix registers, a band of rows of as
-// many images as fill one at a time: it stays in the second-level cache in between.
+// stackedGradient computes the gradient of a kernel from images that are stacked for matrix registers. It works on
+// bands of rows, of as many images as fill a register, so that a band stays in the second-level cache.
 type stackedGradient struct {
 	b             *build
-	batch, row    int // numbers of a row of x
-	outRow        int // and of dy
-	sizeX, sizeDY int // and of an image of each
-	most          int // pairs of images of a band
+	batch, row    int // row: elements of a row of x
+	outRow        int // of a row of dy
+	sizeX, sizeDY int // elements of an image of x and of dy
+	most          int // pairs of images in a band, at most
 	bands         []stackedBand
 	now           *stackedBand
 	x, dy         *plan.Operand
@@ -25,18 +25,18 @@ type stackedGradient struct {
 
 // stackedBand is such a band.
 type stackedBand struct {
-	shape         conv.Shape // of what it sees of x
+	shape         conv.Shape // of the part of x that it reads
 	image, images int
-	line          int // the first row of x,
-	out, outs     int // and of dy, and how many
+	line          int // first row of x
+	out, outs     int // first row of dy, and number of its rows
 }
 
-// stackedPiece is how many numbers of a row of x are stacked at a time: those of all images and what they become stay
-// in the first-level cache.
+// stackedPiece is how many elements of a row of x are stacked at a time. Those of all images, before and after
+// stacking, fit into the first-level cache.
 const stackedPiece = 256
 
-// convKernelGradStacked is the gradient of a kernel in pairs, from stacked images; nil: they are not to be stacked. How
-// they are cut into bands depends on the shape alone, as the order of the sums does.
+// convKernelGradStacked is the gradient of a kernel in pairs, from stacked images. It returns nil if they should not be
+// stacked. The cuts into bands depend on the shape alone, so that the order of the sums does too.
 func convKernelGradStacked(b *build, s *conv.Shape) func() {
 	g := &stackedGradient{b: b, batch: s.Batch, sizeX: b.in(0).N / s.Batch, sizeDY: b.in(1).N / s.Batch}
 	if !g.cut(*s) {
@@ -74,10 +74,10 @@ func convKernelGradStacked(b *build, s *conv.Shape) func() {
 	}
 }
 
-// cut cuts the images into bands. It reports whether they are to be stacked.
+// cut cuts the images into bands. It reports whether to stack them.
 func (g *stackedGradient) cut(s conv.Shape) bool {
 	pairs := (s.Batch + 1) / 2
-	g.most = (pairs + conv.MatrixRows - 1) / conv.MatrixRows // blocks of images
+	g.most = (pairs + conv.MatrixRows - 1) / conv.MatrixRows // number of blocks of images
 	g.most = (pairs + g.most - 1) / g.most
 	s.Batch, s.Pairs = g.most, true
 	if !s.Stacks() {
@@ -86,7 +86,7 @@ func (g *stackedGradient) cut(s conv.Shape) bool {
 	s.Stacked = true
 	out := s.Out()
 	g.row, g.outRow = s.In[2]*s.InChannels, out[2]*s.OutChannels
-	// Sums are added up band by band: a large kernel is worth larger bands.
+	// The gradient is accumulated band by band, so a large kernel calls for larger bands.
 	memory := max(pairedBytes, 8*g.b.out(0).N)
 	lines := max(memory/max(4*g.most*(s.Strides[1]*g.row+g.outRow), 1), 1)
 	bands := (out[1] + lines - 1) / lines
@@ -137,7 +137,7 @@ func (g *stackedGradient) pairDY() func() {
 	})
 }
 
-// pairRowsOf is [vec.PairRows] of so many rows, the last of which is alone if they are odd.
+// pairRowsOf is [vec.PairRows] for the given number of rows. If it is odd, the last row is paired with zeros.
 func pairRowsOf(to []uint32, from []uint16, columns, rows, toRow, fromRow int) {
 	vec.PairRows(to, from, columns, rows/2, toRow, fromRow)
 	if rows%2 > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// matrix is an operand of a product seen as a batch of matrices: element (row, col) of entry (i, j, ...) lies at
-// i·batch[0] + j·batch[1] + ... + row·rowStride + col·colStride.
+// matrix is an operand of a product, viewed as a batch of matrices. Element (row, col) of entry (i, j, ...) has the
+// offset i·batch[0] + j·batch[1] + ... + row·rowStride + col·colStride.
 type matrix struct {
 	o                    *plan.Operand
 	rows, cols           int
@@ -19,15 +19,15 @@ type matrix struct {
 	batch                []int
 }
 
-// dotPlan is a contraction seen as a batched matrix product C[M, N] = A[M, K]·B[K, N].
+// dotPlan is a contraction, viewed as a batched matrix product C[M, N] = A[M, K]·B[K, N].
 type dotPlan struct {
 	a, b    matrix
 	c       geometry.Layout
 	dims    []int    // of the batch
-	prepare []func() // copies of operands that cannot be read in place
+	prepare []func() // steps that copy operands which cannot be read in place
 }
 
-// transpose turns the plan of C into that of its transpose: Cᵀ = Bᵀ·Aᵀ.
+// transpose replaces the plan for C by that for its transpose: Cᵀ = Bᵀ·Aᵀ.
 func (p *dotPlan) transpose() {
 	p.a, p.b = p.b, p.a
 	for _, m := range []*matrix{&p.a, &p.b} {
@@ -71,7 +71,7 @@ func buildDot(b *build) (func(), error) {
 	}, nil
 }
 
-// planDot finds the strides with which the operands can be read in place, and copies those that cannot.
+// planDot finds strides with which the operands can be read in place. It copies operands that have none.
 func (b *build) planDot() (*dotPlan, error) {
 	a := b.n.Attrs.(ir.DotAttrs)
 	l, r := b.in(0), b.kernel()
@@ -97,8 +97,8 @@ func (b *build) planDot() (*dotPlan, error) {
 	return product, err
 }
 
-// contractOrder returns the contracted axes in an order, which is free, in which the axes of both operands merge, if
-// there is one among the given order and those that sort either operand's axes.
+// contractOrder orders the contracted axes so that they merge in both operands, if the given order or an order that
+// sorts the axes of one operand does so. The order does not affect the result.
 func contractOrder(l, r ir.Shape, lc, rc []int) ([]int, []int) {
 	try := func(by []int) ([]int, []int, bool) {
 		order := make([]int, len(by))
@@ -122,8 +122,8 @@ func contractOrder(l, r ir.Shape, lc, rc []int) ([]int, []int) {
 	return lc, rc
 }
 
-// matrix returns the operand as matrices over the given axes. If they do not merge, or if neither side is contiguous,
-// it adds a copy to the plan.
+// matrix views the operand as matrices over the given axes. It adds a copy to the plan if the axes do not merge or if
+// neither rows nor columns are contiguous.
 func (b *build) matrix(product *dotPlan, o *plan.Operand, batch, rows, cols []int) (matrix, error) {
 	s := o.Typ.Shape
 	strides := s.Strides()
@@ -148,8 +148,8 @@ func (b *build) matrix(product *dotPlan, o *plan.Operand, batch, rows, cols []in
 	return m, b.ordered(product, &m, shape, src, len(batch))
 }
 
-// ordered adds a copy of the matrices to the plan: of the shape, as many axes of which as batch says are those of the
-// batch, from the strides in bytes.
+// ordered adds a copy of the matrices to the plan. The first batch axes of shape are those of the batch; src holds the
+// strides in bytes.
 func (b *build) ordered(product *dotPlan, m *matrix, shape ir.Shape, src []int, batch int) error {
 	t := ir.Type{DType: m.o.Typ.DType, Shape: shape}
 	ordered := &plan.Operand{Mem: b.workspace(t.Bytes()), Typ: t, N: m.o.N}
@@ -177,7 +177,8 @@ func (m *matrix) layout() (ld int, trans bool) {
 	return m.colStride, true
 }
 
-// batchLoop is a batch of products as gemm takes them: up to two strided axes, and a list of offsets for more.
+// batchLoop is a batch of products in the form that gemm takes: up to two strided axes, and a list of offsets if there
+// are more.
 type batchLoop struct {
 	dims             [2]int
 	strideA, strideB [2]int
@@ -185,7 +186,7 @@ type batchLoop struct {
 	outer            [][3]int // offsets into A, B, C
 }
 
-// loop merges batch axes that move as one.
+// loop merges batch axes that can be stepped through as one.
 func (p *dotPlan) loop() batchLoop {
 	var dims []int
 	var strides [][3]int
@@ -194,7 +195,7 @@ func (p *dotPlan) loop() batchLoop {
 		if n == 1 {
 			continue
 		}
-		if p.a.o.N == 0 { // no sum has a term, and there is no memory to step through
+		if p.a.o.N == 0 { // sums without terms; there is no memory to step through
 			s[0] = 0
 		}
 		if p.b.o.N == 0 {
@@ -228,7 +229,7 @@ func (p *dotPlan) loop() batchLoop {
 	return l
 }
 
-// addedToProduct returns the bias, or nil, that the unit adds to its product or convolution, and whether relu follows.
+// addedToProduct returns the bias that the unit adds to its product or convolution, or nil, and whether relu follows.
 func (b *build) addedToProduct() (bias *plan.Operand, relu bool) {
 	e := b.u.Fused
 	if e == nil {
@@ -240,8 +241,8 @@ func (b *build) addedToProduct() (bias *plan.Operand, relu bool) {
 	return bias, e.Relu
 }
 
-// startSum returns the function that brings what the unit adds to its product to where the result will be, and whether
-// there is something.
+// startSum returns the function that copies what the unit adds to its product to the place of the result, and whether
+// there is anything to add.
 func (b *build) startSum() (start func(), adds bool) {
 	e := b.u.Fused
 	if e == nil || e.Addend < 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// halfOf are the types of 16 bits that kernels read and write as they are stored.
+// halfOf holds the 16-bit types that kernels read and write as stored.
 var halfOf = map[ir.DType]*vec.Half{ir.BFloat16: new(vec.BFloat16), ir.Float16: new(vec.Float16)}
 
-// widePanels is how large kept panels of float32 may be: a part of the second-level cache, from which they are read as
-// fast as 16-bit numbers can be widened. Larger ones are kept in 16 bits.
+// widePanels is the largest size of panels that are kept in float32. Panels of this size stay in part of the
+// second-level cache, where reading them is as fast as widening 16-bit numbers. Larger panels are kept in 16 bits.
 const widePanels = 1 << 20
 
-// buildHalfDot multiplies 16-bit floats with sums in float32.
+// buildHalfDot multiplies 16-bit floats and accumulates in float32.
 func buildHalfDot(b *build, product *dotPlan) func() {
 	x, y, out := product.a.o, product.b.o, b.out(0)
 	l := product.loop()

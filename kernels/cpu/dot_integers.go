@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// integerDot multiplies integers. They wrap around, so those with a sign and those without are computed alike.
+// integerDot multiplies integers. They wrap around, so signed and unsigned ones share the code.
 func integerDot(b *build, product *dotPlan) (func(), error) {
 	p := &integerProduct{dotPlan: product, out: b.out(0), size: b.in(0).Typ.DType.Size()}
 	switch p.size {
@@ -29,10 +29,10 @@ func integerDot(b *build, product *dotPlan) (func(), error) {
 	return p.build(b)
 }
 
-// fewByteRows is the number of rows below which a matrix of bytes is read faster than packed.
+// fewByteRows is the number of rows below which reading a byte matrix in place is faster than packing it.
 const fewByteRows = 8
 
-// byteDot multiplies bytes by way of sums in 32 bits.
+// byteDot multiplies bytes and accumulates in 32 bits.
 func byteDot(b *build, product *dotPlan) func() {
 	out := b.out(0)
 	sums := b.scratch(ir.Int32, out.N)
@@ -49,19 +49,19 @@ func byteDot(b *build, product *dotPlan) func() {
 	}
 }
 
-// integerProduct multiplies integers row by row. It knows their size alone: code for each type would be four times as
-// large.
+// integerProduct multiplies integers row by row. It is generic in their size only: code for each type would be four
+// times as large.
 type integerProduct struct {
 	*dotPlan
 	x, y, out       *plan.Operand
 	size            int // of an element
 	l               batchLoop
-	code, remainder *jit.Code                                       // of codeRows rows of b at a time, and of those left; nil: plain
+	code, remainder *jit.Code                                       // for codeRows rows of b at a time, and for the remaining ones; nil: plain is used
 	plain           func(p *integerProduct, z, x, y unsafe.Pointer) // computes a row
 }
 
-// The product is computed in blocks whose parts of a and of the result stay in the second-level cache, while a few rows
-// of b stay in the first-level one.
+// The product is computed in blocks. Their parts of a and of the result stay in the second-level cache, and a few rows
+// of b in the first-level cache.
 const (
 	codeRows     = 8
 	codeBlock    = 64      // rows of the result
@@ -96,7 +96,7 @@ func (p *integerProduct) build(b *build) (func(), error) {
 	}), nil
 }
 
-// order brings the rows of b together.
+// order makes the rows of b contiguous.
 func (p *integerProduct) order(b *build) error {
 	q := &p.b
 	shape := ints.Concat(ir.Shape(p.dims), ir.Shape{q.rows, q.cols})
@@ -107,7 +107,7 @@ func (p *integerProduct) order(b *build) error {
 	return b.ordered(p.dotPlan, q, shape, strides, len(p.dims))
 }
 
-// rows computes rows of an entry of the batch.
+// rows computes rows of one entry of the batch.
 func (p *integerProduct) rows(entry, row, rows int) {
 	l := &p.l
 	j, rest := entry%l.dims[1], entry/l.dims[1]
@@ -124,8 +124,8 @@ func (p *integerProduct) rows(entry, row, rows int) {
 	}
 }
 
-// multiplyAdd is code that adds to elements at the first pointer those at the next ones, each times the number at
-// another one. Of no rows, and where there can be none, it is nil.
+// multiplyAdd compiles code that adds rows, each multiplied by a number, to the elements at the first pointer. It
+// returns nil if rows is 0 or if code cannot be generated.
 func multiplyAdd(size, rows int) *jit.Code {
 	var steps []jit.Step
 	for i := range uint8(rows) {
@@ -139,7 +139,7 @@ func multiplyAdd(size, rows int) *jit.Code {
 	return jit.Compile(steps, size, func(p uint8) bool { return int(p) > rows && int(p) <= 2*rows })
 }
 
-// byCode computes rows from those at z and x on.
+// byCode computes rows with compiled code, the first of them from z and x.
 func (p *integerProduct) byCode(z, x, y unsafe.Pointer, rows int) {
 	n, k := p.b.cols, p.a.cols
 	piece := codeBytes / p.size

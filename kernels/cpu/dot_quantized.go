@@ -6,19 +6,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// quantizedDot is a product of int8 with sums in int32.
+// quantizedDot is an int8 product that accumulates in int32.
 type quantizedDot struct {
 	b       *build
 	product *dotPlan
 	loop    batchLoop
-	kept    *form // of the right operand; nil: it is packed anew in each run
+	kept    *form // of the right operand; nil: it is packed in each run
 	args    quant.Args
 	scratch *plan.Operand
 	spare   *spareForm
-	sums    *plan.Operand // laid out as the result
+	sums    *plan.Operand // laid out like the result
 }
 
-// newQuantizedDot multiplies int8 with sums in int32. Weights are kept in panels, as those of floats are.
+// newQuantizedDot multiplies int8 and accumulates in int32. Weights are kept in panels, like those of floats.
 func newQuantizedDot(b *build, product *dotPlan, sums *plan.Operand) func() {
 	d := &quantizedDot{b: b, product: product, loop: product.loop(), sums: sums}
 	if sums.N == 0 {

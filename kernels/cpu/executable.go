@@ -11,27 +11,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// executable is a program with what all sessions share: the programs that the passes made of it and of the bodies of
-// its loops and branches. A session makes a schedule of them, whose steps know the addresses that they work on.
+// executable is a program and what its sessions share: the results of the passes on the program and on the bodies of
+// its loops and branches. Each session builds its own schedule from them, because steps know their memory addresses.
 type executable struct {
 	program *ir.Program
 	options kernels.CompileOptions
 	plain   bool // see fuse.Options
 	passes  *passes
-	derived []derivation // further inputs of the program
+	derived []derivation // inputs that the passes added to the program
 	stats   kernels.Stats
 
 	mu    sync.Mutex
-	first *session // made to see whether the program can be run; the first one who asks gets it
+	first *session // made while compiling, to see whether the program can run; goes to the first caller of NewSession
 }
 
-// passes remembers what the passes made of each program.
+// passes caches the result of the passes for each program.
 type passes struct {
 	mu   sync.Mutex
 	done map[*ir.Program]*ir.Program
 }
 
-// of returns what make makes of p, once. A program that lives no longer than a session has no passes to remember it.
+// of returns make's result for p and calls make only once. Without a cache (s is nil, the program lives no longer than
+// its session) it always calls make.
 func (s *passes) of(p *ir.Program, make func() (*ir.Program, error)) (*ir.Program, error) {
 	if s == nil {
 		return make()
@@ -93,14 +94,14 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 // Stats describes the compiled program.
 func (e *executable) Stats() kernels.Stats { return e.stats }
 
-// Close forgets the session that nobody asked for.
+// Close frees the first session if nobody has taken it.
 func (e *executable) Close() {
 	if s := e.take(); s != nil {
 		s.Close()
 	}
 }
 
-// take returns the session that was made with the executable, if nobody has it.
+// take returns the session that was made with the executable, or nil if somebody has already taken it.
 func (e *executable) take() *session {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -109,7 +110,7 @@ func (e *executable) take() *session {
 	return s
 }
 
-// NewSession plans memory for one replica and makes the schedule that works in it.
+// NewSession plans memory for one replica and builds the schedule that works in it.
 func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
 	if err := (Backend{}).Open(o.Device); err != nil {
 		return nil, err
@@ -148,8 +149,8 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	return made, nil
 }
 
-// poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine
-// that runs them: to help each other would only move their data from cache to cache.
+// poolFor returns the workers of a replica. If there are at least as many replicas as processors, each uses only the
+// goroutine that runs it: helping each other would only move their data from cache to cache.
 func poolFor(replicas int) *pool.Pool {
 	if replicas > 1 && replicas >= processors.Count() {
 		return nil

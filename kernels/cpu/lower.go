@@ -17,14 +17,14 @@ type build struct {
 	*placement
 	c    *compiler
 	u    *fuse.Unit
-	n    *ir.Node // the one node, or the product of a fused unit
+	n    *ir.Node // the unit's only node, or the product of a fused unit
 	kids []child
 
-	gathers bool // a convolution gathers the moments of its result
-	part    bool // of the examples of an operation: how many parts there are may not change bits
+	gathers bool // the convolution also computes the moments of its result
+	part    bool // compiles a part of an operation's examples: the bits may not depend on the number of parts
 }
 
-// builders holds the kernels of the ops that are not elementwise. A builder returns the function that runs the unit.
+// builders holds the kernels of all ops that are not elementwise. A builder returns the function that runs the unit.
 var builders map[ir.Op]func(b *build) (func(), error)
 
 func init() {
@@ -64,7 +64,7 @@ func (b *build) in(i int) *plan.Operand {
 	return &b.Operands[b.n.Inputs[i]]
 }
 
-// out returns a result of the node; the first one of a fused unit is what comes out of its epilogue.
+// out returns a result of the node. The first result of a fused unit is that of its epilogue.
 //
 //go:noinline
 func (b *build) out(i int) *plan.Operand {
@@ -74,7 +74,7 @@ func (b *build) out(i int) *plan.Operand {
 	return &b.Operands[b.n.Outputs[i]]
 }
 
-// workspace reserves memory that the unit may use while it runs.
+// workspace reserves memory for the unit to use while it runs.
 //
 //go:noinline
 func (b *build) workspace(bytes int) *plan.Storage {
@@ -92,7 +92,7 @@ func (b *build) scratch(d ir.DType, n int) *plan.Operand {
 
 func (b *build) rt() *runtime { return b.c.rt }
 
-// fail describes a program that this backend cannot run.
+// unsupported describes a program that this backend cannot run.
 func (b *build) unsupported(format string, args ...any) error {
 	return fmt.Errorf("cpu: %v (scope %q): %s", b.n.Op, b.n.Scope, fmt.Sprintf(format, args...))
 }
@@ -104,7 +104,7 @@ type compiler struct {
 	device   kernels.Device
 	replica  int
 	replicas int
-	overlap  bool                          // all-reduces go on while the replica computes
+	overlap  bool                          // all-reduces run while the replica computes
 	plain    bool                          // see fuse.Options
 	packed   map[packedRight]*plan.Operand // matrices of a scan's body, packed
 }
@@ -114,7 +114,7 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	return c.compilePart(source, aliases, false)
 }
 
-// compilePart is compile of a program that may be a part of one that only predicts.
+// compilePart is compile for a program that may be part of one that only predicts.
 func (c *compiler) compilePart(source *ir.Program, aliases, predicts bool) (*schedule, error) {
 	q, err := c.passes.of(source, func() (*ir.Program, error) { return pipelineFor(c.replicas).improve(source, c.plain, aliases) })
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *compiler) lower(p *placement, u *fuse.Unit, s *schedule) (step, error) 
 	return st, err
 }
 
-// specialDot returns the kernel of a product that has a faster one than most.
+// specialDot returns the kernel of a product that has a faster one than the general kernel.
 func (b *build) specialDot() (func(), bool) {
 	if run, ok := b.packedDot(); ok {
 		return run, true
@@ -221,8 +221,8 @@ func (b *build) specialDot() (func(), bool) {
 	return b.tallDot()
 }
 
-// lowerCopies adds the steps that move values into output buffers: first those that leave a buffer that will be
-// overwritten, then the others.
+// lowerCopies adds the steps that copy values into output buffers. First they save the values in buffers that these
+// copies will overwrite.
 func (c *compiler) lowerCopies(p *placement, s *schedule) {
 	for i := range p.Copies {
 		if o := &p.Copies[i]; o.Stage != nil {

@@ -8,33 +8,33 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// pipeline is the passes of this backend.
+// pipeline holds the passes of this backend.
 type pipeline struct {
-	normal pass.Pass // leaves only ops that the backend has kernels for, simplified
-	all    pass.Pass // normal, then those that make programs faster
-	blocks pass.Pass // for programs that predict
+	normal pass.Pass // simplifies, and leaves only ops that have kernels
+	all    pass.Pass // normal, then the passes that make programs faster
+	blocks pass.Pass // for programs that only predict
 }
 
-// pipelineFor returns the passes for programs of so many replicas. testdata/passes shows what each makes of small
-// programs; TestPasses compares.
+// pipelineFor returns the passes for programs with the given number of replicas. testdata/passes shows what each pass
+// does to small programs; TestPasses checks it.
 func pipelineFor(replicas int) pipeline {
 	hasKernel := func(op ir.Op) bool { return builders[op] != nil || op == ir.Barrier } // see improve
 	simplify := pass.Simplify(pass.SimplifyOptions{Replicas: replicas, Int8Sums: true, FewProducts: true, Fold: foldScalar})
-	normal := []pass.Pass{pass.Decompose(hasKernel, hasHalfKernel), simplify, simplify} // the second time sees what the first uncovered
+	normal := []pass.Pass{pass.Decompose(hasKernel, hasHalfKernel), simplify, simplify} // the second round sees what the first uncovered
 	if replicas > 1 {
 		normal = append(normal, pass.MergeAllReduces())
 	}
 	l := pipeline{normal: pass.Sequence("normalize", normal...)}
 	l.all = pass.Sequence("all", l.normal, scan.Passes(l.normal), pass.CleanUp("updates", l.normal, pass.GateUpdates()), pass.RecomputeCheap(), lateGradients())
-	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples, sameSums, sameImages) // each has caches of its own
+	l.blocks = scan.ByExamples(nearExamples*max(poolFor(replicas).Workers(), 1), worthExamples, sameSums, sameImages) // each worker has its own caches
 	return l
 }
 
-// Variables for tests.
+// Variables so that tests can change them.
 var nearExamples, worthExamples = scan.NearExamples, scan.WorthExamples
 
-// improve makes the program that is compiled; plain programs stay as near to what they were as the kernels allow. Of
-// whole programs, those that only predict may round convolutions differently. Barriers have done their work then.
+// improve returns the program to compile. Plain programs change as little as the kernels allow. A whole program that
+// only predicts may round convolutions differently. Barriers have served their purpose by then and are removed.
 func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error) {
 	better := l.all
 	if plain {
@@ -61,13 +61,13 @@ func (l pipeline) improve(p *ir.Program, plain, whole bool) (*ir.Program, error)
 	return pass.DropBarriers().Run(q)
 }
 
-// hasHalfKernel reports whether the node is computed on half precision as it is stored.
+// hasHalfKernel reports whether the node has a kernel that works on half precision as stored.
 func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	switch n.Op {
 	case ir.Dot:
 		l, r := p.Type(n.Inputs[0]).DType, p.Type(n.Inputs[1]).DType
 		return l == r && l == p.Type(n.Outputs[0]).DType && halfOf[l] != nil && !tinyMatrices(p, n)
-	case ir.Scatter: // moves numbers
+	case ir.Scatter: // only moves numbers
 		return n.Attrs.(ir.ScatterAttrs).Kind == ir.Set
 	case ir.OptimizerUpdate:
 		return p.Type(n.Inputs[0]).DType == ir.Float32
@@ -77,9 +77,9 @@ func hasHalfKernel(p *ir.Program, n *ir.Node) bool {
 	return goesByExamples(p, n)
 }
 
-// tinyMatrices reports whether a product of half precision is one of many that are so small that each costs more than
-// its numbers do, which cost less when they are converted all at once. Products in matrix registers cost less than
-// others, and those of bfloat16 in pairs less than those of float16, but for the shortest sums.
+// tinyMatrices reports whether a half-precision product consists of many matrices so small that the overhead of each
+// exceeds its arithmetic. Converting all of them to float32 at once is then cheaper. The overhead is lower in matrix
+// registers, and lower for bfloat16 pairs than for float16, except for the shortest sums.
 func tinyMatrices(p *ir.Program, n *ir.Node) bool {
 	a, x, y := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
 	entries, few := lengthOf(x.Shape, a.LhsBatch), 2500

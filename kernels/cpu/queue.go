@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// queue is the caller: nothing waits in it, only the first failure stays.
+// queue stands for the caller: launches run at once, so it holds only the first failure.
 type queue struct {
 	device kernels.Device
 	err    error
@@ -16,7 +16,7 @@ var _ kernels.Queue = (*queue)(nil)
 
 func (q *queue) Device() kernels.Device { return q.device }
 
-// Inline is true.
+// Inline returns true: launches run on the caller's goroutine.
 func (q *queue) Inline() bool { return true }
 
 // Wait returns the first failure since the last Wait.

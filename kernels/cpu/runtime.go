@@ -25,27 +25,27 @@ type worker struct {
 	_       [64]byte // keep workers' fields off each other's cache lines
 }
 
-// runtime is what all schedules of one executable share while it runs.
+// runtime is the state that all schedules of an executable share while it runs.
 type runtime struct {
 	pool    *pool.Pool
 	workers []worker // indexed by the pool's worker numbers
-	scratch int      // bytes that each of them needs
+	scratch int      // bytes that each worker needs
 	ctx     context.Context
 	comm    kernels.Communicator
-	// overlapper is comm where its all-reduces go on while the replica computes, or nil.
+	// overlapper is comm if its all-reduces run while the replica computes, else nil.
 	overlapper kernels.Overlapper
-	outside    bool  // comm is not one of this backend
-	err        error // the first failure; steps after it do not run
+	outside    bool  // comm belongs to another backend
+	err        error // the first failure; no step runs after it
 
 	spare []byte // see spareMatrix
-	ahead []span // what the steps of a loop read or write next, until a product brings it into the cache
+	ahead []span // memory that the next steps of a loop use; a product prefetches it
 
 	profiling bool
-	nested    time.Duration // of the steps of sub-programs, while steps are timed
+	nested    time.Duration // time spent in sub-programs, while steps are timed
 }
 
-// need notes that every worker has to have the given number of bytes of scratch memory, which allocate gives them.
-// Numbers that are no lengths any more stand for more than there is.
+// need asks for at least the given number of bytes of scratch memory for each worker; allocate provides it. A size that
+// overflowed counts as more memory than can be addressed.
 func (r *runtime) need(bytes int) {
 	if bytes < 0 || bytes > memory.Addressable {
 		bytes = memory.Addressable
@@ -53,7 +53,8 @@ func (r *runtime) need(bytes int) {
 	r.scratch = max(r.scratch, bytes)
 }
 
-// allocate gives the workers their scratch memory, where it and the other bytes that the program takes can be had.
+// allocate gives the workers their scratch memory. It fails if the machine lacks memory for that and for the others
+// bytes of the program.
 func (r *runtime) allocate(name string, others int) error {
 	if err := plan.CheckMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers))); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (r *runtime) fail(err error) {
 	}
 }
 
-// scratchOf returns the worker's scratch memory as n elements; the builder of the loop has asked for it with need.
+// scratchOf returns n elements of the worker's scratch memory. The builder of the loop must have asked for it with
+// need.
 func scratchOf[T any](w *worker, n int) []T {
 	return block.View[T](unsafe.Pointer(unsafe.SliceData(w.scratch)), n)
 }
@@ -101,16 +103,17 @@ func (r *runtime) parallel(n, grain int, body func(w *worker, lo, hi int)) func(
 	return func() { r.pool.Parallel(n, grain, l) }
 }
 
-// chunkWork is the work of one chunk of a parallel loop in elementary operations: some ten microseconds of plain Go.
+// chunkWork is how much work one chunk of a parallel loop should have, in elementary operations. It takes about ten
+// microseconds in plain Go.
 const chunkWork = 1 << 15
 
-// grain returns how many items of the given work make a chunk.
+// grain returns how many items make a chunk if each is the given amount of work.
 func grain(work int) int { return max(chunkWork/max(work, 1), 1) }
 
 // step is one scheduled operation with everything resolved.
 type step struct {
 	run   func()
-	name  string // the ops that it does, for profiles
+	name  string // its ops, for profiles
 	scope string
 	calls int
 	time  time.Duration
@@ -126,23 +129,23 @@ type schedule struct {
 	storages []*plan.Storage
 	inputs   []*plan.Storage // by program input
 	outputs  []*plan.Storage // by program output
-	bytes    int             // of arena
-	largest  string          // of its values, where it is large
+	bytes    int             // size of the arena
+	largest  string          // describes its largest value, if that is large
 	children []child
 	nodes    int // of the normalized program
 }
 
-// child is the schedule of a sub-program, whose arena is a piece of its parent's.
+// child is the schedule of a sub-program. Its arena is part of its parent's.
 type child struct {
 	schedule *schedule
 	arena    *plan.Storage
-	share    *timeShare // of children that run at the same time as others, or nil
+	share    *timeShare // for children that run in parallel with others, else nil
 }
 
-// timeShare is how long children that run at the same time took together, and the sum of the times of their steps.
+// timeShare is the time that children running in parallel took together, and the sum of the times of their steps.
 type timeShare struct{ took, spent time.Duration }
 
-// place gives all storages of the schedule their place in the arena that begins at base.
+// place sets the addresses of all storages in the arena that begins at base.
 func (s *schedule) place(base unsafe.Pointer) {
 	for _, m := range s.storages {
 		if m.Kind == plan.InArena && m.Bytes > 0 {
@@ -164,7 +167,7 @@ func (s *schedule) prepare() {
 	}
 }
 
-// execute runs all steps; inputs and outputs have been bound.
+// execute runs all steps. Inputs and outputs must have been bound.
 func (s *schedule) execute(rt *runtime) {
 	if rt.profiling {
 		s.timed(rt)

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// session is the memory of one replica for a program, and the schedule whose addresses lie in it.
+// session is one replica's memory for a program, and the schedule that runs in it.
 type session struct {
 	name     string
 	replica  int
@@ -26,24 +26,24 @@ type session struct {
 	arena    []byte
 	inputs   []port
 	outputs  []port
-	written  []*buffer // by the call that runs, of this backend
+	written  []*buffer // buffers of this backend that the current call writes
 	meets    bool      // other replicas wait for this one
-	overlaps bool      // its all-reduces go on while it computes
-	turns    uint64    // of the schedule
-	turn     int       // the next step, of a run in turns
+	overlaps bool      // its all-reduces run while it computes
+	turns    uint64    // fingerprint of schedules that can run in turns with each other; see schedule.turns
+	turn     int       // next step of a run in turns
 	closed   bool
 	derived  []*derivationRun
-	bound    []kernels.Buffer // inputs of the call that runs, and what is derived from them
+	bound    []kernels.Buffer // inputs of the current call, and the values derived from them
 
 	timing   bool         // Profiling is on
-	measured *Measurement // that the times of the steps belong to, or nil
+	measured *Measurement // gets the times of the steps; may be nil
 }
 
 // port is an input or output of the program.
 type port struct {
 	name  string
 	typ   ir.Type
-	alias int // the input that an output replaces, or -1
+	alias int // the input that the output replaces, or -1
 }
 
 var errClosed = errors.New("cpu: the session is closed")
@@ -74,7 +74,7 @@ func hasCollectives(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Communicates() })
 }
 
-// Close frees the memory. Later launches are errors.
+// Close frees the memory. Later launches fail.
 func (e *session) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,7 +84,7 @@ func (e *session) Close() {
 	e.rt.workers = nil
 }
 
-// Launch runs the program: its queue is the caller. See [kernels.Session].
+// Launch runs the program at once, on the calling goroutine. See [kernels.Session].
 func (e *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	q, _ := l.Queue.(*queue)
 	if q != nil && q.err != nil {
@@ -109,7 +109,7 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 			switch {
 			case err != nil:
 				comm.Abort(err)
-			case !completed: // a panic is on its way to the caller: the other replicas must not wait
+			case !completed: // a panic is on its way to the caller; the other replicas must not wait for this one
 				comm.Abort(fmt.Errorf("cpu: replica %d panicked", e.replica))
 			}
 		}()
@@ -132,7 +132,7 @@ func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, com
 	return e.rt.err
 }
 
-// begin makes the program ready to run. Afterwards wrote has to be called.
+// begin makes the program ready to run. The caller must call wrote afterwards.
 func (e *session) begin(ctx context.Context, inputs, outputs []kernels.Buffer, comm kernels.Communicator) error {
 	if e.closed {
 		return errClosed
@@ -155,7 +155,7 @@ func (e *session) begin(ctx context.Context, inputs, outputs []kernels.Buffer, c
 	return nil
 }
 
-// connect takes the replica's end of a communicator for this run.
+// connect sets the communicator that this run uses.
 func (e *session) connect(comm kernels.Communicator) error {
 	if !e.meets || e.rt.comm == comm && comm != nil {
 		return nil
@@ -178,7 +178,7 @@ func (e *session) connect(comm kernels.Communicator) error {
 	return nil
 }
 
-// writes notes that the contents of the buffers that the program writes change from now on.
+// writes marks the buffers that the program writes as changing.
 func (e *session) writes(inputs, outputs []kernels.Buffer) {
 	for j, b := range outputs {
 		if alias := e.outputs[j].alias; b == nil && alias >= 0 {
@@ -191,7 +191,7 @@ func (e *session) writes(inputs, outputs []kernels.Buffer) {
 	}
 }
 
-// wrote notes that they do so no more.
+// wrote marks the end of these changes.
 func (e *session) wrote() {
 	for _, b := range e.written {
 		b.changing()
@@ -209,7 +209,7 @@ func (e *session) bind(inputs, outputs []kernels.Buffer) error {
 		m := e.schedule.inputs[i]
 		own, ok := b.(*buffer)
 		if ok && own != nil && m.Whose == b && len(own.data) == m.Bytes {
-			m.Ptr = plan.PointerTo(own.data) // the buffer of the last run, whose type has been looked at
+			m.Ptr = plan.PointerTo(own.data) // same buffer as in the last run, so its type has been checked
 			continue
 		}
 		p, err := e.inputs[i].memory("input", i, b)
@@ -259,7 +259,7 @@ func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, err
 	return plan.PointerTo(host), nil
 }
 
-// checkOverlap refuses an output buffer that is also an input the output does not replace, or another output.
+// checkOverlap rejects an output buffer that is also another output, or an input that the output does not replace.
 func (e *session) checkOverlap(j int, p unsafe.Pointer) error {
 	if p == nil {
 		return nil

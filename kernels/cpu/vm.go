@@ -12,47 +12,47 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Elementwise units run on a small vector machine: the index space is cut into blocks short enough for all operands of
-// a block to stay in the first-level cache, and every operation of the unit is one call of a block kernel. Pointers 0,
-// 1, ... of a worker are the machine's operands: places in memory that advance with the block, or registers in the
-// worker's scratch.
+// Elementwise units run on a small vector machine. The index space is cut into blocks, short enough for all operands of
+// a block to stay in the first-level cache, and each operation of the unit is one call of a block kernel. The machine's
+// operands are the pointers 0, 1, ... of a worker. Each points to memory, and advances with the block, or to a register
+// in the worker's scratch memory.
 
-// vmOp is one block kernel with the numbers of its pointers.
+// vmOp is a call of a block kernel. Its operands are numbers of pointers.
 type vmOp struct {
 	fn           block.Func
 	dst, a, b, c uint8
-	rows         bool // the elements are those of rows
+	rows         bool // one element for each row
 	chain        chainForm
 }
 
-// vmMemory is an operand whose elements follow the index space.
+// vmMemory is an operand in memory whose elements are in the order of the index space.
 type vmMemory struct {
 	o    plan.Operand
 	size int // bytes of an element
 	ptr  uint8
-	rows bool // one for each row
+	rows bool // one element for each row
 }
 
 // vmProgram is a compiled elementwise unit.
 type vmProgram struct {
 	n, block  int
-	columns   int // the length of rows
-	line      int // the elements of a line where blocks are lines, else 0
-	parts     int // the blocks of a line
+	columns   int // length of a row
+	line      int // elements of a line if blocks are lines, else 0
+	parts     int // blocks of a line
 	memory    []vmMemory
 	lines     []vmLine
 	numbers   []vmNumber
-	scalars   []vmMemory // operands that do not follow the index space
-	once      []vmLoad   // the same for every block: scalars and periodic rows
-	onceOps   []vmOp     // conversions of those
+	scalars   []vmMemory // operands that are one number for the whole index space
+	once      []vmLoad   // loads that are the same for every block: scalars and periodic rows
+	onceOps   []vmOp     // conversions of what once loads
 	each      []vmLoad
 	apart     []*vmApart
-	moves     []vmMove          // of memory and lines, where blocks need nothing else
+	moves     []vmMove          // pointers into memory and lines, if blocks need nothing else
 	steps     *[maxPointers]int // the same for code that goes from block to block by itself
 	ops       []vmOp
-	segments  []vmSegment // the operations again, those that pass their results on as chains
-	compiled  []vmSegment // the operations again, those that follow each other as code
-	code      *jit.Code   // of one of those
+	segments  []vmSegment // the operations cut into chains
+	compiled  []vmSegment // the operations cut into pieces of compiled code
+	code      *jit.Code   // one of those pieces
 	registers []vmRegister
 	sinks     []vmSink
 	places    []vmPlace
@@ -72,31 +72,31 @@ type vmRegister struct {
 type vmBuilder struct {
 	*placement
 	u        *fuse.Unit
-	leastRow int // the length of rows from which on they are blocks, see rowOfNumbers
+	leastRow int // shortest rows that become blocks; see rowOfNumbers
 	prog     vmProgram
 	next     int                  // the next free pointer number
 	ptrOf    map[ir.Value]uint8   // of computed and loaded values
 	source   map[string]uint8     // loads by access
-	lastUse  map[ir.Value]int     // the last node of the unit that reads a computed value
-	free     map[int][]vmRegister // by element size: registers whose value is dead
+	lastUse  map[ir.Value]int     // the last node of the unit that reads the value
+	free     map[int][]vmRegister // registers with dead values, by element size
 	held     map[ir.Value]vmRegister
 
 	reluMask map[int]ir.Value   // selects that are the gradient of a relu: dy where this value is positive, else 0
-	shares   map[int]fuse.Share // selects that are the gradient of an extreme
-	narrowed map[ir.Value]uint8 // values of 16 bits as they lie in memory
+	shares   map[int]fuse.Share // selects that are the gradient of a maximum or minimum
+	narrowed map[ir.Value]uint8 // 16-bit values as stored in memory
 	splats   map[uint8]bool     // pointers to registers that hold copies of one number
-	skip     map[int]bool       // the comparisons of those, and what else nothing reads then
-	dots     map[int]*ir.Node   // sums of rows of a product that nothing else reads
+	skip     map[int]bool       // nodes that need not run: comparisons of those selects, and what only they read
+	dots     map[int]*ir.Node   // sums of rows of a product that is read nowhere else
 }
 
-// blockBytes is how much of the first-level cache a block's operands may take.
+// blockBytes is how much of the first-level cache the operands of a block may take.
 const blockBytes = 24 << 10
 
 func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	if u.Size == 0 {
 		return func() {}
 	}
-	// A first round reports how much memory the operands of a block take.
+	// A first trial compilation determines how much memory the operands of a block take.
 	trial := newVMBuilder(p, u)
 	trial.prog.block, trial.prog.parts = 64, 1
 	trial.compileNodes()
@@ -107,8 +107,7 @@ func (p *placement) compileElementwise(u *fuse.Unit, rt *runtime) func() {
 	b := newVMBuilder(p, u)
 	b.chooseBlock(bytes)
 	b.compileNodes()
-	// Kernels take about a quarter of the time of plain Go; every chunk fills the registers that hold scalars and rows
-	// anew.
+	// Kernels take about a quarter of the time of plain Go. Each chunk fills the registers for scalars and rows again.
 	b.chooseGrain()
 	for _, i := range u.Sinks {
 		if p.Program.Nodes[i].Op != ir.Concat {
@@ -125,8 +124,8 @@ func (b *vmBuilder) chooseGrain() {
 
 func newVMBuilder(p *placement, u *fuse.Unit) *vmBuilder { return newVMBuilderOf(p, u, numbersLine) }
 
-// newVMBuilderOf is newVMBuilder where rows of so many elements or more may be blocks, because there is a number for
-// each.
+// newVMBuilderOf is newVMBuilder for units whose rows, if they have at least leastRow elements, become blocks because
+// there is an operand of one number for each row.
 func newVMBuilderOf(p *placement, u *fuse.Unit, leastRow int) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]fuse.Share{}, skip: map[int]bool{},
@@ -138,7 +137,7 @@ func newVMBuilderOf(p *placement, u *fuse.Unit, leastRow int) *vmBuilder {
 	b.findDots()
 	for _, i := range u.Nodes {
 		for _, x := range p.Program.Nodes[i].Inputs {
-			if a, ok := u.Accesses[x]; ok { // a table has none
+			if a, ok := u.Accesses[x]; ok { // tables have none
 				b.lastUse[a.Source] = i
 			}
 		}
@@ -177,13 +176,13 @@ func (b *vmBuilder) compileNodes() {
 		}
 		if product := b.dots[i]; product != nil {
 			for _, x := range product.Inputs {
-				b.operand(b.u.Accesses[x]) // which takes a register before the block is chosen
+				b.operand(b.u.Accesses[x]) // reserves a register before the block size is chosen
 			}
 		}
 	}
 }
 
-// elementBytes is the memory that one element of all operands takes.
+// elementBytes returns the memory that one element takes in all operands together.
 func (b *vmBuilder) elementBytes() int {
 	bytes := b.prog.scratch / b.prog.block
 	for _, m := range b.prog.memory {
@@ -195,8 +194,8 @@ func (b *vmBuilder) elementBytes() int {
 	return bytes
 }
 
-// chooseBlock sets the number of elements of a block, each of which takes the given memory: a multiple of the periods
-// of row operands and of the elements of a vector if that is possible.
+// chooseBlock sets the number of elements of a block. bytes is the memory that an element takes. If possible, the
+// number is a multiple of the periods of row operands and of the elements of a vector.
 func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
 	if b.prog.line > 0 {
@@ -217,7 +216,7 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 			unit = lcm(unit, row)
 		}
 	}
-	// Blocks of whole vectors begin where vectors do, and leave no rest: that is worth rows that lie in the
+	// Blocks that are a multiple of whole vectors start aligned and leave no rest. That is worth having rows in the
 	// second-level cache.
 	for lanes := vectorElements; lanes > 1; lanes /= 2 {
 		if whole := lcm(unit, lanes); whole <= 8*block {
@@ -228,7 +227,7 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 	b.prog.block = min(max(block/unit, 1)*unit, b.u.Size)
 }
 
-// vectorElements is how many float32 a vector of AVX-512 holds, and a line of the caches.
+// vectorElements is how many float32 an AVX-512 vector and a cache line hold.
 const vectorElements = 16
 
 func lcm(a, b int) int {
@@ -253,7 +252,7 @@ func (b *vmBuilder) register(size int) vmRegister {
 	return b.newRegister(size)
 }
 
-// newRegister returns a register that nothing used before.
+// newRegister returns a register that has not been used before.
 //
 //go:noinline
 func (b *vmBuilder) newRegister(size int) vmRegister {
@@ -317,7 +316,7 @@ func (b *vmBuilder) compileNode(i int) {
 	b.release(n, i)
 }
 
-// result returns the pointer to where the value v of the unit is computed.
+// result returns the pointer to where value v of the unit is computed.
 func (b *vmBuilder) result(v ir.Value) (ptr uint8) {
 	d := b.Program.Type(v).DType
 	part, placed := b.Parts[v]
@@ -336,8 +335,8 @@ func (b *vmBuilder) result(v ir.Value) (ptr uint8) {
 	return ptr
 }
 
-// scalarSide returns which operand of a sum, difference, product or extreme is one number for the whole index space,
-// where there is a kernel for that, or -1.
+// scalarSide returns which operand of a sum, difference, product, maximum or minimum is one number for the whole index
+// space, provided that there is a kernel for it, else -1.
 func (b *vmBuilder) scalarSide(n *ir.Node) int {
 	if d := b.Program.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 {
 		return -1
@@ -359,7 +358,7 @@ func (b *vmBuilder) scalarSide(n *ir.Node) int {
 	return -1
 }
 
-// scalarOperand returns the pointer to the one number that the access yields.
+// scalarOperand returns the pointer to the one number that the access reads.
 func (b *vmBuilder) scalarOperand(a fuse.Access) uint8 {
 	key := "one" + accessKey(&a)
 	if ptr, ok := b.source[key]; ok {
@@ -394,7 +393,7 @@ func (b *vmBuilder) memory(o plan.Operand) uint8 {
 	return ptr
 }
 
-// operand returns the pointer to a block of what the access yields.
+// operand returns the pointer to a block of the elements that the access reads.
 func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	if ptr, ok := b.ptrOf[a.Source]; ok && a.Dense {
 		return ptr
@@ -428,7 +427,8 @@ func (b *vmBuilder) operand(a fuse.Access) uint8 {
 	return ptr
 }
 
-// widened returns the pointer to the elements that memory holds in 16 bits, in a register, or else to the memory.
+// widened returns the pointer to a register with the elements in float32 if memory holds them in 16 bits, else the
+// pointer to the memory.
 func (b *vmBuilder) widened(d ir.DType, memory uint8) uint8 {
 	if !d.IsHalf() {
 		return memory
@@ -454,7 +454,7 @@ func accessKey(a *fuse.Access) string {
 	return s.String()
 }
 
-// load fills a register, which stays reserved, by an access pattern.
+// load fills a register according to an access pattern. The register stays reserved.
 func (b *vmBuilder) load(o plan.Operand, a *fuse.Access) uint8 {
 	d := o.Typ.DType
 	r := b.newRegister(block.ComputeType(d).Size()) // loads run before all operations of a block

@@ -6,17 +6,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// vmApart fills registers with the elements of small groups, such as coordinates, of which a unit reads several: the
-// groups are then read once.
+// vmApart reads small groups, such as coordinates, of which a unit reads several elements. Each group is read only
+// once, and its elements are spread over the registers.
 type vmApart struct {
 	parts  []*vmLoad
-	low    int   // where the first element that is read lies, in bytes
+	low    int   // offset of the first element that is read, in bytes
 	span   int   // from there to the last one, in elements
 	stride int   // elements of a group, two to four
-	spare  uint8 // the pointer of what nothing reads
+	spare  uint8 // pointer that receives unused elements
 }
 
-// findApart takes loads of groups from those of each block.
+// findApart combines loads from the same groups.
 func (b *vmBuilder) findApart() {
 	p := &b.prog
 	var groups []*vmApart
@@ -37,7 +37,7 @@ next:
 			kept = append(kept, *a.parts[0])
 			continue
 		}
-		if len(a.parts) < a.stride && spare == 0 { // the kernel stores all parts
+		if len(a.parts) < a.stride && spare == 0 { // the kernel stores all elements
 			spare = b.newRegister(8).ptr
 		}
 		a.spare = spare
@@ -46,7 +46,7 @@ next:
 	p.each = kept
 }
 
-// join adds a load if it is one of the same groups.
+// join adds the load if it reads from the same groups.
 func (a *vmApart) join(l *vmLoad) bool {
 	first := a.parts[0]
 	if a.stride == 0 || l.groupOf() != a.stride || l.o.Mem != first.o.Mem || l.size != first.size || l.dims[0] != first.dims[0] {
@@ -58,7 +58,7 @@ func (a *vmApart) join(l *vmLoad) bool {
 		return false
 	}
 	for _, other := range a.parts {
-		if other.o.Off == l.o.Off { // the same elements again, by another way
+		if other.o.Off == l.o.Off { // the same element, by another access
 			return false
 		}
 	}
@@ -66,7 +66,7 @@ func (a *vmApart) join(l *vmLoad) bool {
 	return true
 }
 
-// groupOf is the distance between the elements that the load reads where it is one of small groups, or 0.
+// groupOf returns the distance between the elements of a load if that is the size of a small group, else 0.
 func (l *vmLoad) groupOf() int {
 	if len(l.dims) != 1 || l.period > 0 || l.size > 8 || l.strides[0]%l.size != 0 {
 		return 0
@@ -77,7 +77,7 @@ func (l *vmLoad) groupOf() int {
 	return 0
 }
 
-// fill writes the groups [first, first+n) to the registers.
+// fill writes groups [first, first+n) to the registers.
 func (a *vmApart) fill(ptrs *[maxPointers]unsafe.Pointer, first, n int) {
 	var to [4]unsafe.Pointer
 	for i := range to {

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// appendKernel appends the block operations that compute node n of p into pointer dst from the pointers args, including
-// the rounding that half precision needs.
+// appendKernel appends the block operations that compute node n of p, and the rounding that half precision needs. They
+// read the pointers args and write pointer dst.
 func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8) []vmOp {
 	from, to := p.Type(n.Inputs[0]).DType, p.Type(n.Outputs[0]).DType
 	op := vmOp{dst: dst, a: args[0], chain: formOf(n, from, to)}
@@ -32,7 +32,7 @@ func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8
 	return ops
 }
 
-// keepsHalf reports whether the op makes of numbers that 16 bits hold others that they hold.
+// keepsHalf reports whether the op's results need no rounding if its operands are in half precision.
 func keepsHalf(op ir.Op) bool {
 	switch op {
 	case ir.Select, ir.Neg, ir.Abs, ir.Relu, ir.Maximum, ir.Minimum, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.Identity:

@@ -8,23 +8,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Units that read lines through slices run line by line where lines are long: a block is a line, or a part of one,
-// whose elements lie side by side in each operand, so that nothing is copied into a register first.
+// Units that read long lines through slices run line by line: a block is a line or part of one. Its elements are
+// contiguous in each operand, so nothing has to be copied into a register first.
 
 const (
-	shortestLine = 48   // for shorter ones, copies cost less than a block for each
-	placedLine   = 192  // and where each block is put into a concatenation
-	longestLine  = 4096 // of units with sinks, which take whole lines
+	shortestLine = 48   // for shorter ones, copying costs less than a block for each
+	placedLine   = 192  // the same if each block goes into a concatenation
+	longestLine  = 4096 // if the unit has sinks, which need whole lines
 )
 
-// vmLine is an operand of which every block is a piece of memory.
+// vmLine is an operand whose blocks are each contiguous in memory.
 type vmLine struct {
 	vmMemory
 	access fuse.Access
-	step   int // bytes from a block to the next one, 0 where they differ
+	step   int // bytes from a block to the next, 0 if that varies
 }
 
-// at is where block k lies, which begins at element first.
+// at returns the address of block k, whose first element is number first.
 func (l *vmLine) at(k, first int) unsafe.Pointer {
 	if l.step > 0 {
 		return unsafe.Add(l.o.Ptr(), k*l.step)
@@ -41,14 +41,14 @@ func (l *vmLine) at(k, first int) unsafe.Pointer {
 	return unsafe.Add(l.o.Ptr(), at*l.size)
 }
 
-// lines returns the pointer to a block of what an access to lines yields.
+// lines returns the pointer to a block of what an access in lines reads.
 func (b *vmBuilder) lines(o plan.Operand, a *fuse.Access) uint8 {
 	l := b.lineOf(o, a)
 	b.prog.lines = append(b.prog.lines, l)
 	return b.widened(o.Typ.DType, l.ptr)
 }
 
-// lineOf returns an operand that lies where an access to lines begins in each block.
+// lineOf returns the operand for an access in lines.
 func (b *vmBuilder) lineOf(o plan.Operand, a *fuse.Access) vmLine {
 	size := o.Typ.DType.Size()
 	o.Skip(a.Offset * size)
@@ -59,15 +59,15 @@ func (b *vmBuilder) lineOf(o plan.Operand, a *fuse.Access) vmLine {
 	return l
 }
 
-// isLines reports whether an access reads lines, each from consecutive elements.
+// isLines reports whether an access reads lines of consecutive elements.
 func isLines(a *fuse.Access) bool {
 	n := len(a.Dims)
 	period, _ := a.Repetition()
 	return !a.Dense && n > 1 && a.Strides[n-1] == 1 && period == 0
 }
 
-// findLine sets the length of the lines that all operands share which are read in lines, 0 if there are none or they
-// are short.
+// findLine sets the length of the lines that all operands read in lines have in common, or 0 if no operand is read in
+// lines or they are too short.
 func (b *vmBuilder) findLine() {
 	if b.u.Rows > 0 {
 		return
@@ -109,11 +109,11 @@ func (b *vmBuilder) findLine() {
 	b.prog.line = line
 }
 
-// longRows reports whether the unit's sinks combine rows of which a block holds a part.
+// longRows reports whether the unit's sinks reduce rows so long that a block holds only part of one.
 func (b *vmBuilder) longRows() bool { return b.u.Columns > fuse.MaxColumns }
 
-// cutLine sets the number of elements of a block: a line, or one of the parts of a line that is much longer than the
-// given number and that no sink takes whole.
+// cutLine sets the number of elements of a block: a line, or part of it if the line is much longer than most and no
+// sink needs it whole.
 func (p *vmProgram) cutLine(most int, whole bool) {
 	p.parts = 1
 	if p.block = p.line; p.line > 2*most && !whole {
@@ -123,7 +123,7 @@ func (p *vmProgram) cutLine(most int, whole bool) {
 	}
 }
 
-// blocks is the number of blocks.
+// blocks returns the number of blocks.
 func (p *vmProgram) blocks() int {
 	if p.line > 0 {
 		return p.n / p.line * p.parts
@@ -131,7 +131,7 @@ func (p *vmProgram) blocks() int {
 	return (p.n + p.block - 1) / p.block
 }
 
-// bounds are the first element of block k and the number of its elements.
+// bounds returns the first element of block k and its number of elements.
 func (p *vmProgram) bounds(k int) (first, n int) {
 	if p.parts > 1 {
 		line, at := k/p.parts*p.line, k%p.parts*p.block

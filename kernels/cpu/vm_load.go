@@ -8,20 +8,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// vmLoad fills a register with what an operand's access pattern yields for a block.
+// vmLoad fills a register with the elements that an access pattern reads for a block.
 type vmLoad struct {
 	o       plan.Operand
 	size    int
 	ptr     uint8
 	dims    []int
 	strides []int // in bytes
-	period  int   // length of a piece that repeats itself count times before the next one, 0 without
+	period  int   // length of a piece that repeats count times before the next one, 0 without repetitions
 	count   int
-	repeats *vec.Repeats // of elements, along the innermost axis, or of whole pieces; nil for none
-	pieces  bool         // whether pieces are the innermost axis and repeat themselves along the next one
+	repeats *vec.Repeats // of elements along the innermost axis, or of whole pieces; nil for none
+	pieces  bool         // whether pieces are the innermost axis and repeat along the next one
 }
 
-// findRepeats looks for elements or pieces that lie side by side and are repeated a few times each.
+// findRepeats looks for contiguous elements or pieces that are repeated a few times each.
 func (l *vmLoad) findRepeats() {
 	n := len(l.dims)
 	l.pieces = n > 2 && l.strides[n-1] == l.size && l.strides[n-2] == 0 && l.period == l.dims[n-1] && l.count == l.dims[n-2]
@@ -53,10 +53,10 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 	l.walk(dst, first, n)
 }
 
-// fewPieces is up to how many times pieces are copied one by one.
+// fewPieces is the largest number of repetitions that are copied one by one.
 const fewPieces = 16
 
-// wholePieces fills whole pieces as far as they lie the same distance apart, and returns how many.
+// wholePieces fills whole pieces as long as they are the same distance apart, and returns how many it filled.
 func (l *vmLoad) wholePieces(dst unsafe.Pointer, first, n int) int {
 	k, piece, bytes := len(l.dims)-3, l.period*l.count, l.period*l.size
 	if !l.pieces || first%piece != 0 || n < piece {
@@ -67,7 +67,7 @@ func (l *vmLoad) wholePieces(dst unsafe.Pointer, first, n int) int {
 	switch {
 	case l.repeats != nil:
 		return l.repeats.Run(dst, src, n)
-	case bytes > mostRow || l.count > fewPieces: // copies of copies are longer
+	case bytes > mostRow || l.count > fewPieces: // walk doubles its copies, which is faster for these
 		return 0
 	}
 	for i := range n {
@@ -76,8 +76,8 @@ func (l *vmLoad) wholePieces(dst unsafe.Pointer, first, n int) int {
 	return n
 }
 
-// holds reports whether the register still has what a block of n elements from first on needs, since the block before,
-// of the given full length, was part of the same repetitions.
+// holds reports whether the register still has what the block of n elements from first needs, because the block before,
+// of the given full length, lay in the same repetitions.
 func (l *vmLoad) holds(first, n, block int) bool {
 	if l.period == 0 || block%l.period != 0 {
 		return false
@@ -86,7 +86,7 @@ func (l *vmLoad) holds(first, n, block int) bool {
 	return (first-block)/piece == (first+n-1)/piece
 }
 
-// offset is where element i of the pattern lies, in bytes.
+// offset returns the offset of element i of the pattern, in bytes.
 func (l *vmLoad) offset(i int) (at int) {
 	for d := len(l.dims) - 1; d >= 0; d-- {
 		at += i % l.dims[d] * l.strides[d]
@@ -95,9 +95,9 @@ func (l *vmLoad) offset(i int) (at int) {
 	return at
 }
 
-// walk is fill without regard to repetitions of more than an element.
+// walk is fill for patterns whose only repetitions are of single elements.
 func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
-	// The coordinates of first give the address; then the innermost axis is followed to its end, and so on.
+	// The coordinates of first give the address. From there it follows the innermost axis to its end, and so on.
 	last := len(l.dims) - 1
 	run, stride := l.dims[last], l.strides[last]
 	var index [maxAxes]int
@@ -131,7 +131,7 @@ func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
 	}
 }
 
-// row fills a part of a row of the innermost axis.
+// row fills part of a row of the innermost axis.
 func (l *vmLoad) row(dst, src unsafe.Pointer, n int) {
 	switch stride := l.strides[len(l.dims)-1]; stride {
 	case l.size:
@@ -143,7 +143,7 @@ func (l *vmLoad) row(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// rows fills n whole rows of the innermost axis, which follow each other along the next one.
+// rows fills n whole rows of the innermost axis, which are neighbours along the next axis.
 func (l *vmLoad) rows(dst, src unsafe.Pointer, n int) {
 	last := len(l.dims) - 1
 	run, from := l.dims[last], l.strides[last-1]
@@ -161,7 +161,7 @@ func (l *vmLoad) rows(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// fillRows is rows for rows of one number each.
+// fillRows is rows for rows that each repeat one number.
 func (l *vmLoad) fillRows(dst, src unsafe.Pointer, n int) {
 	last := len(l.dims) - 1
 	run, from := l.dims[last], l.strides[last-1]

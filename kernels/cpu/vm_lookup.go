@@ -11,22 +11,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// lookupState is what a worker's lookups share.
+// lookupState is a worker's state that all its lookups share.
 type lookupState struct {
-	failure jit.Failure // of code
-	first   int         // the number of the block's first element
+	failure jit.Failure // set by compiled code
+	first   int         // number of the block's first element
 }
 
-// vmLookup is a gather of single elements that is part of an elementwise unit: block by block it looks at the indices
-// and reads the elements.
+// vmLookup is a gather of single elements inside an elementwise unit. For each block it checks the indices and reads
+// the elements.
 type vmLookup struct {
-	err  IndexError // of which Index and Position are missing
+	err  IndexError // still without Index and Position
 	last int32      // the last element of the table
 
 	mu       sync.Mutex
 	failed   bool
-	index    int32 // the first index that is not allowed,
-	position int   // and its number
+	index    int32 // the first invalid index
+	position int   // and its position
 }
 
 // compileLookup adds the gather node i.
@@ -65,7 +65,7 @@ func (b *vmBuilder) compileLookup(i int, n *ir.Node) {
 	b.release(n, i)
 }
 
-// lookUpHalves adds a lookup of floats of 16 bits, which are widened for what reads them in the unit.
+// lookUpHalves adds a lookup of 16-bit floats, and widens them for the nodes of the unit that read them.
 func (b *vmBuilder) lookUpHalves(v ir.Value, op vmOp) {
 	d := b.Program.Type(v).DType
 	if b.Operands[v].Mem != nil {
@@ -93,7 +93,7 @@ func (b *vmBuilder) table(v ir.Value) uint8 {
 	return ptr
 }
 
-// lookup returns the kernel that stores what lies at b's indices in the table a; c points to the state.
+// lookup returns the kernel that reads elements of table a at indices b; c points to the state.
 func lookup[T uint8 | uint16 | uint32 | uint64](l *vmLookup, mode ir.IndexMode) block.Func {
 	return func(dst, table, indices, state unsafe.Pointer, n int) {
 		y, x, at := block.View[T](dst, n), block.View[T](table, l.err.Length), block.View[int32](indices, n)
@@ -109,8 +109,8 @@ func lookup[T uint8 | uint16 | uint32 | uint64](l *vmLookup, mode ir.IndexMode) 
 	}
 }
 
-// gatherAnywhere copies the elements of x at positions that need not be within it: those have no element, or that of
-// the nearest end.
+// gatherAnywhere copies the elements of x at positions that may be out of range. Such a position gives zero if drop is
+// set, else the element at the nearest end.
 func gatherAnywhere[T any](y, x []T, at []int32, last int32, drop bool) {
 	for i, k := range at {
 		near := min(max(k, 0), last)
@@ -121,7 +121,7 @@ func gatherAnywhere[T any](y, x []T, at []int32, last int32, drop bool) {
 	}
 }
 
-// fail notes the first index of a block that is not allowed, where no block in front of it has one.
+// fail records the first invalid index of a block, unless an earlier position has failed already.
 func (l *vmLookup) fail(at []int32, first int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,9 +136,9 @@ func (l *vmLookup) fail(at []int32, first int) {
 	}
 }
 
-// untilDependent counts the operations before the first lookup at what one of them has looked up: a processor that
-// waits for one vector's elements does not get as far as the next one's, which would be read meanwhile if the lookups
-// were loops of their own.
+// untilDependent counts the operations before the first lookup whose index depends on another lookup. Such a lookup
+// gets a loop of its own: in one loop, a processor waiting for the elements of one vector does not get far enough to
+// start reading those of the next.
 func untilDependent(ops []vmOp) int {
 	var found [maxPointers]bool // results that depend on a lookup
 	for i := range ops {
@@ -161,13 +161,13 @@ func (p *vmProgram) startLookups(w *worker, first int) {
 	w.ptrs[p.position] = unsafe.Pointer(&w.lookups)
 }
 
-// noteFailure takes down what code found, and forgets it.
+// noteFailure records the failure that compiled code found, and clears it.
 func (p *vmProgram) noteFailure(s *lookupState) {
 	p.lookups[s.failure.Number-1].fail(s.failure.At[:], s.first+s.failure.Done)
 	s.failure = jit.Failure{}
 }
 
-// finish ends the run if an index was not allowed.
+// finish ends the run with an error if an index was invalid.
 func (l *vmLookup) finish(rt *runtime) {
 	if l.failed {
 		err := l.err

@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// Compiled programs whose blocks differ by where they lie alone have a loop of their own: lines may be of some 50
-// elements, whose computation takes less time than to find out what else a block might need.
+// If the blocks of a compiled program differ only in their addresses, they run in a simple loop. A line may have only
+// some 50 elements, and computing them takes less time than checking what else a block might need.
 
-// vmMove is a pointer that moves by so many bytes from block to block.
+// vmMove is a pointer that moves by a fixed number of bytes from block to block.
 type vmMove struct {
 	o     plan.Operand
 	ptr   uint8
@@ -52,10 +52,10 @@ func (p *vmProgram) findMoves() {
 	}
 }
 
-// longestRun is how many elements code computes at most before it returns: nothing stops it in between.
+// longestRun is how many elements compiled code computes at most before it returns, because nothing can interrupt it.
 const longestRun = 1 << 14
 
-// runMoves computes the blocks [lo, hi), each of them whole.
+// runMoves computes blocks [lo, hi), all of full length.
 func (p *vmProgram) runMoves(w *worker, lo, hi int) {
 	if p.steps != nil {
 		for most := max(longestRun/p.block, 1); lo < hi; lo += most {
@@ -73,7 +73,7 @@ func (p *vmProgram) runMoves(w *worker, lo, hi int) {
 	}
 }
 
-// point sets the pointers that move to block k.
+// point sets the moving pointers to block k.
 func (p *vmProgram) point(w *worker, k int) {
 	for i := range p.moves {
 		m := &p.moves[i]

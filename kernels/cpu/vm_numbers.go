@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operands of one number for each row: where blocks lie within a row, compiled code reads the number from where it is
-// once for a block. Nothing fills a register with copies of it first, which takes as long as a cheap operation.
+// Some operands are one number for each row. If blocks lie within a row, compiled code reads the number from memory
+// once for each block. Filling a register with copies first would take as long as a cheap operation.
 
-// The length of rows from which on a block for each pays where nothing else asks for lines, and where code goes from
-// row to row by itself.
+// The least length of rows that become blocks if no operand is read in lines, in general and if code goes from row to
+// row by itself.
 const (
 	numbersLine = 128
 	codeLine    = 24
@@ -22,20 +22,20 @@ const (
 // vmNumber is an operand of one number for each row.
 type vmNumber struct {
 	vmLine
-	load   vmLoad // of copies into a register, which other operations than those of code read
-	direct bool   // code alone reads the operand
+	load   vmLoad // of copies into a register, for operations that are not compiled
+	direct bool   // only compiled code reads the operand
 }
 
-// isRowNumber reports whether an access reads one element for each row of the index space, of a type that code keeps in
-// a register as a number.
+// isRowNumber reports whether an access reads one element for each row, of a type that compiled code can hold in a
+// register as a single number.
 func (b *vmBuilder) isRowNumber(a *fuse.Access) bool {
 	d := b.Program.Type(a.Source).DType
 	n := len(a.Dims)
 	return n > 1 && a.Strides[n-1] == 0 && !d.IsHalf() && d != ir.Bool && d.Size() >= 4
 }
 
-// rowOfNumbers returns the length of the rows that blocks may be for the sake of operands of one number for each row,
-// 0 where there are none, or where another operand would be copied more often then.
+// rowOfNumbers returns the length of rows that should become blocks because some operands are one number for each row.
+// It returns 0 if there are none, or if another operand would then be copied more often.
 func (b *vmBuilder) rowOfNumbers() int {
 	if len(b.u.Sinks) > 0 {
 		return 0
@@ -65,8 +65,8 @@ func (b *vmBuilder) rowOfNumbers() int {
 	return row
 }
 
-// byShortRows compiles a unit whose blocks are short rows, where code computes all of it and goes from row to row by
-// itself, or returns nil.
+// byShortRows compiles a unit with short rows as blocks. It returns nil unless code computes all of the unit and goes
+// from row to row by itself.
 func (p *placement) byShortRows(u *fuse.Unit, bytes int) *vmBuilder {
 	if !jit.Usable() {
 		return nil
@@ -84,7 +84,7 @@ func (p *placement) byShortRows(u *fuse.Unit, bytes int) *vmBuilder {
 	return b
 }
 
-// rowNumber returns the pointer to the number that an access yields for the row of a block.
+// rowNumber returns the pointer to the number that an access reads for the row of a block.
 func (b *vmBuilder) rowNumber(o plan.Operand, a *fuse.Access) uint8 {
 	size := o.Typ.DType.Size()
 	n := vmNumber{vmLine: b.lineOf(o, a)}
@@ -95,7 +95,7 @@ func (b *vmBuilder) rowNumber(o plan.Operand, a *fuse.Access) uint8 {
 	return n.ptr
 }
 
-// findDirect finds the numbers that code alone reads, where it takes them for numbers.
+// findDirect finds the operands that only compiled code reads, as single numbers.
 func (b *vmBuilder) findDirect() {
 	for i := range b.prog.numbers {
 		n := &b.prog.numbers[i]
@@ -111,7 +111,7 @@ func (b *vmBuilder) findDirect() {
 	}
 }
 
-// take points the number's pointer to it, or to a register with copies of it.
+// take sets the pointer to the number itself, or to a register with copies of it.
 func (m *vmNumber) take(ptrs *[maxPointers]unsafe.Pointer, code bool, k, first, n int) {
 	if code && m.direct {
 		ptrs[m.ptr] = m.at(k, first)

@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// vmPlace is a concatenation that is a sink: it puts the operands of each block in their places in the result. Or it is
-// one operand of a concatenation that runs later.
+// vmPlace is a sink that concatenates: it stores the operands of each block in their places in the result. It may also
+// be a single operand of a concatenation that runs later.
 type vmPlace struct {
 	out       *plan.Operand
-	parts     []uint8 // the pointers of the operands
-	size, row int     // bytes of an element, elements of a row of an operand
-	whole     int     // bytes from a row of the result to the next one
-	turns     bool    // rows have the size of elements, and are stored in turn as such
+	parts     []uint8 // pointers of the operands
+	size, row int     // bytes of an element; elements of an operand's row
+	whole     int     // bytes from one row of the result to the next
+	turns     bool    // rows have the size of an element, and are interleaved as such
 }
 
 // compilePlaces adds the concatenation node i.
@@ -33,8 +33,8 @@ func (b *vmBuilder) compilePlaces(i int) {
 	b.prog.places = append(b.prog.places, s)
 }
 
-// part returns the pointer to where the value v, whose rows belong into a concatenation, is computed: right there where
-// blocks are lines of a row, else in a register.
+// part returns the pointer to where value v is computed, whose rows belong in a concatenation. If blocks are lines of a
+// row that is the final place, else a register.
 func (b *vmBuilder) part(v ir.Value, part fuse.Part) uint8 {
 	o := b.Operands[v]
 	size := o.Typ.DType.Size()
@@ -49,7 +49,7 @@ func (b *vmBuilder) part(v ir.Value, part fuse.Part) uint8 {
 	return s.parts[0]
 }
 
-// placedRow is the length of a row of an operand of the concatenation node i; 0 if the sink is none.
+// placedRow returns the length of an operand's row if the sink i is a concatenation, else 0.
 func (b *vmBuilder) placedRow(i int) int {
 	n := &b.Program.Nodes[i]
 	if n.Op != ir.Concat {
@@ -58,7 +58,7 @@ func (b *vmBuilder) placedRow(i int) int {
 	return b.Program.Type(n.Inputs[0]).Shape[n.Attrs.(ir.AxisAttrs).Axis:].Size()
 }
 
-// asStored returns the pointer to a block of what the access yields, as it lies in memory.
+// asStored returns the pointer to a block of what the access reads, in its type in memory.
 func (b *vmBuilder) asStored(a fuse.Access) uint8 {
 	d := b.Program.Type(a.Source).DType
 	if !d.IsHalf() {
@@ -70,7 +70,7 @@ func (b *vmBuilder) asStored(a fuse.Access) uint8 {
 		}
 		return b.narrowed[a.Source]
 	}
-	// What is only moved keeps its bits: widening would lose those of the smallest numbers.
+	// Values that are only moved must keep their bits. Widening would flush the smallest numbers.
 	o := b.Operands[a.Source]
 	if o.Skip(a.Offset * d.Size()); a.Dense && !(o.Mem.Bytes == d.Size() && o.N > 1) {
 		return b.memory(o)
@@ -84,13 +84,13 @@ func (b *vmBuilder) asStored(a fuse.Access) uint8 {
 	return l.ptr
 }
 
-// narrow stores a computed value of 16 bits at a pointer.
+// narrow stores a computed 16-bit value at a pointer.
 func (b *vmBuilder) narrow(v ir.Value, ptr uint8) {
 	b.prog.ops = append(b.prog.ops, narrowOp(b.Program.Type(v).DType, ptr, b.ptrOf[v]))
 	b.narrowed[v] = ptr
 }
 
-// put stores the elements [first, first+n) of the operands.
+// put stores elements [first, first+n) of the operands.
 func (s *vmPlace) put(ptrs *[maxPointers]unsafe.Pointer, first, n int) {
 	count, bytes := len(s.parts), s.row*s.size
 	if s.turns && first%s.row == 0 && n%s.row == 0 {

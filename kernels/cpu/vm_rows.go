@@ -10,22 +10,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Units that compute with sums of their rows have values of two sizes: with an element for each of the unit's index
-// space, and with one for each row. Operations on the latter take as many elements as a block has rows.
+// Units that use the sums of their rows have values of two sizes: one element for each point of the index space, or one
+// for each row. Operations on the latter compute as many elements as a block has rows.
 
-// Blocks have so many rows where that makes no more elements than this: operations on one number for each row take as
-// long as on several.
+// Blocks have at least rowsOfBlock rows if these have at most longestRows elements together: operations on one number
+// for each row take as long for several rows as for one.
 const (
 	rowsOfBlock = 6
 	longestRows = 8192
 )
 
-// ofRows reports whether the value has an element for each row.
+// ofRows reports whether the value has one element for each row.
 func (b *vmBuilder) ofRows(v ir.Value) bool {
 	return b.u.Rows > 0 && b.Program.Type(v).Shape.Size() == b.u.Rows
 }
 
-// rowRegister returns the pointer to a register for an element of each row of a block, which stays reserved.
+// rowRegister returns the pointer to a register with one element for each row of a block. It stays reserved.
 func (b *vmBuilder) rowRegister(size int) uint8 {
 	ptr := b.newPointer()
 	b.prog.registers = append(b.prog.registers, vmRegister{ptr, b.prog.scratch})
@@ -33,8 +33,8 @@ func (b *vmBuilder) rowRegister(size int) uint8 {
 	return ptr
 }
 
-// leastDot returns the length of rows from which on their products are added up sooner than stored: of float32 it takes
-// no call for each, and shorter ones are transposed.
+// leastDot returns the least length of rows for which it is faster to add up products at once than to store them first.
+// For float32 no row needs a call of its own, and shorter rows are transposed.
 func leastDot(d ir.DType) int {
 	if d == ir.Float32 {
 		return turnedAdded + 1
@@ -42,7 +42,7 @@ func leastDot(d ir.DType) int {
 	return 64
 }
 
-// findDots finds sums of rows of a product that nothing else reads, which is then not stored.
+// findDots finds sums of rows of a product that is read nowhere else. Such a product is not stored.
 func (b *vmBuilder) findDots() {
 	b.dots = map[int]*ir.Node{}
 	list := b.u.Nodes
@@ -66,7 +66,7 @@ func (b *vmBuilder) findDots() {
 	}
 }
 
-// compileDotSink adds the sink of the reduction node n, which adds up the rows of a product.
+// compileDotSink adds the sink of reduction node n, which sums the rows of a product.
 func (b *vmBuilder) compileDotSink(n, product *ir.Node) {
 	shape, _ := b.SinkOf(n)
 	out := &b.Operands[n.Outputs[0]]
@@ -89,7 +89,7 @@ func (b *vmBuilder) compileDotSink(n, product *ir.Node) {
 	})
 }
 
-// compileLongDot is compileDotSink for rows of which a block holds a part.
+// compileLongDot is compileDotSink for rows so long that a block holds only part of one.
 func compileLongDot[T block.Float](b *vmBuilder, product *ir.Node, out *plan.Operand) {
 	r, partial := reductionOf[T](ir.Sum), b.partial(b.prog.blocks(), out)
 	b.prog.sinks = append(b.prog.sinks, vmSink{
@@ -101,7 +101,7 @@ func compileLongDot[T block.Float](b *vmBuilder, product *ir.Node, out *plan.Ope
 	})
 }
 
-// compileRowReduction adds the reduction node i of the rows of a value.
+// compileRowReduction adds node i, which reduces the rows of a value.
 func (b *vmBuilder) compileRowReduction(i int, n *ir.Node) {
 	kind, columns := n.Attrs.(ir.ReduceAttrs).Kind, b.prog.columns
 	d := b.Program.Type(n.Inputs[0]).DType
@@ -122,21 +122,21 @@ func (b *vmBuilder) compileRowReduction(i int, n *ir.Node) {
 	b.release(n, i)
 }
 
-// dotBlock returns the kernel that adds up the products of each of the rows of a block.
+// dotBlock returns the kernel that sums the products in each row of a block.
 func dotBlock[T block.Float](columns int) block.Func {
 	return func(dst, x, y, _ unsafe.Pointer, n int) {
 		vec.DotLines(block.View[T](dst, n/columns), block.View[T](x, n), block.View[T](y, n))
 	}
 }
 
-// isSpread reports whether the access reads the one element of each row that the unit has computed.
+// isSpread reports whether the access broadcasts a value of one element for each row that the unit has computed.
 func (b *vmBuilder) isSpread(a fuse.Access) bool {
 	_, computed := b.ptrOf[a.Source]
 	return computed && !a.Dense && b.ofRows(a.Source)
 }
 
-// rowSide returns which operand of a product, sum or difference is a number for each row, where the other one is not,
-// or -1.
+// rowSide returns which operand of a product, sum or difference is one number for each row while the other one is not,
+// else -1.
 func (b *vmBuilder) rowSide(n *ir.Node) int {
 	if b.u.Rows == 0 || n.Op != ir.Mul && n.Op != ir.Add && n.Op != ir.Sub || b.isSpread(b.u.Accesses[n.Inputs[0]]) == b.isSpread(b.u.Accesses[n.Inputs[1]]) {
 		return -1
@@ -150,7 +150,7 @@ func (b *vmBuilder) rowSide(n *ir.Node) int {
 	return 0
 }
 
-// compileRowScalar adds node i, which computes with whole rows and with a number for each of them.
+// compileRowScalar adds node i, which combines whole rows with one number for each row.
 func (b *vmBuilder) compileRowScalar(i int, n *ir.Node, side int) {
 	x, row := b.operand(b.u.Accesses[n.Inputs[1-side]]), b.ptrOf[b.u.Accesses[n.Inputs[side]].Source]
 	v := n.Outputs[0]
@@ -168,7 +168,7 @@ func scalarRows(one block.Func, columns, size int) block.Func {
 	}
 }
 
-// reduceBlock returns the kernel that combines each of the rows of a block to one element.
+// reduceBlock returns the kernel that reduces each row of a block to one element.
 func reduceBlock[T block.Float](kind ir.Kind, columns int) block.Func {
 	r := reductionOf[T](kind)
 	return func(dst, x, _, _ unsafe.Pointer, n int) {
@@ -176,7 +176,7 @@ func reduceBlock[T block.Float](kind ir.Kind, columns int) block.Func {
 	}
 }
 
-// spread returns the pointer to a register with rows of one number each, which the pointer row has.
+// spread returns the pointer to a register in which each row repeats the number that pointer row has for it.
 func (b *vmBuilder) spread(d ir.DType, row uint8) uint8 {
 	r := b.newRegister(d.Size())
 	b.prog.ops = append(b.prog.ops, vmOp{fn: spreadRows(d.Size(), b.prog.columns), dst: r.ptr, a: row})

@@ -2,7 +2,7 @@ package cpu
 
 import "unsafe"
 
-// compile decides how the operations run.
+// compile decides how the operations run: as compiled code, as chains or one by one.
 func (b *vmBuilder) compile() {
 	b.findApart()
 	b.chain()
@@ -30,7 +30,7 @@ func (b *vmBuilder) loop(rt *runtime) func() {
 	}
 }
 
-// run computes the blocks [lo, hi).
+// run computes blocks [lo, hi).
 func (p *vmProgram) run(w *worker, lo, hi int) {
 	ptrs := &w.ptrs
 	code, chains := p.usable()

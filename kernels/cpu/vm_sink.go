@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// vmSink is a compiled sink. take combines block k of what one or two pointers stand for, first in its chunk or not;
-// finish combines the chunks.
+// vmSink is a compiled sink. take adds block k of one or two pointers; it is told whether the block is the first of its
+// chunk. finish combines the chunks.
 type vmSink struct {
 	ptr    uint8
 	other  uint8
@@ -19,7 +19,7 @@ type vmSink struct {
 	finish func()
 }
 
-// readLast reports whether a sink reads what the pointer stands for.
+// readLast reports whether a sink reads the pointer's value.
 func (b *vmBuilder) readLast(ptr uint8) bool {
 	return slices.ContainsFunc(b.prog.sinks, func(s vmSink) bool { return s.ptr == ptr || s.other == ptr }) ||
 		slices.ContainsFunc(b.prog.places, func(p vmPlace) bool { return slices.Contains(p.parts, ptr) })
@@ -74,7 +74,8 @@ func newSink[T block.Float](b *vmBuilder, n *ir.Node) vmSink {
 	}
 }
 
-// rowsSink combines rows: every chunk has its own result, combined in order at the end.
+// rowsSink reduces leading axes: it combines whole rows. Each chunk has its own result, and the chunks are combined in
+// order at the end.
 func rowsSink[T block.Float](b *vmBuilder, r *reduction[T], columns, chunks int, out *plan.Operand) vmSink {
 	chunk := b.prog.grain
 	partial := out

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 )
 
-// lowerWait is the step that waits for the oldest all-reduce under way.
+// lowerWait returns the step that waits for the oldest all-reduce in flight.
 func (c *compiler) lowerWait(p *placement, u *fuse.Unit) step {
 	n := &p.Program.Nodes[u.Nodes[0]]
 	rt, where := c.rt, fmt.Sprintf("cpu: %v (scope %q)", n.Op, n.Scope)
@@ -19,8 +19,9 @@ func (c *compiler) lowerWait(p *placement, u *fuse.Unit) step {
 	}}
 }
 
-// rest begins a call of the communicator. Those of other processes wait for long: the goroutine leaves its thread, and
-// values are combined in Go's own mode, whichever thread does it. Communicators of this backend rest where they wait.
+// rest prepares a call of the communicator. A communicator between processes may wait long, so the goroutine unlocks
+// its thread, and values are combined in Go's default floating-point mode on whichever thread does it. This backend's
+// own communicators do so only while they wait.
 func (r *runtime) rest() flush.Pause {
 	if r.outside {
 		return flush.Rest()
