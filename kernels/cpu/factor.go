@@ -11,13 +11,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// matrixWork is a factorization of one matrix after the other, which workers share. It computes small matrices in
-// float64 whatever its operands are.
+// matrixWork is a factorization of many matrices, shared among workers. Small matrices are computed in float64 whatever
+// the type of the operands.
 type matrixWork struct {
-	scratch int // numbers of scratch memory
-	work    int // estimates what a matrix takes
+	scratch int // elements of scratch memory
+	work    int // estimated cost of a matrix
 	run     func(i int, scratch []float64)
-	all     func(lo, hi int, scratch []float64) // in place of run, for several
+	all     func(lo, hi int, scratch []float64) // used in place of run, for several matrices at once
 }
 
 func buildFactor(b *build) (func(), error) {
@@ -58,8 +58,8 @@ func buildFactor(b *build) (func(), error) {
 	}), nil
 }
 
-// finiteOnly is the work that spares what ends when numbers have become small enough the matrices in which they never
-// do: where a number is infinite or none, all results are none.
+// finiteOnly returns w for methods that iterate until numbers are small enough. A matrix with NaN or an infinity would
+// never get there, so its results are NaN without running w.
 func finiteOnly(b *build, w matrixWork) matrixWork {
 	in, run := b.in(0), w.run
 	m, n := matrixLengths(in)
@@ -88,7 +88,7 @@ func finite[T block.Float](x []T) bool {
 	if sum := vec.Sum(x); sum-sum == 0 {
 		return true
 	}
-	for _, v := range x { // finite ones may have a sum that is not
+	for _, v := range x { // the sum of finite numbers may overflow
 		if v-v != 0 {
 			return false
 		}
@@ -96,23 +96,23 @@ func finite[T block.Float](x []T) bool {
 	return true
 }
 
-// isRead reports whether anything reads a result of the node.
+// isRead reports whether anything reads result i of the node.
 func (b *build) isRead(i int) bool {
 	v := b.n.Outputs[i]
 	return slices.ContainsFunc(b.Program.Nodes, func(n ir.Node) bool { return slices.Contains(n.Inputs, v) }) ||
 		slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Value == v })
 }
 
-// fewestColumns is the number of rows and columns up to which loops take less time than calls.
+// fewestColumns is the number of rows and columns up to which loops are faster than calls.
 const fewestColumns = 8
 
-// matrixLengths returns the rows and columns of matrices.
+// matrixLengths returns the number of rows and columns of each matrix.
 func matrixLengths(o *plan.Operand) (m, n int) {
 	s := o.Typ.Shape
 	return s[len(s)-2], s[len(s)-1]
 }
 
-// readDoubles copies numbers from place at of an operand on.
+// readDoubles copies numbers from an operand to dst. The first is number at of the operand.
 func readDoubles(dst []float64, o *plan.Operand, at int) {
 	if o.Typ.DType == ir.Float64 {
 		copy(dst, plan.Data[float64](o)[at:])
@@ -128,7 +128,7 @@ func readDoubles(dst []float64, o *plan.Operand, at int) {
 	}
 }
 
-// readNumbers copies numbers from place at of an operand on.
+// readNumbers copies numbers from an operand to dst. The first is number at of the operand.
 //
 //go:noinline
 func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
@@ -139,7 +139,8 @@ func readNumbers[T block.Float](dst []T, o *plan.Operand, at int) {
 	readDoubles(block.View[float64](unsafe.Pointer(unsafe.SliceData(dst)), len(dst)), o, at) // of float32
 }
 
-// numbersAt is so many numbers from place at of an operand on: its own where they are of the type, or copies.
+// numbersAt returns len(memory) numbers of an operand from number at on. It returns the operand's memory if the types
+// are equal, and otherwise copies to memory.
 func numbersAt[T block.Float](memory []T, o *plan.Operand, at int) []T {
 	if unsafe.Sizeof(T(0)) == uintptr(o.Typ.DType.Size()) {
 		return plan.Data[T](o)[at:][:len(memory)]
@@ -175,21 +176,21 @@ func writeDoubles(o *plan.Operand, at int, src []float64) {
 	}
 }
 
-// cut takes numbers off scratch memory.
+// cut takes n numbers from scratch memory.
 func cut(scratch *[]float64, n int) []float64 {
 	part := (*scratch)[:n:n]
 	*scratch = (*scratch)[n:]
 	return part
 }
 
-// inDoubles is how many numbers of float64 take the memory of n others, in whole cache lines.
+// inDoubles returns how many float64 take the memory of n numbers of type T, rounded up to cache lines.
 func inDoubles[T block.Float](n int) int {
 	const line = 64
 	bytes := n * int(unsafe.Sizeof(T(0)))
 	return (bytes + line - 1) / line * line / 8
 }
 
-// cutOf takes numbers of any type off scratch memory.
+// cutOf takes n numbers of type T from scratch memory.
 //
 //go:noinline
 func cutOf[T block.Float](scratch *[]float64, n int) []T {

@@ -6,16 +6,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// bidiagonal makes a matrix (m, n), m >= n, one with a diagonal and what is right of it, by reflections of its columns
-// and of its rows. What is right of and below a block of columns changes once for all of them: a - v·yᵀ - x·uᵀ for the
-// vectors v and u of the reflections. Source: Dongarra, Sorensen and Hammarling, "Block reduction of matrices to
-// condensed forms", 1989.
+// bidiagonal reduces a matrix (m, n), m >= n, to upper bidiagonal form by reflections of its columns and of its rows.
+// The part to the right of a block of columns and below it is updated once per block: a - v·yᵀ - x·uᵀ, for the vectors
+// v and u of the reflections. Source: Dongarra, Sorensen and Hammarling, "Block reduction of matrices to condensed
+// forms", 1989.
 type bidiagonal[T block.Float] struct {
 	m, n, width             int
 	a                       strided[T]
-	left, right             strided[T] // the vectors, in rows
+	left, right             strided[T] // the vectors of the reflections, as rows
 	leftFactors, rightBy    []T
-	leftRows, leftColumns   strided[T] // v and x of each column in two rows; -v and -x in two columns
+	leftRows, leftColumns   strided[T] // v and x of each column as two rows; -v and -x as two columns
 	rightRows, rightColumns strided[T] // y and u; -y and -u
 	dots                    []T
 }
@@ -38,7 +38,7 @@ func (b *bidiagonal[T]) cut(scratch *[]float64) {
 	b.dots = cutOf[T](scratch, w)
 }
 
-// reduce leaves the diagonal in d, and what is right of it in e.
+// reduce stores the diagonal in d and the superdiagonal in e.
 func (b *bidiagonal[T]) reduce(p *products[T], d, e []float64) {
 	for lo := 0; lo < b.n; lo += b.width {
 		hi := min(lo+b.width, b.n)
@@ -52,7 +52,7 @@ func (b *bidiagonal[T]) reduce(p *products[T], d, e []float64) {
 	}
 }
 
-// reflectColumn makes column k zero below the diagonal, and finds y.
+// reflectColumn zeroes column k below the diagonal, and computes y.
 func (b *bidiagonal[T]) reflectColumn(k, j int) float64 {
 	v, y, first := b.left.row(k), b.rightRows.row(2*j), (k+1)&^(smallestBlock-1)
 	clear(v)
@@ -81,7 +81,7 @@ func (b *bidiagonal[T]) reflectColumn(k, j int) float64 {
 	return float64(beta)
 }
 
-// reflectRow makes row k zero right of the diagonal and one number, and finds x.
+// reflectRow zeroes row k to the right of the superdiagonal, and computes x.
 func (b *bidiagonal[T]) reflectRow(p *products[T], k, j int) float64 {
 	if k+1 >= b.n {
 		return 0
@@ -110,7 +110,7 @@ func (b *bidiagonal[T]) reflectRow(p *products[T], k, j int) float64 {
 	return float64(beta)
 }
 
-// timesRow finds the products of rows with u.
+// timesRow computes the products of rows with u.
 func (b *bidiagonal[T]) timesRow(p *products[T], x, u []T, rows strided[T]) {
 	if len(x)*len(u) > 1<<12 {
 		p.args = gemm.Args[T]{M: 1, N: len(x), K: len(u), A: u, B: rows.x, LDB: rows.stride, TransB: true, C: x}

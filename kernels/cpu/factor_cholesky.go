@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// choleskyWorkOf computes in float64 unless much is to be moved.
+// choleskyWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates.
 func choleskyWorkOf(b *build) matrixWork {
 	if _, n := matrixLengths(b.in(0)); n <= fewestColumns {
 		return choleskyWorkOfFew(b)
@@ -22,8 +22,8 @@ func choleskyWorkOf(b *build) matrixWork {
 	return choleskyWork[float64](b)
 }
 
-// choleskyWork factors the mean of a matrix and its transpose: of its upper triangle, whose rows fill vectors, comes u
-// with uᵀ·u = a.
+// choleskyWork factors the mean of a matrix and its transpose. From the upper triangle, whose rows fill vectors, it
+// computes u with uᵀ·u = a.
 func choleskyWork[T block.Float](b *build) matrixWork {
 	in, out := b.in(0), b.out(0)
 	_, n := matrixLengths(in)
@@ -54,10 +54,10 @@ func choleskyWork[T block.Float](b *build) matrixWork {
 	}}
 }
 
-// choleskyRows is how many rows are taken off those below them at once.
+// choleskyRows is how many rows are subtracted at once from all rows below them.
 const choleskyRows = 4 * smallestBlock
 
-// cholesky works on the upper triangle of a, whose rows are padded with zeros. Panel has memory for a block of columns.
+// cholesky works on the upper triangle of a, whose rows are padded with zeros. panel is memory for a block of columns.
 func cholesky[T block.Float](a, panel []T, n, stride int) {
 	for lo := 0; lo < n; lo += choleskyRows {
 		hi := min(lo+choleskyRows, n)
@@ -70,8 +70,8 @@ func cholesky[T block.Float](a, panel []T, n, stride int) {
 	}
 }
 
-// choleskyBlock finds a few rows, from which what is above them was subtracted. What comes to be left of the diagonal
-// nobody reads.
+// choleskyBlock computes a few rows, from which the rows above have been subtracted already. It also writes to the left
+// of the diagonal, which is never read.
 func choleskyBlock[T block.Float](a, panel []T, lo, hi, n, stride int) {
 	few := n-lo <= smallestBlock/2
 	for k := lo; k < hi; k++ {
@@ -100,7 +100,7 @@ func choleskyBlock[T block.Float](a, panel []T, lo, hi, n, stride int) {
 	}
 }
 
-// subtractRows takes the products of rows lo to hi off rows first to end, a block of these at a time.
+// subtractRows subtracts the products of rows lo to hi from rows first to end, one block of these at a time.
 func subtractRows[T block.Float](a, panel []T, lo, hi, first, end, stride int) {
 	depth := hi - lo
 	for r := first; r < end; r += smallestBlock {
@@ -114,7 +114,7 @@ func subtractRows[T block.Float](a, panel []T, lo, hi, first, end, stride int) {
 	}
 }
 
-// choleskyWorkOfFew subtracts without blocks.
+// choleskyWorkOfFew subtracts without blocks, for small matrices.
 func choleskyWorkOfFew(b *build) matrixWork {
 	in, out := b.in(0), b.out(0)
 	_, n := matrixLengths(in)

@@ -9,22 +9,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// mostCholeskyLanes is the number of rows up to which vec.Lanes matrices are factored side by side: larger ones leave
-// the caches.
+// mostCholeskyLanes is the largest number of rows for which vec.Lanes matrices are factored side by side. Larger ones
+// do not fit into the caches.
 const mostCholeskyLanes = 32
 
-// rowsOfOuter is how many rows change with one call, which works on what is left of the diagonal of all but the first,
-// too.
+// rowsOfOuter is how many rows one call updates. In all rows but the first, it also updates elements to the left of the
+// diagonal, which are not needed.
 const rowsOfOuter = 4
 
-// inCholeskyLanes reports whether half of the lanes or more have a matrix that is small enough.
+// inCholeskyLanes reports whether the matrices are small enough, and fill at least half of the lanes.
 func inCholeskyLanes(b *build) bool {
 	s := b.in(0).Typ.Shape
 	n := s[len(s)-1]
 	return n > 0 && n <= mostCholeskyLanes && s[:len(s)-2].Size() >= vec.Lanes/2
 }
 
-// choleskyLanes factors vec.Lanes matrices side by side, in float64, as choleskyWork does.
+// choleskyLanes factors vec.Lanes matrices side by side, in float64, like choleskyWork.
 func choleskyLanes(b *build) func() {
 	in, out := b.in(0), b.out(0)
 	_, n := matrixLengths(in)
@@ -53,8 +53,8 @@ func choleskyLanes(b *build) func() {
 	})
 }
 
-// factorLanes leaves the lower triangle, and zeros above it. It works on the upper one, whose rows lie side by side.
-// Negative has memory for a row, of which the last element's is that of factors.
+// factorLanes works on the upper triangle, whose rows are contiguous. It leaves the lower triangle, with zeros above
+// it. negative is memory for a row; its last element also holds factors.
 func factorLanes(a, negative []float64, n int) {
 	const lanes = vec.Lanes
 	by := negative[(n-1)*lanes:]

@@ -6,15 +6,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 )
 
-// conquest finds the eigenvalues and eigenvectors of a symmetric tridiagonal matrix: those of its halves, without what
-// connects them, are those of a diagonal matrix with a multiple of z·zᵀ added, whose eigenvalues are the roots of an
-// equation (see rootsBetween). Sources: Cuppen, "A divide and conquer method for the symmetric tridiagonal
-// eigenproblem", 1981; Gu and Eisenstat, "A divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem",
-// 1995, which makes the vectors orthogonal: they belong to a z for which the computed roots are exact.
+// conquest computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix. Without the element that
+// connects them, the two halves of the matrix are solved separately. In their eigenvectors, the whole matrix is a
+// diagonal matrix plus a multiple of z·zᵀ, whose eigenvalues are the roots of an equation (see roots). Sources: Cuppen,
+// "A divide and conquer method for the symmetric tridiagonal eigenproblem", 1981; Gu and Eisenstat, "A
+// divide-and-conquer algorithm for the symmetric tridiagonal eigenproblem", 1995. The latter makes the vectors
+// orthogonal: they are computed from a z for which the computed roots are exact.
 type conquest[T block.Float] struct {
 	joining
-	rows, other strided[T] // the eigenvectors, and memory for as many
-	factors     strided[T] // of the products of them
+	rows, other strided[T] // the eigenvectors, and as much memory again
+	factors     strided[T] // by which these are multiplied
 	angles      []T
 }
 
@@ -37,7 +38,7 @@ func (q *conquest[T]) cut(scratch *[]float64) {
 	}
 }
 
-// diagonalize makes rows of the eigenvectors of the tridiagonal matrix, in the order of their eigenvalues.
+// diagonalize stores the eigenvectors of the tridiagonal matrix as rows, in the order of their eigenvalues.
 func (q *conquest[T]) diagonalize(p *products[T]) {
 	clear(q.rows.x)
 	for i := range q.n {
@@ -51,7 +52,7 @@ func (q *conquest[T]) diagonalize(p *products[T]) {
 	q.rows, q.other = q.other, q.rows
 }
 
-// solve works on rows lo to hi.
+// solve diagonalizes rows lo to hi.
 func (q *conquest[T]) solve(p *products[T], lo, hi int) {
 	if hi-lo < leastConquest {
 		q.rotate(lo, hi)
@@ -67,7 +68,7 @@ func (q *conquest[T]) solve(p *products[T], lo, hi int) {
 	q.join(p, lo, mid, hi, beside)
 }
 
-// join makes the eigenvectors of two parts those of both, which a number connects.
+// join combines the eigenvectors of two parts into those of both. beside is the element that connects them.
 func (q *conquest[T]) join(p *products[T], lo, mid, hi int, beside float64) {
 	z, square := q.z[:hi-lo], 0.0
 	for i := lo; i < hi; i++ {
@@ -99,7 +100,8 @@ func (q *conquest[T]) join(p *products[T], lo, mid, hi int, beside float64) {
 	q.settle(lo, hi, kept, 1)
 }
 
-// deflate is that of joining: eigenvectors are close if turning them leaves hardly anything beside the diagonal.
+// deflate calls joining.deflate. Two eigenvectors count as close if rotating them leaves next to nothing off the
+// diagonal.
 func (q *conquest[T]) deflate(lo, hi int, rho float64) (kept int) {
 	z, most, mostZ := q.z[:hi-lo], 0.0, 0.0
 	for i := lo; i < hi; i++ {

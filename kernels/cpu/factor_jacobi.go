@@ -11,26 +11,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// jacobi makes the columns of a matrix orthogonal by turning two of them at a time, in every pair, as often as it takes
-// (Hestenes, "Inversion of matrices by biorthogonalization and related results", 1958). The columns lie in rows of
-// stride numbers, of which the first length are the column; what follows is turned along with it.
+// jacobi makes the columns of a matrix orthogonal. It rotates two at a time, in sweeps over all pairs, as often as
+// necessary (Hestenes, "Inversion of matrices by biorthogonalization and related results", 1958). Each column is stored
+// as a row of stride numbers. The first length of them are the column; the rest is rotated along with it.
 type jacobi struct {
 	n, length int
-	tolerance float64 // of the square of a cosine
+	tolerance float64 // for the square of the cosine between two columns
 	turnedRows
-	norms  []float64 // squares of the columns' lengths, in the end their lengths
-	order  []int32   // the columns by their lengths, falling
-	places []float64 // the memory of order
+	norms  []float64 // squared lengths of the columns; at the end their lengths
+	order  []int32   // the columns in order of decreasing length
+	places []float64 // memory for order
 }
 
-// mostSweeps bounds the sweeps over all pairs; six to ten are the rule.
+// mostSweeps limits the sweeps over all pairs. Six to ten are usual.
 const mostSweeps = 40
 
-// newJacobi plans n columns of so many numbers, with more of them behind each.
+// newJacobi plans for n columns of the given length, each followed by more further numbers.
 func newJacobi(n, length, more int, o *plan.Operand) jacobi {
 	epsilon := math.Ldexp(1, -52)
 	if o.Typ.DType.Size() == 4 {
-		epsilon = math.Ldexp(1, -26) // of the float32 that results are rounded to, and some bits
+		epsilon = math.Ldexp(1, -26) // precision of float32, to which results are rounded, and some bits more
 	}
 	return jacobi{n: n, length: length, turnedRows: newTurnedRows(n, length+more), tolerance: float64(max(length, 4)) * epsilon * epsilon}
 }
@@ -45,7 +45,7 @@ func (j *jacobi) cut(scratch *[]float64) {
 
 func (j *jacobi) column(k int) []float64 { return j.rows[k*j.stride:][:j.length] }
 
-// run turns the columns and puts them in order.
+// run rotates the columns, and sorts them by length.
 func (j *jacobi) run() {
 	for sweep := 0; sweep < mostSweeps && j.sweep(); sweep++ {
 	}
@@ -55,7 +55,8 @@ func (j *jacobi) run() {
 	j.order = fallingPlaces(j.norms, j.places)
 }
 
-// fallingPlaces returns the places of numbers in falling order, in the given memory; equal ones stay in order.
+// fallingPlaces returns the indices of numbers in decreasing order, using the given memory. Equal numbers keep their
+// order.
 func fallingPlaces(x, memory []float64) []int32 {
 	order := block.View[int32](unsafe.Pointer(unsafe.SliceData(memory)), len(x))
 	for k := range order {
@@ -67,7 +68,7 @@ func fallingPlaces(x, memory []float64) []int32 {
 
 func (j *jacobi) square(k int) float64 { return dot(j.column(k), j.column(k)) }
 
-// sweep turns each pair that is not orthogonal, and reports whether there was one.
+// sweep rotates each pair that is not orthogonal, and reports whether there was one.
 func (j *jacobi) sweep() (turned bool) {
 	for k := range j.n {
 		j.norms[k] = j.square(k)
@@ -89,9 +90,9 @@ func (j *jacobi) sweep() (turned bool) {
 	return turned
 }
 
-// jacobiDecomposition turns the columns of a matrix (m, n), and those of the unit matrix with them. The left vectors
-// are the first factor of the columns: the columns up to signs, and something orthogonal to them where they are zero or
-// missing.
+// jacobiDecomposition rotates the columns of a matrix (m, n), and those of the unit matrix along with them. The left
+// vectors are the q of a QR factorization of the columns. They equal the normalized columns up to signs, and are
+// orthogonal to these where columns are zero or missing.
 type jacobiDecomposition struct {
 	reflections
 	jacobi
@@ -108,8 +109,8 @@ func (d *jacobiDecomposition) cut(scratch *[]float64) {
 	d.jacobi.cut(scratch)
 }
 
-// find returns the singular values of x times scale, for rows x divided by it, and leaves the right vectors in the
-// columns of x and the left ones in those of q.
+// find returns the singular values of scale·x. The caller has stored the columns of x as rows, and divided them by
+// scale. find leaves the right vectors in the columns of x and the left ones in those of q.
 func (d *jacobiDecomposition) find(x []float64, scale float64) []float64 {
 	f, j := &d.reflections, &d.jacobi
 	m, n := f.m, f.n
@@ -148,7 +149,7 @@ func (d *jacobiDecomposition) find(x []float64, scale float64) []float64 {
 	return values
 }
 
-// svdWork is that of matrices of few columns.
+// svdWork decomposes matrices with few columns.
 func svdWork(b *build) matrixWork {
 	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
 	m, n := matrixLengths(in)
@@ -169,9 +170,9 @@ func svdWork(b *build) matrixWork {
 	}}
 }
 
-// scaleOf returns the largest absolute value, by which matrices are divided so that squares neither overflow nor
-// vanish; 1 of zeros. Of values whose reciprocals would be denormals, which count as zeros, it returns the largest one
-// that has another.
+// scaleOf returns the largest absolute value. Matrices are divided by it so that squares neither overflow nor
+// underflow. It returns 1 if all are zero. If the reciprocal would be denormal, which is flushed to zero, it returns
+// the largest value whose reciprocal is not.
 func scaleOf[T block.Float](x []T) T {
 	largest := T(0)
 	for _, v := range x {
@@ -184,7 +185,7 @@ func scaleOf[T block.Float](x []T) T {
 	switch {
 	case largest == 0:
 		return 1
-	case float64(largest) > most && !math.IsInf(float64(largest), 1): // an infinite one makes numbers that are none
+	case float64(largest) > most && !math.IsInf(float64(largest), 1): // an infinity stays, and leads to NaN
 		return T(most)
 	}
 	return largest

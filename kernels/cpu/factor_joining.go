@@ -7,19 +7,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 )
 
-// joining is what methods share that diagonalize the parts of a matrix and join them (see conquest and singular): the
-// values that are found, and which vectors the joining of two parts changes. Vectors are rows, and turning or copying
-// them is left to those who have them.
+// joining is common to the methods that diagonalize the parts of a matrix and then join them (see conquest and
+// singular). It holds the values found, and which vectors change when two parts are joined. Vectors are rows; its users
+// rotate and copy them.
 type joining struct {
 	n            int
-	d, e         []float64 // the diagonal, and what is beside it
-	values       []float64 // those found, in order
-	order, merge []int32   // d[order[k]] rises within a part that is done
+	d, e         []float64 // the diagonal, and the elements beside it
+	values       []float64 // the values found, in order
+	order, merge []int32   // d[order[k]] increases within a finished part
 	group        []uint8   // of a row: see the constants
 	roots
 }
 
-// Rows that are joined have numbers in the columns of the first part, of both or of the second one.
+// When two parts are joined, a row has nonzero columns in the first part, in both, or in the second.
 const (
 	fromFirst = iota
 	fromBoth
@@ -27,7 +27,7 @@ const (
 	finished
 )
 
-// leastConquest is the number of rows from which on a matrix is halved.
+// leastConquest is the smallest number of rows for which a matrix is halved.
 const leastConquest = 56
 
 func (q *joining) size() int {
@@ -49,14 +49,15 @@ func (q *joining) cut(scratch *[]float64) {
 	}
 }
 
-// middleOfParts is where the second part of rows lo to hi begins: with a whole block.
+// middleOfParts returns the first row of the second part of rows lo to hi. It is a multiple of a block.
 func middleOfParts(lo, hi int) int {
 	return lo + max(((hi-lo)/2+smallestBlock/2)/smallestBlock*smallestBlock, smallestBlock)
 }
 
-// deflate finds vectors that stay, of those in the order given: those with hardly anything in z, multiplied by rho, and
-// of two one where turn finds their values close: then it turned them so that the first one has nothing in z, and
-// returns what the other one has. It returns how many others there are, which come first in order.
+// deflate finds the vectors, in the given order, that do not change. These are the vectors whose element of z times rho
+// is at most small. For two vectors with close values, turn rotates them so that the first has a zero in z, and it does
+// not change either; turn returns the element of the second. deflate returns the number of all other vectors, and moves
+// them to the front of order.
 func (q *joining) deflate(order []int32, lo int, rho, small float64, turn func(first, second int) (z float64, turned bool)) (kept int) {
 	z, pending, done := q.z, -1, 0
 	finish := func(i int) {
@@ -92,8 +93,8 @@ func (q *joining) deflate(order []int32, lo int, rho, small float64, turn func(f
 	return kept
 }
 
-// arrange has rows copied by their groups, and those that stay behind them, and returns how many there are of each. The
-// poles of the equation are in order, and places says where their rows are.
+// arrange copies rows sorted by group, with the unchanged ones at the end, and returns how many there are of each. The
+// poles of the equation are in increasing order, and places holds the positions of their rows.
 func (q *joining) arrange(lo, hi, kept int, row func(to, from int)) (counts [4]int) {
 	order := q.merge[lo:hi]
 	for _, i := range order {
@@ -114,7 +115,8 @@ func (q *joining) arrange(lo, hi, kept int, row func(to, from int)) (counts [4]i
 	return counts
 }
 
-// settle takes the roots for values, all of which it multiplies, and puts them in order with those that stayed.
+// settle stores the roots as values, multiplies all values by the given number, and merges them with the unchanged ones
+// in order.
 func (q *joining) settle(lo, hi, kept int, by float64) {
 	copy(q.d[lo:], q.found[:kept])
 	for i := lo; i < hi; i++ {
@@ -127,7 +129,7 @@ func (q *joining) settle(lo, hi, kept int, by float64) {
 	mergePlaces(q.order[lo:hi], q.merge[lo:lo+kept], q.merge[lo+kept:hi], q.d)
 }
 
-// sortPlaces sorts places from first on by the numbers there.
+// sortPlaces sets order to first, first+1, ..., sorted by the numbers at these indices.
 func sortPlaces(order []int32, x []float64, first int) {
 	for k := range order {
 		order[k] = int32(first + k)
@@ -135,7 +137,7 @@ func sortPlaces(order []int32, x []float64, first int) {
 	sortByPlaces(order, x)
 }
 
-// sortByPlaces sorts places by the numbers there.
+// sortByPlaces sorts indices by the numbers there.
 func sortByPlaces(order []int32, x []float64) {
 	for k, place := range order {
 		at := k
@@ -146,7 +148,7 @@ func sortByPlaces(order []int32, x []float64) {
 	}
 }
 
-// mergePlaces merges places that are sorted by the numbers there.
+// mergePlaces merges two lists of indices that are sorted by the numbers there.
 func mergePlaces(to, a, b []int32, x []float64) {
 	for k := range to {
 		if len(b) == 0 || len(a) > 0 && !(x[b[0]] < x[a[0]]) {
@@ -157,8 +159,8 @@ func mergePlaces(to, a, b []int32, x []float64) {
 	}
 }
 
-// multiplyRows makes rows lo to lo+kept products of what is arranged, and brings back what stays. A group of rows has
-// numbers in the columns up to mid, in those from there on, or in both.
+// multiplyRows sets rows lo to lo+kept to products of factors and the arranged rows, and copies back the unchanged
+// ones. Depending on their group, rows have nonzero columns before mid, from mid on, or in both.
 func multiplyRows[T block.Float](p *products[T], rows, factors, other strided[T], lo, mid, hi, columns, kept int, counts [4]int) {
 	end := paddedColumns(columns)
 	for i := lo; i < lo+kept; i++ {
@@ -172,7 +174,7 @@ func multiplyRows[T block.Float](p *products[T], rows, factors, other strided[T]
 	p.add(rows.from(lo, mid), factors.from(0, skip), other.from(lo+skip, mid), kept, kept-skip, end-mid)
 }
 
-// scatter brings numbers, multiplied, to their places.
+// scatter multiplies numbers and stores them at the given places.
 func scatter[T block.Float](row []T, x []float64, places []int32, by float64) {
 	places = places[:len(x)]
 	for i, v := range x {
@@ -180,7 +182,7 @@ func scatter[T block.Float](row []T, x []float64, places []int32, by float64) {
 	}
 }
 
-// turnPart makes c·x + s·y of x and c·y - s·x of y.
+// turnPart replaces x by c·x + s·y, and y by c·y - s·x.
 func turnPart[T block.Float](x, y []T, c, s T) {
 	y = y[:len(x)]
 	for i, v := range x {
@@ -189,7 +191,7 @@ func turnPart[T block.Float](x, y []T, c, s T) {
 	}
 }
 
-// epsilonOf is the distance from 1 to the next number, halved.
+// epsilonOf returns half the distance from 1 to the next larger number.
 func epsilonOf[T block.Float]() float64 {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return 0x1p-24

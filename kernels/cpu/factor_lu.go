@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// leastSingleLU is the number of rows and columns up to which float64 takes hardly more time.
+// leastSingleLU is the number of rows and columns up to which float64 is hardly slower than float32.
 const leastSingleLU = 256
 
-// luWorkOf computes in float64 unless much is to be moved.
+// luWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates.
 func luWorkOf(b *build) matrixWork {
 	switch m, n := matrixLengths(b.in(0)); {
 	case max(m, n) <= fewestColumns:
@@ -20,7 +20,7 @@ func luWorkOf(b *build) matrixWork {
 	return luWork[float64](b)
 }
 
-// luWork is elimination, which columns behind a square follow as right sides do.
+// luWork eliminates. Columns beyond a square are treated like right sides.
 func luWork[T block.Float](b *build) matrixWork {
 	in, out, pivots := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
@@ -50,7 +50,7 @@ func luWork[T block.Float](b *build) matrixWork {
 			}
 			for r := range m {
 				row := e.a[r*stride:][:k]
-				for c := range row[:min(r, k)] { // multiples are negative
+				for c := range row[:min(r, k)] { // the multiples are stored negated
 					row[c] = 0 - row[c]
 				}
 				writeNumbers(out, (i*m+r)*n, row)
@@ -62,7 +62,7 @@ func luWork[T block.Float](b *build) matrixWork {
 	}}
 }
 
-// luWorkOfFew eliminates without blocks.
+// luWorkOfFew eliminates without blocks, for small matrices.
 func luWorkOfFew(b *build) matrixWork {
 	in, out, pivots := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
@@ -82,7 +82,7 @@ func luWorkOfFew(b *build) matrixWork {
 			}
 			pivot := top[c]
 			if pivot == 0 {
-				continue // and so is what lies below
+				continue // all elements below are zero as well
 			}
 			for r := c + 1; r < m; r++ {
 				row := a[r*n:][:n]

@@ -10,17 +10,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// products multiplies parts of matrices in scratch memory, whose rows are padded.
+// products multiplies parts of matrices in scratch memory. Rows are padded.
 type products[T block.Float] struct {
 	scratch []T
 	args    gemm.Args[T]
 }
 
-// blockOfReflections is how many reflections, or columns with what they change, make a product together.
+// blockOfReflections is how many reflections, or columns together with their update, form one product.
 const blockOfReflections = 32
 
-// columnsOfBlock is how many columns of a matrix are reduced before what is right of them changes: fewer of those with
-// few.
+// columnsOfBlock returns how many columns of a matrix are reduced before the part to their right is updated. Narrow
+// matrices have smaller blocks.
 func columnsOfBlock(n int) int {
 	switch {
 	case n > 160:
@@ -31,7 +31,7 @@ func columnsOfBlock(n int) int {
 	return 8
 }
 
-// productMemory is enough for products of matrices of up to n rows and columns.
+// productMemory returns enough memory for products of matrices with up to n rows and columns.
 func productMemory[T block.Float](n int) int {
 	if n*n*min(n, blockOfReflections) <= smallProducts {
 		return 0
@@ -44,20 +44,21 @@ func productMemory[T block.Float](n int) int {
 	return max(size, n*n) + 1<<14
 }
 
-// strided is a part of a matrix, whose rows begin stride numbers apart.
+// strided is part of a matrix whose rows begin stride numbers apart.
 type strided[T block.Float] struct {
 	x      []T
 	stride int
 }
 
-// cutMatrix takes the memory of a matrix off scratch memory.
+// cutMatrix takes the memory of a matrix from scratch memory.
 //
 //go:noinline
 func cutMatrix[T block.Float](scratch *[]float64, rows, stride int) strided[T] {
 	return strided[T]{cutOf[T](scratch, rows*stride), stride}
 }
 
-// readScaled reads matrix i of an operand through memory for it, divided by what scaleOf says, which it returns.
+// readScaled reads matrix i of an operand into a, divided by scaleOf of it, which it returns. memory has room for the
+// matrix.
 func readScaled[T block.Float](a strided[T], memory []T, o *plan.Operand, i int) T {
 	m, n := matrixLengths(o)
 	readNumbers(memory, o, i*m*n)
@@ -69,15 +70,16 @@ func readScaled[T block.Float](a strided[T], memory []T, o *plan.Operand, i int)
 	return scale
 }
 
-// from begins at a row and a column.
+// from returns the part that begins at the given row and column.
 func (a strided[T]) from(row, column int) strided[T] {
 	return strided[T]{a.x[row*a.stride+column:], a.stride}
 }
 
-// row has all numbers of a row.
+// row returns all stride numbers of row r.
 func (a strided[T]) row(r int) []T { return a.x[r*a.stride:][:a.stride] }
 
-// add adds to y (rows, columns) the product of a (rows, depth) and x (depth, columns). Columns are whole blocks.
+// add adds to y (rows, columns) the product of a (rows, depth) and x (depth, columns). columns is a multiple of a
+// block.
 func (p *products[T]) add(y, a, x strided[T], rows, depth, columns int) {
 	if rows <= 0 || depth <= 0 || columns <= 0 {
 		return
@@ -91,7 +93,7 @@ func (p *products[T]) add(y, a, x strided[T], rows, depth, columns int) {
 	vec.AddProducts(y.x, a.x, x.x, rows, depth, columns, y.stride, a.stride, x.stride)
 }
 
-// run multiplies what args says if there is enough scratch memory, and reports whether there is.
+// run computes the product given by args. It returns false, and does nothing, if scratch memory is too small.
 func (p *products[T]) run() bool {
 	if gemm.ScratchSize(&p.args, 1) > len(p.scratch) {
 		return false
@@ -100,7 +102,8 @@ func (p *products[T]) run() bool {
 	return true
 }
 
-// addRow adds to y, of whole blocks, the product of a row and a matrix. Of float32 it is read in the order of memory.
+// addRow adds to y the product of a row and a matrix. len(y) is a multiple of a block. The float32 kernel reads the
+// matrix in the order of memory.
 //
 //go:noinline
 func addRow[T block.Float](y, row []T, x strided[T]) {

@@ -8,13 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// reflections turn a matrix (m, n) with m >= n into an upper triangle: reflection k, along row k of vectors, maps what
-// lies below the diagonal of column k to zero. The rows of the matrix and of q are padded.
+// reflections reduce a matrix (m, n), m >= n, to an upper triangle. Reflection k, whose vector is row k of vectors,
+// zeroes column k below the diagonal. The rows of the matrix and of q are padded.
 type reflections struct {
-	m, n, columns int // columns of q that are asked for
+	m, n, columns int // columns: how many columns of q are needed
 	a, q          []float64
 	vectors       []float64
-	factors       []float64 // of the reflections; 0 where there was nothing to do
+	factors       []float64 // of the reflections; 0 if there was nothing to do
 	row, scaled   []float64
 }
 
@@ -28,7 +28,7 @@ func (f *reflections) cut(scratch *[]float64) {
 	f.row, f.scaled = cut(scratch, max(paddedColumns(f.n), paddedColumns(f.columns))), cut(scratch, f.m)
 }
 
-// triangle makes r of a, with zeros below the diagonal.
+// triangle turns a into r, with zeros below the diagonal.
 func (f *reflections) triangle() {
 	stride := paddedColumns(f.n)
 	for k := range f.n {
@@ -45,11 +45,11 @@ func (f *reflections) triangle() {
 	}
 }
 
-// reflectionOf returns the number beta that the reflection 1 - factor·v·vᵀ makes of the first one of x, with zeros for
-// those behind it, and turns x into v. The factor is 0 where there is nothing to do.
+// reflectionOf computes the reflection 1 - factor·v·vᵀ that maps x to (beta, 0, ..., 0), and replaces x by v. The
+// factor is 0 if there is nothing to do.
 func reflectionOf[T block.Float](x []T) (beta, factor T) {
 	small, large := 0x1p-900, 0x1p900
-	if unsafe.Sizeof(T(0)) == 4 { // whose factors would overflow
+	if unsafe.Sizeof(T(0)) == 4 { // their factors would overflow
 		small, large = 0x1p-100, 0x1p100
 	}
 	given, scale := x[0], T(1)
@@ -57,7 +57,7 @@ func reflectionOf[T block.Float](x []T) (beta, factor T) {
 		return given, 0
 	}
 	head, tail := float64(given), squaresOf(x[1:])
-	if tail < small || head*head+tail > large { // squares may vanish or overflow
+	if tail < small || head*head+tail > large { // squares may underflow or overflow
 		scale = scaleOf(x)
 		vec.Scale(x, x, 1/scale)
 		head, tail = float64(x[0]), squaresOf(x[1:])
@@ -73,7 +73,7 @@ func reflectionOf[T block.Float](x []T) (beta, factor T) {
 	return T(length) * scale, T(2 / (float64(x[0])*float64(x[0]) + tail))
 }
 
-// squaresOf is the sum of squares in float64, so that a reflection of float32 changes no lengths.
+// squaresOf returns the sum of squares, accumulated in float64 so that a float32 reflection preserves lengths.
 func squaresOf[T block.Float](x []T) float64 {
 	if unsafe.Sizeof(T(0)) == 8 {
 		return float64(dot(x, x))
@@ -90,7 +90,7 @@ func squaresOf[T block.Float](x []T) float64 {
 	return sums[0] + sums[1] + (sums[2] + sums[3])
 }
 
-// reflect applies reflection k to the rows from k on of x, of which the columns before k are zeros there.
+// reflect applies reflection k to rows k and beyond of x, in which the columns before k are zero.
 func (f *reflections) reflect(x []float64, stride, k int) {
 	first, rows := k/smallestBlock*smallestBlock, f.m-k
 	width := stride - first
@@ -101,7 +101,7 @@ func (f *reflections) reflect(x []float64, stride, k int) {
 	vec.AddProducts(x[k*stride+first:], f.scaled, w, rows, 1, width, stride, 1, width)
 }
 
-// orthogonal makes q: the reflections, from the last one on, of the unit matrix.
+// orthogonal computes q by applying the reflections, last to first, to the unit matrix.
 func (f *reflections) orthogonal() {
 	stride := paddedColumns(f.columns)
 	clear(f.q)
@@ -115,7 +115,7 @@ func (f *reflections) orthogonal() {
 	}
 }
 
-// qrWork is given matrices of few columns.
+// qrWork factors matrices with few columns.
 func qrWork(b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
@@ -136,7 +136,7 @@ func qrWork(b *build) matrixWork {
 		f.orthogonal()
 		for k := range columns {
 			row := f.a[k*stride:][:n]
-			clear(row[:min(k, n)]) // where NaN spreads
+			clear(row[:min(k, n)]) // NaN may have spread there
 			writeDoubles(r, (i*columns+k)*n, row)
 		}
 		for k := range m {

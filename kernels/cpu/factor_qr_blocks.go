@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// leastBlocks is the number of columns from which on reflections change the others a block at a time.
+// leastBlocks is the least number of columns for which reflections update the other columns a block at a time.
 const leastBlocks = 96
 
 // qrWorkOf chooses the method.
@@ -25,14 +25,14 @@ func qrWorkOf(b *build) matrixWork {
 	return qrBlocksWork[float64](b)
 }
 
-// reflectedBlocks does what reflections do, for larger matrices: within a block of columns they change one after the
-// other, what is right of it changes once.
+// reflectedBlocks does the same as reflections, for larger matrices. Reflections update the columns of their block one
+// after the other, and the part to the right of the block once.
 type reflectedBlocks[T block.Float] struct {
-	m, n, columns int // columns of q that are asked for
+	m, n, columns int // columns: how many columns of q are needed
 	reflectionBlock[T]
 	a, q, vectors strided[T]
-	sides         strided[T] // what reflections make of columns
-	factors       []T        // of the reflections; 0 where there was nothing to do
+	sides         strided[T] // reflected columns
+	factors       []T        // of the reflections; 0 if there was nothing to do
 	row, scaled   []T
 }
 
@@ -55,7 +55,7 @@ func (f *reflectedBlocks[T]) cut(scratch *[]float64) {
 	f.factors, f.row, f.scaled = cutOf[T](scratch, f.n), cutOf[T](scratch, blockOfReflections), cutOf[T](scratch, f.m)
 }
 
-// triangle makes r of a, with zeros below the diagonal.
+// triangle turns a into r, with zeros below the diagonal.
 func (f *reflectedBlocks[T]) triangle() {
 	for lo := 0; lo < f.n; lo += blockOfReflections {
 		hi := min(lo+blockOfReflections, f.n)
@@ -69,7 +69,7 @@ func (f *reflectedBlocks[T]) triangle() {
 	}
 }
 
-// column reflects column k and those behind it up to end.
+// column reflects column k, and updates the columns after it up to end.
 func (f *reflectedBlocks[T]) column(k, end int) {
 	v, first, rows := f.vectors.row(k), (k+1)&^(smallestBlock-1), f.m-k
 	clear(v)
@@ -88,12 +88,12 @@ func (f *reflectedBlocks[T]) column(k, end int) {
 	}
 }
 
-// block prepares the reflections from lo on.
+// block prepares the block of reflections that begins at lo.
 func (f *reflectedBlocks[T]) block(lo int) {
 	f.prepare(f.vectors.from(lo, lo), f.factors[lo:], min(blockOfReflections, f.n-lo), f.m-lo)
 }
 
-// change adds left·right·x to so many columns of x.
+// change adds left·right·x to x, which has the given number of columns.
 func (f *reflectedBlocks[T]) change(x, left, right strided[T], columns int) {
 	for k := range f.count {
 		clear(f.sides.row(k)[:columns])
@@ -102,7 +102,7 @@ func (f *reflectedBlocks[T]) change(x, left, right strided[T], columns int) {
 	f.add(x, left, f.sides, f.length, f.count, columns)
 }
 
-// orthogonal makes q: the reflections, from the last block on, of the unit matrix.
+// orthogonal computes q by applying the blocks of reflections, last to first, to the unit matrix.
 func (f *reflectedBlocks[T]) orthogonal() {
 	clear(f.q.x)
 	for k := range f.columns {
@@ -115,7 +115,7 @@ func (f *reflectedBlocks[T]) orthogonal() {
 	}
 }
 
-// qrBlocksWork is qrWork of larger matrices.
+// qrBlocksWork is qrWork for larger matrices.
 func qrBlocksWork[T block.Float](b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
@@ -132,7 +132,7 @@ func qrBlocksWork[T block.Float](b *build) matrixWork {
 		f.orthogonal()
 		for k := range columns {
 			row := f.a.row(k)[:n]
-			clear(row[:min(k, n)]) // where NaN spreads
+			clear(row[:min(k, n)]) // NaN may have spread there
 			writeNumbers(r, (i*columns+k)*n, row)
 		}
 		for k := range m {

@@ -8,23 +8,24 @@ import (
 )
 
 const (
-	reflectedColumns = 4                                   // how many reflections change what is right of them together
+	reflectedColumns = 4                                   // how many reflections update the part to their right at once
 	cornerElements   = reflectedColumns * reflectedColumns // of their triangle
 
-	mostReflectedRows = 160     // up to how many columns lie in rows: more are multiplied in larger blocks
-	leastThin         = 128     // the number of elements of a matrix of few columns from which on calls take less time than loops
-	leastSingleTall   = 1 << 13 // the number of elements of a matrix of many rows from which on float64 takes much more time
+	mostReflectedRows = 160     // largest number of columns that are stored as rows; larger matrices need larger blocks
+	leastThin         = 128     // least number of elements, with few columns, for which calls are faster than loops
+	leastSingleTall   = 1 << 13 // least number of elements, with many rows, for which float64 is much slower than float32
 )
 
-// columnReflections do what reflections do with a matrix whose columns lie in rows, so that all of their sums and
-// products run along memory: a few columns are reflected one after the other, and change those behind them once, 1 -
-// v·t·vᵀ with the vectors in the columns of v and a triangle t (see reflectionBlock). The rows are padded with zeros.
+// columnReflections does the same as reflections, but stores the columns of a matrix as rows, so that all its sums and
+// products run along memory. A few columns are reflected one after the other, and the columns after them are updated
+// once, by 1 - v·t·vᵀ with the vectors as columns of v and a triangle t (see reflectionBlock). The rows are padded with
+// zeros.
 type columnReflections[T block.Float] struct {
 	m, n     int
-	columns  strided[T] // of the matrix, and then the vectors
+	columns  strided[T] // of the matrix; later the vectors
 	triangle strided[T] // r
-	corners  []T        // the triangle -t of each block, in rows
-	sides    []T        // for each column, its products with the vectors of a block, and then what these are to be multiplied by
+	corners  []T        // the triangle -t of each block, by rows
+	sides    []T        // for each column, its products with the vectors of a block; then their coefficients
 	part     []T        // products within a block
 }
 
@@ -34,7 +35,7 @@ func newColumnReflections[T block.Float](m, n int) columnReflections[T] {
 	return f
 }
 
-// size is what they need for at most so many rows that they turn.
+// size returns the scratch memory needed to reflect at most the given number of rows.
 func (f *columnReflections[T]) size(rows int) int {
 	return inDoubles[T](f.n*f.columns.stride) + inDoubles[T](f.n*f.n) + inDoubles[T](f.n*reflectedColumns+cornerElements) +
 		inDoubles[T]((max(rows, f.n)+1)*reflectedColumns)
@@ -47,7 +48,7 @@ func (f *columnReflections[T]) cut(scratch *[]float64, rows int) {
 	f.part, f.sides = f.sides[:reflectedColumns], f.sides[reflectedColumns:]
 }
 
-// read takes the columns of a matrix.
+// read reads the columns of a matrix.
 func (f *columnReflections[T]) read(x []T) {
 	for k := range f.n {
 		clear(f.columns.row(k)[f.m:])
@@ -55,7 +56,7 @@ func (f *columnReflections[T]) read(x []T) {
 	micro.Transpose(f.columns.x, x, f.m, f.n, f.columns.stride, f.n)
 }
 
-// reduce makes r, and vectors of the columns.
+// reduce computes r, and replaces the columns by vectors.
 func (f *columnReflections[T]) reduce() {
 	clear(f.triangle.x)
 	for lo := 0; lo < f.n; lo += reflectedColumns {
@@ -67,8 +68,8 @@ func (f *columnReflections[T]) reduce() {
 	}
 }
 
-// reflect turns column k into a vector, changes those behind it up to hi, and adds a column to the triangle of the
-// block from lo on.
+// reflect replaces column k by a vector, updates the columns after it up to hi, and adds a column to the triangle of
+// the block that begins at lo.
 func (f *columnReflections[T]) reflect(k, lo, hi int) {
 	row, first, end := f.columns.row(k), lo&^(smallestBlock-1), paddedColumns(f.m)
 	for r, v := range row[:k] {
@@ -95,7 +96,7 @@ func (f *columnReflections[T]) reflect(k, lo, hi int) {
 	}
 }
 
-// change applies the reflections from lo to hi, or their product's transpose, to rows.
+// change applies reflections lo to hi, or the transpose of their product, to rows from to to.
 func (f *columnReflections[T]) change(rows strided[T], lo, hi, from, to int, transposed bool) {
 	if from >= to {
 		return
@@ -109,7 +110,7 @@ func (f *columnReflections[T]) change(rows strided[T], lo, hi, from, to int, tra
 	vec.AddProducts(rows.from(from, first).x, f.sides, vectors.x, to-from, count, end-first, rows.stride, reflectedColumns, vectors.stride)
 }
 
-// factorSides multiplies the products of so many rows by the triangle of the block from lo on.
+// factorSides multiplies the products of the given number of rows by the triangle of the block that begins at lo.
 func (f *columnReflections[T]) factorSides(lo, count, rows int, transposed bool) {
 	t := f.corners[lo*reflectedColumns:]
 	for r := range rows {
@@ -134,7 +135,7 @@ func (f *columnReflections[T]) factorSides(lo, count, rows int, transposed bool)
 	}
 }
 
-// orthogonal makes rows of the columns of q: the reflections, from the last ones on, of the unit matrix.
+// orthogonal stores the columns of q as rows. It applies the reflections, last to first, to the unit matrix.
 func (f *columnReflections[T]) orthogonal(q strided[T]) {
 	clear(q.x)
 	for k := range f.n {
@@ -145,7 +146,7 @@ func (f *columnReflections[T]) orthogonal(q strided[T]) {
 	}
 }
 
-// isTall reports whether the columns of a matrix (m, n) are reflected as rows: if they are long and not many.
+// isTall reports whether to store the columns of a matrix (m, n) as rows: if they are long and not too many.
 func isTall(m, n int) bool {
 	if n <= thinColumns && (n < 2 || m*n < leastThin) {
 		return false
@@ -153,7 +154,7 @@ func isTall(m, n int) bool {
 	return m >= 2*n && n <= mostReflectedRows
 }
 
-// tallQRWork computes in float64 unless much is to be moved.
+// tallQRWork computes in float64, except for float32 matrices so large that memory traffic dominates.
 func tallQRWork(b *build) matrixWork {
 	if m, n := matrixLengths(b.in(0)); b.in(0).Typ.DType == ir.Float32 && m*n >= leastSingleTall {
 		return columnQRWork[float32](b)
@@ -161,13 +162,13 @@ func tallQRWork(b *build) matrixWork {
 	return columnQRWork[float64](b)
 }
 
-// columnQRWork is [qrWork] of matrices of many rows, with as many columns of q as theirs.
+// columnQRWork is [qrWork] for matrices of many rows, where q has as many columns as the matrix.
 func columnQRWork[T block.Float](b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)
 	plain := newColumnReflections[T](m, n)
 	stride, part := plain.columns.stride, inDoubles[T](m*n)
-	both := b.isRead(0) // or r alone
+	both := b.isRead(0) // else r alone
 	return matrixWork{scratch: plain.size(n) + part + inDoubles[T](n*stride), work: 4 * m * n * n, run: func(i int, scratch []float64) {
 		f := plain
 		f.cut(&scratch, n)

@@ -1,15 +1,15 @@
 package cpu
 
-// thinColumns is up to how many columns a matrix is turned into a triangle column by column: rows of so few numbers
-// would leave vectors empty, and need a call each.
+// thinColumns is the largest number of columns for which a matrix is reduced column by column. Its rows are so short
+// that they would leave vectors empty, and would need a call each.
 const thinColumns = 4
 
-// thinReflections are reflections of a matrix (m, n) of few columns, in columns, with q (m, n).
+// thinReflections reflects a matrix (m, n) of few columns, stored by columns, with q (m, n).
 type thinReflections struct {
 	m, n    int
-	rows    []float64 // the matrix as it is read, and q as it is written
-	columns []float64 // of the matrix, which are those of r at their beginnings in the end, or of q
-	vectors []float64 // reflection k begins at row k
+	rows    []float64 // the matrix as read, and q as written
+	columns []float64 // of the matrix; at the end they begin with those of r, or are those of q
+	vectors []float64 // that of reflection k begins at row k
 	factors [thinColumns]float64
 }
 
@@ -19,7 +19,7 @@ func (f *thinReflections) cut(scratch *[]float64) {
 	f.rows, f.columns, f.vectors = cut(scratch, f.m*f.n), cut(scratch, f.m*f.n), cut(scratch, f.m*f.n)
 }
 
-// triangle makes r, m numbers after each other for each column, of the rows.
+// triangle computes r from the rows, and stores each column as m numbers.
 func (f *thinReflections) triangle() {
 	for k := range f.n {
 		gatherColumn(f.columns[k*f.m:][:f.m], f.rows[k:], f.n)
@@ -32,7 +32,7 @@ func (f *thinReflections) triangle() {
 	}
 }
 
-// reflect applies reflection k to the columns from the given one on.
+// reflect applies reflection k to the columns from first on.
 func (f *thinReflections) reflect(k, first int) {
 	if f.factors[k] == 0 {
 		return
@@ -47,8 +47,8 @@ func (f *thinReflections) reflect(k, first int) {
 	}
 }
 
-// orthogonal makes the rows those of q: the reflections, from the last one on, of the unit matrix. Columns before that
-// of a reflection have zeros where it works.
+// orthogonal sets the rows to those of q by applying the reflections, last to first, to the unit matrix. Columns before
+// that of a reflection are zero where it works.
 func (f *thinReflections) orthogonal() {
 	clear(f.columns)
 	for k := range f.n {
@@ -64,7 +64,7 @@ func (f *thinReflections) orthogonal() {
 	}
 }
 
-// thinQRWork is [qrWork] of up to thinColumns columns, with as many of q.
+// thinQRWork is [qrWork] for at most thinColumns columns, with as many columns of q.
 func thinQRWork(b *build) matrixWork {
 	in, q, r := b.in(0), b.out(0), b.out(1)
 	m, n := matrixLengths(in)

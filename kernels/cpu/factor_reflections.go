@@ -5,13 +5,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// reflectionBlock is a product of a few reflections, 1 - v·t·vᵀ with the vectors in the columns of v and a triangle t,
-// so that what it turns is multiplied by matrices. Source: Schreiber and Van Loan, "A storage-efficient WY
+// reflectionBlock is a product of a few reflections, 1 - v·t·vᵀ, with the vectors as columns of v and a triangle t, so
+// that it can be applied by products of matrices. Source: Schreiber and Van Loan, "A storage-efficient WY
 // representation for products of Householder transformations", 1989.
 type reflectionBlock[T block.Float] struct {
 	products[T]
-	count, length int        // reflections of so many numbers
-	vectors       strided[T] // in rows: vᵀ
+	count, length int        // number of reflections, and of elements of their vectors
+	vectors       strided[T] // as rows: vᵀ
 	columns       strided[T] // v
 	triangle      strided[T] // -tᵀ
 	squares       strided[T] // vᵀ·v
@@ -19,7 +19,7 @@ type reflectionBlock[T block.Float] struct {
 	part          strided[T]
 }
 
-// size is what reflections of up to n numbers need, which turn up to n rows.
+// size returns the memory for reflections of up to n numbers, applied to up to n rows.
 func (f *reflectionBlock[T]) size(n int) int {
 	const w = blockOfReflections
 	return 2*inDoubles[T](w*w) + 2*inDoubles[T](n*w) + inDoubles[T](w*paddedColumns(n)) + inDoubles[T](productMemory[T](n))
@@ -33,7 +33,7 @@ func (f *reflectionBlock[T]) cut(scratch *[]float64, n int) {
 	f.products.scratch = cutOf[T](scratch, productMemory[T](n))
 }
 
-// prepare is given vectors in rows of so many numbers, and zeros behind them, with their factors.
+// prepare takes the vectors, as rows of the given length padded with zeros, and their factors.
 func (f *reflectionBlock[T]) prepare(vectors strided[T], factors []T, count, length int) {
 	f.vectors, f.count, f.length = vectors, count, length
 	width := paddedColumns(count)

@@ -8,19 +8,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// roots finds the λ with 1 + ρ·Σ weight²/(pole - λ) = 0, one after each pole, and the vectors weight/(pole - λ); or, of
-// poles that are squares, the roots of them.
-// Between two poles it is interpolated by functions with the same poles: Li, "Solving secular equations stably and
-// efficiently", 1993. A root is kept as its distances to all poles, found from the nearer one of its neighbours, so
-// that no digits are lost.
+// roots computes the λ with 1 + ρ·Σ weight²/(pole - λ) = 0, one after each pole, and the vectors weight/(pole - λ). If
+// squared is set, the poles of the equation are the squares of the given ones, and the results the square roots of λ.
+//
+// Between two poles, the equation is interpolated by functions with the same poles: Li, "Solving secular equations
+// stably and efficiently", 1993. A root is kept as its distances from all poles. They are measured from the nearer of
+// its neighbours, so that no digits are lost.
 type roots struct {
 	squared        bool
-	poles, weights []float64 // or what the poles are the squares of; of sum 1 of squares
+	poles, weights []float64 // poles, or their square roots if squared; the squares of the weights sum to 1
 	found          []float64
-	z              []float64 // the memory of those who make weights
-	distances      []float64 // pole - root, in a row for each root
+	z              []float64 // memory for callers to compute weights in
+	distances      []float64 // pole - root, one row for each root
 	stride         int
-	gaps, part     []float64 // poles from the origin; memory
+	gaps, part     []float64 // gaps: distances of the poles from the origin
 	places, left   []int32
 }
 
@@ -42,7 +43,7 @@ func (r *roots) cut(scratch *[]float64, n int) {
 
 func (r *roots) distance(root, n int) []float64 { return r.distances[root*r.stride:][:n] }
 
-// find finds the roots for n poles.
+// find computes the roots for n poles.
 func (r *roots) find(n int, rho float64) {
 	for k := range n {
 		origin, shift := r.root(k, n, rho)
@@ -52,7 +53,7 @@ func (r *roots) find(n int, rho float64) {
 	}
 }
 
-// gapsFrom finds the distances of n poles from one of them.
+// gapsFrom returns the distances of n poles from pole origin.
 func (r *roots) gapsFrom(origin, n int) []float64 {
 	gaps, poles := r.gaps[:n], r.poles[:n]
 	vec.AddScalar(gaps, poles, -poles[origin])
@@ -64,10 +65,10 @@ func (r *roots) gapsFrom(origin, n int) []float64 {
 	return gaps
 }
 
-// sides are the sums on both sides of a place, and their derivatives.
+// sides holds the sums over the poles on both sides of a place, and their derivatives.
 type sides struct{ below, above, slopeBelow, slopeAbove float64 }
 
-// at evaluates the sums of the poles up to k and of those behind it, at a distance from the origin.
+// at evaluates the sums over the poles up to k and over those after it, at distance shift from the origin.
 func (r *roots) at(distance, gaps []float64, shift float64, k int) (s sides) {
 	n := len(gaps)
 	weights, q := r.weights[:n], r.part[:n]
@@ -94,10 +95,10 @@ func (r *roots) at(distance, gaps []float64, shift float64, k int) (s sides) {
 	return s
 }
 
-// mostGuesses bounds how often a root is estimated; three to six times are the rule.
+// mostGuesses limits the estimates of a root. Three to six are usual.
 const mostGuesses = 60
 
-// root finds root k, and leaves its distances.
+// root computes root k, and stores its distances from all poles.
 func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
 	weights, distance, gaps := r.weights[:n], r.distance(k, n), r.gapsFrom(k, n)
 	constant := 1 / rho
@@ -161,8 +162,8 @@ func (r *roots) root(k, n int, rho float64) (origin int, shift float64) {
 	return origin, shift
 }
 
-// step leads to the root of functions with the same sums and derivatives whose poles are at the distances of the next
-// two poles, or of the last one.
+// step returns the distance to the root of interpolating functions. They have the same sums and derivatives, and the
+// next two poles, or the last one, as their poles.
 func (s *sides) step(constant float64, distance []float64) (step float64) {
 	f, x := constant+s.below+s.above, distance[0]
 	if len(distance) == 1 {
@@ -179,7 +180,8 @@ func (s *sides) step(constant float64, distance []float64) (step float64) {
 	return step
 }
 
-// smallerRoot is the root of c·x² - a·x + b that is smaller than a/2c in absolute value, or that of opposite sign.
+// smallerRoot returns the root of c·x² - a·x + b whose absolute value is smaller than a/2c, or the one of opposite
+// sign.
 func smallerRoot(a, b, c float64) float64 {
 	root := math.Sqrt(math.Abs(a*a - 4*b*c))
 	if a <= 0 {
@@ -188,7 +190,7 @@ func smallerRoot(a, b, c float64) float64 {
 	return 2 * b / (a + root)
 }
 
-// vectors computes the vectors to the roots, which are multiplied by a number for length 1.
+// vectors computes the vector of each root. by is the factor that normalizes it.
 func (r *roots) vectors(n int, use func(root int, x []float64, by float64)) {
 	weights, q, squares := r.weights[:n], r.part[:n], r.z[:n]
 	for i := range squares {

@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// mostTurns bounds how often an eigenvalue is estimated; two or three times are the rule.
+// mostTurns limits the estimates of an eigenvalue. Two or three are usual.
 const mostTurns = 60
 
-// rotate makes the tridiagonal matrix diagonal from lo to hi, with rotations that shift by an estimate of an
-// eigenvalue, which the rows take part in. Source: Bowdler and others, "The QR and QL algorithms for symmetric
+// rotate diagonalizes the tridiagonal matrix from lo to hi by rotations, shifted by estimates of eigenvalues. The rows
+// of eigenvectors are rotated along with it. Source: Bowdler and others, "The QR and QL algorithms for symmetric
 // matrices", 1968.
 func (q *conquest[T]) rotate(lo, hi int) {
 	d, b := q.d, q.e
@@ -37,12 +37,12 @@ func (q *conquest[T]) rotate(lo, hi int) {
 	}
 }
 
-// turnTo shifts by an estimate of eigenvalue l, which it returns, and turns the rows from last up to l.
+// turnTo shifts by an estimate of eigenvalue l, which it returns, and rotates the rows from last up to l.
 func (q *conquest[T]) turnTo(l, last, lo, hi int) (shift float64) {
 	d, b := q.d, q.e
 	g := d[l]
 	p := (d[l+1] - g) / (2 * b[l])
-	r := math.Copysign(math.Hypot(1, p), p) // which neither overflows nor vanishes, as squares do beside blocks of 1e-200
+	r := math.Copysign(math.Hypot(1, p), p) // does not overflow or underflow, as squares do beside blocks of 1e-200
 	d[l], d[l+1] = b[l]/(p+r), b[l]*(p+r)
 	next := d[l+1]
 	shift = g - d[l]
@@ -72,7 +72,7 @@ func (q *conquest[T]) turnTo(l, last, lo, hi int) (shift float64) {
 	return shift
 }
 
-// turnChain turns rows from last up to l, which have numbers in the columns from lo to hi.
+// turnChain rotates rows from last up to l, whose nonzero columns are lo to hi.
 func turnChain[T block.Float](rows strided[T], angles []T, l, last, lo, hi int) {
 	vec.TurnChain(rows.x[l*rows.stride+lo:], angles, last-l, paddedColumns(hi-lo), rows.stride)
 }

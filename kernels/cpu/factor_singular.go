@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 )
 
-// singular finds the singular values and vectors of a matrix with a diagonal and what is right of it, as conquest does:
-// the parts above and below a row are diagonalized, and with that row they are a diagonal matrix with one row of
-// numbers, z. The first part has a column more than rows. Source: Gu and Eisenstat, "A divide-and-conquer algorithm for
-// the bidiagonal SVD", 1995.
+// singular computes the singular values and vectors of an upper bidiagonal matrix by divide and conquer, like conquest.
+// The parts above and below a middle row are diagonalized. Together with that row they form a diagonal matrix with one
+// full row, z. The first part has one more column than rows. Source: Gu and Eisenstat, "A divide-and-conquer algorithm
+// for the bidiagonal SVD", 1995.
 type singular[T block.Float] struct {
 	joining
-	left, right               strided[T] // the vectors, in rows
+	left, right               strided[T] // the vectors, as rows
 	otherLeft, otherRight     strided[T]
 	leftFactors, rightFactors strided[T]
 	angles, rightAngles       []T
@@ -38,7 +38,7 @@ func (q *singular[T]) cut(scratch *[]float64) {
 	q.squared = true
 }
 
-// diagonalize makes rows of the singular vectors, in the falling order of the singular values.
+// diagonalize stores the singular vectors as rows, in the order of decreasing singular values.
 func (q *singular[T]) diagonalize(p *products[T]) {
 	clear(q.left.x)
 	clear(q.right.x)
@@ -55,7 +55,7 @@ func (q *singular[T]) diagonalize(p *products[T]) {
 	q.left, q.otherLeft, q.right, q.otherRight = q.otherLeft, q.left, q.otherRight, q.right
 }
 
-// solve works on rows lo to hi, with so many columns more, none or one.
+// solve diagonalizes rows lo to hi. more is the number of additional columns, 0 or 1.
 func (q *singular[T]) solve(p *products[T], lo, hi, more int) {
 	if hi-lo < leastConquest {
 		q.rotate(lo, hi, more)
@@ -69,8 +69,8 @@ func (q *singular[T]) solve(p *products[T], lo, hi, more int) {
 	q.join(p, lo, mid, hi, more, diagonal, beside)
 }
 
-// join makes the vectors of the parts above and below row mid-1 those of both. Row mid-1 of the vectors on the right is
-// that of no singular value of the first part; that of the second one, if it has a column more, is row hi.
+// join combines the vectors of the parts above and below row mid-1. Row mid-1 of the right vectors belongs to no
+// singular value of the first part. If the second part has an additional column, the same is true of row hi.
 func (q *singular[T]) join(p *products[T], lo, mid, hi, more int, diagonal, beside float64) {
 	middle, z, most := mid-1, q.z[:hi-lo], max(math.Abs(diagonal), math.Abs(beside))
 	for i := lo; i < hi; i++ {
@@ -134,10 +134,10 @@ func (q *singular[T]) join(p *products[T], lo, mid, hi, more int, diagonal, besi
 	q.settle(lo, hi, kept, most)
 }
 
-// deflate is that of joining, for close values. The first one is that of z alone.
+// deflate calls joining.deflate with a test for close values. The first vector is that of z alone and always stays.
 func (q *singular[T]) deflate(lo, hi, more int) (kept int) {
 	order, z, columns := q.merge[lo:hi], q.z[:hi-lo], paddedColumns(hi+more)
-	small := 8 * epsilonOf[T]() // what is largest is 1
+	small := 8 * epsilonOf[T]() // the largest value is 1
 	if first := &z[int(order[0])-lo]; math.Abs(*first) <= small {
 		*first = math.Copysign(small, *first)
 	}
@@ -153,9 +153,9 @@ func (q *singular[T]) deflate(lo, hi, more int) (kept int) {
 	})
 }
 
-// rotate makes a small part diagonal: first the column that it has more is turned into the others, then rotations that
-// shift by an estimate of a singular value go from the last row up, as in LAPACK's method (Demmel and Kahan, "Accurate
-// singular values of bidiagonal matrices", 1990).
+// rotate diagonalizes a small part. First it rotates the additional column, if any, into the others. Then rotations,
+// shifted by estimates of singular values, go from the last row up, as in LAPACK (Demmel and Kahan, "Accurate singular
+// values of bidiagonal matrices", 1990).
 func (q *singular[T]) rotate(lo, hi, more int) {
 	if lo == hi {
 		return
@@ -201,7 +201,7 @@ func (q *singular[T]) rotate(lo, hi, more int) {
 	}
 }
 
-// turnTo turns rows and columns from last up to l.
+// turnTo rotates rows and columns from last up to l.
 func (q *singular[T]) turnTo(l, last, lo, hi int) {
 	d, e := q.d, q.e
 	f, g := d[last], e[last-1]
@@ -228,7 +228,7 @@ func (q *singular[T]) turnTo(l, last, lo, hi int) {
 	turnChain(q.right, q.rightAngles, l, last, lo, hi)
 }
 
-// angleOf is the rotation that makes r and 0 of f and g.
+// angleOf returns the rotation that maps (f, g) to (r, 0).
 func angleOf(f, g float64) (c, s, r float64) {
 	if g == 0 {
 		return 1, 0, f
@@ -242,7 +242,7 @@ func angleOf(f, g float64) (c, s, r float64) {
 	return f / r, g / r, r
 }
 
-// smallestOf is the smaller singular value of the triangle f, g, h, none of them negative.
+// smallestOf returns the smaller singular value of the triangle f, g, h, none of them negative.
 func smallestOf(f, g, h float64) float64 {
 	low, high := min(f, h), max(f, h)
 	if low == 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// decomposition finds singular values and vectors: reflections leave a diagonal and what is right of it, whose vectors
-// (see singular) they turn back.
+// decomposition computes singular values and vectors. Reflections reduce the matrix to bidiagonal form (see
+// bidiagonal), singular decomposes that, and the reflections turn its vectors back.
 type decomposition[T block.Float] struct {
 	columns int // of u
 	reflectionBlock[T]
 	bidiagonal[T]
 	singular[T]
-	u strided[T] // in rows
+	u strided[T] // as rows
 }
 
 func newDecomposition[T block.Float](m, n, columns int) decomposition[T] {
@@ -59,7 +59,7 @@ func (f *decomposition[T]) find() {
 	}
 }
 
-// svdWorkOf computes in float64 unless much is to be moved.
+// svdWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates.
 func svdWorkOf(b *build) matrixWork {
 	m, n := matrixLengths(b.in(0))
 	switch _, columns := matrixLengths(b.out(0)); {
@@ -74,13 +74,13 @@ func svdWorkOf(b *build) matrixWork {
 	return bidiagonalWork[float64](b)
 }
 
-// leastTallSVD is the number of elements of matrices of many rows that are first made triangles.
+// leastTallSVD is the least number of elements for which a matrix of many rows is first reduced to a triangle.
 const leastTallSVD = 64
 
-// leastBidiagonal is the number of columns from which on rotations of whole columns take more time.
+// leastBidiagonal is the number of columns from which on rotating whole columns is slower.
 const leastBidiagonal = 12
 
-// bidiagonalWork is svdWork of larger matrices.
+// bidiagonalWork is svdWork for larger matrices.
 func bidiagonalWork[T block.Float](b *build) matrixWork {
 	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
 	m, n := matrixLengths(in)
@@ -103,7 +103,7 @@ func bidiagonalWork[T block.Float](b *build) matrixWork {
 	}}
 }
 
-// writeTransposed writes rows of a matrix to the columns of a result.
+// writeTransposed writes rows of a matrix as the columns of result i.
 func writeTransposed[T block.Float](o *plan.Operand, i int, rows strided[T], count, length int, memory []T) {
 	micro.Transpose(memory, rows.x, count, length, count, rows.stride)
 	writeNumbers(o, i*count*length, memory[:count*length])

@@ -5,14 +5,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// tallDecomposition decomposes matrices of many rows: reflections leave a triangle, whose left singular vectors they
-// turn into those of the matrix. Source: Chan, "An improved algorithm for computing the singular value decomposition",
-// 1982.
+// tallDecomposition decomposes matrices of many rows. Reflections reduce the matrix to a triangle, which is decomposed,
+// and they turn its left singular vectors into those of the matrix. Source: Chan, "An improved algorithm for computing
+// the singular value decomposition", 1982.
 type tallDecomposition struct {
 	columnReflections[float64]
-	bidiagonal decomposition[float64] // of the triangle, or, if it is small,
+	bidiagonal decomposition[float64] // of the triangle, unless that is small
 	rotated    jacobiDecomposition
-	turned     strided[float64] // the left vectors, in rows
+	turned     strided[float64] // the left vectors, as rows
 	x          []float64
 }
 
@@ -43,7 +43,7 @@ func (f *tallDecomposition) cut(scratch *[]float64) {
 	}
 }
 
-// turn makes the left vectors of the triangle those of the matrix.
+// turn turns the left vectors of the triangle into those of the matrix.
 func (f *tallDecomposition) turn() {
 	for lo := (f.n - 1) / reflectedColumns * reflectedColumns; lo >= 0; lo -= reflectedColumns {
 		f.change(f.turned, lo, min(lo+reflectedColumns, f.n), 0, f.n, false)
@@ -51,7 +51,7 @@ func (f *tallDecomposition) turn() {
 	micro.Transpose(f.x, f.turned.x, f.n, f.m, f.n, f.turned.stride)
 }
 
-// tallSVDWork is svdWork of matrices of many rows, with as many left vectors as columns.
+// tallSVDWork is svdWork for matrices of many rows, with as many left vectors as columns.
 func tallSVDWork(b *build) matrixWork {
 	in, u, s, v := b.in(0), b.out(0), b.out(1), b.out(2)
 	m, n := matrixLengths(in)

@@ -7,18 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// symmetric finds the eigenvalues of a symmetric matrix and its eigenvectors: reflections make it tridiagonal, halves
-// of which are diagonalized and joined (see conquest), and the reflections turn the eigenvectors back. Sources: Martin,
+// symmetric computes the eigenvalues and eigenvectors of a symmetric matrix. Reflections make it tridiagonal, its
+// halves are diagonalized and joined (see conquest), and the reflections turn the eigenvectors back. Sources: Martin,
 // Reinsch and Wilkinson, "Householder's tridiagonalization of a symmetric matrix", 1968; in blocks: Dongarra, Sorensen
 // and Hammarling, "Block reduction of matrices to condensed forms", 1989.
 type symmetric[T block.Float] struct {
-	n, width int // columns of a block
+	n, width int // width: columns of a block
 	reflectionBlock[T]
 	a       strided[T]
-	vectors strided[T] // a reflection in each row
+	vectors strided[T] // one reflection in each row
 	factors []T
-	sides   strided[T] // of the columns of a block: v and w of each in two rows
-	pairs   strided[T] // -w and -v of each in two columns
+	sides   strided[T] // v and w of each column of a block, as two rows
+	pairs   strided[T] // -w and -v of each, as two columns
 	dots    []T
 	conquest[T]
 }
@@ -45,16 +45,16 @@ func (e *symmetric[T]) cut(scratch *[]float64) {
 	e.conquest.cut(scratch)
 }
 
-// find makes rows of the eigenvectors of a, in the order of their eigenvalues.
+// find computes the eigenvectors of a as rows, in the order of their eigenvalues.
 func (e *symmetric[T]) find() {
 	e.tridiagonal()
 	e.diagonalize(&e.products)
 	e.turnBack()
 }
 
-// tridiagonal reflects the rows and columns of a from k+1 on, for each k: a - v·wᵀ - w·vᵀ, with
-// w = f·a·v - ½f²·(vᵀ·a·v)·v for the reflection 1 - f·v·vᵀ. What is right of and below a block of columns changes once
-// for all of them; meanwhile rows and products are corrected by what the block has done.
+// tridiagonal reflects, for each k, the rows and columns of a from k+1 on: a - v·wᵀ - w·vᵀ, with w = f·a·v -
+// ½f²·(vᵀ·a·v)·v for the reflection 1 - f·v·vᵀ. The part to the right of a block of columns and below it is updated
+// once per block. Until then, the updates so far are added to rows and products when they are used.
 func (e *symmetric[T]) tridiagonal() {
 	for lo := 0; lo < e.n; lo += e.width {
 		hi := min(lo+e.width, e.n)
@@ -67,7 +67,7 @@ func (e *symmetric[T]) tridiagonal() {
 	}
 }
 
-// reflectColumn is column k's part of tridiagonal, which j columns of its block come before.
+// reflectColumn does column k's part of tridiagonal. j columns of its block precede it.
 func (e *symmetric[T]) reflectColumn(k, j int) {
 	n, stride := e.n, e.a.stride
 	row, first := e.a.row(k), k&^(smallestBlock-1)
@@ -102,7 +102,7 @@ func (e *symmetric[T]) reflectColumn(k, j int) {
 	}
 }
 
-// turnBack makes the eigenvectors of the tridiagonal matrix those of a.
+// turnBack turns the eigenvectors of the tridiagonal matrix into those of a.
 func (e *symmetric[T]) turnBack() {
 	for lo := (e.n - 3) / blockOfReflections * blockOfReflections; lo >= 0 && e.n > 2; lo -= blockOfReflections {
 		first := (lo + 1) &^ (smallestBlock - 1)
@@ -111,7 +111,7 @@ func (e *symmetric[T]) turnBack() {
 	}
 }
 
-// eighWork makes the rows of the eigenvectors columns.
+// eighWork writes the eigenvectors, which are rows, as columns.
 func eighWork[T block.Float](b *build) matrixWork {
 	in, w, v := b.in(0), b.out(0), b.out(1)
 	_, n := matrixLengths(in)
@@ -127,11 +127,11 @@ func eighWork[T block.Float](b *build) matrixWork {
 			values[k] = v * float64(scale)
 		}
 		writeDoubles(w, i*n, values)
-		writeTransposed(v, i, e.rows, n, n, e.other.x) // which changed places with rows
+		writeTransposed(v, i, e.rows, n, n, e.other.x) // has changed places with rows
 	}}
 }
 
-// eighWorkOf computes in float64 unless much is to be moved.
+// eighWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates.
 func eighWorkOf(b *build) matrixWork {
 	if _, n := matrixLengths(b.in(0)); n < fewestTridiagonal {
 		return eighWorkOfFew(b)
@@ -142,11 +142,11 @@ func eighWorkOf(b *build) matrixWork {
 	return eighWork[float64](b)
 }
 
-// singles reports whether matrices of float32 are so large that their factors are computed in it.
+// singles reports whether the matrices are float32 and so large that they are computed in it.
 func singles(in *plan.Operand) bool {
 	m, n := matrixLengths(in)
 	return min(m, n) > leastSingles
 }
 
-// leastSingles is the number of rows and columns up to which float64 takes hardly more time.
+// leastSingles is the number of rows and columns up to which float64 is hardly slower than float32.
 const leastSingles = 160

@@ -6,11 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// fewestTridiagonal is the number of rows from which on a symmetric matrix is made tridiagonal first.
+// fewestTridiagonal is the least number of rows for which a symmetric matrix is made tridiagonal first.
 const fewestTridiagonal = 6
 
-// eighWorkOfFew turns two rows and columns of a matrix of few at a time, as often as it takes (Jacobi, "Über ein
-// leichtes Verfahren, die in der Theorie der Säcularstörungen vorkommenden Gleichungen numerisch aufzulösen", 1846).
+// eighWorkOfFew diagonalizes small matrices by rotating two rows and columns at a time, as often as necessary (Jacobi,
+// "Über ein leichtes Verfahren, die in der Theorie der Säcularstörungen vorkommenden Gleichungen numerisch aufzulösen",
+// 1846).
 func eighWorkOfFew(b *build) matrixWork {
 	in, w, v := b.in(0), b.out(0), b.out(1)
 	_, n := matrixLengths(in)
@@ -19,7 +20,7 @@ func eighWorkOfFew(b *build) matrixWork {
 		readDoubles(a, in, i*n*n)
 		scale := scaleOf(a)
 		vec.Scale(a, a, 1/scale)
-		for r := range n { // what is right of the diagonal is not read
+		for r := range n { // nothing to the right of the diagonal is read
 			for c := range r {
 				a[c*n+r] = a[r*n+c]
 			}
@@ -36,7 +37,7 @@ func eighWorkOfFew(b *build) matrixWork {
 				values[at] = values[at-1]
 			}
 			values[at] = a[k*n+k] * scale
-			for r, u := range vectors[k*n:][:n] { // the columns of x are in order
+			for r, u := range vectors[k*n:][:n] { // the columns of x, in order
 				copy(x[r*n+at+1:r*n+k+1], x[r*n+at:r*n+k])
 				x[r*n+at] = u
 			}
@@ -46,8 +47,8 @@ func eighWorkOfFew(b *build) matrixWork {
 	}}
 }
 
-// turnPairs turns every two rows, those of the vectors with them, and columns of a matrix of numbers up to 1 so that
-// they have 0 where they meet. It reports whether there was something else.
+// turnPairs rotates each pair of rows and columns of a matrix, and of rows of the vectors, so that the element where
+// they meet becomes 0. No element may exceed 1. It reports whether any of them was not 0 yet.
 func turnPairs(a, vectors []float64, n int) (turned bool) {
 	for p := range n {
 		for q := p + 1; q < n; q++ {

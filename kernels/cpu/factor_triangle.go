@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// fewSides is the number of right sides up to which each is solved for by itself where there are few rows, too.
+	// With at most fewSides right sides, each is solved separately if there are at most fewSidesRows rows.
 	fewSides, fewSidesRows = 4, 24
-	// fewestSides are, whatever the number of rows.
+	// With at most fewestSides right sides, each is solved separately whatever the number of rows.
 	fewestSides = 2
-	// leastSingleTriangle is the number of rows up to which triangles of float32 are solved with in float64.
+	// leastSingleTriangle is the number of rows up to which float32 triangles are solved in float64.
 	leastSingleTriangle = 96
 )
 
-// triangle solves for the rows of all right sides, a half of them after the other: the products of those that are known
-// are added to the others before.
+// triangle solves all right sides together. It solves for one half of the rows, adds the products of these to the other
+// half, and solves for that.
 type triangle[T block.Float] struct {
 	lower    bool
-	a        strided[T] // the other triangle is not read
-	x        strided[T] // the right sides, then what solves them with the other sign, so that products are added
-	m        int        // right sides
+	a        strided[T] // only one triangle is read
+	x        strided[T] // the right sides, then the negated solutions, so that products are added
+	m        int        // number of right sides
 	products products[T]
 }
 
-// triangleWorkOf computes in float64 unless much is to be moved, one right side after the other if they are few.
+// triangleWorkOf computes in float64, except for float32 matrices so large that memory traffic dominates. If there are
+// few right sides, it solves them one after the other.
 func triangleWorkOf(b *build, lower bool) matrixWork {
 	in, right, out := b.in(0), b.in(1), b.out(0)
 	switch n, m := matrixLengths(right); {
@@ -64,7 +65,7 @@ func triangleWork[T block.Float](b *build, lower bool) matrixWork {
 	}}
 }
 
-// read takes matrix i as it lies unless memory is given for a copy of its triangle, and copies its right sides.
+// read copies the right sides. It reads matrix i in place, unless memory is given for a copy of its triangle.
 func (t *triangle[T]) read(in, right *plan.Operand, i int, memory []T) {
 	n, m := matrixLengths(right)
 	for r := range n {
@@ -86,7 +87,7 @@ func (t *triangle[T]) read(in, right *plan.Operand, i int, memory []T) {
 	}
 }
 
-// solve finds the rows [lo, hi), of which no other ones have products to be added.
+// solve solves for rows [lo, hi). The products of all other rows must have been added.
 func (t *triangle[T]) solve(lo, hi int) {
 	if hi-lo <= smallestBlock {
 		t.solveRows(lo, hi)
@@ -104,7 +105,7 @@ func (t *triangle[T]) solve(lo, hi int) {
 	t.solve(lo, mid)
 }
 
-// solveRows is solve for one row after the other.
+// solveRows is solve, one row after the other.
 func (t *triangle[T]) solveRows(lo, hi int) {
 	for k := range hi - lo {
 		r, first := lo+k, lo
@@ -120,7 +121,7 @@ func (t *triangle[T]) solveRows(lo, hi int) {
 	}
 }
 
-// productMemory is the numbers of scratch memory that the products of the rows [lo, hi) need.
+// productMemory returns how much scratch memory the products of rows [lo, hi) need.
 func (t *triangle[T]) productMemory(lo, hi int) int {
 	if hi-lo <= smallestBlock {
 		return 0
@@ -137,9 +138,9 @@ func (t *triangle[T]) productMemory(lo, hi int) int {
 	return size
 }
 
-// solveTriangle finds one number of each right side after the other: what is left of the right side without the numbers
-// before it, divided by the diagonal's. What those of other blocks of rows take from a block is found for all of its
-// rows at once.
+// solveTriangle solves each right side, one number after the other: the right side, minus the products with the numbers
+// before, divided by the diagonal. The products of earlier blocks of rows are subtracted from all rows of a block at
+// once.
 func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []float64) {
 	n, m := matrixLengths(right)
 	x, given := cut(&scratch, n*m), cut(&scratch, min(n, smallestBlock)*n)
@@ -147,7 +148,7 @@ func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []fl
 	clear(sums)
 	for done := 0; done < n; done += smallestBlock {
 		rows := min(smallestBlock, n-done)
-		lo, known, from, to := done, 0, 0, done+rows // rows, numbers that are known, and what is read of each row
+		lo, known, from, to := done, 0, 0, done+rows // rows; number of known elements; range of each row that is read
 		if !lower {
 			lo, known, from, to = n-done-rows, n-done, n-done-rows, n
 		}
@@ -156,7 +157,7 @@ func solveTriangle(out, in, right *plan.Operand, i int, lower bool, scratch []fl
 			a.x = plan.Data[float64](in)[at : at+(rows-1)*n+to-from]
 		} else {
 			a.x = given[:(rows-1)*n+to-from]
-			readDoubles(a.x, in, at) // what lies between the rows, too
+			readDoubles(a.x, in, at) // includes what lies between the rows
 		}
 		for c := 0; c < m && done > 0; c++ {
 			vec.DotRows(sums[c*smallestBlock:][:rows], x[c*n+known:][:done], a.x[known-from:], n)

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Work on vec.Lanes triangles at a time pays up to squareTriangle rows and right sides, and with few right sides,
-// fewTriangleSides, up to mostTriangleLanes rows; with fewestSides, which cost less than to put the triangles side by
-// side, up to singleTriangle. Half of the lanes may be empty where there are no more than smallTriangle numbers to
-// find.
+// Solving vec.Lanes triangles side by side pays up to squareTriangle rows and right sides. With at most
+// fewTriangleSides right sides it pays up to mostTriangleLanes rows. With at most fewestSides, which take less time
+// than arranging the triangles side by side, it pays up to singleTriangle. Half of the lanes may be empty if there are
+// at most smallTriangle numbers to find.
 const (
 	squareTriangle    = 24
 	mostTriangleLanes = 64
@@ -19,7 +19,7 @@ const (
 	smallTriangle     = 128
 )
 
-// inTriangleLanes reports whether enough of the lanes have a triangle that is small enough.
+// inTriangleLanes reports whether the triangles are small enough, and enough of them to fill the lanes.
 func inTriangleLanes(b *build) bool {
 	s := b.in(1).Typ.Shape
 	n, m := s[len(s)-2], s[len(s)-1]
@@ -36,7 +36,7 @@ func inTriangleLanes(b *build) bool {
 	return n <= squareTriangle && m <= squareTriangle && 4*matrices >= 3*lanes
 }
 
-// triangleLanes solves with vec.Lanes triangles side by side, in float64.
+// triangleLanes solves vec.Lanes triangles side by side, in float64.
 func triangleLanes(b *build, lower bool) func() {
 	in, right, out := b.in(0), b.in(1), b.out(0)
 	n, m := matrixLengths(right)
@@ -67,15 +67,15 @@ func triangleLanes(b *build, lower bool) func() {
 	})
 }
 
-// triangleSides are vec.Lanes triangles a (n, n) with right sides x (n, m) that lie side by side.
+// triangleSides holds vec.Lanes triangles a (n, n) with right sides x (n, m), side by side.
 type triangleSides struct {
 	n, m    int
 	lower   bool
-	a, x, y []float64 // y has memory for the right sides of a row
+	a, x, y []float64 // y is memory for the right sides of a row
 }
 
-// solve puts in place of the right sides what solves for them. Y is that with the other sign, of which products with
-// the rest of a column are added to the right sides that are left.
+// solve replaces the right sides by the solutions. y holds a negated row of these; its products with the rest of a
+// column are added to the remaining right sides.
 func (t *triangleSides) solve() {
 	const lanes = vec.Lanes
 	n, m := t.n, t.m

@@ -5,14 +5,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// turnedRows are rows of numbers that are turned two at a time.
+// turnedRows are rows that are rotated two at a time.
 type turnedRows struct {
 	count, stride int
 	rows          []float64
-	angle         []float64 // its cosine and sine
+	angle         []float64 // cosine and sine of the angle
 }
 
-// shortTurn is the length of rows up to which loops take less time than calls.
+// shortTurn is the length of rows up to which loops are faster than calls.
 const shortTurn = 24
 
 func newTurnedRows(count, length int) turnedRows {
@@ -30,7 +30,7 @@ func (t *turnedRows) cut(scratch *[]float64) {
 	clear(t.rows)
 }
 
-// turn makes c·p - s·q of row p and s·p + c·q of row q behind it.
+// turn replaces rows p and q, with p < q, by c·p - s·q and s·p + c·q.
 func (t *turnedRows) turn(p, q int, c, s float64) {
 	if t.stride > shortTurn {
 		t.angle[0], t.angle[1] = c, s

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rowBlocks cuts rows of the given width for a reduction over rows. Their number depends on the shape only; what they
-// sum is added in order.
+// rowBlocks cuts rows of the given width into blocks for a reduction over rows. The number of blocks depends only on
+// the shape, and their sums are added in order.
 func rowBlocks(rows, width int) (count, size int) {
 	size = max(grain(width), 1)
 	if count = (rows + size - 1) / size; count > 64 {
@@ -22,7 +22,7 @@ func buildLayerNorm(b *build) (func(), error) {
 	return byFloat(b, layerNorm[float64], layerNorm[float32])
 }
 
-// layerNorm is y = gamma·(x-mean)·rstd + beta over rows.
+// layerNorm computes y = gamma·(x-mean)·rstd + beta for each row.
 func layerNorm[T block.Float](b *build) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
@@ -49,8 +49,8 @@ func buildLayerNormGrad(b *build) (func(), error) {
 	return byFloat(b, layerNormGrad[float64], layerNormGrad[float32])
 }
 
-// layerNormGrad: with n = (x-mean)·rstd and g = gamma·dy, dx = rstd·(g - mean(g) - n·mean(g·n)), dgamma = Σ dy·n, dbeta
-// = Σ dy.
+// layerNormGrad computes, with n = (x-mean)·rstd and g = gamma·dy: dx = rstd·(g - mean(g) - n·mean(g·n)), dgamma = Σ
+// dy·n, dbeta = Σ dy.
 func layerNormGrad[T block.Float](b *build) func() {
 	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)

@@ -9,12 +9,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// channelRows is the geometry of a batch normalization: its operand is rows of channels, cut into blocks.
+// channelRows is the geometry of a batch normalization. Its operand consists of rows of channels, cut into blocks.
 type channelRows struct {
 	rows, ch     int
 	period       int // of tiles
-	blocks, size int // of rows
-	piece        int // the elements that are computed at a time
+	blocks, size int // size: rows of a block
+	piece        int // how many elements are computed at a time
 	half         bool
 }
 
@@ -28,7 +28,7 @@ func newChannelRows(x, gamma *plan.Operand) *channelRows {
 	return r
 }
 
-// halves has rows computed a piece at a time if an operand is of 16 bits.
+// halves makes the rows be computed a piece at a time if an operand has 16 bits.
 func (r *channelRows) halves(b *build, operands ...*plan.Operand) {
 	if r.half = anyHalf(operands...); r.half {
 		r.piece = r.period * max(halfPieces/r.period, 1)
@@ -39,11 +39,11 @@ func (r *channelRows) halves(b *build, operands ...*plan.Operand) {
 // block returns the rows of block k.
 func (r *channelRows) block(k int) (lo, hi int) { return k * r.size, min((k+1)*r.size, r.rows) }
 
-// moments are those of blocks of rows: for each the means of all channels, then the sums of squared differences from
-// them.
+// moments holds the moments of blocks of rows: for each block the means of all channels, then the sums of squared
+// differences from them.
 type moments struct {
 	memory *plan.Operand // float64
-	counts []int         // rows of the blocks; of those without any, nothing is known
+	counts []int         // rows of each block; the moments of blocks without rows are undefined
 }
 
 // of returns the moments of block k.
@@ -52,7 +52,7 @@ func (m *moments) of(k, channels int) (mean, squares []float64) {
 	return v[:channels], v[channels : 2*channels]
 }
 
-// merge puts the moments of all blocks together, for channels [lo, hi).
+// merge combines the moments of all blocks, for channels [lo, hi).
 func (m *moments) merge(mean, squares []float64, channels, lo, hi int) {
 	rows := 0
 	clear(mean)
@@ -64,8 +64,8 @@ func (m *moments) merge(mean, squares []float64, channels, lo, hi int) {
 	}
 }
 
-// gatherMoments returns memory for the moments of blocks of the unit's result if a batch normalization reads that later
-// on, else nil.
+// gatherMoments returns memory for the moments of the unit's result, by blocks, if a batch normalization will read it,
+// else nil.
 func (b *build) gatherMoments(counts []int, channels int) *moments {
 	result := b.n.Outputs[0]
 	if b.u.Fused != nil {
@@ -109,8 +109,8 @@ func rowMoments[T block.Float](b *build, x *plan.Operand, r *channelRows) (*mome
 	})
 }
 
-// batchNorm is y = gamma·(x-mean)/sqrt(variance+epsilon) + beta with the mean and biased variance over all rows, and
-// what the unit does to y besides.
+// batchNorm computes y = gamma·(x-mean)/sqrt(variance+epsilon) + beta with the mean and biased variance over all rows,
+// and then whatever else the unit does to y.
 func batchNorm[T block.Float](b *build) func() {
 	x, gamma, beta, y, mean, variance := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
@@ -167,8 +167,8 @@ func batchNorm[T block.Float](b *build) func() {
 	}
 }
 
-// normalisePiece computes elements [lo, hi) of the result, the last one of the ports: of the operand, the first one,
-// and what is added to it. To a sum of 16 bits, the normalization is rounded before.
+// normalisePiece computes elements [lo, hi) of the result. The ports are the operand, optionally what is added to it,
+// and the result. If a 16-bit operand is added, the normalization is rounded first.
 func normalisePiece[T block.Float](w *worker, p []rowPort[T], lo, hi int, scale, shift []T, relu bool) {
 	x, y := p[0].read(w, lo, hi), p[2].place(w, lo, hi)
 	var more []T
@@ -184,8 +184,8 @@ func normalisePiece[T block.Float](w *worker, p []rowPort[T], lo, hi int, scale,
 	p[2].store(lo, y)
 }
 
-// normaliseInPlace does so without widening operands that are all of 16 bits, where there are kernels for that; it
-// returns how many elements it did.
+// normaliseInPlace is normalisePiece without widening, for operands that are all of 16 bits, if there is a kernel for
+// them. It returns how many elements it computed.
 func normaliseInPlace[T block.Float](p []rowPort[T], lo, hi int, scale, shift []T, relu bool) int {
 	if p[0].half == nil || p[2].half == nil || p[1].o != nil && p[1].half == nil {
 		return 0
@@ -193,7 +193,7 @@ func normaliseInPlace[T block.Float](p []rowPort[T], lo, hi int, scale, shift []
 	return p[0].half.AffineRows(p[2].halves(lo, hi), p[0].halves(lo, hi), p[1].halves(lo, hi), floatsOf(scale), floatsOf(shift), relu)
 }
 
-// affineOf stores the scale and the shift that a normalization comes to.
+// affineOf stores a scale and a shift that are equivalent to the normalization.
 func affineOf[T block.Float](scale, shift, mean, variance, gamma, beta []T, epsilon float64) {
 	for i := range scale {
 		scale[i] = T(float64(gamma[i]) / math.Sqrt(float64(variance[i])+epsilon))

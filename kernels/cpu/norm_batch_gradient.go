@@ -13,9 +13,9 @@ func buildBatchNormGrad(b *build) (func(), error) {
 	return byFloat(b, batchNormGrad[float64], batchNormGrad[float32])
 }
 
-// batchGradient computes, with n = (x-mean)·rstd, dbeta = Σ dy, dgamma = Σ dy·n, dx = gamma·rstd·(dy - dbeta/N -
-// n·dgamma/N). If the unit holds the gradient of a relu after the normalization, dy is the gradient with respect to the
-// relu's result: where that is 0 is computed again from x, with scale and shift.
+// batchGradient computes, with n = (x-mean)·rstd: dbeta = Σ dy, dgamma = Σ dy·n, dx = gamma·rstd·(dy - dbeta/N -
+// n·dgamma/N). If the unit includes the gradient of a relu after the normalization, dy is the gradient with respect to
+// the relu's result. The places where that result is 0 are recomputed from x, with scale and shift.
 type batchGradient[T block.Float] struct {
 	*channelRows
 	gamma, beta, mean, variance *plan.Operand // beta is nil without a relu
@@ -24,7 +24,7 @@ type batchGradient[T block.Float] struct {
 	x, dy, dx                   rowPort[T]
 	partial                     *plan.Operand // sums of blocks: of dy, then of dy·(x-mean)
 	center, scale, shift        *plan.Operand // tiles
-	onX, onDy, constant         *plan.Operand // tiles, of which dx is made
+	onX, onDy, constant         *plan.Operand // tiles from which dx is computed
 }
 
 func batchNormGrad[T block.Float](b *build) func() {
@@ -55,7 +55,7 @@ func batchNormGrad[T block.Float](b *build) func() {
 	}
 }
 
-// begin prepares the tiles of the sums.
+// begin prepares the tiles for the sums.
 func (g *batchGradient[T]) begin() {
 	vec.Repeat(plan.Data[T](g.center), plan.Data[T](g.mean))
 	if by, to := g.mask(); by != nil {
@@ -65,7 +65,7 @@ func (g *batchGradient[T]) begin() {
 	}
 }
 
-// mask returns what the relu's operand is made of, nil without a relu.
+// mask returns the scale and shift that give the relu's operand, or nil without a relu.
 func (g *batchGradient[T]) mask() (by, to []T) {
 	if g.beta == nil {
 		return nil, nil
@@ -73,7 +73,7 @@ func (g *batchGradient[T]) mask() (by, to []T) {
 	return plan.Data[T](g.scale), plan.Data[T](g.shift)
 }
 
-// sums are those of blocks [lo, hi).
+// sums computes those of blocks [lo, hi).
 func (g *batchGradient[T]) sums(w *worker, lo, hi int) {
 	by, to := g.mask()
 	for k := lo; k < hi; k++ {
@@ -84,7 +84,7 @@ func (g *batchGradient[T]) sums(w *worker, lo, hi int) {
 	}
 }
 
-// finish adds the blocks' sums, and makes the tiles of dx.
+// finish adds up the sums of the blocks, and computes the tiles for dx.
 func (g *batchGradient[T]) finish() {
 	p := plan.Data[float64](g.partial)
 	onX, onDy, constant := plan.Data[T](g.onX), plan.Data[T](g.onDy), plan.Data[T](g.constant)
@@ -99,7 +99,7 @@ func (g *batchGradient[T]) finish() {
 			plan.Data[T](g.dgamma)[i] = 0
 			continue
 		}
-		by := float64(T(float64(plan.Data[T](g.gamma)[i]) * rstd)) // of one row, exactly nothing is left of dy
+		by := float64(T(float64(plan.Data[T](g.gamma)[i]) * rstd)) // so that with a single row, dx is exactly 0
 		a := -by * rstd * product * rstd / float64(g.rows)
 		onDy[i], onX[i] = T(by), T(a)
 		constant[i] = T(-by*sum/float64(g.rows) - float64(plan.Data[T](g.mean)[i])*float64(T(a)))
@@ -109,7 +109,7 @@ func (g *batchGradient[T]) finish() {
 	}
 }
 
-// gradient is dx of blocks [lo, hi).
+// gradient computes dx of blocks [lo, hi).
 func (g *batchGradient[T]) gradient(w *worker, lo, hi int) {
 	first, _ := g.block(lo)
 	_, last := g.block(hi - 1)
@@ -121,7 +121,7 @@ func (g *batchGradient[T]) gradient(w *worker, lo, hi int) {
 	}
 	for ; at < end; at += g.piece {
 		stop := min(at+g.piece, end)
-		out := g.dx.place(w, at, stop) // where dy is, maybe
+		out := g.dx.place(w, at, stop) // may be the memory of dy
 		vec.CombineRows(out, g.x.read(w, at, stop), g.dy.read(w, at, stop), onX, onDy, constant, by, to)
 		g.dx.store(at, out)
 	}

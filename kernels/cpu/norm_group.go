@@ -9,18 +9,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// groupRows is the geometry of a group normalization: each example is rows of channels, cut into blocks if examples are
-// few and large.
+// groupRows is the geometry of a group normalization. Each example consists of rows of channels, and is cut into blocks
+// if examples are few and large.
 type groupRows struct {
 	examples, rows, ch int
-	groups, in         int // groups, and channels of each
+	groups, in         int // number of groups, and of channels in each
 	period             int // of tiles
-	blocks, size       int // of rows of an example
+	blocks, size       int // size: rows of a block of an example
 }
 
 const (
-	manyExamples = 8       // so many are enough for several workers
-	groupBlock   = 1 << 16 // numbers of a block of a large example
+	manyExamples = 8       // enough to keep several workers busy
+	groupBlock   = 1 << 16 // numbers in a block of a large example
 )
 
 func newGroupRows(x, gamma *plan.Operand, groups int) *groupRows {
@@ -37,14 +37,14 @@ func newGroupRows(x, gamma *plan.Operand, groups int) *groupRows {
 	return r
 }
 
-// block returns block k of example n: the elements, and the rows.
+// block returns the elements of block k of example n, and its number of rows.
 func (r *groupRows) block(n, k int) (lo, hi, rows int) {
 	first, last := k*r.size, min((k+1)*r.size, r.rows)
 	return (n*r.rows + first) * r.ch, (n*r.rows + last) * r.ch, last - first
 }
 
-// run returns a function that for each example calls sum for all blocks, then finish, then apply for all blocks. If an
-// example is one block, that happens while it is in the cache.
+// run returns a function that calls, for each example, sum for all blocks, then finish, then apply for all blocks. If
+// an example is one block, it stays in the cache meanwhile.
 func (r *groupRows) run(rt *runtime, sum func(n, k int), finish func(w *worker, n int), apply func(n, k int)) func() {
 	if r.blocks == 1 {
 		return rt.parallel(r.examples, grain(2*r.rows*r.ch), func(w *worker, lo, hi int) {
@@ -75,7 +75,7 @@ func (r *groupRows) run(rt *runtime, sum func(n, k int), finish func(w *worker, 
 	}
 }
 
-// perChannel are numbers for each channel of each example as tiles.
+// perChannel reserves tiles with one number for each channel of each example.
 func (r *groupRows) perChannel(b *build, d ir.DType) *plan.Operand {
 	return b.scratch(d, r.examples*r.period)
 }
@@ -84,8 +84,8 @@ func buildGroupNorm(b *build) (func(), error) {
 	return byFloat(b, groupNorm[float64], groupNorm[float32])
 }
 
-// groupNorm is y = gamma·(x-mean)·rstd + beta with the statistics of each group of channels of an example: those of its
-// channels, put together.
+// groupNorm computes y = gamma·(x-mean)·rstd + beta for each group of channels of an example, with the statistics of
+// the group's channels combined.
 func groupNorm[T block.Float](b *build) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	a := b.n.Attrs.(ir.GroupNormAttrs)
@@ -129,8 +129,8 @@ func groupNorm[T block.Float](b *build) func() {
 	})
 }
 
-// together returns the mean of a group and its sum of squared differences from that, from the moments of its channels
-// in all blocks.
+// together returns the mean of a group and the sum of squared differences from it. It combines the moments of the
+// group's channels in all blocks.
 func (r *groupRows) together(n, g int, of func(n, k int) (means, squares []float64)) (mean, squares float64) {
 	lo, hi := g*r.in, (g+1)*r.in
 	for k := range r.blocks {

@@ -11,7 +11,7 @@ func buildGroupNormGrad(b *build) (func(), error) {
 	return byFloat(b, groupNormGrad[float64], groupNormGrad[float32])
 }
 
-// groupGradient computes, with n = (x-mean)·rstd and g = gamma·dy, dx = rstd·(g - average(g) - n·average(g·n)) with
+// groupGradient computes, with n = (x-mean)·rstd and g = gamma·dy: dx = rstd·(g - average(g) - n·average(g·n)) with
 // averages over the group, dgamma = Σ dy·n, dbeta = Σ dy.
 type groupGradient[T block.Float] struct {
 	*groupRows
@@ -20,7 +20,7 @@ type groupGradient[T block.Float] struct {
 	dgamma, dbeta       *plan.Operand
 	partial             *plan.Operand // sums of blocks: of dy, then of dy·(x-mean)
 	center              *plan.Operand // a tile for each example
-	onX, onDy, constant *plan.Operand // of which dx is made, likewise
+	onX, onDy, constant *plan.Operand // a tile for each example, from which dx is computed
 }
 
 func groupNormGrad[T block.Float](b *build) func() {
@@ -44,7 +44,7 @@ func groupNormGrad[T block.Float](b *build) func() {
 	}
 }
 
-// tile is that of an example.
+// tile returns the tile of example n.
 func (g *groupGradient[T]) tile(o *plan.Operand, n int) []T {
 	return plan.Data[T](o)[n*g.period : (n+1)*g.period]
 }
@@ -55,7 +55,7 @@ func (g *groupGradient[T]) of(n, k int) (sum, product []float64) {
 	return v[:g.ch], v[g.ch : 2*g.ch]
 }
 
-// begin makes the tiles of means.
+// begin computes the tiles of means.
 func (g *groupGradient[T]) begin() {
 	for i := range g.examples * g.groups {
 		from := i / g.groups * g.period
@@ -67,14 +67,14 @@ func (g *groupGradient[T]) begin() {
 	}
 }
 
-// sums are those of block k of example n.
+// sums computes those of block k of example n.
 func (g *groupGradient[T]) sums(n, k int) {
 	lo, hi, rows := g.block(n, k)
 	sum, product := g.of(n, k)
 	vec.SumProductsOf(sum, product, linesOf[T](g.dy, lo, hi), linesOf[T](g.x, lo, hi), rows, g.ch, g.tile(g.center, n), nil, nil)
 }
 
-// finish adds the sums of an example's blocks, and makes the tiles of its dx.
+// finish adds up the sums of an example's blocks, and computes the tiles for its dx.
 func (g *groupGradient[T]) finish(_ *worker, n int) {
 	sum, product := g.of(n, 0)
 	for k := 1; k < g.blocks; k++ {
@@ -90,7 +90,7 @@ func (g *groupGradient[T]) finish(_ *worker, n int) {
 		for c := i * g.in; c < (i+1)*g.in; c++ {
 			product[c] *= s
 			up[c] = T(float64(gammas[c]) * s)
-			a += float64(up[c]) * sum[c] // rounded as below: of a single number, exactly nothing is left of dy
+			a += float64(up[c]) * sum[c] // rounded as below, so that with a single number dx is exactly 0
 			p += float64(gammas[c]) * product[c]
 		}
 		count := float64(g.rows * g.in)
@@ -105,13 +105,13 @@ func (g *groupGradient[T]) finish(_ *worker, n int) {
 	}
 }
 
-// gradient is dx of block k of example n.
+// gradient computes dx of block k of example n.
 func (g *groupGradient[T]) gradient(n, k int) {
 	lo, hi, _ := g.block(n, k)
 	vec.CombineRows(plan.Data[T](g.dx)[lo:hi], plan.Data[T](g.x)[lo:hi], plan.Data[T](g.dy)[lo:hi], g.tile(g.onX, n), g.tile(g.onDy, n), g.tile(g.constant, n), nil, nil)
 }
 
-// ofWeights adds what the examples give the gradients of gamma and beta.
+// ofWeights adds up the contributions of all examples to the gradients of gamma and beta.
 func (g *groupGradient[T]) ofWeights() {
 	for c := range g.ch {
 		sum, product := 0.0, 0.0

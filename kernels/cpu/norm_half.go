@@ -8,19 +8,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// halfPieces is the number of elements, about, that are widened at a time: they stay in the first-level cache.
+// halfPieces is roughly how many elements are widened at a time, so that they stay in the first-level cache.
 const halfPieces = 1 << 11
 
-// rowPort is an operand or a result of a kernel that computes in T: of 16 bits, it is widened into a worker's scratch
-// memory, or rounded from there, a piece at a time.
+// rowPort is an operand or a result of a kernel that computes in T. If it has 16 bits, it is widened into a worker's
+// scratch memory, or rounded from there, a piece at a time.
 type rowPort[T block.Float] struct {
 	o    *plan.Operand
 	half *vec.Half
-	at   int // the place in scratch memory
+	at   int // offset in scratch memory
 }
 
-// ports returns those of operands, for pieces of so many elements at most, the first of which lies in scratch memory
-// behind before elements. Nil operands are read by nobody.
+// ports returns the ports of operands, for pieces of at most the given number of elements. In scratch memory, those of
+// 16-bit operands follow the first before elements. Nothing reads ports of nil operands.
 //
 //go:noinline
 func ports[T block.Float](b *build, before, piece int, operands ...*plan.Operand) []rowPort[T] {
@@ -38,7 +38,7 @@ func ports[T block.Float](b *build, before, piece int, operands ...*plan.Operand
 	return all
 }
 
-// anyHalf reports whether an operand is of 16 bits.
+// anyHalf reports whether any operand has 16 bits.
 func anyHalf(operands ...*plan.Operand) bool {
 	for _, o := range operands {
 		if o != nil && halfOf[o.Typ.DType] != nil {
@@ -48,12 +48,12 @@ func anyHalf(operands ...*plan.Operand) bool {
 	return false
 }
 
-// floatsOf views elements of T, which are of 32 bits, as such.
+// floatsOf views elements of T as float32, which T must be.
 func floatsOf[T block.Float](x []T) []float32 {
 	return block.View[float32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
 }
 
-// place returns where elements [lo, hi) of a result are to be computed, before they are stored.
+// place returns the memory in which elements [lo, hi) of a result are to be computed. store must follow.
 //
 //go:noinline
 func (p *rowPort[T]) place(w *worker, lo, hi int) []T {
@@ -74,7 +74,7 @@ func (p *rowPort[T]) read(w *worker, lo, hi int) []T {
 	return x
 }
 
-// store rounds what was computed for the elements from lo on.
+// store rounds computed elements, the first of which is lo, if the result has 16 bits.
 //
 //go:noinline
 func (p *rowPort[T]) store(lo int, x []T) {
@@ -83,7 +83,7 @@ func (p *rowPort[T]) store(lo int, x []T) {
 	}
 }
 
-// halves returns elements [lo, hi) of an operand of 16 bits; of one that nobody reads, nothing.
+// halves returns elements [lo, hi) of a 16-bit operand, or nil if there is no operand.
 func (p *rowPort[T]) halves(lo, hi int) []uint16 {
 	if p.o == nil {
 		return nil
@@ -91,7 +91,8 @@ func (p *rowPort[T]) halves(lo, hi int) []uint16 {
 	return plan.Data[uint16](p.o)[lo:hi]
 }
 
-// lines returns elements [lo, hi) of an operand, of which a worker that may have others of 16 bits besides sums lines.
+// lines returns elements [lo, hi) of an operand for a kernel that sums lines. half is set if another operand of the
+// kernel may have 16 bits.
 //
 //go:noinline
 func (p *rowPort[T]) lines(w *worker, lo, hi, place int, half bool) vec.Lines[T] {
@@ -107,12 +108,12 @@ func (p *rowPort[T]) lines(w *worker, lo, hi, place int, half bool) vec.Lines[T]
 	return l
 }
 
-// linesOf returns elements [lo, hi) of an operand that is not of 16 bits.
+// linesOf returns elements [lo, hi) of an operand that does not have 16 bits.
 func linesOf[T block.Float](o *plan.Operand, lo, hi int) vec.Lines[T] {
 	return vec.Lines[T]{X: plan.Data[T](o)[lo:hi], Far: o.N >= vec.FarNumbers}
 }
 
-// rowsAtOnce returns how many of rows are computed at a time: all of them, unless an operand is of 16 bits.
+// rowsAtOnce returns how many of the rows are computed at a time: all of them, unless an operand has 16 bits.
 func rowsAtOnce(rows, length int, operands ...*plan.Operand) int {
 	if anyHalf(operands...) {
 		rows = min(rows, max(halfPieces/length, 1))

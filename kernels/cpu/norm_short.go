@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Layer normalization of short rows goes by columns of many rows, as softmax of such rows does.
+// Layer normalization of short rows works on columns of many rows, like softmax of such rows.
 
-// The lengths of rows up to which they are transposed. Of longer ones assembly takes a row at a time.
+// The lengths of rows up to which they are transposed. Longer rows are computed one at a time, in assembly.
 const (
 	shortNorm       = 20
 	shortNormGrad   = 15
@@ -49,7 +49,8 @@ func layerNormShort[T block.Float](b *build, n int) func() {
 	})
 }
 
-// layerNormGradShort is layerNormGrad: the sums for gamma and beta are those of each block, added in order.
+// layerNormGradShort is layerNormGrad for short rows. The sums for gamma and beta are summed by blocks, which are added
+// in order.
 func layerNormGradShort[T block.Float](b *build, n int) func() {
 	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
