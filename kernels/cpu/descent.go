@@ -39,7 +39,7 @@ func descend[T block.Float](b *build) (func(), error) {
 	x, y, rt := product.a.o, product.b.o, b.rt()
 	gradient := gemm.Prepare(args, rt.pool.Size())
 	scratch := b.scratch(w.Typ.DType, gradient.ScratchSize())
-	var gate, divisor *plan.Operand // of an update that may be left out
+	var gate, divisor *plan.Operand // of an update that may be skipped
 	if len(update.Inputs) > 4 {
 		gate, divisor = &b.Operands[update.Inputs[4]], &b.Operands[update.Inputs[5]]
 	}
@@ -61,8 +61,8 @@ func descend[T block.Float](b *build) (func(), error) {
 	}, nil
 }
 
-// descendHalf subtracts the gradient, a product of 16-bit floats, each time as many of its numbers as have been added
-// up and rounded.
+// descendHalf subtracts a gradient that is a product of 16-bit floats. It does so piece by piece, as soon as the
+// numbers of a piece have been accumulated and rounded.
 func descendHalf(b *build) (func(), error) {
 	update := &b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]]
 	product, err := b.planDot()

@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// buildRowDescent compiles a step of plain gradient descent together with the gradient of a table, of which it computes
-// and subtracts the rows that were looked up, and no others: a table of millions of rows takes no more time than a
-// small one. The sums of rows that came from the same row of the table have the bits that the whole gradient has.
+// buildRowDescent compiles a step of plain gradient descent together with the gradient of a table. It computes and
+// subtracts only the rows that were looked up, so a table of millions of rows takes no more time than a small one. Rows
+// of dy for the same row of the table are summed with the same bits as in the whole gradient.
 func buildRowDescent(b *build) (func(), error) {
 	if b.in(0).Typ.DType == ir.Float64 {
 		return descendRows[float64](b), nil
@@ -20,7 +20,7 @@ func buildRowDescent(b *build) (func(), error) {
 func descendRows[T block.Float](b *build) func() {
 	update := &b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]]
 	w, old, rate := &b.Operands[update.Outputs[0]], &b.Operands[update.Inputs[0]], &b.Operands[update.Inputs[2]]
-	var gate, divisor *plan.Operand // of an update that may be left out
+	var gate, divisor *plan.Operand // of an update that may be skipped
 	if len(update.Inputs) > 4 {
 		gate, divisor = &b.Operands[update.Inputs[4]], &b.Operands[update.Inputs[5]]
 	}
@@ -63,12 +63,12 @@ func descendRows[T block.Float](b *build) func() {
 	}
 }
 
-// rowGroups are the numbers of the indices by the row of a table that they name.
+// rowGroups groups the indices that name the same row of a table. Indices are referred to by their positions.
 type rowGroups struct {
-	groups *plan.Operand // of each row of the table the number of its group, if it has one, else anything
-	first  *plan.Operand // of each group its first index,
-	last   *plan.Operand // and its last one
-	next   *plan.Operand // of each index the next one of its group, or lastOfRow
+	groups *plan.Operand // for each row of the table: its group, if it has one, else an arbitrary number
+	first  *plan.Operand // for each group: its first index
+	last   *plan.Operand // for each group: its last index
+	next   *plan.Operand // for each index: the next one of its group, or lastOfRow
 }
 
 const lastOfRow = -1
@@ -78,9 +78,9 @@ func (b *build) newRowGroups(rows, indices int) *rowGroups {
 	return &rowGroups{list(rows), list(indices), list(indices), list(indices)}
 }
 
-// find returns how many rows the positions name, in the order in which they first do. The numbers of their groups need
-// no clearing: that of a row is one if the group's first index names the row. Source: Briggs, Torczon, "An efficient
-// representation for sparse sets", 1993.
+// find groups the positions by row, in the order in which the rows first occur, and returns the number of groups.
+// groups need not be cleared: its entry for a row is valid only if the first index of that group names the row. Source:
+// Briggs, Torczon, "An efficient representation for sparse sets", 1993.
 func (g *rowGroups) find(at []int64) int {
 	groups, next := plan.Data[int32](g.groups), plan.Data[int32](g.next)[:len(at)]
 	first, last := plan.Data[int32](g.first)[:len(at)], plan.Data[int32](g.last)[:len(at)]

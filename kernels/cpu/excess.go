@@ -9,27 +9,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// Where the processor multiplies no 16-bit floats, or a program has too few products to gain by that, or none, programs
-// of mixed precision compute in float32 as long as that takes little memory (pass.ExcessPrecision): to round each
-// result and to widen it again is work that float32 does not have. Large programs, whose memory is what 16 bits are
-// for, stay in 16 bits.
+// Some programs of mixed precision gain nothing, or too little, by multiplying 16-bit floats, because they have few
+// products or none, or because the processor cannot do it. As long as that takes little memory, they compute in float32
+// (pass.ExcessPrecision), which saves rounding each result and widening it again. Large programs, which use 16 bits to
+// save memory, stay in 16 bits.
 
 const (
-	mostExcess = 64 << 20 // bytes that the results of a program, of a prediction those that live at a time, may take up more than in 16 bits
-	keptRows   = 8        // of products in pairs that take as long as reading their weights does
-	widenedRow = 1        // of products whose weights are widened: to widen them takes up to 1.8 times as long from two rows on
+	mostExcess = 64 << 20 // bytes by which the results of a program may exceed those in 16 bits; for predictions, the results that are alive at the same time
+	keptRows   = 8        // rows up to which a product in pairs takes as long as reading its weights
+	widenedRow = 1        // the same for products that widen their weights: from two rows on, widening takes up to 1.8 times as long
 
-	// mostInCache is how large, in float32, weights are at most that stay in the caches whatever else a program reads.
+	// mostInCache is the largest size in float32 of weights that stay in the caches whatever else a program reads.
 	mostInCache = 64 << 10
 )
 
-// withExcess is false in tests of the kernels for 16 bits; leastGain is infinite where they force the choice of pairs.
+// withExcess is false in tests of the 16-bit kernels. leastGain is infinite where tests force the choice of pairs.
 var (
 	withExcess = true
 	leastGain  = 0.0
 )
 
-// excessPrecision returns the pass for a program, of which numbers of some types are computed in float32.
+// excessPrecision returns the pass that computes numbers of the types for which wide is true in float32.
 func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	o := pass.ExcessOptions{Type: wide, Most: mostExcess}
 	if onlyPredicts(p) {
@@ -38,15 +38,15 @@ func excessPrecision(p *ir.Program, wide func(ir.DType) bool) pass.Pass {
 	return pass.ExcessPrecision(o)
 }
 
-// computesGradients reports whether the program has an operation that is a gradient, as those of workers have that
-// leave the updates to others.
+// computesGradients reports whether the program has an operation that is a gradient. Workers that leave the updates to
+// other processes run such programs, which replace no variable either.
 func computesGradients(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		return strings.HasSuffix(n.Op.String(), "_grad") || slices.ContainsFunc(ir.SubPrograms(n.Attrs), computesGradients)
 	})
 }
 
-// multiplies reports whether the program has products of certain types.
+// multiplies reports whether the program has products of the types for which of is true.
 func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
 		product := n.Op == ir.RnnScan || n.Op.Multiplies()
@@ -55,22 +55,21 @@ func multiplies(p *ir.Program, of func(ir.DType) bool) bool {
 	})
 }
 
-// mixes reports whether all inputs of a program are wider than 16 bits, as those of a policy of mixed precision are. A
-// function of 16-bit floats without products is computed as it is written, operation by operation, as Keras computes
-// it.
+// mixes reports whether all inputs of a program are wider than 16 bits, as they are under a mixed-precision policy. A
+// function of 16-bit floats without products is computed as written, operation by operation, as Keras does.
 func mixes(p *ir.Program) bool {
 	return !slices.ContainsFunc(p.Inputs, func(in ir.Input) bool { return p.Type(in.Value).DType.IsHalf() })
 }
 
-// widens returns the function that reports whether a program had better compute numbers of a type in float32.
+// widens returns a function that reports whether the program should compute numbers of a type in float32.
 func widens(p *ir.Program) func(d ir.DType) bool {
 	pairs := micro.Pairs() && gainInPairs(p) > leastGain
 	return func(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 && !pairs }
 }
 
-// readsMemory returns the function that reports whether a node multiplies a few rows, or a single one where pairs are
-// not multiplied, by weights that predictions keep in 16 bits because the caches do not hold them: they are read in
-// half the time.
+// readsMemory returns a function that reports whether a node is a product that mainly reads its weights from memory. It
+// has few rows, or a single one if pairs cannot be multiplied, and its weights do not fit into the caches. Predictions
+// keep such weights in 16 bits, because they are then read in half the time.
 func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 	_, def := pass.Uses(p)
 	converted := func(w ir.Value) bool {
@@ -107,7 +106,7 @@ func readsMemory(p *ir.Program) func(p *ir.Program, n *ir.Node) bool {
 	return func(p *ir.Program, n *ir.Node) bool { return few(p, n) && 4*p.Type(n.Inputs[1]).Shape.Size() > least }
 }
 
-// sizeOfWeights returns how many elements the weights of the nodes have that the function picks.
+// sizeOfWeights returns the number of elements of the weights of all nodes that pick selects.
 func sizeOfWeights(p *ir.Program, pick func(p *ir.Program, n *ir.Node) bool) int {
 	size := 0
 	for i := range p.Nodes {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// gainInPairs returns what a program gains by products of pairs of bfloat16 over the same in float32, in units of
-// [pairCosts]. Below 0 it loses.
+// gainInPairs returns how much time a program saves by multiplying pairs of bfloat16 rather than float32, in units of
+// [pairCosts]. Negative numbers are losses.
 func gainInPairs(p *ir.Program) float64 { return costsOfPairs().gain(p, false, onlyPredicts(p)) }
 
 func (c *pairCosts) gain(p *ir.Program, loop, predicts bool) float64 {
@@ -31,8 +31,8 @@ func (c *pairCosts) gain(p *ir.Program, loop, predicts bool) float64 {
 	return gain
 }
 
-// roundsResults is false of operations that move numbers, which are part of those that read them, and of the loops and
-// branches around others.
+// roundsResults is false for operations that move numbers, which become part of the operations that read them, and for
+// loops and branches.
 func roundsResults(op ir.Op) bool {
 	switch op {
 	case ir.Convert, ir.Broadcast, ir.Reshape, ir.Constant, ir.Iota, ir.Reduce, ir.Scan, ir.While, ir.Cond:
@@ -41,7 +41,7 @@ func roundsResults(op ir.Op) bool {
 	return true
 }
 
-// inChains marks the values that only an elementwise operation reads, in whose vector registers they stay.
+// inChains marks the values that only one elementwise operation reads. They stay in vector registers.
 func inChains(p *ir.Program) []bool {
 	uses, _ := pass.Uses(p)
 	chained := make([]bool, p.NumValues())
@@ -60,7 +60,7 @@ func inChains(p *ir.Program) []bool {
 	return chained
 }
 
-// halfResults returns how many results of a node are bfloat16, without the values that are marked.
+// halfResults returns how many elements of a node's results are bfloat16, without the marked values.
 func halfResults(p *ir.Program, n *ir.Node, without []bool) int {
 	count := 0
 	for _, v := range n.Outputs {
@@ -71,8 +71,8 @@ func halfResults(p *ir.Program, n *ir.Node, without []bool) int {
 	return count
 }
 
-// ofProduct returns what a node gains that multiplies, apart from storing its results. Convolutions that predictions
-// compute by Winograd's products gain nothing: they are in float32 either way.
+// ofProduct returns the gain of a node that multiplies, apart from that of storing its results. Convolutions that
+// predictions compute by Winograd's algorithm gain nothing, because they use float32 either way.
 func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) float64 {
 	if !n.Op.Multiplies() || p.Type(n.Inputs[0]).DType != ir.BFloat16 {
 		return 0
@@ -96,7 +96,7 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 		switch filters := lastOf(p.Type(n.Outputs[0]).Shape); {
 		case filters <= c.fewFilters:
 			if n.Op == ir.Conv && filters <= c.fewFilters/2 {
-				gain -= c.convolution * flops * 16 / float64(max(filters, 1)) // float32 computes no vectors of 16 here
+				gain -= c.convolution * flops * 16 / float64(max(filters, 1)) // float32 does not fill its vectors of 16 either
 			}
 		case lastOf(x.Shape) >= c.leastChannels:
 			gain += c.convolution * flops
@@ -116,11 +116,11 @@ func (c *pairCosts) ofProduct(p *ir.Program, n *ir.Node, loop, predicts bool) fl
 	return 0
 }
 
-// lastOf returns the length of the last axis, the channels of an image.
+// lastOf returns the length of the last axis, which is the number of channels of an image.
 func lastOf(s ir.Shape) int { return s[len(s)-1] }
 
-// ofDot is ofProduct for products of matrices. Those of a few rows gain nothing: they take as long as reading the
-// weights does, which loops widen again at each step.
+// ofDot is ofProduct for matrix products. Those of a few rows gain nothing, because they take as long as reading the
+// weights. In loops they even lose, because the weights are widened again at each step.
 func (c *pairCosts) ofDot(p *ir.Program, n *ir.Node, loop bool) float64 {
 	a, lhs, rhs := n.Attrs.(ir.DotAttrs), p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape
 	entries, sums := 1, 1
@@ -145,8 +145,8 @@ func (c *pairCosts) ofDot(p *ir.Program, n *ir.Node, loop bool) float64 {
 	return gain + flops - c.operand*float64(x+w) - perResult*results
 }
 
-// panelProducts returns how often a product of matrices multiplies a block of rows with a panel; the end of long sums
-// that does not fill a matrix register is multiplied by itself.
+// panelProducts returns how often a matrix product multiplies a block of rows by a panel. If a long sum ends with a
+// rest that does not fill a matrix register, the rest is multiplied separately.
 func panelProducts(rows, cols, sums int) int {
 	const block, panel, register = 128, 32, 32
 	n := (rows + block - 1) / block * ((cols + panel - 1) / panel)
@@ -156,8 +156,8 @@ func panelProducts(rows, cols, sums int) int {
 	return n
 }
 
-// convolvedInPairs reports whether a node is a convolution, or the gradient of the input of one, that the processor can
-// compute in pairs of channels.
+// convolvedInPairs reports whether a node is a convolution, or the gradient of a convolution's input, that the
+// processor can compute in pairs of channels.
 func convolvedInPairs(p *ir.Program, n *ir.Node) bool {
 	a, ok := n.Attrs.(ir.ConvAttrs)
 	if g, gradient := n.Attrs.(ir.ConvGradAttrs); gradient {

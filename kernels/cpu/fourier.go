@@ -10,31 +10,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Transforms of many lines are computed vec.Lanes or more at a time, those of few or very long lines one by one.
-// Neighbours of real lines are the real and the imaginary parts of complex ones.
+// Transforms of many lines compute vec.Lanes lines or more at a time. If there are few lines, or they are very long,
+// each is computed alone. A real line of even length is treated as a complex one: two neighbours are the real and the
+// imaginary part.
 
 const (
-	fewLines    = vec.Lanes / 2 // so few are not worth lanes
-	longBytes   = 1 << 20       // of the buffers of a group of lanes, from which on they would not stay in the second-level cache
-	laneColumns = 1 << 17       // elements of lines that lie side by side, which lanes take for longer: single ones are read by columns
+	fewLines    = vec.Lanes / 2 // up to so many lines do not fill enough lanes
+	longBytes   = 1 << 20       // limit for the buffers of a group of lanes, so that they stay in the second-level cache
+	laneColumns = 1 << 17       // length of interleaved lines up to which lanes are faster; longer ones are read column by column
 	wideLanes   = 16 * vec.Lanes
-	wideBytes   = 256 << 10 // of all buffers of as many lanes that lie side by side,
-	turnedBytes = 16 << 10  // and of those that are transposed, in part of the first-level cache
+	wideBytes   = 256 << 10 // limit for all buffers of a wider group of interleaved lines
+	turnedBytes = 16 << 10  // the same for lines that are transposed, in part of the first-level cache
 )
 
-// fourierPlan is a transform of length n: steps of small lengths, whose product it is.
+// fourierPlan is a transform of length n, as steps whose lengths multiply to n.
 type fourierPlan[T block.Float] struct {
 	n, lanes int
 	radices  []int
 	factors  [][]T // of each step; see vec.Butterfly
 	roots    [][]T
-	matrices [][]T            // of steps of other lengths than 2 to 5, in place of those
-	primes   []*primeStep[T]  // of larger primes, in place of both
-	long     *longLinePlan[T] // of single lines, in place of all steps
-	chirp    *chirpPlan[T]    // or this
+	matrices [][]T            // of steps with lengths other than 2 to 5 and 8; replace factors
+	primes   []*primeStep[T]  // of steps with larger primes; replace factors and matrices
+	long     *longLinePlan[T] // of single lines; replaces all steps
+	chirp    *chirpPlan[T]    // the same for lengths that long cannot do
 }
 
-// newFourierPlan plans so many lines, of which those longer than longest go one by one.
+// newFourierPlan plans for the given number of lines. Lines longer than longest are computed one by one.
 func newFourierPlan[T block.Float](n, lines, longest int) *fourierPlan[T] {
 	held := n
 	if largestPrime(n) > largestOdd {
@@ -59,15 +60,15 @@ func longestInLanes[T block.Float]() int {
 	return longBytes / (4 * vec.Lanes * int(unsafe.Sizeof(T(0))))
 }
 
-// newLanePlan plans so many lines side by side.
+// newLanePlan plans for the given number of lines side by side.
 func newLanePlan[T block.Float](n, lanes int) *fourierPlan[T] {
 	p := &fourierPlan[T]{n: n, lanes: lanes}
 	p.addSteps()
 	return p
 }
 
-// radicesOf returns the lengths of the steps of a transform of length n: of powers of two eights, if they are allowed,
-// and fours, then the primes in ascending order.
+// radicesOf returns the lengths of the steps of a transform of length n. Powers of two give eights, if these are
+// allowed, and fours. The other primes follow in ascending order.
 func radicesOf(n int, eights bool) (radices []int) {
 	twos := bits.TrailingZeros(uint(n))
 	for ; eights && twos >= 3 && twos != 4; twos -= 3 {
@@ -82,7 +83,7 @@ func radicesOf(n int, eights bool) (radices []int) {
 	return append(radices, ir.FourierFactors(n>>bits.TrailingZeros(uint(n)))...)
 }
 
-// largestPrime is the largest prime factor of n, or 1.
+// largestPrime returns the largest prime factor of n, or 1.
 //
 //go:noinline
 func largestPrime(n int) int {
@@ -95,12 +96,12 @@ func (p *fourierPlan[T]) addSteps() {
 	length := p.n
 	for _, r := range p.radices {
 		count, largestButterfly := length/r, 5
-		if p.lanes == 1 { // which vectors do not take
+		if p.lanes == 1 { // single lines have no butterfly for 5
 			largestButterfly = 4
 		}
 		var turns, roots, matrix []T
 		var prime *primeStep[T]
-		whole := 1 // the first factor that is not left out
+		whole := 1 // the first factor that is stored
 		switch {
 		case r <= largestButterfly || r == 8:
 		case count == 1 && oddPays(r, p.n/r*p.lanes), p.lanes > 1 && (r > largestMatrixRadix || count*r*r > largestMatrices):
@@ -125,13 +126,13 @@ func (p *fourierPlan[T]) addSteps() {
 
 const (
 	largestMatrixRadix = ir.LargestFourierPrime
-	matrixSum          = 256     // sums of so many products do not go through memory
+	matrixSum          = 256     // longest sum of products that stays in registers
 	largestMatrices    = 1 << 20 // elements
-	spareElements      = 64      // that products may read behind their operands
+	spareElements      = 64      // that products may read beyond their operands
 )
 
-// stepMatrices returns, for each of count places, the matrices [C S; -S C] that transform parts of length r and
-// multiply them by their factors.
+// stepMatrices returns, for each of count places, the matrix [C S; -S C]. It transforms parts of length r and
+// multiplies them by their factors.
 func stepMatrices[T block.Float](r, count int) []T {
 	n := r * count
 	all := make([]T, 0, 4*r*n)
@@ -153,7 +154,7 @@ func stepMatrices[T block.Float](r, count int) []T {
 	return all
 }
 
-// multiply is a step with its matrices. The imaginary parts lie after the real ones.
+// multiply computes a step with its matrices. The imaginary parts follow the real ones.
 func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, run int) {
 	for q := range count {
 		a := matrices[q*4*r*r : (q+1)*4*r*r]
@@ -167,15 +168,15 @@ func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, r
 	}
 }
 
-// appendTurn appends the parts of exp(-2πi·k/n).
+// appendTurn appends the real and the imaginary part of exp(-2πi·k/n).
 func appendTurn[T block.Float](to []T, k, n int) []T {
 	sin, cos := ir.SincosTurn(k, n)
 	return append(to, T(cos), T(-sin))
 }
 
-// widen takes more of so many lines at a time while the workers have enough to do and the buffers stay below so many
-// bytes: short lines are spared calls, and rows of 64 bytes that lie pages apart are fetched one by one, longer ones in
-// a row.
+// widen increases the number of lanes as long as all workers have enough to do and the buffers take at most the given
+// bytes. That saves calls for short lines. It also makes rows longer: rows of 64 bytes that are pages apart would be
+// fetched one by one.
 func (p *fourierPlan[T]) widen(lines, most, workers int) {
 	bytes, lanes := 4*int(unsafe.Sizeof(T(0))), p.lanes
 	for lanes > 1 && lanes < wideLanes && bytes*2*p.n*lanes <= most && lines/(2*lanes) >= workers {
@@ -186,26 +187,26 @@ func (p *fourierPlan[T]) widen(lines, most, workers int) {
 	}
 }
 
-// paddedLanes is the number of lanes that hold so many lines.
+// paddedLanes returns the number of lanes, in whole vectors, that hold the given lines.
 func paddedLanes(lines int) int { return (lines + vec.Lanes - 1) / vec.Lanes * vec.Lanes }
 
-// evenLanes returns how many lanes make groups of equal size of so many lines, without more groups than of the given.
+// evenLanes returns how many lanes cut the lines into groups of about equal size, without making more groups.
 func evenLanes(lines, lanes int) int {
 	groups := (lines + lanes - 1) / lanes
 	return paddedLanes((lines + groups - 1) / groups)
 }
 
-// setLanes changes how many lines go at a time, which steps of primes depend on.
+// setLanes changes the number of lanes. It plans anew, because steps of primes depend on that.
 func (p *fourierPlan[T]) setLanes(lanes int) {
 	if lanes != p.lanes {
 		*p = *newLanePlan[T](p.n, lanes)
 	}
 }
 
-// size is the number of elements of each of four buffers of lanes.
+// size returns the number of elements of each of the four buffers.
 func (p *fourierPlan[T]) size() int { return p.n * p.lanes }
 
-// need is the scratch memory of a group of lanes, or of a single line.
+// need returns how much scratch memory a group of lanes, or a single line, needs.
 func (p *fourierPlan[T]) need() int {
 	switch {
 	case p.long != nil:
@@ -226,10 +227,10 @@ func (p *fourierPlan[T]) need() int {
 	return 4*p.size() + spareElements + spare
 }
 
-// groups returns how many times lines of the lanes there are.
+// groups returns the number of groups of lanes for the given lines.
 func (p *fourierPlan[T]) groups(lines int) int { return (lines + p.lanes - 1) / p.lanes }
 
-// work estimates what a group takes.
+// work estimates the cost of a group.
 func (p *fourierPlan[T]) work() int { return 2 * p.size() * (len(p.radices) + 1) }
 
 // buffersOf cuts scratch memory into complex buffers x and y.
@@ -244,22 +245,22 @@ func cutBuffers[T block.Float](scratch []T, n int) fourierBuffers[T] {
 
 type fourierBuffers[T block.Float] struct{ xre, xim, yre, yim, spare []T }
 
-// x returns what is in x as runs of lanes.
+// x views buffer x as runs of lanes.
 //
 //go:noinline
 func (b fourierBuffers[T]) x(lanes int) vec.Runs[T] {
 	return vec.Runs[T]{Re: b.xre, Im: b.xim, Step: lanes}
 }
 
-// run transforms what is in x, and returns the buffers with the result in x.
+// run transforms buffer x, and returns the buffers with the result as x.
 //
 //go:noinline
 func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
 	return p.runBetween(b, vec.Runs[T]{}, vec.Runs[T]{})
 }
 
-// runBetween is run of what lies elsewhere, in lanes of elements that are Step apart, or to elsewhere, where the first
-// or the last step can: see reads and writes.
+// runBetween is run that reads from elsewhere, or writes to elsewhere, in lanes of elements that are Step apart. The
+// first and the last step must be able to: see reads and writes.
 func (p *fourierPlan[T]) runBetween(b fourierBuffers[T], from, to vec.Runs[T]) fourierBuffers[T] {
 	run, count := p.lanes, p.n
 	for i, r := range p.radices {
@@ -288,7 +289,7 @@ func (p *fourierPlan[T]) runBetween(b fourierBuffers[T], from, to vec.Runs[T]) f
 	return b
 }
 
-// reads reports whether the first step can read from elsewhere, writes whether the last one can write there.
+// reads reports whether the first step can read from elsewhere, and writes whether the last step can write elsewhere.
 func (p *fourierPlan[T]) reads() bool  { return p.isButterfly(0) }
 func (p *fourierPlan[T]) writes() bool { return p.isButterfly(len(p.radices) - 1) }
 
@@ -296,7 +297,7 @@ func (p *fourierPlan[T]) isButterfly(step int) bool {
 	return p.lanes > 1 && step >= 0 && step < len(p.radices) && p.primes[step] == nil && p.matrices[step] == nil
 }
 
-// single transforms one line, to where it lies or elsewhere.
+// single transforms one line, in place or to elsewhere.
 //
 //go:noinline
 func (p *fourierPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
@@ -315,7 +316,7 @@ func (p *fourierPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
 	}
 }
 
-// load stores lines, which are stride apart, side by side. Lanes without one repeat the last.
+// load interleaves lines that are stride apart. Lanes without a line repeat the last one.
 //
 //go:noinline
 func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
@@ -323,7 +324,7 @@ func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
 	p.fill(dst, count)
 }
 
-// loadLines stores count lines of n elements side by side.
+// loadLines interleaves count lines of n elements.
 //
 //go:noinline
 func loadLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
@@ -338,7 +339,7 @@ func loadLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 	micro.Transpose(dst, src, count, n, lanes, stride)
 }
 
-// storeLines is the opposite. Between short lines it may overwrite what lies there.
+// storeLines is the inverse of loadLines. It may overwrite the gaps between short lines.
 //
 //go:noinline
 func storeLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
@@ -360,7 +361,7 @@ func storeLines[T block.Float](dst, src []T, count, n, lanes, stride int) {
 	}
 }
 
-// fill repeats some of the first lanes in those after them.
+// fill repeats the first lanes in the unused ones.
 //
 //go:noinline
 func (p *fourierPlan[T]) fill(x []T, count int) {
@@ -384,7 +385,7 @@ func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
 	}
 }
 
-// columns is load of lines that lie side by side, their elements stride apart.
+// columns is load for lines that are interleaved already, with elements stride apart.
 //
 //go:noinline
 func (p *fourierPlan[T]) columns(dst, src []T, count, stride int) {

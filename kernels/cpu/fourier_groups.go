@@ -28,16 +28,16 @@ func fourier[T block.Float](b *build) func() {
 	})
 }
 
-// lineGroups are the lines of a tensor in groups that are transformed side by side: a group has width of the inner
-// lines, which lie side by side, of each of several places.
+// lineGroups groups the lines of a tensor that are transformed side by side. A group has width of the inner lines,
+// which are interleaved in memory, from each of several places along the outer axes.
 type lineGroups[T block.Float] struct {
 	*fourierPlan[T]
 	geometry.AxisGroup
 	places, width int
 }
 
-// fewInner is the number of inner lines below which a group takes those of several places, mostInner that up to which
-// long ones are one matrix.
+// With less than fewInner inner lines, a group takes lines from several places. Up to mostInner inner lines that are
+// long are transformed as one matrix.
 const (
 	fewInner  = 4 * vec.Lanes
 	mostInner = vec.Lanes
@@ -72,7 +72,7 @@ func newLineGroups[T block.Float](g geometry.AxisGroup, workers int) *lineGroups
 	return l
 }
 
-// chunks is the number of groups of a place.
+// chunks returns the number of groups of a place.
 func (l *lineGroups[T]) chunks() int { return (l.Inner + l.width - 1) / l.width }
 
 func (l *lineGroups[T]) groups() int { return (l.Outer + l.places - 1) / l.places * l.chunks() }
@@ -112,9 +112,9 @@ func (l *lineGroups[T]) run(y, x vec.Runs[T], k int, scratch []T) {
 	}
 }
 
-// alone transforms what has no lanes.
+// alone transforms a group without lanes.
 func (l *lineGroups[T]) alone(y, x vec.Runs[T], scratch []T) {
-	if l.Inner == l.width { // one line, or all of a matrix
+	if l.Inner == l.width { // one line, or all lines of a matrix
 		l.single(y, x, scratch)
 		return
 	}
@@ -127,14 +127,14 @@ func (l *lineGroups[T]) alone(y, x vec.Runs[T], scratch []T) {
 	l.putColumns(y.Im, b.Im, 1, l.Inner)
 }
 
-// pairsOf returns numbers of 32 bits as half as many of 64: lines of two that lie side by side are moved as one.
+// pairsOf views 32-bit numbers as half as many 64-bit ones, so that two interleaved lines move as one.
 func pairsOf[T block.Float](x []T) []float64 {
 	return block.View[float64](unsafe.Pointer(unsafe.SliceData(x)), len(x)/2)
 }
 
 func (l *lineGroups[T]) pairs() bool { return l.width == 2 && l.Inner == 2 && unsafe.Sizeof(T(0)) == 4 }
 
-// loadGroup stores the lines of so many places side by side.
+// loadGroup interleaves the lines of count places.
 func (l *lineGroups[T]) loadGroup(dst, src []T, count, width int) {
 	size := int(unsafe.Sizeof(T(0)))
 	switch {
@@ -151,7 +151,7 @@ func (l *lineGroups[T]) loadGroup(dst, src []T, count, width int) {
 	l.fill(dst, count*width)
 }
 
-// storeGroup is the opposite.
+// storeGroup is the inverse of loadGroup.
 func (l *lineGroups[T]) storeGroup(dst, src []T, count, width int) {
 	size := int(unsafe.Sizeof(T(0)))
 	switch {

@@ -8,30 +8,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A single line of n numbers fills no lanes. As a matrix of rows·columns numbers it does: with j = j₁·columns + j₂ and
-// k = k₁ + k₂·rows, the transform is that of the columns, times factors, then that of the rows (Bailey's four steps):
+// A single line of n numbers fills no lanes, but a matrix of rows·columns numbers does. With j = j₁·columns + j₂ and k
+// = k₁ + k₂·rows, the columns are transformed, multiplied by factors, and then the rows are transformed (Bailey's four
+// steps):
 //
 //	y[k] = Σ_j₂ exp(-2πi·j₂k₂/columns) · exp(-2πi·j₂k₁/n) · Σ_j₁ exp(-2πi·j₁k₁/rows) · x[j]
 //
-// So do a few lines that lie side by side, inner ones, whose numbers follow each other in the columns.
+// A few interleaved lines work the same way. There are inner of them, and their numbers are neighbours in the columns.
 type longLinePlan[T block.Float] struct {
 	rows, columns int
 	inner         int
-	down, along   *fourierPlan[T] // of the columns and of the rows
-	firsts        []T             // of each group of columns and each row, the factor of the first column
-	others        vec.Runs[T]     // of each row, the factors of the columns of a group relative to the first one
+	down, along   *fourierPlan[T] // of the columns; of the rows
+	firsts        []T             // for each group of columns and each row: the factor of the first column
+	others        vec.Runs[T]     // for each row: the factors of a group's columns relative to the first
 }
 
-// leastLong is the number of elements from which on a line is a matrix, mostPadding how many times as many as it has
-// its groups of lanes may hold, or with larger primes than mostPrime, which a convolution is faster than.
+// Lines of at least leastLong elements are treated as matrices. Their groups of lanes may hold mostPadding times as
+// many elements as the line. If the length has a large prime factor, that limit is mostPrime, because beyond it a
+// convolution is faster.
 const (
 	leastLong   = 256
 	mostPadding = 3
 	mostPrime   = 1.5
-	longLanes   = 4 * vec.Lanes // at a time at most: longer rows are fetched at once
+	longLanes   = 4 * vec.Lanes // at most at a time; longer rows are fetched in one go
 )
 
-// newLongLinePlan returns nil where no matrix fills enough lanes.
+// newLongLinePlan returns nil if no matrix fills enough lanes.
 func newLongLinePlan[T block.Float](n, inner int) *longLinePlan[T] {
 	most := 2 * mostPadding * n
 	if largestPrime(n) > largestOdd {
@@ -47,7 +49,7 @@ func newLongLinePlan[T block.Float](n, inner int) *longLinePlan[T] {
 		return nil
 	}
 	columns, longest := n/rows, 2*longestInLanes[T]()
-	if inner > 1 { // rows have no lines of their own
+	if inner > 1 { // rows cannot be transformed as lines of their own
 		longest = 3 * n
 	}
 	p := &longLinePlan[T]{rows: rows, columns: columns, inner: inner, down: newLanePlan[T](rows, vec.Lanes), along: newFourierPlan[T](columns, vec.Lanes, longest)}
@@ -78,13 +80,13 @@ func newLongLinePlan[T block.Float](n, inner int) *longLinePlan[T] {
 	return p
 }
 
-// stride is the distance of the rows of the matrix between the transforms: whole groups, and not a power of two, which
-// only a few places in the caches would be for.
+// stride returns the distance between rows of the matrix between the transforms. It is a multiple of whole groups, and
+// never a power of two, because such rows would compete for a few places in the caches.
 func (p *longLinePlan[T]) stride() int {
 	return paddedLanes(p.columns*p.inner) + p.down.lanes + vec.Lanes
 }
 
-// need is the scratch memory: of the matrix and of a group of lanes.
+// need returns the scratch memory for the matrix and a group of lanes.
 func (p *longLinePlan[T]) need() int {
 	return 2*p.rows*p.stride() + max(p.down.need(), p.along.need())
 }
@@ -128,7 +130,7 @@ func (p *longLinePlan[T]) run(dst, src vec.Runs[T], scratch []T) {
 	}
 }
 
-// loadRows stores rows of the matrix side by side.
+// loadRows interleaves rows of the matrix.
 func (p *longLinePlan[T]) loadRows(dst, src []T, rows int) {
 	size, stride := int(unsafe.Sizeof(T(0))), p.stride()
 	if p.inner == 1 {
@@ -141,7 +143,7 @@ func (p *longLinePlan[T]) loadRows(dst, src []T, rows int) {
 	p.along.fill(dst, rows*p.inner)
 }
 
-// alongAlone transforms the rows of one line one by one, where they and their convolutions are long.
+// alongAlone transforms the rows of one line one by one, if they are long.
 func (p *longLinePlan[T]) alongAlone(dst, m vec.Runs[T], scratch []T) {
 	for k := range p.rows {
 		row := vec.Runs[T]{Re: m.Re[k*m.Step:], Im: m.Im[k*m.Step:]}

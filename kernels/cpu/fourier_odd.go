@@ -6,19 +6,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// oddStep is the last step of a transform whose length has an odd prime r, by real matrices of a quarter of the size:
-// with h = (r-1)/2, the sums a_j = x_j + x_{r-j} and the differences b_j = x_j - x_{r-j} of 1 ≤ j ≤ h,
+// oddStep is the last step of a transform whose length has an odd prime factor r. It needs only real matrices of a
+// quarter of the size. With h = (r-1)/2, the sums a_j = x_j + x_{r-j} and the differences b_j = x_j - x_{r-j} for 1 ≤ j
+// ≤ h,
 //
 //	y_k, y_{r-k} = x_0 + Σ_j cos(2πjk/r)·a_j ∓ i·Σ_j sin(2πjk/r)·b_j
 //
-// These are r² multiplications of real numbers, in place of 4r².
+// This takes r² multiplications of real numbers instead of 4r².
 type oddStep[T block.Float] struct {
 	half          int
-	cosine, sines []T // (half+1)² of x_0 and the sums, half² of the differences
+	cosine, sines []T // cosine: (half+1)², for x_0 and the sums; sines: half², for the differences
 }
 
-// oddPays reports whether the sums and differences of runs cost less than the multiplications that they save: measured
-// on AVX-512, where runs of 16 are worth it from primes of about 50 on, runs of 64 from 23, and long ones from 13.
+// oddPays reports whether computing sums and differences of runs costs less than the multiplications that they save. It
+// was measured on AVX-512: runs of 16 pay from primes of about 50 on, runs of 64 from 23 on, and long runs from 13 on.
 func oddPays(r, run int) bool { return (r-12)*run >= 600 }
 
 func newOddStep[T block.Float](r int) *oddStep[T] {
@@ -35,7 +36,7 @@ func newOddStep[T block.Float](r int) *oddStep[T] {
 	return s
 }
 
-// run reads r runs of numbers from x and writes as many to y. X holds the products meanwhile.
+// run reads r runs of numbers from x and writes as many to y. It overwrites x with the products.
 func (s *oddStep[T]) run(b fourierBuffers[T], run int) {
 	h := s.half
 	s.fold(b.yre, b.xre, run)

@@ -9,11 +9,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// largestOdd is the prime up to which the products of an [oddStep] take less time than convolutions of more than twice
-// the length: their number grows with the prime, that of the others with its logarithm.
+// largestOdd is the largest prime for which an [oddStep] is faster than a convolution of more than twice the length.
+// Per number, the cost of the former grows with the prime, that of the latter with its logarithm.
 const largestOdd = 500
 
-// primeStep is a step of a larger prime: by real matrices or by a convolution.
+// primeStep is a step for a larger prime, by real matrices or by a convolution.
 type primeStep[T block.Float] struct {
 	units[T]
 	r     int
@@ -29,7 +29,7 @@ func newPrimeStep[T block.Float](r, run int) *primeStep[T] {
 	return &primeStep[T]{units: newUnits[T](), r: r, chirp: newChirpPlan[T](r, run)}
 }
 
-// need is the scratch memory behind the buffers. A step that is not the last one, inner, has buffers of its own.
+// need returns the scratch memory beyond the buffers. An inner step, one that is not the last, has buffers of its own.
 func (s *primeStep[T]) need(run int, inner bool) (n int) {
 	if inner {
 		n += 4*s.r*run + spareElements
@@ -40,7 +40,7 @@ func (s *primeStep[T]) need(run int, inner bool) (n int) {
 	return n
 }
 
-// run makes y of x, as vec.Butterfly does; factors are those of all results. X is overwritten.
+// run computes y from x, like vec.Butterfly. factors holds those of all results. It overwrites x.
 func (s *primeStep[T]) run(b fourierBuffers[T], factors []T, count, run int) {
 	if count == 1 {
 		s.transform(b, run)
@@ -67,7 +67,7 @@ func (s *primeStep[T]) transform(b fourierBuffers[T], run int) {
 	s.chirp.lines(b)
 }
 
-// units are numbers 1, as factors of rows that have one factor alone.
+// units holds factors of 1, for scaling rows by a single factor each.
 type units[T block.Float] struct{ one vec.Runs[T] }
 
 //go:noinline
@@ -90,20 +90,20 @@ func (u units[T]) scale(y, x vec.Runs[T], factors []T, rows, width int) {
 	}
 }
 
-// chirpPlan is a transform of any length n as a convolution (Bluestein 1970): with w[t] = exp(-πi·t²/n),
+// chirpPlan computes a transform of any length n as a convolution (Bluestein 1970). With w[t] = exp(-πi·t²/n),
 //
 //	y[k] = w[k] · Σ_t (x[t]·w[t]) · conj(w[k-t])
 //
-// Transforms of a length without larger primes compute it. The error grows as theirs.
+// The convolution uses transforms of a length without larger prime factors. The error grows as it does for these.
 type chirpPlan[T block.Float] struct {
 	units[T]
 	n, m, lanes   int
 	inner         *fourierPlan[T] // of length m, at least 2n-1
-	turns, kernel []T             // w, and the transform of its conjugate divided by m: pairs for lanes, else cosines before sines
+	turns, kernel []T             // w, and the transform of its conjugate divided by m: in pairs for lanes, else first cosines, then sines
 	whole         []T             // the factor 1
 }
 
-// newChirpPlan plans a transform of lanes, or with 1 of single lines.
+// newChirpPlan plans a transform of the given number of lanes, or of single lines if it is 1.
 func newChirpPlan[T block.Float](n, lanes int) *chirpPlan[T] {
 	c := &chirpPlan[T]{units: newUnits[T](), n: n, m: chirpLength(n), lanes: lanes, whole: []T{1, 0}}
 	if lanes == 1 {
@@ -135,7 +135,7 @@ func newChirpPlan[T block.Float](n, lanes int) *chirpPlan[T] {
 	return c
 }
 
-// chirpLength returns the length without primes above 5 whose transform takes the least time.
+// chirpLength returns the fastest length that is large enough and has no prime factor above 5.
 func chirpLength(n int) int {
 	best, least := 0, math.MaxInt
 	for two := 16; two < 8*n; two *= 2 {
@@ -158,7 +158,7 @@ func (c *chirpPlan[T]) need() int {
 	return c.inner.need()
 }
 
-// lines transforms what is in x to y.
+// lines transforms buffer x to y.
 func (c *chirpPlan[T]) lines(b fourierBuffers[T]) {
 	a, size := c.inner.buffersOf(b.spare), c.n*c.lanes
 	c.scale(a.x(c.lanes), b.x(c.lanes), c.turns, c.n, c.lanes)
@@ -172,7 +172,7 @@ func (c *chirpPlan[T]) lines(b fourierBuffers[T]) {
 	c.scale(vec.Runs[T]{Re: b.yre, Im: b.yim, Step: c.lanes}, a.x(c.lanes), c.turns, c.n, c.lanes)
 }
 
-// single transforms one line, to where it lies or elsewhere.
+// single transforms one line, in place or to elsewhere.
 func (c *chirpPlan[T]) single(dst, src vec.Runs[T], scratch []T) {
 	a := vec.Runs[T]{Re: scratch[:c.m], Im: scratch[c.m : 2*c.m]}
 	scratch = scratch[2*c.m:]

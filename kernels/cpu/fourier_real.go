@@ -17,17 +17,17 @@ func buildHermitianFourier(b *build) (func(), error) {
 	return byFloat(b, hermitianFourier[float64], hermitianFourier[float32])
 }
 
-// realPlan transforms real lines. Of one of an even length, neighbours are the parts of half as many complex numbers;
-// one of an odd length is complex with imaginary parts of zero. No line meets another, whose numbers may be of another
-// size or none.
+// realPlan transforms real lines. A line of even length is treated as half as many complex numbers, whose parts are
+// neighbours. A line of odd length is treated as complex, with imaginary parts of zero. Two lines are never combined
+// into one complex line: NaN, infinities or large numbers of one must not affect another.
 type realPlan[T block.Float] struct {
 	complex *fourierPlan[T]
-	whole   *fourierPlan[T] // moves lines of n
-	bins    *fourierPlan[T] // moves their transforms, without the last element of those of an even length
-	factors []T             // of an even length; see vec.SplitReal
+	whole   *fourierPlan[T] // moves lines of length n
+	bins    *fourierPlan[T] // moves their transforms; for even lengths without the last element
+	factors []T             // for even lengths; see vec.SplitReal
 }
 
-// newRealPlan returns the plan for lines of length n. Turn is the sign of the factors.
+// newRealPlan returns the plan for lines of length n. turn is the sign of the factors.
 func newRealPlan[T block.Float](n, lines, turn, workers int) *realPlan[T] {
 	p := &realPlan[T]{}
 	if n%2 > 0 {
@@ -44,12 +44,12 @@ func newRealPlan[T block.Float](n, lines, turn, workers int) *realPlan[T] {
 	return p
 }
 
-// need is the scratch memory of a group of lines: of the transform, a line, and the last elements.
+// need returns the scratch memory for a group of lines: for the transform, a line, and the last elements.
 func (p *realPlan[T]) need() int {
 	return p.own() + p.whole.size() + p.complex.lanes
 }
 
-// own is the part of the transform: buffers of which products may read what is behind, or a line and its scratch
+// own returns the part of that for the transform: buffers beyond which products may read, or a line with its scratch
 // memory.
 func (p *realPlan[T]) own() int {
 	if p.complex.lanes == 1 {
@@ -71,12 +71,13 @@ func (p *realPlan[T]) buffersOf(scratch []T) (z fourierBuffers[T], line, last []
 	return z, line[:p.whole.size()], line[p.whole.size():]
 }
 
-// parts are the elements of lines in turns, as those of complex numbers: a step can read and write them there.
+// parts views the elements of lines as complex numbers with alternating parts, which a step can read and write in
+// place.
 func (p *realPlan[T]) parts(line []T) vec.Runs[T] {
 	return vec.Runs[T]{Re: line, Im: line[p.complex.lanes:], Step: 2 * p.complex.lanes}
 }
 
-// part moves lines between their own memory and a part of complex numbers: every other element from the first on.
+// part moves lines between memory and one part of complex numbers, that is every other element from the first on.
 //
 //go:noinline
 func (p *realPlan[T]) part(part, line []T, first int, back bool) {
@@ -92,7 +93,7 @@ func (p *realPlan[T]) part(part, line []T, first int, back bool) {
 	}
 }
 
-// forward transforms lines of an even length, whose parts are complex numbers, from their own memory.
+// forward transforms lines of even length, reading them in place as complex numbers.
 func (p *realPlan[T]) forward(z fourierBuffers[T], line, from []T, count int) fourierBuffers[T] {
 	m, size := p.complex.n, int(unsafe.Sizeof(T(0)))
 	if p.complex.lanes == 1 {
@@ -110,7 +111,8 @@ func (p *realPlan[T]) forward(z fourierBuffers[T], line, from []T, count int) fo
 	return p.complex.run(z)
 }
 
-// backward is the opposite: the transform with its parts exchanged, on both sides.
+// backward is the inverse of forward. It uses the same transform, with real and imaginary parts exchanged before and
+// after.
 func (p *realPlan[T]) backward(z fourierBuffers[T], line, to []T, count int) {
 	m, size := p.complex.n, int(unsafe.Sizeof(T(0)))
 	if p.complex.lanes == 1 {
@@ -132,7 +134,7 @@ func (p *realPlan[T]) backward(z fourierBuffers[T], line, to []T, count int) {
 	p.whole.store(to, line, count, 2*m, 2*m)
 }
 
-// odd transforms complex lines of an odd length.
+// odd transforms complex lines of odd length.
 //
 //go:noinline
 func (p *realPlan[T]) odd(z fourierBuffers[T]) fourierBuffers[T] {
@@ -180,8 +182,8 @@ func realFourier[T block.Float](b *build) func() {
 	})
 }
 
-// hermitianFourier is the inverse of that, without a scale. The inverse transform is the transform with the parts
-// exchanged, on both sides.
+// hermitianFourier is the inverse of realFourier, without a scale. It uses the same transform, with real and imaginary
+// parts exchanged before and after.
 func hermitianFourier[T block.Float](b *build) func() {
 	a := b.n.Attrs.(ir.FourierAttrs)
 	re, im, x := b.in(0), b.in(1), b.out(0)
@@ -216,8 +218,8 @@ func hermitianFourier[T block.Float](b *build) func() {
 	})
 }
 
-// mirror adds to the transforms of real lines of an odd length, parts exchanged, the elements that are conjugates of
-// others. The first element is real.
+// mirror completes the transforms of real lines of odd length, with exchanged parts, by the conjugates of the given
+// elements. The first element is real.
 //
 //go:noinline
 func mirror[T block.Float](z fourierBuffers[T], n, lanes int) {

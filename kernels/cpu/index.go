@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// indexReader reads element i of an operand of integers as an int; what an int cannot hold becomes -1, which is
-// outside.
+// indexReader reads element i of an integer operand as an int. Values that an int cannot hold become -1, which is out
+// of range.
 type indexReader func(o *plan.Operand, i int) int
 
 func readerOf(d ir.DType) indexReader {
@@ -37,11 +37,11 @@ func readerOf(d ir.DType) indexReader {
 
 func readIndex[T block.Integer](o *plan.Operand, i int) int { return int(plan.Data[T](o)[i]) }
 
-// dropped stands for an index that reads zero and writes nothing.
+// dropped is the position of an index that reads zero and writes nothing.
 const dropped = -1
 
-// lookup prepares the indices of a gather or scatter: the function it returns fills the positions along the axis and
-// reports whether all indices were allowed; if not, the run has failed.
+// lookup prepares the indices of a gather or scatter. The function it returns computes the positions along the axis. It
+// returns false, and makes the run fail, if an index is invalid.
 func (b *build) lookup(indices *plan.Operand, axis, length int, mode ir.IndexMode) (positions *plan.Operand, run func() bool) {
 	positions = b.scratch(ir.Int64, indices.N)
 	find := finderOf(indices.Typ.DType)
@@ -55,7 +55,7 @@ func (b *build) lookup(indices *plan.Operand, axis, length int, mode ir.IndexMod
 	}
 }
 
-// indexFinder fills the positions and returns -1, or the first index that is not allowed.
+// indexFinder computes the positions. It returns the first invalid index, or -1 if there is none.
 type indexFinder func(indices *plan.Operand, at []int64, length int, mode ir.IndexMode) int
 
 func finderOf(d ir.DType) indexFinder {
@@ -93,7 +93,7 @@ func findPositions[T block.Integer](indices *plan.Operand, at []int64, length in
 		last := int64(length) - 1
 		for i, v := range x {
 			k := int64(v)
-			if v > 0 && k < 0 { // beyond every axis
+			if v > 0 && k < 0 { // beyond any axis
 				k = last
 			}
 			at[i] = min(max(k, 0), last)
@@ -120,13 +120,13 @@ type IndexError struct {
 	Length   int    // of the axis: indices from 0 to Length-1 are valid
 }
 
-// noNumber stands for a label that is not integer.
+// noNumber stands for a label that is not an integer.
 const noNumber = "-2147483648"
 
-// sparseLoss is the name of the loss that looks labels up among probabilities.
+// sparseLoss is the name of the loss that looks up the probabilities of labels.
 const sparseLoss = "sparse_categorical_crossentropy"
 
-// Error says where the index came from and what would have been valid.
+// Error says where the index came from and which indices would have been valid.
 func (e *IndexError) Error() string {
 	where := e.Scope
 	if where == "" {
@@ -151,7 +151,7 @@ func indexText(o *plan.Operand, i int) string {
 	return fmt.Sprint(readerOf(o.Typ.DType)(o, i))
 }
 
-// buildGather copies rows of the operand, also for Embedding.
+// buildGather copies rows of the operand. It serves Embedding as well.
 func buildGather(b *build) (func(), error) {
 	in, indices, out := b.in(0), b.in(1), b.out(0)
 	axis, mode := 0, ir.IndexError
@@ -196,13 +196,13 @@ func buildGather(b *build) (func(), error) {
 	}, nil
 }
 
-// rowsOf returns an operand's rows that have the size of a T each, of which elements may be a part.
+// rowsOf views an operand as rows of the size of a T, which may be several elements.
 func rowsOf[T any](o *plan.Operand) []T {
 	var row T
 	return unsafe.Slice((*T)(o.Ptr()), o.N*o.Typ.DType.Size()/int(unsafe.Sizeof(row)))
 }
 
-// gatherEach copies the elements [lo, hi) of a gather along the last axis, which has the given length.
+// gatherEach copies elements [lo, hi) of a gather along the last axis, which has the given length.
 func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 	for lo < hi {
 		o, first := lo/len(at), lo%len(at)
@@ -224,13 +224,14 @@ func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
 	}
 }
 
-// Up to so many indices are taken one by one, each from so many lines at a time, which stay in the cache for the next.
+// Up to fewIndices indices are processed one after the other, each for gatherLines lines at a time, which stay in the
+// cache for the next index.
 const (
 	fewIndices  = 16
 	gatherLines = 256
 )
 
-// gatherFew is gatherEach for whole lines.
+// gatherFew is gatherEach for a few indices and whole lines.
 func gatherFew[T any](y, x []T, at []int64, rows int) {
 	size := int(unsafe.Sizeof(x[0]))
 	to, from := len(at)*size, len(x)/rows*size
@@ -255,7 +256,7 @@ func buildScatter(b *build) (func(), error) {
 	return scatterInto(b, b.in(0), b.in(1), b.in(2), a.Axis, a.Kind, a.Mode, false)
 }
 
-// buildEmbeddingGrad sums the rows of dy that came from the same row of the table.
+// buildEmbeddingGrad sums the rows of dy that belong to the same row of the table.
 func buildEmbeddingGrad(b *build) (func(), error) {
 	return scatterInto(b, b.in(0), b.in(1), b.in(2), 0, ir.Sum, ir.IndexError, true)
 }
@@ -303,8 +304,8 @@ func scatterInto(b *build, in, indices, updates *plan.Operand, axis int, kind ir
 	}, nil
 }
 
-// scatterEachOf returns the loop that combines single elements with those of a line at positions in [row, end), where
-// there is one.
+// scatterEachOf returns the loop that combines single elements with those of a line at their positions, if these are in
+// [row, end).
 func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	switch {
 	case kind == ir.Set && d.Size() == 2:
@@ -329,7 +330,7 @@ func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at [
 	return nil
 }
 
-// clearColumns clears the first bytes of rows that lie stride bytes apart.
+// clearColumns clears the first bytes of rows that are stride bytes apart.
 func clearColumns(p unsafe.Pointer, rows, bytes, stride int) {
 	if bytes == stride {
 		rows, bytes = 1, rows*bytes
@@ -339,7 +340,7 @@ func clearColumns(p unsafe.Pointer, rows, bytes, stride int) {
 	}
 }
 
-// rowCombiner returns the block kernel that combines a row of updates with the row they meet.
+// rowCombiner returns the block kernel that combines a row of updates with the row that it updates.
 func (b *build) rowCombiner(kind ir.Kind, d ir.DType) (block.Func, error) {
 	op := map[ir.Kind]ir.Op{ir.Sum: ir.Add, ir.Prod: ir.Mul, ir.Max: ir.Maximum, ir.Min: ir.Minimum}[kind]
 	var fn block.Func

@@ -12,28 +12,28 @@ import (
 
 const maxAxes = 12
 
-// ndCopy moves a box of elements between two strided layouts. Strides are in bytes and may be negative or, for the
+// ndCopy copies a box of elements between two strided layouts. Strides are in bytes. They may be negative or, for the
 // source, 0.
 type ndCopy struct {
-	size     int // bytes of an element, or of a few that lie side by side on both sides
+	size     int // bytes of an element, or of a few that are contiguous on both sides
 	dims     []int
 	dst, src []int
-	tile     int // the axis along which the source is contiguous while the innermost axis is not; -1 for none
+	tile     int // the axis along which the source is contiguous if that is not the innermost one, else -1
 
 	repeated int     // the axis along which block is repeated
 	block    *ndCopy // nil for none
-	batch    *ndCopy // of blocks, beside each other; nil for none
-	together int     // how many those are
+	batch    *ndCopy // copies several blocks side by side; nil for none
+	together int     // number of those blocks
 
 	groups *vec.Repeats    // repeats groups of a few bytes; nil for none
 	boxes  *vec.Rearranged // rearranges boxes of a few bytes; nil for none
-	inside *ndCopy         // of the axis of those groups or boxes and what is inside of it; of places, what is inside
+	inside *ndCopy         // with groups or boxes: copies along their axis and the axes inside; with places: along the axes inside
 
-	places []int32 // of the source's elements of a box, from the lowest on; nil for none
+	places []int32 // of the source's elements of a box, relative to the lowest; nil for none
 	lowest int     // bytes
 }
 
-// newCopy merges axes that move as one and orders what is left by the destination.
+// newCopy merges axes that can be stepped through as one, and orders the others by the destination.
 func newCopy(size int, dims, dst, src []int) *ndCopy {
 	c := &ndCopy{size: size, tile: -1}
 	for i, n := range dims {
@@ -64,12 +64,11 @@ func (c *ndCopy) findTile() {
 		c.tile = slices.Index(c.src, c.size)
 	}
 	if c.tile >= 0 && len(c.dims) > 2 && max(c.dims[c.tile], c.dims[len(c.dims)-1]) < shortPlane {
-		c.tile = -1 // planes of a few elements: the other axes make longer loops
+		c.tile = -1 // planes of a few elements: other axes give longer loops
 	}
 }
 
-// widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the
-// copy.
+// widen turns a short contiguous innermost axis into one large element, because a call would take longer than the copy.
 func (c *ndCopy) widen() {
 	last := len(c.dims) - 1
 	bytes := c.dims[last] * c.size
@@ -79,9 +78,9 @@ func (c *ndCopy) widen() {
 	c.size, c.dims, c.dst, c.src = bytes, c.dims[:last], c.dst[:last], c.src[:last]
 }
 
-// Structs and not arrays, which the compiler copies with a call. Pieces have more than four fields, so that one
-// assignment from memory to memory goes through vector registers: what has fewer goes through general ones, field by
-// field, and takes twice as long.
+// These are structs because the compiler copies arrays with a call. Pieces have more than four fields, so that an
+// assignment between two places in memory goes through vector registers. With fewer fields it goes field by field
+// through general registers, which takes twice as long.
 type (
 	words2  struct{ a, b uint64 }
 	words4  struct{ a, b, c, d uint64 }
@@ -89,7 +88,7 @@ type (
 	piece32 struct{ a, b, c, d, e, f, g, h uint32 }
 )
 
-// elements is the number of elements copied.
+// elements returns the number of elements copied.
 func (c *ndCopy) elements() int {
 	n := 1
 	for _, d := range c.dims {
@@ -126,7 +125,7 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	copy(o.src[:], c.src)
 	o.dims[0] = hi - lo
 	contiguous := c.src[inner] == c.size && c.dst[inner] == c.size
-	// Where rows are short, a call for each would cost more than the row: the two innermost axes are one loop.
+	// If rows are short, a call for each would cost more than the row, so the two innermost axes share one loop.
 	short := c.dims[inner] < shortBox && !(contiguous && c.dims[inner] > 4 && c.dims[inner]*c.size >= leastRow)
 	short = short || c.src[inner] == 0 && c.dst[inner] == c.size && c.size < 16 && c.dims[inner]*c.size <= shortFill
 	bytes := c.dims[inner] * c.size
@@ -157,14 +156,14 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	}
 }
 
-// odometer walks through the outer axes of a copy.
+// odometer steps through the outer axes of a copy.
 type odometer struct {
-	n                     int // axes
+	n                     int // number of axes
 	dims, dst, src, index [maxAxes]int
 	to, from              int // offsets in bytes
 }
 
-// next moves on to the next index and reports whether there is one.
+// next advances to the next index and reports whether there is one.
 func (o *odometer) next() bool {
 	for k := o.n - 1; k >= 0; k-- {
 		o.to, o.from = o.to+o.dst[k], o.from+o.src[k]
@@ -177,7 +176,7 @@ func (o *odometer) next() bool {
 	return false
 }
 
-// longestLast exchanges the last two axes where the last one makes a short loop.
+// longestLast swaps the last two axes if the last one makes a short loop.
 func (o *odometer) longestLast() {
 	if i := o.n - 1; i > 0 && o.dims[i] < 8 && o.dims[i-1] > o.dims[i] {
 		for _, list := range []*[maxAxes]int{&o.dims, &o.dst, &o.src} {
@@ -186,8 +185,7 @@ func (o *odometer) longestLast() {
 	}
 }
 
-// longLast exchanges the last axis, if it makes a short loop, with the innermost one of the others that makes a long
-// one.
+// longLast swaps the last axis, if it makes a short loop, with the innermost other axis that makes a long one.
 func (o *odometer) longLast() {
 	last := o.n - 1
 	if o.dims[last] >= 8 {
@@ -206,7 +204,7 @@ func (o *odometer) longLast() {
 // shortBox is the length of the innermost axis below which the two innermost axes are copied together.
 const shortBox = 16
 
-// shortFill is the number of bytes of a repeated element up to which rows of those are filled together.
+// shortFill is the largest size in bytes of a row that repeats one element for which several rows are filled together.
 const shortFill = 256
 
 // box copies n rows along the innermost axis.
@@ -269,7 +267,7 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 		moveRows(dst, src, n, m*c.size, dstRow, srcRow)
 		return
 	}
-	if srcCol == 0 && dstCol == c.size { // every element is repeated
+	if srcCol == 0 && dstCol == c.size { // each element is repeated
 		if c.size <= 8 && m*c.size >= 8 {
 			fillShort(dst, src, c.size, n, m*c.size, dstRow, srcRow)
 			return
@@ -290,7 +288,7 @@ func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n, dstRow, srcRow int) {
 	}
 }
 
-// repeatEach repeats each of n elements that lie side by side m times, two to four.
+// repeatEach repeats each of n contiguous elements m times, with m from two to four.
 func repeatEach[T any](dst, src unsafe.Pointer, m, n int) {
 	if size := int(unsafe.Sizeof(*new(T))); size == 4 || size == 8 {
 		from := [4]unsafe.Pointer{src, src, src, src}
@@ -318,7 +316,7 @@ func (c *ndCopy) row(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// scatterElements copies n elements between places that lie any number of bytes apart.
+// scatterElements copies n elements between places with arbitrary distances in bytes.
 func scatterElements(dst, src unsafe.Pointer, size, dstStride, srcStride, n int) {
 	switch size {
 	case 1:
@@ -338,7 +336,7 @@ func scatterElements(dst, src unsafe.Pointer, size, dstStride, srcStride, n int)
 
 func scatterStrided[T any](dst, src unsafe.Pointer, dstStride, srcStride, n int) {
 	d, s := 0, 0
-	for ; n >= 2; n -= 2 { // two at a time, in half the time
+	for ; n >= 2; n -= 2 { // two at a time take half the time
 		*(*T)(unsafe.Add(dst, d)) = *(*T)(unsafe.Add(src, s))
 		*(*T)(unsafe.Add(dst, d+dstStride)) = *(*T)(unsafe.Add(src, s+srcStride))
 		d, s = d+2*dstStride, s+2*srcStride
@@ -355,14 +353,14 @@ const tileSize = 16
 // lines.
 func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 	if c.src[len(c.dims)-1] > 0 && linesConflict(c.size, c.dims[len(c.dims)-1], c.dst[c.tile]) {
-		var apart transposedBlock // once: it takes as long to clear as a small plane to copy
+		var apart transposedBlock // declared once: clearing it takes as long as copying a small plane
 		c.planes(dst, src, lo, hi, &apart)
 	} else {
 		c.planes(dst, src, lo, hi, nil)
 	}
 }
 
-// planes is runTiled with a place for blocks where planes need one.
+// planes is runTiled with memory for a block, which some planes need.
 func (c *ndCopy) planes(dst, src unsafe.Pointer, lo, hi int, apart *transposedBlock) {
 	inner := len(c.dims) - 1
 	var index, limit [maxAxes]int
@@ -390,7 +388,7 @@ func (c *ndCopy) planes(dst, src unsafe.Pointer, lo, hi int, apart *transposedBl
 			if index[k]++; index[k] < limit[k] {
 				break
 			}
-			index[k] = 0 // axis 0 is the last to run out: the loop ends then
+			index[k] = 0 // axis 0 runs out last, and the loop ends then
 		}
 		if k < 0 {
 			return
@@ -405,7 +403,7 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int, apart *tra
 	inner := len(c.dims) - 1
 	rows, cols, dstRow, srcCol := rowsTo-rowsFrom, c.dims[inner], c.dst[c.tile], c.src[inner]
 	switch {
-	case rows < shortPlane: // of the destination
+	case rows < shortPlane: // rows of the destination
 		for r := rowsFrom; r < rowsTo; r++ {
 			gatherElements(unsafe.Add(dst, r*dstRow), unsafe.Add(src, r*c.size), c.size, srcCol, cols)
 		}
@@ -449,8 +447,8 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int, apart *tra
 	}
 }
 
-// copyPlane transposes a plane through a small block on the stack: every cache line of either side is then touched
-// once, also where lines a power of two apart would drive each other out of the cache.
+// copyPlane transposes a plane through a small block on the stack. Every cache line of either side is then touched only
+// once, even if lines a power of two apart would evict each other from the cache.
 func copyPlane[T any](c *ndCopy, dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	inner := len(c.dims) - 1
 	dstRow, srcCol := c.dst[c.tile], c.src[inner]

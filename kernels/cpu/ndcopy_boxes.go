@@ -6,43 +6,44 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Copies whose innermost axes make boxes of a few bytes: rows of colours backwards, small transposed planes, parts of
+// Copies whose innermost axes form boxes of a few bytes: reversed rows of colours, small transposed planes, parts of
 // short rows. Vectors rearrange the boxes of one axis.
 
-// Boxes of so many bytes without gaps on both sides are copied as rows, and an axis is worth a call where its boxes
-// have so many bytes together. Up to manyBoxes, larger boxes that have those of the next axis in them take fewer calls.
+// Boxes of at least leastWholeBox bytes without gaps on both sides are copied as rows. An axis is worth a call if its
+// boxes have at least leastBoxes bytes together. Up to manyBoxes bytes, larger boxes that include the next axis save
+// calls.
 const (
 	leastWholeBox = 32
 	leastBoxes    = 512
 	manyBoxes     = 4096
 )
 
-// Pieces of more than a vector that are whole on both sides are copied as rows, in 0.5 to 0.8 of the time, where those
-// that follow each other have so many bytes together.
+// Pieces of more than mostWhole bytes that are contiguous on both sides are copied as rows, in 0.5 to 0.8 of the time,
+// if the pieces of one axis have at least leastInRows bytes together.
 const (
 	mostWhole   = 64
 	leastInRows = 384
 )
 
-// inRows reports whether what is copied are such pieces, of bytes each along axes from k on.
+// inRows reports whether the copy consists of such pieces, of the given bytes each, along the axes from k on.
 func (c *ndCopy) inRows(k, bytes int) bool {
 	rows := 0
-	for a := max(k-2, 0); a < k; a++ { // those that [ndCopy.run] may go along
+	for a := max(k-2, 0); a < k; a++ { // the axes that [ndCopy.run] may follow
 		rows = max(rows, c.dims[a])
 	}
 	return bytes > mostWhole && rows*bytes >= leastInRows
 }
 
-// longBackwards reports whether what is copied are rows backwards that are long enough to be reversed one by one, which
-// takes 0.75 to 0.85 of the time: of whole vectors, or with few elements behind those.
+// longBackwards reports whether the copy reverses rows that are long enough to be reversed one by one, which takes 0.75
+// to 0.85 of the time. They must consist of whole vectors, or have few elements beyond these.
 func (c *ndCopy) longBackwards() bool {
 	k := len(c.dims) - 1
 	bytes := c.dims[k] * c.size
 	return c.dst[k] == c.size && c.src[k] == -c.size && c.size >= 2 && c.size <= 8 && (bytes >= 512 && bytes%64 == 0 || bytes >= 800)
 }
 
-// inPieces reports whether what is copied are pieces of 32 bytes, many in a row, which take no lookups: two thirds of
-// the time.
+// inPieces reports whether the copy consists of many pieces of 32 bytes in a row. Without the lookups of boxes these
+// take two thirds of the time.
 func (c *ndCopy) inPieces() bool {
 	other, n := 0, c.dims[len(c.dims)-1]
 	if c.tile >= 0 {
@@ -77,7 +78,7 @@ func (c *ndCopy) findBoxes() {
 	}
 }
 
-// source is where byte i of the destination, which has no gaps, comes from.
+// source returns the offset in the source of byte i of the destination, which has no gaps.
 func (c *ndCopy) source(i int) int {
 	from := i % c.size
 	i /= c.size
@@ -88,7 +89,7 @@ func (c *ndCopy) source(i int) int {
 	return from
 }
 
-// hasGaps reports whether the destination has gaps, or is not written from its beginning to its end.
+// hasGaps reports whether the destination has gaps, or is not written from beginning to end.
 func (c *ndCopy) hasGaps() bool {
 	for k := range c.dims[1:] {
 		if c.dst[k] != c.dims[k+1]*c.dst[k+1] {
@@ -98,7 +99,7 @@ func (c *ndCopy) hasGaps() bool {
 	return false
 }
 
-// runInside is run where there are groups or boxes.
+// runInside is run with groups or boxes.
 func (c *ndCopy) runInside(dst, src unsafe.Pointer, lo, hi int) {
 	var o odometer
 	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
@@ -119,7 +120,7 @@ func (c *ndCopy) runInside(dst, src unsafe.Pointer, lo, hi int) {
 			done = c.groups.Run(d, s, n)
 		} else {
 			room := 0
-			if !gaps { // what follows is written later
+			if !gaps { // what lies beyond is written later
 				room = (hi-lo)*c.dst[0] - o.to - bytes
 			}
 			first, done = c.boxes.Run(d, s, n, room)

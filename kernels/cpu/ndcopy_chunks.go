@@ -7,25 +7,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// How a copy whose outermost axis is contiguous in the source, while the innermost one is not, is divided among
-// workers. Chunks of a few indices of the outermost axis would each take a part of every line of the source. They have
-// a whole line of it, where it has so many; else another axis is the outermost one, or chunks have columns.
+// How workers share a copy if the outermost axis is contiguous in the source and the innermost one is not. Chunks of a
+// few indices of the outermost axis would each read part of every cache line of the source. Chunks therefore have a
+// whole line if there are enough lines. Otherwise another axis becomes the outermost one, or chunks are ranges of
+// columns.
 
 const (
 	lineBytes   = 64
 	leastChunks = 8 // of a line each
 )
 
-// line is how many elements of the source a cache line has.
+// line returns how many elements of the source a cache line has.
 func (c *ndCopy) line() int { return max(lineBytes/c.size, 1) }
 
-// cutsLines reports whether chunks of so many indices of the outermost axis take parts of lines.
+// cutsLines reports whether chunks of the given number of outermost indices read parts of lines.
 func (c *ndCopy) cutsLines(chunk int) bool {
 	return c.tile == 0 && c.block == nil && c.groups == nil && c.boxes == nil && c.places == nil && chunk < min(c.line(), c.dims[0])
 }
 
-// longestBetween is the longest axis between the outermost and the innermost one, if that is long enough for chunks of
-// its own; 0 for none.
+// longestBetween returns the longest axis between the outermost and the innermost one, provided that it is long enough
+// to be cut into chunks, else 0.
 func (c *ndCopy) longestBetween() (longest int) {
 	for k := 1; k < len(c.dims)-1; k++ {
 		if n := c.dims[k]; n >= leastChunks && (longest == 0 || n > c.dims[longest]) {
@@ -35,7 +36,7 @@ func (c *ndCopy) longestBetween() (longest int) {
 	return longest
 }
 
-// exchanged is the same copy with another axis as the outermost one.
+// exchanged returns the same copy with axis k as the outermost one.
 func (c *ndCopy) exchanged(k int) *ndCopy {
 	e := *c
 	e.dims, e.dst, e.src = slices.Clone(c.dims), slices.Clone(c.dst), slices.Clone(c.src)
@@ -48,7 +49,7 @@ func (c *ndCopy) exchanged(k int) *ndCopy {
 	return &e
 }
 
-// moveColumns copies in chunks of the innermost axis, as many elements as fill lines of the destination.
+// moveColumns copies in chunks along the innermost axis. Each chunk fills whole lines of the destination.
 func (b *build) moveColumns(c *ndCopy, dst, src *plan.Operand, dstOff, srcOff int) func() {
 	last := len(c.dims) - 1
 	columns := c.dims[last]

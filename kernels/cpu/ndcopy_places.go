@@ -2,13 +2,13 @@ package cpu
 
 import "unsafe"
 
-// Boxes of some elements that no vectors rearrange are copied element by element, from places that are computed once:
-// loops over axes of a few elements would take longer, and those over a long outer axis go through the cache once for
-// each of the others.
+// Boxes of a few elements that vectors cannot rearrange are copied element by element, from places that are computed
+// only once. Loops over axes of a few elements would take longer, and loops over a long outer axis would go through the
+// cache once for each index of the others.
 
-// leastPlaces and mostPlaces bound the elements of a box, and placesReach the bytes of the source among which they lie.
-// Larger planes than those of wholePlane elements, and columns longer than longColumn that become rows of up to four
-// elements, are transposed faster by vectors.
+// leastPlaces and mostPlaces limit the elements of a box, and placesReach the bytes of the source that it spans.
+// Vectors are faster at transposing planes of more than wholePlane elements, and columns longer than longColumn that
+// become rows of up to four elements.
 const (
 	leastPlaces = 16
 	mostPlaces  = 1024
@@ -17,7 +17,7 @@ const (
 	longColumn  = 20
 )
 
-// manyPlaces reports whether a plane, if there is one, is too large to be copied element by element.
+// manyPlaces reports whether there is a plane that is too large to be copied element by element.
 func (c *ndCopy) manyPlaces() bool {
 	if c.tile < 0 {
 		return false
@@ -26,7 +26,7 @@ func (c *ndCopy) manyPlaces() bool {
 	return rows >= shortPlane && cols >= shortPlane && rows*cols > wholePlane || rows > longColumn && cols <= 4 && c.dst[c.tile] == cols*c.size
 }
 
-// findPlaces looks for a box whose innermost axis is short, and has gaps in the source.
+// findPlaces looks for a box whose innermost axis is short and has gaps in the source.
 func (c *ndCopy) findPlaces() {
 	last := len(c.dims) - 1
 	if c.block != nil || c.groups != nil || c.boxes != nil || c.size > 8 || bigEndian || c.manyPlaces() ||
@@ -51,7 +51,7 @@ func (c *ndCopy) findPlaces() {
 	c.tile, c.lowest, c.inside = -1, low, inner
 }
 
-// runPlaces is run where there are places.
+// runPlaces is run with places.
 func (c *ndCopy) runPlaces(dst, src unsafe.Pointer, lo, hi int) {
 	var o odometer
 	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])

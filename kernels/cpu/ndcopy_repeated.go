@@ -8,29 +8,29 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Broadcasts along axes that are not the innermost one: what is repeated is put together once, and copied from there,
-// where it lies in one piece.
+// These are broadcasts along axes other than the innermost one. The block that is repeated is assembled once in the
+// destination and then copied from there, where it is contiguous.
 
-// mostRepeated is how many bytes are copied from what was just written, as long as that is in the second-level cache of
-// most processors.
+// mostRepeated limits the bytes of a block, so that it is still in the second-level cache of most processors when it is
+// copied.
 const mostRepeated = 512 << 10
 
-// shortRun and manyRuns say which blocks in one piece on both sides are put together from copies too: short ones that
-// are repeated often, which otherwise are copied one by one.
+// Blocks that are contiguous on both sides are also assembled from copies if they have less than shortRun bytes and are
+// repeated at least manyRuns times. Otherwise they are copied one by one.
 const (
 	shortRun = 64 // bytes
 	manyRuns = 8
 )
 
-// findRepeated looks for the outermost axis along which a block in one piece is repeated, that consists of several, or
-// is short.
+// findRepeated looks for the outermost axis along which a contiguous block of the destination is repeated. The block
+// must consist of several pieces, or be short.
 func (c *ndCopy) findRepeated() {
 	last := len(c.dims) - 1
 	bytes := c.size
 	for k := last; k > 0 && c.dst[k] == bytes; k-- {
 		bytes *= c.dims[k]
 		if bytes == 0 || bytes > mostRepeated {
-			break // what was found further in is prepared below
+			break // what was found further inside is used
 		}
 		run := k == last && c.src[k] == c.size && !(bytes < shortRun && c.dims[k-1] >= manyRuns)
 		if a := k - 1; c.src[a] == 0 && c.dst[a] == bytes && !run {
@@ -47,14 +47,14 @@ func (c *ndCopy) findRepeated() {
 	}
 }
 
-// Blocks of a few bytes that are repeated a few times are put together many at a time, beside the result.
+// Small blocks that are repeated a few times are assembled many at a time, outside the result.
 const (
 	batchBytes = 4 << 10
 	leastBatch = 4 // blocks
 	fewRepeats = 16
 )
 
-// findBatch looks for a batch of blocks: those of several indices of the axis before the repeated one.
+// findBatch looks for a batch of blocks, from several indices of the axis before the repeated one.
 func (c *ndCopy) findBatch() {
 	a, bytes := c.repeated-1, c.dst[c.repeated]
 	if a < 0 || bytes < leastRow || bytes > mostRow || c.dims[c.repeated] > fewRepeats || c.dims[a] < leastBatch {
@@ -64,13 +64,13 @@ func (c *ndCopy) findBatch() {
 	c.batch, c.together = newCopy(c.size, append([]int{n}, c.block.dims...), append([]int{bytes}, c.block.dst...), append([]int{c.src[a]}, c.block.src...)), n
 }
 
-// runBatches is run where there is a batch.
+// runBatches is run with a batch.
 func (c *ndCopy) runBatches(dst, src unsafe.Pointer, lo, hi int) {
 	var o odometer
 	memory := batches.Get()
 	pieces := unsafe.Pointer(memory)
 	a, bytes := c.repeated-1, c.dst[c.repeated]
-	per := c.batch.dims[0] / c.together // of its first axis for each block
+	per := c.batch.dims[0] / c.together // indices of its first axis for each block
 	dst, src = unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0])
 	o.n = copy(o.dims[:], c.dims[:a])
 	copy(o.dst[:], c.dst)
@@ -93,10 +93,10 @@ func (c *ndCopy) runBatches(dst, src unsafe.Pointer, lo, hi int) {
 	batches.Put(memory)
 }
 
-// batches are places for those that are put together.
+// batches recycles the memory in which batches are assembled.
 var batches pool.Recycler[[batchBytes]byte]
 
-// findGroups looks for groups of a few bytes, in one piece on both sides, each of which is repeated.
+// findGroups looks for groups of a few bytes, contiguous on both sides, each of which is repeated.
 func (c *ndCopy) findGroups() {
 	k, bytes := len(c.dims)-1, c.size
 	if k > 0 && c.src[k] == bytes && c.dst[k] == bytes {
@@ -111,7 +111,7 @@ func (c *ndCopy) findGroups() {
 	}
 }
 
-// runRepeated is run where there is a block.
+// runRepeated is run with a block.
 func (c *ndCopy) runRepeated(dst, src unsafe.Pointer, lo, hi int) {
 	if c.batch != nil {
 		c.runBatches(dst, src, lo, hi)
@@ -121,7 +121,7 @@ func (c *ndCopy) runRepeated(dst, src unsafe.Pointer, lo, hi int) {
 	most := max(fillPiece/bytes, 1) * bytes
 	write := func(dst, src unsafe.Pointer, n int) {
 		c.block.run(dst, src, 0, c.block.dims[0])
-		for have := bytes; have < n*bytes; { // copies of all that is there, up to some
+		for have := bytes; have < n*bytes; { // copies everything that is there so far, up to a limit
 			piece := min(have, most, n*bytes-have)
 			copy(plan.BytesAt(unsafe.Add(dst, have), piece), plan.BytesAt(dst, piece))
 			have += piece

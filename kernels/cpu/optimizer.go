@@ -17,7 +17,7 @@ type update struct {
 	run   func(lo, hi int, of *worker)
 }
 
-// buildOptimizerUpdate updates one variable, or a bucket of them in one loop over all their elements.
+// buildOptimizerUpdate updates one variable, or a bucket of variables in one loop over all their elements.
 func buildOptimizerUpdate(b *build) (func(), error) {
 	var updates []update
 	var ends []int
@@ -54,7 +54,7 @@ func buildOptimizerUpdate(b *build) (func(), error) {
 	}, nil
 }
 
-// optimizerUpdate copies the variable and its slots to the results unless they share memory, and updates them there.
+// optimizerUpdate copies the variable and its slots to the results, unless they share memory, and updates them there.
 func optimizerUpdate[T block.Float](b *build) (update, error) {
 	a := b.n.Attrs.(ir.OptimizerAttrs)
 	w, gradient, rate, step := b.out(0), b.in(1), b.in(2), b.in(3)
@@ -103,9 +103,9 @@ func optimizerUpdate[T block.Float](b *build) (update, error) {
 // descendFunc updates elements of a variable by a gradient times a power of two.
 type descendFunc[T block.Float] = func(lo, hi int, g []T, by T)
 
-// gatedUpdate is an update that may be left out, and whose gradient is divided first, and widened if it is of 16 bits:
-// a piece at a time, which stays in the first-level cache. To divide by a power of two, as a scale of the loss is,
-// takes no time: the rate is divided, or Adam's factor.
+// gatedUpdate is an update that may be skipped. It first divides the gradient, and widens it if it has 16 bits, in
+// pieces that stay in the first-level cache. Dividing by a power of two, as a loss scale is, takes no time: it divides
+// the rate, or Adam's factor.
 func gatedUpdate[T block.Float](b *build, run descendFunc[T]) func(lo, hi int, of *worker) {
 	gradient, gate, divisor := b.in(1), b.in(len(b.n.Inputs)-2), b.in(len(b.n.Inputs)-1)
 	half := halfOf[gradient.Typ.DType]
@@ -145,7 +145,7 @@ func gatedUpdate[T block.Float](b *build, run descendFunc[T]) func(lo, hi int, o
 	}
 }
 
-// widenedUpdate is an update by a gradient of 16 bits, which is widened a piece at a time.
+// widenedUpdate is an update by a 16-bit gradient, which it widens a piece at a time.
 func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run descendFunc[T]) func(lo, hi int, of *worker) {
 	half := halfOf[gradient.Typ.DType]
 	const piece = 1 << 11
@@ -160,7 +160,7 @@ func widenedUpdate[T block.Float](b *build, gradient *plan.Operand, run descendF
 	}
 }
 
-// isPowerOfTwo reports whether to divide by x is to multiply by 1/x.
+// isPowerOfTwo reports whether dividing by x gives the same bits as multiplying by 1/x.
 func isPowerOfTwo(x float64) bool {
 	fraction, exponent := math.Frexp(x)
 	return fraction == 0.5 && -100 < exponent && exponent < 100
