@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// finiteBlock is how many numbers of float32 are looked at, if need be again while they are in the first-level cache.
+// finiteBlock is how many float32 are checked at a time, so that a second look finds them in the first-level cache.
 const finiteBlock = 1 << 12
 
-// buildAllFinite compiles the question whether all numbers of an operand are finite.
+// buildAllFinite compiles the check that all numbers of an operand are finite.
 func buildAllFinite(b *build) func() {
 	if b.in(0).Typ.DType == ir.Float32 {
 		return floatsFinite(b)
@@ -21,7 +21,7 @@ func buildAllFinite(b *build) func() {
 	in, out := b.in(0), b.out(0)
 	d := in.Typ.DType
 	size := d.Size()
-	exponent, least := uint64(0), uint64(0) // all bits of the exponent and its lowest one, in every number of a word
+	exponent, least := uint64(0), uint64(0) // all exponent bits and the lowest exponent bit, for every number of a word
 	for at := 0; at < 64; at += 8 * size {
 		least |= 1 << (d.Digits() - 1) << at
 		exponent |= (1<<(8*size-1) - 1<<(d.Digits()-1)) << at
@@ -39,7 +39,7 @@ func buildAllFinite(b *build) func() {
 	return func() {
 		found.Store(false)
 		look()
-		if n := in.N % perWord * size; n > 0 { // the last ones, in a word with zeros
+		if n := in.N % perWord * size; n > 0 { // the last numbers, in a word filled up with zeros
 			var last [1]uint64
 			copy(unsafe.Slice((*byte)(unsafe.Pointer(&last)), 8), plan.BytesAt(unsafe.Add(in.Ptr(), 8*words.N), n))
 			if infinite(last[:], exponent, least, signs) {
@@ -50,10 +50,10 @@ func buildAllFinite(b *build) func() {
 	}
 }
 
-// firstBeyondHalf is the first number of float32 that is rounded to infinity in float16.
+// firstBeyondHalf is the smallest float32 that float16 rounds to infinity.
 const firstBeyondHalf = 65520
 
-// floatsFinite is buildAllFinite of float32, or of what it is rounded to in float16.
+// floatsFinite is buildAllFinite for float32, or for float32 that will be rounded to float16.
 func floatsFinite(b *build) func() {
 	out, beyond := b.out(0), float32(math.Inf(1))
 	if b.n.Op == ir.Convert {
@@ -63,13 +63,13 @@ func floatsFinite(b *build) func() {
 	return func() { plan.Data[bool](out)[0] = look() }
 }
 
-// lookAtFloats returns the function that reports whether all numbers of an operand are below beyond, and none is NaN.
-// Where the sum of the squares is below the square of that number, each number is, which one reading tells; else no
-// largest or smallest number may be as large or, as NaN is, none.
+// lookAtFloats returns a function that reports whether all numbers of an operand are smaller in magnitude than beyond,
+// and none is NaN. If the sum of the squares is below the square of beyond, this is true of every number, and one read
+// is enough. Otherwise it checks the largest and the smallest number, either of which is NaN if any number is.
 func lookAtFloats(b *build, in *plan.Operand, beyond float32) func() bool {
 	surely := beyond
 	if beyond == firstBeyondHalf {
-		surely = surelyHalf * surelyHalf // sums are rounded by less than the difference
+		surely = surelyHalf * surelyHalf // by more than the rounding errors of the sums
 	}
 	var found atomic.Bool
 	look := b.rt().parallel(in.N, 1<<14, func(_ *worker, lo, hi int) {
@@ -87,8 +87,8 @@ func lookAtFloats(b *build, in *plan.Operand, beyond float32) func() bool {
 	}
 }
 
-// infinite reports whether some number has all bits of its exponent set: then one more carries into the sign, and into
-// no other number.
+// infinite reports whether some number has all exponent bits set. Adding one to the exponent then carries into the sign
+// bit, and never into another number.
 func infinite(words []uint64, exponent, least, signs uint64) bool {
 	carried := uint64(0)
 	for _, w := range words {

@@ -33,12 +33,13 @@ func buildArg(b *build) (func(), error) {
 	return argOf[uint64](b), nil
 }
 
-// lines sees a shape as (outer, length, inner) around an axis.
+// lines views a shape as (outer, length, inner) around an axis.
 func lines(s ir.Shape, axis int) geometry.AxisGroup {
 	return geometry.AxisGroup{Outer: s[:axis].Size(), Length: s[axis], Inner: s[axis+1:].Size()}
 }
 
-// argOf finds the first of the largest (or smallest) elements; NaN is beyond all others.
+// argOf returns the position of the first largest (or smallest) element. NaN counts as larger (or smaller) than any
+// other.
 func argOf[T block.Number](b *build) func() {
 	in, out := b.in(0), b.out(0)
 	g := lines(in.Typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
@@ -46,7 +47,7 @@ func argOf[T block.Number](b *build) func() {
 	if largest {
 		op = ir.Maximum
 	}
-	extreme := block.Binary(op, in.Typ.DType) // nil for bools, which are few
+	extreme := block.Binary(op, in.Typ.DType) // nil for bools, which are rare
 	b.rt().need(max(columnBlock*8, placesMemory))
 	planes := newPlanes(in.Typ.DType, largest, func(x unsafe.Pointer, length, inner int) int {
 		return argOfStrided(block.View[T](x, (length-1)*inner+1), inner, largest)
@@ -88,7 +89,7 @@ func argOf[T block.Number](b *build) func() {
 	})
 }
 
-// turnedArg is argOf of short lines.
+// turnedArg is argOf for short lines.
 func turnedArg(b *build, g geometry.AxisGroup, p *planes) func() {
 	in, out, line := b.in(0), b.out(0), g.Length*g.Inner
 	return b.rt().parallel(g.Outer, grain(line), func(w *worker, lo, hi int) {
@@ -96,10 +97,10 @@ func turnedArg(b *build, g geometry.AxisGroup, p *planes) func() {
 	})
 }
 
-// beyond reports whether v takes the place of best, which is not NaN.
+// beyond reports whether v replaces best, which is not NaN.
 func beyond[T block.Number](v, best T, largest bool) bool {
 	return largest && v > best || !largest && v < best || v != v
 }
 
-// argBlock is how many elements are searched for the place of their extreme.
+// argBlock is how many elements are searched at a time for the position of their extreme.
 const argBlock = 512

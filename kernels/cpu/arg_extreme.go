@@ -10,9 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// The place of an extreme is found in two passes where there are vector kernels: what is it, then where is it first.
+// Where there are vector kernels, the position of an extreme is found in two passes: first its value, then where it
+// first occurs.
 
-// argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
+// argOfRow computes the extreme of each block. It then searches the first block that has the overall extreme.
 func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
 	f, ok := any(x).([]float32)
 	if ok && len(x) >= leastFloats {
@@ -32,7 +33,7 @@ func argOfRow[T block.Number](x, scratch []T, largest bool, extreme block.Func) 
 	return firstSmallest(x)
 }
 
-// argOfFloatRow is argOfRow of long rows of float32.
+// argOfFloatRow is argOfRow for long rows of float32.
 func argOfFloatRow(x []float32, largest bool) int {
 	of := vec.MinOf[float32]
 	if largest {
@@ -49,10 +50,10 @@ func argOfFloatRow(x []float32, largest bool) int {
 			return from + i
 		}
 	}
-	return from // not reached: the block has its extreme
+	return from // not reached, because the block has its extreme
 }
 
-// argOfStrided looks for the extreme of elements that lie stride apart.
+// argOfStrided finds the extreme of elements that are stride apart.
 func argOfStrided[T block.Number](x []T, stride int, largest bool) (at int) {
 	if _, ok := any(x).([]float32); !ok && isKey[T]() {
 		return firstByKeys(x, stride, largest)
@@ -78,7 +79,7 @@ func argOfStrided[T block.Number](x []T, stride int, largest bool) (at int) {
 	return at
 }
 
-// argOfPairs looks for the extremes of rows of two, without branches that depend on them.
+// argOfPairs handles rows of two elements, without branches that depend on them.
 func argOfPairs[T block.Number](x []T, at []int32, largest bool) {
 	x = x[:2*len(at)]
 	for i := range at {
@@ -91,30 +92,30 @@ func argOfPairs[T block.Number](x []T, at []int32, largest bool) {
 	}
 }
 
-// fewStrided is the number of columns below which each is searched by itself, and leastFloats the length of rows of
-// floats from which on kernels search them.
+// Fewer than fewStrided columns are searched one by one. Kernels search rows of at least leastFloats floats.
 const (
 	fewStrided  = 8
 	leastFloats = 24
 )
 
-// leastRare is the length of rows, of elements side by side, from which on new extremes are so rare that the processor
-// foresees them.
+// leastRare is the length from which on, in contiguous rows, new extremes are so rare that branches on them are
+// predicted.
 const leastRare = 64
 
-// isKey reports whether elements of the type, which is not float32, fit beside their places: see [firstByKeys].
+// isKey reports whether elements of the type, which is not float32, fit into a key beside their positions: see
+// [firstByKeys].
 func isKey[T block.Number]() bool {
 	var x T
 	return unsafe.Sizeof(x) <= 2 || unsafe.Sizeof(x) == 4 && x-1 < 0
 }
 
-// firstByKeys finds the first of the largest (or smallest) of a few integers that lie stride apart, of up to 16 bits or
-// int32, without branches: as the extreme of keys of a number and its place.
+// firstByKeys finds the first largest (or smallest) of a few integers that are stride apart, of up to 16 bits or int32.
+// It computes the extreme of keys that combine a number and its position, without branches.
 func firstByKeys[T block.Number](x []T, stride int, largest bool) int {
 	if largest {
 		best := int64(x[0])<<32 | (1<<32 - 1)
 		for i, k := uint32(1), stride; k < len(x); i, k = i+1, k+stride {
-			best = max(best, int64(x[k])<<32|int64(^i)) // of equals, the first is the largest
+			best = max(best, int64(x[k])<<32|int64(^i)) // among equal numbers, the first has the largest key
 		}
 		return int(^uint32(best))
 	}
@@ -151,7 +152,7 @@ func firstSmallest[T block.Number](x []T) (at int) {
 	return at
 }
 
-// argOfColumns goes through rows that lie stride elements apart.
+// argOfColumns searches the columns of rows that are stride elements apart.
 func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, largest bool, extreme block.Func) {
 	n := len(at)
 	copy(best, x[:n])
@@ -173,7 +174,7 @@ func argOfColumns[T block.Number](x []T, at []int32, best []T, stride int, large
 	}
 }
 
-// largerOf notes where a row has larger elements than those above it.
+// largerOf records where a row has larger elements than the rows above it.
 func largerOf[T block.Number](row, best []T, at []int32, i int32) {
 	best, at = best[:len(row)], at[:len(row)]
 	for c, v := range row {
@@ -183,7 +184,7 @@ func largerOf[T block.Number](row, best []T, at []int32, i int32) {
 	}
 }
 
-// smallerOf notes where a row has smaller elements than those above it.
+// smallerOf records where a row has smaller elements than the rows above it.
 func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
 	best, at = best[:len(row)], at[:len(row)]
 	for c, v := range row {
@@ -193,14 +194,14 @@ func smallerOf[T block.Number](row, best []T, at []int32, i int32) {
 	}
 }
 
-// leastIntegers is the length of rows from which on [argOfIntegers] pays, and leastSmalls that for one or two bytes.
+// leastIntegers is the length of rows from which on [argOfIntegers] pays; leastSmalls is that for one or two bytes.
 const (
 	leastIntegers = 1024
 	leastSmalls   = 128
 )
 
-// argOfIntegers finds the first of the largest (or smallest) of many integers: what extreme leaves of pieces that are
-// laid over each other. It returns -1 where that does not pay or the numbers are no integers.
+// argOfIntegers finds the first largest (or smallest) of many integers. It cuts them into pieces and combines these
+// with extreme. It returns -1 if that does not pay or the numbers are not integers.
 func argOfIntegers[T block.Number](x, scratch []T, largest bool, extreme block.Func) int {
 	half := T(1)
 	half /= 2
@@ -227,15 +228,15 @@ func argOfIntegers[T block.Number](x, scratch []T, largest bool, extreme block.F
 	return slices.Index(x, best)
 }
 
-// leastColumns and leastRows are the numbers of columns and rows from which on chains find places in them.
+// leastColumns and leastRows are the numbers of columns and rows from which on chains find positions.
 const (
 	leastColumns = 32
 	leastRows    = 4
 )
 
-// argOfFloats is argOfColumns of float32, none of which is NaN: the rows from the last to the first leave their number
-// where they have the extreme. It reports whether it was so. (Of integers, new extremes are so rare that the processor
-// foresees them.)
+// argOfFloats is argOfColumns for float32 without NaN. It goes through the rows from last to first, and each row stores
+// its number where it has the extreme. It returns false if that does not pay or if there is a NaN. (It does not pay for
+// integers, whose new extremes are so rare that branches on them are predicted.)
 func argOfFloats(x []float32, at []int32, best []float32, stride int, extreme block.Func) bool {
 	n := len(at)
 	rows := (len(x)-n)/stride + 1

@@ -10,24 +10,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Places of extremes in short lines, many of which lie behind each other: as many lines as fit into the first-level
-// cache are transposed, so that vectors hold the elements of as many lines, and no branch depends on the numbers.
+// Positions of extremes in many short lines. As many lines as fit into the first-level cache are transposed, so that
+// vectors hold elements of different lines, and no branch depends on the numbers.
 
 const (
-	turnedPlaces  = 64  // elements of the longest lines that are transposed, those between their elements included,
-	turnedPlaces8 = 32  // of 64 bits
-	longestTurned = 24  // elements of one line up to which vectors pay,
-	longestInt64  = 8   // of int64 side by side,
-	leastSide     = 256 // lines from which on they do,
-	leastSlow     = 128 // of types that are slow to search one by one,
-	linesPerPlace = 32  // and, of others, for each element of one
-	mostRows      = 64  // of columns that are searched where they lie,
-	columnsPerRow = 8   // and how many columns for each
+	turnedPlaces  = 64  // span in elements, including gaps, of the longest lines that are transposed
+	turnedPlaces8 = 32  // the same for 64-bit elements
+	longestTurned = 24  // length of a line up to which vectors pay
+	longestInt64  = 8   // the same for contiguous int64
+	leastSide     = 256 // number of lines from which on vectors pay
+	leastSlow     = 128 // the same for types that are slow to search one by one
+	linesPerPlace = 32  // for other types: the least number of lines for each element of a line
+	mostRows      = 64  // rows of columns that are searched in place
+	columnsPerRow = 8   // least number of columns for each row
 	placesMemory  = turnedBlock * (8 + 2*3)
 )
 
-// turnsPlaces reports whether the places of a group's extremes are found so. Rows of two have a way of their own, and
-// longer rows of float32 are searched by vectors as they lie.
+// turnsPlaces reports whether a group's extremes are found this way. Rows of two elements have their own code, and
+// vectors search longer rows of float32 in place.
 func (p *planes) turnsPlaces(g geometry.AxisGroup) bool {
 	line, most, longest, least := g.Length*g.Inner, turnedPlaces, longestTurned, max(leastSide, linesPerPlace*g.Length)
 	if p.size == 8 {
@@ -44,16 +44,16 @@ func (p *planes) turnsPlaces(g geometry.AxisGroup) bool {
 	return g.Length > 1 && g.Length <= longest && line > 2 && line <= most && g.Outer*g.Inner >= least
 }
 
-// planes finds places among rows of elements that lie side by side. Places are counted in elements of countSize bytes.
-// It knows elements by their size, so that programs have it once.
+// planes finds the positions of extremes in columns of contiguous rows. Positions are counted in elements of countSize
+// bytes. It is generic in the size of the elements, so that programs contain it only once.
 type planes struct {
 	extreme, differ, widen block.Func
-	one                    func(x unsafe.Pointer, length, inner int) int // the place in one line
+	one                    func(x unsafe.Pointer, length, inner int) int // finds the position in one line
 	dtype                  ir.DType
 	size, countSize        int
 }
 
-// newPlanes returns nil where the type has no such kernels.
+// newPlanes returns nil if there are no such kernels for the type.
 func newPlanes(d ir.DType, largest bool, one func(x unsafe.Pointer, length, inner int) int) *planes {
 	op := ir.Minimum
 	if largest {
@@ -75,7 +75,7 @@ func newPlanes(d ir.DType, largest bool, one func(x unsafe.Pointer, length, inne
 	return p
 }
 
-// anyNaN reports whether one of n elements is no number.
+// anyNaN reports whether one of n elements is NaN.
 func (p *planes) anyNaN(x unsafe.Pointer, n int) bool {
 	switch p.dtype {
 	case ir.Float32:
@@ -86,7 +86,7 @@ func (p *planes) anyNaN(x unsafe.Pointer, n int) bool {
 	return false
 }
 
-// differSmalls stores 1 where elements of one or two bytes differ and 0 elsewhere.
+// differSmalls stores 1 where elements of one or two bytes differ, and 0 elsewhere.
 func differSmalls[T uint8 | uint16](dst, a, b, _ unsafe.Pointer, n int) {
 	size := int(unsafe.Sizeof(T(0)))
 	vec.Bits(vec.Xor, block.View[uint8](dst, n*size), block.View[uint8](a, n*size), block.View[uint8](b, n*size))
@@ -98,7 +98,7 @@ func differSmalls[T uint8 | uint16](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// onesOfSmalls are ones of one and of two bytes.
+// onesOfSmalls holds ones of one byte and of two bytes.
 var onesOfSmalls = func() (ones [2][turnedBlock / 4]uint8) {
 	for i := range ones[0] {
 		ones[0][i] = 1
@@ -109,8 +109,9 @@ var onesOfSmalls = func() (ones [2][turnedBlock / 4]uint8) {
 	return ones
 }()
 
-// find stores, for each of the elements of n rows that lie stride bytes apart, the number of the first row that has the
-// extreme; where that is NaN, any. Best, which is left with the extremes, has room for one row, and masks for two.
+// find stores, for each element of n rows that are stride bytes apart, the number of the first row that has the
+// extreme. If the extreme is NaN, the number is arbitrary. best has room for one row and receives the extremes; masks
+// has room for two.
 func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride int) {
 	n := len(at) / p.countSize
 	left, other := masks[:len(at)], masks[len(at):2*len(at)]
@@ -119,7 +120,7 @@ func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride in
 		p.extreme(best, best, unsafe.Add(x, i*stride), nil, n)
 	}
 	p.differ(unsafe.Pointer(unsafe.SliceData(left)), x, best, nil, n)
-	copy(at, left) // how many rows are before the first one that has it
+	copy(at, left) // number of rows before the first one that has the extreme
 	for i := 1; i < rows-1; i++ {
 		p.differ(unsafe.Pointer(unsafe.SliceData(other)), unsafe.Add(x, i*stride), best, nil, n)
 		vec.Bits(vec.And, left, left, other)
@@ -132,7 +133,7 @@ func (p *planes) find(at, masks []uint8, best, x unsafe.Pointer, rows, stride in
 	}
 }
 
-// mend stores the places of the extremes that are NaN. Best has those of n lines for one column, and then the next.
+// mend stores the correct positions where the extreme is NaN. best holds the extremes of n lines column by column.
 func (p *planes) mend(at []int32, best, x unsafe.Pointer, n, length, inner int) {
 	if !p.anyNaN(best, len(at)) {
 		return
@@ -144,7 +145,7 @@ func (p *planes) mend(at []int32, best, x unsafe.Pointer, n, length, inner int) 
 	}
 }
 
-// turned stores the places of the extremes of lines behind each other.
+// turned stores the positions of the extremes of consecutive lines.
 func (p *planes) turned(w *worker, at []int32, x unsafe.Pointer, length, inner int) {
 	line := length * inner
 	columns := unsafe.Pointer(unsafe.SliceData(scratchOf[uint8](w, placesMemory)))
@@ -170,8 +171,8 @@ func (p *planes) turned(w *worker, at []int32, x unsafe.Pointer, length, inner i
 	}
 }
 
-// columns stores the places of the extremes of rows that lie stride elements apart, if it pays. Chains find those of
-// float32.
+// columns stores the positions of the extremes in the columns of rows that are stride elements apart, if that pays.
+// Chains do it for float32.
 func (p *planes) columns(w *worker, at []int32, x unsafe.Pointer, rows, stride int) bool {
 	n := len(at)
 	if p.dtype == ir.Float32 || n < leastSide || rows < 2 || rows > min(mostRows, n/columnsPerRow) {
@@ -186,10 +187,10 @@ func (p *planes) columns(w *worker, at []int32, x unsafe.Pointer, rows, stride i
 	return true
 }
 
-// turnedSpare is how many columns more than a line has [turnOut] may store.
+// turnedSpare is how many columns beyond a line [turnOut] may write.
 const turnedSpare = 7
 
-// turnOut stores the elements of n lines behind each other, as many first elements, and then the second ones.
+// turnOut transposes n lines: it stores their first elements, then their second ones, and so on.
 func turnOut(d, s unsafe.Pointer, size, line, n int) {
 	done := 0
 	switch {
@@ -205,7 +206,7 @@ func turnOut(d, s unsafe.Pointer, size, line, n int) {
 	case size == 8:
 		transposeRows(block.View[float64](d, line*n), block.View[float64](s, line*n), line, n, n, line)
 		return
-	case !bigEndian: // whole blocks, of which the last elements are of the next line
+	case !bigEndian: // whole blocks; the last one reads into the next line
 		edge := 8 / size
 		rows := (line + edge - 1) &^ (edge - 1)
 		done = max((line*n-(rows-line))/line, 0) &^ (edge - 1)
@@ -216,7 +217,7 @@ func turnOut(d, s unsafe.Pointer, size, line, n int) {
 	}
 }
 
-// turnBack stores the elements of a few columns of n elements of one or two bytes in turn.
+// turnBack stores a few columns of n elements of one or two bytes, interleaved.
 func turnBack(dst, src []uint8, size, n, columns int) {
 	d, s := unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(src))
 	switch {

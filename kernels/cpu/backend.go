@@ -26,10 +26,10 @@ func init() { kernels.Register(Backend{}) }
 // Kind returns "cpu".
 func (Backend) Kind() string { return Kind }
 
-// Devices lists "cpu:0"; further logical devices need not be listed to be used.
+// Devices lists "cpu:0". Other logical devices can be used without being listed.
 func (Backend) Devices() []kernels.Device { return []kernels.Device{{Kind: Kind}} }
 
-// Open accepts every "cpu:n". It reports a wrong value of the environment variable that picks the kernel family.
+// Open accepts every "cpu:n". It fails if the environment variable that picks the kernel family has an invalid value.
 func (Backend) Open(d kernels.Device) error {
 	if d.Kind != Kind || d.Index < 0 {
 		return fmt.Errorf("cpu: device %v: expected \"cpu:0\", \"cpu:1\" and so on", d)
@@ -51,7 +51,7 @@ func (b Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	return newBuffer(d, t), nil
 }
 
-// NewQueue returns the caller's own queue: a launch is over when it returns.
+// NewQueue returns a queue that runs launches on the caller's goroutine: a launch has finished when it returns.
 func (b Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	if err := b.Open(d); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (b Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	return &queue{device: d}, nil
 }
 
-// NewCommunicators connects one replica for each device. The replicas must run in goroutines of their own. Between
-// processes there is no memory to meet in.
+// NewCommunicators connects one replica for each device. The replicas must run in separate goroutines of this process,
+// because they meet in shared memory.
 func (b Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	devices := o.Devices
 	if len(devices) == 0 || len(devices) >= 1<<16 {

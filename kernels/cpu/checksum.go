@@ -9,8 +9,8 @@ import (
 
 var _ kernels.Checksummer = (*buffer)(nil)
 
-// checksum is that of some contents of a buffer, so that weights which stay as they are, such as frozen ones, are gone
-// through once.
+// checksum is the checksum of a version of a buffer, so that weights that do not change, such as frozen ones, are read
+// only once.
 type checksum struct {
 	mu      sync.Mutex
 	known   bool
@@ -18,7 +18,7 @@ type checksum struct {
 	value   uint32
 }
 
-// Checksum implements [kernels.Checksummer]. Memory that is known to others may change unseen.
+// Checksum implements [kernels.Checksummer]. If others know the memory, it may change unnoticed, so nothing is cached.
 func (b *buffer) Checksum() uint32 {
 	c := &b.checksum
 	c.mu.Lock()

@@ -8,11 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Concatenations. Slices that only a concatenation reads are never stored: it cuts them out itself.
+// Concatenations. Slices that only a concatenation reads are never stored; the concatenation copies them from the
+// sliced value.
 
 func buildConcat(b *build) (func(), error) {
 	axis := b.n.Attrs.(ir.AxisAttrs).Axis
-	cuts := false // or parts that are in their places
+	cuts := false // or parts that are in place already
 	for _, v := range b.n.Inputs {
 		_, placed := b.Parts[v]
 		cuts = cuts || placed || b.Cut(b.n, v) != nil
@@ -26,15 +27,15 @@ func buildConcat(b *build) (func(), error) {
 	return b.moveAll(b.concatMoves(axis), concatPiece)
 }
 
-// pieceMove is what a concatenation does with an operand, or how one of several slices of a value is cut out.
+// pieceMove is how a concatenation copies an operand, or how one of several slices of a value is copied.
 type pieceMove struct {
 	*ndCopy
 	out, source *plan.Operand
 	to, from    int // offsets in bytes
 }
 
-// moveAll returns a function that runs all copies: about so many bytes of each other's neighbourhood at a time, or,
-// where that is 0 or they have no axis in common, one after the other.
+// moveAll returns a function that runs all copies. It copies about piece bytes of each in turn, as long as they are
+// near each other. If piece is 0, or the copies have no axis in common, it runs them one after the other.
 func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	if run := b.movePieces(moves, piece); run != nil {
 		return run, nil
@@ -53,14 +54,14 @@ func (b *build) moveAll(moves []pieceMove, piece int) (func(), error) {
 	}, nil
 }
 
-// concatMoves lists the copies of the operands that have elements and are not in their places yet. Slices of a large
-// enough piece are cut out here, and those that go on where the one before ends, as the steps of overlapping windows
-// do, are one piece.
+// concatMoves lists the copies of operands that have elements and are not in place yet. Slices of a large enough piece
+// are copied from the sliced value. Slices that each continue where the previous one ends, such as the steps of
+// overlapping windows, become one copy.
 func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	dst := byteStrides(b.out(0).Typ)
 	at := 0
-	var shape ir.Shape // of the last piece,
-	var strides []int  // and how it lies in its source
+	var shape ir.Shape // of the last piece
+	var strides []int  // its strides in the source
 	for i, v := range b.n.Inputs {
 		t := b.Program.Type(v)
 		m := pieceMove{out: b.out(0), source: b.in(i), to: at}
@@ -85,15 +86,15 @@ func (b *build) concatMoves(axis int) (moves []pieceMove) {
 	return moves
 }
 
-// movePieces finishes what belongs to a piece of so many bytes of all results before the next one, where all copies
-// have the same outermost axis.
+// movePieces finishes a piece of the given bytes in all results before the next one, if all copies have the same
+// outermost axis.
 func (b *build) movePieces(moves []pieceMove, piece int) func() {
 	if len(moves) < 2 || piece == 0 {
 		return nil
 	}
 	n, whole := moves[0].dims[0], 0
 	for _, m := range moves {
-		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] && m.src[0] != moves[0].src[0] || m.tile >= 0 || len(m.dims) > maxAxes { // of too many, move says so
+		if m.dims[0] != n || m.dst[0] != moves[0].dst[0] && m.src[0] != moves[0].src[0] || m.tile >= 0 || len(m.dims) > maxAxes { // move reports too many axes
 			return nil
 		}
 		whole += m.elements() * m.size
@@ -110,8 +111,8 @@ func (b *build) movePieces(moves []pieceMove, piece int) func() {
 	})
 }
 
-// windows returns the copy of operands that are views of one value, each of which begins a row behind the one before:
-// overlapping windows, which lie there in one piece. It returns nil for others.
+// windows returns one copy for operands that are views of one value, each beginning a row after the previous one. These
+// overlapping windows are contiguous in the value. It returns nil for other operands.
 func (b *build) windows(axis int) *ndCopy {
 	first := b.in(0)
 	rows := ir.Shape(first.Typ.Shape[:axis]).Size()
@@ -129,8 +130,8 @@ func (b *build) windows(axis int) *ndCopy {
 	return newCopy(size, []int{rows, n * row / size}, []int{n * row, size}, []int{row, size})
 }
 
-// concatRows puts the rows of all operands, which follow the given axis, behind each other. A piece of the result that
-// fits into the first-level cache is finished before the next one.
+// concatRows concatenates the rows of all operands along the given axis. It finishes a piece of the result that fits
+// into the first-level cache before the next one.
 func (b *build) concatRows(axis int) func() {
 	out := b.out(0)
 	rows := ir.Shape(out.Typ.Shape[:axis]).Size()
@@ -162,5 +163,5 @@ func (b *build) concatRows(axis int) func() {
 	})
 }
 
-// concatPiece is how many bytes of the result of a concatenation are written at a time.
+// concatPiece is how many bytes of a concatenation's result are written at a time.
 const concatPiece = 16 << 10

@@ -9,18 +9,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Loops over a few elements at a time, where a call for each row or a store for each element would take longer than the
-// memory.
+// Loops over a few elements at a time. Here a call for each row, or a store for each element, would take longer than
+// moving the memory.
 
-// Rows of this many bytes are copied by [copyRows] where there are several.
+// Several rows of this many bytes are copied by [copyRows].
 const (
 	leastRow = 32
 	mostRow  = 1024
 )
 
-// copyRows copies n rows of leastRow bytes or more that lie to bytes apart, from rows that lie from bytes apart. Like
-// all loops over rows it counts bytes: a pointer that goes on from row to row would end beyond the memory, where the
-// garbage collector must not see one.
+// copyRows copies n rows of leastRow bytes or more. Destination rows are to bytes apart, source rows from bytes apart.
+// Like all loops over rows it counts bytes, because a pointer that moves from row to row would end beyond the memory,
+// where the garbage collector must not see one.
 func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	if bytes >= vec.LeastCopied && n > 1 && vec.CopyRows(dst, src, n, bytes, to, from) {
 		return
@@ -39,7 +39,7 @@ func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 		}
 		return
 	}
-	last := bytes - 32 // the last piece may overlap the one before
+	last := bytes - 32 // the last piece may overlap the previous one
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		row, of := unsafe.Add(dst, d), unsafe.Add(src, s)
 		for at := 0; at < last; at += 32 {
@@ -49,7 +49,7 @@ func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	}
 }
 
-// moveRows is copyRows of rows of any length.
+// moveRows is copyRows for rows of any length.
 func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	switch {
 	case bytes >= leastRow:
@@ -71,7 +71,7 @@ func moveRows(dst, src unsafe.Pointer, n, bytes, to, from int) {
 	}
 }
 
-// moveEnds copies n rows in two pieces each, the second of which begins at the byte last and may overlap the first.
+// moveEnds copies n rows in two pieces each. The second one begins at byte last and may overlap the first.
 func moveEnds[T uint8 | uint16 | uint32 | uint64 | piece16](dst, src unsafe.Pointer, n, last, to, from int) {
 	if last == 0 {
 		for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
@@ -103,7 +103,7 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 		*(*words4)(unsafe.Add(dst, at)) = v
 	}
 	*(*words4)(unsafe.Add(dst, first-32)) = v
-	for at := first; at < bytes; at += first { // copies of what is in the first-level cache
+	for at := first; at < bytes; at += first { // copies what is in the first-level cache
 		copy(plan.BytesAt(unsafe.Add(dst, at), min(first, bytes-at)), plan.BytesAt(dst, first))
 	}
 }
@@ -121,7 +121,7 @@ func wordOf(src unsafe.Pointer, size int) uint64 {
 	return *(*uint64)(src)
 }
 
-// fillShort fills n rows of 8 bytes or more with an element each.
+// fillShort fills n rows of 8 bytes or more, each with one repeated element.
 func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 	if size == 4 && to == bytes && from >= 0 && bytes >= leastFill {
 		vec.FillRows(block.View[uint32](dst, n*(bytes/4)), src, bytes/4, from)
@@ -131,7 +131,7 @@ func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 		fillPieces(dst, src, size, n, bytes, to, from)
 		return
 	}
-	last := bytes - 8 // the last word may overlap the one before
+	last := bytes - 8 // the last word may overlap the previous one
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		row, word := unsafe.Add(dst, d), wordOf(unsafe.Add(src, s), size)
 		for at := 0; at < last; at += 8 {
@@ -141,12 +141,12 @@ func fillShort(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 	}
 }
 
-// leastFill is the number of bytes of a row from which on there is a kernel that fills rows.
+// leastFill is the length in bytes from which on a kernel fills rows.
 const leastFill = 64
 
 // fillPieces is fillShort for rows of 32 bytes or more.
 func fillPieces(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
-	last := bytes - 32 // the last piece may overlap the one before
+	last := bytes - 32 // the last piece may overlap the previous one
 	for d, s := 0, 0; n > 0; d, s, n = d+to, s+from, n-1 {
 		row, word := unsafe.Add(dst, d), wordOf(unsafe.Add(src, s), size)
 		v := words4{word, word, word, word}
@@ -157,7 +157,7 @@ func fillPieces(dst, src unsafe.Pointer, size, n, bytes, to, from int) {
 	}
 }
 
-// fillPiece is how many bytes are stored one vector after another before they are copied.
+// fillPiece is how many bytes are stored vector by vector before they are copied.
 const fillPiece = 4096
 
 func fillEach(dst, src unsafe.Pointer, size, n int) {
@@ -177,7 +177,7 @@ func fillEach(dst, src unsafe.Pointer, size, n int) {
 	}
 }
 
-// fillWith repeats v. Beyond the first elements, copies of what is there already are faster than single stores.
+// fillWith repeats v. After the first elements, copying what is there is faster than single stores.
 func fillWith[T any](dst []T, v T) {
 	first := min(len(dst), 32)
 	for i := range first {
@@ -188,7 +188,7 @@ func fillWith[T any](dst []T, v T) {
 	}
 }
 
-// gatherElements copies n elements that lie stride bytes apart.
+// gatherElements copies n elements that are stride bytes apart.
 func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 	done := 0
 	switch {
@@ -199,7 +199,7 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 		done = vec.Strided(dst, src, size, stride/size, n)
 	}
 	if n -= done; n == 0 {
-		return // a pointer to what follows may be beyond the memory
+		return // a pointer to the next element may be beyond the memory
 	}
 	dst, src = unsafe.Add(dst, done*size), unsafe.Add(src, done*stride)
 	done = 0
@@ -232,7 +232,7 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 	}
 }
 
-// gatherStrided copies the elements from first on to n.
+// gatherStrided copies elements [first, n).
 func gatherStrided[T any](dst, src unsafe.Pointer, stride, first, n int) {
 	d := block.View[T](dst, n)
 	for i := first; i < len(d); i++ {
@@ -240,7 +240,7 @@ func gatherStrided[T any](dst, src unsafe.Pointer, stride, first, n int) {
 	}
 }
 
-// reverseRows stores rows of n elements in the opposite order, the last of which lies at src in the first row.
+// reverseRows copies rows of n elements in reverse. src is the last element of the first row.
 func reverseRows(dst, src unsafe.Pointer, size, rows, n, to, from int) {
 	for r := range rows {
 		d, s := unsafe.Add(dst, r*to), unsafe.Add(src, r*from)
@@ -250,14 +250,14 @@ func reverseRows(dst, src unsafe.Pointer, size, rows, n, to, from int) {
 	}
 }
 
-// reverseBytes stores n bytes, a multiple of eight, that end with the one at src, the last one first.
+// reverseBytes copies in reverse n bytes, a multiple of eight, of which src is the last.
 func reverseBytes(dst, src unsafe.Pointer, n int) {
 	for i := 0; i < n; i += 8 {
 		*(*uint64)(unsafe.Add(dst, i)) = bits.ReverseBytes64(*(*uint64)(unsafe.Add(src, -i-7)))
 	}
 }
 
-// reverseHalves stores n elements of 16 bits, a multiple of four, that end with the one at src, the last one first.
+// reverseHalves copies in reverse n 16-bit elements, a multiple of four, of which src is the last.
 func reverseHalves(dst, src unsafe.Pointer, n int) {
 	for i := 0; i < 2*n; i += 8 {
 		v := bits.RotateLeft64(*(*uint64)(unsafe.Add(src, -i-6)), 32)
@@ -265,16 +265,16 @@ func reverseHalves(dst, src unsafe.Pointer, n int) {
 	}
 }
 
-// reverseWords stores n elements of 32 bits, a multiple of eight, that end with the one at src, the last one first.
+// reverseWords copies in reverse n 32-bit elements, a multiple of eight, of which src is the last.
 func reverseWords(dst, src unsafe.Pointer, n int) {
-	for i := 4*n - 32; i >= 0; i -= 32 { // what is read goes up, as far as rows follow each other
+	for i := 4*n - 32; i >= 0; i -= 32 { // reads go up as long as rows are consecutive
 		s := *(*words4)(unsafe.Add(src, -i-28))
 		s.a, s.b, s.c, s.d = bits.RotateLeft64(s.d, 32), bits.RotateLeft64(s.c, 32), bits.RotateLeft64(s.b, 32), bits.RotateLeft64(s.a, 32)
 		*(*words4)(unsafe.Add(dst, i)) = s
 	}
 }
 
-// pair is two elements as they lie in memory.
+// pair combines two elements in the order of memory.
 func pair(first, second uint32) uint64 {
 	if bigEndian {
 		first, second = second, first
@@ -284,10 +284,10 @@ func pair(first, second uint32) uint64 {
 
 var one = uint16(1)
 
-// bigEndian tells how the processor stores numbers.
+// bigEndian reports the byte order of the processor.
 var bigEndian = *(*uint8)(unsafe.Pointer(&one)) == 0
 
-// gatherWords is gatherStrided of a multiple of eight elements of 32 bits, two of which are stored together.
+// gatherWords is gatherStrided for a multiple of eight 32-bit elements, which it stores two at a time.
 func gatherWords(dst, src unsafe.Pointer, stride, n int) {
 	at := 0
 	for i := 0; i < 4*n; i += 16 {

@@ -33,7 +33,7 @@ func buildCumulative(b *build) (func(), error) {
 	return cumulate[uint64](b, 1<<64-1), nil
 }
 
-// cumulate combines along an axis, keeping every intermediate result.
+// cumulate combines along an axis and stores every intermediate result.
 func cumulate[T block.Number](b *build, highest T) func() {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.CumulativeAttrs)
@@ -62,10 +62,10 @@ func cumulate[T block.Number](b *build, highest T) func() {
 	})
 }
 
-// fewBetween is up to how many lines that lie between each other are gone through element by element.
+// fewBetween is the largest number of interleaved lines that are processed element by element.
 const fewBetween = 16
 
-// cumulateBlocks goes through the elements of few lines that lie between each other as they are in memory.
+// cumulateBlocks processes a few interleaved lines in the order of memory.
 func cumulateBlocks[T block.Number](b *build, s cumulation[T], g geometry.AxisGroup, reverse bool) func() {
 	in, out := b.in(0), b.out(0)
 	size := g.Length * g.Inner
@@ -88,7 +88,7 @@ func cumulateBlocks[T block.Number](b *build, s cumulation[T], g geometry.AxisGr
 	})
 }
 
-// lines goes through lines of n elements, one behind the other.
+// lines processes consecutive lines of n elements.
 func (s *cumulation[T]) lines(y, x []T, n int) {
 	y = y[:len(x)]
 	if s.kind == ir.Sum {
@@ -110,7 +110,7 @@ func (s *cumulation[T]) lines(y, x []T, n int) {
 	}
 }
 
-// block goes through lines, as many as inner, that lie between each other.
+// block processes inner interleaved lines.
 func (s *cumulation[T]) block(y, x []T, inner int) {
 	first := min(inner, len(x))
 	copy(y, x[:first])
@@ -118,7 +118,7 @@ func (s *cumulation[T]) block(y, x []T, inner int) {
 	switch s.kind {
 	case ir.Sum:
 		for i := range first {
-			y[i] += s.identity // as the other loops do: -0 becomes 0
+			y[i] += s.identity // like the other loops, turns -0 into 0
 		}
 		for i := first; i < len(x); i++ {
 			y[i] = y[i-inner] + x[i]
@@ -138,15 +138,15 @@ func (s *cumulation[T]) block(y, x []T, inner int) {
 	}
 }
 
-// cumulation is how an axis is summed up, or multiplied.
+// cumulation is a running sum, product or extreme along an axis.
 type cumulation[T block.Number] struct {
 	kind      ir.Kind
 	identity  T
 	exclusive bool
-	combine   block.Func // of two rows
+	combine   block.Func // combines two rows
 }
 
-// line goes through n elements that lie step apart.
+// line processes n elements that are step apart.
 func (s *cumulation[T]) line(y, x []T, at, step, n int) {
 	acc := s.identity
 	switch {
@@ -195,7 +195,7 @@ func (s *cumulation[T]) line(y, x []T, at, step, n int) {
 	}
 }
 
-// rows goes through n rows that lie step apart, all columns side by side; scratch has room for two rows.
+// rows processes n rows that are step apart, all columns at once. scratch has room for two rows.
 func (s *cumulation[T]) rows(y, x, scratch []T, at, step, n int) {
 	columns := len(scratch) / 2
 	acc, row := scratch[:columns], scratch[columns:]
@@ -219,8 +219,8 @@ func (s *cumulation[T]) rows(y, x, scratch []T, at, step, n int) {
 	}
 }
 
-// combinerOf returns the kernel that combines two rows. Extremes of floats are made one by one: of 0 and -0, which
-// kernels leave to the order of the operands, 0 is the larger one.
+// combinerOf returns the kernel that combines two rows. Extremes of floats are combined one by one, because 0 counts as
+// larger than -0 here, while for kernels it depends on the order of the operands.
 func combinerOf[T block.Number](kind ir.Kind, d ir.DType) block.Func {
 	switch {
 	case kind == ir.Sum:

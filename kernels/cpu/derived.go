@@ -10,24 +10,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// What a program computes from variables alone that it does not change, such as a kernel that is standardized or
-// rounded to eight bits in a prediction, is a program of its own (pass.Derive). Its result stays with the largest of
-// these variables until one of them changes, so that all programs, for batches of any size, share it; products keep
+// What a program computes only from variables that it does not change becomes a program of its own (pass.Derive).
+// Examples in predictions are a kernel that is standardized or rounded to eight bits. The result stays with the largest
+// of these variables until one of them changes. All programs share it, for batches of any size, and products keep
 // panels of it (weights.go) as they do of variables.
 
 // derivation computes a value from inputs of an executable.
 type derivation struct {
 	executable *executable
-	hash       string // equal programs make equal values
+	hash       string // equal programs compute equal values
 	inputs     []int
 	keeper     int // the input that keeps the value
 }
 
-// derive takes out of a program what it computes from variables alone.
+// derive removes from a program what it computes from variables alone.
 func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, []derivation, error) {
 	variables := slices.DeleteFunc(slices.Clone(o.Variables), func(i int) bool { return replaces(p, i) })
 	if _, parts, err := pass.Derive(p, variables); err != nil || len(parts) == 0 {
-		return p, nil, err // as most; those that have parts may have some twice
+		return p, nil, err // as most do; with sub-programs, some may be repeated
 	}
 	simple, err := pass.Simplify(pass.SimplifyOptions{Replicas: o.Replicas, Fold: foldScalar}).Run(p)
 	if err != nil {
@@ -53,7 +53,7 @@ func (b Backend) derive(p *ir.Program, o kernels.CompileOptions) (*ir.Program, [
 	return rest, list, nil
 }
 
-// derivedValues are what programs computed from a buffer, and perhaps from smaller ones.
+// derivedValues are the values that programs computed from a buffer, possibly together with smaller ones.
 type derivedValues struct {
 	mu   sync.Mutex
 	list []*derivedValue
@@ -66,10 +66,10 @@ type derivedValue struct {
 
 	mu       sync.Mutex
 	in       *buffer
-	versions []uint64 // of the buffers that it was computed from; nil: none
+	versions []uint64 // of the buffers that it was computed from; nil: not computed
 }
 
-// of returns the value that a program makes from these buffers; what was made from buffers that are no more is dropped.
+// of returns the value that a program computes from these buffers. It drops values computed from buffers that are gone.
 func (v *derivedValues) of(hash string, from []*buffer) *derivedValue {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,29 +86,29 @@ func (v *derivedValues) of(hash string, from []*buffer) *derivedValue {
 	return d
 }
 
-// forget gives the memory back.
+// forget drops the memory.
 func (v *derivedValues) forget() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.list = nil
 }
 
-// largeDerived is how many bytes a value has from which on making a session again, where a variable has changed, costs
-// little beside computing it.
+// largeDerived is the size of a value from which on its session is not kept: making it again after a variable has
+// changed costs little compared with computing the value.
 const largeDerived = 1 << 20
 
-// derivationRun is what a session needs for a derivation.
+// derivationRun is a session's state for a derivation.
 type derivationRun struct {
 	derivation
-	session  *session // made when it is needed: most find the value
+	session  *session // made when needed; most find the value
 	inputs   []kernels.Buffer
 	from     []*buffer
 	versions []uint64
-	value    *derivedValue // made from from
-	own      derivedValue  // of buffers that may change unseen
+	value    *derivedValue // computed from from
+	own      derivedValue  // for buffers that may change unnoticed
 }
 
-// newDerivationRuns returns what a session needs for each derivation.
+// newDerivationRuns returns a session's state for each derivation.
 func newDerivationRuns(list []derivation) []*derivationRun {
 	runs := make([]*derivationRun, len(list))
 	for i, d := range list {
@@ -118,7 +118,7 @@ func newDerivationRuns(list []derivation) []*derivationRun {
 	return runs
 }
 
-// with appends what is derived from the inputs of a run to them.
+// withDerived appends the derived values to the inputs of a run.
 func (e *session) withDerived(ctx context.Context, inputs []kernels.Buffer) ([]kernels.Buffer, error) {
 	if len(e.derived) == 0 || len(inputs)+len(e.derived) != len(e.inputs) {
 		return inputs, nil
@@ -168,13 +168,13 @@ func (d *derivationRun) read(ctx context.Context, inputs []kernels.Buffer) (kern
 		value.versions = append(value.versions[:0], d.versions...)
 		if value.in.typ.Bytes() >= largeDerived {
 			d.session.Close()
-			d.session = nil // with the memory between its steps, which is a multiple of this
+			d.session = nil // frees the memory between its steps, which is a multiple of this
 		}
 	}
 	return value.in, nil
 }
 
-// compute writes the value.
+// compute computes the value.
 func (d *derivationRun) compute(ctx context.Context, value *derivedValue) error {
 	if d.session == nil {
 		s, err := d.executable.session(kernels.SessionOptions{Device: d.executable.options.Device})

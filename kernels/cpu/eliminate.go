@@ -14,8 +14,8 @@ func buildEliminate(b *build) (func(), error) {
 	return byFloat(b, eliminate[float64], eliminate[float32])
 }
 
-// eliminate factors every matrix into triangular ones and solves with those. Many matrices are spread over the workers;
-// the products within few large ones are. Many small ones are worked on in groups.
+// eliminate factors every matrix into triangular ones and solves with these. Workers share many matrices, or the
+// products within a few large ones. Many small matrices are processed in groups.
 func eliminate[T block.Float](b *build) func() {
 	in, right, out, sign, logarithm := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
 	s := in.Typ.Shape
@@ -73,21 +73,21 @@ func eliminate[T block.Float](b *build) func() {
 }
 
 const (
-	// smallestBlock is the number of rows or columns up to which a part of a matrix is worked on row by row.
+	// smallestBlock is the number of rows or columns up to which a part of a matrix is processed row by row.
 	smallestBlock = vec.ProductColumns
-	// elementwiseBlock is how many of a block are changed one by one, in less time than a call takes.
+	// elementwiseBlock is how many elements of a block a loop changes faster than a call.
 	elementwiseBlock = 16
-	// smallProducts is the number of products from which on a multiplication arranges its operands first.
+	// smallProducts is the number of multiplications from which on a product packs its operands.
 	smallProducts = 1 << 19
-	// panelMatrix is the largest matrix that is worked on a block of columns at a time.
+	// panelMatrix is the largest matrix that is processed a block of columns at a time.
 	panelMatrix = 128
 )
 
-// paddedColumns is the length of rows in scratch memory, where they have whole blocks.
+// paddedColumns returns the length of rows in scratch memory, rounded up to whole blocks.
 func paddedColumns(n int) int { return (n + smallestBlock - 1) / smallestBlock * smallestBlock }
 
-// unaliased lengthens rows where a column would have few sets of the caches: where they are multiples of large powers
-// of two.
+// unaliased lengthens rows that are multiples of large powers of two, because their columns would share a few sets of
+// the caches.
 func unaliased[T block.Float](stride int) int {
 	if stride*int(unsafe.Sizeof(T(0)))%512 == 0 {
 		stride += smallestBlock
@@ -95,7 +95,7 @@ func unaliased[T block.Float](stride int) int {
 	return stride
 }
 
-// eliminationStride is the length of rows of elimination: with so many columns and m right sides.
+// eliminationStride returns the length of rows for elimination with the given columns and m right sides.
 func eliminationStride[T block.Float](n, columns, m int) int {
 	stride := paddedColumns(columns) + paddedColumns(m)
 	if n > panelMatrix { // panels add to whole rows
@@ -104,14 +104,14 @@ func eliminationStride[T block.Float](n, columns, m int) int {
 	return stride
 }
 
-// padRow copies numbers to the beginning of a row, with zeros behind them.
+// padRow copies numbers to the beginning of a row, and fills the rest with zeros.
 func padRow[T block.Float](row, numbers []T) { clear(row[copy(row, numbers):]) }
 
-// middleOf is where the first half of the rows or columns from lo to hi ends, which begin with a block.
+// middleOf returns where the first half of rows or columns lo to hi ends, after a whole number of blocks.
 func middleOf(lo, hi int) int { return lo + paddedColumns((hi-lo+1)/2) }
 
-// eliminationScratch returns the elements of scratch memory that the products need, of n rows with so many columns and
-// m right sides: the most of all of them, since a smaller product may need more than a larger one.
+// eliminationScratch returns how many elements of scratch memory the products of n rows with the given columns and m
+// right sides need at most. It asks all products, because a smaller one may need more than a larger one.
 func eliminationScratch[T block.Float](n, columns, m int, p *pool.Pool) int {
 	e := elimination[T]{n: n, m: m, stride: eliminationStride[T](n, columns, m), pool: p}
 	size := 0
@@ -155,7 +155,7 @@ func eliminationScratch[T block.Float](n, columns, m int, p *pool.Pool) int {
 	return size
 }
 
-// needs returns the elements of scratch memory of a product that is added.
+// needs returns how many elements of scratch memory a product needs that is added.
 func (e *elimination[T]) needs(rows, k, columns int) int {
 	if columns == 0 || rows*k*paddedColumns(columns) <= smallProducts {
 		return 0
@@ -163,22 +163,22 @@ func (e *elimination[T]) needs(rows, k, columns int) int {
 	return gemm.ScratchSize(&gemm.Args[T]{M: rows, N: columns, K: k, LDA: e.stride, LDB: e.stride, LDC: e.stride, Accumulate: true}, e.pool.Size())
 }
 
-// elimination is the work on one matrix a (n, n) with right sides x (n, m), which lie behind it in the same rows, both
-// padded. In place of a come its factors: below the diagonal the multiples of the pivots' rows, negative, so that all
-// that is left to do is add products.
+// elimination works on one matrix a (n, n) with right sides x (n, m), which follow it in the same rows; both are
+// padded. It replaces a by its factors. Below the diagonal these are the negated multiples of the pivot rows, so that
+// all remaining work is adding products.
 type elimination[T block.Float] struct {
 	n, m, stride  int
 	a, x          []T
 	diagonal, top []T
 	scratch       []T
 	sign          T
-	pivots        []int32 // where they are asked for: which row changed places with each
+	pivots        []int32 // if requested: which row each row was swapped with
 	pool          *pool.Pool
 	args          gemm.Args[T]
 }
 
-// panels factors so many columns, of few rows: what each block of columns adds to all that is right of it, the right
-// sides among it, is added at once.
+// panels factors the given columns of few rows. The contribution of each block of columns to everything on its right,
+// including the right sides, is added at once.
 func (e *elimination[T]) panels(columns int) {
 	n, stride := e.n, e.stride
 	for lo := 0; lo < columns; lo += smallestBlock {
@@ -196,8 +196,7 @@ func (e *elimination[T]) panels(columns int) {
 	}
 }
 
-// factor works on the columns from lo to hi, below row lo. The left half of them is followed by the products that it
-// adds to the right half.
+// factor factors columns lo to hi, below row lo. After the left half, it adds the products of that to the right half.
 func (e *elimination[T]) factor(lo, hi int) {
 	if hi-lo <= smallestBlock {
 		for k := lo; k < hi; k++ {
@@ -212,8 +211,8 @@ func (e *elimination[T]) factor(lo, hi int) {
 	e.factor(mid, hi)
 }
 
-// column brings the largest element of column k to the diagonal and adds multiples of its row to those below, in the
-// block of columns from lo to hi.
+// column moves the largest element of column k to the diagonal and adds multiples of its row to the rows below, within
+// the block of columns lo to hi.
 func (e *elimination[T]) column(k, lo, hi int) {
 	n, a, stride := e.n, e.a, e.stride
 	p := k + largestOf(a[k*stride+k:], n-k, stride)
@@ -228,7 +227,7 @@ func (e *elimination[T]) column(k, lo, hi int) {
 	pivot := top[k]
 	e.diagonal[k] = pivot
 	if pivot == 0 {
-		return // and so is what lies below
+		return // all elements below are zero as well
 	}
 	inverse := -1 / pivot
 	exact := inverse-inverse == 0 && max(pivot, -pivot) > 1e-30
@@ -246,14 +245,15 @@ func (e *elimination[T]) column(k, lo, hi int) {
 				a[r*stride+k+1+c] += a[r*stride+k] * v
 			}
 		}
-	case columns > 0: // the whole block, of which what is done gets zeros
+	case columns > 0: // the whole block; zeros where it is finished
 		clear(e.top)
 		copy(e.top[k+1-lo:], top[k+1:hi])
 		vec.AddProducts(a[(k+1)*stride+lo:], a[(k+1)*stride+k:], e.top, rows, 1, smallestBlock, stride, stride, smallestBlock)
 	}
 }
 
-// largestOf returns which of n numbers, stride apart, has the largest absolute value: the first of several, or NaN.
+// largestOf returns which of n numbers, stride apart, has the largest absolute value. It returns the first of several.
+// NaN counts as the largest.
 func largestOf[T block.Float](x []T, n, stride int) int {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return largestBits(block.View[uint32](unsafe.Pointer(unsafe.SliceData(x)), len(x)), n, stride)
@@ -261,7 +261,7 @@ func largestOf[T block.Float](x []T, n, stride int) int {
 	return largestBits(block.View[uint64](unsafe.Pointer(unsafe.SliceData(x)), len(x)), n, stride)
 }
 
-// largestBits compares the bits of floats, without branches that depend on them, which could not be foreseen.
+// largestBits compares the bits of floats, without branches that depend on them, because these could not be predicted.
 func largestBits[U uint32 | uint64](x []U, n, stride int) int {
 	largest, magnitude := U(0), ^U(0)>>1
 	for at := 0; at < n*stride; at += stride {
@@ -275,7 +275,7 @@ func largestBits[U uint32 | uint64](x []U, n, stride int) int {
 	return 0
 }
 
-// forward adds to the rows from lo to hi of y, of so many columns, what the factors below the diagonal say.
+// forward applies the factors below the diagonal to rows lo to hi of y, which has the given columns.
 func (e *elimination[T]) forward(lo, hi int, y []T, columns int) {
 	stride := e.stride
 	if columns == 0 {
@@ -311,8 +311,8 @@ func divideRow[T block.Float](row []T, d T) {
 	}
 }
 
-// backward solves for the rows from lo to hi of x with the upper factor. What it finds is negative, so that here too
-// all that is left to do is add products.
+// backward solves for rows lo to hi of x with the upper factor. It stores the negated solution, so that here too all
+// remaining work is adding products.
 func (e *elimination[T]) backward(lo, hi int) {
 	stride := e.stride
 	if e.m == 0 {
@@ -344,7 +344,7 @@ func (e *elimination[T]) add(y, a, x []T, rows, k, columns int) {
 	gemm.Run(e.pool, &e.args, e.scratch)
 }
 
-// determinant returns its sign and the logarithm of its absolute value.
+// determinant returns the determinant's sign and the logarithm of its absolute value.
 func (e *elimination[T]) determinant() (sign, logarithm T) {
 	sign = e.sign
 	sum := 0.0

@@ -10,11 +10,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Work on vec.Lanes matrices at a time pays up to a size of fewLanes, even where half of the lanes have one: rows of
-// larger ones fill vectors by themselves, and change places at once. Where most lanes have one, it pays for somewhat
-// larger ones, the fewer their right sides are: in float64, whose vectors are full sooner, up to laneDoubles rows with
-// a few; in float32 up to laneMatrix with a few, up to laneRows with none or less than fill a vector, up to laneSides
-// with two full.
+// Processing vec.Lanes matrices side by side pays up to size fewLanes even if half of the lanes are empty. The rows of
+// larger matrices fill vectors by themselves, and swapping them is one operation. If most lanes are used, it pays for
+// somewhat larger matrices, the more so the fewer right sides there are. In float64, which fills vectors sooner, that
+// is up to laneDoubles rows with a few right sides. In float32 it is up to laneMatrix with a few, up to laneRows with
+// none or less than a vector of them, and up to laneSides with two full vectors.
 const (
 	fewLanes    = 40
 	laneDoubles = 44
@@ -23,8 +23,8 @@ const (
 	laneMatrix  = 64
 )
 
-// inLanes reports whether so many matrices (n, n) with right sides (n, m) of numbers of size bytes are worked on side
-// by side.
+// inLanes reports whether the given number of matrices (n, n) with right sides (n, m), of numbers of size bytes, are
+// processed side by side.
 func inLanes(matrices, n, m, size int) bool {
 	if n <= fewLanes && m <= fewLanes {
 		return matrices >= vec.Lanes/2
@@ -44,7 +44,7 @@ func inLanes(matrices, n, m, size int) bool {
 	return n <= most && 4*matrices >= 3*lanes
 }
 
-// eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.
+// eliminateLanes processes vec.Lanes matrices side by side, so that vectors are full however small the matrices are.
 func eliminateLanes[T block.Float](b *build) func() {
 	in, right, out, sign, logarithm := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
 	s := in.Typ.Shape
@@ -76,7 +76,7 @@ func eliminateLanes[T block.Float](b *build) func() {
 	})
 }
 
-// toLanes stores a few rows of so many elements side by side. Lanes without one repeat the last.
+// toLanes interleaves a few rows of the given number of elements. Lanes without a row repeat the last one.
 func toLanes[T block.Float](dst, src []T, elements, rows int) {
 	if elements == 0 {
 		return
@@ -95,7 +95,7 @@ func fromLanes[T block.Float](dst, src []T, elements, rows int) {
 	}
 }
 
-// laneElimination is the elimination of matrices a with right sides x, of which vec.Lanes lie side by side.
+// laneElimination is the elimination of vec.Lanes interleaved matrices a with right sides x.
 type laneElimination[T block.Float] struct {
 	n, m                              int
 	a, x                              []T
@@ -134,7 +134,7 @@ func (e *laneElimination[T]) solve() {
 	e.determinant()
 }
 
-// swap brings the largest element of column k to the diagonal.
+// swap moves the largest element of column k to the diagonal.
 func (e *laneElimination[T]) swap(k int) {
 	n := e.n
 	var from [vec.Lanes]int
@@ -156,9 +156,9 @@ func (e *laneElimination[T]) swap(k int) {
 	copy(e.diagonal[k*vec.Lanes:(k+1)*vec.Lanes], e.row(k)[k*vec.Lanes:])
 }
 
-// largestRows finds the row with the element of the largest absolute value in column k, for each lane: the first of
-// several, and row 0 where all are zero. It compares the bits of floats, those of NaN being the largest, without
-// branches, which could not be foreseen.
+// largestRows finds, for each lane, the row with the largest absolute value in column k: the first of several, and row
+// 0 if all are zero. NaN counts as the largest. It compares the bits of floats, without branches, because these could
+// not be predicted.
 func largestRows[U uint32 | uint64](from *[vec.Lanes]int, rows []U, n, k int) {
 	var best [vec.Lanes]U
 	for r := range n - k {
@@ -178,7 +178,7 @@ func swapLane[T block.Float](x, y []T) {
 	}
 }
 
-// eliminate takes multiples of row k from those below it.
+// eliminate subtracts multiples of row k from the rows below.
 func (e *laneElimination[T]) eliminate(k int) {
 	n := e.n
 	rest := n - k - 1
@@ -188,7 +188,7 @@ func (e *laneElimination[T]) eliminate(k int) {
 	top := e.row(k)
 	for l, pivot := range top[k*vec.Lanes : (k+1)*vec.Lanes] {
 		e.factor[l] = -pivot
-		if pivot == 0 { // and so is what lies below
+		if pivot == 0 { // all elements below are zero as well
 			e.factor[l] = 1
 		}
 	}
@@ -203,7 +203,7 @@ func (e *laneElimination[T]) eliminate(k int) {
 	}
 }
 
-// determinant finds its sign and the logarithm of its absolute value.
+// determinant computes the determinant's sign and the logarithm of its absolute value.
 func (e *laneElimination[T]) determinant() {
 	for i, d := range e.diagonal {
 		switch {

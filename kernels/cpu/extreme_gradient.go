@@ -7,17 +7,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of a maximum or minimum is shared by the elements that are equal to it. They are counted, and written
-// while the rows are still in the cache.
+// The elements that are equal to a maximum or minimum share its gradient. They are counted, and their gradients are
+// written while the rows are still in the cache.
 
-const hitsWide = 128 // numbers of short rows that are compared together
+const hitsWide = 128 // elements of short rows that are compared at once
 
-// extremeGradient is such a gradient: rows of inner elements, length of them for each result.
+// extremeGradient is such a gradient. Each result has length rows of inner elements.
 type extremeGradient struct {
 	geometry.AxisGroup
 	x, y, dy, dx *plan.Operand
 	segments     int
-	shares       *plan.Operand // segments for each result: counts, then, in the first of them, shares
+	shares       *plan.Operand // counts for each segment of each result; later the shares, in the first segment
 }
 
 func buildExtremeGradient(b *build) func() {
@@ -59,14 +59,14 @@ func (e *extremeGradient) part(of *plan.Operand, k int) []float32 {
 	return plan.Data[float32](of)[first*e.Inner : last*e.Inner]
 }
 
-// row returns the numbers of result o.
+// row returns the elements of result o.
 //
 //go:noinline
 func (e *extremeGradient) row(of *plan.Operand, o int) []float32 {
 	return plan.Data[float32](of)[o*e.Inner : (o+1)*e.Inner]
 }
 
-// compare counts the elements of part k that are equal to their result, or writes their gradient.
+// compare counts the elements of part k that equal their result, or writes their gradients.
 func (e *extremeGradient) compare(k int, write bool) {
 	o := k / e.segments
 	x, top, numbers := e.part(e.x, k), e.row(e.y, o), e.row(e.shares, k)
@@ -78,13 +78,13 @@ func (e *extremeGradient) compare(k int, write bool) {
 	}
 	var tops, more [hitsWide]float32
 	all := numbers
-	if len(top) < hitsWide/2 { // several rows are one
+	if len(top) < hitsWide/2 { // several rows form one
 		top, all = repeatedRow(tops[:], top, len(x)), more[:]
 		if write {
 			repeatedRow(more[:], numbers, len(x))
 		}
 	}
-	for len(x) > 0 { // what is left of whole rows is a shorter one
+	for len(x) > 0 { // the rest of whole rows is a shorter one
 		n := min(len(x), len(top))
 		rows := len(x) / n
 		if write {
@@ -100,7 +100,7 @@ func (e *extremeGradient) compare(k int, write bool) {
 	}
 }
 
-// share divides the gradients of result o by the elements that share them.
+// share divides the gradients of result o by the number of elements that share them.
 func (e *extremeGradient) share(o int) {
 	shares := e.row(e.shares, o*e.segments)
 	for s := 1; s < e.segments; s++ {
@@ -109,7 +109,7 @@ func (e *extremeGradient) share(o int) {
 	vec.Div(shares, e.row(e.dy, o), shares)
 }
 
-// repeatedRow fills dst with copies of a short row, as many as fit and no more than n numbers.
+// repeatedRow fills dst with as many copies of a short row as fit into n elements.
 func repeatedRow(dst, row []float32, n int) []float32 {
 	dst = dst[:min(len(dst), n)/len(row)*len(row)]
 	for done := copy(dst, row); done < len(dst); done *= 2 {

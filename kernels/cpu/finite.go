@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// buildCheckFinite looks for the first element that is not finite. The result lies where the operand does, if nobody
-// else needs that.
+// buildCheckFinite looks for the first element that is not finite. If nothing else needs the operand, the result shares
+// its memory.
 func buildCheckFinite(b *build) (func(), error) {
 	d := b.in(0).Typ.DType
-	exponent := uint64(1)<<(8*d.Size()-1) - uint64(1)<<(d.Digits()-1) // its bits lie between the sign and the digits
+	exponent := uint64(1)<<(8*d.Size()-1) - uint64(1)<<(d.Digits()-1) // its bits are between the sign and the digits
 	switch d.Size() {
 	case 1:
 		return checkFinite(b, uint8(exponent)), nil
@@ -24,7 +24,7 @@ func buildCheckFinite(b *build) (func(), error) {
 	return checkFinite(b, exponent), nil
 }
 
-// checkFinite looks at the bits of numbers: those are not finite in which all bits of the exponent are set.
+// checkFinite examines the bits of numbers. A number is not finite if all its exponent bits are set.
 func checkFinite[T uint8 | uint16 | uint32 | uint64](b *build, exponent T) func() {
 	in, out, rt := b.in(0), b.out(0), b.rt()
 	attrs, scope, moves := b.n.Attrs.(ir.CheckFiniteAttrs), b.n.Scope, b.in(0).Mem != b.out(0).Mem || b.in(0).Off != b.out(0).Off
@@ -50,7 +50,7 @@ func checkFinite[T uint8 | uint16 | uint32 | uint64](b *build, exponent T) func(
 	}
 }
 
-// lower makes the number the smaller one.
+// lower sets number to the smaller of itself and to.
 func lower(number *atomic.Int64, to int64) {
 	for {
 		old := number.Load()

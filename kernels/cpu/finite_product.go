@@ -10,19 +10,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Whether all numbers of a gradient are finite can mostly be told from what it is a product of: no sum of products is
-// larger than the product of the lengths of the two columns that it is of (the inequality of Cauchy and Schwarz). If
-// the longest columns have a product below the first number that is not finite, the gradient need not exist. Otherwise
-// it is computed, and each number is looked at. So the answer is the same, and so is how it is found for any number of
-// threads.
+// Whether a gradient is finite can mostly be told from the operands of its product. No sum of products exceeds the
+// product of the lengths of the two columns that it multiplies (Cauchy and Schwarz). If the longest columns have a
+// product below the first number that is not finite, the gradient need not be computed. Otherwise it is computed, and
+// each number is checked. The answer is the same either way, and the choice does not depend on the number of threads.
 
 const (
-	// surelyHalf is less than the first number that float16 rounds to infinity, by more than the bound and the sums are
-	// rounded. SurelyFloat is so for float32, by more than what sums of Winograd's products may be larger on the way.
+	// surelyHalf is less than the smallest number that float16 rounds to infinity, by more than the rounding errors of
+	// the bound and of the sums. surelyFloat is the same for float32; it also leaves room for larger intermediate sums
+	// in Winograd's algorithm.
 	surelyHalf, surelyFloat = 65000, 1e35
 )
 
-// asksOfSums reports whether the unit asks whether a gradient is finite that nobody else reads.
+// asksOfSums reports whether the unit checks a gradient that nothing else reads.
 func asksOfSums(b *build) bool {
 	return b.n.Op != ir.Convert && b.n.Op != ir.IsFinite && b.Program.Nodes[b.u.Nodes[len(b.u.Nodes)-1]].Op == ir.Reduce && fuse.IsBounded(b.Program, b.n)
 }
@@ -46,7 +46,7 @@ func buildFiniteProduct(b *build) (func(), error) {
 	return func() { plan.Data[bool](out)[0] = longest() < surely*surely || look() }, nil
 }
 
-// lookAtSums returns the function that computes a gradient and reports whether all of it is finite.
+// lookAtSums returns a function that computes a gradient and reports whether all of it is finite.
 func lookAtSums(b *build, beyond float32) (func() bool, error) {
 	if b.n.Op == ir.Dot {
 		return lookAtProduct(b, beyond)
@@ -66,10 +66,11 @@ func lookAtSums(b *build, beyond float32) (func() bool, error) {
 	}, nil
 }
 
-// lookedAt is how many numbers of a product are computed at a time: they are looked at in the second-level cache.
+// lookedAt is how many elements of a product are computed at a time, so that the check finds them in the second-level
+// cache.
 const lookedAt = 1 << 16
 
-// lookAtProduct is lookAtSums for a product of matrices, some rows of it at a time.
+// lookAtProduct is lookAtSums for a matrix product, a few rows at a time.
 func lookAtProduct(b *build, beyond float32) (func() bool, error) {
 	product, err := b.planDot()
 	if err != nil {
@@ -120,9 +121,9 @@ func lookAtProduct(b *build, beyond float32) (func() bool, error) {
 	}, nil
 }
 
-// longestColumns returns the function that computes the square of the product of the lengths of the longest column of
-// each operand; of a single one, of which some rows are added up, its length times that of a column of ones. It is NaN
-// if some number is.
+// longestColumns returns a function that computes the square of the product of the lengths of the longest columns of
+// both operands. A single operand, whose rows are summed, is multiplied by a column of ones. The result is NaN if any
+// number is.
 func longestColumns(b *build) func() float64 {
 	vx, vy, _ := fuse.BoundingOperands(b.n)
 	x, y := &b.Operands[vx], &b.Operands[vy]

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// foldScalar computes the single elementwise node of p on scalar literals, with the kernels that programs run.
+// foldScalar evaluates the only node of p, an elementwise one, on scalar literals, with the same kernels as programs.
 func foldScalar(p *ir.Program, literals []ir.Literal) ([]byte, bool) {
 	n := &p.Nodes[0]
 	d := p.Type(n.Outputs[0]).DType

@@ -14,18 +14,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// integerFold combines integers, and bools as bytes. They do not round, so that every order has the same result: many
-// elements are combined at a time by the vector kernel of the operation. It knows their size alone: code for each type
-// would be eight times as large.
+// integerFold combines integers, and bools as bytes. They are not rounded, so the order does not matter, and vector
+// kernels combine many elements at a time. It is generic in their size only: code for each type would be eight times as
+// large.
 type integerFold struct {
 	combine  block.Func
-	size     int    // of an element
+	size     int    // bytes of an element
 	again    bool   // combining an element twice changes nothing
 	decides  int    // the bool that decides the result; -1 for integers
-	identity uint64 // as it lies in memory
+	identity uint64 // as stored in memory
 }
 
-// combiningOps are the operations that reductions combine two elements with.
+// combiningOps are the operations with which reductions combine two elements.
 var combiningOps = map[ir.Kind]ir.Op{ir.Sum: ir.Add, ir.Prod: ir.Mul, ir.Max: ir.Maximum, ir.Min: ir.Minimum, ir.Or: ir.Maximum, ir.And: ir.Minimum}
 
 func newIntegerFold(kind ir.Kind, d ir.DType) *integerFold {
@@ -55,7 +55,7 @@ func newIntegerFold(kind ir.Kind, d ir.DType) *integerFold {
 	return f
 }
 
-// longProducts multiplies integers of 64 bits by compiled code, where there can be any, else by the kernel rest.
+// longProducts multiplies 64-bit integers by compiled code if possible, else by the kernel rest.
 func longProducts(rest block.Func) block.Func {
 	code := jit.Compile([]jit.Step{{Op: vec.ChainMulInt, In: [3]uint8{1, 2}, Stored: true}}, 8, func(uint8) bool { return false })
 	if code == nil {
@@ -71,18 +71,18 @@ func longProducts(rest block.Func) block.Func {
 	}
 }
 
-// foldBytes is how much of what is combined stays in the first-level cache.
+// foldBytes is how much data is combined at a time, so that it stays in the first-level cache.
 const foldBytes = 4 << 10
 
-// foldMemory has places for four times that, which do not begin at the same offset in pages of memory.
+// foldMemory has four places of foldBytes, whose offsets within pages of memory differ.
 type foldMemory [4][foldBytes + 192]byte
 
 var foldMemories pool.Recycler[foldMemory]
 
-// leastSought is the length of lines of bools from which on a search in each takes less time than combining all.
+// leastSought is the length of lines of bools from which on searching each is faster than combining all elements.
 const leastSought = 64
 
-// items combines the rows of n items that lie one after another, length rows of inner elements each.
+// items combines the rows of n consecutive items. Each has length rows of inner elements.
 func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
 	if n*inner == 0 {
 		return
@@ -113,12 +113,12 @@ func (f *integerFold) items(out, x unsafe.Pointer, n, length, inner int) {
 	foldMemories.Put(memory)
 }
 
-// halve combines the rows of n short items, of so many bytes: the first half of those of each item with the others, as
-// often as it takes.
+// halve combines the rows of n short items. It combines the first half of each item's rows with the second half, as
+// often as necessary.
 func (f *integerFold) halve(out, x unsafe.Pointer, n, length, row int, memory *foldMemory) {
 	a, b, some := unsafe.Pointer(&memory[0]), unsafe.Pointer(&memory[1]), unsafe.Pointer(&memory[2])
 	stride, rest := length*row, false
-	// leave combines a row of each item with those that were left before.
+	// leave combines a row of each item with those left over before.
 	leave := func(x unsafe.Pointer) {
 		to := out
 		if rest {
@@ -154,7 +154,7 @@ func (f *integerFold) halve(out, x unsafe.Pointer, n, length, row int, memory *f
 	leave(x)
 }
 
-// leastTogether is the number of bytes of halves that are brought together, so that the next step has fewer elements.
+// leastTogether is the size in bytes of halves that are moved together, so that the next step has fewer elements.
 const leastTogether = 128
 
 // long combines the rows of an item of more than foldBytes.
@@ -178,7 +178,7 @@ func (f *integerFold) long(out, x unsafe.Pointer, length, row int, memory *foldM
 	}
 }
 
-// add combines rows of inner elements, which lie one after another, with those of acc.
+// add combines consecutive rows of inner elements with acc.
 func (f *integerFold) add(acc, x unsafe.Pointer, length, inner int) {
 	if inner*f.size > foldBytes {
 		for at := range length {

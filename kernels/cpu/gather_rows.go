@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// gatherRows copies rows of x of so many bytes to y, one after the other; rows that are dropped become zeros. Positions
-// are within x. Short rows are copied in two pieces, the second of which may overlap the first: a call for each would
-// take longer than its memory.
+// gatherRows copies rows of x, of row bytes each, to consecutive rows of y. Dropped rows become zeros. All other
+// positions must be within x. Short rows are copied in two pieces that may overlap, because a call for each would take
+// longer.
 func gatherRows(y, x []byte, at []int64, row int) {
 	switch {
 	case row >= 128 || row < 4:
@@ -42,7 +42,7 @@ func gatherShortRows[P int32 | int64](y, x []byte, at []P, row int) {
 	}
 }
 
-// gatherEnds is gatherRows for rows of one to two pieces of a T.
+// gatherEnds is gatherRows for rows of one to two times the size of a T.
 func gatherEnds[T any, P int32 | int64](y, x []byte, at []P, row int) {
 	var piece T
 	last := row - int(unsafe.Sizeof(piece))

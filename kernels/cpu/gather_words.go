@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gatherWords is the gather of single elements, or of rows of a few, from one line, at indices of 32 bits with a sign
-// all of which must be valid: they are read as they are, first to be checked and then to be used.
+// gatherWords gathers single elements, or rows of a few, from one line. The indices are signed 32-bit integers that
+// must all be valid. They are read without conversion, first to be checked and then to be used.
 func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand, mode ir.IndexMode) (func(), bool) {
 	in, out := b.in(0), b.out(0)
 	if g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError {
@@ -48,7 +48,7 @@ func (b *build) gatherWords(g geometry.AxisGroup, row int, indices *plan.Operand
 	}, true
 }
 
-// gatherLines is the gather of more than a few elements from each of several lines. Those of one piece are copied.
+// gatherLines gathers more than a few elements from each of several lines. If these are contiguous, they are copied.
 func (b *build) gatherLines(g geometry.AxisGroup, row int, indices *plan.Operand) (func(), bool) {
 	in, out, count := b.in(0), b.out(0), indices.N
 	if count <= fewIndices {
@@ -97,26 +97,26 @@ func (b *build) gatherLines(g geometry.AxisGroup, row int, indices *plan.Operand
 	}, true
 }
 
-// gatherLine stores the elements of a line at the given positions.
+// gatherLine copies the elements of a line at the given positions.
 func gatherLine[T any](y, x unsafe.Pointer, at []int32) {
 	gatherAt(unsafe.Slice((*T)(y), len(at)), unsafe.Slice((*T)(x), 1), at)
 }
 
-// allWithin reports whether all numbers are at least 0 and below a limit of 1 or more.
+// allWithin reports whether all numbers are at least 0 and below the limit, which is 1 or more.
 func allWithin(at []int32, limit int64) bool { return vec.Within(at, int32(min(limit-1, 1<<31-1))) }
 
-// gatherOperand stores what lies at the given positions from element lo on.
+// gatherOperand copies the elements at the given positions to the result, from element lo on.
 func gatherOperand[T any](out, in *plan.Operand, at []int32, lo int) {
 	gatherAt(rowsOf[T](out)[lo:lo+len(at)], rowsOf[T](in), at)
 }
 
-// gatherAt copies the elements of x at positions that are known to be within it. The positions are read two at a time:
-// one by one, reading them would take as long as reading the elements.
+// gatherAt copies the elements of x at positions that are known to be valid. It reads positions two at a time, because
+// reading them one by one takes as long as reading the elements.
 func gatherAt[T any](y, x []T, at []int32) {
 	base := unsafe.Pointer(unsafe.SliceData(x))
 	size := unsafe.Sizeof(x[0])
-	line, done := unsafe.Pointer(unsafe.SliceData(y[:len(at)])), uintptr(0) // no pointer may lie behind the last element
-	for ; len(at) >= 8 && !bigEndian; at = at[8:] {                         // a jump for each element would take as long as the rest
+	line, done := unsafe.Pointer(unsafe.SliceData(y[:len(at)])), uintptr(0) // no pointer may be beyond the last element
+	for ; len(at) >= 8 && !bigEndian; at = at[8:] {                         // a jump for each element would take as long as all the rest
 		pairs := (*[4]uint64)(unsafe.Pointer(unsafe.SliceData(at)))
 		a, b, c, d := pairs[0], pairs[1], pairs[2], pairs[3]
 		to := unsafe.Add(line, done)

@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// meeting is where a replica's collective meets the others: the communicator of the run, or the end of a group in it.
+// meeting is how a replica's collective reaches the others: through the communicator of the run, or one for its group.
 type meeting struct {
 	groups [][]int
-	of     kernels.Communicator // that near was made of
+	of     kernels.Communicator // that near was made from
 	near   kernels.Communicator
 }
 
@@ -34,7 +34,8 @@ func (m *meeting) end(rt *runtime) (kernels.Communicator, error) {
 	return m.near, nil
 }
 
-// nearOf is the end of a replica in its group. Communicators that have no groups gather what all have.
+// nearOf returns a replica's communicator for its group. If a communicator has no groups, the group gathers the values
+// of all replicas.
 func nearOf(c kernels.Communicator, groups [][]int) (kernels.Communicator, error) {
 	if s, ok := c.(comm.Splitter); ok {
 		return s.Split(groups)
@@ -43,19 +44,19 @@ func nearOf(c kernels.Communicator, groups [][]int) (kernels.Communicator, error
 	return &gatherer{Communicator: c, members: members, place: place}, nil
 }
 
-// gatherer makes collectives of a group out of gathering what all replicas have. Aborting and closing are those of the
-// communicator of all.
+// gatherer implements collectives of a group by gathering the values of all replicas. To abort or close it is to abort
+// or close the communicator of all.
 type gatherer struct {
 	kernels.Communicator
 	members []int
 	place   int
-	all     []byte // what all have
+	all     []byte // the values of all replicas
 }
 
 func (g *gatherer) Replica() int  { return g.place }
 func (g *gatherer) Replicas() int { return len(g.members) }
 
-// gather fetches a value of all replicas and returns that of each member.
+// gather gathers the values of all replicas, and returns a function that gives the value of a member.
 func (g *gatherer) gather(ctx context.Context, v kernels.Buffer) (func(member int) []byte, error) {
 	t, n := v.Type(), g.Communicator.Replicas()
 	flat := ir.Type{DType: t.DType, Shape: ir.Shape{t.Shape.Size()}}
@@ -114,7 +115,7 @@ func (g *gatherer) AllGather(ctx context.Context, part, whole kernels.Buffer, ax
 	return nil
 }
 
-// Broadcast copies the value of the group's member to all of it.
+// Broadcast copies the value of one member to all members of the group.
 func (g *gatherer) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
 	of, err := g.gather(ctx, value)
 	if err == nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Ops that treat the examples of a batch one by one read and write 16 bits a few examples at a time: those are widened
-// to float32 in memory that stays in the cache, the op's kernel for float32 computes them there, and its results are
-// rounded on their way out. No operand exists as a whole in 32 bits.
+// Ops that treat the examples of a batch separately, and have 16-bit operands, run on a few examples at a time. The
+// examples are widened to float32 in memory that stays in the cache, the op's float32 kernel computes them, and the
+// results are rounded when they are stored. No operand ever exists as a whole in 32 bits.
 
-// halfBytes is how much memory in float32 the examples of a chunk take.
+// halfBytes is how much float32 memory the examples of a chunk take.
 const halfBytes = 512 << 10
 
-// sharedOperands are the operands of ops that all examples share.
+// sharedOperands are the operands that all examples share, by op.
 var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.MaxPool: nil, ir.MaxPoolGrad: nil, ir.AvgPool: nil, ir.AvgPoolGrad: nil,
 	ir.Softmax: nil, ir.SoftmaxGrad: nil, ir.LogSoftmax: nil, ir.LogSoftmaxGrad: nil, ir.Attention: {3}, ir.AttentionGrad: {6},
 	ir.LstmCell: nil, ir.LstmCellGrad: nil, ir.GruCell: nil, ir.GruCellGrad: nil}
@@ -26,14 +26,14 @@ var sharedOperands = map[ir.Op][]int{ir.Conv: {1}, ir.ConvInputGrad: {1}, ir.Max
 func goesByExamples(p *ir.Program, n *ir.Node) bool {
 	_, ok := sharedOperands[n.Op]
 	t := p.Type(n.Inputs[0])
-	empty := func(v ir.Value) bool { return p.Type(v).Shape.Size() == 0 } // of which an example is no part, as attention to no keys has them
+	empty := func(v ir.Value) bool { return p.Type(v).Shape.Size() == 0 } // values that have no part for each example, such as those of attention to no keys
 	return ok && halfOf[t.DType] != nil && len(t.Shape) >= 2 && !slices.ContainsFunc(n.Inputs, empty) && !slices.ContainsFunc(n.Outputs, empty)
 }
 
-// halfPort is an operand or a result of such an op, as the parent has it and as the op on a chunk sees it.
+// halfPort is an operand or a result of such an op, as it is in the parent and for the op on a chunk.
 type halfPort struct {
 	o     *plan.Operand
-	size  int      // elements of an example; 0: all examples share the operand
+	size  int      // elements of an example; 0 if all examples share the operand
 	half  vec.Half // the type in the parent, if wide
 	wide  *plan.Operand
 	chunk *plan.Storage // what the op on a chunk reads or writes
@@ -41,15 +41,15 @@ type halfPort struct {
 	move     func() // widens n elements from begin on, or rounds them
 	begin, n int
 	rounds   bool
-	copies   bool // results are operands, not sums
-	unread   bool // nobody reads the results
+	copies   bool // results are copies of operands rather than sums
+	unread   bool // nothing reads the result
 }
 
-// halfPiece is the number of elements that are widened or rounded in one task.
+// halfPiece is how many elements one task widens or rounds.
 const halfPiece = 1 << 14
 
-// newHalfPort returns a port with memory for so many of a batch of examples in float32; without if the op reads 16 bits
-// in place.
+// newHalfPort returns a port with float32 memory for a chunk of the batch's examples. There is no such memory if the op
+// reads 16 bits in place.
 func newHalfPort(b *build, o *plan.Operand, batch, examples int, shared, inPlace bool) *halfPort {
 	p := &halfPort{o: o, chunk: &plan.Storage{}}
 	n := o.N
@@ -77,7 +77,7 @@ func newHalfPort(b *build, o *plan.Operand, batch, examples int, shared, inPlace
 	return p
 }
 
-// at points the chunk at so many examples from first on.
+// at sets the chunk to the given examples from first on.
 func (p *halfPort) at(first, examples int) {
 	p.begin, p.n = first*p.size, p.size*examples
 	if p.wide != nil {
@@ -89,7 +89,7 @@ func (p *halfPort) at(first, examples int) {
 	p.chunk.Ptr = o.Ptr()
 }
 
-// widen reads the examples that the chunk was pointed at.
+// widen reads the examples of the chunk.
 func (p *halfPort) widen() {
 	if p.wide == nil {
 		return
@@ -105,7 +105,7 @@ func (p *halfPort) widen() {
 	p.move()
 }
 
-// narrow writes them.
+// narrow writes the examples of the chunk.
 func (p *halfPort) narrow() {
 	switch {
 	case p.wide == nil || p.unread:
@@ -117,7 +117,7 @@ func (p *halfPort) narrow() {
 	}
 }
 
-// unread reports whether nothing reads a value.
+// unread reports whether nothing reads the value.
 func (b *build) unread(v ir.Value) bool {
 	return len(b.Users[v]) == 0 && !slices.ContainsFunc(b.Program.Outputs, func(o ir.Output) bool { return o.Value == v })
 }
@@ -131,23 +131,22 @@ func (p *halfPort) round(out []uint16, x []float32) {
 	}
 }
 
-// byExamples is the op of a unit computed a few examples at a time.
+// byExamples is the op of a unit, computed a few examples at a time.
 type byExamples struct {
 	b        *build
 	batch    int
-	examples int // of a chunk
+	examples int // examples of a chunk
 	inputs   []*halfPort
 	outputs  []*halfPort
 	whole    func() // computes a chunk
-	rest     func() // and the last one, if it is shorter
-	prepare  func() // once for all chunks
+	rest     func() // the same for the last chunk, if it is shorter
+	prepare  func() // runs once before all chunks
 	pairs    *kernelPairs
-	byRows   bool // examples are rows of images: each pixel is computed alone
+	byRows   bool // examples are rows of images, because each pixel is computed separately
 	bias     *halfBias
 }
 
-// buildByExamples returns the builder of an op that goes by examples where its operands are of 16 bits, else the one
-// for wide floats.
+// buildByExamples returns a builder that goes by examples if the operands have 16 bits, and otherwise uses wide.
 func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func(), error) {
 	return func(b *build) (func(), error) {
 		if halfOf[b.in(0).Typ.DType] == nil || b.u.Fused != nil && b.u.Fused.Axis >= 0 { // a softmax along another axis widens its rows itself
@@ -157,7 +156,7 @@ func buildByExamples(wide func(b *build) (func(), error)) func(b *build) (func()
 	}
 }
 
-// byExamplesOf compiles an op whose operands are of 16 bits.
+// byExamplesOf compiles an op with 16-bit operands.
 func byExamplesOf(b *build, wide func(b *build) (func(), error)) (func(), error) {
 	e := &byExamples{b: b, batch: b.in(0).Typ.Shape[0]}
 	inPairs := convolvesPairs(b)
@@ -198,8 +197,8 @@ func (e *byExamples) shares(i int) bool {
 	return false
 }
 
-// chooseChunk sets the number of examples: as many as fit, in chunks of about the same size. Those of pairs for matrix
-// registers have a size of their own.
+// chooseChunk sets the number of examples of a chunk to as many as fit, in chunks of about equal size. Chunks of pairs
+// for matrix registers are sized separately.
 func (e *byExamples) chooseChunk(inPairs bool) {
 	if inPairs && micro.Matrices() {
 		e.examples = e.chunkOfMatrices()
@@ -219,7 +218,7 @@ func (e *byExamples) chooseChunk(inPairs bool) {
 	e.examples = min(max((e.batch+chunks-1)/max(chunks, 1), workers, 1), e.batch)
 }
 
-// compile returns the function that computes a chunk of so many examples, as a program of one op on float32.
+// compile returns the function that computes a chunk of the given examples, as a program of one op on float32.
 func (e *byExamples) compile(builder func(b *build) (func(), error), examples int) (func(), error) {
 	b, n := e.b, e.b.n
 	p := &ir.Program{Name: b.Program.Name}
@@ -271,7 +270,7 @@ func (e *byExamples) compile(builder func(b *build) (func(), error), examples in
 	return run, err
 }
 
-// attrsFor returns the attributes for so many examples.
+// attrsFor returns the attributes for the given number of examples.
 func attrsFor(a ir.Attrs, examples int) ir.Attrs {
 	switch a := a.(type) {
 	case ir.ConvGradAttrs:
@@ -325,7 +324,7 @@ type halfBias struct {
 	wide *plan.Operand // the bias in float32
 }
 
-// newHalfBias returns what the unit adds to its product or convolution of 16 bits; nil: nothing.
+// newHalfBias returns what the unit adds to its 16-bit product or convolution, or nil.
 func newHalfBias(b *build) *halfBias {
 	bias, relu := b.addedToProduct()
 	if bias == nil && !relu {

@@ -11,19 +11,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 )
 
-// Replicas of a small program run on one goroutine: to start another one, and to meet it, takes longer than what they
-// compute. Where the program waits for an all-reduce, the next replica has its turn.
+// The replicas of a small program run on one goroutine, because starting others and meeting them would take longer than
+// the computation. When the program waits for an all-reduce, the next replica takes its turn.
 
-// mostInTurns is up to how many seconds a program is small: to begin a goroutine and to meet it takes 10 to 20
-// microseconds.
+// mostInTurns is the largest duration, in seconds, of a program that counts as small. Starting a goroutine and meeting
+// it takes 10 to 20 microseconds.
 var mostInTurns = 8e-6
 
-// mostStarted is up to how many all-reduces a program may start: a replica has room for so many that the others have
-// not come to.
+// mostStarted is the largest number of all-reduces that a program may start. A replica has memory for so many that the
+// others have not reached yet.
 const mostStarted = 16
 
-// turns is what has to be equal for programs to run in turns, 0 for those that do not: they are large, or meet in
-// other ways than by all-reduces that go on.
+// turns returns a fingerprint. Programs run in turns if their fingerprints are equal, and not 0. It is 0 for programs
+// that are large, or whose replicas meet other than in all-reduces that run in the background.
 func (s *schedule) turns() uint64 {
 	seconds, started := 0.0, 0
 	order := fnv.New64a()
@@ -44,7 +44,7 @@ func (s *schedule) turns() uint64 {
 	return max(order.Sum64(), 1)
 }
 
-// progresser is a communicator that does what it can without waiting.
+// progresser is a communicator that can do what is possible without waiting.
 type progresser interface{ Progress() error }
 
 // LaunchInTurns implements [kernels.TurnTaker].
@@ -80,7 +80,7 @@ func (e *session) LaunchInTurns(ctx context.Context, sessions []kernels.Session,
 		}
 	}()
 	if slices.ContainsFunc(sessions, func(s kernels.Session) bool { return s.(*session).rt.profiling }) {
-		completed = true // by others
+		completed = true // the sessions will be launched one by one
 		return false
 	}
 	for i, s := range sessions {
@@ -115,13 +115,13 @@ func takeTurns(sessions []kernels.Session, launches []kernels.Launch, errs []err
 		}
 		for i, s := range sessions {
 			if left && s.(*session).meets {
-				_ = launches[i].Communicator.(progresser).Progress() // those who wait hear of an error
+				_ = launches[i].Communicator.(progresser).Progress() // reports an error to those that wait
 			}
 		}
 	}
 }
 
-// takeTurn runs the steps up to the next that waits for the other replicas, and reports whether there is one.
+// takeTurn runs the steps up to the next one that waits for other replicas, and reports whether there is one.
 func (e *session) takeTurn() bool {
 	steps := e.schedule.steps
 	for first := e.turn; e.turn < len(steps); e.turn++ {

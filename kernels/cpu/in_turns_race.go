@@ -2,5 +2,5 @@
 
 package cpu
 
-// The race detector is to see replicas at the same time.
+// Replicas run in parallel so that the race detector can see races between them.
 func init() { mostInTurns = 0 }

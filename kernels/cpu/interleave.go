@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Concatenations of rows of one element each, or of a few of one or two bytes: real and imaginary parts, coordinates,
-// colours.
+// Concatenations of rows of one element each, or of a few elements of one or two bytes: real and imaginary parts,
+// coordinates, colours.
 
-// interleaves reports whether [interleave] can concatenate the rows, all of which must have size bytes.
+// interleaves reports whether [interleave] can concatenate the rows. All rows must have size bytes.
 func interleaves(sources []*plan.Operand, rows, size int) bool {
 	if len(sources) < 2 || len(sources) > 4 || size != 1 && size != 2 && size != 4 && size != 8 {
 		return false
@@ -26,7 +26,7 @@ func interleaves(sources []*plan.Operand, rows, size int) bool {
 	return true
 }
 
-// interleave stores the elements [first, first+n) of two to four sources in turn.
+// interleave interleaves elements [first, first+n) of two to four sources.
 func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int) {
 	var from [4]unsafe.Pointer
 	for i, s := range sources {
@@ -35,7 +35,7 @@ func interleave(dst unsafe.Pointer, sources []*plan.Operand, size, first, n int)
 	interleaveFrom(dst, from[:len(sources)], size, first, n)
 }
 
-// interleaveFrom is interleave of sources at the given addresses.
+// interleaveFrom is interleave for sources at the given addresses.
 func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n int) {
 	m := vec.Turns(dst, from, size, first, n)
 	if m == n {
@@ -58,7 +58,7 @@ func interleaveFrom(dst unsafe.Pointer, from []unsafe.Pointer, size, first, n in
 	}
 }
 
-// interleaveNarrow is interleaveElements for one or two bytes, of which a word holds several.
+// interleaveNarrow is interleave for elements of one or two bytes, several of which fit into a word.
 func interleaveNarrow[T uint8 | uint16](dst unsafe.Pointer, from []unsafe.Pointer, first, n int) {
 	size := int(unsafe.Sizeof(T(0)))
 	bits := 8 * size
@@ -91,7 +91,7 @@ func interleaveNarrow[T uint8 | uint16](dst unsafe.Pointer, from []unsafe.Pointe
 	}
 }
 
-// spread puts a gap of its own size behind each of the elements of a word.
+// spread inserts a gap of an element's size after each element of a word.
 func spread[T uint8 | uint16](word uint32) uint64 {
 	x := uint64(word)
 	x = (x | x<<16) & 0x0000ffff0000ffff
@@ -142,7 +142,7 @@ func (b *build) repeatedElements() (func(), bool) {
 		return nil, false
 	}
 	if size < 4 && vec.NewRepeats(size, shape[last]) != nil {
-		return nil, false // a copy repeats them by vectors
+		return nil, false // vectors do that in a copy
 	}
 	sources := slices.Repeat([]*plan.Operand{in}, shape[last])
 	if !interleaves(sources, in.N, size) {

@@ -9,23 +9,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Under a policy of mixed precision, predictions read weights of float32 in 16 bits. What they are in 16 bits stays
-// with their buffer, in a buffer of its own, until they change: all programs share it, and products keep panels of it
-// (weights.go) as they do of weights that are of 16 bits from the start.
+// Under a mixed-precision policy, predictions read float32 weights in 16 bits. The converted weights stay with their
+// buffer, in a buffer of their own, until the weights change. All programs share them, and products keep panels of them
+// (weights.go) as they do of weights that have 16 bits from the start.
 
-// halves are a buffer's numbers in 16-bit types.
+// halves holds the contents of a buffer in 16-bit types.
 type halves struct {
 	mu   sync.Mutex
 	each [2]rounded
 }
 
-// rounded are the numbers in one type.
+// rounded holds the contents in one type.
 type rounded struct {
 	in    *buffer
-	holds uint64 // the version that they were converted from; 0: none
+	holds uint64 // the version that was converted; 0: none
 }
 
-// of returns the numbers in type t; its lock must be held.
+// of returns the contents in type t. The caller must hold the lock.
 func (h *halves) of(t ir.Type, d kernels.Device) *rounded {
 	r := &h.each[0]
 	if t.DType == ir.Float16 {
@@ -37,15 +37,15 @@ func (h *halves) of(t ir.Type, d kernels.Device) *rounded {
 	return r
 }
 
-// forget gives the memory back.
+// forget drops the memory.
 func (h *halves) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.each = [2]rounded{}
 }
 
-// keepConversion returns the step of a unit that converts an input, which convert does: it points the unit's result at
-// numbers that are kept if there are any. An input that may change unseen is converted in each run.
+// keepConversion returns a step that converts an input, by convert if necessary. If the input's buffer keeps converted
+// numbers, it points the unit's result at these. An input that may change unnoticed is converted in each run.
 func (p *placement) keepConversion(u *fuse.Unit, d kernels.Device, convert func()) func() {
 	from, to := p.Converts(u), p.Operands[u.Writes[0]]
 	var own halves

@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// lateGradients is the pass for large gradients of variables that are a product of few rows or the sums of few rows of
-// a table. Where the loss is scaled, all gradients are asked whether they are finite before any variable is updated:
-// each would be written, read for the question, and read again when the caches have forgotten it. Instead its node is
-// there twice. The question has one of its own, whose answer a bound of the operands mostly proves without the gradient
-// (finite_product.go), and the update has the other one right before it, as in training without a scale.
+// lateGradients is the pass for large gradients that are a product of few rows, or the sums of few rows of a table.
+// With a scaled loss, all gradients are checked for finiteness before any variable is updated. Such a gradient would be
+// written, read for the check, and read again when it has left the cache. The pass therefore duplicates its node. The
+// check has its own copy, which a bound of the operands mostly makes unnecessary (finite_product.go), and the other
+// copy runs right before the update, as in training without a scale.
 func lateGradients() pass.Pass {
 	return pass.New("late gradients", func(p *ir.Program) (*ir.Program, error) {
 		late := findLateGradients(p)
@@ -42,7 +42,7 @@ func lateGradients() pass.Pass {
 	})
 }
 
-// findLateGradients returns, by update, the nodes of the gradients that only it and the question read.
+// findLateGradients returns, by update, the nodes of gradients that only the update and the check read.
 func findLateGradients(p *ir.Program) map[int]*ir.Node {
 	late := map[int]*ir.Node{}
 	uses, def := pass.Uses(p)
@@ -66,8 +66,8 @@ func findLateGradients(p *ir.Program) map[int]*ir.Node {
 	return late
 }
 
-// asksWhetherFinite reports whether a node asks whether all numbers of its operand are finite, maybe after it rounds
-// them to float16, and does nothing else.
+// asksWhetherFinite reports whether a node only checks that all numbers of its operand are finite, possibly after
+// rounding them to float16.
 func asksWhetherFinite(p *ir.Program, n *ir.Node, readers [][]int, uses []int) bool {
 	only := func() bool { v := n.Outputs[0]; return uses[v] == 1 && len(readers[v]) == 1 }
 	next := func() *ir.Node { return &p.Nodes[readers[n.Outputs[0]][0]] }

@@ -12,12 +12,12 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// ErrMeasuring is the error of [StartMeasurement] while another measurement of the same context is under way.
+// ErrMeasuring is the error of [StartMeasurement] while another measurement of the same context is in progress.
 var ErrMeasuring = errors.New("cpu: another measurement of this context is under way; stop it first")
 
-// Measurement times the steps of what runs under one context: programs that exist already and those that are compiled
-// meanwhile, on this backend and on others that report to a [kernels.Meter]. There is one at a time for a context, any
-// number in a process. Timing takes below a microsecond a step.
+// Measurement times the steps of all runs under one context. It includes existing programs, programs compiled during
+// the measurement, and other backends that report to a [kernels.Meter]. A context has one measurement at a time, a
+// process any number. Timing a step takes less than a microsecond.
 type Measurement struct {
 	slot *measurementSlot
 
@@ -27,13 +27,13 @@ type Measurement struct {
 	others  []ProgramProfile // of other backends, in the order of their steps
 }
 
-// measuredRun is what a session did for a measurement.
+// measuredRun is what a session did during a measurement.
 type measuredRun struct {
 	session *session
-	ops     []OpProfile // nil while the session still has them
+	ops     []OpProfile // nil while the session still holds them
 }
 
-// measurementSlot is the place of the measurement that is under way.
+// measurementSlot holds the current measurement.
 type measurementSlot struct{ current atomic.Pointer[Measurement] }
 
 type measurementKey struct{}
@@ -43,10 +43,11 @@ func slotOf(ctx context.Context) *measurementSlot {
 	return s
 }
 
-// measurements counts those under way in the process. Without any, which is usual, runs need not search their contexts.
+// measurements counts the current ones in the process. There are usually none, and runs then need not search their
+// contexts.
 var measurements atomic.Int32
 
-// measurementOf returns the measurement that a run under the context belongs to, or nil.
+// measurementOf returns the measurement that includes runs under the context, or nil.
 func measurementOf(ctx context.Context) *Measurement {
 	if measurements.Load() == 0 {
 		return nil
@@ -57,8 +58,8 @@ func measurementOf(ctx context.Context) *Measurement {
 	return nil
 }
 
-// Measurable returns a context under which runs can be measured: ctx itself if it is one, else one that is made from
-// it. What runs under other contexts is not seen.
+// Measurable returns a context under which runs can be measured: ctx itself if it is one, else a new one derived from
+// it. Runs under other contexts are not measured.
 func Measurable(ctx context.Context) context.Context {
 	if slotOf(ctx) != nil {
 		return ctx
@@ -72,7 +73,7 @@ func Measurable(ctx context.Context) context.Context {
 	})
 }
 
-// Ran adds what a launch took on a device of another backend. Launches of a program with the same steps are added up.
+// Ran adds the times of a launch on a device of another backend. Launches of programs with the same steps are added up.
 func (m *Measurement) Ran(program string, ops []kernels.OpTime) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,15 +88,15 @@ func (m *Measurement) Ran(program string, ops []kernels.OpTime) {
 	}
 	for j, op := range ops {
 		if op.Peak == 0 {
-			op.Peak = math.Inf(1) // nobody knows: that of this machine means nothing there
+			op.Peak = math.Inf(1) // unknown; the peak of this machine does not apply there
 		}
 		sum := &m.others[i].Ops[j]
 		*sum = OpProfile{Name: op.Name, Scope: op.Scope, Calls: sum.Calls + op.Calls, Time: sum.Time + op.Time, Bytes: op.Bytes, FLOPs: op.FLOPs, Peak: op.Peak, Bandwidth: op.Bandwidth}
 	}
 }
 
-// StartMeasurement begins to measure what runs under a context of [Measurable] and contexts made from it. The times
-// start from 0.
+// StartMeasurement starts measuring runs under a [Measurable] context and contexts derived from it. All times start at
+// 0.
 func StartMeasurement(ctx context.Context) (*Measurement, error) {
 	s := slotOf(ctx)
 	if s == nil {
@@ -109,8 +110,8 @@ func StartMeasurement(ctx context.Context) (*Measurement, error) {
 	return m, nil
 }
 
-// Stop ends the measurement and returns what ran meanwhile, in the order in which the programs ran first; replicas have
-// a program each. It waits for runs in progress. A second Stop returns nothing.
+// Stop ends the measurement. It returns the programs that ran, in the order in which they first ran; each replica
+// counts as a program. It waits for runs in progress. A second Stop returns nothing.
 func (m *Measurement) Stop() []ProgramProfile {
 	if m == nil {
 		return nil
@@ -123,7 +124,7 @@ func (m *Measurement) Stop() []ProgramProfile {
 		m.mu.Unlock()
 		return nil
 	}
-	m.stopped = true // nothing joins from here on
+	m.stopped = true // nothing joins after this
 	runs, all := m.runs, m.others
 	m.mu.Unlock()
 	for _, p := range all {
@@ -140,7 +141,7 @@ func (m *Measurement) Stop() []ProgramProfile {
 	return all
 }
 
-// join adds a session, which forgets the times it has; false if the measurement is over.
+// join adds a session and resets its times. It returns false if the measurement is over.
 func (m *Measurement) join(e *session) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +152,7 @@ func (m *Measurement) join(e *session) bool {
 	return true
 }
 
-// keep takes over the times that a session has.
+// keep takes over the times of a session.
 func (m *Measurement) keep(e *session) {
 	ops := e.profile()
 	m.mu.Lock()
@@ -164,8 +165,8 @@ func (m *Measurement) keep(e *session) {
 	}
 }
 
-// measure lets the times of the session's steps belong to another measurement from now on; nil: to none. The caller
-// holds the session's lock.
+// measure assigns the times of the session's steps to m from now on, or to none if m is nil. The caller holds the
+// session's lock.
 func (e *session) measure(m *Measurement) {
 	if e.measured != nil {
 		e.measured.keep(e)

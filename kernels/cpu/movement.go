@@ -9,7 +9,7 @@ import (
 
 // Ops that only move elements. Each is one ndCopy, or one for each operand.
 
-// byteStrides are the row-major strides of a type in bytes.
+// byteStrides returns the row-major strides of a type in bytes.
 func byteStrides(t ir.Type) []int {
 	s := t.Shape.Strides()
 	for i := range s {
@@ -18,7 +18,7 @@ func byteStrides(t ir.Type) []int {
 	return s
 }
 
-// move returns a function that runs a copy between two operands, dstOff and srcOff bytes into them.
+// move returns a function that runs a copy between two operands, starting at the given offsets in bytes.
 func (b *build) move(c *ndCopy, dst, src *plan.Operand, dstOff, srcOff int) (func(), error) {
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(c.dims), maxAxes)
@@ -44,7 +44,7 @@ func (b *build) move(c *ndCopy, dst, src *plan.Operand, dstOff, srcOff int) (fun
 	}), nil
 }
 
-// buildReshape runs only for a reshape that could not be a view.
+// buildReshape copies. It runs only for reshapes that cannot be views.
 func buildReshape(b *build) (func(), error) {
 	in, out := b.in(0), b.out(0)
 	return func() { copyOperand(out, in) }, nil
@@ -75,9 +75,9 @@ func buildBroadcast(b *build) (func(), error) {
 	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, 0)
 }
 
-// slicedPiece is how many bytes are cut out of a value before those beside them: what the processor has fetched of a
-// row is used while it is in the cache. Rows of longPiece bytes and more, which a processor fetches ahead by
-// themselves, are cut out faster one slice after the other.
+// slicedPiece is how many bytes are copied from a slice before those of the neighbouring slices, so that what the
+// processor has fetched of a row is used while it is in the cache. Rows of longPiece bytes and more are prefetched by
+// the processor, and are copied faster one slice after the other.
 const (
 	slicedPiece = 64 << 10
 	longPiece   = 4 << 10
@@ -92,7 +92,7 @@ func buildSlice(b *build) (func(), error) {
 	return b.move(newCopy(in.Typ.DType.Size(), out.Typ.Shape, byteStrides(out.Typ), src), out, in, 0, first)
 }
 
-// buildSlices cuts several slices out of one value.
+// buildSlices copies several slices of one value.
 func (b *build) buildSlices() (func(), error) {
 	in := b.in(0)
 	var moves []pieceMove
@@ -115,7 +115,7 @@ func (b *build) buildSlices() (func(), error) {
 	return b.moveAll(moves, piece)
 }
 
-// slicedStrides are the strides of a slice of a value, and the offset of its first element, in bytes.
+// slicedStrides returns the strides of a slice of a value and the offset of its first element, in bytes.
 func slicedStrides(t ir.Type, a ir.SliceAttrs) (strides []int, first int) {
 	strides = byteStrides(t)
 	for i := range strides {
@@ -143,7 +143,7 @@ func buildPad(b *build) (func(), error) {
 	dims := make([]int, len(src))
 	from, to := 0, 0
 	for i := range src {
-		// Operand element k lands at low + k·(1+interior); those before 0 or after the end are cut off.
+		// Element k of the operand goes to low + k·(1+interior). Elements before 0 or beyond the end are dropped.
 		step := 1 + a.Interior[i]
 		first := 0
 		if a.Low[i] < 0 {
@@ -163,7 +163,7 @@ func buildPad(b *build) (func(), error) {
 	return b.padded(newCopy(size, dims, dst, src), out, in, value, to, from)
 }
 
-// starts returns a function that reads the start operands from number first on, clamps them so that sizes fit into
+// starts returns a function that reads the start operands from number first on. It clamps them so that sizes fit into
 // shape, and returns the offset in bytes.
 func (b *build) starts(first int, shape ir.Shape, sizes []int, strides []int) func() int {
 	operands := make([]*plan.Operand, len(shape))

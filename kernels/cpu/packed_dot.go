@@ -12,8 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// buildPackedDot multiplies floats with a matrix of four bits, which is kept in panels of four bits where it is
-// constant.
+// buildPackedDot multiplies floats by a 4-bit matrix. A constant matrix is kept in 4-bit panels.
 func buildPackedDot(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.PackedDotAttrs)
 	x, w, out := b.in(0), b.in(1), b.out(0)
@@ -50,7 +49,7 @@ func buildPackedDot(b *build) (func(), error) {
 	}, nil
 }
 
-// packedInDigits returns the function that multiplies m rows, in digits.
+// packedInDigits returns the function that multiplies m rows in digits.
 func (b *build) packedInDigits(m int, p *quant.NibblePanels) func() {
 	x, out, pool, args := b.in(0), b.out(0), b.rt().pool, &quant.NibbleArgs{}
 	bias, relu := b.addedToProduct()
@@ -73,7 +72,8 @@ func sameSums(a ir.PackedDotAttrs, rows, more, k int) bool {
 	return quant.AsFloats(rows, a.Columns, k, a.Block, bytes) == quant.AsFloats(more, a.Columns, k, a.Block, bytes)
 }
 
-// packedAsFloats returns the function that multiplies m rows by panels of floats, which are unpacked on the way.
+// packedAsFloats returns the function that multiplies m rows by float panels, into which it unpacks the matrix piece by
+// piece.
 func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
 	x, out, pool := b.in(0), b.out(0), b.rt().pool
 	bias, relu := b.addedToProduct()
@@ -94,15 +94,15 @@ func (b *build) packedAsFloats(m int, p *quant.NibblePanels) func() {
 	}
 }
 
-// packer brings a matrix into panels.
+// packer packs a matrix into panels.
 type packer struct {
-	bytes  bool // of eight bits; else of four
+	bytes  bool // 8 bits per element, else 4
 	layout tile.Layout
 	size   func(k, n, block int) int
 	pack   func(p *pool.Pool, to, from []byte, k, n, block int)
 }
 
-// packerOf returns the packer of a matrix.
+// packerOf returns the packer for a matrix.
 func packerOf(a ir.PackedDotAttrs) packer {
 	p := packer{layout: quant.NibbleLayout, size: quant.NibbleSize, pack: quant.PackNibbles}
 	switch {
@@ -127,7 +127,7 @@ func (as packer) kept(b *buffer, f *form, p *pool.Pool) []byte {
 	})
 }
 
-// packedScales returns the function that gives scales and zero points, a row for each block.
+// packedScales returns the function that yields scales and zero points, with a row for each block.
 func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
 	if !a.ByColumns {
 		return func() ([]float32, []int8) { return plan.Data[float32](b.in(2)), plan.Data[int8](b.in(3)) }
@@ -148,7 +148,8 @@ func (b *build) packedScales(a ir.PackedDotAttrs) func() ([]float32, []int8) {
 	}
 }
 
-// turned returns the function that gives an operand of so many columns transposed, which is kept with a constant.
+// turned returns the function that yields the transpose of an operand with the given columns. The transpose of a
+// constant is kept.
 func (b *build) turned(o *plan.Operand, columns int, turn func(to, from []byte, columns, rows int)) func() []byte {
 	rows := o.N / columns
 	kept := b.kept(o, &form{off: o.Off, k: rows, n: columns, ld: rows, trans: true})
@@ -170,7 +171,7 @@ func (b *build) turned(o *plan.Operand, columns int, turn func(to, from []byte, 
 	}
 }
 
-// packedDot64 multiplies numbers of float64, in plain Go.
+// packedDot64 multiplies float64, in plain Go.
 func (b *build) packedDot64(a ir.PackedDotAttrs) func() {
 	x, w, out := b.in(0), b.in(1), b.out(0)
 	k, bytes := w.Typ.Shape[0], w.Typ.Shape[1]
@@ -195,7 +196,7 @@ func (b *build) packedDot64(a ir.PackedDotAttrs) func() {
 	})
 }
 
-// packedColumns64 is packedDot64 with a matrix that is packed by columns.
+// packedColumns64 is packedDot64 for a matrix that is packed by columns.
 func (b *build) packedColumns64(a ir.PackedDotAttrs) func() {
 	x, w, out := b.in(0), b.in(1), b.out(0)
 	k := w.Typ.Shape[1]

@@ -6,14 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// Paddings. The result is written from its beginning to its end, once: what surrounds the elements is filled just
-// before or after they are copied, while the memory around them is in the cache.
+// Paddings. The result is written once, from beginning to end. The space around the elements is filled just before or
+// after these are copied, while the memory nearby is in the cache.
 
-// padPiece is how many bytes of the result of a padding are finished at a time.
+// padPiece is how many bytes of a padding's result are finished at a time.
 const padPiece = 16 << 10
 
-// padded returns a function that fills a result with a value, except for the box of elements that c copies, to and from
-// bytes into the operands.
+// padded returns a function that fills a result with a value, except for the box of elements that c copies. The box
+// begins to bytes into the result, its source from bytes into the operand.
 func (b *build) padded(c *ndCopy, out, in, value *plan.Operand, to, from int) (func(), error) {
 	if len(c.dims) > maxAxes {
 		return nil, b.unsupported("moves data along %d axes; at most %d are supported", len(c.dims), maxAxes)
@@ -52,18 +52,18 @@ func (b *build) padded(c *ndCopy, out, in, value *plan.Operand, to, from int) (f
 	}), nil
 }
 
-// paddedRow is how many bytes a row has at least that is copied with a call of its own. Shorter ones take less time
-// together, to where all has been filled before.
+// paddedRow is the least size in bytes of a row that is worth a copy of its own. Shorter rows are faster together,
+// after everything has been filled.
 const paddedRow = 512
 
-// inOrder tells whether the elements are rows without gaps, long enough to be copied one by one.
+// inOrder reports whether the elements are rows without gaps that are long enough to be copied one by one.
 func (c *ndCopy) inOrder() bool {
 	last := len(c.dims) - 1
 	return c.src[last] == c.size && c.dst[last] == c.size && c.dims[last]*c.size >= paddedRow
 }
 
-// runFilling copies the rows of indices [lo, hi) of the outermost axis to places from begin on, and fills what is
-// behind each of them, as far as the next one or the end.
+// runFilling copies the rows of outermost indices [lo, hi). The first one goes to offset begin. Behind each row it
+// fills the gap up to the next row or to end.
 func (c *ndCopy) runFilling(dst, src unsafe.Pointer, begin, end, lo, hi int, fill func(first, end int)) {
 	last := len(c.dims) - 1
 	src = unsafe.Add(src, lo*c.src[0])

@@ -11,7 +11,7 @@ import (
 type peakTile struct{ tile micro.Tile[float32] }
 
 func newPeakTile() *peakTile {
-	const rows, cols, sums = 84, 32, 64 // 84 rows are whole tiles for every kernel family
+	const rows, cols, sums = 84, 32, 64 // 84 rows are a whole number of tiles for every kernel family
 	return &peakTile{micro.Tile[float32]{A: make([]float32, rows*sums), B: make([]float32, sums*cols), C: make([]float32, rows*cols),
 		Rows: rows, Cols: cols, K: sums, Segments: 1, Outer: 1, ARow: sums, AK: 1, BK: cols, CRow: cols}}
 }
@@ -24,7 +24,7 @@ func (p *peakTile) run(n int) float64 {
 	return 2 * float64(p.tile.Rows*p.tile.Cols*p.tile.K) * float64(n)
 }
 
-// peakTask runs a tile for each worker.
+// peakTask runs a tile on each worker.
 type peakTask struct {
 	tiles  []*peakTile
 	rounds int
@@ -34,9 +34,9 @@ type peakTask struct {
 func (t *peakTask) Run(worker, lo, hi int) { t.tiles[worker].run(t.rounds * (hi - lo)) }
 
 // MeasurePeak returns the floating-point operations per second that the float32 multiply-add kernels of this process
-// reach on operands in the first-level cache: what the rates of programs are compared with. It uses the workers that
-// programs use (GOMAXPROCS) and takes about the given time; the best of several samples counts, since other processes
-// can only slow it down.
+// reach on operands in the first-level cache. The rates of programs are compared with it. It uses the same workers as
+// programs (GOMAXPROCS) and takes about the given time. It returns the best of several samples, because other processes
+// can only slow a sample down.
 func MeasurePeak(d time.Duration) float64 {
 	p := pool.Shared()
 	task := &peakTask{rounds: 8}

@@ -19,7 +19,7 @@ func (b *build) pooling(x, y ir.Shape, a ir.PoolAttrs) (*geometry.Pooling, error
 	return p, nil
 }
 
-// average multiplies the pixels of output row (d, h) by one over the number of their windows' cells inside the input.
+// average divides the pixels of output row (d, h) by the number of cells of their windows that lie inside the input.
 func average[T block.Float](p *geometry.Pooling, row []T, d, h int) {
 	d0, d1 := p.Interval(0, d)
 	h0, h1 := p.Interval(1, h)
@@ -37,7 +37,7 @@ func average[T block.Float](p *geometry.Pooling, row []T, d, h int) {
 	}
 }
 
-// images returns a function that runs body for every image, with so many bytes of scratch memory.
+// images returns a function that runs body for every image, with the given bytes of scratch memory.
 func images(p *geometry.Pooling, b *build, scratch int, body func(w *worker, image int)) func() {
 	b.rt().need(scratch)
 	_, out := p.Sizes()
@@ -48,7 +48,7 @@ func images(p *geometry.Pooling, b *build, scratch int, body func(w *worker, ima
 	})
 }
 
-// imageLines returns a function that runs body for every line of every image of what is gathered.
+// imageLines returns a function that runs body for every line of the gather's result in every image.
 func imageLines(p *geometry.Pooling, b *build, g *geometry.Gather, body func(w *worker, image, line int)) func() {
 	_, out := p.Sizes()
 	n := g.Lines()
@@ -79,8 +79,8 @@ func buildMaxPool(b *build) (func(), error) {
 	return maxPool[float32](b, p), nil
 }
 
-// gathering computes the results of windows, the first of which begins at the given places of the result and the
-// source. No cells: none lies inside the source.
+// gathering computes the results of consecutive windows. to and from begin at the first window's result and source.
+// cells is empty if all cells of the windows lie outside the source.
 type gathering[T block.Float] func(w *geometry.Windows, to, from []T, cells []int)
 
 func windowsMax[T block.Float](channels int) gathering[T] {
@@ -103,7 +103,7 @@ func windowsMean[T block.Float](channels int) gathering[T] {
 	}
 }
 
-// windowsShares sums the shares of the windows that hold a pixel.
+// windowsShares sums, for each pixel, the shares of the windows that contain it.
 func windowsShares[T block.Float](channels int, scale T) gathering[T] {
 	return func(w *geometry.Windows, to, from []T, cells []int) {
 		if len(cells) > 0 {
@@ -192,8 +192,9 @@ func maxPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	})
 }
 
-// clearSources clears what a line of windows is about to add to, and what lies before that, but for the elements that
-// are done already, and returns how many are then: an image that is cleared as a whole has left the cache by then.
+// clearSources clears the elements that a line of windows will add to, and those before them, except the first done
+// elements, which are clear already. It returns how many are clear then. Clearing line by line keeps them in the cache;
+// clearing a whole image at once would not.
 func clearSources[T block.Float](g *geometry.Gather, dx []T, line, done int) int {
 	width, _ := g.Widths()
 	if _, end := g.Sources(line); end*width > done {
@@ -203,11 +204,11 @@ func clearSources[T block.Float](g *geometry.Gather, dx []T, line, done int) int
 	return done
 }
 
-// longWindow is the number of cells from which on it is faster to search windows than to go through all windows for
+// longWindow is the number of cells from which on searching each window is faster than going through all windows for
 // each cell.
 const longWindow = 12
 
-// maxPoolGradSearch looks for the maximum of each window.
+// maxPoolGradSearch searches each window for its maximum.
 func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
 	nx, ny := p.Sizes()
@@ -229,8 +230,8 @@ func maxPoolGradSearch(b *build, p *geometry.Pooling) func() {
 	})
 }
 
-// poolGradientSums sums the gradient over all but the channels, if the unit has such a sink: add takes one of so many
-// parts, images or rows of windows, and finish combines the chunks of parts.
+// poolGradientSums sums the gradient over all axes except the channels, if the unit has such a sink. add adds one part
+// of the given number (images, or rows of windows), and finish combines the chunks of parts.
 func poolGradientSums[T block.Float](b *build, p *geometry.Pooling, parts, chunk int) (add func(dx []T, part int), finish func()) {
 	if len(b.u.Sinks) == 0 {
 		return func([]T, int) {}, func() {}
@@ -291,7 +292,7 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 	return avgPoolGrad[float32](b, p), nil
 }
 
-// avgPoolGrad adds up, for each element of the input, the shares of the windows that hold it.
+// avgPoolGrad sums, for each element of the input, the shares of the windows that contain it.
 func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	if p.Tiles() {
 		return avgPoolGradTiles[T](b, p)
@@ -322,8 +323,8 @@ func avgPoolGrad[T block.Float](b *build, p *geometry.Pooling) func() {
 	})
 }
 
-// avgPoolGradTiles is avgPoolGrad where each element belongs to one window: a line of shares is repeated across the
-// windows, and then down them.
+// avgPoolGradTiles is avgPoolGrad if each element belongs to one window. A line of shares is repeated across the
+// windows, and then down.
 func avgPoolGradTiles[T block.Float](b *build, p *geometry.Pooling) func() {
 	grad, out := b.in(0), b.out(0)
 	if out.N == 0 {
@@ -338,7 +339,7 @@ func avgPoolGradTiles[T block.Float](b *build, p *geometry.Pooling) func() {
 		shares := scratchOf[T](w, n)
 		for row := lo; row < hi; row++ {
 			vec.Scale(shares, plan.Data[T](grad)[row*n:(row+1)*n], scale)
-			d, h := row/p.Out[1]*p.Window[0], row%p.Out[1]*p.Window[1] // of all examples
+			d, h := row/p.Out[1]*p.Window[0], row%p.Out[1]*p.Window[1] // counted over all examples
 			dx := plan.Data[T](out)[(d*p.In[1]+h)*line:]
 			across.run(unsafe.Pointer(unsafe.SliceData(dx)), unsafe.Pointer(unsafe.SliceData(shares)), 0, across.dims[0])
 			for i := range p.Window[0] * p.Window[1] {

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The 2x2 maxima of 16-bit floats and their gradient go one row of windows at a time: its two rows of pixels are
-// widened to float32 and what comes of them is rounded, which is exact, in the first-level cache.
+// 2x2 maxima of 16-bit floats, and their gradient, are computed one row of windows at a time, in the first-level cache.
+// The two rows of pixels are widened to float32 and the results rounded, which is exact.
 
-// buildHalfMaxPool compiles the maxima of 2x2 windows of 16-bit floats; nil: of others.
+// buildHalfMaxPool compiles the maxima of 2x2 windows of 16-bit floats. It returns nil for other windows.
 func buildHalfMaxPool(b *build) func() {
 	p := geometry.NewPooling(b.in(0).Typ.Shape, b.out(0).Typ.Shape, b.n.Attrs.(ir.PoolAttrs))
 	half := halfOf[b.in(0).Typ.DType]
@@ -33,8 +33,8 @@ func buildHalfMaxPool(b *build) func() {
 	})
 }
 
-// buildHalfMaxPoolGrad is their gradient, with that of a relu before them and the sum over the pixels where the unit
-// has them; nil: of other windows.
+// buildHalfMaxPoolGrad compiles their gradient. It includes the gradient of a preceding relu and the sum over the
+// pixels if the unit has these. It returns nil for other windows.
 func buildHalfMaxPoolGrad(b *build) func() {
 	p := geometry.NewPooling(b.in(0).Typ.Shape, b.in(1).Typ.Shape, b.n.Attrs.(ir.PoolAttrs))
 	half := halfOf[b.in(0).Typ.DType]

@@ -11,39 +11,39 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Pixels of a few channels are a small part of a vector. Images of such pixels are pooled side by side: the numbers of
-// several images at a place lie behind each other, as if they were channels.
+// Pixels of a few channels fill only a small part of a vector. Images of such pixels are therefore pooled side by side:
+// the elements of several images at one place are contiguous, as if they were channels.
 
 const (
 	imageTile   = 16      // images side by side
-	fewChannels = 8       // pixels of as many are vectors
-	leastImages = 8       // of a tile: fewer are moved one by one
-	longRow     = 32      // numbers for each cell of a window along it: few windows are cut off by the edges
-	mostOfTile  = 1 << 17 // numbers of a tile
+	fewChannels = 8       // pixels with as many channels fill a vector
+	leastImages = 8       // least images in a tile; fewer are not worth moving
+	longRow     = 32      // elements of a row for each cell of a window along it, so that few windows are cut off by the edges
+	mostOfTile  = 1 << 17 // elements of a tile
 
-	// Numbers of a row of results up to which images side by side are faster than what exists for windows that do not
-	// overlap: maxima of 2x2, of more than one channel, and gradients of means.
+	// Length of a row of results up to which images side by side are faster than the special code for windows that do
+	// not overlap: maxima of 2x2 windows with more than one channel, and gradients of means.
 	shortHalves = 48
 	shortShares = 28
 )
 
-// rowsUpTo reports whether the rows of results have no more numbers than the given ones.
+// rowsUpTo reports whether the rows of results have at most the given number of elements.
 func rowsUpTo(p *geometry.Pooling, most int) bool { return p.Out[2]*p.Channels <= most }
 
-// imageTiles is a gather of images that lie side by side, a band of lines of the result at a time.
+// imageTiles gathers images that lie side by side, a band of lines of the result at a time.
 type imageTiles struct {
 	batch, lanes   int
 	g              *geometry.Gather
-	source, result int // numbers of a line, those of all lanes
+	source, result int // elements of a line in all lanes
 	bands          []imageBand
 	from, to       int // lines of the longest band
 }
 
-// imageBand is lines [first, last) of the result, made of lines [lo, hi) of the source.
+// imageBand stands for lines [first, last) of the result, which are computed from lines [lo, hi) of the source.
 type imageBand struct{ first, last, lo, hi int }
 
-// newImageTiles returns nil where pixels are better gathered as they lie in memory; gather is [geometry.Pooling]'s
-// Forward or Backward. Long rows of windows one pixel apart are vectors anyway.
+// newImageTiles returns nil if pixels are better gathered in place. gather is [geometry.Pooling]'s Forward or Backward.
+// Long rows of windows that are one pixel apart fill vectors anyway.
 func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geometry.Gather) *imageTiles {
 	switch {
 	case p.Channels >= fewChannels || p.Batch < leastImages:
@@ -86,25 +86,25 @@ func newImageTiles(p *geometry.Pooling, gather func(p *geometry.Pooling) *geomet
 
 func (t *imageTiles) tiles() int { return (t.batch + t.lanes - 1) / t.lanes }
 
-// images are the images of a tile: each has about as many.
+// images returns the images of a tile. All tiles have about the same number.
 func (t *imageTiles) images(tile int) (first, n int) {
 	first = tile * t.batch / t.tiles()
 	return first, (tile+1)*t.batch/t.tiles() - first
 }
 
-// load puts lines [lo, hi) of n images side by side; width is the numbers of a line of all lanes.
+// load interleaves lines [lo, hi) of n images. width is the number of elements of a line in all lanes.
 func (t *imageTiles) load(tile, x []float32, first, n, size, width, lo, hi int) {
 	at, line := lo*width/t.lanes, (hi-lo)*width/t.lanes
 	micro.Transpose(tile, x[first*size+at:], n, line, t.lanes, size)
 }
 
-// store puts them back.
+// store is the inverse of load.
 func (t *imageTiles) store(x, tile []float32, first, n, size, width, lo, hi int) {
 	at, line := lo*width/t.lanes, (hi-lo)*width/t.lanes
 	micro.Transpose(x[first*size+at:], tile, line, n, size, t.lanes)
 }
 
-// each calls f for the windows of a band, with its tiles.
+// each calls f for the windows of a band, with the band's tiles.
 func (t *imageTiles) each(band *imageBand, before, after []float32, f gathering[float32]) {
 	for line := band.first; line < band.last; line++ {
 		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
@@ -113,10 +113,10 @@ func (t *imageTiles) each(band *imageBand, before, after []float32, f gathering[
 	}
 }
 
-// unprepared leaves the source as it is.
+// unprepared leaves the source unchanged.
 func unprepared([]float32, int, int) {}
 
-// build returns the loop over tiles and bands; prepare changes the lines of the source.
+// build returns the loop over tiles and bands. prepare may change the lines of the source.
 func (t *imageTiles) build(b *build, p *geometry.Pooling, prepare func(tile []float32, lo, hi int), f gathering[float32]) func() {
 	x, y := b.in(0), b.out(0)
 	from, to := x.N/p.Batch, y.N/p.Batch
@@ -136,7 +136,7 @@ func (t *imageTiles) build(b *build, p *geometry.Pooling, prepare func(tile []fl
 	})
 }
 
-// buildAvgGrad returns the loop of the gradient of means.
+// buildAvgGrad returns the loop for the gradient of average pooling.
 func (t *imageTiles) buildAvgGrad(b *build, p *geometry.Pooling) func() {
 	wide := *p
 	wide.Channels *= t.lanes
@@ -150,7 +150,7 @@ func (t *imageTiles) buildAvgGrad(b *build, p *geometry.Pooling) func() {
 	}, windowsShares[float32](wide.Channels, 1))
 }
 
-// buildMaxGrad returns the loop of the gradient of maximum pooling, tile by tile.
+// buildMaxGrad returns the loop for the gradient of max-pooling, tile by tile.
 func (t *imageTiles) buildMaxGrad(b *build, p *geometry.Pooling) func() {
 	in, result, grad, out := b.in(0), b.in(1), b.in(2), b.out(0)
 	nx, ny := p.Sizes()
@@ -168,7 +168,7 @@ func (t *imageTiles) buildMaxGrad(b *build, p *geometry.Pooling) func() {
 				t.load(top, plan.Data[float32](result), first, n, ny, t.result, band.first, band.last)
 				t.search(band, words(index), x, top, p.Channels*t.lanes)
 				length := (band.last - band.first) * t.result / t.lanes
-				micro.Transpose(top, index, length, n, length, t.lanes) // of each image alone
+				micro.Transpose(top, index, length, n, length, t.lanes) // separately for each image
 				for k := range n {
 					image := first + k
 					t.give(band, plan.Data[float32](out)[image*nx:][:nx], plan.Data[float32](grad)[image*ny:][:ny], words(top[k*length:][:length]), p.Channels)
@@ -178,7 +178,7 @@ func (t *imageTiles) buildMaxGrad(b *build, p *geometry.Pooling) func() {
 	})
 }
 
-// search finds where the maxima of a band are.
+// search finds the positions of a band's maxima.
 func (t *imageTiles) search(band *imageBand, index []int32, x, top []float32, channels int) {
 	for line := band.first; line < band.last; line++ {
 		t.g.Each(line, func(w *geometry.Windows, to, from int, cells []int) {
@@ -189,7 +189,7 @@ func (t *imageTiles) search(band *imageBand, index []int32, x, top []float32, ch
 	}
 }
 
-// give adds the gradients of the windows of a band of one image to where the maxima are.
+// give adds the gradients of a band's windows in one image at the positions of the maxima.
 func (t *imageTiles) give(band *imageBand, dx, dy []float32, index []int32, channels int) {
 	shift := bits.TrailingZeros(uint(t.lanes))
 	for line := band.first; line < band.last; line++ {
@@ -201,8 +201,8 @@ func (t *imageTiles) give(band *imageBand, dx, dy []float32, index []int32, chan
 	}
 }
 
-// giveTo adds the gradients of windows that are step elements apart to the elements at the given distances from the
-// first of each, which are multiplied by a power of two.
+// giveTo adds the gradients of windows that are step elements apart. index holds the distance of each maximum from the
+// first element of its window, multiplied by 1<<shift.
 func giveTo(dx, dy []float32, index []int32, shift, windows, channels, step int) {
 	for i := range windows {
 		d, at := dx[i*step:], index[i*channels:][:channels]
@@ -212,7 +212,7 @@ func giveTo(dx, dy []float32, index []int32, shift, windows, channels, step int)
 	}
 }
 
-// words are the bits of floats.
+// words views floats as their bits.
 func words(x []float32) []int32 {
 	return block.View[int32](unsafe.Pointer(unsafe.SliceData(x)), len(x))
 }

@@ -10,31 +10,31 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// OpProfile is the time spent in one step of an executable, and what it had to do.
+// OpProfile is the time spent in one step of an executable, and the amount of work of the step.
 type OpProfile struct {
 	Name  string // the ops of the step, joined by "+"
-	Scope string // the layer of the last one
+	Scope string // the layer of the last op
 	Calls int
-	Time  time.Duration // without the steps of a loop's or branch's own program
-	Bytes int64         // of one call: the values that the step reads from memory and writes to it
-	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
-	Peak  float64       // FLOPs a second that are 100 % for the step, on devices of other backends, infinite where nobody knows; 0: those of this machine
-	// Bandwidth is the bytes a second of the memory of devices of other backends; 0: nobody knows.
+	Time  time.Duration // without the steps of the sub-program of a loop or branch
+	Bytes int64         // per call: the values that the step reads from memory and writes to it
+	FLOPs int64         // per call: multiplications and additions of products, convolutions and attention, including padding; 0 for other ops
+	Peak  float64       // FLOPs per second that are 100 % for the step, on devices of other backends, infinite if unknown; 0: those of this machine
+	// Bandwidth is the memory bandwidth in bytes per second of a device of another backend; 0: unknown.
 	Bandwidth float64
 }
 
 // ProgramProfile is the profile of an executable.
 type ProgramProfile struct {
 	Program string
-	Ops     []OpProfile // the longest first
+	Ops     []OpProfile // in order of decreasing time
 }
 
 // Profiler is implemented by this backend's sessions. It times steps after Profiling(true), and in runs that are
 // measured.
 type Profiler interface {
-	// Profiling switches timing on or off; the times collected so far are kept. It waits for a run in progress.
+	// Profiling switches timing on or off. Times collected so far are kept. It waits for a run in progress.
 	Profiling(on bool)
-	// Profile returns the times of all steps that ran, in sub-programs too, the longest first.
+	// Profile returns the times of all steps that ran, including those of sub-programs, in decreasing order.
 	Profile() []OpProfile
 }
 
@@ -55,7 +55,7 @@ func (e *session) Profile() []OpProfile {
 	return e.profile()
 }
 
-// profile is Profile under the session's lock.
+// profile is Profile without locking. The caller holds the session's lock.
 func (e *session) profile() []OpProfile {
 	var all []OpProfile
 	if e.schedule != nil {
@@ -82,8 +82,8 @@ func (s *schedule) profile(all []OpProfile) []OpProfile {
 	return all
 }
 
-// profileTogether adds up the times of the children that share the time, step by step, so that they sum to the time
-// that passed.
+// profileTogether adds up the times of children that ran at the same time, step by step, scaled so that their sum is
+// the time that passed.
 func (s *schedule) profileTogether(share *timeShare) []OpProfile {
 	var sums []OpProfile
 	for _, c := range s.children {
@@ -109,7 +109,7 @@ func (s *schedule) profileTogether(share *timeShare) []OpProfile {
 	return sums
 }
 
-// timed runs the steps and notes how long each takes: with simulated workers, would take.
+// timed runs the steps and records how long each takes, or would take with simulated workers.
 func (s *schedule) timed(rt *runtime) {
 	clock := wallTime
 	if rt.pool.IsSimulated() {
@@ -136,7 +136,7 @@ var processStart = time.Now()
 // wallTime is the time that passes.
 func wallTime() time.Duration { return time.Since(processStart) }
 
-// describe notes what a step has to do, for profiles.
+// describe records the amount of work of a step, for profiles.
 func (st *step) describe(p *placement, u *fuse.Unit) {
 	for _, list := range [][]ir.Value{u.Reads, u.Writes} {
 		for _, v := range list {

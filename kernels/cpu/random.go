@@ -36,7 +36,7 @@ func buildIota(b *build) (func(), error) {
 	var numbers [iotaBlock]int64
 	short := (*[iotaBlock]int32)(unsafe.Pointer(&numbers))
 	var stored [iotaBlock]uint64
-	var further [iotaBlock]int64 // from a block to the next one
+	var further [iotaBlock]int64 // from one block to the next
 	for i := range further {
 		if further[i] = iotaBlock; counted == ir.Int32 {
 			further[i] |= iotaBlock << 32
@@ -78,12 +78,12 @@ func buildIota(b *build) (func(), error) {
 // iotaBlock is how many numbers an iota converts at a time.
 const iotaBlock = 256
 
-// wordBlock is the number of words that a generator makes at a time.
+// wordBlock is how many words a generator computes at a time.
 const wordBlock = 1024
 
-// generator makes the words of one stream: word i is word i%4 of Philox4x32-10 (package philox) with the counter (i/4,
-// stream, step, replica) and the key (seed low, seed high), where seed low, seed high, step and replica are the random
-// state.
+// generator computes the words of one stream. Word i is word i%4 of Philox4x32-10 (package philox), with the counter
+// (i/4, stream, step, replica) and the key (seed low, seed high). The random state consists of seed low, seed high,
+// step and replica.
 type generator struct {
 	key     [2]uint32
 	counter [4]uint32
@@ -118,7 +118,7 @@ func buildDropout(b *build) (func(), error) {
 	return byFloat(b, dropout[float64], dropout[float32])
 }
 
-// dropout keeps element i where word i of the stream, as a number in [0, 1) of 24 bits, is at least the rate.
+// dropout keeps element i if word i of the stream, as a 24-bit number in [0, 1), is at least the rate.
 func dropout[T block.Float](b *build) func() {
 	in, state, out := b.in(0), b.in(1), b.out(0)
 	a := b.n.Attrs.(ir.DropoutAttrs)
@@ -138,7 +138,7 @@ func dropout[T block.Float](b *build) func() {
 	})
 }
 
-// drop is [vec.Drop] for either type, without branches, which nobody could predict.
+// drop is [vec.Drop] for either type. It has no branches, because they would be unpredictable.
 func drop[T block.Float](y, x []T, words []uint32, scale T, threshold uint32) {
 	if y, ok := any(y).([]float32); ok {
 		vec.Drop(y, any(x).([]float32), words, float32(scale), threshold)

@@ -11,29 +11,29 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Reductions see their operand as (outer, length, inner) and combine along the middle. A reduction over several
-// separate groups of axes is a chain of these. The order of combination depends on the lengths only.
+// Reductions view their operand as (outer, length, inner) and combine along the middle axis. A reduction over several
+// separate groups of axes is a sequence of these. The order of combination depends on the lengths only.
 
-// reduction holds the loops of one combining kind on one element type.
+// reduction holds the loops for one kind of combination and one element type.
 type reduction[T block.Float] struct {
 	kind     combining
 	identity T
 	// row combines n consecutive elements.
 	row func(x []T) T
-	// rows combines rows of x, each len(acc) long, into acc.
+	// rows combines rows of x, each len(acc) long, with acc.
 	rows func(acc, x []T)
 	// blocked says that rows limits the growth of rounding errors by itself.
 	blocked bool
-	// pixels combines rows that have gaps between them: see [vec.PixelsAdd]. nil where there is no such loop.
+	// pixels combines rows with gaps between them: see [vec.PixelsAdd]. It is nil if there is no such loop.
 	pixels  func(acc, x []T, count, c, accStep, xStep int)
 	combine block.Func // combines element by element
 	slide   block.Func // the same for extremes: see [reduceSliding]
 }
 
-// shortLine is the length of rows up to which [line] uses short.
+// shortLine is the length of rows up to which [line] calls short.
 const shortLine = 8
 
-// line combines short rows by short, for which a call of a vector kernel would cost more than the row, and others by
+// line combines short rows by short, because calling a vector kernel would cost more than the row, and other rows by
 // long.
 func line[T block.Float](long, short func(x []T) T) func(x []T) T {
 	return func(x []T) T {
@@ -52,8 +52,8 @@ func sumOne[T block.Float](x []T) T {
 	return s
 }
 
-// longestStrands is the length of rows up to which a sum in a loop takes less time than vectors: of float32, which a
-// kernel adds up line by line, as far as several rows are transposed.
+// longestStrands is the length of rows up to which summing in a loop is faster than vectors. For float32 it is also the
+// length up to which several rows are transposed, so that a kernel sums them in the same order.
 func longestStrands[T block.Float]() int {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return turnedAdded
@@ -61,7 +61,7 @@ func longestStrands[T block.Float]() int {
 	return 48
 }
 
-// sumStrands adds up short rows in four strands, which do not wait for each other, and others by vectors.
+// sumStrands sums short rows in four independent strands, and other rows by vectors.
 func sumStrands[T block.Float](x []T) T {
 	if len(x) > longestStrands[T]() {
 		return vec.Sum(x)
@@ -79,7 +79,7 @@ func sumStrands[T block.Float](x []T) T {
 func maxOne[T block.Float](x []T) T { return maxRow(x[0], x[1:]) }
 func minOne[T block.Float](x []T) T { return minRow(x[0], x[1:]) }
 
-// sumFours adds up rows of four, from the left, as sumOne does.
+// sumFours sums rows of four from left to right, as sumOne does.
 func sumFours[T block.Float](acc, x []T) {
 	for i := range acc {
 		v := x[4*i : 4*i+4 : 4*i+4]
@@ -87,7 +87,7 @@ func sumFours[T block.Float](acc, x []T) {
 	}
 }
 
-// combineRows combines rows of consecutive elements into one element of acc each.
+// combineRows reduces rows of consecutive elements to one element of acc each.
 func (r *reduction[T]) combineRows(acc, x []T) {
 	n := len(x) / max(len(acc), 1)
 	if len(acc) >= turnedLeast && turnsRows[T](r.kind, n) {
@@ -107,7 +107,7 @@ func (r *reduction[T]) combineRows(acc, x []T) {
 	}
 }
 
-// The loops of the most frequent reductions come from package vec.
+// The loops of the most frequent reductions are in package vec.
 var (
 	floatSum32 = reduction[float32]{adding, 0, line(sumStrands[float32], sumOne[float32]), addRows[float32], true, vec.PixelsAdd[float32], nil, nil}
 	floatSum64 = reduction[float64]{adding, 0, line(sumStrands[float64], sumOne[float64]), addRows[float64], true, vec.PixelsAdd[float64], nil, nil}
@@ -156,7 +156,7 @@ func buildReduce(b *build) (func(), error) {
 	}
 }
 
-// reductionOf returns the loops for a kind.
+// reductionOf returns the loops for a kind of combination.
 //
 //go:noinline
 func reductionOf[T block.Float](kind ir.Kind) reduction[T] {
@@ -175,7 +175,7 @@ func reductionOf[T block.Float](kind ir.Kind) reduction[T] {
 	return any(double).(reduction[T])
 }
 
-// identityOf is the element that changes no other one; highest is the type's largest value (or infinity).
+// identityOf returns the element that changes no other one. highest is the type's largest value, or infinity.
 func identityOf[T block.Number](kind ir.Kind, highest T) T {
 	switch {
 	case kind == ir.Sum:
@@ -192,7 +192,7 @@ func identityOf[T block.Number](kind ir.Kind, highest T) T {
 	return 0
 }
 
-// prodRow multiplies in eight strands, which do not wait for each other.
+// prodRow multiplies in eight independent strands.
 func prodRow[T block.Float](x []T) T {
 	p := [8]T{1, 1, 1, 1, 1, 1, 1, 1}
 	for ; len(x) >= 8; x = x[8:] {
@@ -283,10 +283,11 @@ func reduceBy(b *build, group func(g geometry.AxisGroup, from, to *plan.Operand)
 	}, nil
 }
 
-// segmentWork is the number of elements of a segment of a long reduction.
+// segmentWork is the number of elements in a segment of a long reduction.
 const segmentWork = 1 << 15
 
-// segmentsOf returns how many segments each group is cut into: several where long ones are too few for the workers.
+// segmentsOf returns how many segments each group is cut into. There are several if a few long groups would not keep
+// all workers busy.
 func segmentsOf(g geometry.AxisGroup) int {
 	if total := g.Length * g.Inner; total >= 2*segmentWork && g.Outer < 16 {
 		return min((total+segmentWork-1)/segmentWork, 64, g.Length)
@@ -294,7 +295,7 @@ func segmentsOf(g geometry.AxisGroup) int {
 	return 1
 }
 
-// reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are
+// reduceGroup combines along one group. A long reduction with few results is cut into segments, whose results are
 // combined in order.
 func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	if g.Length > 1 && g.Length <= rowBlock && g.Inner >= 2*longPart {
@@ -343,10 +344,11 @@ func reduceGroup[T block.Float](b *build, r reduction[T], g geometry.AxisGroup, 
 	}
 }
 
-// rowBlock is the number of rows that are combined before the result is combined with what came before: see sumBlock.
+// rowBlock is the number of rows that are combined before their result is combined with that of earlier rows: see
+// sumBlock.
 const rowBlock = 64
 
-// reduceSegment combines the rows of x, each g.inner long, into acc.
+// reduceSegment combines the rows of x, each g.Inner long, with acc.
 func reduceSegment[T block.Float](w *worker, r *reduction[T], g geometry.AxisGroup, acc, x []T) {
 	if g.Inner == 1 {
 		acc[0] = r.row(x)

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// longPart is the number of results that are combined at a time where rows are long: they stay in the first-level cache
-// while the rows, up to rowBlock of them, are added to them one after the other.
+// longPart is the number of results that are computed at a time if rows are long. They stay in the first-level cache
+// while up to rowBlock rows are added to them one after the other.
 const longPart = 2048
 
-// reduceLong combines a few long rows, part by part, which workers share.
+// reduceLong combines a few long rows, in parts that workers share.
 func reduceLong[T block.Float](b *build, kind combining, g geometry.AxisGroup, from, to *plan.Operand) func() {
 	parts := (g.Inner + longPart - 1) / longPart
 	return b.rt().parallel(g.Outer*parts, grain(g.Length*longPart), func(_ *worker, lo, hi int) {

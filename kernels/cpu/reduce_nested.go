@@ -7,28 +7,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Few numbers along several separate axes, as the gradient of repeated cells has, are combined in one pass: rows of the
-// operand are combined part by part along all axes but the innermost one of those, and each part along that one while
-// it is in the first-level cache. One axis after the other, the operand would be read in short pieces and most of it
-// written and read again.
+// Reductions of a few elements along several separate axes, such as the gradient of repeated cells, take one pass.
+// Parts of rows are first combined along all of these axes but the innermost one, and then, while they are in the
+// first-level cache, along that one. Going through one axis after the other would read the operand in short pieces, and
+// would write most of it and read it again.
 
 const (
-	nestedRows = 64      // that are combined before the innermost axis
-	nestedLine = 8 << 10 // elements of a part where a line is longer than longPart
-	nestedRow  = 512     // elements of a row, below which calls for each cost more than what they spare
+	nestedRows = 64      // rows that are combined before the innermost axis
+	nestedLine = 8 << 10 // elements of a part if a line is longer than longPart
+	nestedRow  = 512     // least elements of a row; for shorter ones, the calls cost more than they save
 )
 
 // nested is such a reduction.
 type nested struct {
-	geometry.AxisGroup       // the innermost one; Outer counts its lines in a row
+	geometry.AxisGroup       // of the innermost axis; Outer counts the lines of a row
 	offsets            []int // of the rows that are combined
-	outer              []int // axes of the results around them, and the elements from one to the next
+	outer              []int // axes of the results around these; steps: elements from one index to the next
 	steps              []int
 	rows               int // of the result
 	part               int // lines at a time
 }
 
-// newNested returns how a reduction of several groups is one; nil if it is not.
+// newNested returns a reduction of several groups in one pass, or nil if that is not possible.
 func newNested(s ir.Shape, groups []geometry.AxisGroup, axes []int) *nested {
 	if len(groups) < 2 {
 		return nil
@@ -77,13 +77,13 @@ func newNested(s ir.Shape, groups []geometry.AxisGroup, axes []int) *nested {
 	return n
 }
 
-// nestedOf returns how the reduction is one; nil if it is not.
+// nestedOf returns the unit's reduction in one pass, or nil.
 func nestedOf(b *build) *nested {
 	s, axes := b.in(0).Typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes
 	return newNested(s, geometry.AxisGroups(s, axes), axes)
 }
 
-// start is where the rows of a row of the result begin.
+// start returns where the operand's rows for a row of the result begin.
 func (n *nested) start(row int) int {
 	at := 0
 	for i, length := range n.outer {

@@ -9,14 +9,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Reductions of short rows, and of a few rows, for which a call of a vector kernel for each would cost more than the
+// Reductions of short rows, and of few rows, for which calling a vector kernel for each row would cost more than the
 // row.
 
-// wideRow is the number of elements that are combined at a time where rows are short.
+// wideRow is the number of elements that are combined at a time if rows are short.
 const wideRow = 512
 
-// combining is a kind of combination that has a vector kernel. (Function values would let the memory on the stack that
-// they are given escape.)
+// combining is a kind of combination that has a vector kernel. (Function values instead would make their arguments on
+// the stack escape.)
 type combining int
 
 const (
@@ -40,7 +40,7 @@ func vectors[T block.Float](c combining, dst, a, b []T) {
 	}
 }
 
-// shortRows combines rows with a plain loop.
+// shortRows combines rows in a plain loop.
 func shortRows[T block.Float](c combining, acc, x []T) {
 	switch c {
 	case multiplying:
@@ -52,7 +52,7 @@ func shortRows[T block.Float](c combining, acc, x []T) {
 	}
 }
 
-// vectorRows combines rows with a vector kernel, several at a time where they are short; the last ones with a plain
+// vectorRows combines rows with a vector kernel, several at a time if they are short, and the remaining ones in a plain
 // loop.
 func vectorRows[T block.Float](kind combining) func(acc, x []T) {
 	return func(acc, x []T) {
@@ -79,16 +79,16 @@ func vectorRows[T block.Float](kind combining) func(acc, x []T) {
 	}
 }
 
-// Rows of up to so many elements, or some short ones as one of leastFolded, are combined in registers where there are
-// several.
+// If there are at least severalRows rows, rows of up to mostFolded elements are combined in registers. Several short
+// rows count as one of leastFolded elements.
 const (
 	mostFolded  = 256
 	leastFolded = 64
 	severalRows = 8
-	leastHalved = 8 // elements for which a call of a vector kernel pays
+	leastHalved = 8 // elements from which on calling a vector kernel pays
 )
 
-// foldedRows combines rows in registers, if there are kernels for them, and returns those that are left.
+// foldedRows combines rows in registers, if there are kernels for that, and returns the remaining rows.
 func foldedRows[T block.Float](kind combining, acc, x []T) []T {
 	n, width := len(acc), len(acc)
 	for 2*width <= leastFolded {
@@ -117,7 +117,7 @@ func foldedRows[T block.Float](kind combining, acc, x []T) []T {
 	return x
 }
 
-// foldRows stores what rows of len(dst) elements are combined to, and reports whether it did.
+// foldRows stores the combination of rows of len(dst) elements. It returns false if there is no kernel.
 func foldRows[T block.Float](kind combining, dst, x []T) bool {
 	switch kind {
 	case multiplying:
@@ -128,7 +128,7 @@ func foldRows[T block.Float](kind combining, dst, x []T) bool {
 	return vec.MinRows(dst, x)
 }
 
-// manyRows combines short rows, several at a time, and returns those that are left.
+// manyRows combines short rows, several at a time, and returns the remaining rows.
 func manyRows[T block.Float](kind combining, acc, x []T) []T {
 	n := len(acc)
 	at := n
@@ -147,7 +147,7 @@ func manyRows[T block.Float](kind combining, acc, x []T) []T {
 	return x
 }
 
-// combineWide combines pieces of x that are as long as acc, two at least, in acc and returns the rest of x.
+// combineWide combines at least two pieces of x, each as long as acc, in acc, and returns the rest of x.
 func combineWide[T block.Float](kind combining, acc, x []T) []T {
 	n := len(acc)
 	vectors(kind, acc, x[:n], x[n:2*n])
@@ -171,13 +171,13 @@ func vectorProd[T block.Float](x []T) T {
 	return prodRow(wide[:]) * prodRow(rest)
 }
 
-// Sums of fewer elements, or of fewer long rows, are not worth rows side by side.
+// With fewer elements, or fewer long rows, rows are not summed side by side.
 const (
 	leastSums = 256
 	longRows  = 4
 )
 
-// addManyRows adds short rows to acc, several side by side as one long row, and returns those that are left.
+// addManyRows adds short rows to acc, several side by side as one long row, and returns the remaining rows.
 func addManyRows[T block.Float](acc, x []T) []T {
 	n := len(acc)
 	if len(x) < leastSums {
@@ -185,7 +185,7 @@ func addManyRows[T block.Float](acc, x []T) []T {
 	}
 	together := wideRow / n
 	vectors := n >= 8
-	if !vectors { // the loop for less than a vector is slow: of fewer rows, fewer are side by side
+	if !vectors { // the loop for less than a vector is slow, so put fewer side by side if there are few
 		together = min(together, len(x)/n/longRows)
 	}
 	if even := geometry.ShortRow / commonDivisor(n, geometry.ShortRow); together > even {
@@ -238,12 +238,12 @@ var (
 )
 
 const (
-	fewRows   = 8       // are combined by [reduceFew]
+	fewRows   = 8       // largest number of rows that [reduceFew] combines
 	fewBlocks = 4 << 10 // elements of the operand that it combines before it goes on
 )
 
-// reduceFew combines a few rows for each of many results: the first rows of several results are copied, the second ones
-// added to all of these, and so on.
+// reduceFew combines a few rows for each of many results. It copies the first row of several results, adds the second
+// row of all of these, and so on.
 func reduceFew[T block.Float](b *build, r *reduction[T], g geometry.AxisGroup, from, to *plan.Operand) func() {
 	f := newRowCombiner(r, g)
 	b.rt().need(fewBlocks * 8)
@@ -267,11 +267,11 @@ func newRowCombiner[T block.Float](r *reduction[T], g geometry.AxisGroup) *rowCo
 	size := int(unsafe.Sizeof(zero))
 	f := &rowCombiner[T]{reduction: r, AxisGroup: g, count: max(fewBlocks/(g.Length*g.Inner), 1)}
 	f.boxes = newCopy(size, []int{f.count, g.Inner}, []int{g.Inner * size, size}, []int{g.Length * g.Inner * size, size})
-	f.apart = f.count > 1 && (size == 8 || g.Inner < 8 && f.boxes.boxes != nil) // pixels knows vectors of float32
+	f.apart = f.count > 1 && (size == 8 || g.Inner < 8 && f.boxes.boxes != nil) // pixels only works on vectors of float32
 	return f
 }
 
-// combine combines the rows of x into those of y; spare has the memory of fewBlocks elements.
+// combine combines the rows of x into those of y. spare has room for fewBlocks elements.
 func (f *rowCombiner[T]) combine(y, x, spare []T) {
 	var zero T
 	size, inner, line := int(unsafe.Sizeof(zero)), f.Inner, f.Length*f.Inner

@@ -9,17 +9,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Extremes along short lines are found for all places of a block at once: of two neighbours, then of two such pairs
-// side by side, and so on, as if a line began at each element. That takes a few vector operations for each element,
-// where lines one by one take a call or a branch for each.
+// Extremes along short lines are computed as if a line began at each element of a block: first the extremes of two
+// neighbours, then of two such pairs side by side, and so on. That takes a few vector operations for each element,
+// while going through the lines one by one takes a call or a branch for each line.
 
 const (
-	slidingSpan  = 64   // the elements of the longest lines, those between their elements included
-	slidingInner = 16   // up to how many lines lie between each other
-	slidingBlock = 2048 // the elements of a block
+	slidingSpan  = 64   // span of the longest lines, in elements including gaps
+	slidingInner = 16   // largest number of interleaved lines
+	slidingBlock = 2048 // elements of a block
 )
 
-// slides reports whether extremes along the group are found so.
+// slides reports whether extremes along the group are computed this way.
 func slides(g geometry.AxisGroup) bool {
 	return g.Length > 1 && g.Inner > 0 && g.Inner <= slidingInner && g.Length*g.Inner <= slidingSpan
 }
@@ -40,7 +40,7 @@ func reduceSliding[T block.Float](b *build, combine block.Func, g geometry.AxisG
 	})
 }
 
-// slideOver returns the extremes of the lines that begin at each element of x, as far as they end in x.
+// slideOver returns the extremes of the lines that begin at each element of x and end inside x.
 func slideOver[T block.Float](combine block.Func, x, a, b []T, g geometry.AxisGroup) []T {
 	for width := 1; width < g.Length; {
 		step := min(width, g.Length-width)
@@ -52,7 +52,7 @@ func slideOver[T block.Float](combine block.Func, x, a, b []T, g geometry.AxisGr
 	return x
 }
 
-// pickLines takes the elements at which lines begin.
+// pickLines copies the elements at which lines begin.
 func pickLines[T block.Float](y, x []T, g geometry.AxisGroup, size int) {
 	line := g.Length * g.Inner
 	if g.Inner > 1 {

@@ -8,24 +8,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// Reductions of short lines, many of which lie behind each other: as many as fit into the first-level cache are
-// transposed, and vector kernels combine the first elements of all of them with the second ones, and so on. The
-// elements of a line are combined in the same order as where lines are combined one by one.
+// Reductions of many short lines. As many lines as fit into the first-level cache are transposed. Vector kernels then
+// combine the first elements of all lines with the second ones, and so on. The order within a line is the same as if
+// lines were combined one by one.
 
 const (
-	turnedBlock  = 4096 // elements that are transposed at a time,
-	turnedStack  = 2048 // in the memory of an elementwise unit,
-	turnedFew    = 128  // or so many there, which take less time to clear
-	turnedLeast  = 8    // lines without gaps at least
-	turnedShort  = 24   // numbers of a column up to which a loop combines two faster than a call
-	turnedFewest = 8    // of which an extreme is found so
-	turnedSpan   = 256  // the elements of the longest lines, those between their elements included
-	turnedAdded  = 24   // those of the longest lines without gaps that are added up so,
-	turnedAdded8 = 12   // of float64,
-	turnedOther  = 32   // or combined in another way
+	turnedBlock  = 4096 // elements that are transposed at a time
+	turnedStack  = 2048 // the same in an elementwise unit
+	turnedFew    = 128  // the same there for few elements, because less memory is cleared faster
+	turnedLeast  = 8    // least number of lines without gaps
+	turnedShort  = 24   // length of a column up to which a loop combines two columns faster than a call
+	turnedFewest = 8    // the same for extremes
+	turnedSpan   = 256  // span of the longest lines, in elements including gaps
+	turnedAdded  = 24   // length of lines without gaps up to which they are summed this way
+	turnedAdded8 = 12   // the same for float64
+	turnedOther  = 32   // the same for other combinations
 )
 
-// turnsRows reports whether lines without gaps are combined so.
+// turnsRows reports whether lines without gaps are combined this way.
 func turnsRows[T block.Float](kind combining, length int) bool {
 	most := turnedOther
 	if kind == adding {
@@ -39,8 +39,8 @@ func turnsRows[T block.Float](kind combining, length int) bool {
 	return length > 1 && length <= most
 }
 
-// turnsLines reports whether the lines of a group are combined so. Of a few elements, what [reduceFew] and
-// [reduceSliding] do takes less time, where they know the kind.
+// turnsLines reports whether the lines of a group are combined this way. For a few elements [reduceFew] and
+// [reduceSliding] are faster, if they support the kind.
 func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	if g.Inner == 1 {
 		return g.Outer >= turnedLeast && turnsRows[T](r.kind, g.Length) && !(r.slide != nil && slides(g))
@@ -60,7 +60,7 @@ func turnsLines[T block.Float](r *reduction[T], g geometry.AxisGroup) bool {
 	return g.Length > fewRows || r.pixels == nil && g.Length > 4
 }
 
-// reduceTurned combines along a group whose lines [turnsLines] accepts.
+// reduceTurned combines along a group that [turnsLines] accepts.
 func reduceTurned[T block.Float](b *build, kind combining, g geometry.AxisGroup, from, to *plan.Operand) func() {
 	b.rt().need(turnedBlock * 8)
 	line := g.Length * g.Inner
@@ -70,7 +70,7 @@ func reduceTurned[T block.Float](b *build, kind combining, g geometry.AxisGroup,
 	})
 }
 
-// combineTurned combines rows of a few elements into one element of acc each.
+// combineTurned reduces rows of a few elements to one element of acc each.
 func combineTurned[T block.Float](kind combining, acc, x []T) {
 	if len(x) <= turnedFew {
 		var columns [turnedFew]T
@@ -81,17 +81,17 @@ func combineTurned[T block.Float](kind combining, acc, x []T) {
 	combineColumns(kind, acc, x, columns[:], len(x)/len(acc), 1)
 }
 
-// combineColumns combines lines of the given length, of which inner lie between each other, into one element of acc
-// each. Memory has room for two of these lines.
+// combineColumns reduces lines of the given length, inner of which are interleaved, to one element of acc each. memory
+// has room for two of these lines.
 func combineColumns[T block.Float](kind combining, acc, x, memory []T, length, inner int) {
 	line := length * inner
 	most := len(memory) / line
 	if most > 16 {
 		most &^= 15 // whole vectors
 		if line >= softmaxMany && most*int(unsafe.Sizeof(T(0)))%2048 == 0 {
-			most -= 16 // columns so far apart push each other out of the cache
+			most -= 16 // columns this far apart would evict each other from the cache
 		}
-		if count := len(acc) / inner; count > most { // pieces of about the same size, none of which is short
+		if count := len(acc) / inner; count > most { // pieces of about the same size, so that none is short
 			pieces := (count + most - 1) / most
 			most = min(most, ((count+pieces-1)/pieces+15)&^15)
 		}
@@ -106,7 +106,8 @@ func combineColumns[T block.Float](kind combining, acc, x, memory []T, length, i
 	}
 }
 
-// joinColumns combines so many columns of a width into the first one: in the strands of [sumStrands] or [prodRow].
+// joinColumns combines the given number of columns, each of the given width, into the first one. It uses the strands of
+// [sumStrands] or [prodRow].
 func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
 	join := func(to, from int) {
 		if from < count {
@@ -147,7 +148,7 @@ func joinColumns[T block.Float](kind combining, columns []T, count, width int) {
 	}
 }
 
-// combineEach is vectors for a few numbers.
+// combineEach is vectors for a few elements.
 func combineEach[T block.Float](kind combining, a, b []T) {
 	switch kind {
 	case multiplying:

@@ -21,8 +21,8 @@ func (b *vmBuilder) findReluGradients() {
 	}
 }
 
-// overwrittenBetween reports whether the unit writes into the memory of y after node first and before node last: y is
-// then gone when node last runs.
+// overwrittenBetween reports whether the unit overwrites the memory of y after node first and before node last, so that
+// y is lost when node last runs.
 func (b *vmBuilder) overwrittenBetween(y ir.Value, first, last int) bool {
 	m := b.Operands[b.u.Accesses[y].Source].Mem
 	return m != nil && slices.ContainsFunc(b.u.Nodes, func(i int) bool {

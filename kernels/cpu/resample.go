@@ -12,7 +12,7 @@ import (
 
 func buildResample(b *build) (func(), error) { return byFloat(b, resample[float64], resample[float32]) }
 
-// fewElements is the length from which on calls of vector kernels cost less than a loop.
+// fewElements returns the length from which on calling vector kernels is faster than a loop.
 func fewElements(taps int) int {
 	if taps == 2 || taps == 4 {
 		return 24 // one loop for all taps
@@ -20,7 +20,7 @@ func fewElements(taps int) int {
 	return 8
 }
 
-// resample sums a few rows for each row of the result.
+// resample computes each row of the result as a weighted sum of a few rows.
 func resample[T block.Float](b *build) func() {
 	x, y, a := b.in(0), b.out(0), b.n.Attrs.(ir.ResampleAttrs)
 	weights := make([]T, len(a.Weights))
@@ -75,8 +75,8 @@ func resample[T block.Float](b *build) func() {
 	})
 }
 
-// sumElements is resample of one line of cells of a few elements. Two taps are those of bilinear interpolation, and
-// four those of its gradient where an image became twice as large, or of bicubic interpolation.
+// sumElements is resample for one line of cells of a few elements. Two taps are those of bilinear interpolation. Four
+// taps are those of bicubic interpolation, or of the gradient of bilinear interpolation to twice the size.
 func sumElements[T block.Float](to, from []T, cells []int, weights []T, taps, inner int) {
 	row := func(c int) []T { return from[cells[c]*inner : (cells[c]+1)*inner] }
 	for c := 0; c < len(cells); c += taps {
@@ -108,12 +108,12 @@ func sumElements[T block.Float](to, from []T, cells []int, weights []T, taps, in
 
 const (
 	tileLines  = 16      // lines that are interpolated side by side
-	leastLines = 4       // of a tile that is worth it
-	tileMost   = 1 << 17 // numbers of the tiles
+	leastLines = 4       // least number of lines in a tile
+	tileMost   = 1 << 17 // elements of all tiles
 )
 
-// resampleTiles is resample of cells of a few elements, of many lines: lines lie side by side while they are
-// interpolated, so that cells are vectors. It returns nil where that is not the fast way.
+// resampleTiles is resample for many lines of cells of a few elements. Lines are interleaved while they are
+// interpolated, so that cells fill vectors. It returns nil if that would not be faster.
 func resampleTiles(b *build, weights []float32) func() {
 	x, y, a := b.in(0), b.out(0), b.n.Attrs.(ir.ResampleAttrs)
 	g := lines(x.Typ.Shape, a.Axis)

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// kernel returns the second operand of the unit's product or convolution: that of the node, or the one whose columns
-// the unit scales.
+// kernel returns the second operand of the unit's product or convolution. If the unit scales that operand's columns, it
+// returns the operand as it is before scaling.
 func (b *build) kernel() *plan.Operand {
 	if e := b.u.Fused; e != nil && e.Kernel >= 0 {
 		o := b.Operands[e.Kernel]
@@ -23,17 +23,17 @@ func (b *build) kernel() *plan.Operand {
 	return b.in(1)
 }
 
-// weights are what a product or convolution multiplies by: an operand, whose columns may be scaled first.
+// weights are what a product or convolution multiplies by: an operand whose columns may be scaled first.
 type weights[T block.Float] struct {
 	b     *build
 	o     *plan.Operand
-	kept  *form         // in which they may be kept, or nil
+	kept  *form         // form in which they may be kept, or nil
 	scale *plan.Operand // one number for each column, or nil
-	own   *plan.Operand // memory for the scaled ones
+	own   *plan.Operand // memory for the scaled weights
 	fill  func()        // scales o into own
 }
 
-// weightsOf returns those of the unit; o is what kernel returned.
+// weightsOf returns the unit's weights. o is what kernel returned.
 func weightsOf[T block.Float](b *build, o *plan.Operand, kept *form) *weights[T] {
 	w := &weights[T]{b: b, o: o, kept: kept}
 	if e := b.u.Fused; e != nil && e.Scale >= 0 {
@@ -49,7 +49,7 @@ func weightsOf[T block.Float](b *build, o *plan.Operand, kept *form) *weights[T]
 	return w
 }
 
-// read returns the weights of this run: in panels, or as they are stored.
+// read returns the weights of this run, packed or as stored.
 func (w *weights[T]) read() (values []T, packed bool) {
 	p := w.b.rt().pool
 	if w.scale == nil {
@@ -71,7 +71,7 @@ func (w *weights[T]) read() (values []T, packed bool) {
 	return plan.Data[T](w.own), false
 }
 
-// scaled returns the scaled weights as they are kept with the buffer, size elements that fill writes, or nil.
+// scaled returns the scaled weights that the buffer keeps, or nil. fill writes them, size elements.
 func (w *weights[T]) scaled(layout tile.Layout, size int, fill func(memory []T)) []T {
 	b := ownBuffer(w.o)
 	if b == nil || w.kept == nil {
@@ -86,17 +86,17 @@ func (w *weights[T]) scaled(layout tile.Layout, size int, fill func(memory []T))
 	return elementsOf[T](b.scaled.of(w.kept, layout, version, by, size*w.kept.size, func(memory []byte) { fill(elementsOf[T](memory)) }))
 }
 
-// scaledPanels are the contents of a buffer, scaled column by column, in the form in which a program that predicts
-// reads them. What it is scaled by depends on other variables, so it is compared with what it was. Others who scale
-// them differently may read at the same time: new panels get new memory.
+// scaledPanels holds the contents of a buffer, scaled column by column, in the form that a program that predicts reads.
+// The scale depends on other variables, so it is compared with the one used before. Other programs may read with
+// another scale at the same time, so new panels get new memory.
 type scaledPanels struct {
 	current atomic.Pointer[scaledCopy]
 
 	mu    sync.Mutex
-	asked scaledCopy // what was last asked for, without its memory
+	asked scaledCopy // what was requested last, without memory
 }
 
-// scaledCopy never changes.
+// scaledCopy is immutable.
 type scaledCopy struct {
 	form    form
 	layout  tile.Layout
@@ -109,13 +109,13 @@ func (c *scaledCopy) is(f *form, layout tile.Layout, version uint64, by []byte) 
 	return c.version == version && c.form == *f && c.layout == layout && slices.Equal(c.by, by)
 }
 
-// of returns the memory of the panels, which fill makes when they are asked for twice in a row, or nil.
+// of returns the memory of the panels, or nil. fill writes them when they are requested twice in a row.
 func (s *scaledPanels) of(f *form, layout tile.Layout, version uint64, by []byte, size int, fill func(memory []byte)) []byte {
 	if c := s.current.Load(); c != nil && c.is(f, layout, version, by) {
 		return c.memory
 	}
 	if !s.mu.TryLock() {
-		return nil // another product makes them
+		return nil // another product is writing them
 	}
 	defer s.mu.Unlock()
 	if !s.asked.is(f, layout, version, by) {
@@ -129,5 +129,5 @@ func (s *scaledPanels) of(f *form, layout tile.Layout, version uint64, by []byte
 	return c.memory
 }
 
-// free forgets the memory.
+// free drops the memory.
 func (s *scaledPanels) free() { s.current.Store(nil) }

@@ -11,15 +11,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// scanBlockRows is the most rows of a block: what a step computes should stay close to the processor. More rows read
-// the matrices that are the same in all steps less often.
+// scanBlockRows is the largest number of rows in a block. The results of a step should stay close to the processor, but
+// larger blocks read the matrices that all steps share less often.
 const scanBlockRows = 64
 
-// scanFewRows is the fewest rows of a block where there are more blocks than workers.
+// scanFewRows is the least number of rows in a block if there are more blocks than workers.
 const scanFewRows = 16
 
-// blockScan runs a scan block by block of rows, each through all steps. Blocks are shared out to the workers; each
-// worker has bodies of its own.
+// blockScan runs a scan in blocks of rows. Each block goes through all steps. Workers share the blocks, and each has
+// its own bodies.
 type blockScan struct {
 	rt    *runtime
 	attrs ir.ScanAttrs
@@ -28,27 +28,28 @@ type blockScan struct {
 	initial, xs, constants, final, ys []*plan.Operand
 
 	other   []*plan.Operand // by carry: the second buffer, or nil
-	home    []int           // by carry: the result that stacks what the carry holds before each step, or -1
-	outputs []int           // by output of the reduced body: that of the scan's body
+	home    []int           // by carry: the result that stacks the carry as it is before each step, or -1
+	outputs []int           // by output of the reduced body: the output of the scan's body
 	byRow   []bool          // by constant
 	packed  []scanPacked
 
 	blocks int
-	bodies []scanBodies // by worker, or by block where there are fewer
+	bodies []scanBodies // by worker, or by block if there are fewer
 	share  timeShare
 
-	// alone is the same scan in the blocks of one worker, for runs in which a pool of several has no other to offer:
-	// small blocks would read the matrices several times for nothing. Nil if there was another when this was built.
+	// alone is the same scan cut for one worker. It serves runs in which all other workers of the pool are busy, where
+	// small blocks would needlessly read the matrices several times. It is nil if there were other workers at compile
+	// time.
 	alone *blockScan
 }
 
-// scanBodies are the compiled bodies of one worker, for blocks of the smaller size and of the size above it.
+// scanBodies are one worker's compiled bodies, for blocks of the smaller size and for blocks with one more row.
 type scanBodies struct {
 	rt    *runtime
 	sizes [2]*schedule
 }
 
-// buildBlockScan returns nil where the rows of a step depend on each other.
+// buildBlockScan returns nil if the rows of a step depend on each other.
 func buildBlockScan(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ScanAttrs)
 	if b.c.plain {
@@ -94,8 +95,8 @@ func buildBlockScan(b *build) (func(), error) {
 	return s.run, nil
 }
 
-// findHomes looks for results that stack a carry as it was before each step. Such a carry lives in that stack; nothing
-// is copied. It returns which outputs of the body that makes superfluous.
+// findHomes looks for results that stack a carry as it is before each step. Such a carry lives in that stack and is
+// never copied. findHomes returns which outputs of the body become unnecessary.
 func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	carry := s.attrs.Carry
 	s.home = ints.Repeat(-1, carry)
@@ -115,14 +116,14 @@ func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	return dropped
 }
 
-// packedRight names a matrix that products of all steps have on their right: its number among the inputs of the body,
-// and whether they multiply by its transpose.
+// packedRight identifies a matrix on the right of products in all steps: its number among the inputs of the body, and
+// whether the products use its transpose.
 type packedRight struct {
 	input int
 	trans bool
 }
 
-// rightOf returns what the product reads on its right, if that can be packed.
+// rightOf returns the right operand of a product, if it can be packed.
 func rightOf(p *ir.Program, n *ir.Node) (packedRight, bool) {
 	if n.Op != ir.Dot || !scan.Packable(p, n) {
 		return packedRight{}, false
@@ -131,7 +132,7 @@ func rightOf(p *ir.Program, n *ir.Node) (packedRight, bool) {
 	return packedRight{j, n.Attrs.(ir.DotAttrs).RhsContract[0] == 1}, j >= 0
 }
 
-// pack reserves memory for the matrices that products of all steps have on their right.
+// pack reserves memory for the matrices on the right of products in all steps.
 func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Operand {
 	first := s.attrs.Carry + s.attrs.Xs
 	packed := map[packedRight]*plan.Operand{}
@@ -153,11 +154,11 @@ func (s *blockScan) pack(b *build, rows *scan.RowBody) map[packedRight]*plan.Ope
 	return packed
 }
 
-// chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so
-// that one that is late holds up the others less.
+// chooseBlocks cuts the batch into blocks of equal size, or nearly so. For several workers it makes twice as many
+// blocks as workers, so that a late worker delays the others less.
 func (s *blockScan) chooseBlocks(workers int) {
 	rows := scanBlockRows
-	if width := s.widest(); width < scanWidth { // rows of a few elements make no vectors of their own
+	if width := s.widest(); width < scanWidth { // rows of a few elements do not fill vectors
 		rows *= scanWidth / width
 	}
 	s.blocks = (s.batch + rows - 1) / rows
@@ -166,10 +167,10 @@ func (s *blockScan) chooseBlocks(workers int) {
 	}
 }
 
-// scanWidth is how many elements the widest value of a row needs for blocks of scanBlockRows to be enough.
+// scanWidth is how many elements the widest value of a row must have for blocks of scanBlockRows to be large enough.
 const scanWidth = 16
 
-// widest is the largest number of elements in a row of a carry, an operand of a step or a result of one.
+// widest returns the largest number of elements of a row, among the carries and the operands and results of a step.
 func (s *blockScan) widest() int {
 	n := 1
 	for _, o := range s.final {
@@ -246,7 +247,7 @@ func (s *blockScan) run() {
 	}
 }
 
-// Run implements pool.Task: it takes blocks of rows through all steps.
+// Run implements pool.Task. It takes blocks of rows through all steps.
 func (s *blockScan) Run(worker, lo, hi int) {
 	for block := lo; block < hi; block++ {
 		i := worker
@@ -257,8 +258,8 @@ func (s *blockScan) Run(worker, lo, hi int) {
 	}
 }
 
-// rowPointer returns where row first of slice i of a stack of the given length begins; a length of 1 is that of a
-// single slice.
+// rowPointer returns where row first begins in slice i of a stack of the given length. A single slice is a stack of
+// length 1.
 func (s *blockScan) rowPointer(o *plan.Operand, i, length, first int) unsafe.Pointer {
 	stride := o.N / length * o.Typ.DType.Size()
 	return unsafe.Add(o.Ptr(), i*stride+first*(stride/s.batch))
@@ -309,7 +310,7 @@ func (s *blockScan) block(b *scanBodies, block int) {
 	}
 }
 
-// carry returns where carry k is after n steps.
+// carry returns the address of carry k after n steps.
 func (s *blockScan) carry(k, n int, at func(int) int, first int) unsafe.Pointer {
 	length := s.attrs.Length
 	switch {
@@ -325,8 +326,8 @@ func (s *blockScan) carry(k, n int, at func(int) int, first int) unsafe.Pointer 
 	return s.rowPointer(s.other[k], 0, 1, first)
 }
 
-// ahead lists the memory that is read or written soon after the products of step n: the slices of the next step, and
-// what this step writes.
+// ahead lists the memory that is used soon after the products of step n: the slices that the next step reads, and those
+// that this step writes.
 func (s *blockScan) ahead(list []span, n int, at func(int) int, first, rows int) []span {
 	length := s.attrs.Length
 	add := func(o *plan.Operand, i int) {

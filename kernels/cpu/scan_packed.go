@@ -10,21 +10,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The products in the body of a loop that runs by blocks read the matrices on their right packed. If several multiply
-// the same rows and these lie so far apart that they compete for places in the cache, the first product copies them to
-// where they do not.
+// Products in the body of a loop that runs in blocks read the matrices on their right packed. If several products
+// multiply the same rows, and these are so far apart that they compete for places in the cache, the first product
+// copies them to a better layout.
 
 // scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
 type scanPacked struct {
 	from       *plan.Operand
 	k, columns int
-	trans      bool          // they multiply by its transpose
-	to         *plan.Operand // what they read: the panels that stay with the matrix's buffer, or room
+	trans      bool          // products use its transpose
+	to         *plan.Operand // what products read: the panels that the matrix's buffer keeps, or room
 	room       *plan.Operand
-	kept       *form // nil: nothing stays with a buffer
+	kept       *form // nil: the buffer keeps nothing
 }
 
-// scanPacked reserves memory for a matrix of k rows, or columns if trans is set, in that layout.
+// scanPacked reserves memory in that layout for a matrix of k rows, or k columns if trans is set.
 func (b *build) scanPacked(from *plan.Operand, k, columns int, trans bool) scanPacked {
 	p := scanPacked{from: from, k: k, columns: columns, trans: trans}
 	switch d := from.Typ.DType; {
@@ -45,7 +45,7 @@ func (b *build) scanPacked(from *plan.Operand, k, columns int, trans bool) scanP
 	return p
 }
 
-// fill packs the matrix, unless its buffer has it in that layout.
+// fill packs the matrix, unless its buffer keeps it packed.
 func (p *scanPacked) fill(rt *runtime) {
 	switch d := p.from.Typ.DType; {
 	case d == ir.Float64:
@@ -74,7 +74,7 @@ type span struct {
 	bytes int
 }
 
-// packedDot multiplies by a matrix that the scan has packed. It reports false for products with another form.
+// packedDot multiplies by a matrix that the scan has packed. It returns false for other products.
 func (b *build) packedDot() (func(), bool) {
 	right, ok := rightOf(b.Program, b.n)
 	o := b.c.packed[right]
@@ -150,8 +150,8 @@ func multiplyPackedHalf(b *build, h vec.Half, packed *plan.Operand) func() {
 	}
 }
 
-// spacedLeft returns memory for the left side of the product with rows that are stride elements apart, and whether this
-// product fills it; nil if the rows may stay where they are, or no other product reads them.
+// spacedLeft returns memory for the left side of the product, with rows stride elements apart, and whether this product
+// fills it. It returns nil if the rows may stay in place, or no other product reads them.
 func (b *build) spacedLeft(stride int) (left *plan.Operand, fill bool) {
 	v := b.n.Inputs[0]
 	t := b.Program.Type(v)
@@ -180,7 +180,7 @@ func (b *build) spacedLeft(stride int) (left *plan.Operand, fill bool) {
 	return left, true
 }
 
-// takeAhead moves the runtime's list of what is wanted next to a product's.
+// takeAhead moves the runtime's list of memory to prefetch to that of a product.
 func takeAhead[T gemm.Float](rt *runtime, list [][]T) [][]T {
 	for _, s := range rt.ahead {
 		var zero T

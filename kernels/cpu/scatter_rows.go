@@ -8,12 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The loops of scatters that need no call for each update.
+// Loops for scatters that do not call a kernel for each update.
 
 func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
 	y, x := block.View[T](line, end), block.View[T](src, len(at))
 	for i, p := range at {
-		if int(p) >= row && int(p) < end { // not if dropped
+		if int(p) >= row && int(p) < end { // false if dropped
 			y[p] = x[i]
 		}
 	}
@@ -28,8 +28,8 @@ func addEach[T block.Number](line, src unsafe.Pointer, at []int64, row, end int)
 	}
 }
 
-// extremeEach leaves the largest or the smallest of what meets, NaN where there is one; of equal ones, as zeros with
-// two signs are, the later, as the kernels of rows do and NumPy.
+// extremeEach keeps the largest or smallest of the numbers that meet, or NaN if any is NaN. Of equal numbers, such as
+// zeros of both signs, it keeps the later one, as the kernels for rows and NumPy do.
 func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at []int64, row, end int) {
 	return func(line, src unsafe.Pointer, at []int64, row, end int) {
 		y, x := block.View[T](line, end), block.View[T](src, len(at))
@@ -43,8 +43,8 @@ func extremeEach[T block.Number](largest bool) func(line, src unsafe.Pointer, at
 	}
 }
 
-// scatterRowsOf returns the loop that combines rows of updates, n elements each and inner elements apart, with those
-// rows in [row, end) that they meet: by combine where there is no loop of its own.
+// scatterRowsOf returns the loop that combines rows of updates with the rows in [row, end) at their positions. A row
+// has n elements, and rows are inner elements apart. The loop calls combine if there is no special code.
 func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 	switch {
 	case kind == ir.Sum && d == ir.Float32:
@@ -55,7 +55,7 @@ func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src 
 	size := d.Size()
 	rows := func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 		for i, p := range at {
-			if int(p) >= row && int(p) < end { // not if dropped
+			if int(p) >= row && int(p) < end { // false if dropped
 				dst := unsafe.Add(base, int(p)*inner*size)
 				combine(dst, dst, unsafe.Add(src, i*inner*size), nil, n)
 			}
@@ -75,10 +75,10 @@ func scatterRowsOf(kind ir.Kind, d ir.DType, combine block.Func) func(base, src 
 	return rows
 }
 
-// shortExtreme is the number of elements up to which a loop finds the extremes of a row faster than a call.
+// shortExtreme is the length of a row up to which a loop computes extremes faster than a call.
 const shortExtreme = 8
 
-// extremeRowsAt is scatterRowsOf for extremes, as extremeEach has them: long rows go to the given loop.
+// extremeRowsAt is scatterRowsOf for extremes, with the rules of extremeEach. Long rows use the given loop.
 func extremeRowsAt[T block.Number](largest bool, long func(base, src unsafe.Pointer, at []int64, row, end, inner, n int)) func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 	return func(base, src unsafe.Pointer, at []int64, row, end, inner, n int) {
 		if n > shortExtreme || end == 0 || len(at) == 0 {
@@ -115,7 +115,7 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 		pairs[count] = [2]int{int(p) * inner, i * inner}
 		above := p - int64(row)
 		below := int64(end-row) - 1 - above
-		count += int(^uint64(above|below) >> 63) // 0 if it is dropped, or of another worker: which is not to be guessed
+		count += int(^uint64(above|below) >> 63) // 0 if dropped or another worker's, without a branch, because that would be unpredictable
 		if count == len(pairs) {
 			vec.AddRowsAt(y, x, pairs[:], n)
 			count = 0
@@ -124,8 +124,8 @@ func addRowsAt[T block.Float](base, src unsafe.Pointer, at []int64, row, end, in
 	vec.AddRowsAt(y, x, pairs[:count], n)
 }
 
-// shortUpdate and fewUpdates are the elements of a row, and of all rows, up to which a loop adds them faster than
-// calls.
+// shortUpdate and fewUpdates are the numbers of elements of a row, and of all rows, up to which a loop adds them faster
+// than calls.
 const (
 	shortUpdate = 4
 	fewUpdates  = 64

@@ -2,11 +2,11 @@ package cpu
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/geometry"
 
-// scattering returns a function that runs a scatter of count updates, shared out to as many workers as compute then:
-// every piece costs a look at all indices. The function piece combines the updates that meet rows [row, end) of entry o
-// of the axes in front, in n columns from the first on.
+// scattering returns a function that runs a scatter of count updates. It shares the work among the workers that are
+// available in the run, because every piece has to go through all indices. piece combines the updates for rows [row,
+// end) of entry o of the outer axes, in n columns from first on.
 func (r *runtime) scattering(g geometry.AxisGroup, count, size int, piece func(o, row, end, first, n int)) func() {
-	var share scatterShare // of the run
+	var share scatterShare // of the current run
 	pieces := &loop{r, func(_ *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
 			piece(share.piece(k))
@@ -18,18 +18,18 @@ func (r *runtime) scattering(g geometry.AxisGroup, count, size int, piece func(o
 	}
 }
 
-// scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined
-// in the order of their indices, so the result does not depend on it.
+// scatterShare is how the work of a scatter is cut into pieces. Rows are independent, and so are columns. Updates for
+// the same row are combined in the order of their indices, so the cut does not affect the result.
 type scatterShare struct {
 	g               geometry.AxisGroup
 	rows, rowPieces int
 	cols, colPieces int
 }
 
-// scatterRows is the fewest rows in a piece. Every piece goes through all indices.
+// scatterRows is the least number of rows in a piece, because every piece goes through all indices.
 const scatterRows = 16
 
-// newScatterShare cuts rows into pieces for the workers, and columns where there are too few rows.
+// newScatterShare cuts rows into pieces for the workers, and columns too if there are not enough rows.
 func newScatterShare(g geometry.AxisGroup, count, size, workers int) scatterShare {
 	want := 1
 	if workers > 1 {
@@ -50,8 +50,8 @@ func newScatterShare(g geometry.AxisGroup, count, size, workers int) scatterShar
 
 func (s *scatterShare) pieces() int { return s.g.Outer * s.rowPieces * s.colPieces }
 
-// piece returns the rows [row, end) and the n columns from the first on that make up piece k, which belongs to entry o
-// of the axes in front.
+// piece returns the rows [row, end) and the n columns from first on of piece k, which belongs to entry o of the outer
+// axes.
 func (s *scatterShare) piece(k int) (o, row, end, first, n int) {
 	col, rest := k%s.colPieces, k/s.colPieces
 	row, o = rest%s.rowPieces*s.rows, rest/s.rowPieces

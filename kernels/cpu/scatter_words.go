@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// scatterWords is the scatter of single elements into one line, the counterpart of gatherWords: the indices, of 32 bits
-// with a sign, all of which must be valid, are read as they are.
+// scatterWords scatters single elements into one line. It is the counterpart of gatherWords: the indices are signed
+// 32-bit integers that must all be valid, and are read without conversion.
 func (b *build) scatterWords(g geometry.AxisGroup, in, indices, updates *plan.Operand, kind ir.Kind, mode ir.IndexMode, zeros bool) (func(), bool) {
 	each := scatterWordsOf(kind, in.Typ.DType)
 	if g.Outer != 1 || g.Inner != 1 || g.Length == 0 || indices.Typ.DType != ir.Int32 || mode != ir.IndexError || each == nil {
@@ -36,7 +36,7 @@ func (b *build) scatterWords(g geometry.AxisGroup, in, indices, updates *plan.Op
 	}, true
 }
 
-// validWords returns a function that reports whether all indices of 32 bits are valid; if not, the run has failed.
+// validWords returns a function that reports whether all 32-bit indices are valid. It makes the run fail if not.
 func (b *build) validWords(g geometry.AxisGroup, indices *plan.Operand) func() bool {
 	scope, op, rt, axis := b.n.Scope, b.n.Op, b.rt(), 0
 	switch a := b.n.Attrs.(type) {
@@ -60,8 +60,8 @@ func (b *build) validWords(g geometry.AxisGroup, indices *plan.Operand) func() b
 	}
 }
 
-// scatterWordsOf returns the loop that combines single elements with those of a line at positions in [row, end), where
-// there is one: of the whole line, none is elsewhere.
+// scatterWordsOf returns the loop that combines single elements with those of a line at positions in [row, end), if
+// there is one. whole says that this is the whole line, so that all positions are inside.
 func scatterWordsOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int32, row, end int, whole bool) {
 	switch {
 	case kind == ir.Set && d.Size() == 2:

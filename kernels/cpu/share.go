@@ -17,7 +17,7 @@ func (b *vmBuilder) findShares() {
 			b.shares[i] = s
 		}
 	}
-	// What only these selects read is not computed: the later nodes first, since they read the earlier ones.
+	// Nodes that only these selects read need not run. Later nodes come first, because they read the earlier ones.
 	for _, i := range slices.Backward(b.u.Nodes) {
 		v := b.Program.Nodes[i].Outputs[0]
 		within := func(s fuse.Share) bool { return slices.Contains(s.Inner, i) }

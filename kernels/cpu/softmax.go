@@ -26,7 +26,7 @@ func (b *build) lines(o *plan.Operand, work int, body func(w *worker, n, lo, hi 
 	return b.rt().parallel(o.N/n, grain(work*n), func(w *worker, lo, hi int) { body(w, n, lo*n, hi*n) })
 }
 
-// byFloat picks the float64 or float32 form of a kernel builder.
+// byFloat picks the float64 or the float32 version of a kernel builder.
 //
 //go:noinline
 func byFloat(b *build, wide, single func(b *build) func()) (func(), error) {
@@ -53,7 +53,7 @@ func buildSoftmaxGrad(b *build) (func(), error) {
 	return byFloat(b, softmaxGrad[float64], softmaxGrad[float32])
 }
 
-// softmaxGrad is dx = y·(dy - Σ y·dy).
+// softmaxGrad computes dx = y·(dy - Σ y·dy).
 func softmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	y, dy, dx := in[0].Operand, in[1].Operand, out.Operand
@@ -98,7 +98,7 @@ func buildLogSoftmaxGrad(b *build) (func(), error) {
 	return byFloat(b, logSoftmaxGrad[float64], logSoftmaxGrad[float32])
 }
 
-// logSoftmaxGrad is dx = dy - exp(y)·Σ dy.
+// logSoftmaxGrad computes dx = dy - exp(y)·Σ dy.
 func logSoftmaxGrad[T block.Float](b *build) func() {
 	in, out, moved := softmaxOperands[T](b)
 	n := out.n
@@ -153,7 +153,7 @@ func buildCrossEntropyGrad(b *build) (func(), error) {
 	return byFloat(b, crossEntropyGrad[float64], crossEntropyGrad[float32])
 }
 
-// crossEntropyGrad is dx = (exp(x - logsumexp) - onehot(label))·dloss.
+// crossEntropyGrad computes dx = (exp(x - logsumexp) - onehot(label))·dloss.
 func crossEntropyGrad[T block.Float](b *build) func() {
 	x, labels, total, dloss, dx := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	positions, find := b.labels(x, labels)

@@ -9,12 +9,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Softmax along another axis than the last: the transposes around it are part of its unit, and the rows of a block are
-// put together in scratch memory. They have the bits that they have where they lie one behind the other.
+// Softmax along an axis other than the last. The transposes before and after it are part of its unit, and the rows of a
+// block are assembled in scratch memory. The bits are the same as for contiguous rows.
 
-// softmaxOperand is an operand or the result of a softmax: rows one behind the other, or, where inner is not 0, rows
-// along an axis of which the elements lie inner elements apart. Rows of 16 bits lie along an axis; they are widened to
-// float32, which T is then.
+// softmaxOperand is an operand or the result of a softmax. If inner is 0, its rows are contiguous. Otherwise they run
+// along another axis, and their elements are inner elements apart. 16-bit rows run along another axis, and are widened
+// to float32; T is then float32.
 type softmaxOperand[T block.Float] struct {
 	*plan.Operand
 	n, inner int
@@ -42,8 +42,8 @@ func softmaxOperands[T block.Float](b *build) (in []softmaxOperand[T], out softm
 	return in, out, moved
 }
 
-// pieces calls body for the rows [first, first+rows), those together of which the elements lie side by side: count rows
-// from row at of them on, of which the first element is element base.
+// pieces cuts rows [first, first+rows) into runs whose elements are side by side. It calls body for each run: count
+// rows, at of them after first, with base the offset of the first element.
 func (x *softmaxOperand[T]) pieces(first, rows int, body func(base, at, count int)) {
 	for at := 0; at < rows; {
 		outer, i := (first+at)/x.inner, (first+at)%x.inner
@@ -53,16 +53,16 @@ func (x *softmaxOperand[T]) pieces(first, rows int, body func(base, at, count in
 	}
 }
 
-// widened views numbers of T as float32, which they are.
+// widened views numbers of T as float32, which T must be.
 func widened[T block.Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// load puts rows into columns.
+// load copies rows into columns.
 func (x *softmaxOperand[T]) load(r *columnsOfRows[T], columns []T, first, rows int) {
 	if x.half != nil {
 		x.pieces(first, rows, func(base, at, count int) {
-			for k := range x.n { // not WidenRows, which may write behind a row, where another piece is
+			for k := range x.n { // not WidenRows, which may write beyond a row, where another piece is
 				x.half.Widen(widened(columns[k*rows+at:][:count]), plan.Data[uint16](x.Operand)[base+k*x.inner:][:count])
 			}
 		})
@@ -79,7 +79,7 @@ func (x *softmaxOperand[T]) load(r *columnsOfRows[T], columns []T, first, rows i
 	})
 }
 
-// store puts columns where the rows are.
+// store copies columns back to the rows.
 func (x *softmaxOperand[T]) store(r *columnsOfRows[T], columns []T, first, rows int) {
 	if x.half != nil {
 		x.pieces(first, rows, func(base, at, count int) {
@@ -98,7 +98,8 @@ func (x *softmaxOperand[T]) store(r *columnsOfRows[T], columns []T, first, rows 
 	})
 }
 
-// rows returns rows one behind the other, in scratch memory where they are not; columns is scratch memory for as many.
+// rows returns contiguous rows, in scratch memory if they are not contiguous already. columns is scratch memory for as
+// many elements.
 func (x *softmaxOperand[T]) rows(scratch, columns []T, first, rows int) []T {
 	if x.half != nil {
 		x.load(nil, columns, first, rows)
@@ -127,11 +128,11 @@ func (x *softmaxOperand[T]) put(rows, columns []T, first int) {
 	x.pieces(first, len(rows)/x.n, func(base, at, count int) { transposeRows(data[base:], rows[at*x.n:], x.n, count, x.inner, x.n) })
 }
 
-// longBlock is the number of elements of a block of long rows.
+// longBlock is the number of elements in a block of long rows.
 const longBlock = 4096
 
-// longColumns returns a function that runs body, which computes rows one behind the other, for blocks of rows that are
-// transposed in scratch memory, no more than there are; body has scratch memory for one more row.
+// longColumns returns a function that runs body for blocks of rows that are transposed in scratch memory. body computes
+// contiguous rows, and has scratch memory for one more row. A block has no more rows than there are.
 func longColumns[T block.Float](b *build, in []softmaxOperand[T], out softmaxOperand[T], body func(y []T, x [2][]T, scratch []T)) func() {
 	n := out.n
 	rows := out.N / n

@@ -9,31 +9,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Softmax of short rows, for which calls of vector kernels would cost more than the row: as many rows as fit into the
-// first-level cache are transposed, and kernels work on the first elements of all of them, on the second ones, and so
-// on. Sums go through a row from the left.
+// Softmax of short rows, for which calling vector kernels would cost more than the row. As many rows as fit into the
+// first-level cache are transposed. Kernels then work on the first elements of all rows, on the second ones, and so on.
+// Sums go through a row from left to right.
 
-// The lengths of rows up to which they are transposed. Those of float32 have assembly for longer ones.
+// The lengths of rows up to which they are transposed. For longer rows of float32 there is assembly.
 const (
 	shortSoftmax       = 32
 	shortSoftmaxGrad   = 15
 	shortLogSoftmax    = 24
 	shortLogGrad       = 15
-	shortDoubles       = 64 // of a softmax and a logarithm of float64
-	shortSoftmaxDouble = 32 // of a softmax's gradient
+	shortDoubles       = 64 // softmax and its logarithm in float64
+	shortSoftmaxDouble = 32 // gradient of softmax in float64
 )
 
-// Together the blocks of rows and two numbers for each row take softmaxBytes, which stay in the first-level cache,
-// where that makes leastShort rows: each column of a block is a call of a kernel. Float64 in softmaxMany columns and
-// more gains more from calls for twice as many rows than from that cache.
+// The blocks of rows, with two numbers for each row, take at most softmaxBytes, so that they stay in the first-level
+// cache. But they have at least leastShort rows, because each column of a block is a call of a kernel. For float64 with
+// at least softmaxMany columns, calls for twice as many rows gain more than that cache does.
 const (
 	softmaxBytes = 32 << 10
 	softmaxMany  = 8
 	leastShort   = 128
 )
 
-// columnsOfRows are so many blocks, of at most so many rows of n elements of which the columns lie one behind the
-// other.
+// columnsOfRows stands for a number of blocks. Each holds up to most rows of n elements, stored column by column.
 type columnsOfRows[T block.Float] struct{ n, blocks, most int }
 
 func newColumnsOfRows[T block.Float](n, blocks int) columnsOfRows[T] {
@@ -44,7 +43,7 @@ func newColumnsOfRows[T block.Float](n, blocks int) columnsOfRows[T] {
 	}
 	rows := max(bytes/size/(blocks*n+2), leastShort) &^ 15 // whole vectors
 	if n >= softmaxMany && rows*size%2048 == 0 {
-		rows -= 16 // columns so far apart push each other out of the cache
+		rows -= 16 // columns this far apart would evict each other from the cache
 	}
 	return columnsOfRows[T]{n, blocks, rows}
 }
@@ -64,11 +63,11 @@ func (r *columnsOfRows[T]) store(y, columns []T, rows int) {
 	transposeRows(y, columns, rows, r.n, r.n, rows)
 }
 
-// column is column k of a block of rows.
+// column returns column k of a block of rows.
 func column[T any](columns []T, k, rows int) []T { return columns[k*rows : (k+1)*rows] }
 
-// loop returns a function that runs body for rows of an operand, a block at a time; body gets scratch memory for the
-// blocks and two numbers for each row.
+// loop returns a function that runs body for the rows of an operand, a block at a time. body gets scratch memory for
+// the blocks and two numbers for each row.
 func (r *columnsOfRows[T]) loop(b *build, o *plan.Operand, body func(scratch []T, first, rows int)) func() {
 	rows := o.N / r.n
 	length := r.blocks*r.n*r.most + 2*r.most
@@ -99,10 +98,12 @@ func softmaxColumns[T block.Float](columns, sums, largest []T, n, rows int) {
 	}
 }
 
-// fewShort is the number of rows of a block from which on they are transposed; fewer give the same bits one by one.
+// fewShort is the number of rows from which on a block is transposed. Fewer rows are computed one by one, with the same
+// bits.
 func fewShort(n int) int { return 12 + n/3 }
 
-// isShort reports whether rows of n elements are short: those of float32 up to single, those of float64 up to double.
+// isShort reports whether rows of n elements are short: up to single elements of float32, or double elements of
+// float64.
 func isShort[T block.Float](n, single, double int) bool {
 	var zero T
 	if unsafe.Sizeof(zero) == 8 {
@@ -111,7 +112,7 @@ func isShort[T block.Float](n, single, double int) bool {
 	return n > 0 && n <= single
 }
 
-// together reports whether rows lie one behind the other in all operands.
+// together reports whether the rows of all operands are contiguous.
 func together[T block.Float](operands ...softmaxOperand[T]) bool {
 	return !slices.ContainsFunc(operands, func(x softmaxOperand[T]) bool { return x.inner > 0 })
 }
@@ -141,7 +142,7 @@ func softmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	})
 }
 
-// softmaxRow is the softmax of one short row.
+// softmaxRow computes the softmax of one short row.
 func softmaxRow[T block.Float](y, x []T) {
 	largest := x[0]
 	for _, v := range x[1:] {
@@ -154,7 +155,7 @@ func softmaxRow[T block.Float](y, x []T) {
 	vec.Scale(y, y, 1/sumOne(y))
 }
 
-// softmaxGradRow is the gradient for one short row.
+// softmaxGradRow computes the gradient for one short row.
 func softmaxGradRow[T block.Float](dx, y, dy []T) {
 	sum := T(y[0] * dy[0])
 	for i, p := range y[1:] {
@@ -164,7 +165,7 @@ func softmaxGradRow[T block.Float](dx, y, dy []T) {
 	vec.Mul(dx, dx, y)
 }
 
-// softmaxGradShort is dx = y·(dy - Σ y·dy).
+// softmaxGradShort computes dx = y·(dy - Σ y·dy).
 func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
 	y, dy := in[0], in[1]
 	n, whole := y.n, together(y, dy, dx)
@@ -194,7 +195,7 @@ func softmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softma
 	})
 }
 
-// logSoftmaxRow is the logarithm of the softmax of one short row, with scratch for the exponentials.
+// logSoftmaxRow computes the logarithm of the softmax of one short row. scratch is for the exponentials.
 func logSoftmaxRow[T block.Float](y, x, scratch []T) {
 	largest := vec.MaxOf(x)
 	vec.AddScalar(scratch, x, -largest)
@@ -204,7 +205,7 @@ func logSoftmaxRow[T block.Float](y, x, scratch []T) {
 	vec.AddScalar(y, x, -(total[0] + largest))
 }
 
-// logSoftmaxShort is x - log Σ exp(x), computed around the largest element.
+// logSoftmaxShort computes x - log Σ exp(x), relative to the largest element.
 func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	n, whole := x.n, together(x, y)
 	r := newColumnsOfRows[T](n, 2)
@@ -230,7 +231,7 @@ func logSoftmaxShort[T block.Float](b *build, x, y softmaxOperand[T]) func() {
 	})
 }
 
-// logSoftmaxGradRow is the gradient for one short row, with scratch for the exponentials.
+// logSoftmaxGradRow computes the gradient for one short row. scratch is for the exponentials.
 func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
 	sum := dy[0]
 	for _, v := range dy[1:] {
@@ -241,7 +242,7 @@ func logSoftmaxGradRow[T block.Float](dx, y, dy, scratch []T) {
 	vec.Sub(dx, dy, scratch)
 }
 
-// logSoftmaxGradShort is dx = dy - exp(y)·Σ dy.
+// logSoftmaxGradShort computes dx = dy - exp(y)·Σ dy.
 func logSoftmaxGradShort[T block.Float](b *build, in []softmaxOperand[T], dx softmaxOperand[T]) func() {
 	y, dy := in[0], in[1]
 	n, whole := y.n, together(y, dy, dx)

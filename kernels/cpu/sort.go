@@ -38,8 +38,8 @@ func dispatchSort(b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []in
 	return sortLines[uint64](b, g, k, keys, kth)
 }
 
-// sortLines writes the first k elements of every sorted line and the positions they came from; with kth, all of the
-// line, of which the elements at those places are in order. T has the size of an element.
+// sortLines writes the first k elements of every sorted line and the positions they came from. With kth it writes the
+// whole line, in which the elements at these places are as if sorted. T has the size of an element.
 func sortLines[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.AxisGroup, k int, keys sortKeys, kth []int) func() {
 	in, values, positions := b.in(0), b.out(0), b.out(1)
 	n := g.Length
@@ -69,16 +69,17 @@ func sortLines[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.AxisGrou
 	})
 }
 
-// sortedLine is a line of elements and what it is sorted with: pairs of a key in the upper half and a position in the
-// lower one, so that equal elements keep their order. Of 64 bits, the key is the upper half of an element's at first,
-// and those with equal ones are then ordered by the lower halves.
+// sortedLine is a line of elements and the buffers to sort it. Pairs have a key in the upper half and a position in the
+// lower half, so that equal elements keep their order. For 64-bit elements, the key is first the upper half of the
+// element's key; pairs with equal ones are then ordered by the lower halves.
 type sortedLine struct {
 	sortKeys
 	n, stride    int
 	pairs, spare []uint64
 }
 
-// first returns the pairs of the first k elements in order; with kth, of all elements, of which those are in place.
+// first returns the pairs of the first k elements in order. With kth it returns the pairs of all elements, those at kth
+// in their places.
 func (l *sortedLine) first(k int, kth []int) []uint64 {
 	switch {
 	case len(kth) > 0 && l.n > fewPairs:
@@ -87,7 +88,7 @@ func (l *sortedLine) first(k int, kth []int) []uint64 {
 		return l.pairs
 	case k == 0 || l.n == 0:
 		return nil
-	case l.n <= fewSorted: // as a whole
+	case l.n <= fewSorted: // sorted as a whole
 	case k < l.n && k <= fewFirstWide && l.wide():
 		return l.insertFirstWide(k)
 	case k < l.n && k <= fewFirst:
@@ -105,7 +106,7 @@ func (l *sortedLine) first(k int, kth []int) []uint64 {
 	return l.sort(l.pairs, l.spare)[:k]
 }
 
-// sort brings loaded pairs in order, in one of the two buffers.
+// sort sorts loaded pairs. The result is in one of the two buffers.
 func (l *sortedLine) sort(pairs, spare []uint64) []uint64 {
 	sorted := sortPairs(pairs, spare, l.digits())
 	if !l.wide() || len(sorted) == 0 {
@@ -128,7 +129,7 @@ func (l *sortedLine) sort(pairs, spare []uint64) []uint64 {
 	return pairs
 }
 
-// runOf returns how many of the sorted pairs have the key of the first.
+// runOf returns how many of the sorted pairs have the same key as the first.
 func runOf(pairs []uint64) int {
 	for i, pair := range pairs {
 		if pair>>32 != pairs[0]>>32 {

@@ -5,17 +5,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// Integers of eight and sixteen bits are sorted by counting: how often each digit occurs says where the positions of
-// the elements that have it go, and the elements themselves follow from the digits, so that they need not be moved.
+// 8-bit and 16-bit integers are sorted by counting. How often each digit occurs determines where the positions of its
+// elements go. The elements themselves follow from the digits, so they need not be moved.
 
-// leastByDigits is the length from which on counting pays: of shorter lines, most time goes to the 256 digits.
+// leastByDigits is the length from which on counting pays. For shorter lines, most of the time goes into the 256
+// digits.
 const leastByDigits = 1 << 12
 
-// mostByDigits is the longest line of which a position and a digit fit into 32 bits.
+// mostByDigits is the longest line for which a position and a digit fit into 32 bits.
 const mostByDigits = 1 << 24
 
-// sortsByDigits reports whether lines of n elements are sorted by counting: not where a few first elements or places
-// are found with less work.
+// sortsByDigits reports whether lines of n elements are sorted by counting. They are not if only a few first elements,
+// or a few places, are needed, which takes less work.
 func sortsByDigits(d *sortKeys, n, k int, kth []int) bool {
 	return d.d.Size() <= 2 && !d.d.IsFloat() && len(kth) == 0 && n >= leastByDigits && n <= mostByDigits && 2*k > n
 }
@@ -41,8 +42,8 @@ func sortByDigits[T uint8 | uint16](b *build, g geometry.AxisGroup, k int, keys 
 	})
 }
 
-// digitLine is a line of n elements, stride apart, of which the first k in order are wanted. Flip turns the bits that
-// make an element its key.
+// digitLine is a line of n elements, stride apart, of which the first k in order are needed. flip holds the bits that
+// turn an element into its key.
 type digitLine[T uint8 | uint16] struct {
 	n, k, stride int
 	flip         uint16
@@ -51,7 +52,7 @@ type digitLine[T uint8 | uint16] struct {
 	spare        []uint32
 }
 
-// digitPlaces turns counts into the places where the elements counted begin.
+// digitPlaces turns counts into the places where the counted elements begin.
 func digitPlaces(counts *[256]uint32) {
 	at := uint32(0)
 	for i, c := range counts {
@@ -60,14 +61,14 @@ func digitPlaces(counts *[256]uint32) {
 	}
 }
 
-// put stores a position at a place that is among those wanted.
+// put stores a position, if its place is among those needed.
 func (l *digitLine[T]) put(to uint32, position int32) {
 	if int(to) < l.k {
 		l.at[int(to)*l.stride] = position
 	}
 }
 
-// fill stores a key at the places from lo to hi that are wanted.
+// fill stores a key at the places from lo to hi that are needed.
 func (l *digitLine[T]) fill(lo, hi uint32, key uint16) {
 	v := T(key ^ l.flip)
 	for i := int(lo); i < min(int(hi), l.k); i++ {
@@ -93,7 +94,7 @@ func (l *digitLine[T]) sortBytes() {
 	}
 }
 
-// sortWords moves the positions by the lower digits first, with the upper ones beside them, then by these.
+// sortWords sorts the positions by the lower digits first, with the upper ones beside them, and then by these.
 func (l *digitLine[T]) sortWords() {
 	var lower, upper, next [256]uint32
 	spare := l.spare[:l.n]

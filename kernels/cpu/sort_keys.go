@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sortKeys maps the elements of a type to unsigned keys in whose order they are sorted: equal ones to the same, NaN
-// above all others.
+// sortKeys maps the elements of a type to unsigned keys in the order of sorting. Equal elements have the same key, and
+// NaN comes after all others.
 type sortKeys struct {
 	d    ir.DType
-	x    unsafe.Pointer // the first element of the line
-	sign uint64         // the sign bit of integers
-	down uint32         // all bits where the order is descending
+	x    unsafe.Pointer // first element of the line
+	sign uint64         // sign bit of integers
+	down uint32         // all bits set if the order is descending
 }
 
 func keysOf(d ir.DType, descending bool) sortKeys {
@@ -31,14 +31,14 @@ func keysOf(d ir.DType, descending bool) sortKeys {
 // wide reports whether keys have 64 bits.
 func (k *sortKeys) wide() bool { return k.d.Size() == 8 }
 
-// isFloat reports whether keys of 32 bits are those of floats.
+// isFloat reports whether the elements are float32.
 func (k *sortKeys) isFloat() bool { return k.d == ir.Float32 }
 
-// digits is the number of digits of eight bits that the keys of pairs may differ in.
+// digits returns the number of 8-bit digits in which the keys of pairs may differ.
 func (k *sortKeys) digits() int { return min(k.d.Size(), 4) }
 
-// load makes pairs of the elements from position base on, of which neighbours are stride apart; of 64 bits with the
-// upper halves of the keys.
+// load makes pairs of elements from position base on, whose neighbours are stride apart. For 64-bit keys it uses the
+// upper halves.
 func (k *sortKeys) load(pairs []uint64, base, stride int) {
 	switch {
 	case k.wide():
@@ -77,9 +77,10 @@ func loadFloats(pairs []uint64, x unsafe.Pointer, base, stride int, flip uint32)
 	}
 }
 
-// floatKey is the key of a float32: without the sign bit for positive numbers, turned round for negative ones.
+// floatKey returns the key of a float32. For positive numbers it omits the sign bit; for negative ones it inverts the
+// order.
 func floatKey(bits uint32) uint32 {
-	const least, infinite = 0x00800000, 0x7f800000 // the bits of the least normal number
+	const least, infinite = 0x00800000, 0x7f800000 // the bits of the smallest normal number
 	if bits&math.MaxInt32-least > infinite-least {
 		return strangeKey(bits)
 	}
@@ -97,7 +98,7 @@ func strangeKey(bits uint32) uint32 {
 	return bits ^ (uint32(int32(bits)>>31) | 1<<31)
 }
 
-// reload gives the pairs the upper or lower halves of the keys of their positions, which have 64 bits.
+// reload gives pairs with 64-bit keys the upper or lower halves of the keys at their positions.
 func (k *sortKeys) reload(pairs []uint64, stride int, lower bool) {
 	shift := 32
 	if lower {
@@ -109,7 +110,7 @@ func (k *sortKeys) reload(pairs []uint64, stride int, lower bool) {
 	}
 }
 
-// wideKey is the key of 64 bits of the element at.
+// wideKey returns the 64-bit key of element at.
 func (k *sortKeys) wideKey(at int) uint64 {
 	bits := *(*uint64)(unsafe.Add(k.x, at*8))
 	key := bits ^ k.sign

@@ -10,20 +10,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Many short lines are sorted side by side: the first elements of a block of lines lie one behind the other, then the
-// second ones, and so on, and a network of comparisons, which are the same whatever the elements are, orders all of
-// them with vector kernels.
+// Many short lines are sorted side by side. A block of lines is transposed: the first elements of all lines are
+// contiguous, then the second ones, and so on. Vector kernels then run a network of comparisons, which is the same
+// whatever the elements are, on all lines at once.
 
 const (
-	networkLength = 128     // the longest lines that are sorted so
-	networkBits   = 7       // that a position in such a line takes
-	networkLines  = 16      // the least number of lines
+	networkLength = 128     // longest lines that are sorted this way
+	networkBits   = 7       // bits of a position in such a line
+	networkLines  = 16      // least number of lines
 	networkBlock  = 8 << 10 // about how many elements are sorted at a time
-	networkPiece  = 512     // and how many are compared in one call
+	networkPiece  = 512     // how many elements are compared in one call
 )
 
-// sortsByNetwork reports whether the first k elements of so many lines of n are found by a network: not where a few
-// elements of long lines are kept in order as the lines are read, or a few places are found without sorting.
+// sortsByNetwork reports whether a network finds the first k elements of the given number of lines of n. It does not if
+// a few elements of long lines are kept in order while the lines are read, or if a few places are found without
+// sorting.
 func sortsByNetwork(lines, n, k int, kth []int) bool {
 	if lines < networkLines || n < 2 || n > networkLength {
 		return false
@@ -37,10 +38,10 @@ func sortsByNetwork(lines, n, k int, kth []int) bool {
 // network sorts blocks of lines.
 type network struct {
 	sortKeys
-	n, k, inner    int // elements of a line, how many are stored, the distance of neighbours
+	n, k, inner    int // elements of a line; how many are stored; distance between neighbours
 	at             []int32
 	columns, spare []uint64
-	base, to       []uint64 // by line: the places of its first elements in x and y
+	base, to       []uint64 // by line: where its first elements are in x and y
 }
 
 // sortByNetwork is sortLines for many short lines.
@@ -73,7 +74,7 @@ func sortByNetwork[T uint8 | uint16 | uint32 | uint64](b *build, g geometry.Axis
 	})
 }
 
-// place finds the places of as many lines as there are bases, from line first on.
+// place determines where lines are, from line first on, as many as there are bases.
 func (s *network) place(first int) {
 	o, c := first/s.inner, first%s.inner
 	for i := range s.base {
@@ -84,7 +85,7 @@ func (s *network) place(first int) {
 	}
 }
 
-// sortWide sorts lines of keys of 64 bits.
+// sortWide sorts lines with 64-bit keys.
 func (s *network) sortWide() {
 	exact := s.loadWide()
 	s.compare()
@@ -93,7 +94,7 @@ func (s *network) sortWide() {
 	}
 }
 
-// loadNetwork makes columns of pairs.
+// loadNetwork fills the columns with pairs.
 func loadNetwork[T uint8 | uint16 | uint32 | uint64](s *network, all []T) {
 	flip, float := uint32(s.sign)^s.down, s.isFloat()
 	for j := range s.n {
@@ -113,8 +114,8 @@ func loadNetwork[T uint8 | uint16 | uint32 | uint64](s *network, all []T) {
 
 func (s *network) column(j int) []uint64 { return s.columns[j*len(s.base):][:len(s.base)] }
 
-// loadWide makes columns of keys of 64 bits with a position in the lowest bits, above the least key and, where that
-// takes too many bits, without the lowest ones; it reports whether it does not.
+// loadWide fills the columns with 64-bit keys, relative to the least key, with the position in the lowest bits. If that
+// takes too many bits, it drops the lowest bits of the keys and returns false.
 func (s *network) loadWide() (exact bool) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for j := range s.n {
@@ -135,9 +136,9 @@ func (s *network) loadWide() (exact bool) {
 	return shift == 0
 }
 
-// compare orders the columns of each line by Batcher's merge exchange, which takes lines of any length (Knuth, The Art
-// of Computer Programming, volume 3, section 5.2.2, algorithm M). Neighbours that are compared with neighbours go
-// together.
+// compare sorts each line by Batcher's merge exchange, which takes lines of any length (Knuth, The Art of Computer
+// Programming, volume 3, section 5.2.2, algorithm M). Neighbouring columns that are compared with neighbouring columns
+// share a call.
 func (s *network) compare() {
 	top := 1 << (bits.Len(uint(s.n-1)) - 1)
 	for p := top; p > 0; p /= 2 {
@@ -152,7 +153,7 @@ func (s *network) compare() {
 	}
 }
 
-// exchange orders count columns from a on and those from b on.
+// exchange compares and swaps count columns from a on with those from b on.
 func (s *network) exchange(a, b, count int) {
 	lines := len(s.base)
 	x, y := s.columns[a*lines:][:count*lines], s.columns[b*lines:][:count*lines]
@@ -166,7 +167,7 @@ func (s *network) exchange(a, b, count int) {
 	}
 }
 
-// order sorts what agrees in all bits that were compared.
+// order sorts elements that agree in all bits that were compared.
 func (s *network) order() {
 	lines := len(s.base)
 	for i, at := range s.base {

@@ -5,11 +5,11 @@ import "slices"
 // radixLength is the length from which on pairs are sorted digit by digit.
 const radixLength = 96
 
-// fewSorted is up to how many pairs are sorted by insertion.
+// fewSorted is the largest number of pairs that are sorted by insertion.
 const fewSorted = 12
 
-// sortPairs returns the pairs, whose keys have so many digits of eight bits, in order, in one of the two buffers. They
-// come with their positions in order.
+// sortPairs returns the sorted pairs in one of the two buffers. Keys have the given number of 8-bit digits. The pairs
+// must be in the order of their positions.
 func sortPairs(pairs, spare []uint64, digits int) []uint64 {
 	switch n := len(pairs); {
 	case n <= fewSorted:
@@ -32,7 +32,7 @@ func insertionSort(pairs []uint64) {
 	}
 }
 
-// radixSort sorts by the lowest eight bits of the keys first.
+// radixSort sorts by the lowest digit of the keys first.
 func radixSort(a, b []uint64, digits int) []uint64 {
 	b = b[:len(a)]
 	var counts [4][256]uint32
@@ -40,7 +40,7 @@ func radixSort(a, b []uint64, digits int) []uint64 {
 	for digit := range digits {
 		count, shift := &counts[digit], 32+8*digit
 		if count[uint8(a[0]>>shift)] == uint32(len(a)) {
-			continue // all have the same
+			continue // the digit is the same in all keys
 		}
 		at := uint32(0)
 		for i, c := range count {

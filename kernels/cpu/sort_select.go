@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	fewFirst     = 16 // up to how many first elements are kept in order while the line is read
-	fewFirstWide = 48 // and up to how many of 64 bits
-	manyTimes    = 8  // how many times longer a line is from which most elements are left out as they are read
-	keysAhead    = 64 // the pairs that are loaded at a time then
+	fewFirst     = 16 // largest number of first elements that are kept in order while the line is read
+	fewFirstWide = 48 // the same for 64-bit elements
+	manyTimes    = 8  // ratio of the line's length to k from which on most elements are dropped while the line is read
+	keysAhead    = 64 // pairs that are then loaded at a time
 )
 
-// insertFirst returns the first k elements of a line in order, which it keeps so while it reads the line.
+// insertFirst returns the first k elements of a line in order. It keeps them in order while it reads the line.
 func (l *sortedLine) insertFirst(k int) []uint64 {
 	best := l.pairs[:k]
 	l.load(best, 0, l.stride)
@@ -36,7 +36,7 @@ func (l *sortedLine) insertFirst(k int) []uint64 {
 	return best
 }
 
-// insertFirstWide is insertFirst for keys of 64 bits.
+// insertFirstWide is insertFirst for 64-bit keys.
 func (l *sortedLine) insertFirstWide(k int) []uint64 {
 	keys, best := l.spare[:k], l.pairs[:k]
 	have := 0
@@ -59,8 +59,8 @@ func (l *sortedLine) insertFirstWide(k int) []uint64 {
 	return best
 }
 
-// filterFirst brings the first k elements to the front, in no order: those that come behind k others are left out as
-// the line is read.
+// filterFirst moves the first k elements to the front, in any order. While it reads the line, it drops elements that
+// come after k others.
 func (l *sortedLine) filterFirst(k int) {
 	have, limit := 0, uint64(math.MaxUint64)
 	for base := 0; base < l.n; base += keysAhead {
@@ -80,8 +80,8 @@ func (l *sortedLine) filterFirst(k int) {
 	selectPairs(l.pairs[:have], l.spare, k-1, l.digits())
 }
 
-// partition brings the elements at the places kth, in strictly rising order, where sorting would, with those before
-// them in front.
+// partition moves the elements for the places kth, which are strictly increasing, to where sorting would put them, with
+// all smaller elements before them.
 func (l *sortedLine) partition(kth []int) {
 	begin := 0
 	for _, k := range kth {
@@ -95,8 +95,8 @@ func (l *sortedLine) partition(kth []int) {
 	}
 }
 
-// selectWide is selectPairs for keys of 64 bits: by their upper halves, then by the lower ones of those that share the
-// upper half of the k-th.
+// selectWide is selectPairs for 64-bit keys. It selects by the upper halves, and then by the lower halves of the pairs
+// that share the upper half of the k-th.
 func (l *sortedLine) selectWide(pairs []uint64, k int) {
 	lo, hi := divide(pairs, l.spare, k, 4, 32)
 	if hi-lo <= fewPairs {
@@ -115,8 +115,8 @@ func (l *sortedLine) selectWide(pairs []uint64, k int) {
 	l.reload(run, l.stride, false)
 }
 
-// selectPairs brings the k-th of the pairs, whose keys have so many digits of eight bits, to its place, with those
-// before it in front, of which equal ones keep their order.
+// selectPairs moves the k-th of the pairs to its place, with smaller ones before it. Among these, equal keys keep their
+// order. Keys have the given number of 8-bit digits.
 func selectPairs(pairs, spare []uint64, k, digits int) {
 	switch last := len(pairs) - 1; k {
 	case 0:
@@ -143,12 +143,12 @@ func selectPairs(pairs, spare []uint64, k, digits int) {
 	}
 }
 
-// fewPairs is up to how many pairs are sorted rather than divided further.
+// fewPairs is the largest number of pairs that are sorted rather than divided further.
 const fewPairs = 24
 
-// divide narrows down where the k-th of the pairs lies, with the smaller ones before and the larger ones behind, to a
-// few, or to those that agree in all bits from end up. Pairs are divided by their highest digit, those with the digit
-// of the k-th by the next: the time is linear whatever they are.
+// divide narrows down the range that contains the k-th of the pairs, with smaller pairs before it and larger ones after
+// it. It stops at a few pairs, or at pairs that agree in all bits from end up. It divides the pairs by their highest
+// digit, and those with the digit of the k-th by the next digit. The time is therefore linear for any input.
 func divide(pairs, spare []uint64, k, digits, end int) (lo, hi int) {
 	hi = len(pairs)
 	for shift := 24 + 8*digits; shift >= end && hi-lo > fewPairs; shift -= 8 {
@@ -168,8 +168,8 @@ func divide(pairs, spare []uint64, k, digits, end int) (lo, hi int) {
 	return lo, hi
 }
 
-// scatterByDigit orders the pairs into those with a smaller digit, with it, from place equal on, and with a larger one,
-// from place above on.
+// scatterByDigit orders the pairs by whether their digit is smaller than, equal to or larger than the given one. Equal
+// ones begin at place equal, larger ones at place above.
 func scatterByDigit(pairs, spare []uint64, shift, digit, equal, above int) {
 	var class [256]uint8
 	for i := range class {

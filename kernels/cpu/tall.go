@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tallDot computes the sum over all examples (and steps) of the products of their features: the gradient of a weight.
-// It reports false for other products.
+// tallDot computes the sum over all examples (and steps) of the products of their features, which is the gradient of a
+// weight. It returns false for other products.
 func (b *build) tallDot() (func(), bool) {
 	axes := leadingAxes(b.Program, b.n)
 	if axes == 0 || b.u.Fused != nil {
@@ -21,8 +21,8 @@ func (b *build) tallDot() (func(), bool) {
 	return tallProduct[float32](b, axes)
 }
 
-// leadingAxes returns how many axes of both operands a product of floats sums over, if they are the first ones, in
-// order, and some are left; 0: they are others.
+// leadingAxes returns how many axes a product of floats sums over, if these are the leading axes of both operands in
+// order, and not all axes. Otherwise it returns 0.
 func leadingAxes(p *ir.Program, n *ir.Node) int {
 	a, ok := n.Attrs.(ir.DotAttrs)
 	if !ok || len(a.LhsBatch) > 0 || !p.Type(n.Inputs[0]).DType.IsWideFloat() {
@@ -58,9 +58,9 @@ func tallProduct[T gemm.Float](b *build, axes int) (func(), bool) {
 	}, true
 }
 
-// sumsBeside looks for a reduction that sums the right side of the tall product over the same axes, as the gradient of
-// a bias does beside that of a matrix. The product reads all of it anyway, so it computes these sums too; it returns
-// where to.
+// sumsBeside looks for a reduction that sums the right side of the tall product over the same axes, such as the
+// gradient of a bias beside that of a matrix. The product reads all of that operand anyway, so it computes these sums
+// too. sumsBeside returns where to store them.
 func (b *build) sumsBeside() *plan.Operand {
 	y := b.n.Inputs[1]
 	for _, i := range b.Users[y] {
@@ -81,7 +81,7 @@ func (b *build) sumsBeside() *plan.Operand {
 	return nil
 }
 
-// summedBefore copies the sums that a product has computed. It reports false for other reductions.
+// summedBefore copies sums that a product has computed. It returns false for other reductions.
 func (b *build) summedBefore() (func(), bool) {
 	sums := b.sums[b.n]
 	if sums == nil {

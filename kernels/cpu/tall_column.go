@@ -7,18 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The gradient of the weights of a layer with one output is the sum of the rows of its input, each times a number. It
-// takes the time of reading the input in the order of memory.
+// The gradient of the weights of a layer with one output is the sum of the rows of its input, each multiplied by a
+// number. It takes as long as reading the input in the order of memory.
 
 const (
-	columnSums  = 512  // rows that are added up before the sum goes to memory
-	columnParts = 64   // sums at most that are computed apart from each other
-	columnLeast = 16   // columns, for which a vector pays
-	columnMost  = 4096 // columns whose sums stay in the first-level cache
+	columnSums  = 512  // rows that are summed before the sum goes to memory
+	columnParts = 64   // largest number of independent sums
+	columnLeast = 16   // least number of columns for vectors to pay
+	columnMost  = 4096 // largest number of columns whose sums stay in the first-level cache
 )
 
-// tallColumn computes the sum over all examples (and steps) of their features times a number for each. It reports false
-// for other products.
+// tallColumn computes the sum over all examples (and steps) of their features, each multiplied by a number. It returns
+// false for other products.
 func (b *build) tallColumn() (func(), bool) {
 	axes := leadingAxes(b.Program, b.n)
 	if axes == 0 || b.u.Fused != nil || b.in(0).Typ.DType != ir.Float32 {

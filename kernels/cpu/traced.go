@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/fuse"
 )
 
-// role is what a step is in a trace.
+// role says what a step is in a trace.
 type role uint8
 
 const (
 	computes role = iota
-	starts        // an all-reduce that goes on
-	waits         // for the oldest that goes on
-	meets         // a collective that is over when the step is
+	starts        // starts an all-reduce that runs in the background
+	waits         // waits for the oldest such all-reduce
+	meets         // runs a collective to its end
 )
 
 func (g *placement) roleOf(u *fuse.Unit) role {
@@ -29,10 +29,10 @@ func (g *placement) roleOf(u *fuse.Unit) role {
 
 var categories = [...]string{computes: "op", starts: "collective", waits: "collective", meets: "collective"}
 
-// traced runs the program and reports each step. What goes on in loops is reported as one step.
+// traced runs the program and reports each step. A loop is reported as one step.
 func (e *session) traced(rec *tracing.Recorder) {
 	lane, whole := tracing.Replica(e.replica), time.Now()
-	var under []int // all-reduces that go on
+	var under []int // all-reduces in flight
 	var names []*step
 	for i := range e.schedule.steps {
 		st := &e.schedule.steps[i]

@@ -2,16 +2,16 @@ package cpu
 
 import "unsafe"
 
-// Transposes of elements of one and two bytes: square blocks are transposed within words, by exchanging ever larger
-// parts of two words.
+// Transposes elements of one and two bytes. Square blocks are transposed within words, by swapping ever larger parts of
+// two words.
 
-// exchange swaps the parts of b that the mask selects with those of a that lie bits higher.
+// exchange swaps the parts of b that the mask selects with the parts of a that are higher by the given bits.
 func exchange(a, b uint64, bits uint, mask uint64) (uint64, uint64) {
 	t := (a>>bits ^ b) & mask
 	return a ^ t<<bits, b ^ t
 }
 
-// transposeHalves stores dst[r·to + 2q] = src[q·from + 2r], in bytes, of 16-bit elements: blocks of 4 x 4.
+// transposeHalves stores dst[r·to + 2q] = src[q·from + 2r], with offsets in bytes, for 4 x 4 blocks of 16-bit elements.
 func transposeHalves(dst, src unsafe.Pointer, to, from int) {
 	a, b := *(*uint64)(src), *(*uint64)(unsafe.Add(src, from))
 	c, d := *(*uint64)(unsafe.Add(src, 2*from)), *(*uint64)(unsafe.Add(src, 3*from))
@@ -24,7 +24,7 @@ func transposeHalves(dst, src unsafe.Pointer, to, from int) {
 	*(*uint64)(unsafe.Add(dst, 2*to)), *(*uint64)(unsafe.Add(dst, 3*to)) = c, d
 }
 
-// transposeBytes stores dst[r·to + q] = src[q·from + r]: blocks of 8 x 8.
+// transposeBytes stores dst[r·to + q] = src[q·from + r] for 8 x 8 blocks.
 func transposeBytes(dst, src unsafe.Pointer, to, from int) {
 	load := func(k int) uint64 { return *(*uint64)(unsafe.Add(src, k*from)) }
 	const odd, pairs, high = 0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff
@@ -45,12 +45,12 @@ func transposeBytes(dst, src unsafe.Pointer, to, from int) {
 	}
 }
 
-// transposeParts transposes a plane of elements of one or two bytes, rows of the destination to bytes apart and columns
-// of the source from bytes apart: as many rows at a time as there are lines of the destination that the first-level
-// cache holds.
+// transposeParts transposes a plane of elements of one or two bytes. Rows of the destination are to bytes apart,
+// columns of the source from bytes apart. It writes as many rows at a time as the first-level cache holds lines of the
+// destination.
 func transposeParts(dst, src unsafe.Pointer, size, rows, cols, to, from int) {
 	edge, piece := 8/size, 32
-	if to%2048 == 0 { // lines that drive each other out
+	if to%2048 == 0 { // such lines evict each other
 		piece = 8
 	}
 	wholeRows, wholeCols := rows/edge*edge, cols/edge*edge

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// transposeWords stores dst[r·to + q] = src[q·from + r] of elements of 32 or 64 bits: a line of the destination's rows
-// at a time, over pieces of the source's that stay in the first-level cache's reach.
+// transposeWords stores dst[r·to + q] = src[q·from + r] for elements of 32 or 64 bits. It writes one line of the
+// destination's rows at a time, and reads pieces of the source's rows that stay within reach of the first-level cache.
 func transposeWords[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int) {
 	if size := int(unsafe.Sizeof(T(0))); linesConflict(size, cols, to*size) {
 		var apart transposedBlock
@@ -18,7 +18,7 @@ func transposeWords[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from
 	}
 }
 
-// transposePlane is transposeWords with a place for blocks, nil where no lines conflict.
+// transposePlane is transposeWords with memory for a block, which is nil if no lines conflict.
 func transposePlane[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int, apart *transposedBlock) {
 	if apart != nil {
 		transposeApart[T](dst, src, rows, cols, to, from, apart)
@@ -40,13 +40,13 @@ func transposePlane[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from
 	}
 }
 
-// turnedBeyond is the number of bytes from which a plane comes from the memory and goes there: few rows are then
-// written at a time, since each goes on where it was.
+// turnedBeyond is the size in bytes from which on a plane comes from memory and goes to memory. Few rows are then
+// written at a time, because writing continues each where it stopped.
 const turnedBeyond = 20 << 20
 
-// rowsWithLines is how many rows, so many bytes apart, of up to 64 have a cache line each in the first-level cache at
-// once: lines whose distance is a multiple of a power of two share its sets, of which there are 64 or more of eight or
-// more lines.
+// rowsWithLines returns how many rows, to bytes apart and at most 64, can each have a line in the first-level cache at
+// the same time. Lines whose distance is a multiple of a power of two share its sets. It has at least 64 sets, of at
+// least eight lines each.
 func rowsWithLines(to int) int {
 	const line, sets, ways = 64, 64, 8
 	if to <= 0 || to%line != 0 {
@@ -56,14 +56,14 @@ func rowsWithLines(to int) int {
 	return min(sets/shared*ways, 64)
 }
 
-// linesConflict reports whether even a few rows of the destination, so many bytes apart, have lines that drive each
-// other out of the first-level cache, and are long enough to be worth a place of their own.
+// linesConflict reports whether even a few rows of the destination, to bytes apart, have lines that evict each other
+// from the first-level cache. The rows must be long enough to be worth a separate block.
 func linesConflict(size, cols, to int) bool {
 	const long = 128
 	return size >= 4 && size <= 8 && rowsWithLines(to) < 32 && cols*size >= long
 }
 
-// A transposedBlock has apartRow bytes of apartRows rows of the destination, a line apart from each other.
+// A transposedBlock holds apartRow bytes of each of apartRows rows of the destination, with a cache line between rows.
 const (
 	apartRows = 32
 	apartRow  = 512
@@ -71,8 +71,9 @@ const (
 
 type transposedBlock [apartRows * (apartRow + 64) / 8]uint64
 
-// transposeApart is transposeWords for lines that conflict: blocks are transposed in a place of their own and leave it
-// as long pieces of rows. Of each row of the source a block has several lines, which the processor fetches together.
+// transposeApart is transposeWords for lines that conflict. Blocks are transposed in separate memory and copied from
+// there as long pieces of rows. A block has several lines of each row of the source, which the processor fetches
+// together.
 func transposeApart[T block.Float](dst, src unsafe.Pointer, rows, cols, to, from int, apart *transposedBlock) {
 	size := int(unsafe.Sizeof(T(0)))
 	columns, stride := apartRow/size, (apartRow+64)/size

@@ -14,40 +14,40 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements
-// from one stored row to the next, the first off bytes into the buffer.
+// form describes how a product reads a matrix in a buffer: k rows and n columns (stored n x k if trans). Stored rows
+// are ld elements apart, and the first begins off bytes into the buffer.
 type form struct {
 	off, k, n, ld int
 	trans         bool
 	size          int // of an element in bytes
 }
 
-// panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that
-// only read it, for batches of any size, use the same copy.
+// panels is a matrix in a buffer, packed for the kernels. It stays with the buffer, so that all programs that only read
+// the matrix, for batches of any size, share it.
 //
-// They are made for one form, the first that asks twice for the same contents, or once for bytes: weights that change
-// with each step are never copied, and those that are kept take their memory twice, not more, but for small ones of 16
-// bits, which are kept in float32 (dot_half.go). They are read by tiles of the layout they were made for, and by no
-// others.
+// Panels exist for one form only: the first one that is requested twice for the same contents, or once for bytes.
+// Weights that change at each step are therefore never copied, and weights that are kept take at most twice their
+// memory. The exceptions are small 16-bit weights, which are kept in float32 (dot_half.go). Only tiles of the layout
+// that the panels were packed for can read them.
 type panels struct {
-	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
+	holds atomic.Uint64 // version of the buffer's contents that memory holds; 0: none
 
 	mu     sync.Mutex
 	form   form
 	layout tile.Layout
-	asked  uint64 // the version that was last asked for
+	asked  uint64 // version that was requested last
 	memory []byte
 }
 
 const (
 	keptMinElements = 1 << 12 // smaller matrices are not worth the memory
-	keptMinHalves   = 1 << 8  // nor are smaller ones of 16 bits, which products would have to widen each time, or of 8
-	keptMinColumns  = 16      // fewer leave most of a panel empty
-	keptMostBytes   = 1 << 19 // of panels with fewer columns, of 8 bits, which products read as nothing but panels
-	keptPart        = 64      // of the machine's memory, one matrix may take one part
+	keptMinHalves   = 1 << 8  // the same for 16 bits, which products would have to widen each time, and for 8 bits
+	keptMinColumns  = 16      // fewer columns leave most of a panel empty
+	keptMostBytes   = 1 << 19 // for 8-bit panels with fewer columns, which products can only read as panels
+	keptPart        = 64      // one matrix may take this part of the machine's memory: one in 64
 )
 
-// worthKeeping reports whether the matrix gains from being kept in panels.
+// worthKeeping reports whether it pays to keep the matrix in panels.
 func (f *form) worthKeeping() bool {
 	least := keptMinElements
 	switch f.size {
@@ -62,12 +62,12 @@ func (f *form) worthKeeping() bool {
 	return f.n >= keptMinColumns && f.k*f.n >= least && f.k*f.n*f.size <= memory.Limit()/keptPart
 }
 
-// changing notes that the contents change; it is called before and after, so that what reads them in between is not
-// taken for either.
+// changing marks a change of the contents. It is called before and after, so that a version read in between belongs to
+// neither.
 func (b *buffer) changing() { b.version.Add(1) }
 
-// kept returns the form of an operand that may be kept in panels, or nil: it must be an input that no output replaces,
-// as weights are in programs that predict, or such an input in 16 bits.
+// kept returns the form of an operand that may be kept in panels, or nil. The operand must be an input that no output
+// replaces, such as weights in programs that predict, or the conversion of such an input to 16 bits.
 func (b *build) kept(o *plan.Operand, f *form) *form {
 	f.size = o.Typ.DType.Size()
 	if !b.constant(o) || !f.worthKeeping() {
@@ -76,12 +76,12 @@ func (b *build) kept(o *plan.Operand, f *form) *form {
 	return f
 }
 
-// constant reports whether the operand is in an input that no output replaces, or in the conversion of one.
+// constant reports whether the operand is in an input that no output replaces, or in a conversion of one.
 func (b *build) constant(o *plan.Operand) bool {
 	return o.Mem.Kind == plan.Kept || o.Mem.Kind == plan.InInput && !b.replaced(o.Mem.Index)
 }
 
-// panelsOf returns an operand in panels, or nil where it is not kept in them.
+// panelsOf returns an operand in panels, or nil if they are not kept.
 func panelsOf[T gemm.Float](f *form, o *plan.Operand, p *pool.Pool) []T {
 	if f == nil {
 		return nil
@@ -89,9 +89,9 @@ func panelsOf[T gemm.Float](f *form, o *plan.Operand, p *pool.Pool) []T {
 	return inPanels[T](ownBuffer(o), f, p)
 }
 
-// inPanels returns the contents in panels, or nil where a product has to read them as they are: because the memory is
-// the caller's or known to others, so that it may change unseen, because another form is kept, or because they may be
-// of no further use.
+// inPanels returns the contents in panels, or nil if a product has to read them as stored. That is so if the memory is
+// borrowed or known to others, and may change unnoticed, if another form is kept, or if it is not known yet whether the
+// panels will be used again.
 func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 	if b == nil {
 		return nil
@@ -113,14 +113,15 @@ func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
 	})
 }
 
-// spareForm is memory for a matrix in another form where its buffer does not keep it.
+// spareForm is memory for a matrix in another form, for runs in which its buffer does not keep that form.
 type spareForm struct {
-	every *plan.Operand // nil: most buffers keep it
+	every *plan.Operand // nil: most buffers keep the form
 	size  int
-	rare  *[]byte // for the others
+	rare  *[]byte // for buffers that do not
 }
 
-// spare returns memory of so many bytes for a form that is kept, unless it is nil. A step has it to itself.
+// spare returns size bytes of memory for a form. Unless kept is nil, most runs will not need it. A step does not share
+// it.
 func (b *build) spare(kept *form, size int) *spareForm {
 	s := &spareForm{size: size, rare: new([]byte)}
 	if kept == nil {
@@ -129,14 +130,14 @@ func (b *build) spare(kept *form, size int) *spareForm {
 	return s
 }
 
-// spareMatrix is spare of which a step takes one: all steps take the same memory.
+// spareMatrix is spare for steps that need one such form. All steps share its memory.
 func (b *build) spareMatrix(kept *form, size int) *spareForm {
 	s := b.spare(kept, size)
 	s.rare = &b.rt().spare
 	return s
 }
 
-// or returns the kept form; or, where there is none, memory that it is to be written to.
+// or returns the kept form, or else memory to write it to.
 func (s *spareForm) or(kept []byte) (memory []byte, empty bool) {
 	switch {
 	case kept != nil:
@@ -149,7 +150,7 @@ func (s *spareForm) or(kept []byte) (memory []byte, empty bool) {
 	return (*s.rare)[:s.size], true
 }
 
-// elementsOf views memory as numbers; none if there is no memory.
+// elementsOf views memory as numbers. It returns nil for nil.
 func elementsOf[T gemm.Float](memory []byte) []T {
 	if memory == nil {
 		return nil
@@ -158,14 +159,14 @@ func elementsOf[T gemm.Float](memory []byte) []T {
 	return unsafe.Slice((*T)(plan.PointerTo(memory)), len(memory)/int(unsafe.Sizeof(zero)))
 }
 
-// steady returns the version of the contents; ok is false if they may change unseen, since the memory is the caller's
+// steady returns the version of the contents. ok is false if they may change unnoticed, because the memory is borrowed
 // or known to others.
 func (b *buffer) steady() (version uint64, ok bool) {
 	version = b.version.Load()
 	return version, !b.borrowed && !b.exposed.Load()
 }
 
-// inForm returns the contents in one of the buffer's panels, size bytes that fill writes, or nil: see inPanels.
+// inForm returns the contents in one of the buffer's panels, or nil: see inPanels. fill writes them, size bytes.
 func (b *buffer) inForm(k *panels, f *form, layout tile.Layout, size int, fill func(memory []byte)) []byte {
 	version, ok := b.steady()
 	if !ok || k.holds.Load() != version && !k.pack(f, layout, version, size, fill) || k.form != *f || k.layout != layout {
@@ -174,7 +175,7 @@ func (b *buffer) inForm(k *panels, f *form, layout tile.Layout, size int, fill f
 	return k.memory
 }
 
-// rowStride and colStride say where the element (row, col) of the matrix lies.
+// rowStride and colStride give the distances between rows and between columns of the matrix.
 func (f *form) rowStride() int {
 	if f.trans {
 		return 1
@@ -189,10 +190,10 @@ func (f *form) colStride() int {
 	return 1
 }
 
-// pack lets fill write the panels of the given version into size bytes, in a layout; it reports whether they exist.
+// pack lets fill write the panels of the given version, size bytes in the given layout. It reports whether they exist.
 func (k *panels) pack(f *form, layout tile.Layout, version uint64, size int, fill func(memory []byte)) bool {
 	if !k.mu.TryLock() {
-		return false // another product makes them
+		return false // another product is writing them
 	}
 	defer k.mu.Unlock()
 	if k.holds.Load() == version {
@@ -214,7 +215,7 @@ func (k *panels) pack(f *form, layout tile.Layout, version uint64, size int, fil
 	return true
 }
 
-// ownBuffer returns the buffer of this backend that the operand, an input, lies in, or nil.
+// ownBuffer returns the buffer that the operand, an input, is in, or nil if it is not one of this backend.
 func ownBuffer(o *plan.Operand) *buffer {
 	b, _ := o.Mem.Whose.(*buffer)
 	return b

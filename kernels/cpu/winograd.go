@@ -12,13 +12,13 @@ import (
 )
 
 // onlyPredicts reports whether the program replaces no variable and computes no gradients of convolutions. Convolutions
-// of such programs may be rounded differently from those that train.
+// of such programs may be rounded differently from those of programs that train.
 func onlyPredicts(p *ir.Program) bool {
 	return !slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 }) && !hasCollectives(p) &&
 		!slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.ConvInputGrad || n.Op == ir.ConvKernelGrad })
 }
 
-// tilesFor returns the convolution by Winograd's products, or nil where they are not to be used.
+// tilesFor returns the convolution by Winograd's algorithm, or nil if that should not be used.
 func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 	if b.in(0).Typ.DType == ir.Float64 || !b.predicts {
 		return nil
@@ -29,8 +29,8 @@ func tilesFor(b *build, s *conv.Shape) *conv.Winograd {
 	return conv.NewWinograd(s)
 }
 
-// trainingTiles returns the convolution, or the gradient of its input, by Winograd's products of small tiles for
-// programs that train, or nil where they are not to be used.
+// trainingTiles returns the convolution, or the gradient of its input, by Winograd's algorithm with small tiles for
+// programs that train, or nil if that should not be used.
 func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *conv.Winograd) *conv.Winograd {
 	if b.predicts || b.in(0).Typ.DType != ir.Float32 || b.u.Fused != nil && b.u.Fused.Addend >= 0 || s.Validate() != nil {
 		return nil
@@ -38,7 +38,7 @@ func trainingTiles(b *build, s *conv.Shape, of func(s *conv.Shape, images int) *
 	return of(s, s.Batch)
 }
 
-// inputGradTiles is the gradient of a convolution's input by Winograd's products.
+// inputGradTiles computes the gradient of a convolution's input by Winograd's algorithm.
 func inputGradTiles(b *build, w *conv.Winograd) func() {
 	dy, kernel, dx, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	bias, relu := b.addedToProduct()
@@ -55,10 +55,10 @@ func inputGradTiles(b *build, w *conv.Winograd) func() {
 	}
 }
 
-// convTiles is a convolution by Winograd's products, and the 2x2 maxima of its result if the unit takes them. The
-// kernel of a program that only predicts is a variable, so the transformed kernel is kept with it; where that is not
-// possible, and in programs that train, each run transforms it, which gives the same numbers. A batch normalization
-// after it looks at the result for its moments: those of the few rows of a tile would take longer to put together.
+// convTiles computes a convolution by Winograd's algorithm, and the 2x2 maxima of its result if the unit takes them. In
+// a program that only predicts the kernel is a variable, whose buffer keeps the transformed kernel. If it cannot, and
+// in programs that train, each run transforms the kernel, with the same result. A following batch normalization
+// computes its moments from the result, because combining the moments of the few rows of a tile would take longer.
 func convTiles(b *build, w *conv.Winograd) func() {
 	x, kernel, y, rt := b.in(0), b.kernel(), b.out(0), b.rt()
 	result, pool := y, func() {}
@@ -66,7 +66,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 		result, pool = b.pooledLater(y)
 	}
 	bias, relu := b.addedToProduct()
-	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1] // 9 taps and two numbers of channels can have one product
+	columns := kernel.Typ.Shape[len(kernel.Typ.Shape)-1] // the 9 taps and the two numbers of channels may have the same product
 	var kept *form
 	if b.predicts {
 		kept = b.kept(kernel, &form{off: kernel.Off, k: kernel.N / columns, n: columns, ld: w.Form()})
@@ -102,7 +102,7 @@ func convTiles(b *build, w *conv.Winograd) func() {
 	}
 }
 
-// pooledLater returns memory for the result of a convolution whose 2x2 maxima are y, and the loop that takes them.
+// pooledLater returns memory for the result of a convolution with the 2x2 maxima y, and the loop that computes y.
 func (b *build) pooledLater(y *plan.Operand) (result *plan.Operand, pool func()) {
 	e := b.u.Fused
 	s := b.Program.Type(b.pooled(e)).Shape
@@ -117,12 +117,12 @@ func (b *build) pooledLater(y *plan.Operand) (result *plan.Operand, pool func())
 	})
 }
 
-// pooled is the value of whose windows the unit takes the maxima.
+// pooled returns the value of whose windows the unit computes the maxima.
 func (b *build) pooled(e *fuse.Epilogue) ir.Value { return b.Program.Nodes[b.Def[e.Result]].Inputs[0] }
 
-// inTiles returns the kernel of a convolution as Winograd's products read it, which transform writes into so many
-// bytes; nil where it has to be transformed for this run alone. It is kept from the first time on: the programs that
-// ask for it change no variable.
+// inTiles returns the kernel of a convolution in Winograd's form, which transform writes, or nil if it has to be
+// transformed for this run. The kernel is kept from the first time on, because the programs that request it change no
+// variable.
 func inTiles(b *buffer, f *form, bytes int, transform func(dst []float32)) []float32 {
 	if b == nil || f == nil {
 		return nil
@@ -133,7 +133,7 @@ func inTiles(b *buffer, f *form, bytes int, transform func(dst []float32)) []flo
 	return elementsOf[float32](b.inForm(&b.tiles, f, gemm.Layout[float32](), bytes, func(memory []byte) { transform(elementsOf[float32](memory)) }))
 }
 
-// expect lets the next call of pack not wait for the contents to be asked for twice.
+// expect lets the next call of pack write the panels at once, rather than at the second request.
 func (k *panels) expect(version uint64) {
 	if k.mu.TryLock() {
 		k.asked = version
