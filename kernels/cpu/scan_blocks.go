@@ -37,9 +37,8 @@ type blockScan struct {
 	bodies []scanBodies // by worker, or by block if there are fewer
 	share  timeShare
 
-	// alone is the same scan cut for one worker. It serves runs in which all other workers of the pool are busy, where
-	// small blocks would needlessly read the matrices several times. It is nil if there were other workers at compile
-	// time.
+	// alone is the same scan cut for one worker. It serves runs in which the pool has no other worker available, where
+	// small blocks would needlessly read the matrices several times. It is nil if others were available at compile time.
 	alone *blockScan
 }
 

@@ -2,10 +2,10 @@ package flush
 
 import "runtime"
 
-// Mode is the part of a thread's floating-point control that reports what happens to denormal numbers.
+// Mode is the part of a thread's floating-point control that determines how denormal numbers are treated.
 type Mode uint32
 
-// Default is Go's own mode: denormals are numbers like others.
+// Default is Go's own mode, in which denormals are kept.
 const Default Mode = 0
 
 // Supported reports whether there is a mode to switch to.
@@ -32,10 +32,10 @@ func Enter(m Mode) Section {
 	return s
 }
 
-// EnterZero is Enter with the mode that flushes.
+// EnterZero is Enter with the mode that flushes denormals.
 func EnterZero() Section { return Enter(toZero) }
 
-// Leave restores the mode from before Enter and unlocks the goroutine. It must be deferred where a panic may pass.
+// Leave restores the mode from before Enter and unlocks the goroutine. It must be deferred if the section may panic.
 func (s Section) Leave() {
 	s.before.Set()
 	runtime.UnlockOSThread()
@@ -44,9 +44,9 @@ func (s Section) Leave() {
 // Pause is a stretch of waiting inside a [Section].
 type Pause struct{ mode Mode }
 
-// Rest begins a stretch in which the goroutine only waits: the thread is in Go's own mode, and the goroutine may leave
-// it. A goroutine that yields or sleeps while it is locked has its thread sleep with it, and both threads change twice.
-// Outside a section nothing happens.
+// Rest begins a stretch in which the goroutine only waits. It switches the thread to Go's own mode and unlocks the
+// goroutine. If a locked goroutine yields or sleeps, its thread sleeps with it, and threads are switched twice. Outside
+// a section Rest does nothing.
 func Rest() Pause {
 	p := Pause{Current()}
 	if p.mode != Default {
@@ -56,7 +56,7 @@ func Rest() Pause {
 	return p
 }
 
-// End returns to the mode from before Rest, on the thread where the goroutine is now.
+// End returns to the mode from before Rest, on the goroutine's current thread.
 func (p Pause) End() {
 	if p.mode != Default {
 		runtime.LockOSThread()

@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Access says how an elementwise operation reads an operand: through reshapes, broadcasts, slices and bit casts, which
+// Access says how an elementwise operation reads an operand through reshapes, broadcasts, slices and bit casts, which
 // are then never computed. Element i of the index space is element offset + Σ_d strides[d]·index_d of source, where
-// index_d are the coordinates of i in dims. A dense access, the common case, has no dims: it reads element i of the
-// source.
+// index_d are the coordinates of i in dims. The common case is a dense access: it has no dims and reads element i of
+// the source.
 type Access struct {
 	Source  ir.Value
 	Dense   bool
@@ -21,7 +21,8 @@ type Access struct {
 // minRun is the shortest contiguous run for which reading through a slice beats copying the slice first.
 const minRun = 8
 
-// maxStep is the largest distance of elements that are read through a slice, minStepped the least number of them.
+// maxStep is the largest distance between elements that are read through a slice. minStepped is the least number of
+// such elements.
 const (
 	maxStep    = 4
 	minStepped = 64
@@ -31,7 +32,7 @@ const (
 type walk struct {
 	dims  []int
 	axes  []int // by axis of the index space: the axis of the source that it moves along, or -1
-	step  []int // and in which steps
+	step  []int // and by how many elements
 	start []int // by axis of the source
 }
 
@@ -63,22 +64,22 @@ func resolve(p *ir.Program, def []int, v ir.Value) Access {
 	}
 	if !a.Dense {
 		w.finish(&a, p.Type(a.Source).Shape)
-		if a.Dense { // everything cancelled out: reshapes further up can be read through too
+		if a.Dense { // everything cancelled out, so reshapes further up can be read through too
 			return resolve(p, def, a.Source)
 		}
 	}
 	return a
 }
 
-// keepsWords reports whether a register holds the same bits for elements of both types: it does unless they are of 16
-// bits, which floats leave in registers.
+// keepsWords reports whether a register holds the same bits for elements of both types. It does unless they have 16
+// bits, because registers hold 16-bit floats as float32.
 func keepsWords(from, to ir.DType) bool { return from.Size() == to.Size() && from.Size() >= 4 }
 
-// slicesInRuns reports whether a slice keeps long contiguous runs, or elements that lie a few elements apart, of which
-// kernels make vectors.
+// slicesInRuns reports whether a slice keeps long contiguous runs, or elements that are only a few elements apart,
+// which kernels gather into vectors.
 func slicesInRuns(a ir.SliceAttrs, t ir.Type) bool {
 	strides := t.Shape.Strides()
-	run, step := 1, 1 // elements, and how far they lie apart
+	run, step := 1, 1 // number of elements, and the distance between them
 	for i := len(t.Shape) - 1; i >= 0; i-- {
 		n, by := (a.Limit[i]-a.Start[i]+a.Stride[i]-1)/a.Stride[i], strides[i]*a.Stride[i]
 		if n == 1 {
@@ -140,7 +141,7 @@ func (w *walk) slice(a ir.SliceAttrs) {
 	}
 }
 
-// finish turns axes into strides of the source and merges axes that move as one.
+// finish turns axes into strides of the source and merges axes that can be stepped through as one.
 func (w *walk) finish(a *Access, s ir.Shape) {
 	strides := s.Strides()
 	for i, at := range w.start {
@@ -170,7 +171,7 @@ func (a *Access) Scalar() bool {
 	return !a.Dense && len(a.Dims) == 0 || len(a.Dims) == 1 && a.Strides[0] == 0
 }
 
-// period returns the length after which the access repeats itself, reading consecutive elements, or 0 when it does not.
+// period returns the length after which the access repeats the same consecutive elements, or 0 if it does not repeat.
 func (a *Access) period() int {
 	if len(a.Dims) == 2 && a.Strides[0] == 0 && a.Strides[1] == 1 {
 		return a.Dims[1]
@@ -178,11 +179,11 @@ func (a *Access) period() int {
 	return 0
 }
 
-// maxRepeated is the longest repeated piece that is of use: blocks are not longer.
+// maxRepeated is the longest repeated piece that is useful, because blocks are not longer.
 const maxRepeated = 4096
 
-// Repetition returns the length of a piece that repeats itself, and how many times in a row before the access moves on:
-// the longest such piece of at most maxRepeated elements. (0, 0) if there is none.
+// Repetition returns the length of a piece that is repeated, and how many times in a row before the access moves on. It
+// picks the longest such piece of at most maxRepeated elements, and returns (0, 0) if there is none.
 func (a *Access) Repetition() (length, count int) {
 	n := 1
 	for d := len(a.Dims) - 1; d >= 0 && n <= maxRepeated; d-- {

@@ -4,9 +4,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// findAllFinite looks for the question whether all numbers of a value are finite, which one kernel answers, maybe after
-// they were rounded from float32 to float16, where numbers beyond its range are infinite. Nobody stores those, nor a
-// gradient that is there for the question alone.
+// findAllFinite looks for a check that all numbers of a value are finite. One kernel does it, also if the numbers are
+// first rounded from float32 to float16, where numbers out of range become infinite. The rounded numbers are not
+// stored, nor is a gradient that only this check reads.
 func (g *Graph) findAllFinite(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.IsFinite || g.constant[i] {
@@ -25,7 +25,7 @@ func (g *Graph) findAllFinite(i int) {
 		anchor = g.Def[n.Inputs[0]]
 		nodes = []int{anchor, i, j}
 	}
-	if v := g.Program.Nodes[anchor].Inputs[0]; g.Node(v) != nil { // the numbers may be bounded by those that they are sums of
+	if v := g.Program.Nodes[anchor].Inputs[0]; g.Node(v) != nil { // the operands of these sums may bound the numbers
 		only, ok := g.onlyReader(v)
 		if d := g.Def[v]; ok && only == anchor && g.UnitOf[d] == nil && !g.constant[d] && IsBounded(g.Program, &g.Program.Nodes[d]) {
 			anchor, nodes = d, append([]int{d}, nodes...)
@@ -34,7 +34,7 @@ func (g *Graph) findAllFinite(i int) {
 	g.fuse(&Unit{Nodes: nodes, position: j, Fused: NewEpilogue(anchor, all.Outputs[0])})
 }
 
-// rounds reports whether v is what numbers of float32 are in float16.
+// rounds reports whether v is a float32 value rounded to float16.
 func (g *Graph) rounds(v ir.Value) bool {
 	c := g.Node(v)
 	return c != nil && c.Op == ir.Convert && !g.constant[g.Def[v]] && g.UnitOf[g.Def[v]] == nil && g.Program.Type(v).DType == ir.Float16 && g.Program.Type(c.Inputs[0]).DType == ir.Float32

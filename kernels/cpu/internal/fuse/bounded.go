@@ -3,13 +3,13 @@ package fuse
 import "github.com/gokeras/gokeras/kernels/ir"
 
 const (
-	boundedRows  = 64      // of the operands of a product at most: to compute the result twice takes little longer than to read it from memory
-	boundedLeast = 1 << 13 // elements of a result: smaller ones stay in the caches
-	boundedFewer = 2       // times as many elements as the operands have: else to read those takes as long
+	boundedRows  = 64      // largest number of rows of a product's operands: computing the result twice then takes little longer than reading it from memory
+	boundedLeast = 1 << 13 // a result has more elements than this; smaller ones stay in the caches
+	boundedFewer = 2       // a result has at least so many times the elements of the operands; otherwise reading these takes as long
 )
 
-// IsBounded reports whether a node has a large result of few operands, which bound it: a product of matrices or the
-// gradient of a kernel, whose sums run over the rows of both operands, or the sums of rows of a table.
+// IsBounded reports whether a node has a large result that its few operands bound. It is a product of matrices or the
+// gradient of a kernel, which sum over the rows of both operands, or the sums of rows of a table.
 func IsBounded(p *ir.Program, n *ir.Node) bool {
 	if len(n.Outputs) != 1 {
 		return false
@@ -30,8 +30,8 @@ func IsBounded(p *ir.Program, n *ir.Node) bool {
 	return boundedFewer*size <= out.Shape.Size()
 }
 
-// BoundingOperands returns the operands of such a node, whose numbers lie in rows along the last axis; sums of rows
-// have one, twice.
+// BoundingOperands returns the operands of such a node. Their numbers lie in rows along the last axis. Sums of rows
+// have a single operand, which is returned twice.
 func BoundingOperands(n *ir.Node) (x, y ir.Value, ok bool) {
 	switch a := n.Attrs.(type) {
 	case ir.DotAttrs:
@@ -45,7 +45,7 @@ func BoundingOperands(n *ir.Node) (x, y ir.Value, ok bool) {
 	return 0, 0, false
 }
 
-// areFirst reports whether axes are the first ones, in their order.
+// areFirst reports whether axes are the leading ones, in order.
 func areFirst(axes []int) bool {
 	for i, axis := range axes {
 		if axis != i {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	BucketVariable = 1 << 13 // elements of a variable that is updated together with others, at most
-	BucketTotal    = 1 << 16 // elements of all of them: so their gradients are still in the cache
+	BucketVariable = 1 << 13 // largest number of elements of a variable that is updated together with others
+	BucketTotal    = 1 << 16 // largest total, so that the gradients are still in the cache
 )
 
-// BucketUpdates joins the updates of small variables by one rule, such as biases and the scales of normalizations, to
-// one unit: one parallel loop over all their elements takes the place of many that are too short to be shared. Large
-// variables are updated each where its gradient has just been computed.
+// BucketUpdates joins the updates of small variables by the same rule, such as biases and the scales of normalizations,
+// into one unit. One parallel loop over all their elements replaces many that are too short to be shared among workers.
+// A large variable is updated on its own, when its gradient has just been computed.
 func (g *Graph) BucketUpdates() {
 	replaces, read := g.replacements(), g.readers()
-	open := map[string][]int{} // by rule: the units of the bucket that is still growing
+	open := map[string][]int{} // by rule: the units of the bucket that is being filled
 	size := map[string]int{}   // elements of all of them
 	kept := slices.Clone(g.Units)
 	for t, u := range g.Units {
@@ -25,7 +25,7 @@ func (g *Graph) BucketUpdates() {
 		if !ok {
 			continue
 		}
-		if ok, awaited := g.updates(u, replaces, read); !ok || awaited { // others read what it computes: a constraint, say
+		if ok, awaited := g.updates(u, replaces, read); !ok || awaited { // others, such as a constraint, read what it computes
 			continue
 		}
 		if n := g.updated(u); size[rule]+n > BucketTotal {
@@ -41,7 +41,7 @@ func (g *Graph) BucketUpdates() {
 	g.Units = slices.DeleteFunc(kept, func(u *Unit) bool { return u == nil })
 }
 
-// bucketRule names what the updates of a bucket have in common, if the unit is the update of a small variable.
+// bucketRule names what the updates of a bucket have in common. ok is false unless the unit updates a small variable.
 func (g *Graph) bucketRule(u *Unit) (string, bool) {
 	if len(u.Nodes) != 1 {
 		return "", false
@@ -53,7 +53,7 @@ func (g *Graph) bucketRule(u *Unit) (string, bool) {
 	return fmt.Sprint(n.Attrs, g.Program.Type(n.Inputs[0]).DType, n.Inputs[2:4], n.Inputs[3+len(n.Outputs):]), true
 }
 
-// updated is how many elements of variables a unit of updates computes.
+// updated returns how many elements of variables a unit updates.
 func (g *Graph) updated(u *Unit) int {
 	total := 0
 	for _, i := range u.Nodes {
@@ -62,7 +62,7 @@ func (g *Graph) updated(u *Unit) int {
 	return total
 }
 
-// joinUpdates makes the units at the given places, in their order, the last of them.
+// joinUpdates joins the units at the given places into the last of them, in order.
 func (g *Graph) joinUpdates(units []*Unit, at []int) {
 	if len(at) < 2 {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// JoinWidening joins the update of a large variable with the conversion of its gradient from 16 bits, if that is all
-// that is done with the gradient: it is widened a piece at a time on its way into the update.
+// JoinWidening joins the update of a large variable with the conversion of its gradient from 16 bits, if nothing else
+// reads the gradient. The update then widens the gradient a piece at a time.
 func (g *Graph) JoinWidening() {
 	gone := map[*Unit]bool{}
 	for _, u := range g.Units {
@@ -37,7 +37,7 @@ func (g *Graph) JoinWidening() {
 	g.Units = slices.DeleteFunc(g.Units, func(u *Unit) bool { return gone[u] })
 }
 
-// absorb makes the nodes of a unit that computes v, which u alone reads, nodes of u; v is not stored.
+// absorb moves the nodes of a unit that computes v into u, the only unit that reads v. v is then not stored.
 func (g *Graph) absorb(u, from *Unit, v ir.Value) {
 	for _, i := range from.Nodes {
 		g.UnitOf[i] = u
@@ -53,10 +53,10 @@ func (g *Graph) absorb(u, from *Unit, v ir.Value) {
 	g.Needed[v] = false
 }
 
-// JoinDescent joins a product that is the gradient of a variable, and nothing else, with the step of plain gradient
-// descent that it is for. The kernels then add -rate·gradient to the variable, w + Aᵀ·(-rate·B), and the gradient is
-// never stored. An update that divides its gradient and may be left out does so, too (lateGradients puts the product
-// next to it). Likewise the gradient of a table, whose rows are zeros where none was looked up: the others alone are
+// JoinDescent joins a product that is only the gradient of a variable with the step of plain gradient descent that uses
+// it. The kernels then add -rate·gradient to the variable, as w + Aᵀ·(-rate·B), and never store the gradient. This
+// includes updates that divide their gradient and may be skipped (lateGradients puts the product next to them). The
+// gradient of a table is joined in the same way. It is zero in rows that were not looked up, so only the others are
 // computed and subtracted.
 func (g *Graph) JoinDescent() {
 	kept := g.Units[:0]
@@ -106,14 +106,14 @@ func (g *Graph) descent(u *Unit) *Unit {
 	if d.Op != ir.Dot || slices.Contains(d.Inputs, n.Inputs[0]) || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
 		return nil
 	}
-	if len(n.Inputs) > 4 && g.Program.Type(v).DType.IsHalf() { // where updates may be left out, products of 16 bits are stored
+	if len(n.Inputs) > 4 && g.Program.Type(v).DType.IsHalf() { // 16-bit products are stored if the update may be skipped
 		return nil
 	}
 	if len(s) != 2 || s.Size() <= BucketVariable {
 		return nil
 	}
 	sums := g.Program.Type(d.Inputs[0]).Shape.Size() / s[0]
-	if gemm.IsTall(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have kernels of their own
+	if gemm.IsTall(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have their own kernels
 		return nil
 	}
 	return product

@@ -8,39 +8,39 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Epilogue is what a contraction, convolution or batch normalization does to its result before it is stored: result =
+// Epilogue is what a contraction, convolution or batch normalization does to its result before storing it: result =
 // relu?(product + bias?).
 type Epilogue struct {
 	Anchor int      // the node of the product
 	Bias   ir.Value // a vector over the last axis, or -1
 	Addend ir.Value // a value of the result's shape, added before the relu, or -1
 	Relu   bool
-	Perm   []int // transpose of a contraction's result; without bias and relu
-	Pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
+	Perm   []int // transpose of a contraction's result, if there is neither bias nor relu
+	Pool   bool  // 2x2 maxima of a convolution's result replace it; the result itself is not stored
 	Result ir.Value
 
-	// Of a product or convolution by a kernel that is scaled column by column: the kernel as the program's input, and
-	// the numbers that it is multiplied by, one for each column. Or -1 both.
+	// For a product or convolution whose kernel is scaled column by column: the kernel as an input of the program, and
+	// the numbers that it is multiplied by, one for each column. Otherwise both are -1.
 	Kernel, Scale ir.Value
 
-	// Of a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the
-	// normalization's beta. Or -1.
+	// For a batch normalization's gradient after that of a relu: the gradient of the relu's result; bias is then the
+	// normalization's beta. Otherwise -1.
 	Upstream ir.Value
 
-	Axis int // of a softmax whose unit has transposes: the axis of the values outside that they put last, else -1
+	Axis int // for a softmax whose unit has transposes: the axis of the outer values that these move to the end; else -1
 }
 
-// NewEpilogue returns one that does nothing yet.
+// NewEpilogue returns an epilogue that does nothing yet.
 func NewEpilogue(anchor int, result ir.Value) *Epilogue {
 	return &Epilogue{Anchor: anchor, Bias: -1, Addend: -1, Kernel: -1, Scale: -1, Upstream: -1, Axis: -1, Result: result}
 }
 
-// findProduct looks for a product or convolution whose only reader adds a bias, and for a relu, a transpose or 2x2
-// maxima after it, and for a kernel that is scaled before.
+// findProduct looks for a product or convolution whose only reader adds a bias. It also looks for a relu, a transpose
+// or 2x2 maxima after it, and for a kernel that is scaled before it.
 func (g *Graph) findProduct(i int) {
 	n := &g.Program.Nodes[i]
 	d := g.Program.Type(n.Outputs[0]).DType
-	transposed := n.Op == ir.ConvInputGrad && d.IsWideFloat() // also the transposed convolution, which has a bias
+	transposed := n.Op == ir.ConvInputGrad && d.IsWideFloat() // this is also the transposed convolution, which has a bias
 	if g.constant[i] || n.Op != ir.Dot && n.Op != ir.Conv && !transposed || !d.IsFloat() {
 		return
 	}
@@ -72,8 +72,8 @@ func (g *Graph) findProduct(i int) {
 	g.fuse(&Unit{Nodes: nodes, position: nodes[len(nodes)-1], Fused: e})
 }
 
-// findNormEpilogue looks for a batch normalization that another value is added to, or that goes through a relu, or
-// both, as at the end of a residual block: one pass over memory does it all.
+// findNormEpilogue looks for a batch normalization to which another value is added, or that is followed by a relu, or
+// both, as at the end of a residual block. One pass over memory does all of it.
 func (g *Graph) findNormEpilogue(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.BatchNorm || g.constant[i] {
@@ -93,8 +93,8 @@ func (g *Graph) findNormEpilogue(i int) {
 	}
 }
 
-// addend returns the node that adds a value computed before node i to v, which node i computes, and that value, if that
-// is all that happens to v.
+// addend returns the node that adds another value to v, and that value, if v is read nowhere else. Node i computes v,
+// and the other value must be computed before node i.
 func (g *Graph) addend(i int, v ir.Value) (node int, value ir.Value, ok bool) {
 	next, ok := g.onlyReader(v)
 	if !ok || g.Program.Nodes[next].Op != ir.Add {
@@ -108,8 +108,8 @@ func (g *Graph) addend(i int, v ir.Value) (node int, value ir.Value, ok bool) {
 	return next, a.Source, a.Dense && g.Def[other] < i && g.Def[a.Source] < i && !slices.Contains(g.Program.Nodes[i].Outputs, a.Source)
 }
 
-// accumulates reports whether the node is one matrix product of a program that only predicts: it may add to what is in
-// memory, in another order than its operations say.
+// accumulates reports whether the node is a single matrix product of a program that only predicts. Such a product may
+// add to what is in memory, in another order than its operations say.
 func (g *Graph) accumulates(n *ir.Node) bool {
 	x, k, y := g.Program.Type(n.Inputs[0]), g.Program.Type(n.Inputs[1]), g.Program.Type(n.Outputs[0])
 	if !g.predicts || !y.DType.IsWideFloat() || x.Shape.Size()*k.Shape.Size()*y.Shape.Size() == 0 {
@@ -125,8 +125,8 @@ func (g *Graph) accumulates(n *ir.Node) bool {
 	return false
 }
 
-// findNormGradient looks for the gradient of relu(batch normalization of x): what the relu lets through is computed
-// again from x, so that its gradient is neither stored nor its result read.
+// findNormGradient looks for the gradient of relu(batch normalization of x). What passes the relu is recomputed from x,
+// so the relu's gradient is not stored and its result is not read.
 func (g *Graph) findNormGradient(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.BatchNormGrad || g.constant[i] {
@@ -145,7 +145,7 @@ func (g *Graph) findNormGradient(i int) {
 		y = relu.Inputs[0]
 	}
 	if c := g.Node(y); c != nil && c.Op == ir.Convert && conversion >= 0 {
-		y = c.Inputs[0] // rounded to bfloat16, what is positive stays so
+		y = c.Inputs[0] // rounding to bfloat16 does not change what is positive
 	}
 	f := g.Node(y)
 	if f == nil || f.Op != ir.BatchNorm || f.Outputs[0] != y || f.Attrs != n.Attrs ||
@@ -168,8 +168,8 @@ func (g *Graph) fuse(u *Unit) {
 	g.Units = append(g.Units, u)
 }
 
-// findPoolGradient looks for the gradient of relu followed by 2x2 pooling, select(c > 0, max_pool_grad(c, y, dy), 0),
-// and a sum over all but the channels of it, which is the gradient of a bias. One kernel does it all.
+// findPoolGradient looks for the gradient of a relu followed by 2x2 pooling, select(c > 0, max_pool_grad(c, y, dy), 0),
+// and for a sum of it over all axes but the channels, which is the gradient of a bias. One kernel does all of it.
 func (g *Graph) findPoolGradient(i int) {
 	n := &g.Program.Nodes[i]
 	c, mask, ok := g.keptWherePositive(n)
@@ -210,8 +210,8 @@ func (g *Graph) findPoolGradient(i int) {
 	g.fuse(u)
 }
 
-// transposed returns the transpose that is all that happens to a contraction's result, if the product can write it
-// directly: the columns (or the rows) of its matrices must stay contiguous.
+// transposed returns the transpose of a contraction's result, if nothing else reads the result and the product can
+// write it transposed. For that, the columns (or the rows) of its matrices must stay contiguous.
 func (g *Graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
 	i, ok := g.onlyReader(n.Outputs[0])
 	if !ok || n.Op != ir.Dot || g.Program.Nodes[i].Op != ir.Transpose {
@@ -224,11 +224,11 @@ func (g *Graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
 	return i, perm, ok
 }
 
-// poolMinPixels is how large the convolutions are that are computed image by image, or in bands of their rows: the
-// kernel must be small beside an image's work, because it may be packed for each.
+// poolMinPixels is the least size of convolutions that are computed image by image, or in bands of rows. The kernel
+// must be small compared with an image's work, because it may be packed for each.
 const poolMinPixels = 64
 
-// pools returns the node that takes 2x2 maxima of the result v of a convolution, if that is all that happens to v.
+// pools returns the node that takes 2x2 maxima of v, the result of a convolution, if nothing else reads v.
 func (g *Graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
 	i, ok := g.onlyReader(v)
 	if !ok || n.Op != ir.Conv {
@@ -243,7 +243,7 @@ func (g *Graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
 	return i, p != nil && p.Halves2x2() && p.Batch > 0 && p.In[1]*p.In[2] >= poolMinPixels
 }
 
-// onlyReader returns the one node that reads v.
+// onlyReader returns the only node that reads v.
 //
 //go:noinline
 func (g *Graph) onlyReader(v ir.Value) (int, bool) {
@@ -253,22 +253,21 @@ func (g *Graph) onlyReader(v ir.Value) (int, bool) {
 	return g.Users[v][0], true
 }
 
-// biasAdd returns the node that adds a vector over the last axis to v, if that is all that happens to v.
+// biasAdd returns the node that adds a vector over the last axis to v, if nothing else reads v.
 func (g *Graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
 	shape := g.Program.Type(v).Shape
 	if len(shape) == 0 {
 		return 0, 0, false
 	}
 	columns := shape[len(shape)-1]
-	if n := g.Node(v); n.Op == ir.Dot { // whose matrix may have several axes of columns, such as heads and their numbers
+	if n := g.Node(v); n.Op == ir.Dot { // its matrix may have several axes of columns, such as heads and their elements
 		a := n.Attrs.(ir.DotAttrs)
 		columns = g.Program.Type(n.Inputs[1]).Shape.Without(append(slices.Clone(a.RhsBatch), a.RhsContract...)...).Size()
 	}
 	return g.vectorAdd(v, columns)
 }
 
-// vectorAdd returns the node that adds a vector of so many numbers to each row of as many of v, if that is all that
-// happens to v.
+// vectorAdd returns the node that adds a vector to each row of v, both with the given columns, if nothing else reads v.
 func (g *Graph) vectorAdd(v ir.Value, columns int) (node int, bias ir.Value, ok bool) {
 	i, ok := g.onlyReader(v)
 	if !ok || g.Program.Nodes[i].Op != ir.Add {
@@ -286,7 +285,7 @@ func (g *Graph) vectorAdd(v ir.Value, columns int) (node int, bias ir.Value, ok 
 	return i, a.Source, true
 }
 
-// readEpilogue notes the operands of a unit that a pattern made.
+// readEpilogue records the operands of a unit that a pattern made.
 func (g *Graph) readEpilogue(u *Unit) {
 	g.fromMemory(u.Fused.Result)
 	for _, i := range u.Sinks {

@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// leastShared is the number of elements that share gradients, from which on a call for them pays. (Rows, of which all
-// elements share one, are elementwise units with their sums.)
+// leastShared is the number of elements sharing a gradient from which on a call for them pays. (If all elements of a
+// row share one gradient, elementwise units with their sums compute it.)
 const leastShared = 256
 
-// findExtremeGradient looks for the gradient of a maximum or minimum y of x along some axes, as its rule writes it:
+// findExtremeGradient looks for the gradient of a maximum or minimum y of x along some axes, in the form of its rule:
 //
 //	hit = x == y      dx = hit · (dy / Σ hit)
 //
-// One kernel computes it, which does not store hit. The unit's anchor is the division, y its addend and x its upstream.
+// One kernel computes it without storing hit. The unit's anchor is the division, y its addend and x its upstream.
 func (g *Graph) findExtremeGradient(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.Mul || g.constant[i] || g.Program.Type(n.Outputs[0]).DType != ir.Float32 || g.Program.Type(n.Outputs[0]).Shape.Size() == 0 {
@@ -43,8 +43,8 @@ func (g *Graph) findExtremeGradient(i int) {
 	}
 }
 
-// sharesGradient reports whether the nodes of the unit, in the order in which they are named above, are such a
-// gradient, and sets what it is fused to.
+// sharesGradient reports whether the nodes of the unit, in the order named above, are such a gradient. If so it sets
+// the unit's epilogue.
 func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	equal, reduce := &g.Program.Nodes[u.Nodes[0]], &g.Program.Nodes[u.Nodes[2]]
 	a, ok := reduce.Attrs.(ir.ReduceAttrs)
@@ -76,13 +76,13 @@ func (g *Graph) sharesGradient(u *Unit, share *Access) bool {
 	return true
 }
 
-// reduces reports whether y is a reduction of x in this program, for which x is stored.
+// reduces reports whether y is a reduction of x in this program, which means that x is stored for it.
 func (g *Graph) reduces(x, y ir.Value) bool {
 	n := g.Node(y)
 	return n != nil && n.Op == ir.Reduce && n.Inputs[0] == x
 }
 
-// resolveFlat is resolve that also follows what is broadcast through reshapes.
+// resolveFlat is resolve that also follows broadcasts through reshapes.
 func (g *Graph) resolveFlat(v ir.Value) Access {
 	a := resolve(g.Program, g.Def, v)
 	for n := g.Node(a.Source); n != nil && n.Op == ir.Reshape; n = g.Node(a.Source) {
@@ -91,7 +91,7 @@ func (g *Graph) resolveFlat(v ir.Value) Access {
 	return a
 }
 
-// leadsTo reports whether v is read by the node alone, maybe as another shape.
+// leadsTo reports whether only the given node reads v, possibly after a reshape.
 func (g *Graph) leadsTo(v ir.Value, node int) bool {
 	for {
 		next, only := g.onlyReader(v)
@@ -105,7 +105,8 @@ func (g *Graph) leadsTo(v ir.Value, node int) bool {
 	}
 }
 
-// spreads reports whether the access reads the results of a reduction, each for all elements that it was computed of.
+// spreads reports whether the access reads the results of a reduction, each one for all elements that it was computed
+// from.
 func spreads(a *Access, by geometry.AxisGroup) bool {
 	if a.Dense || a.Offset != 0 || by.Length == 1 {
 		return false

@@ -8,58 +8,59 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// maxGroup is the largest number of nodes in an elementwise group, and largeGroup that of nodes, and of operands, where
-// more nodes have few of them: every operand and every result takes two pointers of a block's at most.
+// maxGroup is the largest number of nodes in an elementwise group. A group with at most largeGroup operands may have
+// largeGroup nodes. Every operand and every result takes at most two of a block's pointers.
 const (
 	maxGroup   = 24
 	largeGroup = 48
 )
 
-// lookupGroup is the largest number of nodes, and of nodes and operands in memory, of a group that looks elements up:
-// what lies between indices and elements is worth more than that of other groups.
+// lookupGroup limits the nodes of a group that looks elements up, and lookupOperands its nodes and operands in memory.
+// They are larger than for other groups, because more is gained by keeping what lies between indices and elements
+// together.
 const (
 	lookupGroup    = 72
 	lookupOperands = 88
 )
 
-// fits reports whether a group of so many nodes and operands is not too large.
+// fits reports whether a group may have the given numbers of nodes and operands.
 func fits(nodes, operands int) bool {
 	return nodes <= maxGroup || nodes <= largeGroup && operands <= largeGroup
 }
 
-// maxConstant is the largest value, in bytes, that is computed once when the program is compiled.
+// maxConstant is the largest value, in bytes, that is computed once, at compile time.
 const maxConstant = 1 << 20
 
 // Unit is a set of nodes that become one step.
 type Unit struct {
 	Nodes       []int // in program order
-	position    int   // in the program: units run in this order
+	position    int   // in the program; units run in this order
 	Elementwise bool
 	Constant    bool
 	Size        int   // index space of an elementwise unit
 	Sinks       []int // reductions and concatenations of values that the unit computes
-	Columns     int   // row length that all sinks but total reductions have; 0 without such sinks
-	Rows        int   // of a unit that computes with sums of its rows: how many there are; else 0
+	Columns     int   // length of the rows of all sinks except total reductions; 0 without such sinks
+	Rows        int   // number of rows, if the unit computes with the sums of its rows; else 0
 
 	Accesses map[ir.Value]Access // of an elementwise unit's operands
 	Reads    []ir.Value          // values read from memory
-	Tables   []ir.Value          // those of which an elementwise unit reads any elements
+	Tables   []ir.Value          // values of which an elementwise unit reads arbitrary elements
 	Writes   []ir.Value          // values written to memory
 	Fused    *Epilogue           // of a contraction or convolution
-	Awaits   *Unit               // waits for the all-reduce that this unit starts; nothing else
+	Awaits   *Unit               // the unit only waits for the all-reduce that this one starts
 	Time     int                 // number of the step
 }
 
-// Graph is a normalized program with what the passes find out about it.
+// Graph is a normalized program, with what the passes find out about it.
 type Graph struct {
 	Program  *ir.Program
-	overlap  bool    // all-reduces go on while the replica computes
+	overlap  bool    // all-reduces run while the replica computes
 	predicts bool    // see Options
-	Plain    bool    // every node is a unit of its own and nothing is overwritten: the yardstick of tests
+	Plain    bool    // every node is a unit of its own and nothing is overwritten; the reference for tests
 	Def      []int   // by value: the node that defines it, or -1
 	Users    [][]int // by value: the nodes that read it
 	IsOutput []bool  // by value
-	constant []bool  // by node: can be computed when the program is compiled
+	constant []bool  // by node: can be computed at compile time
 	UnitOf   []*Unit // by node; nil for nodes that are never computed
 	Units    []*Unit
 
@@ -100,7 +101,7 @@ func (g *Graph) Node(v ir.Value) *ir.Node {
 	return nil
 }
 
-// isConstant reports whether the node's results are small and depend on constants only.
+// isConstant reports whether the node's results are small and depend only on constants.
 func (g *Graph) isConstant(n *ir.Node) bool {
 	if n.Op.IsCollective() || n.Op == ir.ReplicaID || ir.SubPrograms(n.Attrs) != nil {
 		return false
@@ -118,10 +119,10 @@ func (g *Graph) isConstant(n *ir.Node) bool {
 	return true
 }
 
-// Group decides which nodes become units. It goes through the program backwards, so that a node sees all readers of its
-// result. An elementwise node joins the first (in running order) unit that reads its result, if that one reads it
-// element by element over an index space of the same size; later readers find it in memory. So an operand is always
-// computed by a unit that runs before, and units cannot wait for each other.
+// Group decides which nodes become units. It goes through the program backwards, so that it has seen all readers of a
+// result before the node that computes it. An elementwise node joins the first unit, in running order, that reads its
+// result, if that unit reads it element by element over an index space of the same size. Later readers find the result
+// in memory. An operand is therefore always computed by an earlier unit, and units cannot wait for each other.
 func (g *Graph) Group() {
 	if !g.Plain {
 		for i := range g.Program.Nodes {
@@ -183,7 +184,7 @@ func (g *Graph) groupSingle(i int, n *ir.Node) {
 	}
 }
 
-// mayBeSink reports whether the node is a reduction of what an elementwise node computes.
+// mayBeSink reports whether the node reduces the result of an elementwise node.
 func (g *Graph) mayBeSink(i int, n *ir.Node) bool {
 	if _, ok := g.SinkOf(n); !ok || g.Plain {
 		return false
@@ -193,7 +194,7 @@ func (g *Graph) mayBeSink(i int, n *ir.Node) bool {
 	return a.Dense && j >= 0 && g.UnitOf[j] == nil && g.Program.Nodes[j].Op.IsElementwise() && g.constant[i] == g.constant[j]
 }
 
-// deadline is the position before which the node's result must have been computed.
+// deadline returns the position before which the node's result must have been computed.
 func (g *Graph) deadline(n *ir.Node) int {
 	v := n.Outputs[0]
 	at := g.before[v]
@@ -219,7 +220,7 @@ func (g *Graph) takesSinks(u *Unit, sinks []int) bool {
 	return true
 }
 
-// addSinks lets the reductions of v join unit u, which computes v; those that cannot become units of their own.
+// addSinks lets the reductions of v join unit u, which computes v. Those that cannot become units of their own.
 func (g *Graph) addSinks(u *Unit, v ir.Value) {
 	for _, i := range g.sinks[v] {
 		n := &g.Program.Nodes[i]
@@ -250,7 +251,7 @@ func (g *Graph) newUnit(i int) *Unit {
 	return u
 }
 
-// read notes that the unit reads v from memory at the given position. Without a unit, some later reader does.
+// read records that the unit reads v from memory at the given position. If the unit is nil, some later reader does.
 //
 //go:noinline
 func (g *Graph) read(u *Unit, v ir.Value, position int) {
@@ -304,7 +305,7 @@ func (g *Graph) groupElementwise(i int, n *ir.Node) {
 	}
 }
 
-// readElementwise notes how an elementwise unit reads an operand.
+// readElementwise records how an elementwise unit reads an operand.
 func (g *Graph) readElementwise(u *Unit, x ir.Value) {
 	if _, known := u.Accesses[x]; known {
 		return

@@ -6,17 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// halfOperands are the operands that the kernels of normalizations and losses read in 16 bits, where they are converted
-// from that: mixed precision computes these in float32. Kernels widen a few rows at a time, which stay in the cache,
-// and round what is converted to 16 bits after them, so that no number is stored in 32 bits for a conversion.
+// halfOperands lists, for normalizations and losses, the operands that their kernels can read in 16 bits if they were
+// converted from 16 bits. Mixed precision computes these ops in float32. The kernels widen a few rows at a time, which
+// stay in the cache, and round results that are converted to 16 bits, so that no value is stored in 32 bits only for a
+// conversion.
 var halfOperands = map[ir.Op][]int{ir.BatchNorm: {0}, ir.BatchNormGrad: {0, 4}, ir.LayerNorm: {0}, ir.LayerNormGrad: {0, 4},
 	ir.SparseSoftmaxCrossEntropy: {0}, ir.SparseSoftmaxCrossEntropyGrad: {0}}
 
 // leastHalfRow is the length of the shortest rows that are widened row by row.
 const leastHalfRow = 32
 
-// Before returns what a fused unit's kernel reads for operand i of its node: the numbers of 16 bits that the operand is
-// converted from, where it takes those.
+// Before returns what a fused unit's kernel reads for operand i of its node. If the kernel takes 16 bits, that is the
+// value from which the operand is converted.
 func (g *Graph) Before(n *ir.Node, i int) ir.Value {
 	v := n.Inputs[i]
 	if c := g.Node(v); c != nil && slices.Contains(halfOperands[n.Op], i) && c.Op == ir.Convert && !g.constant[g.Def[v]] &&
@@ -26,7 +27,7 @@ func (g *Graph) Before(n *ir.Node, i int) ir.Value {
 	return v
 }
 
-// findHalves looks for normalizations and losses that read or write 16 bits, and do nothing else besides.
+// findHalves looks for normalizations and losses that only need to read or write 16 bits, with no other fusion.
 func (g *Graph) findHalves(i int) {
 	n := &g.Program.Nodes[i]
 	if halfOperands[n.Op] == nil || g.UnitOf[i] != nil || g.constant[i] {
@@ -37,7 +38,7 @@ func (g *Graph) findHalves(i int) {
 	}
 	e := NewEpilogue(i, n.Outputs[0])
 	nodes := []int{i}
-	if n.Op != ir.SparseSoftmaxCrossEntropy { // a loss is one number of a row
+	if n.Op != ir.SparseSoftmaxCrossEntropy { // a loss is a single number for each row
 		nodes = g.narrowed(nodes, e)
 	}
 	reads := slices.ContainsFunc(halfOperands[n.Op], func(j int) bool { return g.Before(n, j) != n.Inputs[j] })
@@ -46,7 +47,7 @@ func (g *Graph) findHalves(i int) {
 	}
 }
 
-// narrowed adds the conversion of the result to 16 bits, if that is all that happens to it.
+// narrowed adds the conversion of the result to 16 bits, if nothing else reads the result.
 func (g *Graph) narrowed(nodes []int, e *Epilogue) []int {
 	next, ok := g.onlyReader(e.Result)
 	if !ok || g.Program.Nodes[next].Op != ir.Convert || g.UnitOf[next] != nil || g.Program.Type(e.Result).DType != ir.Float32 {
@@ -58,8 +59,8 @@ func (g *Graph) narrowed(nodes []int, e *Epilogue) []int {
 	return nodes
 }
 
-// halfGradient returns the node that computes what a gradient of a normalization reads, without its conversion from
-// bfloat16, if that is all that happens to it; -1: there is none.
+// halfGradient returns the node that computes the gradient that a normalization's gradient reads, before its conversion
+// from bfloat16, if nothing else reads it. It returns -1 if there is none.
 func (g *Graph) halfGradient(i int) (through, conversion int) {
 	n := &g.Program.Nodes[i]
 	v := n.Inputs[4]

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A concatenation of operands of one shape can be a sink too: of the elementwise unit that computes some of them. The
-// unit puts each block in its place while it is in the first-level cache, and the operands are never stored. What it
-// does not compute it reads as any elementwise operation would.
+// A concatenation of operands of one shape can be a sink of the elementwise unit that computes some of them. The unit
+// stores each block in its place while it is in the first-level cache, and the operands are never stored separately.
+// Operands that it does not compute, it reads like any elementwise operation.
 
 // maxJoined is the largest number of operands of such a concatenation.
 const maxJoined = 8
@@ -30,7 +30,7 @@ func (g *Graph) mayJoin(i int, n *ir.Node) bool {
 	return computed && shape.Size() > 0
 }
 
-// groupConcat makes an elementwise unit of a concatenation, which nodes before it will join.
+// groupConcat makes an elementwise unit of a concatenation. Earlier nodes will join it.
 func (g *Graph) groupConcat(i int, n *ir.Node) {
 	u := g.newUnit(i)
 	u.Nodes, u.Sinks = nil, []int{i}
@@ -52,7 +52,7 @@ func (g *Graph) joined(u *Unit) (operands int) {
 	return operands
 }
 
-// leaveConcats makes concatenations that nothing has joined, and whose operands are all in memory, ordinary units.
+// leaveConcats turns concatenations that nothing has joined, and whose operands are all in memory, into ordinary units.
 func (g *Graph) leaveConcats() {
 	for _, u := range g.Units {
 		if len(u.Nodes) > 0 || len(u.Sinks) != 1 {
@@ -72,7 +72,7 @@ func (g *Graph) leaveConcats() {
 	}
 }
 
-// SinkOperands returns the values that a sink of the unit reads, without the views on the way to them.
+// SinkOperands returns the values that a sink of the unit reads, before any views.
 func (g *Graph) SinkOperands(u *Unit, i int) []ir.Value {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.Concat {

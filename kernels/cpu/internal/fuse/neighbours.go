@@ -8,9 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// mergeNeighbours joins elementwise units that run one after the other over index spaces of the same size and have
-// something to do with each other: the second reads what the first reads or computes. The operands are then read once,
-// and what only the two need is never stored.
+// mergeNeighbours joins successive elementwise units over index spaces of the same size if the second reads what the
+// first reads or computes. The operands are then read only once, and values that only these two need are never stored.
 func (g *Graph) mergeNeighbours() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
@@ -48,7 +47,7 @@ func (g *Graph) mayMerge(a, b *Unit) bool {
 	return related
 }
 
-// sharePart reports whether both units read the same element of v for each of theirs, and not the same one for many.
+// sharePart reports whether both units read the same part of v for the same elements, without repeating it.
 func sharePart(a, b *Unit, v ir.Value) bool {
 	for _, x := range a.Accesses {
 		if x.Source != v || x.Dense || slices.Contains(x.Strides, 0) || len(x.Dims) == 0 {
@@ -76,7 +75,7 @@ func (g *Graph) readDensely(u *Unit, v ir.Value) bool {
 	return true
 }
 
-// merge makes the nodes of a part of b.
+// merge moves the nodes of a into b.
 func (g *Graph) merge(a, b *Unit) {
 	b.Nodes = append(b.Nodes, a.Nodes...)
 	slices.Sort(b.Nodes)

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Overlaps reports whether the unit is an all-reduce of all replicas, which goes on while the replica computes.
+// Overlaps reports whether the unit is an all-reduce of all replicas that runs while the replica computes.
 func (g *Graph) Overlaps(u *Unit) bool {
 	if !g.overlap || u.Awaits != nil || len(u.Nodes) != 1 {
 		return false
@@ -15,10 +15,11 @@ func (g *Graph) Overlaps(u *Unit) bool {
 	return n.Op == ir.AllReduce && n.Attrs.(ir.CollectiveAttrs).Groups == nil
 }
 
-// addWaits puts a unit that waits for an all-reduce before the first unit that reads its results or, after the last
-// start, changes a variable: if one fails, no variable has changed. Until then the memory of the results is the
-// all-reduce's. Waits come in the order of the starts. Since programs have the updates of variables at the end, a
-// bucket of gradients is waited for when the backward pass is over, and started where its last gradient is computed.
+// addWaits inserts a unit that waits for an all-reduce. It comes before the first unit that reads the all-reduce's
+// results, and before the first one after the last start that changes a variable, so that a failed all-reduce leaves
+// all variables unchanged. Until then the memory of the results belongs to the all-reduce. Waits have the order of the
+// starts. Because programs have the updates of variables at the end, the all-reduce of a bucket of gradients starts
+// when its last gradient has been computed, and the wait comes after the backward pass.
 func (g *Graph) addWaits() {
 	made := map[ir.Value]*Unit{} // by root
 	var starts []*Unit
@@ -34,7 +35,7 @@ func (g *Graph) addWaits() {
 	if len(starts) == 0 {
 		return
 	}
-	before := map[*Unit]int{} // by start: the unit that it must be complete before
+	before := map[*Unit]int{} // by start: the unit before which it must be complete
 	for t, u := range g.Units {
 		for _, v := range u.Reads {
 			r, _ := g.Root(v)

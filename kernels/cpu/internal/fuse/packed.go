@@ -2,8 +2,8 @@ package fuse
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// findPackedProduct looks for a product with a matrix of four or eight bits whose result, perhaps in another shape, a
-// bias or another value is added to, and for a relu after that.
+// findPackedProduct looks for a product with a 4-bit or 8-bit matrix to whose result, possibly reshaped, a bias or
+// another value is added, and for a relu after that.
 func (g *Graph) findPackedProduct(i int) {
 	n := &g.Program.Nodes[i]
 	if n.Op != ir.PackedDot || g.constant[i] || g.Program.Type(n.Outputs[0]).DType != ir.Float32 {

@@ -2,22 +2,22 @@ package fuse
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Operands of a concatenation can be computed where it puts them, so that it has nothing to do with them: an
-// elementwise unit writes rows at a distance as it writes whole blocks.
+// Operands of a concatenation can be computed in their places in its result, so that nothing is left to do for it. An
+// elementwise unit can write rows with gaps between them as well as whole blocks.
 
-// leastPart is the number of bytes of the shortest rows that a unit writes to their places. Shorter ones are put in
-// turn by vectors.
+// leastPart is the least size in bytes of rows that a unit writes to their places. Shorter rows are interleaved by
+// vectors.
 const leastPart = 32
 
-// Part is a value that is computed in its places in a concatenation.
+// Part is a value that is computed in its place in a concatenation.
 type Part struct {
 	Whole       ir.Value // the result of the concatenation
 	Unit        *Unit    // the concatenation
-	Offset      int      // where the first row lies, in bytes
-	Row, Stride int      // bytes of a row, and from one to the next; the same where there is one row
+	Offset      int      // of the first row, in bytes
+	Row, Stride int      // bytes of a row; bytes from one row to the next, equal to Row if there is only one
 }
 
-// Parts lists the values that are computed in their places, by value.
+// Parts returns the values that are computed in their places, by value.
 func (g *Graph) Parts() map[ir.Value]Part {
 	if g.Plain {
 		return nil
@@ -46,7 +46,7 @@ func (g *Graph) Parts() map[ir.Value]Part {
 	return parts
 }
 
-// replacesInput reports whether v is an output that is written over an input, which something may still read before.
+// replacesInput reports whether v is an output that overwrites an input, which may still be read before.
 func (g *Graph) replacesInput(v ir.Value) bool {
 	for _, out := range g.Program.Outputs {
 		if r, _ := g.Root(out.Value); r == v && out.Alias >= 0 {
@@ -56,7 +56,7 @@ func (g *Graph) replacesInput(v ir.Value) bool {
 	return false
 }
 
-// mayBePart reports whether an elementwise unit computes v, in rows of so many bytes, for the concatenation alone.
+// mayBePart reports whether an elementwise unit computes v, in rows of the given bytes, only for the concatenation.
 func (g *Graph) mayBePart(v ir.Value, row, rows int) bool {
 	i := g.Def[v]
 	if i < 0 || g.IsOutput[v] || len(g.Users[v]) != 1 || !g.Program.Nodes[i].Op.IsElementwise() || row < leastPart {

@@ -8,15 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Rows that are divided by their norm, or shifted by their mean, are one unit: its blocks are whole rows, which stay in
-// the cache from the sums to what is computed with these. The sums, and what is computed of them, have an element for
-// each row.
+// Dividing rows by their norm, or subtracting their mean, is one unit. Its blocks are whole rows, which stay in the
+// cache from the sums to the results. The sums, and what is computed from them, have one element for each row.
 
-// leastJoined is the length of rows from which on a call for each is little beside their elements.
+// leastJoined is the length of rows from which on a call for each is cheap compared with the row.
 const leastJoined = 64
 
-// joinRows joins a unit that reduces rows with the one after it that computes with the results, and the one after that,
-// which computes with whole rows and those by one operation: of several, a chain saves more.
+// joinRows joins three units: one that reduces rows, the next one, which computes with the results, and the one after
+// that, which combines these with whole rows in a single operation. If it has several operations, a chain saves more.
 func (g *Graph) joinRows() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
@@ -32,8 +31,8 @@ func (g *Graph) joinRows() {
 	g.Units = kept
 }
 
-// mayJoinRows reports whether unit a reduces rows, unit b computes with an element for each row, and unit c with whole
-// rows and those elements.
+// mayJoinRows reports whether unit a reduces rows, unit b computes with one element for each row, and unit c combines
+// these elements with whole rows.
 func (g *Graph) mayJoinRows(a, b, c *Unit) bool {
 	if !a.Elementwise || !b.Elementwise || !c.Elementwise || a.Constant || b.Constant || c.Constant || a.Rows > 0 ||
 		len(a.Tables)+len(b.Tables)+len(c.Tables)+len(b.Sinks)+len(c.Sinks) > 0 || len(c.Nodes) != 1 || a.Columns < leastJoined || a.Columns > MaxColumns ||
@@ -73,7 +72,7 @@ func (a *Access) ofRows(rows, columns int) bool {
 	return !a.Dense && a.Offset == 0 && slices.Equal(a.Dims, []int{rows, columns}) && slices.Equal(a.Strides, []int{1, 0})
 }
 
-// mergeRows makes the nodes of a part of b.
+// mergeRows moves the nodes of a into b.
 func (g *Graph) mergeRows(a, b *Unit) {
 	if b.Rows = a.Rows; b.Rows == 0 {
 		b.Rows = b.Size

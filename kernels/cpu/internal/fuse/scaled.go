@@ -2,9 +2,9 @@ package fuse
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// scaledKernel notes in e that the kernel of a convolution, or the matrix of a product, is an input of the program
-// whose columns are multiplied by numbers (see pass.FoldScales). It returns the node that multiplies them, which is
-// then part of the product's unit: scaled kernels can be kept.
+// scaledKernel looks for a convolution's kernel, or a product's matrix, that is an input of the program whose columns
+// are multiplied by numbers (see pass.FoldScales). It records both in e, and returns the node that multiplies, which
+// then belongs to the product's unit. Scaled kernels can be kept.
 func (g *Graph) scaledKernel(n *ir.Node, e *Epilogue) (node int, ok bool) {
 	j := g.Def[n.Inputs[1]]
 	if j < 0 || g.Program.Nodes[j].Op != ir.Mul || g.constant[j] || g.UnitOf[j] != nil {
@@ -25,7 +25,7 @@ func (g *Graph) scaledKernel(n *ir.Node, e *Epilogue) (node int, ok bool) {
 		}
 		vector := s.period() == columns && s.Offset == 0 && g.Program.Type(s.Source).Shape.Size() == columns
 		if c := g.Node(s.Source); c != nil && c.Op == ir.Constant && s.Dense {
-			vector = c.Attrs.(ir.ConstantAttrs).Literal.Splat // as many of them as there are columns will do
+			vector = c.Attrs.(ir.ConstantAttrs).Literal.Splat // as many copies as there are columns
 		}
 		if vector {
 			e.Kernel, e.Scale = k.Source, s.Source

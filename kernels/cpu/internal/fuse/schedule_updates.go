@@ -6,18 +6,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// smallResult is the size, in bytes, up to which a value counts as nothing beside those of variables: a counter as a
-// float, a norm.
+// smallResult is the size, in bytes, up to which a value is negligible beside variables: a counter as a float, a norm.
 const smallResult = 256
 
-// ScheduleUpdates moves the units that compute little but new values of variables to the earliest place where they may
-// overwrite the old ones: the gradient is then still in the cache and its memory is free for what follows. A program
-// has its updates at the end. No update moves in front of what may fail: a step that fails leaves the variables as they
-// were.
+// ScheduleUpdates moves units that compute little besides new values of variables to the earliest place where they may
+// overwrite the old ones. The gradient is then still in the cache, and its memory becomes free for what follows.
+// Programs have their updates at the end. No update moves before a step that may fail, because a failed step must leave
+// the variables unchanged.
 //
-// [pass.ScheduleUpdates] does this to the nodes of a program for backends that fuse later. Here units move instead: a
-// product that descends to its variable by itself, or a wait for communication, exists only as a unit, and what a unit
-// reads from memory is known only after fusion.
+// [pass.ScheduleUpdates] does this with the nodes of a program, for backends that fuse later. Here units move instead,
+// because a product that updates its variable itself, or a wait for communication, exists only as a unit, and what a
+// unit reads from memory is known only after fusion.
 //
 // [pass.ScheduleUpdates]: https://pkg.go.dev/github.com/gokeras/gokeras/kernels/ir/pass#ScheduleUpdates
 func (g *Graph) ScheduleUpdates() {
@@ -54,7 +53,7 @@ func (g *Graph) ScheduleUpdates() {
 			r, _ := g.Root(v)
 			if by, computed := made[r]; computed {
 				earliest = max(earliest, place[by])
-				if g.Overlaps(g.Units[by]) { // to wait for it early would leave nothing to overlap with
+				if g.Overlaps(g.Units[by]) { // waiting for it early would leave nothing to overlap
 					earliest = max(earliest, t)
 				}
 			}
@@ -74,7 +73,7 @@ func (g *Graph) ScheduleUpdates() {
 	g.Units = order
 }
 
-// readers returns the units that read a value from memory, by its root.
+// readers returns the units that read each value from memory, by the value's root.
 func (g *Graph) readers() map[ir.Value][]int {
 	read := map[ir.Value][]int{}
 	for t, u := range g.Units {
@@ -86,8 +85,8 @@ func (g *Graph) readers() map[ir.Value][]int {
 	return read
 }
 
-// updates reports whether the unit computes new values of variables that no unit reads, and besides them only what is
-// small; and whether other units read that.
+// updates reports whether the unit computes only new values of variables that no unit reads, and small values; awaited
+// says that other units read the small values.
 func (g *Graph) updates(u *Unit, replaces map[ir.Value]ir.Value, read map[ir.Value][]int) (ok, awaited bool) {
 	for _, v := range u.Writes {
 		_, replacing := replaces[v]
@@ -104,7 +103,7 @@ func (g *Graph) updates(u *Unit, replaces map[ir.Value]ir.Value, read map[ir.Val
 	return ok, awaited
 }
 
-// replacements returns the variables' old values by the roots of their new ones.
+// replacements returns the old values of variables by the roots of their new values.
 func (g *Graph) replacements() map[ir.Value]ir.Value {
 	replaces := map[ir.Value]ir.Value{}
 	for _, out := range g.Program.Outputs {

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Share is the gradient of the larger of two values for one of them: dy where x > y, half of it where they are equal,
-// else 0. As the rules of operations write it, it takes five nodes.
+// Share is the gradient of the larger of two values with respect to one of them: dy where x > y, half of it where they
+// are equal, else 0. The rules of operations write it as five nodes.
 type Share struct {
 	X, Y  ir.Value
-	Inner []int // the nodes within
+	Inner []int // the nodes inside
 }
 
 // ShareOf reports whether the node is such a gradient on float32 or float64.

@@ -5,19 +5,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A sink is a reduction that joins the elementwise unit that computes its operand, and reads each block while it is in
-// the first-level cache. The operand is seen as rows: a sink combines either whole rows to one element each, or all
-// rows to one, or everything to one element.
+// A sink is a reduction that joins the elementwise unit that computes its operand. It reads each block while it is in
+// the first-level cache. The operand is viewed as rows: a sink reduces each row to one element, or all rows to one row,
+// or everything to one element.
 
-// MaxColumns is the longest row of which blocks hold whole ones. Of longer rows, which are combined to an element each,
-// a block holds a part.
+// MaxColumns is the length of the longest rows that fit into a block. If longer rows are each reduced to one element, a
+// block holds part of a row.
 const MaxColumns = 4096
 
-// sinkShape describes the reduction of a shape: over the columns of rows (inner false), or over the rows (inner true).
-// Columns is 0 when everything is reduced.
+// sinkShape describes a reduction of rows of Columns elements. It combines whole rows if Leading is set, and otherwise
+// the elements within each row. Columns is 0 if everything is reduced to one element.
 type sinkShape struct {
 	Columns int
-	Leading bool // the rows are combined
+	Leading bool // combines whole rows
 }
 
 // SinkOf reports how a reduction fits a sink.
@@ -44,7 +44,7 @@ func (g *Graph) SinkOf(n *ir.Node) (sinkShape, bool) {
 	return sinkShape{}, false
 }
 
-// SinkOperand returns the value that a sink reduces, without the reshapes on the way to it.
+// SinkOperand returns the value that a sink reduces, before any reshapes.
 func (g *Graph) SinkOperand(i int) ir.Value {
 	return resolve(g.Program, g.Def, g.Program.Nodes[i].Inputs[0]).Source
 }

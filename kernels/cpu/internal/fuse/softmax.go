@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// findSoftmax looks for a softmax, its logarithm or the gradient of one of them along another axis than the last: what
-// it reads is transposed for it, and what it computes is transposed back. The kernel moves a few rows at a time; of 16
-// bits where all of its operands and its result are moved.
+// findSoftmax looks for a softmax, its logarithm or the gradient of either along an axis other than the last: its
+// operand is transposed before it, and its result is transposed back. The kernel transposes a few rows at a time
+// instead. For 16 bits, all of its operands and its result must be transposed.
 func (g *Graph) findSoftmax(i int) {
 	n := &g.Program.Nodes[i]
 	switch n.Op {
@@ -42,7 +42,7 @@ func (g *Graph) findSoftmax(i int) {
 	if next, ok := g.onlyReader(n.Outputs[0]); ok && g.Program.Nodes[next].Op == ir.Transpose && moves(next, true) {
 		e.Result = g.Program.Nodes[next].Outputs[0]
 	}
-	if t.DType.IsHalf() && len(nodes) < len(n.Inputs)+2 { // rows of 16 bits are widened on their way to scratch memory
+	if t.DType.IsHalf() && len(nodes) < len(n.Inputs)+2 { // 16-bit rows are widened on their way to scratch memory
 		return
 	}
 	if len(nodes) > 1 && movesTogether(t.DType, n.Op, t.Shape[e.Axis:len(t.Shape)-1].Size()) {
@@ -50,15 +50,16 @@ func (g *Graph) findSoftmax(i int) {
 	}
 }
 
-// The elements side by side from which on the kernel moves them faster than transposes do: it moves as many at a time.
+// The number of contiguous elements from which on the kernel is faster than separate transposes. It moves so many at a
+// time.
 const (
 	softmaxSide     = 3
-	softmaxSideGrad = 5 // of a gradient, which moves two operands
+	softmaxSideGrad = 5 // for gradients, which move two operands
 	softmaxSideHalf = 16
 )
 
-// movesTogether reports whether rows are worth moving in the kernel that lie along an axis with so many elements side
-// by side.
+// movesTogether reports whether the kernel should move rows that lie along an axis with the given number of contiguous
+// elements.
 func movesTogether(d ir.DType, op ir.Op, side int) bool {
 	switch {
 	case d.IsHalf():
@@ -69,8 +70,8 @@ func movesTogether(d ir.DType, op ir.Op, side int) bool {
 	return side >= softmaxSide
 }
 
-// movedAxis returns the axis that a transposition puts last, or that one back puts in its place, where it only moves
-// that one.
+// movedAxis returns the axis that a transpose moves to the end or, if back is set, moves back from there. ok is false
+// if the transpose moves other axes too.
 func movedAxis(perm []int, back bool) (axis int, ok bool) {
 	last := len(perm) - 1
 	if axis = slices.Index(perm, last); !back {

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A gather of single elements from one line is elementwise in its indices: the line is a table that the unit reads
-// anywhere. The indices, and what is computed from the elements, then never leave the first-level cache.
+// A gather of single elements from one line is elementwise in its indices: the line is a table, of which the unit reads
+// arbitrary elements. The indices, and what is computed from the elements, then never leave the first-level cache.
 
-// LooksUp reports whether the node is such a gather, at indices of a type that has a loop.
+// LooksUp reports whether the node is such a gather, with indices of a type that has a loop.
 func (g *Graph) LooksUp(n *ir.Node) bool {
 	a, ok := n.Attrs.(ir.GatherAttrs)
 	if !ok || n.Op != ir.Gather {
@@ -20,8 +20,8 @@ func (g *Graph) LooksUp(n *ir.Node) bool {
 	return t.Shape[a.Axis] > 0 && t.Shape.Size() == t.Shape[a.Axis] && g.Program.Type(n.Inputs[1]).DType == ir.Int32
 }
 
-// joinsLookup reports whether the gather i belongs into an elementwise unit: its indices are computed by one, or its
-// result is read by one.
+// joinsLookup reports whether gather i belongs in an elementwise unit, because such a unit computes its indices or
+// reads its result.
 func (g *Graph) joinsLookup(i int, n *ir.Node) bool {
 	if g.Plain || g.constant[i] || !g.LooksUp(n) {
 		return false
@@ -35,7 +35,7 @@ func (g *Graph) joinsLookup(i int, n *ir.Node) bool {
 	return slices.ContainsFunc(g.dense[n.Outputs[0]], func(u *Unit) bool { return u.Size == size })
 }
 
-// readTable notes that the unit reads any elements of v.
+// readTable records that the unit reads arbitrary elements of v.
 func (g *Graph) readTable(u *Unit, v ir.Value) {
 	if !slices.Contains(u.Tables, v) {
 		u.Tables = append(u.Tables, v)

@@ -19,7 +19,7 @@ func (g *Graph) Root(v ir.Value) (ir.Value, int) {
 
 // IsView reports whether the node's result is its operand's memory, or a contiguous piece of it.
 func (g *Graph) IsView(n *ir.Node) bool {
-	if n.Op == ir.BitCast { // where elements are of one size, what is aligned stays so
+	if n.Op == ir.BitCast { // with elements of the same size, aligned memory stays aligned
 		return g.Program.Type(n.Inputs[0]).DType.Size() == g.Program.Type(n.Outputs[0]).DType.Size()
 	}
 	switch a := n.Attrs.(type) {
@@ -35,7 +35,7 @@ func (g *Graph) IsView(n *ir.Node) bool {
 // contiguousSlice returns the first element of a slice that cuts one contiguous piece.
 func contiguousSlice(a ir.SliceAttrs, s ir.Shape) (first int, ok bool) {
 	strides := s.Strides()
-	cut := false // an axis further out is longer than 1 in the result
+	cut := false // an outer axis is longer than 1 in the result
 	for i := range s {
 		n := a.Limit[i] - a.Start[i]
 		first += a.Start[i] * strides[i]
@@ -47,11 +47,11 @@ func contiguousSlice(a ir.SliceAttrs, s ir.Shape) (first int, ok bool) {
 	return first, true
 }
 
-// leastCut is how many bytes of a slice must lie side by side for a concatenation to read them where they are.
+// leastCut is how many bytes of a slice must be contiguous for a concatenation to read them in place.
 const leastCut = 64
 
-// Cut returns the slice that makes operand v of a concatenation if the concatenation cuts the piece out itself, without
-// the slice being stored; else nil.
+// Cut returns the slice that makes operand v of a concatenation, if the concatenation copies it from the sliced value
+// without the slice being stored. Otherwise it returns nil.
 func (g *Graph) Cut(n *ir.Node, v ir.Value) *ir.Node {
 	cut := g.Node(v)
 	if g.Plain || n.Op != ir.Concat || cut == nil || cut.Op != ir.Slice || g.IsView(cut) || g.constant[g.Def[v]] {
@@ -73,7 +73,7 @@ func (g *Graph) Cut(n *ir.Node, v ir.Value) *ir.Node {
 	return cut
 }
 
-// joinSlices makes one unit of slices of the same value that are cut out one after the other.
+// joinSlices joins successive slices of the same value into one unit.
 func (g *Graph) joinSlices() {
 	kept := g.Units[:0]
 	for _, u := range g.Units {
@@ -89,7 +89,8 @@ func (g *Graph) joinSlices() {
 	g.Units = kept
 }
 
-// cutsTogether reports whether unit b is a slice of the value of which the unit a before it is one or several.
+// cutsTogether reports whether unit b is a slice of the same value as the preceding unit a, which is one or several
+// slices.
 func (g *Graph) cutsTogether(a, b *Unit) bool {
 	if len(a.Nodes) == 0 || len(b.Nodes) == 0 {
 		return false

@@ -4,7 +4,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Pooling is the geometry of a pooling op over three spatial axes; missing ones come first with length 1.
+// Pooling is the geometry of a pooling op over three spatial axes. If there are fewer, the missing leading ones have
+// length 1.
 type Pooling struct {
 	Batch, Channels              int
 	In, Out, Window, Stride, pad [3]int
@@ -17,7 +18,7 @@ func Spatial(list []int, fill int) [3]int {
 	return t
 }
 
-// NewPooling returns nil for more than three spatial axes.
+// NewPooling returns nil if there are more than three spatial axes.
 func NewPooling(x, y ir.Shape, a ir.PoolAttrs) *Pooling {
 	n := len(x) - 2
 	if n > 3 {
@@ -27,12 +28,12 @@ func NewPooling(x, y ir.Shape, a ir.PoolAttrs) *Pooling {
 		Window: Spatial(a.Window, 1), Stride: Spatial(a.Strides, 1), pad: Spatial(a.PadLow, 0)}
 }
 
-// Sizes are the elements of one image of the input and the output.
+// Sizes returns the numbers of elements of one image of the input and of the output.
 func (p *Pooling) Sizes() (in, out int) {
 	return p.In[0] * p.In[1] * p.In[2] * p.Channels, p.Out[0] * p.Out[1] * p.Out[2] * p.Channels
 }
 
-// Cells is the number of cells of a window.
+// Cells returns the number of cells of a window.
 func (p *Pooling) Cells() int { return p.Window[0] * p.Window[1] * p.Window[2] }
 
 // Halves2x2 reports whether the windows are 2x2 with stride 2 and no padding, for which there are special kernels.
@@ -51,13 +52,14 @@ func (p *Pooling) Tiles() bool {
 	return true
 }
 
-// Interval is the part of a window that lies inside the input along one axis.
+// Interval returns the part of a window that lies inside the input along one axis.
 func (p *Pooling) Interval(axis, at int) (lo, hi int) {
 	lo = at*p.Stride[axis] - p.pad[axis]
 	return max(lo, 0), min(lo+p.Window[axis], p.In[axis])
 }
 
-// outputs is the part of the outputs along one axis whose windows' given cell lies inside the input: [lo, hi).
+// outputs returns the range [lo, hi) of outputs along one axis for which the given cell of the window lies inside the
+// input.
 func (p *Pooling) outputs(axis, cell int) (lo, hi int) {
 	first := cell - p.pad[axis] // input position of the cell at output 0
 	if first < 0 {
@@ -69,11 +71,12 @@ func (p *Pooling) outputs(axis, cell int) (lo, hi int) {
 	return min(lo, hi), hi
 }
 
-// RowOf is the start of the output row (d, h) of an image.
+// RowOf returns the offset of output row (d, h) in an image.
 func (p *Pooling) RowOf(d, h int) int { return (d*p.Out[1] + h) * p.Out[2] * p.Channels }
 
-// EachCell calls f for the cells of the windows of output row (d, h) that lie inside the input, in row-major order: for
-// the windows [lo, hi) of the row, the first of which has the cell at element x of the image.
+// EachCell calls f for each cell, in row-major order, of the windows of output row (d, h) that lies inside the input.
+// [lo, hi) are the windows of the row for which it does, and x is the element of the image where the first of them has
+// the cell.
 func (p *Pooling) EachCell(d, h int, f func(x, lo, hi int)) {
 	d0, d1 := p.Interval(0, d)
 	h0, h1 := p.Interval(1, h)

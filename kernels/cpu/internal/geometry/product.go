@@ -4,16 +4,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Layout says where a product goes: element (row, col) of entry (i, j, ...) at i·batch[0] + ... + row·rowStride +
-// col·colStride.
+// Layout says where a product is stored: element (row, col) of entry (i, j, ...) has the offset i·batch[0] + ... +
+// row·rowStride + col·colStride.
 type Layout struct {
 	RowStride, ColStride int
 	Batch                []int
 }
 
-// ProductLayout returns the layout of a product of the given shape (batch axes, then row axes, then column axes) that
-// is stored transposed by perm (nil: as it is). It reports false if the rows or the columns do not merge, or if neither
-// are contiguous.
+// ProductLayout returns the layout of a product of the given shape (batch axes, then row axes, then column axes) whose
+// result is transposed by perm (nil: not at all). It returns false if the rows or the columns do not merge, or if
+// neither are contiguous.
 func ProductLayout(s ir.Shape, batch, rows int, perm []int) (Layout, bool) {
 	strides := s.Strides()
 	if perm != nil {
@@ -39,7 +39,7 @@ func ProductLayout(s ir.Shape, batch, rows int, perm []int) (Layout, bool) {
 	return l, okRows && okCols && contiguous
 }
 
-// MergeAxes reports whether the axes, in this order, can be walked as one axis, and returns its length and stride.
+// MergeAxes reports whether the axes, in this order, can be stepped through as one, and returns its length and stride.
 func MergeAxes(s ir.Shape, axes []int) (n, stride int, ok bool) {
 	return mergeStrides(along(s, axes), along(s.Strides(), axes))
 }

@@ -9,10 +9,10 @@ import (
 // AxisGroup is a run of reduced axes between kept ones.
 type AxisGroup struct{ Outer, Length, Inner int }
 
-// AxisGroups returns the reductions to do, in order; each is described on the shape left by the ones before. The
+// AxisGroups returns the reductions to do, in order. Each is described by the shape that the previous ones leave. The
 // innermost axes go first, unless they are short rows.
 func AxisGroups(s ir.Shape, axes []int) []AxisGroup {
-	var sizes []int // of runs of reduced axes and of runs of kept ones, in turn
+	var sizes []int // alternately of runs of reduced and of kept axes
 	var reduced []bool
 	for i, n := range s {
 		r := slices.Contains(axes, i)
@@ -40,6 +40,6 @@ func AxisGroups(s ir.Shape, axes []int) []AxisGroup {
 	return groups
 }
 
-// ShortRow is the length of rows that are too short for a loop over each: where other axes are reduced too, these go
-// first, which leaves fewer of them.
+// ShortRow is the length below which rows are too short for a loop over each. If other axes are reduced too, these go
+// first, which leaves fewer short rows.
 const ShortRow = 32

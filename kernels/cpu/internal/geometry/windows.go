@@ -1,38 +1,40 @@
 package geometry
 
-// Windows are windows at steps along the last axis that have the same cells inside the source, each Stride positions
-// behind the one before.
+// Windows are windows along the last axis that have the same cells inside the source. Each is Stride positions after
+// the previous one.
 type Windows struct {
 	First, Step, Count int // positions of the results along the last axis: First, First+Step, and so on
-	Source, Stride     int // the position of the first cell of the first window along the last axis of the source
-	length             int // of the cells along the last axis
+	Source, Stride     int // position of the first cell of the first window along the last axis of the source
+	length             int // number of cells along the last axis
 }
 
-// Gather says what each element of a result is made of: the cells of a window of the source, as far as they lie inside.
+// Gather says which elements each element of a result is computed from: the cells of a window of the source that lie
+// inside it.
 type Gather struct {
 	source, result [3]int
 	channels       int
 	cells          [3][]interval // along each axis, for each position of the result
 	windows        []Windows
 	longest        [2]int  // windows along the first two axes
-	tables         [][]int // of the windows of each length: see table
+	tables         [][]int // for windows of each length: see table
 }
 
 type interval struct{ lo, hi int }
 
 func (i interval) length() int { return max(i.hi-i.lo, 0) }
 
-// Forward is how pooling gathers its windows from the input.
+// Forward returns how pooling gathers its windows from the input.
 func (p *Pooling) Forward() *Gather {
 	return newGather(p.In, p.Out, p.Channels, 1, p.Stride[2], p.Interval)
 }
 
-// Backward is how the gradient of a mean gathers, for each element of the input, from the windows that hold it.
+// Backward returns how the gradient of average pooling gathers, for each element of the input, from the windows that
+// contain it.
 func (p *Pooling) Backward() *Gather {
 	return newGather(p.Out, p.In, p.Channels, p.Stride[2], 1, p.holders)
 }
 
-// holders are the windows along an axis that hold a position of the input.
+// holders returns the windows along an axis that contain a position of the input.
 func (p *Pooling) holders(axis, at int) (lo, hi int) {
 	last := at + p.pad[axis]
 	if first := last - p.Window[axis] + 1; first > 0 {
@@ -41,7 +43,7 @@ func (p *Pooling) holders(axis, at int) (lo, hi int) {
 	return lo, min(last/p.Stride[axis]+1, p.Out[axis])
 }
 
-// Full reports whether no window is cut off by an edge.
+// Full reports whether no edge cuts off a window.
 func (p *Pooling) Full() bool {
 	for axis, n := range p.Out {
 		for at := range n {
@@ -53,7 +55,7 @@ func (p *Pooling) Full() bool {
 	return true
 }
 
-// newGather prepares a gather of windows that are step results apart, and then stride positions of the source.
+// newGather prepares a gather of windows that are step results apart, and stride positions apart in the source.
 func newGather(source, result [3]int, channels, step, stride int, cells func(axis, at int) (lo, hi int)) *Gather {
 	g := &Gather{source: source, result: result, channels: channels}
 	for axis, n := range result {
@@ -89,12 +91,13 @@ func newGather(source, result [3]int, channels, step, stride int, cells func(axi
 	return g
 }
 
-// table is the place of the table of a window: d and h along the first two axes, w of Windows along the last.
+// table returns the place for the table of a window: d and h along the first two axes, w an index of windows along the
+// last.
 func (g *Gather) table(d, h interval, w int) *[]int {
 	return &g.tables[(d.length()*(g.longest[1]+1)+h.length())*len(g.windows)+w]
 }
 
-// distances are how far the cells of a window of the given lengths are behind the first.
+// distances returns the distances of all cells of a window with the given lengths from its first cell.
 func (g *Gather) distances(lengths ...int) []int {
 	table := make([]int, 0, lengths[0]*lengths[1]*lengths[2])
 	for i := range lengths[0] {
@@ -107,11 +110,12 @@ func (g *Gather) distances(lengths ...int) []int {
 	return table
 }
 
-// Lines is the number of lines along the last axis of an image of the result.
+// Lines returns the number of lines along the last axis of an image of the result.
 func (g *Gather) Lines() int { return g.result[0] * g.result[1] }
 
-// Each calls f for all windows of a line: the elements of an image where the first result and the first cell are, and
-// how far the cells are behind the first. No cells: none lies inside the source, and its element is 0.
+// Each calls f for all windows of a line. result and source are the elements of an image where the first result and the
+// first cell are, and cells holds the distances of the cells from the first. If no cell lies inside the source, cells
+// is empty and source is 0.
 func (g *Gather) Each(line int, f func(w *Windows, result, source int, cells []int)) {
 	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
 	for i := range g.windows {
@@ -124,13 +128,13 @@ func (g *Gather) Each(line int, f func(w *Windows, result, source int, cells []i
 	}
 }
 
-// Widths are the elements of a line along the last axis of the source and of the result.
+// Widths returns the numbers of elements of a line along the last axis of the source and of the result.
 func (g *Gather) Widths() (source, result int) {
 	return g.source[2] * g.channels, g.result[2] * g.channels
 }
 
-// Sources are the lines of the source that a line of the result is made of: from lo to below hi, not all of which it
-// needs where there are three axes. None: lo = hi.
+// Sources returns the lines of the source [lo, hi) that a line of the result is computed from. With three axes, not all
+// of these are needed. If none is, lo = hi.
 func (g *Gather) Sources(line int) (lo, hi int) {
 	d, h := g.cells[0][line/g.result[1]], g.cells[1][line%g.result[1]]
 	if d.length() == 0 || h.length() == 0 {

@@ -1,3 +1,3 @@
-// Package guard puts the operands of tests beside memory that cannot be read or written: kernels that touch what is not
-// theirs end the test.
+// Package guard places the operands of tests next to memory that cannot be read or written, so that a kernel that goes
+// out of bounds ends the test.
 package guard

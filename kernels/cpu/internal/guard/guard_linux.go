@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Copy returns a copy of x in memory between two pages that cannot be touched. It ends at the second one, or begins
-// after the first one if atStart is set. T may hold no pointers; the memory lives as long as the test.
+// Copy returns a copy of x between two inaccessible pages. It ends where the second page begins or, if atStart is set,
+// begins where the first page ends. T must not contain pointers. The memory lives as long as the test.
 func Copy[T any](t testing.TB, x []T, atStart bool) []T {
 	t.Helper()
 	var zero T

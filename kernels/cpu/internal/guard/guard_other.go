@@ -7,5 +7,5 @@ import (
 	"testing"
 )
 
-// Copy returns a copy of x. On other systems than Linux what lies beside it can be touched.
+// Copy returns a copy of x. On systems other than Linux, the memory next to it is accessible.
 func Copy[T any](_ testing.TB, x []T, _ bool) []T { return slices.Clone(x) }

@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/internal/memory"
 )
 
-// HugePage is the size of the pages that large memory should lie in. With small ones a step that goes through tens of
-// megabytes waits for the processor to translate addresses, the more so in a virtual machine, and the operating system
-// picks pages that compete for the same places in the second-level cache.
+// HugePage is the size of the pages that large memory should be in. With small pages, a step that goes through tens of
+// megabytes waits for address translation, most of all in a virtual machine. Also, the operating system may pick pages
+// that compete for the same places in the second-level cache.
 const HugePage = memory.HugePage
 
-// AlignedBytes allocates n zero bytes at an aligned address, in huge pages if they are large and the system has them.
-// It is memory of Go's heap like any other.
+// AlignedBytes allocates n zero bytes at an aligned address, in huge pages if they are large and the system has such
+// pages. The memory is in Go's heap.
 func AlignedBytes(n int) []byte {
 	if n == 0 {
 		return nil
@@ -21,7 +21,7 @@ func AlignedBytes(n int) []byte {
 	if n < HugePage/2 {
 		return alignedTo(n, Alignment)
 	}
-	whole := (n + HugePage/2) / HugePage * HugePage // a last page that is less than half full stays small
+	whole := (n + HugePage/2) / HugePage * HugePage // a last page that is less than half full consists of small pages
 	b := alignedTo(max(n, whole), HugePage)
 	memory.PreferHugePages(b[:whole])
 	return b[:n:n]
@@ -33,17 +33,17 @@ func alignedTo(n, unit int) []byte {
 	return b[skip : skip+n : skip+n]
 }
 
-// slab is memory that buffers of less than a huge page share, so that they too lie in one.
+// slab is memory that buffers smaller than a huge page share, so that they too are in one.
 var slab struct {
 	sync.Mutex
 	free []byte
 }
 
-// MinSlab is the least size that is taken from a slab: below, pages matter little and one buffer could keep much memory
-// alive.
+// MinSlab is the least size that is taken from a slab. For smaller buffers pages matter little, and one of them could
+// keep much memory alive.
 const MinSlab = 64 << 10
 
-// BufferBytes is alignedBytes for memory that is one of many alike, as that of the variables of a model.
+// BufferBytes is AlignedBytes for memory that has many others like it, such as that of a model's variables.
 func BufferBytes(n int) []byte {
 	if n < MinSlab || n >= HugePage/2 {
 		return AlignedBytes(n)

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	keptMinElements = 1 << 4 // fewer are converted as fast as one finds out that they have not changed
-	keptPart        = 64     // of the machine's memory, one conversion may take one part
+	keptMinElements = 1 << 4 // fewer are converted as fast as it takes to check that they have not changed
+	keptPart        = 64     // one conversion may take this part of the machine's memory: one in 64
 )
 
-// Converts returns the input that the unit does nothing but convert from float32 to 16 bits, if no output replaces it,
-// as none replaces the weights of programs that predict; else nil. Such a conversion stays valid until the input
-// changes.
+// Converts returns the input of a unit that only converts it from float32 to 16 bits. It returns nil for other units,
+// and if an output replaces the input, which is never the case for the weights of programs that predict. Such a
+// conversion is valid until the input changes.
 func (p *Placement) Converts(u *fuse.Unit) *Storage {
 	if p.Plain || !u.Elementwise || len(u.Nodes) != 1 || len(u.Sinks) > 0 || len(u.Writes) != 1 {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// CheckMemory refuses what cannot be allocated.
+// CheckMemory returns an error for what cannot be allocated.
 func CheckMemory(what string, n float64) error { return memory.Check("cpu: "+what, n) }
 
-// WorthNaming is how much memory a program takes that it is worth knowing what for.
+// WorthNaming is the memory of a program from which on errors name its largest value.
 const WorthNaming = 1 << 26
 
 // describe names a value by the layer that computes it.
@@ -36,8 +36,8 @@ func (p *Placement) Largest() string {
 	return fmt.Sprintf(" (its largest value: %s, %.3g bytes)", p.describe(at), float64(most))
 }
 
-// CheckSizes refuses programs with values whose size cannot be computed with. Larger values than memory are fine where
-// they are never stored as a whole.
+// CheckSizes refuses programs with values whose size overflows. Values larger than memory are allowed, because they may
+// never be stored as a whole.
 func CheckSizes(p *ir.Program) error {
 	for _, n := range p.Nodes {
 		for _, v := range n.Outputs {

@@ -11,24 +11,24 @@ import (
 // Placement gives every value that is needed in memory its storage.
 type Placement struct {
 	*fuse.Graph
-	Operands []Operand              // by value; mem is nil for values that live in registers only
+	Operands []Operand              // by value; mem is nil for values that exist only in registers
 	lastUse  []int                  // by value (the root of views): the last step that reads it
-	Parts    map[ir.Value]fuse.Part // what is computed in its places in a concatenation
+	Parts    map[ir.Value]fuse.Part // values that are computed in their places in a concatenation
 	Storages []*Storage
 	Inputs   []*Storage
 	Outputs  []*Storage
 	Copies   []outputCopy
-	Err      error // constants that take more memory than there is
+	Err      error // constants take more memory than there is
 }
 
-// outputCopy moves a value that could not be computed in the output buffer. Staged copies go through a temporary,
-// because their source is an input that another output replaces.
+// outputCopy copies a value that could not be computed in the output buffer. A staged copy goes through a temporary,
+// because its source is an input that another output replaces.
 type outputCopy struct {
 	From, To Operand
 	Stage    *Operand
 }
 
-// Place assigns storages. aliases says whether outputs may replace inputs, as they may not in sub-programs.
+// Place assigns storages. aliases says whether outputs may replace inputs, which they may not in sub-programs.
 func Place(g *fuse.Graph, aliases bool) *Placement {
 	p := &Placement{Graph: g, Operands: make([]Operand, g.Program.NumValues()), lastUse: make([]int, g.Program.NumValues())}
 	for t, u := range g.Units {
@@ -92,7 +92,7 @@ func (p *Placement) findLastUses() {
 	}
 }
 
-// placeConstants gives literals and the results of constant units memory of their own.
+// placeConstants gives literals and the results of constant units their own memory.
 func (p *Placement) placeConstants() {
 	for i := range p.Program.Nodes {
 		n := &p.Program.Nodes[i]
@@ -125,7 +125,7 @@ func (p *Placement) placeConstants() {
 	}
 }
 
-// allocate gives the constant v its memory, where there is that much.
+// allocate allocates the memory of constant v. It returns false if there is not enough.
 func (p *Placement) allocate(m *Storage, v ir.Value) bool {
 	if p.Err = CheckMemory("the constant "+p.describe(v), float64(m.Bytes)); p.Err != nil {
 		return false
@@ -136,8 +136,8 @@ func (p *Placement) allocate(m *Storage, v ir.Value) bool {
 	return true
 }
 
-// readWhole reports whether anything needs all elements of a splat constant; elementwise units and copies into outputs
-// read the first one only.
+// readWhole reports whether anything needs all elements of a splat constant. Elementwise units, and copies into
+// outputs, only read the first one.
 func (p *Placement) readWhole(v ir.Value) bool {
 	for _, i := range p.Users[v] {
 		n := &p.Program.Nodes[i]
@@ -160,7 +160,7 @@ func fillLiteral(m *Storage, l ir.Literal) {
 	}
 }
 
-// placeOutputs lets outputs be computed where the caller wants them.
+// placeOutputs lets outputs be computed in the caller's buffers.
 func (p *Placement) placeOutputs(aliases bool) {
 	for j, out := range p.Program.Outputs {
 		m := p.NewStorage(inOutput, p.Program.Type(out.Value).Bytes())
@@ -178,8 +178,8 @@ func (p *Placement) placeOutputs(aliases bool) {
 	}
 }
 
-// mayReplace reports whether unit u may write r into the memory of the value old. A unit that looks at indices as it
-// goes may not: a run that fails leaves variables as they were.
+// mayReplace reports whether unit u may write r into the memory of the value old. A unit that checks indices while it
+// runs may not, because a failed run must leave variables unchanged.
 func (p *Placement) mayReplace(u *fuse.Unit, r, old ir.Value) bool {
 	switch {
 	case len(u.Tables) > 0:
@@ -192,7 +192,7 @@ func (p *Placement) mayReplace(u *fuse.Unit, r, old ir.Value) bool {
 	return p.Overwrites(u, r, old)
 }
 
-// placePart puts the result v of a unit where a concatenation wants it, if it does.
+// placePart places the result v of a unit in a concatenation, and returns false if it does not belong in one.
 func (p *Placement) placePart(u *fuse.Unit, v ir.Value, parts map[ir.Value]fuse.Part) bool {
 	part, ok := parts[v]
 	if !ok {
@@ -210,7 +210,7 @@ func (p *Placement) placePart(u *fuse.Unit, v ir.Value, parts map[ir.Value]fuse.
 	return true
 }
 
-// placeResult puts the result v of a unit in place of an operand, if it may, or in new memory.
+// placeResult places the result v of a unit in the memory of an operand if possible, else in new memory.
 func (p *Placement) placeResult(u *fuse.Unit, v ir.Value) {
 	for _, x := range u.Reads {
 		r, _ := p.Root(x)
@@ -229,7 +229,7 @@ func (p *Placement) placeResult(u *fuse.Unit, v ir.Value) {
 	p.set(v, m)
 }
 
-// Overwrites reports whether unit u computes v correctly when v lies in the memory of old, which the unit reads.
+// Overwrites reports whether unit u computes v correctly if v shares the memory of old, which the unit reads.
 func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	if p.Plain {
 		return false
@@ -248,7 +248,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 		return false
 	}
 	n := &p.Program.Nodes[u.Nodes[at]]
-	for i, other := range u.Nodes { // of a bucket of updates
+	for i, other := range u.Nodes { // in a bucket of updates
 		if i != at && slices.ContainsFunc(elementsRead(&p.Program.Nodes[other]), func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
 			return false
 		}
@@ -272,7 +272,7 @@ func (p *Placement) Overwrites(u *fuse.Unit, v, old ir.Value) bool {
 	return false
 }
 
-// elementsRead are the inputs of a node but those of which it needs no more than the shape.
+// elementsRead returns the inputs of a node, except those of which it needs only the shape.
 func elementsRead(n *ir.Node) []ir.Value {
 	if n.Op == ir.EmbeddingGrad {
 		return n.Inputs[1:]
@@ -280,7 +280,8 @@ func elementsRead(n *ir.Node) []ir.Value {
 	return n.Inputs
 }
 
-// sumOverwrites reports whether the result of a product may lie where what it is added to is, and nothing else.
+// sumOverwrites reports whether the result of a product may share the memory of its addend, if that is old. It may not
+// overwrite other operands.
 func (p *Placement) sumOverwrites(u *fuse.Unit, old ir.Value) bool {
 	e := u.Fused
 	n := &p.Program.Nodes[e.Anchor]
@@ -299,8 +300,8 @@ func (p *Placement) sumOverwrites(u *fuse.Unit, old ir.Value) bool {
 	return r == old && offset == 0 && p.Program.Type(old).Bytes() == p.Program.Type(e.Result).Bytes()
 }
 
-// gradientOverwrites reports whether the result v of a normalization's gradient may lie where the gradient after it is,
-// and nothing else.
+// gradientOverwrites reports whether the result v of a normalization's gradient may share the memory of the upstream
+// gradient, if that is old. It may not overwrite other operands.
 func (p *Placement) gradientOverwrites(e *fuse.Epilogue, v, old ir.Value) bool {
 	n := &p.Program.Nodes[e.Anchor]
 	if n.Op != ir.BatchNormGrad && (n.Op != ir.LayerNormGrad || !p.Program.Type(v).DType.IsHalf()) {
@@ -319,7 +320,7 @@ func (p *Placement) gradientOverwrites(e *fuse.Epilogue, v, old ir.Value) bool {
 	return r == old && offset == 0 && e.Bias != old && p.Program.Type(old).Bytes() == p.Program.Type(v).Bytes()
 }
 
-// elementwiseOverwrites requires that the unit reads old element by element and not after v is written.
+// elementwiseOverwrites reports whether the unit reads old element by element, and never after v has been written.
 func (p *Placement) elementwiseOverwrites(u *fuse.Unit, v, old ir.Value) bool {
 	if p.Program.Type(v).DType.Size() != p.Program.Type(old).DType.Size() || slices.Contains(u.Sinks, p.Def[v]) {
 		return false
@@ -332,7 +333,7 @@ func (p *Placement) elementwiseOverwrites(u *fuse.Unit, v, old ir.Value) bool {
 			return false
 		}
 	}
-	for _, i := range u.Sinks { // a concatenation reads what the unit does not compute at the end of each block
+	for _, i := range u.Sinks { // at the end of each block, a concatenation reads what the unit does not compute
 		if slices.ContainsFunc(p.SinkOperands(u, i), func(x ir.Value) bool { r, _ := p.Root(x); return r == old }) {
 			return false
 		}
@@ -367,7 +368,7 @@ func (p *Placement) placeViews() {
 	}
 }
 
-// copyOutputs lists the outputs that are not computed where they belong.
+// copyOutputs lists the outputs that are not computed in their buffers.
 func (p *Placement) copyOutputs(aliases bool) {
 	replaced := make([]bool, len(p.Program.Inputs))
 	for _, out := range p.Program.Outputs {
@@ -393,7 +394,8 @@ func (p *Placement) copyOutputs(aliases bool) {
 }
 
 // Memory gives every arena storage an offset so that storages that are needed at the same time do not overlap, and
-// returns the size of the arena: the largest first, each at the lowest offset that is free during its life.
+// returns the size of the arena. The largest storages come first, and each gets the lowest offset that is free during
+// its life.
 func Memory(storages []*Storage) int {
 	var arena []*Storage
 	for _, m := range storages {

@@ -8,28 +8,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Alignment of arenas, buffers and every storage in bytes: one cache line, and one vector register of AVX-512.
+// Alignment is that of arenas, buffers and every storage in bytes: one cache line, and one AVX-512 register.
 const Alignment = 64
 
-// Kind says who provides the memory of a storage.
+// Kind says where the memory of a storage comes from.
 type Kind uint8
 
 const (
-	InArena    Kind = iota // the executable's arena, at offset
-	InInput                // a buffer of the caller: input number index
-	inOutput               // a buffer of the caller: output number index
-	InConstant             // memory of its own, filled when the program is compiled
-	Kept                   // a conversion of an input to 16 bits, which stays with the input's buffer
+	InArena    Kind = iota // the executable's arena, at Offset
+	InInput                // a buffer of the caller: input number Index
+	inOutput               // a buffer of the caller: output number Index
+	InConstant             // its own memory, filled at compile time
+	Kept                   // a conversion of an input to 16 bits, which the input's buffer keeps
 )
 
-// Storage is a piece of memory that holds one or more values in turn. Its address is fixed when it lies in the arena,
-// and set at the start of a run otherwise.
+// Storage is memory that holds one value or several in succession. Its address is fixed if it is in the arena, and set
+// at the start of a run otherwise.
 type Storage struct {
 	Ptr   unsafe.Pointer
 	Bytes int
 	Kind  Kind
 	Index int
-	Whose kernels.Buffer // of an input of the executable or a conversion of one, if it is of this backend: what the last run took
+	Whose kernels.Buffer // for an input of the executable, or a conversion of one: the buffer of the last run, if it is of this backend
 
 	First, Last int        // the steps between which the contents are needed
 	taken       *fuse.Unit // the last unit that wrote a result over an operand here
@@ -46,16 +46,16 @@ type Operand struct {
 
 func (o *Operand) Ptr() unsafe.Pointer { return unsafe.Add(o.Mem.Ptr, o.Off) }
 
-// Skip lets the operand begin so many bytes further on. One without elements stays where it is: its storage may have no
-// memory or end there, and Go aborts the program when it meets an address on a stack that is that of nothing.
+// Skip moves the beginning of the operand by the given bytes. An operand without elements stays where it is: its
+// storage may have no memory, or end there, and Go aborts the program when it finds an invalid pointer on a stack.
 func (o *Operand) Skip(bytes int) {
 	if o.N > 0 {
 		o.Off += bytes
 	}
 }
 
-// Data returns the operand's elements. It is inlined in a thousand places, where the checks of unsafe.Slice, which can
-// not fail here, would weigh 70 kB.
+// Data returns the operand's elements. It is inlined in a thousand places, where the checks of unsafe.Slice, which
+// cannot fail here, would add 70 kB.
 func Data[T any](o *Operand) []T {
 	s := struct {
 		ptr      unsafe.Pointer

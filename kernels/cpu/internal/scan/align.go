@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// alignSums lets sums over examples and steps read both operands in the order of memory: where one operand is the stack
-// (batch, steps, ...) whose transpose (steps, batch, ...) exists too, it reads that.
+// alignSums makes sums over examples and steps read both operands in the order of memory. If an operand is the stack
+// (batch, steps, ...) and its transpose (steps, batch, ...) exists as well, the sum reads the transpose.
 func alignSums(p *ir.Program) (*ir.Program, error) {
 	r, found := pass.NewRewriter(p), false
 	swapped := map[ir.Value]ir.Value{} // of a stack: its transpose

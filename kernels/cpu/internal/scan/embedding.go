@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// A recurrent layer wants its sequences by steps, an embedding in front of it makes them by examples. lookUpBySteps
-// turns the indices around instead of the vectors that they stand for.
+// A recurrent layer needs its sequences step by step, but an embedding before it produces them example by example.
+// lookUpBySteps transposes the indices instead of the vectors that they stand for.
 
 // swapsStacking reports whether the node swaps the first two axes of a stack of matrices.
 func swapsStacking(n *ir.Node) bool {
@@ -17,7 +17,8 @@ func swapsStacking(n *ir.Node) bool {
 }
 
 // LookUpBySteps replaces transpose(embedding(table, i)) by embedding(table, transpose(i)), and embedding_grad(table, i,
-// transpose(dy)) by embedding_grad(table, transpose(i), dy), where nothing else reads what is then no longer made.
+// transpose(dy)) by embedding_grad(table, transpose(i), dy), if nothing else reads the values that no longer exist
+// then.
 func LookUpBySteps(p *ir.Program) (*ir.Program, error) {
 	uses, def := pass.Uses(p)
 	r := pass.NewRewriter(p)
@@ -25,7 +26,7 @@ func LookUpBySteps(p *ir.Program) (*ir.Program, error) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		op, attrs, operands := n.Op, n.Attrs, r.Operands(n)
-		var inner *ir.Node // what n and it become one node with
+		var inner *ir.Node // the node that n is joined with
 		if last := len(n.Inputs) - 1; last >= 0 && def[n.Inputs[last]] >= 0 && uses[n.Inputs[last]] == 1 {
 			inner = &p.Nodes[def[n.Inputs[last]]]
 		}

@@ -7,31 +7,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// A program that predicts computes layer after layer for the whole batch. Where images are large, what one layer makes
-// of a batch has left the caches before the next layer reads it. ByExamples puts the layers at the beginning, whose
-// results are large and whose weights are small, into a loop over blocks of examples, each of which goes through all of
-// these layers while it is in the cache. The loop is a scan that carries nothing. What is computed from weights alone
-// comes first, with a loop or without, so that both have the same sums with vectors inside their products: whether
-// there is a loop changes no bits of what belongs to an example.
+// A program that predicts computes layer after layer for the whole batch. If images are large, a layer's results have
+// left the caches before the next layer reads them. ByExamples puts the first layers, whose results are large and whose
+// weights are small, into a loop over blocks of examples. Each block goes through all of these layers while it is in
+// the cache. The loop is a scan without carries. What is computed from weights alone always comes first, with a loop or
+// without, so that products fuse the same sums with vectors. The loop therefore changes no bits of an example's
+// results.
 
-// NearExamples is how many bytes of what a node reads and writes stay in the second-level cache. All that follows
-// is in proportion.
+// NearExamples is how many bytes of a node's operands and results stay in the second-level cache. The other limits are
+// proportional to it.
 const NearExamples = 512 << 10
 
-// WorthExamples is how often as many bytes a loop must save; with fewer, its steps took as long as they saved.
+// WorthExamples is the least number of times NearExamples that a loop must save. With less, its steps took as much time
+// as they saved.
 const WorthExamples = 16
 
 const (
-	farNears  = 16 // that stay in the cache behind it
-	farCost   = 3  // of a byte beyond, where one in between costs 1
-	stepParts = 8  // one could be moved while the steps of a node are prepared
+	farNears  = 16 // number of times NearExamples that stay in the cache beyond the second level
+	farCost   = 3  // cost of a byte beyond that, relative to a byte in between
+	stepParts = 8  // one part in eight could be moved while the steps of a node are prepared
 )
 
-// SameSums reports whether a product with packed weights of k numbers for each column has the same bits with so many
-// rows as with more of them.
+// SameSums reports whether a product with packed weights, of k numbers for each column, gives the same bits for the
+// given rows as for more of them.
 type SameSums func(a ir.PackedDotAttrs, rows, more, k int) bool
 
-// SameImages reports whether a convolution has the same bits for fewer images.
+// SameImages reports whether a convolution gives the same bits for fewer images.
 type SameImages func(d ir.DType, x, kernel ir.Shape, a ir.ConvAttrs) bool
 
 // ByExamples returns the pass that rewrites a program that only predicts; see NearExamples and WorthExamples.
@@ -46,24 +47,24 @@ func ByExamples(near, worth int, same SameSums, images SameImages) pass.Pass {
 	})
 }
 
-// examples are the nodes of a program that go by examples: each computes rows of its results, along their first axis,
-// from the same rows of its operands.
+// examples are the nodes of a program that can run on blocks of examples. Each computes rows of its results, along the
+// first axis, from the same rows of its operands.
 type examples struct {
 	p       *ir.Program
 	batch   int
 	def     []int   // by value: its node, or -1
-	row     []bool  // by value: the nodes read its rows, or write them
+	row     []bool  // by value: the nodes read or write it by rows
 	whole   []bool  // by value: the nodes read all of it
-	after   []bool  // by value: it depends on what the nodes compute, and is computed by others
+	after   []bool  // by value: other nodes compute it, and it depends on what the nodes compute
 	taken   []bool  // by node
-	nodes   []int   // those, in order
+	nodes   []int   // those nodes, in order
 	readers [][]int // by value
 
 	near   int // see NearExamples
 	worth  int // see WorthExamples
 	same   SameSums
 	images SameImages
-	block  int // examples of a block, or 0: no loop is worth it
+	block  int // examples of a block, or 0 if no loop is worth it
 }
 
 func newExamples(p *ir.Program, near, worth int, same SameSums, images SameImages) *examples {
@@ -81,7 +82,7 @@ func newExamples(p *ir.Program, near, worth int, same SameSums, images SameImage
 	return e
 }
 
-// begins reports whether the node is one that a loop may begin with.
+// begins reports whether a loop may begin with the node.
 func begins(p *ir.Program, n *ir.Node) bool {
 	switch n.Op {
 	case ir.Conv, ir.MaxPool, ir.AvgPool, ir.LayerNorm, ir.PackedDot:
@@ -119,13 +120,13 @@ func (e *examples) find() {
 // inside reports whether the nodes compute v.
 func (e *examples) inside(v ir.Value) bool { return e.def[v] >= 0 && e.taken[e.def[v]] }
 
-// hasRows reports whether v has a first axis as long as the batch.
+// hasRows reports whether the first axis of v has the length of the batch.
 func (e *examples) hasRows(v ir.Value) bool {
 	s := e.p.Type(v).Shape
 	return len(s) > 0 && s[0] == e.batch
 }
 
-// accepts reports whether the node goes by examples, and marks what it reads by rows.
+// accepts reports whether the node can run on blocks of examples, and marks what it reads by rows.
 func (e *examples) accepts(n *ir.Node) bool {
 	if len(n.Inputs) == 0 || slices.ContainsFunc(n.Outputs, func(v ir.Value) bool { return !e.hasRows(v) }) || !e.hasRows(n.Inputs[0]) && !n.Op.IsElementwise() {
 		return false
@@ -153,13 +154,13 @@ func (e *examples) accepts(n *ir.Node) bool {
 	return true
 }
 
-// allowed reports whether the node's op and attributes are such that it can be made for another number of examples.
+// allowed reports whether the node's op and attributes can be adapted to another number of examples.
 func (e *examples) allowed(n *ir.Node) bool {
 	switch a := n.Attrs.(type) {
 	case ir.TransposeAttrs:
 		return a.Perm[0] == 0
 	case ir.DotAttrs:
-		rows := 1 // of an example: a single row is summed in another order
+		rows := 1 // of an example; a single row is summed in another order
 		for i, d := range e.p.Type(n.Inputs[0]).Shape[1:] {
 			if !slices.Contains(a.LhsContract, i+1) && !slices.Contains(a.LhsBatch, i+1) {
 				rows *= d
@@ -169,7 +170,7 @@ func (e *examples) allowed(n *ir.Node) bool {
 	case ir.ConvAttrs:
 		x, s := e.p.Type(n.Inputs[0]), e.p.Type(n.Outputs[0]).Shape
 		return s[1:len(s)-1].Size() > 1 && e.images(x.DType, x.Shape, e.p.Type(n.Inputs[1]).Shape, a)
-	case ir.PackedDotAttrs: // one example is computed as all of them are
+	case ir.PackedDotAttrs: // one example is computed in the same way as all of them
 		s := e.p.Type(n.Outputs[0]).Shape
 		if len(s) < 3 {
 			return false
@@ -180,7 +181,7 @@ func (e *examples) allowed(n *ir.Node) bool {
 	switch n.Op {
 	case ir.BitCast:
 		return e.p.Type(n.Inputs[0]).DType.Size() == e.p.Type(n.Outputs[0]).DType.Size()
-	case ir.Attention: // a mask of the batch would have to be among the rows
+	case ir.Attention: // a mask for each example would have to be read by rows
 		return !slices.ContainsFunc(n.Inputs, func(v ir.Value) bool {
 			return !e.row[v] && !slices.Equal(e.p.Type(v).Shape[:min(1, len(e.p.Type(v).Shape))], []int{1})
 		})
@@ -190,7 +191,7 @@ func (e *examples) allowed(n *ir.Node) bool {
 	return n.Op.IsElementwise()
 }
 
-// repeats reports whether v has the same numbers for all examples, so that it can be made for fewer.
+// repeats reports whether v has the same numbers for all examples, so that it can be computed for fewer.
 func (e *examples) repeats(v ir.Value) bool {
 	if e.def[v] < 0 {
 		return false
@@ -205,8 +206,8 @@ func (e *examples) repeats(v ir.Value) bool {
 	return false
 }
 
-// choose sets the size of blocks, if a loop is worth it, and leaves out the nodes at the end that are better computed
-// for the whole batch.
+// choose sets the size of blocks, if a loop is worth it. It leaves out nodes at the end that are better computed for
+// the whole batch.
 func (e *examples) choose() {
 	best, until := e.worth*e.near, 0
 	for block := 1; block < e.batch; block++ {
@@ -216,14 +217,14 @@ func (e *examples) choose() {
 		gain, loops := 0, e.batch/block
 		for k, i := range e.nodes {
 			moved, shared := e.traffic(i)
-			if shared > NearExamples { // its kernel passes through the cache of each processor for each block
+			if shared > NearExamples { // for each block, its kernel goes through the cache of each processor
 				break
 			}
 			gain += e.moves(e.batch*moved) - loops*e.moves(block*moved) - (loops-1)*shared
 			if moved > 0 { // else it is part of another node's step
 				gain -= loops * e.near / stepParts
 			}
-			within := k+1 < len(e.nodes) && e.p.Nodes[e.nodes[k+1]].Op.IsElementwise() // what happens to a result on its way
+			within := k+1 < len(e.nodes) && e.p.Nodes[e.nodes[k+1]].Op.IsElementwise() // elementwise nodes work on results on their way to memory
 			if gain > best && !within {
 				best, until, e.block = gain, k+1, block
 			}
@@ -237,7 +238,7 @@ func (e *examples) choose() {
 	}
 }
 
-// moves is what it costs to write and read so many bytes, beside those that stay near.
+// moves returns the cost of writing and reading the given bytes, besides those that stay near.
 func (e *examples) moves(bytes int) int {
 	switch {
 	case bytes <= e.near:
@@ -248,8 +249,8 @@ func (e *examples) moves(bytes int) int {
 	return farCost * bytes
 }
 
-// traffic returns the bytes that node i reads and writes for each example, and those that all examples share. What
-// happens element by element to the result of another node happens on its way.
+// traffic returns the bytes that node i reads and writes for each example, and those that all examples share.
+// Elementwise nodes work on the results of other nodes on their way to memory, and add no traffic for these.
 func (e *examples) traffic(i int) (moved, shared int) {
 	n := &e.p.Nodes[i]
 	if n.Op == ir.Reshape || n.Op == ir.Broadcast || n.Op == ir.BitCast {

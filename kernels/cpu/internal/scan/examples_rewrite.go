@@ -7,18 +7,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// examplesBody is what the body of a loop over blocks of examples is made of.
+// examplesBody is what the body of a loop over blocks of examples consists of.
 type examplesBody struct {
 	*examples
-	xs, shared []ir.Value // what it reads: rows, and what all examples share
-	noted      []bool     // by value: it is one of those
-	again      []bool     // by node: the body makes it again, although all examples share it
+	xs, shared []ir.Value // what it reads: xs by rows; shared for all examples
+	noted      []bool     // by value: it is in one of these lists
+	again      []bool     // by node: the body computes it again, although all examples share it
 	outputs    []ir.Value
 }
 
-const examplesLiteral = 1 << 10 // bytes of constants that are written down in the body, at most
+const examplesLiteral = 1 << 10 // largest constants, in bytes, that are copied into the body
 
-// rewrite puts what does not depend on examples first, and the nodes into a loop if there is to be one.
+// rewrite puts first what does not depend on examples, and the nodes into a loop if there should be one.
 func (e *examples) rewrite() (*ir.Program, error) {
 	b := &examplesBody{examples: e, noted: make([]bool, e.p.NumValues()), again: make([]bool, len(e.p.Nodes))}
 	if e.block > 0 {
@@ -65,7 +65,7 @@ func copyNode(r *pass.Rewriter, n *ir.Node) error {
 	return r.Define(n, out)
 }
 
-// live says which values are read, by the loop or outside of it, beside what is made again in the body alone.
+// live says which values are read, by the loop or outside it, apart from what only the body computes again.
 func (b *examplesBody) live() []bool {
 	live := slices.Clone(b.noted)
 	for _, out := range b.p.Outputs {
@@ -89,7 +89,7 @@ func (b *examplesBody) live() []bool {
 	return live
 }
 
-// operands notes what the body reads and makes.
+// operands records what the body reads and computes.
 func (b *examplesBody) operands() {
 	for _, i := range b.nodes {
 		n := &b.p.Nodes[i]
@@ -105,7 +105,7 @@ func (b *examplesBody) operands() {
 	}
 }
 
-// wants notes what the body needs for an operand.
+// wants records what the body needs for an operand.
 func (b *examplesBody) wants(v ir.Value, kernel bool) {
 	switch {
 	case b.noted[v] || b.inside(v):
@@ -123,8 +123,8 @@ func (b *examplesBody) wants(v ir.Value, kernel bool) {
 	}
 }
 
-// cheap reports whether v, which all examples share, is made again in the body: it costs nothing, or it is a kernel
-// whose columns are scaled, which its product keeps.
+// cheap reports whether the body computes v again, although all examples share it. It does if v costs nothing, or if v
+// is a kernel whose columns are scaled, which its product keeps.
 func (b *examplesBody) cheap(v ir.Value, kernel bool) bool {
 	if b.def[v] < 0 {
 		return false
@@ -162,7 +162,8 @@ func (b *examplesBody) body() (*ir.Program, error) {
 	return r.ForRows(b.block, make([]bool, len(b.outputs)))
 }
 
-// kept says which nodes the outputs need, which [ir.Extract] keeps: of what is in the loop, results may have no reader.
+// kept says which nodes the outputs need, and [ir.Extract] therefore keeps. Some results of nodes in the loop may have
+// no reader.
 func (b *examplesBody) kept() []bool {
 	kept, needed := make([]bool, len(b.p.Nodes)), make([]bool, b.p.NumValues())
 	for _, v := range b.outputs {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// InPlace returns the stacked operand of a scan whose memory the stacked result j may take over, or -1: one node of the
-// body reads the one and, in its place, computes the other, and nothing else in the body touches them.
+// InPlace returns the stacked operand of a scan whose memory the stacked result j may take over, or -1. One node of the
+// body must compute the result in place of the operand, and no other node of the body may use either.
 func InPlace(n *ir.Node, j int) int {
 	a := n.Attrs.(ir.ScanAttrs)
 	if j < a.Carry {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// Passes returns the passes that rewrite what goes between loops over time and the rest of the program. normal makes a
-// program, or the body of a loop, one of ops that the backend has kernels for.
+// Passes returns the passes that move work between loops over time and the rest of the program. normal turns a program,
+// or the body of a loop, into one whose ops all have kernels.
 func Passes(normal pass.Pass) pass.Pass {
 	whereLoops := func(name string, run func(p *ir.Program) (*ir.Program, error)) pass.Pass {
 		return pass.New(name, func(p *ir.Program) (*ir.Program, error) {

@@ -7,26 +7,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// A recurrent layer multiplies the inputs of all steps by its kernel in front of the loop, and the gradients of all
-// steps by its transpose after the gradient's loop. Where a loop runs by blocks of rows these products are cheaper
-// inside: what they make or take is then in the cache, and the large stack between product and loop is not written at
-// all.
+// A recurrent layer multiplies the inputs of all steps by its kernel before the loop, and the gradients of all steps by
+// the transposed kernel after the gradient's loop. If a loop runs in blocks of rows, these products are cheaper inside
+// it: their results or operands are then in the cache, and the large stack between product and loop is never written.
 
 // pulled is a product that moves into a scan.
 type pulled struct {
-	operand int      // of the scan: the stack that the product makes, or -1
-	result  int      // of the scan: the stack that the product takes
+	operand int      // of the scan: the stack that the product computes, or -1
+	result  int      // of the scan: the stack that the product reads
 	dot     *ir.Node // the product
 	bias    ir.Value // added to every row of the product, or -1
-	state   int      // node of the body that multiplies a state by a matrix and whose result is only added to the operand, or -1
+	state   int      // node of the body that multiplies a state by a matrix, if its result is only added to the operand, else -1
 	sum     int      // the node that adds it
 
 	recurrent int // the operand that is that matrix
 
-	matrix, vector ir.Value // inputs of the new body: of the product, the bias
+	matrix, vector ir.Value // inputs of the new body: the product's matrix and its bias
 }
 
-// pullIntoScans rewrites the scans of a program that run by blocks of rows.
+// pullIntoScans rewrites the scans of a program that run in blocks of rows.
 func pullIntoScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) {
 	uses, def := pass.Uses(p)
 	plans, moved := map[int][]pulled{}, map[int]bool{} // by node of a scan; nodes that move into one
@@ -45,7 +44,7 @@ func pullIntoScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) {
 			plans[i] = findFeeding(p, i, uses, def, moved)
 		}
 	}
-	for _, i := range loops { // a product between two loops is the later one's: its result need not be stored
+	for _, i := range loops { // a product between two loops moves into the later one, so that its result is not stored
 		plans[i] = append(plans[i], findFed(p, i, def, moved)...)
 	}
 	if len(moved) == 0 {
@@ -81,7 +80,7 @@ func lastByMatrix(p *ir.Program, n *ir.Node) bool {
 		len(p.Type(n.Inputs[1]).Shape) == 2 && p.Type(n.Inputs[0]).DType.IsWideFloat()
 }
 
-// findFeeding looks for stacks of scan i that are products, with or without a bias, and that nothing else reads.
+// findFeeding looks for stacks read by scan i that are products, with or without a bias, and that nothing else reads.
 func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pulled {
 	n := &p.Nodes[i]
 	a := n.Attrs.(ir.ScanAttrs)
@@ -118,20 +117,20 @@ func findFeeding(p *ir.Program, i int, uses, def []int, moved map[int]bool) []pu
 	return list
 }
 
-// Stacks of so many bytes are still in the second-level cache when the loop reads them. Their product stays in front of
-// it: that of all steps is faster than many of few rows, each of which reads the matrix again. A narrow input costs
-// next to nothing where it becomes part of the product with the state. But then the two matrices are copied into one: a
-// wide layer of few steps would copy more than its loop reads.
+// Stacks of at most nearBytes are still in the second-level cache when the loop reads them. Their product stays before
+// the loop, because one product for all steps is faster than many of few rows, each of which reads the matrix again. A
+// narrow input costs next to nothing if it joins the product with the state. But joining copies the two matrices into
+// one, and for a wide layer with few steps that would be more than the loop reads.
 const (
 	nearBytes   = 1 << 20
 	narrowInput = 64
 	stackCopies = 2 // the stack would be written and read
 )
 
-// staysOutside reports whether the product is better left in front of scan n, which reads its results in stack.
+// staysOutside reports whether the product should stay before scan n, which reads its results in stack.
 func (f *pulled) staysOutside(p *ir.Program, n *ir.Node, stack ir.Value) bool {
 	t, joins := p.Type(stack), f.state >= 0
-	// A sum with the state of a loop has other bits in front of the loop than inside.
+	// A sum with the state of a loop has other bits before the loop than inside it.
 	bytes := t.Bytes() / max(t.Shape[1], 1) * ir.PaddedRows(t.Shape[1])
 	if joins && p.Type(f.dot.Inputs[1]).Bytes()+p.Type(n.Inputs[f.recurrent]).Bytes() > stackCopies*bytes {
 		return true
@@ -139,8 +138,8 @@ func (f *pulled) staysOutside(p *ir.Program, n *ir.Node, stack ir.Value) bool {
 	return bytes <= nearBytes && !(joins && p.Type(f.dot.Inputs[0]).Shape[2] < narrowInput)
 }
 
-// findState looks for the product h·u in a sum x + h·u, all that happens to both, where u, operand number first or
-// higher, is the same in all steps.
+// findState looks for the product h·u in a sum x + h·u, where nothing else reads either term, and u, which is operand
+// number first or higher, is the same in all steps.
 func (f *pulled) findState(body *ir.Program, x ir.Value, first int) {
 	uses, def := pass.Uses(body)
 	if uses[x] != 1 {
@@ -173,7 +172,7 @@ func isRowBias(p *ir.Program, n *ir.Node) bool {
 	return ok && len(a.Axes) == 1 && a.Axes[0] == len(a.Shape)-1 && p.Type(n.Inputs[0]).Shape[0] == a.Shape[len(a.Shape)-1]
 }
 
-// findFed looks for products of stacks that scan i makes with matrices that exist before.
+// findFed looks for products of stacks that scan i computes with matrices that exist before it.
 func findFed(p *ir.Program, i int, def []int, moved map[int]bool) []pulled {
 	n := &p.Nodes[i]
 	a := n.Attrs.(ir.ScanAttrs)
@@ -191,7 +190,7 @@ func findFed(p *ir.Program, i int, def []int, moved map[int]bool) []pulled {
 	return list
 }
 
-// pull adds the scan with the products inside, and makes their results stand for the products'.
+// pull adds the scan with the products inside, and replaces the products' results.
 func pull(r *pass.Rewriter, n *ir.Node, list []pulled) ([]ir.Value, error) {
 	a := n.Attrs.(ir.ScanAttrs)
 	s := &pulling{r: r, n: n, a: a, operands: r.Operands(n), feeding: map[int]*pulled{}, sums: map[int]*pulled{}, skipped: map[int]bool{},
@@ -232,9 +231,9 @@ func pull(r *pass.Rewriter, n *ir.Node, list []pulled) ([]ir.Value, error) {
 	return out, nil
 }
 
-// pulling is the rewriting of one scan.
+// pulling is the state of rewriting one scan.
 type pulling struct {
-	r        *pass.Rewriter // of the program around
+	r        *pass.Rewriter // of the surrounding program
 	n        *ir.Node
 	a        ir.ScanAttrs
 	operands []ir.Value
@@ -244,8 +243,9 @@ type pulling struct {
 	skipped  map[int]bool    // nodes of the body
 }
 
-// addInputs adds the inputs of the new body: the old ones, where those that products made become what the products
-// read, and then the matrices and biases of the products. Two matrices of a joined product become one.
+// addInputs adds the inputs of the new body: first the old ones, in which stacks computed by products are replaced by
+// what the products read, and then the matrices and biases of the products. The two matrices of a joined product become
+// one.
 func (s *pulling) addInputs(list []pulled) error {
 	for j, in := range s.a.Body.Inputs {
 		t := s.a.Body.Type(in.Value)
@@ -324,7 +324,7 @@ func (s *pulling) joined(f *pulled) ([]ir.Value, error) {
 	return []ir.Value{z}, err
 }
 
-// multiply adds the product f, which is of a stack, for one step.
+// multiply adds the product f, which was of a stack, for a single step.
 func (s *pulling) multiply(f *pulled, x ir.Value) (ir.Value, error) {
 	return s.product(f, x, f.matrix, f.dot.Attrs.(ir.DotAttrs).RhsContract[0])
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// The gradient of a loop is a loop backwards that reads what the forward loop handed out, step by step. Some of that is
-// a sum or product of other things that it reads as well (the derivative y·(1 - y) of a sigmoid beside y):
-// recomputeInScans lets the second loop compute it again, which is cheaper than writing and reading it.
+// The gradient of a loop is a backward loop that reads what the forward loop has stored, step by step. Some of that is
+// a sum or product of other values that it reads as well, such as the derivative y·(1 - y) of a sigmoid beside y.
+// recomputeInScans lets the backward loop recompute it, which is cheaper than writing and reading it.
 
-// maxRecomputed is the depth of an expression that is worth computing twice.
+// maxRecomputed is the largest depth of an expression that is worth computing twice.
 const maxRecomputed = 6
 
-// scanEdit says what happens to a scan.
+// scanEdit says how a scan changes.
 type scanEdit struct {
-	dropped map[int]bool     // results that nobody needs any more
+	dropped map[int]bool     // results that nothing needs any more
 	kept    map[int]bool     // results that a recomputation reads
 	again   map[int]ir.Value // operands that become expressions: values of the body of the scan that stacked them
-	source  map[int]int      // the nodes of those scans
+	source  map[int]int      // by operand: the node of that scan
 }
 
 // recomputer is one pass over a program.
@@ -62,7 +62,7 @@ func (c *recomputer) edit(i int) *scanEdit {
 	return c.edits[i]
 }
 
-// consider drops result y of scan i if its only reader is a scan that can compute it.
+// consider drops result y of scan i if its only reader is a scan that can recompute it.
 func (c *recomputer) consider(i, y int) bool {
 	n := &c.p.Nodes[i]
 	v := n.Outputs[y]
@@ -94,7 +94,7 @@ func (c *recomputer) consider(i, y int) bool {
 }
 
 // leaf returns the operand of scan reader that holds the slices of value w of the body of scan i, and the result of
-// scan i that it is (-1 for an operand of both).
+// scan i that it comes from, or -1 if it is an operand of both scans.
 func (c *recomputer) leaf(i, reader int, w ir.Value) (x, y int, ok bool) {
 	n, m := &c.p.Nodes[i], &c.p.Nodes[reader]
 	a, b := n.Attrs.(ir.ScanAttrs), m.Attrs.(ir.ScanAttrs)

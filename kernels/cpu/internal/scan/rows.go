@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// The steps of a recurrent layer treat the examples of a batch, the rows of its matrices, independently of each other:
-// what crosses rows are the sums for the gradients of weights, which sumAfterScans has taken out. So a scan can run all
-// its steps for a few rows and then for the next few: nobody waits for others between steps, and the rows stay in the
-// cache of the processor that computes them. What follows finds out for which loops that holds, and makes their bodies
-// for fewer rows.
+// The steps of a recurrent layer treat the examples of a batch, which are the rows of its matrices, independently of
+// each other. Only the sums for the gradients of weights cross rows, and sumAfterScans has moved these out. A scan can
+// therefore run all its steps for a few rows, and then for the next few. Workers need not wait for each other between
+// steps, and the rows stay in the cache of the processor that computes them. This file finds out for which loops that
+// is true, and builds their bodies for fewer rows.
 
-// minRows is the smallest batch that is cut into blocks of rows, of which none is smaller than scanMinBlock.
+// minRows is the smallest batch that is cut into blocks of rows. No block is smaller than scanMinBlock.
 const (
 	minRows  = 8
 	MinBlock = 4
@@ -23,10 +23,10 @@ const (
 type RowBody struct {
 	Program *ir.Program
 	Batch   int
-	Row     []bool // by value: its first axis is the rows; the other values are the same for all rows
+	Row     []bool // by value: its first axis is the rows; other values are the same for all rows
 }
 
-// ByRows analyses the body, which is normalized, of a scan; it returns nil where rows are not independent.
+// ByRows analyses the normalized body of a scan. It returns nil if rows are not independent.
 func ByRows(body *ir.Program, a ir.ScanAttrs) *RowBody {
 	if a.Carry == 0 || a.Length == 0 {
 		return nil
@@ -59,14 +59,14 @@ func ByRows(body *ir.Program, a ir.ScanAttrs) *RowBody {
 	return r
 }
 
-// hasRows reports whether the first axis of v is as long as the batch.
+// hasRows reports whether the first axis of v has the length of the batch.
 func (r *RowBody) hasRows(v ir.Value) bool {
 	s := r.Program.Type(v).Shape
 	return len(s) > 0 && s[0] == r.Batch
 }
 
-// spread goes through the body once. It reports true for again if it found that an operand of the scan that is the same
-// in all steps holds rows, which it takes into account next time.
+// spread goes through the body once. It returns again = true if it found that an operand which is the same in all steps
+// holds rows. The next call takes that into account.
 func (r *RowBody) spread() (again, ok bool) {
 	for i := range r.Program.Nodes {
 		n := &r.Program.Nodes[i]
@@ -114,8 +114,8 @@ func (r *RowBody) spread() (again, ok bool) {
 	return again, true
 }
 
-// broadcast reports whether the result of a broadcast holds rows, and whether the first axis of its operand, if that
-// does, stays the first.
+// broadcast reports whether the result of a broadcast holds rows. ok is false if the operand holds rows and its first
+// axis does not stay first.
 func (r *RowBody) broadcast(n *ir.Node, a ir.BroadcastAttrs, row bool) (result, ok bool) {
 	if row {
 		return true, a.Axes[0] == 0 && a.Shape[0] == r.Batch
@@ -129,7 +129,7 @@ func IsCell(op ir.Op) bool {
 	return op == ir.LstmCell || op == ir.LstmCellGrad || op == ir.GruCell || op == ir.GruCellGrad
 }
 
-// ForRows returns the body for the given number of rows, without the outputs for which dropped is true.
+// ForRows returns the body for the given number of rows, without the outputs that are marked in dropped.
 func (r *RowBody) ForRows(rows int, dropped []bool) (*ir.Program, error) {
 	w := &pass.Rewriter{From: r.Program, To: ir.New(r.Program.Name), Mapped: make([]ir.Value, r.Program.NumValues())}
 	cut := func(v ir.Value, s ir.Shape) ir.Shape {

@@ -7,12 +7,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// The gradient of a recurrent layer's weights is a sum over its steps, which the loop backwards forms step by step:
-// every step adds a small product to a matrix. sumAfterScans takes such sums out of the loops: the loop hands out the
-// factors of all steps, and one large product forms the sum. That product is as fast as products get, and the matrix is
-// written once.
+// The gradient of a recurrent layer's weights is a sum over its steps. The backward loop computes it step by step:
+// every step adds a small product to a matrix. sumAfterScans moves such sums out of the loops: the loop stores the
+// factors of all steps, and one large product computes the sum. That product is as fast as products get, and the matrix
+// is written only once.
 
-// maxStacked bounds the memory, in bytes, of a factor that a loop did not hand out before.
+// maxStacked limits the memory, in bytes, of a factor that a loop did not store before.
 const maxStacked = 64 << 20
 
 // scanSum is a carry of a scan that is the sum of the products of all steps.
@@ -23,10 +23,10 @@ type scanSum struct {
 	attrs    ir.DotAttrs
 }
 
-// factor is a value of the body with the place where all its slices are, one after the other.
+// factor is a value of the body, with the place where all its slices are stacked.
 type factor struct {
 	v     ir.Value
-	x, y  int // the scan's operand or result number that stacks it, or -1
+	x, y  int // the number of the scan's operand or result that stacks it, or -1
 	extra bool
 }
 
@@ -56,7 +56,7 @@ func sumAfterScans(p *ir.Program) (*ir.Program, error) {
 	return r.Finish(), nil
 }
 
-// findScanSums looks for carries c with c' = c + a·b where nothing else reads c or the product.
+// findScanSums looks for carries c with c' = c + a·b, where nothing else reads c or the product.
 func findScanSums(n *ir.Node) []scanSum {
 	a, ok := n.Attrs.(ir.ScanAttrs)
 	if !ok {
@@ -99,8 +99,8 @@ func findScanSums(n *ir.Node) []scanSum {
 	return sums
 }
 
-// stackOf finds where the slices of a value of the body are stacked. What comes from the operands as a whole is not
-// worth stacking: v is then -1.
+// stackOf finds where the slices of a value of the body are stacked. If the value comes from whole operands, it is not
+// worth stacking, and v is -1.
 func stackOf(body *ir.Program, a ir.ScanAttrs, v ir.Value) factor {
 	f := factor{v: v, x: -1, y: -1}
 	for j, in := range body.Inputs {
@@ -124,7 +124,7 @@ func stackOf(body *ir.Program, a ir.ScanAttrs, v ir.Value) factor {
 	return f
 }
 
-// splitScan adds the scan without the sums, and the products that form them.
+// splitScan adds the scan without the sums, and the products that compute them.
 func splitScan(r *pass.Rewriter, n *ir.Node, sums []scanSum) ([]ir.Value, error) {
 	a := n.Attrs.(ir.ScanAttrs)
 	dropped, skipped := map[int]bool{}, map[int]bool{}
@@ -195,7 +195,7 @@ func splitScan(r *pass.Rewriter, n *ir.Node, sums []scanSum) ([]ir.Value, error)
 	return results, nil
 }
 
-// behindSteps returns the axes of a stack that are summed over: its steps and the given axes of a slice.
+// behindSteps returns the axes of a stack that are summed over: the steps and the given axes of a slice.
 func behindSteps(axes []int) []int {
 	all := []int{0}
 	for _, axis := range axes {

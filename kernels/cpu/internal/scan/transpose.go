@@ -5,9 +5,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/pass"
 )
 
-// A product reads a matrix on its right fastest when its rows lie along the result's. The gradient of a recurrent layer
-// multiplies by the transposed recurrent kernel in every step: transposeBeforeScans does that once, in front of the
-// loop. Loops that run by blocks of rows pack their matrices instead, transposed or not.
+// A product reads a matrix on its right fastest if the matrix's rows run along those of the result. The gradient of a
+// recurrent layer multiplies by the transposed recurrent kernel in every step. transposeBeforeScans transposes the
+// kernel once, before the loop. Loops that run in blocks of rows pack their matrices instead, transposed or not.
 
 // transposeMinSteps is the number of steps from which on that pays.
 const transposeMinSteps = 4
@@ -59,8 +59,8 @@ func transposeBeforeScans(p *ir.Program, normal pass.Pass) (*ir.Program, error) 
 	return r.Finish(), nil
 }
 
-// findTransposed looks for matrices that are the same in all steps and are summed over their columns, as the right side
-// of a product.
+// findTransposed looks for matrices that are the same in all steps, are the right side of a product, and are summed
+// over their columns.
 func findTransposed(n *ir.Node, normal pass.Pass) ([]transposed, error) {
 	a, ok := n.Attrs.(ir.ScanAttrs)
 	if !ok || a.Length < transposeMinSteps {
@@ -90,7 +90,7 @@ func findTransposed(n *ir.Node, normal pass.Pass) ([]transposed, error) {
 	return list, nil
 }
 
-// transposeInBody returns the body with further inputs, the transposed matrices, in whose terms the products are.
+// transposeInBody returns the body with the transposed matrices as further inputs, which the products read instead.
 func transposeInBody(body *ir.Program, list []transposed) (*ir.Program, error) {
 	r := pass.NewRewriter(body)
 	reads := map[int]ir.Value{} // by node of a product: its right side
