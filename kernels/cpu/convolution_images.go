@@ -35,7 +35,7 @@ type halfImages struct {
 	kept                *form             // form in which the kernel may be kept, or nil
 	tiles               [2]*conv.Winograd // for whole and rest, if they use Winograd's algorithm, else nil
 	weights             []float32         // the kernel in the current run
-	pool                *pool.Pool        // nil unless all workers share each image, because images are few or large, by Winograd's algorithm
+	pool                *pool.Pool        // of workers that share each image, if images are few or large and use Winograd's algorithm; else nil
 }
 
 // buildHalfImages compiles a convolution. It returns nil if there are too few images or if they are too large.

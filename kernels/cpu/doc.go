@@ -7,25 +7,25 @@
 // [Backend.Compile] turns an [ir.Program] into a flat list of steps:
 //
 //  1. Passes (passes.go) simplify the program: dead code, common subexpressions, exact algebraic identities, constants
-//     of one repeated element, transposes into products. They decompose composites without a kernel of their own and
-//     merge the all-reduces of a bucket into one call. Passes for loops over time (internal/scan) take sums of products
-//     out of a loop, which then are one product (sums.go). They have the loop backwards recompute what it cheaply can, so
-//     that the loop forwards need not store it (recompute.go). They transpose a matrix once before the loop if its
+//     of one repeated element, transposes that products can absorb. They decompose composites that have no kernel, and
+//     merge the all-reduces of a bucket into one call. Passes for loops over time (internal/scan) move sums of products
+//     out of a loop, where they become one product (sums.go). They let the backward loop recompute what is cheap, so
+//     that the forward loop need not store it (recompute.go). They transpose a matrix once, before the loop, if its
 //     products read it transposed (transpose.go).
 //  2. Fusion (internal/fuse) gathers nodes into units. Elementwise nodes over one index space run together, block by
-//     block, on a small vector machine (vm.go), which reads broadcasts, slices and reshapes in place. Reductions of their
-//     results join them (sink.go), and so do elementwise units that follow each other and share operands (neighbours.go). A
-//     bias and a relu join the product or convolution before them, a transpose the product that it follows, and 2x2
-//     maxima a convolution that nothing else reads; the gradients of a relu and of a bias join that of a pooling
-//     (epilogue.go).
-//  3. Scheduling (internal/fuse) moves updates of variables as early as possible, but behind the last step that can fail:
-//     a failed step changes no variable.
+//     block, on a small vector machine (vm.go), which reads broadcasts, slices and reshapes in place. Reductions of
+//     their results join them (sink.go), and so do successive elementwise units that share operands (neighbours.go). A
+//     bias and a relu join the product or convolution before them, and a transpose joins the product that it follows.
+//     2x2 maxima join a convolution that nothing else reads. The gradients of a relu and of a bias join that of a
+//     pooling (epilogue.go).
+//  3. Scheduling (internal/fuse) moves updates of variables as early as possible, but not before the last step that can
+//     fail: a failed step changes no variable.
 //  4. Placement (internal/plan) gives a storage to every value that is needed in memory. Reshapes and contiguous slices
 //     share their operand's storage. Outputs are computed in the output buffers, a variable's new value in the variable,
 //     and other results in place of an operand that is no longer needed. A value that cannot be computed in its final
 //     place is copied there at the end.
 //  5. Lowering, in this package, makes one closure of every unit, with sizes, strides and kernels resolved. Steps that
-//     depend on constants alone run now.
+//     depend only on constants run at compile time.
 //  6. Planning (internal/plan) lets storages that are never alive together share memory in one arena.
 //
 // The general passes are in package ir/pass. The files of this package:
@@ -42,26 +42,25 @@
 // # Execution
 //
 // A run binds the caller's buffers to the storages and calls the closures in order. It allocates nothing, looks nothing
-// up, and takes no locks but its session's and the worker pool's. Work is cut into chunks whose number depends on the
-// size of the problem alone, and partial results are combined in a fixed order, so the bits of a result do not depend
-// on the number of workers.
+// up, and takes no locks but those of its session and the worker pool. Work is cut into chunks whose number depends on
+// the size of the problem alone, and partial results are combined in a fixed order, so the bits of a result do not
+// depend on the number of workers.
 //
 // # Numbers
 //
 // float32, float64, integers and bool are computed in their own type. Integers wrap around, as in Go; an integer
 // divided by zero gives 0.
 //
-// float16 and bfloat16 are computed in float32. Elementwise operations round after each operation, in registers;
-// contractions, reductions and composites compute in float32 throughout and round once. Programs of mixed precision
+// float16 and bfloat16 are computed in float32. Elementwise operations round after each operation, in registers.
+// Contractions, reductions and composites compute in float32 throughout and round once. Programs of mixed precision
 // that gain nothing by 16 bits do not round between operations at all (excess.go). Products read and write 16 bits
-// (internal/gemm/half.go). Where the processor multiplies pairs of bfloat16, it adds up pairs of products, which leaves
-// the last bits of the float32 sums different from those of other processors, and with them now and then the last bit
-// of a result. On one machine the bits depend neither on the number of workers nor on how a batch is split.
+// (internal/gemm/half.go). Where the processor multiplies pairs of bfloat16, it also sums the products pair by pair.
+// The last bits of the float32 sums then differ from those of other processors, and occasionally the last bit of a
+// result does. On one machine the bits depend neither on the number of workers nor on how a batch is split.
 //
-// Programs run with denormal numbers flushed to zero, results and operands, on amd64 and arm64, under every
-// GOKERAS_CPU: the goroutine that calls Run is locked to its thread meanwhile and the thread's mode is restored
-// afterwards; the same goes for the pool's workers (internal/flush). On other processors, which only have the portable
-// kernels, denormals are kept.
+// On amd64 and arm64, under every GOKERAS_CPU, programs run with denormal operands and results flushed to zero. The
+// goroutine that calls Run is locked to its thread meanwhile, and the thread's mode is restored afterwards; the same
+// holds for the pool's workers (internal/flush). Other processors only have the portable kernels, and keep denormals.
 //
 // # Limits
 //

@@ -15,7 +15,7 @@ import (
 // imaginary part.
 
 const (
-	fewLines    = vec.Lanes / 2 // up to so many lines do not fill enough lanes
+	fewLines    = vec.Lanes / 2 // fewer lines do not fill enough lanes
 	longBytes   = 1 << 20       // limit for the buffers of a group of lanes, so that they stay in the second-level cache
 	laneColumns = 1 << 17       // length of interleaved lines up to which lanes are faster; longer ones are read column by column
 	wideLanes   = 16 * vec.Lanes

@@ -38,7 +38,8 @@ type blockScan struct {
 	share  timeShare
 
 	// alone is the same scan cut for one worker. It serves runs in which the pool has no other worker available, where
-	// small blocks would needlessly read the matrices several times. It is nil if others were available at compile time.
+	// small blocks would needlessly read the matrices several times. It is nil if others were available at compile
+	// time.
 	alone *blockScan
 }
 
