@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestPlacesOfExtremes looks for the first extreme of rows and columns with many equal elements, of every type, with
-// NaN among floats.
+// TestPlacesOfExtremes searches rows and columns of every type for the first extreme, with many equal elements and,
+// among floats, NaN.
 func TestPlacesOfExtremes(t *testing.T) {
 	placesOf[uint8](t, ir.Uint8)
 	placesOf[int8](t, ir.Int8)
@@ -34,7 +34,7 @@ func TestPlacesOfExtremes(t *testing.T) {
 	linesOfPlaces[float64](t, ir.Float64)
 }
 
-// linesOfPlaces looks for the first extremes of many short lines that are transposed, and of columns.
+// linesOfPlaces searches many short lines, which are transposed, and columns for their first extremes.
 func linesOfPlaces[T block.Number](t *testing.T, d ir.DType) {
 	r := rand.New(rand.NewPCG(4, uint64(d)))
 	for range 300 {
@@ -105,7 +105,7 @@ func placesOf[T block.Number](t *testing.T, d ir.DType) {
 		for i := range x {
 			x[i] = T(r.IntN(spread))
 		}
-		if least := -int64(1) << (8*d.Size() - 1); d == ir.Int32 || d == ir.Int8 { // the type's own, among others below zero
+		if least := -int64(1) << (8*d.Size() - 1); d == ir.Int32 || d == ir.Int8 { // the type's limits, among numbers below zero
 			for range r.IntN(3) {
 				x[r.IntN(len(x))], x[r.IntN(len(x))] = T(least), T(least+int64(r.IntN(50)))
 			}

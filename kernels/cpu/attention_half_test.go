@@ -93,8 +93,8 @@ func inner(x, y []float64) (sum, size float64) {
 	return sum, size
 }
 
-// check compares with the formulas in float64: each number may be off by what rounding it, and rounding each of the
-// probabilities or gradients of scores that it is a sum of, explains. The gradient begins with the rounded logarithms.
+// check compares with the formulas in float64. Each number may differ by what rounding explains: of itself, and of the
+// probabilities or gradients of scores that it is a sum of. The gradient starts from the rounded logarithms.
 func (c *halfAttentionCase) check(t *testing.T, got []reference.Value) {
 	t.Helper()
 	const half, single = 1.0 / 256, 2e-5 // of bfloat16 once, rounded up; of sums in float32
@@ -158,9 +158,9 @@ func (c *halfAttentionCase) check(t *testing.T, got []reference.Value) {
 	}
 }
 
-// TestAttentionInPairs compares attention of bfloat16 and its gradients with the formulas in float64: several blocks of
-// queries, incomplete panels, odd numbers of queries and keys, masks of all forms, rows and keys of which nothing is
-// seen.
+// TestAttentionInPairs compares bfloat16 attention and its gradients with the formulas in float64: several blocks of
+// queries, incomplete panels, odd numbers of queries and keys, masks of all forms, and rows and keys that see nothing
+// or are not seen.
 func TestAttentionInPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 72))
 	cases := []halfAttentionCase{
@@ -196,7 +196,7 @@ func TestAttentionInPairs(t *testing.T) {
 	}
 }
 
-// BenchmarkAttentionInPairs is attention of bfloat16 and of float32, and their gradients.
+// BenchmarkAttentionInPairs times attention in bfloat16 and in float32, with gradients.
 func BenchmarkAttentionInPairs(b *testing.B) {
 	for _, s := range [][6]int{{16, 4, 128, 128, 32, 1}, {32, 3, 64, 64, 64, 0}, {4, 8, 512, 512, 64, 1}, {1, 8, 2048, 2048, 64, 1}, {8, 4, 17, 17, 16, 0}, {32, 2, 10, 10, 8, 0}, {8, 8, 1, 256, 64, 0}} {
 		c := halfAttentionCase{batch: s[0], heads: s[1], queries: s[2], keys: s[3], depth: s[4], width: s[4], causal: s[5] == 1, scale: 0.2}

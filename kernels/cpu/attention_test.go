@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// attentionCase is a shape of attention: of two examples and two heads.
+// attentionCase is a shape of attention, with two examples and two heads.
 type attentionCase struct {
 	queries, keys, depth, width int
 	causal                      bool
@@ -23,8 +23,8 @@ type attentionCase struct {
 	scale                       float64
 }
 
-// TestAttentionInBlocks has heads of several blocks of queries, which the conformance suite's shapes do not, and
-// compares with the decomposition.
+// TestAttentionInBlocks has heads of several blocks of queries, which the shapes of the conformance suite do not have.
+// It compares with the decomposition.
 func TestAttentionInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, c := range []attentionCase{
@@ -33,7 +33,7 @@ func TestAttentionInBlocks(t *testing.T) {
 		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}, 0.3},
 		{270, 400, 3, 1, false, ir.Shape{1, 2, 1, 400}, 0.3},
 		{40, 5000, 2, 2, false, ir.Shape{2, 1, 1, 5000}, 0.3},
-		{128, 128, 256, 128, false, nil, 0.3}, // rows of the operands lie powers of two apart, so that products copy them
+		{128, 128, 256, 128, false, nil, 0.3}, // rows of the operands are powers of two apart, so products copy them
 		{130, 120, 256, 256, true, nil, 0.3},
 		{128, 128, 32, 32, true, nil, 0.3}, // products small enough to be computed at once
 		{50, 40, 24, 64, false, ir.Shape{2, 1, 50, 40}, 0.3},
@@ -47,8 +47,8 @@ func TestAttentionInBlocks(t *testing.T) {
 	}
 }
 
-// TestAttentionDrawn draws shapes and masks, in every family of instructions: tails of panels and of blocks of keys,
-// masks of all forms, rows of which nothing is seen.
+// TestAttentionDrawn draws shapes and masks, for every instruction set: incomplete panels and blocks of keys, masks of
+// all forms, rows that see nothing.
 func TestAttentionDrawn(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 46))
 	for _, level := range isa.Paths() {
@@ -65,8 +65,8 @@ func TestAttentionDrawn(t *testing.T) {
 	}
 }
 
-// TestAttentionOfLargeScores: of scores of 1e9 and more, which no difference to the rounded largest would be exact of,
-// the largest takes all, as in the decomposition, in whichever form the attention is computed.
+// TestAttentionOfLargeScores: with scores of 1e9 and more, differences from a rounded maximum would not be exact. The
+// largest score must take everything, as in the decomposition, in whichever form attention is computed.
 func TestAttentionOfLargeScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(47, 48))
 	for _, level := range isa.Paths() {
@@ -84,8 +84,8 @@ func TestAttentionOfLargeScores(t *testing.T) {
 	}
 }
 
-// checkAttention compares the result and the gradients with those of the decomposition; chance is that of a key to be
-// seen, and a quarter of the keys are multiplied by large.
+// checkAttention compares the result and the gradients with those of the decomposition. chance is the probability that
+// a key is seen. A quarter of the keys are multiplied by large.
 func checkAttention(t *testing.T, r *rand.Rand, c attentionCase, chance, large float64) {
 	t.Helper()
 	p := ir.New("attention")
@@ -142,7 +142,7 @@ func checkAttention(t *testing.T, r *rand.Rand, c attentionCase, chance, large f
 	}
 }
 
-// TestAttentionScratch: the gradients of keys and values are added to those of the blocks before, which may need more
+// TestAttentionScratch: the gradients of keys and values are added to those of earlier blocks, which may need more
 // memory than the first block.
 func TestAttentionScratch(t *testing.T) {
 	testAttentionScratch[float32](t)

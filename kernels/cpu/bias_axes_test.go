@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 )
 
-// TestBiasOfSeveralAxes: a product whose matrix has several axes of columns, as the heads of an attention have, adds
+// TestBiasOfSeveralAxes: a product whose matrix has several axes of columns, such as the heads of an attention, adds
 // its bias itself.
 func TestBiasOfSeveralAxes(t *testing.T) {
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestBindKnownBuffer: an input buffer that the run before had, too, is read where its memory now is, and refused where
-// it has none.
+// TestBindKnownBuffer: an input buffer that the previous run also had is read at its current address, and rejected if
+// it has no memory.
 func TestBindKnownBuffer(t *testing.T) {
 	f, w := newPredictor(t, 1, false), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	require.NoError(t, w.Write(float32s(75*70)))

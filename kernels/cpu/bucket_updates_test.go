@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSmallUpdatesAreJoined: the updates of small variables by one rule are one unit, which computes all of them in
+// TestSmallUpdatesAreJoined: updates of small variables by the same rule form one unit, which computes all of them in
 // place.
 func TestSmallUpdatesAreJoined(t *testing.T) {
 	p := ir.New("")

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// edges are where conversions saturate, round and lose their sign.
+// edges are numbers at which conversions saturate, round or lose their sign.
 func edges() []float64 {
 	list := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.5, -0.5, 0.999, -0.999, 1.5, 2.5, -1, -1.5, 1e-40, -1e-40, 3e38, -3e38,
 		1e300, -1e300, 2147483520, 2147483583, 9223371487098961920, 16777217, 4503599627370497}
@@ -28,8 +28,8 @@ func edges() []float64 {
 	return list
 }
 
-// TestConversionsKeepTheBits: conversions between all types have the same bits as code and one by one, of random bits
-// and of edges.
+// TestConversionsKeepTheBits: conversions between all types give the same bits in compiled code and one by one, for
+// random bits and for edges.
 func TestConversionsKeepTheBits(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -71,8 +71,8 @@ func conversionsKeepTheBits(t *testing.T) {
 	}
 }
 
-// TestSignalsInCode: signals of the profiler and of the garbage collector find code that the runtime does not know, and
-// go on.
+// TestSignalsInCode: signals of the profiler and the garbage collector may interrupt code that the runtime does not
+// know, and execution continues.
 func TestSignalsInCode(t *testing.T) {
 	g := tape{p: &ir.Program{}}
 	x := g.input("x", ir.Float32, 1<<16)

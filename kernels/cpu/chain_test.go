@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// randomElementwise returns a program of random operations on floats of type d and masks, cheap ones mostly, with
-// outputs in the middle, conversions, sums and operands that repeat themselves.
+// randomElementwise returns a program of random operations, mostly cheap ones, on floats of type d and on masks. It has
+// outputs in the middle, conversions, sums, and repeated operands.
 func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	g := tape{p: &ir.Program{}}
 	rows, columns := 1+r.IntN(40), 1+r.IntN(90)
@@ -116,7 +116,7 @@ func randomElementwise(r *rand.Rand, d ir.DType) *ir.Program {
 	return g.p
 }
 
-// logical combines masks, mostly the last one.
+// logical combines masks, usually including the last one.
 func logical(r *rand.Rand, g *tape, masks []ir.Value) ir.Value {
 	m, other := masks[len(masks)-1], masks[r.IntN(len(masks))]
 	if r.IntN(4) == 0 {
@@ -128,7 +128,7 @@ func logical(r *rand.Rand, g *tape, masks []ir.Value) ir.Value {
 	return g.op([]ir.Op{ir.BitAnd, ir.BitOr, ir.BitXor}[r.IntN(3)], nil, m, other)
 }
 
-// chainTypes are the types whose operations chains compute.
+// chainTypes are the types whose operations chains can compute.
 var chainTypes = []ir.DType{ir.Float32, ir.BFloat16, ir.Float16}
 
 // integerSteps adds operations on integers that end in a float or a mask.
@@ -184,7 +184,7 @@ func wholeSteps(r *rand.Rand, g *tape, floats, masks []ir.Value, pick func() ir.
 	return append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: g.p.Type(floats[0]).DType}, x)), append(masks, m)
 }
 
-// unsigned returns the elements with the sign of every NaN cleared: of two NaNs, an operation passes on either.
+// unsigned returns the elements with the signs of all NaN cleared, because an operation may pass on either of two NaN.
 func unsigned(d ir.DType, data []byte) []byte {
 	if !d.IsFloat() {
 		return data
@@ -207,7 +207,7 @@ func firstDifference(want, got []byte) string {
 	return fmt.Sprintf("from byte %d of %d: % x, want % x", i, len(want), got[i:min(i+8, len(got))], want[i:min(i+8, len(want))])
 }
 
-// TestChainsKeepTheBits: random programs have the same bits as code, with chains and one by one.
+// TestChainsKeepTheBits: random programs give the same bits in compiled code, in chains and one by one.
 func TestChainsKeepTheBits(t *testing.T) {
 	outputs := func(p *ir.Program) (all [][]byte) {
 		s := newSession(t, p)

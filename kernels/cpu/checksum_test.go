@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestChecksum: whatever way the contents of a buffer change, so does the checksum, and what has not changed is not
-// gone through again, but for memory that others know.
+// TestChecksum: however the contents of a buffer change, the checksum follows. Contents that have not changed are not
+// read again, unless others know the memory.
 func TestChecksum(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{5}}
 	b, other := newBuffer(kernels.Device{Kind: "cpu"}, typ), newBuffer(kernels.Device{Kind: "cpu"}, typ)

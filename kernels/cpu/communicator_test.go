@@ -54,8 +54,8 @@ func bounded(t testing.TB) context.Context {
 	return ctx
 }
 
-// combine is what replicas must agree on: the values combined one after the other, rounded to the type after each step
-// for float32, and once at the end for half precision.
+// combine is the result that replicas must agree on. Values are combined one after the other. float32 rounds after each
+// step, half precision once at the end.
 func combine(kind ir.Kind, d ir.DType, x []float64) float64 {
 	round := func(v float64) float64 { return v }
 	switch d {
@@ -293,8 +293,8 @@ func TestAllReduceDoesNotAllocate(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// replicated is a step in which two gradients are summed over the replicas, in one bucket or two, around an embedding
-// that can fail.
+// replicated is a step that sums two gradients over the replicas, in one bucket or two, and includes an embedding that
+// can fail.
 func replicated(replicas int, buckets [2]int) *ir.Program {
 	g := tape{ir.New("step")}
 	w, x, i := g.input("w", ir.Float32, 40, 3), g.input("x", ir.Float32, 2, 3), g.input("i", ir.Int32, 2)
@@ -356,7 +356,7 @@ func TestReplicas(t *testing.T) {
 			units = 3
 		}
 		assert.Equal(t, units+2*calls, steps[0], "embedding, product, sum, difference, and the start and the wait of the collectives")
-		// One replica gets a bad index: the others must not wait for it, and learn why.
+		// One replica gets a bad index. The others must not wait for it, and must learn why.
 		for r, err := range run(func(r int) byte { return byte(39 + r/2) }) {
 			var index *cpu.IndexError
 			assert.ErrorAs(t, err, &index, "replica %d", r)

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Concatenations of rows of one sequence, each of which begins some rows behind the one before, are windows of it:
-// overlapping ones where that is one row, which are one copy, and others.
+// Concatenations of rows of one sequence, each beginning some rows after the previous one, are windows of it. If the
+// distance is one row, they overlap and become one copy.
 func TestConcatenatedWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(30, 12))
 	for range 200 {

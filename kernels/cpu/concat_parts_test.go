@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 )
 
-// TestConcatenationsOfParts concatenates what elementwise units compute, of whole values and of slices, besides values
-// that others read too, inputs and slices. What parts are computed from is read again afterwards, and the concatenation
-// may be overwritten.
+// TestConcatenationsOfParts concatenates results of elementwise units, whole or sliced, together with values that are
+// read elsewhere too, inputs and slices. The operands of the parts are read again afterwards, and the concatenation may
+// be overwritten.
 func TestConcatenationsOfParts(t *testing.T) {
 	parts := 0
 	for seed := range uint64(300) {

@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestConcatenationsOfSlices cuts random pieces out of values of every size of element and puts them together along any
-// axis, some behind a whole value; now and then a slice is also a result of its own.
+// TestConcatenationsOfSlices cuts random pieces out of values of every element size and concatenates them along any
+// axis, some after a whole value. Now and then a slice is also an output.
 func TestConcatenationsOfSlices(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 11))
 	device := kernels.Device{Kind: Kind}
@@ -99,8 +99,8 @@ func TestConcatenationsOfSlices(t *testing.T) {
 	require.Greater(t, cuts, 200)
 }
 
-// TestConcatenationsOfWindows puts steps of one value together, some of which go on where the one before ends: at the
-// next step, or further along the same one.
+// TestConcatenationsOfWindows concatenates steps of one value. Some continue where the previous one ends, at the next
+// step or further along the same one.
 func TestConcatenationsOfWindows(t *testing.T) {
 	merged := 0
 	for seed := range uint64(120) {
@@ -133,7 +133,7 @@ func TestConcatenationsOfWindows(t *testing.T) {
 	require.Greater(t, merged, 50)
 }
 
-// movesOf counts the copies of the concatenation that is a program.
+// movesOf counts the copies of a program that is a single concatenation.
 func movesOf(t *testing.T, p *ir.Program) int {
 	g := fuse.Build(p, fuse.Options{})
 	pl := &placement{Placement: plan.Place(g, false)}

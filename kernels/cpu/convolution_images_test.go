@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestConvolutionsByImages compares convolutions of 16-bit floats that go a few images at a time, the last of them
-// fewer, with convolutions of float32. The numbers are small integers, whose sums are exact.
+// TestConvolutionsByImages compares 16-bit convolutions that take a few images at a time, fewer at the end, with
+// float32 convolutions. The numbers are small integers, whose sums are exact.
 func TestConvolutionsByImages(t *testing.T) {
 	const size = 16
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// TestMoveRows copies rows of every length with gaps between them, which stay as they are.
+// TestMoveRows copies rows of every length with gaps between them. The gaps must not change.
 func TestMoveRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for length := 1; length < 600; length += 1 + length/70 {
@@ -29,7 +29,7 @@ func TestMoveRows(t *testing.T) {
 	}
 }
 
-// TestFillElement fills memory of every length and writes nothing behind it.
+// TestFillElement fills memory of every length, and must not write beyond it.
 func TestFillElement(t *testing.T) {
 	element := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 	for _, size := range []int{1, 2, 4, 8, 16} {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Rows side by side have the bits of lines that are gone through one by one, for every kind and type, in place too.
+// Interleaved lines give the same bits as lines that are processed one by one, for every kind and type, also in place.
 func TestCumulativeRows(t *testing.T) {
 	cumulateRows[float32](t, ir.Float32, func(r *rand.Rand) float32 {
 		return []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(-1)), float32(math.NaN()), float32(r.NormFloat64())}[min(r.IntN(40), 4)]

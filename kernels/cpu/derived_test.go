@@ -38,8 +38,8 @@ func (f *predictor) runDerived(shift, w kernels.Buffer) []byte {
 	return append([]byte(nil), f.y.data...)
 }
 
-// TestDerivedValues: what depends on variables alone is computed when one of them has changed, whoever changed it, and
-// stays with the largest; buffers that may change unseen are read in each run.
+// TestDerivedValues: what depends only on variables is computed when one of them has changed, whoever changed it, and
+// stays with the largest. Buffers that may change unnoticed are read in each run.
 func TestDerivedValues(t *testing.T) {
 	for _, rows := range []int{1, 6, 200} {
 		t.Run(strconv.Itoa(rows), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestDerivedValues(t *testing.T) {
 	}
 }
 
-// TestDerivedValuesAreShared: programs for several batches, run at the same time, use one value.
+// TestDerivedValuesAreShared: programs for several batches that run at the same time share one value.
 func TestDerivedValuesAreShared(t *testing.T) {
 	shift, w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{70}}), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	require.NoError(t, w.Write(float32s(75*70)))
@@ -104,7 +104,7 @@ func TestDerivedValuesAreShared(t *testing.T) {
 	require.Len(t, w.derived.list, 1)
 }
 
-// TestDerivedInputCount: values that are derived are no inputs for who runs the program.
+// TestDerivedInputCount: derived values do not count as inputs for the program's caller.
 func TestDerivedInputCount(t *testing.T) {
 	f := newDerivedPredictor(t, 2, 1, 2)
 	err := f.e.Run(context.Background(), []kernels.Buffer{f.x}, []kernels.Buffer{f.y})

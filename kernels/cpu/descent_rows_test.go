@@ -16,7 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// tableStep is a step of plain gradient descent of a table, some of whose rows were looked up, most of them often.
+// tableStep is a step of plain gradient descent of a table in which some rows were looked up, most of them several
+// times.
 func tableStep(t *testing.T, r *rand.Rand, d, of ir.DType, rows, width, count int, looks, published bool) (p *ir.Program, inputs []reference.Value) {
 	p = ir.New("table")
 	input := func(d ir.DType, draw func() float64, s ...int) ir.Value {
@@ -49,8 +50,8 @@ func tableStep(t *testing.T, r *rand.Rand, d, of ir.DType, rows, width, count in
 	return p, inputs
 }
 
-// TestRowDescent: where plain gradient descent is all that reads the gradient of a table, the rows that were looked up
-// are subtracted, and no gradient is stored. The bits are those of both steps.
+// TestRowDescent: if only plain gradient descent reads the gradient of a table, just the rows that were looked up are
+// updated, and no gradient is stored. The bits are the same as with separate steps.
 func TestRowDescent(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	for i := range 40 {
@@ -86,7 +87,7 @@ func TestRowDescent(t *testing.T) {
 	}
 }
 
-// TestRowDescentOfWrongIndices: an index beyond the table is an error, and the table stays as it is.
+// TestRowDescentOfWrongIndices: an index beyond the table is an error, and leaves the table unchanged.
 func TestRowDescentOfWrongIndices(t *testing.T) {
 	p, inputs := tableStep(t, rand.New(rand.NewPCG(1, 1)), ir.Float32, ir.Int32, 300, 30, 20, false, false)
 	inputs[1] = altered(t, inputs[1], func(i int, v float64) float64 {
@@ -110,8 +111,8 @@ func TestRowDescentOfWrongIndices(t *testing.T) {
 	require.Equal(t, inputs[0].Bytes(), in[0].(interface{ Bytes() []byte }).Bytes())
 }
 
-// TestRowDescentAddsFirst: a row that was looked up many times changes by the sum of what is too little to change it
-// alone.
+// TestRowDescentAddsFirst: a row that was looked up many times changes by a sum of numbers each of which is too small
+// to change it.
 func TestRowDescentAddsFirst(t *testing.T) {
 	const count = 1 << 14
 	p, inputs := tableStep(t, rand.New(rand.NewPCG(1, 1)), ir.Float32, ir.Int32, 9000, 1, count/2, false, false)

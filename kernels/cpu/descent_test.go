@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestDescentIsJoined: a product that is the gradient of a variable alone is added right to the variable, behind all
-// that reads the old value. The numbers are small integers and a power of two, so that the results are exact.
+// TestDescentIsJoined: a product that is only the gradient of a variable is added directly to the variable, after all
+// steps that read the old value. The numbers are small integers and a power of two, so that the results are exact.
 func TestDescentIsJoined(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -104,8 +104,7 @@ func TestDescentIsJoined(t *testing.T) {
 	}
 }
 
-// TestUpdatesWidenGradients: an update of a large variable converts its gradient of 16 bits by itself, with the same
-// bits.
+// TestUpdatesWidenGradients: the update of a large variable converts a 16-bit gradient itself, with the same bits.
 func TestUpdatesWidenGradients(t *testing.T) {
 	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
 		for _, a := range []ir.OptimizerAttrs{{Rule: "sgd"}, {Rule: "nesterov", Values: []float64{0.9}}, {Rule: "adam", Values: []float64{0.9, 0.999, 1e-7}}} {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestProductsWithThemselves multiplies matrices with their transposes, whose result is symmetric, and with themselves,
-// which is not, in batches whose axes are in the same order on both sides and in another one, with a bias and without.
+// TestProductsWithThemselves multiplies matrices by their transposes, with a symmetric result, and by themselves. The
+// axes of the batches are in the same or in another order on both sides, with a bias and without.
 func TestProductsWithThemselves(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for i := range 48 {

@@ -13,9 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestProductsOfIntegers multiplies batches of matrices of all types of integers, of sizes at which products go in
-// different ways, each matrix stored in either orientation, with numbers whose sums wrap around. It compares with the
-// reference.
+// TestProductsOfIntegers multiplies batches of matrices of all integer types, of sizes for all code paths, with numbers
+// whose sums wrap around. Each matrix is stored in either orientation. It compares with the reference.
 func TestProductsOfIntegers(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 9))
 	types := []ir.DType{ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64}

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// bytesOf are int8 of the whole range.
+// bytesOf returns int8 from the whole range.
 func bytesOf(n int) []byte {
 	r := rand.New(rand.NewPCG(uint64(n), 5))
 	x := make([]byte, n)
@@ -24,9 +24,9 @@ func bytesOf(n int) []byte {
 	return x
 }
 
-// TestProductsOfInt8 multiplies int8 that were converted to int32, which the backend does not convert, and compares
-// with sums in 64 bits: matrices as they are and transposed, batches of matrices, weights that are kept in panels and
-// weights that have changed.
+// TestProductsOfInt8 multiplies int8 that the program converts to int32, which the backend does not do. It compares
+// with sums in 64 bits: plain and transposed matrices, batches, weights that are kept in panels, and weights that have
+// changed.
 func TestProductsOfInt8(t *testing.T) {
 	for _, c := range []struct {
 		x, w       ir.Shape

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestProductsOfAnyLayout contracts operands with axes in any order, behind and before transposes, and compares with
-// the reference.
+// TestProductsOfAnyLayout contracts operands with axes in any order, after and before transposes, and compares with the
+// reference.
 func TestProductsOfAnyLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	transposedResults, swapped, biased := 0, 0, 0
@@ -121,8 +121,8 @@ func TestProductsOfAnyLayout(t *testing.T) {
 	require.Greater(t, biased, 20)
 }
 
-// TestProductsInAllWays multiplies matrices of sizes at which products go in different ways, each of them stored in
-// either orientation, with a bias and without.
+// TestProductsInAllWays multiplies matrices of sizes for all code paths, each stored in either orientation, with a bias
+// and without.
 func TestProductsInAllWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range 96 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// draft is a program of a test, with inputs of random numbers.
+// draft is a test program with random inputs.
 type draft struct {
 	*ir.Program
 	t      *testing.T

@@ -28,8 +28,8 @@ func (c *elementwiseCase) exact() bool {
 	return true
 }
 
-// drawBits draws bits of every kind for elements of a type: any, few of them, their opposites, and floats' special
-// numbers; of floats none that is flushed to zero, whose results depend on whether an operation computes.
+// drawBits draws any kind of bits for elements of a type: arbitrary ones, few ones, many ones, and special floats.
+// Floats that are flushed to zero are left out, because their results depend on whether an operation does arithmetic.
 func drawBits(r *rand.Rand, d ir.DType, last uint64) uint64 {
 	size := 8 * d.Size()
 	v := r.Uint64() >> (64 - size)
@@ -70,8 +70,8 @@ func drawBits(r *rand.Rand, d ir.DType, last uint64) uint64 {
 	return v & (1<<(size-1)<<1 - 1)
 }
 
-// TestElementwiseBits: with any bits, operations that round at most once compute the same bits with every family of
-// kernels, alone and between others in a unit, in vectors of any length.
+// TestElementwiseBits: for any bits, operations that round at most once give the same bits with every family of
+// kernels, alone and among others in a unit, and for vectors of any length.
 func TestElementwiseBits(t *testing.T) {
 	rounds := 1
 	if !testing.Short() {
@@ -139,7 +139,8 @@ func (c *elementwiseCase) sameBits(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// sameNumber: two floats are both NaN, or zeros whose signs operations on several numbers may choose.
+// sameNumber reports whether two floats are equal. NaN equals NaN, and zeros may differ in sign where an operation on
+// several numbers may choose it.
 func sameNumber(d ir.DType, a, b []byte) bool {
 	x, y := ir.Element(a, d, 0), ir.Element(b, d, 0)
 	return x != x && y != y || x == 0 && y == 0

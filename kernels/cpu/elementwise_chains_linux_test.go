@@ -22,7 +22,7 @@ var (
 	chainsPython = flag.String("chains-python", "", "write the same chains to this file, as a program in Python that times them with JAX")
 )
 
-// drawnChain is a chain of elementwise operations, also as lines of Python.
+// drawnChain is a chain of elementwise operations, together with its lines in Python.
 type drawnChain struct {
 	g      tape
 	r      *rand.Rand
@@ -60,7 +60,7 @@ func (c *drawnChain) put(v ir.Value, python string) drawnValue {
 
 func (c *drawnChain) dtype(v drawnValue) ir.DType { return c.g.p.Type(v.v).DType }
 
-// of returns the last value of a type, or another one of it, and an input where there is none.
+// of returns the last value of a type, or another one, or an input if there is none.
 func (c *drawnChain) of(d ir.DType, other bool) drawnValue {
 	var found []drawnValue
 	for _, v := range c.values {
@@ -148,8 +148,8 @@ var chainKinds = []struct {
 	{"any type", "", []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Uint8, ir.Bool, ir.Int16}},
 }
 
-// TestElementwiseChains times random chains beside a copy of the bytes that they move, on one thread: as they run, and
-// with operations one by one.
+// TestElementwiseChains times random chains on one thread, relative to a copy of the bytes that they move: as usual,
+// and with operations one by one.
 func TestElementwiseChains(t *testing.T) {
 	if *chains == 0 {
 		t.Skip("a measurement, not a test: make bench-chains")

@@ -41,7 +41,7 @@ func fillElements(op string, name string, t ir.Type, data []byte) {
 	}
 }
 
-// elementwiseTime is the shortest of several runs of a case, and the bytes that it moves.
+// elementwiseTime returns the shortest time of several runs of a case, and the bytes that it moves.
 func elementwiseTime(t *testing.T, c elementwiseCase, within time.Duration) (seconds float64, bytes int) {
 	s := newSession(t, c.program)
 	defer s.e.Close()
@@ -54,8 +54,8 @@ func elementwiseTime(t *testing.T, c elementwiseCase, within time.Duration) (sec
 	return fastest(within, func() { s.run(t) }), bytes
 }
 
-// fastest is the shortest processor time of a call among those that fit into a while, three at least: other processes
-// do not add to it.
+// fastest returns the shortest processor time of a call among all that fit into the given time, but at least three.
+// Other processes do not count.
 func fastest(within time.Duration, f func()) float64 {
 	clock := func() time.Duration {
 		var now unix.Timespec
@@ -64,7 +64,7 @@ func fastest(within time.Duration, f func()) float64 {
 		}
 		return time.Duration(now.Nano())
 	}
-	f() // which finds memory that it has not touched
+	f() // touches its memory for the first time
 	best, calls, times := math.Inf(1), 1, 0
 	for begin := clock(); times < 3 || clock()-begin < within; times++ {
 		from := clock()
@@ -73,15 +73,15 @@ func fastest(within time.Duration, f func()) float64 {
 		}
 		took := clock() - from
 		best = min(best, took.Seconds()/float64(calls))
-		if took < 50*time.Microsecond { // to look at the clock takes a microsecond under some hypervisors
+		if took < 50*time.Microsecond { // reading the clock takes a microsecond under some hypervisors
 			calls *= 2
 		}
 	}
 	return best
 }
 
-// elementwiseRow is how long a case takes beside a copy of the bytes that it moves, and how many times as long in plain
-// Go.
+// elementwiseRow says how long a case takes relative to a copy of the bytes that it moves, and how many times as long
+// plain Go takes.
 type elementwiseRow struct {
 	name         string
 	copies, gain float64
@@ -104,11 +104,11 @@ func timeRow(t *testing.T, c elementwiseCase, within time.Duration) elementwiseR
 	return elementwiseRow{c.name, ours / copied, plain / ours, ours / n}
 }
 
-// scalar reports whether the kernel seems to be that of plain Go: it takes as long, and longer than memory does.
+// scalar reports whether the kernel seems to be plain Go, because it takes as long, and longer than memory does.
 func (r *elementwiseRow) scalar() bool { return r.gain < 1.25 && r.copies > 3 }
 
-// TestElementwiseInventory times every elementwise operation on every type beside a copy of the bytes that it moves, on
-// one thread, with and without vector instructions, and lists what takes longest.
+// TestElementwiseInventory times every elementwise operation on every type, on one thread, with and without vector
+// instructions, relative to a copy of the bytes that it moves. It lists the slowest ones.
 func TestElementwiseInventory(t *testing.T) {
 	if !*inventory {
 		t.Skip("a measurement of half a minute, not a test: make bench-elementwise")
@@ -129,7 +129,7 @@ func TestElementwiseInventory(t *testing.T) {
 	fmt.Println(len(rows), "rows")
 }
 
-// withoutVectors are the operations that a family has no vector kernel for, or none that is faster than Go on every
+// withoutVectors lists operations for which a family has no vector kernel, or none that is faster than Go on every
 // processor, and why.
 var withoutVectors = []struct {
 	operation string
@@ -147,9 +147,9 @@ var withoutVectors = []struct {
 }
 
 // TestElementwiseVectors: every elementwise operation on every type that it accepts has a vector kernel in each family
-// that this processor has, as far as that shows in processor time; what has none is listed above. What looks as slow as
-// plain Go is timed again, for longer and later: others may have been in the caches, or have taken the memory's rate,
-// to which conversions of eight bytes are near in plain Go.
+// of this processor, as far as processor time shows. Exceptions are listed above. What seems as slow as plain Go is
+// timed again, for longer and later, because other processes may have used the caches or the memory bandwidth.
+// Conversions of 8-byte elements are close to that bandwidth even in plain Go.
 func TestElementwiseVectors(t *testing.T) {
 	if cpu.RaceDetector() || runtime.GOARCH != "amd64" {
 		t.Skip("the race detector slows plain Go down, and an emulator of arm64 its vectors")

@@ -23,7 +23,7 @@ type elementwiseCase struct {
 }
 
 // elementwiseCases lists every elementwise operation on every type that it accepts, so that neither a new operation nor
-// a new type can be forgotten: alone or, joined, between others of one unit.
+// a new type can be forgotten. If joined is set, each is between other operations of one unit.
 func elementwiseCases(joined bool, length func(d ir.DType) int) (list []elementwiseCase) {
 	add := func(op ir.Op, d ir.DType, attrs ir.Attrs, suffix string, in ...ir.DType) {
 		g := tape{p: &ir.Program{}}
@@ -73,7 +73,7 @@ func elementwiseCases(joined bool, length func(d ir.DType) int) (list []elementw
 	return list
 }
 
-// drawElement draws numbers of every kind that a type has: special ones, small ones and, of integers, any.
+// drawElement draws any kind of number of a type: special ones, small ones and, for integers, arbitrary ones.
 func drawElement(r *rand.Rand, d ir.DType) float64 {
 	switch {
 	case d == ir.Bool:
@@ -105,8 +105,8 @@ func drawElement(r *rand.Rand, d ir.DType) float64 {
 
 var elementwiseSeed = flag.Uint64("elementwise", 13, "draws the numbers of TestElementwiseTypes")
 
-// TestElementwiseTypes: every elementwise operation computes on every type that it accepts what the reference does, for
-// numbers of every kind, in vectors of any length, alone and between others in a unit, with every family of kernels.
+// TestElementwiseTypes compares every elementwise operation on every type that it accepts with the reference: numbers
+// of every kind, vectors of any length, alone and among others in a unit, with every family of kernels.
 func TestElementwiseTypes(t *testing.T) {
 	for _, joined := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(11, *elementwiseSeed))
@@ -120,8 +120,8 @@ func TestElementwiseTypes(t *testing.T) {
 			inputs := c.draw(t, r, !joined)
 			want, err := reference.Run(c.program, inputs)
 			require.NoError(t, err, c.name)
-			// Far from 0 gelu is the exponential of a square, which loses digits, as Go's power does, which the
-			// reference takes.
+			// Far from 0, gelu is the exponential of a square, which loses digits, and so does Go's power, which the
+			// reference uses.
 			vanishes := c.op == ir.Gelu || c.op == ir.GeluGrad
 			units := 64.0
 			if c.op == ir.Pow {
@@ -137,8 +137,8 @@ func TestElementwiseTypes(t *testing.T) {
 	}
 }
 
-// draw draws the inputs of a case. Which of two zeros is the larger is not defined, so the sign of zeros between others
-// is not either.
+// draw draws the inputs of a case. It is not defined which of two zeros is larger, so neither is the sign of zeros
+// among other numbers.
 func (c *elementwiseCase) draw(t *testing.T, r *rand.Rand, signedZeros bool) []reference.Value {
 	inputs := make([]reference.Value, len(c.program.Inputs))
 	for i, in := range c.program.Inputs {

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestLargestRows compares the rows of the largest elements with a plain search, among numbers that are equal but for
-// their sign, zeros, infinities and NaN.
+// TestLargestRows compares the rows of the largest elements with a plain search, with numbers that differ only in sign,
+// zeros, infinities and NaN.
 func TestLargestRows(t *testing.T) {
 	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 2, -2, 1e-30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()}
 	r := rand.New(rand.NewPCG(1, 7))

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Matrices of every size that is worked on in another way, one and many, have the reference's results: their largest
-// elements lie anywhere in the columns.
+// Matrices of sizes for all code paths, one or many, have the reference's results. Their largest elements are anywhere
+// in the columns.
 func TestEliminates(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 31))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
@@ -26,7 +26,7 @@ func TestEliminates(t *testing.T) {
 	}
 }
 
-// TestEliminatesByHalves: where vectors are computed by halves, a product may need memory that a larger one does not.
+// TestEliminatesByHalves: where vectors are computed in halves, a product may need memory that a larger one does not.
 func TestEliminatesByHalves(t *testing.T) {
 	defer isa.OverrideHalfUnits(true)()
 	r := rand.New(rand.NewPCG(11, 32))
@@ -67,8 +67,8 @@ func requireEliminated(t *testing.T, r *rand.Rand, d ir.DType, matrices, n, m in
 	}
 }
 
-// A column's largest number is found as by a plain search, among numbers that are equal but for their sign, zeros,
-// infinities and NaN.
+// A column's largest number is the same as by a plain search, with numbers that differ only in sign, zeros, infinities
+// and NaN.
 func TestLargestOf(t *testing.T) {
 	numbers := []float64{0, math.Copysign(0, -1), 1, -1, 2, -2, 1e-30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()}
 	r := rand.New(rand.NewPCG(1, 8))
@@ -88,7 +88,7 @@ func TestLargestOf(t *testing.T) {
 	}
 }
 
-// Matrices are worked on side by side where rows of them would not fill vectors.
+// Matrices are processed side by side if their rows would not fill vectors.
 func TestInLanes(t *testing.T) {
 	for _, c := range []struct {
 		matrices, n, m, size int

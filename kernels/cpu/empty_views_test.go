@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestEmptyViews: slices of values without elements, as replicas have whose part of the batch is empty, begin nowhere
-// else than the value: Go aborts the program when a stack that it copies has an address that is none. Goroutines whose
-// stacks are filled to all heights copy them in all places.
+// TestEmptyViews: slices of values without elements, as in replicas whose part of the batch is empty, begin where the
+// value does. Otherwise Go aborts the program if it finds the invalid address on a stack that it copies. Goroutines
+// whose stacks are filled to all heights cause copies everywhere.
 func TestEmptyViews(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for try := range 300 {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestNormEpilogue: a batch normalization, the sum with a shortcut and a relu are one step, also where the mean is read
+// TestNormEpilogue: a batch normalization, the sum with a shortcut and a relu are one step, even if the mean is read
 // before the sum.
 func TestNormEpilogue(t *testing.T) {
 	typ, channels := ir.Type{DType: ir.Float32, Shape: ir.Shape{40, 7, 6}}, ir.Type{DType: ir.Float32, Shape: ir.Shape{6}}

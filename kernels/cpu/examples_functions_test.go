@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// settingsOfFunctions are what functions must be told, by the name of the parameter.
+// settingsOfFunctions are arguments that functions need, by parameter name.
 var settingsOfFunctions = map[string]any{
 	"output_size": 4, "kth": 2, "indices_or_sections": 2, "dtype": "int32", "x_min": -0.2, "x_max": 0.3, "pool_size": 2, "axis": 1, "block_size": 2,
 	"size": 4, "sequence_length": 8, "sequence_stride": 4, "fft_length": 8, "fill_value": 3.0, "target_height": 8, "target_width": 8, "source": 3,
@@ -29,10 +29,11 @@ var settingsOfFunctions = map[string]any{
 	"bottom_cropping": 3, "right_cropping": 2, "top_padding": 2, "left_padding": 1, "bottom_padding": 3, "right_padding": 2,
 }
 
-// kernelsOfFunctions are the shapes of operands that have no examples.
+// kernelsOfFunctions are the shapes of operands without an axis of examples.
 var kernelsOfFunctions = map[string][]int{"kernel": {3, 3, 3, 3}, "depthwise_kernel": {3, 3, 3, 1}, "pointwise_kernel": {1, 1, 3, 3}, "gamma": {3}, "beta": {3}, "mean": {3}, "variance": {3}, "transform": {8}}
 
-// ofConvolution traces the function of a convolution's results, which a loop over blocks of examples begins with.
+// ofConvolution traces a function of a convolution's results. A loop over blocks of examples begins with the
+// convolution.
 func ofConvolution(name string, whole, list bool, shape ...int) (p *ir.Program, err error) {
 	defer ops.Catch(&err)
 	signature, _, _ := layers.OperationSignature(name)
@@ -76,7 +77,7 @@ func ofConvolution(name string, whole, list bool, shape ...int) (p *ir.Program, 
 	return g.Program(), nil
 }
 
-// resultsOf runs the program, which may go through a loop, and returns the bytes of its results.
+// resultsOf runs the program and returns the bytes of its results, and whether it had a loop over blocks.
 func resultsOf(t *testing.T, p *ir.Program) (results [][]byte, looped bool) {
 	t.Helper()
 	device := kernels.Device{Kind: cpu.Kind}
@@ -110,9 +111,9 @@ func resultsOf(t *testing.T, p *ir.Program) (results [][]byte, looped bool) {
 	return results, cpu.Loops(e)
 }
 
-// TestBlocksOfFunctions compares what every function of keras.ops makes of a convolution in blocks of examples with
-// what it makes of the whole batch: the same bits, but for sums over all examples, whose terms a step behind the loop
-// adds in another order than one that computes them as well.
+// TestBlocksOfFunctions applies every function of keras.ops to a convolution, in blocks of examples and for the whole
+// batch. The bits are the same, except for sums over all examples, which a step after the loop adds in another order
+// than a step that also computes their terms.
 func TestBlocksOfFunctions(t *testing.T) {
 	shapes := [][]int{{8, 12, 12, 3}, {8, 12, 4}, {8, 12, 12}, {8, 16, 2}}
 	var looped []string
@@ -155,8 +156,7 @@ func TestBlocksOfFunctions(t *testing.T) {
 	assert.Greater(t, len(looped), 260)
 }
 
-// TestSsimOfManyPictures: nodes in a loop over examples whose results have no reader ended the program while it was
-// compiled.
+// TestSsimOfManyPictures: nodes in a loop over examples whose results have no reader used to crash the compiler.
 func TestSsimOfManyPictures(t *testing.T) {
 	g := ops.NewGraph("ssim")
 	a, b := g.Input("a", ir.Float32, 42, 64, 64, 3), g.Input("b", ir.Float32, 42, 64, 64, 3)

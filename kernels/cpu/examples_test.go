@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestBlocksOfExamples draws networks that predict and compares what they compute in blocks of examples with what they
-// compute for whole batches: the same bits, also when weights have changed.
+// TestBlocksOfExamples draws networks that predict, and compares their results in blocks of examples with those for
+// whole batches. The bits are the same, also after weights have changed.
 func TestBlocksOfExamples(t *testing.T) {
 	looped := 0
 	for seed := range uint64(24) {
@@ -44,7 +44,8 @@ func TestBlocksOfExamples(t *testing.T) {
 	assert.Greater(t, looped, 12, "networks with a loop over blocks")
 }
 
-// TestPackedProductOfVector: a packed product of one vector behind something that goes by blocks of examples compiles.
+// TestPackedProductOfVector: a packed product of one vector compiles if it follows nodes that run in blocks of
+// examples.
 func TestPackedProductOfVector(t *testing.T) {
 	p := passProgram{t, ir.New("p")}
 	input := func(d ir.DType, shape ...int) ir.Value { return p.p.AddInput("", ir.Type{DType: d, Shape: shape}) }

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestPairsForProgramsThatGain: where the processor multiplies pairs of bfloat16, programs do so whose products
-// outweigh what rounding costs, in loops too, and in matrix registers what it takes to set them up; elsewhere none
+// TestPairsForProgramsThatGain: where the processor multiplies pairs of bfloat16, a program does so if its products
+// save more than rounding costs, also in loops, and more than setting up matrix registers costs. Elsewhere no program
 // does.
 func TestPairsForProgramsThatGain(t *testing.T) {
 	loop := func(p *ir.Program, length int) *ir.Program {
@@ -57,8 +57,7 @@ func TestPairsForProgramsThatGain(t *testing.T) {
 	}
 }
 
-// TestKernelGradientOfOneImage: its pairs are with zeros, so that vectors gain nothing by them; of three images, two
-// gain.
+// TestKernelGradientOfOneImage: half of each pair is zero, so vectors gain nothing. Of three images, two gain.
 func TestKernelGradientOfOneImage(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -83,7 +82,7 @@ func TestKernelGradientOfOneImage(t *testing.T) {
 	}
 }
 
-// TestConvolutionsOfFewFilters: float32 has kernels for them that pairs have not.
+// TestConvolutionsOfFewFilters: float32 has special kernels for them, pairs do not.
 func TestConvolutionsOfFewFilters(t *testing.T) {
 	if !micro.Pairs() {
 		t.Skip("needs products of pairs (AVX512-BF16, AMX), which this processor has not")
@@ -102,8 +101,8 @@ func TestConvolutionsOfFewFilters(t *testing.T) {
 	require.Positive(t, gain(&vectorCosts, 16))
 }
 
-// TestKernelGradientsOfFewChannels: those of images in colour fill a part of a matrix register, so that bringing images
-// together costs more than small windows save.
+// TestKernelGradientsOfFewChannels: for colour images they fill only part of a matrix register, so interleaving images
+// costs more than small windows save.
 func TestKernelGradientsOfFewChannels(t *testing.T) {
 	if !micro.Pairs() {
 		t.Skip("needs products of pairs (AVX512-BF16, AMX), which this processor has not")

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// twoProducts is tanh(x·w)·w with numbers that are converted to type d first.
+// twoProducts is tanh(x·w)·w on numbers that are first converted to type d.
 func twoProducts(t *testing.T, d ir.DType, rows, units int) *ir.Program {
 	p := passProgram{t, ir.New("products")}
 	to := func(name string, rows int) ir.Value {
@@ -23,8 +23,8 @@ func twoProducts(t *testing.T, d ir.DType, rows, units int) *ir.Program {
 	return p.p
 }
 
-// TestExcessPrecision: on every path the result is that of float32, rounded once, unless the processor multiplies pairs
-// of bfloat16 and the program gains by that.
+// TestExcessPrecision: in every family, the result is that of float32, rounded once, unless the processor multiplies
+// pairs of bfloat16 and the program gains by that.
 func TestExcessPrecision(t *testing.T) {
 	var in []reference.Value
 	for _, data := range [][]byte{float32s(9 * 70), float32s(70 * 70)} {
@@ -51,8 +51,8 @@ func TestExcessPrecision(t *testing.T) {
 	}
 }
 
-// TestExcessPrecisionWithoutProducts: on every path a program without products computes in float32, too, and rounds
-// nothing but its results.
+// TestExcessPrecisionWithoutProducts: in every family, a program without products also computes in float32, and rounds
+// only its results.
 func TestExcessPrecisionWithoutProducts(t *testing.T) {
 	for _, path := range isa.Paths() {
 		defer isa.Override(path)()
@@ -70,8 +70,8 @@ func TestExcessPrecisionWithoutProducts(t *testing.T) {
 	}
 }
 
-// TestExcessPrecisionIsForSmallPrograms: what takes much memory stays in 16 bits, as do weights that a single row is
-// multiplied by and no cache holds.
+// TestExcessPrecisionIsForSmallPrograms: programs that take much memory stay in 16 bits. So do weights that are
+// multiplied by a single row and do not fit into a cache.
 func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
 	for _, c := range []struct{ rows, units, narrow int }{{9, 70, 0}, {1 << 18, 100, 2}, {2, 70, 0}, {1, 700, 2}, {2, 700, 0}, {300, 700, 0}} {
 		q, err := pipelineFor(1).improve(twoProducts(t, ir.Float16, c.rows, c.units), false, true)
@@ -87,8 +87,8 @@ func TestExcessPrecisionIsForSmallPrograms(t *testing.T) {
 }
 
 // TestWeightsThatCachesDoNotHoldTogether: where the processor multiplies pairs of bfloat16, predictions of a few rows
-// keep weights in 16 bits if no cache holds all of them in float32; elsewhere only those that are too large by
-// themselves.
+// keep their weights in 16 bits if all of them together do not fit into a cache in float32. Elsewhere only weights that
+// are too large by themselves are kept so.
 func TestWeightsThatCachesDoNotHoldTogether(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Buffers trade memory; what was borrowed is given back before.
+// Buffers exchange memory. Borrowed memory goes back first.
 func TestExchange(t *testing.T) {
 	typ := ir.Type{DType: ir.Uint8, Shape: ir.Shape{3}}
 	a, b := newBuffer(kernels.Device{Kind: "cpu"}, typ), newBuffer(kernels.Device{Kind: "cpu"}, typ)

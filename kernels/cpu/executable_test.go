@@ -18,7 +18,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestMain makes the pool large enough for the tests that compare numbers of workers: its size is fixed at first use.
+// TestMain makes the pool large enough for tests that compare numbers of workers, because its size is fixed at first
+// use.
 func TestMain(m *testing.M) {
 	before := goruntime.GOMAXPROCS(4)
 	e, err := kernels.Load(cpu.Backend{}, ir.New(""), device)
@@ -36,7 +37,7 @@ func vector(t *testing.T, x ...float64) reference.Value {
 	return v
 }
 
-// runAliased runs a program with nil for aliased outputs (or with buffers of their own) and returns all outputs and
+// runAliased runs a program with nil (or with separate buffers) for aliased outputs, and returns all outputs and
 // inputs.
 func runAliased(t *testing.T, p *ir.Program, own bool, inputs ...reference.Value) (outputs, after []reference.Value) {
 	t.Helper()
@@ -304,7 +305,7 @@ func TestCompileReportsMistakes(t *testing.T) {
 	assert.ErrorContains(t, launch(communicators(t, 2)[0]), "the communicator of replica 0 of 2")
 }
 
-// TestIndexError: inside a loop, too, a bad index names its layer, and the executable stays usable.
+// TestIndexError: a bad index names its layer, even inside a loop, and the executable stays usable.
 func TestIndexError(t *testing.T) {
 	body := tape{ir.New("body")}
 	carry, i, table := body.input("c", ir.Float32, 4), body.input("i", ir.Int64, 2), body.input("t", ir.Float32, 3, 4)

@@ -28,7 +28,7 @@ func (b Backend) load(p *ir.Program, o kernels.CompileOptions, plain bool) (*loa
 		return nil, err
 	}
 	l := &loaded{s.(*session), e}
-	for _, w := range l.rt.workers { // full of what is no number: what a step has not written there, it may not read
+	for _, w := range l.rt.workers { // filled with NaN: a step may not read what it has not written
 		for i := range w.scratch {
 			w.scratch[i] = 0xff
 		}
@@ -52,28 +52,28 @@ func StepNames(l *kernels.Loaded) []string {
 	return names
 }
 
-// WithoutCode runs f, in which programs are compiled without code of their own.
+// WithoutCode runs f while programs compile without generated code.
 func WithoutCode(f func()) {
 	withCode = false
 	defer func() { withCode = true }()
 	f()
 }
 
-// WithoutChains runs f, in which programs are compiled without chains.
+// WithoutChains runs f while programs compile without chains.
 func WithoutChains(f func()) {
 	withChains = false
 	defer func() { withChains = true }()
 	f()
 }
 
-// WithoutExcess makes programs of mixed precision compute in 16 bits until the function is called.
+// WithoutExcess makes programs of mixed precision compute in 16 bits until restore is called.
 func WithoutExcess() (restore func()) {
 	withExcess = false
 	return func() { withExcess = true }
 }
 
-// ForcePairs makes programs of bfloat16 multiply pairs, or compute in float32, whatever they gain by that, until the
-// function is called.
+// ForcePairs makes bfloat16 programs multiply pairs, or compute in float32, regardless of the gain, until restore is
+// called.
 func ForcePairs(pairs bool) (restore func()) {
 	if leastGain = math.Inf(1); pairs {
 		leastGain = math.Inf(-1)
@@ -81,9 +81,8 @@ func ForcePairs(pairs bool) (restore func()) {
 	return func() { leastGain = 0 }
 }
 
-// ForceBlocks makes programs that predict go through layers by blocks of examples wherever that moves fewer bytes at
-// all, until the function is called. The blocks do not depend on the machine: near are the bytes of all workers'
-// caches.
+// ForceBlocks makes programs that predict run layers in blocks of examples whenever that moves fewer bytes, until
+// restore is called. The blocks do not depend on the machine: near is the size of all workers' caches.
 func ForceBlocks(near int) (restore func()) {
 	before, worth := nearExamples, worthExamples
 	nearExamples, worthExamples = max(near/max(pool.Shared().Workers(), 1), 1), 0
@@ -98,14 +97,14 @@ func Loops(e *loaded) bool {
 // MultipliesPairs reports whether the processor can multiply pairs of bfloat16, and may do without.
 func MultipliesPairs() bool { return micro.Pairs() && !isa.Active().Has(isa.AMXBF16) }
 
-// InTurns lets replicas of small programs take turns, also under the race detector, until the function is called.
+// InTurns lets replicas of small programs take turns, even under the race detector, until restore is called.
 func InTurns() (restore func()) {
 	before := mostInTurns
 	mostInTurns = 8e-6
 	return func() { mostInTurns = before }
 }
 
-// Writing is how many buffers a session's run is writing.
+// Writing returns how many buffers the session's current run is writing.
 func Writing(s kernels.Session) int { return len(s.(*session).written) }
 
 // RaceDetector reports whether the tests run under the race detector.

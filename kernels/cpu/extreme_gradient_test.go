@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestExtremeGradients compares gradients of maxima and minima along neighbouring axes, as their rule writes them, with
-// what they mean: each gradient is shared by the elements that are equal to the extreme, and where that is NaN, so are
-// all. Rows are short and long, some in parts; some values have other readers, and are then computed apart.
+// TestExtremeGradients compares gradients of maxima and minima along neighbouring axes, in the form of their rule, with
+// their definition: the elements that are equal to the extreme share the gradient, and if the extreme is NaN, so are
+// all. Rows are short or long, some in parts. Some values have other readers, and are then computed separately.
 func TestExtremeGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 11))
 	fused, parts := 0, 0

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestExtremeGradientBesideItsExtreme: the gradient of a maximum is not written over the maximum, where that is a part
+// TestExtremeGradientBesideItsExtreme: the gradient of a maximum does not overwrite the maximum, even if that is part
 // of a value as large as the gradient.
 func TestExtremeGradientBesideItsExtreme(t *testing.T) {
 	const l, c = 9, 96

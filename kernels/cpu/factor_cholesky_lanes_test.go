@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Matrices that are factored side by side have factors whose product is the mean of each with its transpose; one that
-// has no factor, or NaN, leaves those beside it alone.
+// Matrices that are factored side by side have factors whose product is the mean of the matrix and its transpose. A
+// matrix without a factor, or with NaN, does not affect its neighbours.
 func TestCholeskySideBySide(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 6))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 2e-6, ir.Float64: 1e-13} {
@@ -54,7 +54,7 @@ func TestCholeskySideBySide(t *testing.T) {
 	}
 }
 
-// choleskyOf returns the factors of matrices, which are the same with three workers.
+// choleskyOf returns the factors of matrices, and checks that they are the same with three workers.
 func choleskyOf(t *testing.T, d ir.DType, s ir.Shape, x []float64) (list []dense) {
 	t.Helper()
 	p, definition := ir.New("cholesky"), ir.New("zeros")

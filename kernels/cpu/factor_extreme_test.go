@@ -12,12 +12,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sizesOfConquest are numbers of rows around those from which on matrices are halved, once and twice, and float32 is
-// computed in its own type.
+// sizesOfConquest are numbers of rows around the limits from which on matrices are halved, once and twice, and float32
+// is computed in its own type.
 var sizesOfConquest = []int{1, 2, 12, 55, 56, 113, 160, 161}
 
-// Matrices of tiny or huge numbers, also one of which is almost the largest that there is, and those some rows and
-// columns of which are tiny, have the factors of others.
+// Matrices of tiny or huge numbers, including one close to the largest number, and matrices with some tiny rows and
+// columns are factored as well as others.
 func TestConquestOfExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 1))
 	for _, n := range sizesOfConquest {
@@ -95,8 +95,8 @@ func unitOf(i, j int) float64 {
 	return 0
 }
 
-// Tridiagonal matrices whose eigenvalues agree in pairs to all digits, although nothing beside the diagonal is zero,
-// and copies of one that hardly anything connects (Wilkinson's, glued); and eigenvalues many of which are the same.
+// Tridiagonal matrices whose eigenvalues agree in pairs to all digits although no off-diagonal element is zero, copies
+// of one with weak connections (glued Wilkinson matrices), and matrices with many equal eigenvalues.
 func TestConquestOfClusters(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 2))
 	for _, n := range []int{63, 160, 231} {
@@ -133,7 +133,7 @@ func TestConquestOfClusters(t *testing.T) {
 	}
 }
 
-// Where a number is none or infinite, all results are none, as Keras's singular values on JAX; on several threads, too.
+// If a number is NaN or infinite, all results are NaN, like Keras's singular values on JAX, also on several threads.
 func TestConquestOfNaN(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 3))
 	for _, n := range append(sizesOfConquest, 300) {
@@ -157,8 +157,8 @@ func TestConquestOfNaN(t *testing.T) {
 	}
 }
 
-// Roots lie between their poles, the last one below the sum of the last pole and rho, also where what approximates the
-// last one has a pole there itself.
+// Roots lie between their poles, and the last one below the last pole plus rho, even if the approximation of the last
+// root has a pole there.
 func TestRootsBetweenPoles(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 4))
 	for range 200000 {

@@ -15,9 +15,9 @@ var (
 	manyFactors = flag.Uint64("factors", 24, "how many matrices TestRandomFactors draws")
 )
 
-// TestRandomFactors draws matrices of any size and of kinds that make factorizations fail: without full rank, with
-// equal or close singular values, graded, of one number, nearly singular, permuted, of zeros. The factors of each have
-// their form, and its product.
+// TestRandomFactors draws matrices of any size and of kinds that make factorizations fail: rank-deficient, with equal
+// or close singular values, graded, constant, nearly singular, permuted, zero. The factors have the right form and
+// product.
 func TestRandomFactors(t *testing.T) {
 	for seed := *firstFactor; seed < *firstFactor+*manyFactors; seed++ {
 		r := rand.New(rand.NewPCG(seed, 2911))
@@ -101,7 +101,7 @@ func normal(r *rand.Rand, m, n int) dense {
 	return newDense(m, n, func(i, j int) float64 { return r.NormFloat64() })
 }
 
-// asSingle has numbers that are float32 too.
+// asSingle rounds numbers to float32.
 func asSingle(a dense) dense {
 	return newDense(a.m, a.n, func(i, j int) float64 { return float64(float32(a.at(i, j))) })
 }

@@ -68,8 +68,8 @@ func unit(n int) dense {
 	})
 }
 
-// factorsOf runs the kernel on equal matrices, the first of which has a number that is none, and returns what it makes
-// of the last one: with one worker what it makes with three, without memory of the heap.
+// factorsOf runs the kernel on equal matrices, the first of which has a NaN, and returns the factors of the last one.
+// It checks that one worker and three give the same, and that nothing is allocated.
 func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int, operands ...dense) []dense {
 	t.Helper()
 	const matrices = 3
@@ -128,7 +128,7 @@ func factorsOf(t *testing.T, kind ir.Factorization, d ir.DType, results [][2]int
 
 var factoredSizes = [][2]int{{1, 1}, {2, 2}, {3, 2}, {3, 3}, {5, 4}, {5, 5}, {7, 7}, {16, 16}, {17, 17}, {33, 20}, {40, 16}, {70, 70}, {150, 131}}
 
-// The product of a matrix's factors is the matrix, and they have the form that they should have.
+// The product of a matrix's factors is the matrix, and the factors have the right form.
 func TestFactors(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 4))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 2e-6, ir.Float64: 1e-13} {
@@ -159,7 +159,7 @@ func TestFactors(t *testing.T) {
 	}
 }
 
-// Larger matrices are factored in blocks, of float32 in float32; rows whose lengths are powers of two are spread.
+// Larger matrices are factored in blocks, float32 in its own type. Rows whose lengths are powers of two are spread.
 func TestFactorsOfLargeMatrices(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 3))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 4e-6, ir.Float64: 1e-13} {
@@ -180,7 +180,7 @@ func TestFactorsOfLargeMatrices(t *testing.T) {
 	}
 }
 
-// Matrices of many rows have their columns in rows, of float32 in float32 if they are large.
+// Matrices with many rows are stored by columns, and large ones of float32 are computed in float32.
 func TestFactorsOfTallMatrices(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 61))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 4e-6, ir.Float64: 1e-13} {
@@ -318,7 +318,7 @@ func requireEigh(t *testing.T, d ir.DType, tolerance float64, a dense) {
 	requireNear(t, unit(a.n), out[1].transposed().times(out[1]), tolerance, "eigenvectors")
 }
 
-// requireTriangles has NaN in the other triangle.
+// requireTriangles puts NaN into the other triangle.
 func requireTriangles(t *testing.T, d ir.DType, tolerance float64, a dense) {
 	t.Helper()
 	for _, kind := range []ir.Factorization{ir.Lower, ir.Upper} {
@@ -341,8 +341,8 @@ func requireTriangles(t *testing.T, d ir.DType, tolerance float64, a dense) {
 	}
 }
 
-// Numbers whose squares overflow or vanish have the factors of others, also beside larger ones; and what is left of
-// equal columns is not below the diagonal of a triangle.
+// Numbers whose squares overflow or underflow are factored as well as others, even beside larger ones. Rounding errors
+// of equal columns do not remain below the diagonal of a triangle.
 func TestFactorsOfExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 21))
 	for _, s := range [][2]int{{2, 2}, {5, 3}, {20, 20}, {40, 17}} {
@@ -373,7 +373,7 @@ func TestFactorsOfExtremes(t *testing.T) {
 	}
 }
 
-// A triangle has zeros below its diagonal whatever the matrix has.
+// A triangle has zeros below its diagonal, even if the matrix has NaN or infinities.
 func TestTrianglesOfNoNumbers(t *testing.T) {
 	for _, n := range []int{5, 20, 100} {
 		a := newDense(n, n, func(i, j int) float64 { return 1 / float64(i+j+1) })
@@ -385,7 +385,7 @@ func TestTrianglesOfNoNumbers(t *testing.T) {
 	}
 }
 
-// Once it runs, a factorization takes no memory of the heap.
+// A factorization allocates nothing while it runs.
 func TestFactorsWithoutMemory(t *testing.T) {
 	requireNoMemory(t, 20, 5)
 	requireNoMemory(t, 20, 20)

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Triangles that are solved with side by side, or in blocks of rows, give back their right sides; a zero on a diagonal
-// makes infinities or NaN of its own numbers alone, and what the other triangle holds is not read.
+// Solving triangles side by side, or in blocks of rows, gives back their right sides. A zero on a diagonal makes
+// infinities or NaN only in its own result, and the other triangle is not read.
 func TestTrianglesSideBySide(t *testing.T) {
 	r := rand.New(rand.NewPCG(30, 11))
 	for d, tolerance := range map[ir.DType]float64{ir.Float32: 2e-6, ir.Float64: 1e-13} {
@@ -67,7 +67,8 @@ func solveTriangles(t *testing.T, r *rand.Rand, d ir.DType, tolerance float64, m
 	}
 }
 
-// triangleSolutions returns what solves for the right sides of triangles, which is the same with three workers.
+// triangleSolutions returns the solutions for the right sides of triangles, and checks that they are the same with
+// three workers.
 func triangleSolutions(t *testing.T, kind ir.Factorization, d ir.DType, s ir.Shape, a []float64, sides ir.Shape, b []float64) (list []dense) {
 	t.Helper()
 	p, definition := ir.New("triangles"), ir.New("zeros")

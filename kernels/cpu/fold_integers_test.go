@@ -51,8 +51,8 @@ func combinedInteger(kind ir.Kind, d ir.DType, x unsafe.Pointer, n, stride int) 
 	return y & (^uint64(0) >> (64 - 8*d.Size()))
 }
 
-// TestIntegerFolds combines items of every short length and of some long ones, at any place in memory, with the least
-// and the largest integers among them, and writes nothing behind the results.
+// TestIntegerFolds combines items of every short length and of some long ones, at any place in memory, with the
+// smallest and largest integers among them, and checks that nothing is written beyond the results.
 func TestIntegerFolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 11))
 	for _, d := range []ir.DType{ir.Bool, ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64} {

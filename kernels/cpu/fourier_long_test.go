@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Transforms of random shapes along random axes, of few lines and many, long and short, of lengths with primes of all
-// sizes, are those of the definition.
+// Transforms of random shapes along random axes agree with the definition: few or many lines, short or long, of lengths
+// with primes of all sizes.
 func TestFourierShapes(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
 	r := rand.New(rand.NewPCG(11, 29))

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/block"
 )
 
-// TestOddLengths compares transforms whose last step is one of a larger prime, and of such that have none, with the
-// sums of the definition, in lines side by side.
+// TestOddLengths compares transforms whose last step has a larger prime, and others, with the sums of the definition,
+// in lines side by side.
 func TestOddLengths(t *testing.T) {
 	odd := 0
 	for _, n := range []int{5, 15, 25, 73, 100, 7 * 31, 255, 251, 17 * 17, 8 * 13} {

@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestFourierLengths compares elements of transforms of all kinds of lengths with compensated sums of the definition:
-// of large primes, their products with small and with large numbers, prime powers, powers of two and smooth numbers,
-// in lines alone, side by side and strewn. The bound grows as the logarithm of the length.
+// TestFourierLengths compares elements of transforms with compensated sums of the definition. Lengths are large primes,
+// their products with small and with large numbers, prime powers, powers of two and smooth numbers; lines are single,
+// interleaved or strewn. The bound grows with the logarithm of the length.
 func TestFourierLengths(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
 	r := rand.New(rand.NewPCG(31, 2))
@@ -103,7 +103,7 @@ func fourierLength(t *testing.T, r *rand.Rand, op ir.Op, d ir.DType, shape ir.Sh
 	}
 }
 
-// compensated is a sum with what rounding took away from it.
+// compensated is a sum together with its rounding error.
 type compensated struct{ sum, lost float64 }
 
 func (c *compensated) add(x float64) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestRealLinesAreApart: the transform of a line has the same bits beside a line of large numbers, or of none.
+// TestRealLinesAreApart: the transform of a line has the same bits beside a line of large numbers, or of NaN.
 func TestRealLinesAreApart(t *testing.T) {
 	for _, lines := range []int{2, 5, 21, 64} {
 		for _, n := range []int{1, 2, 8, 9, 45, 130, 512} {
@@ -59,9 +59,9 @@ func linesAreApart(t *testing.T, lines, n int, op ir.Op) {
 	}
 }
 
-// TestColumns transforms lines that lie side by side, each with two elements that are not zero, whose transforms are
-// known: long ones, more lines than lanes and fewer, of lengths with small and with other factors, and short ones that
-// are loaded several times as many at a time.
+// TestColumns transforms interleaved lines, each with two nonzero elements, whose transforms are known. Some lines are
+// long, and there are more or fewer of them than lanes; lengths have small or other factors. Some are short, and
+// several times as many are loaded at a time.
 func TestColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 48))
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// scaledUpdates is what an optimizer that scales the loss does to variables of random sizes: it returns the program and
-// its operands, some gradient of which has a number that is not finite if bad says so.
+// scaledUpdates is what an optimizer with a scaled loss does to variables of random sizes. It returns the program and
+// its operands. If bad is set, some gradient is not finite.
 func scaledUpdates(t *testing.T, seed uint64, bad bool) (*ir.Program, []reference.Value) {
 	r := rand.New(rand.NewPCG(seed, 77))
 	p := passProgram{t, ir.New(fmt.Sprint("updates ", seed))}
@@ -91,8 +91,8 @@ func scaledUpdates(t *testing.T, seed uint64, bad bool) (*ir.Program, []referenc
 	return p.p, inputs
 }
 
-// TestGatedUpdates: updates that divide their gradients and are left out unless these are finite give the bits of the
-// operations that they stand for, and none of those is left.
+// TestGatedUpdates: updates that divide their gradients, and are skipped unless these are finite, give the bits of the
+// operations that they replace, and none of those operations remains.
 func TestGatedUpdates(t *testing.T) {
 	for seed := range uint64(40) {
 		p, inputs := scaledUpdates(t, seed, seed%2 == 0)
@@ -115,7 +115,7 @@ func TestGatedUpdates(t *testing.T) {
 	}
 }
 
-// TestAllFinite puts a number that is not finite in every place of values of all lengths of a few words.
+// TestAllFinite puts a number that is not finite in every place of values of all short lengths.
 func TestAllFinite(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float16, ir.BFloat16, ir.Float32, ir.Float64} {
 		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 19, 4113} {
@@ -138,8 +138,8 @@ func TestAllFinite(t *testing.T) {
 	}
 }
 
-// TestAllFiniteInFloat16 asks whether numbers of float32 are finite in float16: those around the first that is not, NaN
-// and infinities, in every place of values of all lengths of a few words.
+// TestAllFiniteInFloat16 checks whether float32 numbers are finite in float16: numbers around the first that is not,
+// NaN and infinities, in every place of values of all short lengths.
 func TestAllFiniteInFloat16(t *testing.T) {
 	for n := 1; n < 12; n++ {
 		p := passProgram{t, ir.New("finite")}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGatherRows copies rows of all short lengths between other bytes, which stay.
+// TestGatherRows copies rows of all short lengths among other bytes, which must not change.
 func TestGatherRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for row := 1; row < 140; row++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestAllWithin finds a number outside wherever it is.
+// TestAllWithin finds an invalid number wherever it is.
 func TestAllWithin(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 6))
 	for n := range 40 {

@@ -44,8 +44,8 @@ func inGroups(t *testing.T, n int, groups [][]int) *ir.Program {
 // plain hides what else a communicator can do.
 type plain struct{ kernels.Communicator }
 
-// Replicas that meet in groups get what the reference gives them, over communicators with groups of their own and over
-// those without.
+// Replicas that meet in groups get the same results as the reference, with communicators that have groups and with
+// those that do not.
 func TestGroups(t *testing.T) {
 	groups := [][]int{{2, 0}, {1, 3}}
 	p := inGroups(t, 4, groups)
@@ -130,7 +130,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A replica that gives up ends the waiting of its group and of the other groups.
+// If a replica gives up, neither its group nor the other groups wait for it.
 func TestGroupsFail(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ func (c halfConvolution) out() int {
 	return (c.size+2*c.pad-(c.kernel-1)*c.dilation-1)/c.stride + 1
 }
 
-// each calls a function with every pixel of the result and every pixel of the input that it sees, by which tap.
+// each calls f with every pixel of the result, every pixel of the input that it reads, and the tap.
 func (c halfConvolution) each(f func(to, from, tap int)) {
 	out := c.out()
 	for to := range c.batch * out * out {
@@ -77,9 +77,9 @@ func rounded(x []float32) []byte {
 	return b
 }
 
-// TestHalfKernelGradientOfManyImages compares the kernel gradient of more images than are computed at once, the last of
-// which are fewer and odd, and of more rows of them, with its definition: on whole numbers, whose sums are exact in
-// every order.
+// TestHalfKernelGradientOfManyImages compares the kernel gradient with its definition, for more images (or rows) than
+// are computed at once, with fewer images and an odd number at the end. Whole numbers make the sums exact in every
+// order.
 func TestHalfKernelGradientOfManyImages(t *testing.T) {
 	for _, c := range []halfConvolution{
 		{11, 64, 8, 32, 3, 1, 1, 1}, // rows of pixels
@@ -105,8 +105,8 @@ func TestHalfKernelGradientOfManyImages(t *testing.T) {
 	}
 }
 
-// TestHalfConvolutionsOfManyImages compares convolutions, and their input gradients, of more images than are computed
-// at once, or of more rows of them, with the definition, on whole numbers.
+// TestHalfConvolutionsOfManyImages compares convolutions and their input gradients with the definition, on whole
+// numbers, for more images (or rows) than are computed at once.
 func TestHalfConvolutionsOfManyImages(t *testing.T) {
 	for _, c := range []halfConvolution{
 		{75, 8, 32, 64, 3, 1, 1, 1},  // the same pixel of several images
@@ -143,8 +143,8 @@ func TestHalfConvolutionsOfManyImages(t *testing.T) {
 	}
 }
 
-// BenchmarkHalfConvolutions is convolutions of usual sizes and their gradients in float32 and in bfloat16, with all
-// that is converted and arranged for them.
+// BenchmarkHalfConvolutions times convolutions of usual sizes and their gradients in float32 and bfloat16, including
+// all conversions and rearrangements.
 func BenchmarkHalfConvolutions(b *testing.B) {
 	for _, c := range []halfConvolution{
 		{64, 32, 16, 16, 3, 1, 1, 1}, {64, 32, 16, 32, 3, 2, 1, 1}, {64, 16, 32, 32, 3, 1, 1, 1}, {64, 16, 32, 64, 3, 2, 1, 1}, {64, 8, 64, 64, 3, 1, 1, 1}, {64, 32, 16, 32, 1, 2, 1, 0},

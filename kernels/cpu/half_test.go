@@ -43,7 +43,7 @@ var halfOps = map[string]func(g tape, d ir.DType, batch int){
 	},
 }
 
-// runHalf runs a program of halfOps: operands with a batch have the first examples of the same numbers for any batch.
+// runHalf runs a program of halfOps. For any batch size, the first examples have the same numbers.
 func runHalf(t *testing.T, build func(g tape, d ir.DType, batch int), d ir.DType, batch int) []byte {
 	g := tape{p: &ir.Program{}}
 	build(g, d, batch)
@@ -59,8 +59,8 @@ func runHalf(t *testing.T, build func(g tape, d ir.DType, batch int), d ir.DType
 	return s.outputs[0].Bytes()
 }
 
-// TestHalvesOfABatch: ops on 16-bit floats give an example the same bits whatever batch it is in, and so however many
-// examples are computed together.
+// TestHalvesOfABatch: ops on 16-bit floats give an example the same bits in any batch, and so however many examples are
+// computed together.
 func TestHalvesOfABatch(t *testing.T) {
 	for name, build := range halfOps {
 		for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAlignedMemory: memory of every size is zero, aligned and nobody else's.
+// TestAlignedMemory: memory of every size is zero, aligned and not shared.
 func TestAlignedMemory(t *testing.T) {
 	var all [][]byte
 	for _, n := range []int{1, 63, 64, 4097, plan.MinSlab - 1, plan.MinSlab, plan.MinSlab + 1, plan.HugePage/2 - 1, plan.HugePage / 2, plan.HugePage - 1, plan.HugePage, plan.HugePage + 1, 5*plan.HugePage/2 + 3} {
@@ -39,7 +39,7 @@ func TestAlignedMemory(t *testing.T) {
 	}
 }
 
-// TestHugePages: large memory is marked as wanting huge pages, in the flags that the system has for it.
+// TestHugePages: large memory is marked for huge pages, in the flags that the system has for it.
 func TestHugePages(t *testing.T) {
 	b := plan.AlignedBytes(3*plan.HugePage + plan.HugePage/4)
 	address := uint64(uintptr(unsafe.Pointer(&b[plan.HugePage])))

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// turning are the sessions of some replicas and what they are launched with.
+// turning holds the sessions of some replicas and their launches.
 type turning struct {
 	sessions []kernels.Session
 	launches []kernels.Launch
@@ -48,7 +48,7 @@ func (s *turning) runUnder(ctx context.Context) bool {
 	return s.sessions[0].(kernels.TurnTaker).LaunchInTurns(ctx, s.sessions, s.launches, s.errs)
 }
 
-// apart runs the replicas by a goroutine each.
+// apart runs each replica in its own goroutine.
 func (s *turning) apart(t *testing.T) {
 	all := make([]kernels.Communicator, len(s.launches))
 	for i := range all {
@@ -59,7 +59,7 @@ func (s *turning) apart(t *testing.T) {
 	}))
 }
 
-// chained is a step of many sums, each of what the one before has made.
+// chained is a step of many sums, each of the previous result.
 func chained(replicas, sums int) *ir.Program {
 	g := tape{ir.New("step")}
 	x := g.input("x", ir.Float32, 5)
@@ -71,7 +71,7 @@ func chained(replicas, sums int) *ir.Program {
 	return g.p
 }
 
-// Replicas in turns have the bits of replicas at the same time, run after run, also if both kinds of run alternate.
+// Replicas in turns give the same bits as replicas in parallel, run after run, also if both kinds of run alternate.
 func TestReplicasTakeTurns(t *testing.T) {
 	defer cpu.InTurns()()
 	for _, replicas := range []int{2, 3, 4} {
@@ -112,7 +112,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	}
 }
 
-// An error on one replica is an error of all, and nobody waits for ever.
+// An error on one replica is an error on all, and none waits forever.
 func TestTurnsEndWithAnError(t *testing.T) {
 	defer cpu.InTurns()()
 	for wrong := range 3 {
@@ -130,7 +130,7 @@ func TestTurnsEndWithAnError(t *testing.T) {
 	require.ErrorContains(t, s.errs[1], "closed")
 }
 
-// The first failure stays in the queues, and nothing runs until somebody has heard of it.
+// The first failure stays in the queues, and nothing runs until somebody has read it.
 func TestTurnsFailTheirQueues(t *testing.T) {
 	defer cpu.InTurns()()
 	s := newTurning(t, chained(2, 1), 2)
@@ -148,7 +148,7 @@ func TestTurnsFailTheirQueues(t *testing.T) {
 	require.True(t, s.run())
 }
 
-// A panic lets go of the sessions.
+// A panic releases the sessions.
 func TestTurnsEndWithAPanic(t *testing.T) {
 	defer cpu.InTurns()()
 	s := newTurning(t, chained(2, 3), 2)
@@ -170,7 +170,7 @@ func (p panicking) StartAllReduce(context.Context, ir.Kind, []kernels.Buffer) er
 }
 func (p panicking) WaitAllReduce(context.Context) error { return nil }
 
-// Programs that are large, meet otherwise, loop or start too many sums have a goroutine for each replica.
+// Programs that are large, meet in other ways, have loops or start too many sums use a goroutine for each replica.
 func TestWhatTakesNoTurns(t *testing.T) {
 	defer cpu.InTurns()()
 	large := tape{ir.New("large")}

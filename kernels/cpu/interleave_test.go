@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestInterleave stores the elements of up to four operands in turn, from any of them on.
+// TestInterleave interleaves the elements of up to four operands, starting anywhere.
 func TestInterleave(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
 	for _, d := range []ir.DType{ir.Int8, ir.Float16, ir.Int32, ir.Float64} {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestKeptWhileWeightsChange: programs for several batches that share weights, transformed or in 16 bits, predict at
-// the same time, and read what was written last where the weights are written, or exchange their memory, between runs.
-// Run it with the race detector, too.
+// the same time. They read what was written last, while the weights are written or exchanged between runs. Run it with
+// the race detector, too.
 func TestKeptWhileWeightsChange(t *testing.T) {
 	var lock sync.RWMutex // as a model has one for its variables
 	shared := kernelBuffer(t, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// newHalfPredictor is newPredictor with operands that are converted to 16 bits first.
+// newHalfPredictor is newPredictor for operands that are first converted to 16 bits.
 func newHalfPredictor(t *testing.T, rows int, d ir.DType) *predictor {
 	p := ir.New("")
 	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, 75}})
@@ -32,8 +32,8 @@ func newHalfPredictor(t *testing.T, rows int, d ir.DType) *predictor {
 	return f
 }
 
-// TestKeptHalves: what weights are in 16 bits is kept until they change, whoever changes them, and in panels after the
-// second product.
+// TestKeptHalves: the 16-bit version of weights is kept until they change, whoever changes them, and in panels after
+// the second product.
 func TestKeptHalves(t *testing.T) {
 	defer WithoutExcess()()
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
@@ -90,7 +90,7 @@ func TestKeptHalves(t *testing.T) {
 	}
 }
 
-// TestTrainedWeightsAreNotKept: a program that replaces the weights converts them in each run, in its own memory.
+// TestTrainedWeightsAreNotKept: a program that replaces its weights converts them in each run, in its own memory.
 func TestTrainedWeightsAreNotKept(t *testing.T) {
 	defer WithoutExcess()()
 	p := ir.New("")
@@ -109,7 +109,7 @@ func TestTrainedWeightsAreNotKept(t *testing.T) {
 	require.Nil(t, b.halves.each[0].in)
 }
 
-// TestKeptHalvesAreShared: programs for several batches, run at the same time, use one conversion.
+// TestKeptHalvesAreShared: programs for several batches that run at the same time share one conversion.
 func TestKeptHalvesAreShared(t *testing.T) {
 	defer WithoutExcess()()
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})

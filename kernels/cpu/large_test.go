@@ -13,7 +13,7 @@ import (
 )
 
 // TestLargeShapes compares programs whose loops are cut into many blocks, chunks and segments with the reference. The
-// shapes of the conformance suite fit one.
+// shapes of the conformance suite fit into one.
 func TestLargeShapes(t *testing.T) {
 	f := ir.Float32
 	reduce := func(kind ir.Kind, axes ...int) func(g tape, x ir.Value) ir.Value {

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// boundedSizes are factors of the operands of a gradient: some with which a bound proves that it is finite, some with
-// which only its numbers tell, and some with which it is not, or only in float32.
+// boundedSizes are factors of a gradient's operands. With some a bound proves that the gradient is finite, with some
+// only its numbers show it, and with some it is not finite, or only in float32.
 var boundedSizes = []struct {
 	x, y   float64
 	expect string
@@ -30,8 +30,8 @@ var boundedSizes = []struct {
 	{1, math.Inf(1), "not finite"},
 }
 
-// boundedUpdate is the update of a variable by a gradient of few rows, divided by the loss's scale, unless it is not
-// finite in float16.
+// boundedUpdate is the update of a variable by a gradient of few rows, divided by the loss scale, unless the gradient
+// is not finite in float16.
 func boundedUpdate(t *testing.T, seed uint64, rule string, x, y float64) (*ir.Program, []reference.Value) {
 	r := rand.New(rand.NewPCG(seed, 78))
 	p := passProgram{t, ir.New(fmt.Sprint("bounded ", seed))}
@@ -103,8 +103,8 @@ func boundedUpdate(t *testing.T, seed uint64, rule string, x, y float64) (*ir.Pr
 	return p.p, inputs
 }
 
-// TestLateGradients: gradients of few rows are there for the question whether they are finite and once more for the
-// update; whatever the bound of their operands proves, variables become what they become without the pass, or stay.
+// TestLateGradients: gradients of few rows exist once for the finiteness check and once for the update. Whatever the
+// bound of their operands proves, variables change, or do not change, as they would without the pass.
 func TestLateGradients(t *testing.T) {
 	for seed := range uint64(12) {
 		for _, rule := range []string{"sgd", "momentum", "adam"} {

@@ -43,7 +43,7 @@ func crowded(t *testing.T, r *rand.Rand, d ir.DType, shape ir.Shape, nan bool) r
 	return v
 }
 
-// Lines long enough for vectors, blocks and digits, along every axis, beside the reference.
+// Lines long enough for vectors, blocks and digits, along every axis, compared with the reference.
 func TestLongLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	shapes := []ir.Shape{{1300}, {3, 700}, {700, 3}, {2, 300, 40}, {5, 9, 33}}
@@ -117,8 +117,8 @@ func TestTransposes(t *testing.T) {
 	}
 }
 
-// TestRowsWithLines counts, for rows of some distances, how many first lines fall into each of 64 sets: none gets more
-// than eight of as many rows as are transposed at a time.
+// TestRowsWithLines counts, for rows at some distances, how many first lines fall into each of 64 sets. With as many
+// rows as are transposed at a time, no set may get more than eight.
 func TestRowsWithLines(t *testing.T) {
 	for to := 64; to <= 16384; to += 64 {
 		rows := rowsWithLines(to)

@@ -53,7 +53,8 @@ func TestMeasurement(t *testing.T) {
 	assert.Empty(t, start(t, ctx).Stop(), "nothing ran")
 }
 
-// Two runs that are measured at once do not see each other, and what runs under neither is not seen at all.
+// Two runs that are measured at the same time do not see each other, and a run under neither context is not seen at
+// all.
 func TestMeasurementsAreApart(t *testing.T) {
 	ctx, other := cpu.Measurable(t.Context()), cpu.Measurable(t.Context())
 	m, n := start(t, ctx), start(t, other)
@@ -86,7 +87,7 @@ func TestMeasurementsInTurns(t *testing.T) {
 	assert.Equal(t, 1, others[0].Ops[0].Calls)
 }
 
-// A second Stop of one measurement does not hide another one that is under way.
+// A second Stop of one measurement does not hide another one in progress.
 func TestMeasurementsAreCounted(t *testing.T) {
 	ctx, other := cpu.Measurable(t.Context()), cpu.Measurable(t.Context())
 	m, n := start(t, ctx), start(t, other)
@@ -107,7 +108,7 @@ func TestMeasurementMistakes(t *testing.T) {
 	require.Nil(t, none.Stop())
 }
 
-// What is timed anyway goes on being timed.
+// Sessions that were being timed before are timed afterwards.
 func TestMeasurementLeavesProfiling(t *testing.T) {
 	ctx := cpu.Measurable(t.Context())
 	s := newSession(t, mlp("sgd", 8, 20, 30, 10))

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// More memory than there is is an error and not the end of the process.
+// Asking for more memory than there is is an error, and does not end the process.
 func TestAbsurdSizes(t *testing.T) {
 	device := kernels.Device{Kind: Kind}
 	for _, shape := range []ir.Shape{{1 << 45}, {1 << 40, 1 << 40}, {1 << 32, 1 << 32, 1 << 32}} {

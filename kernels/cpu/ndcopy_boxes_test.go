@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestCopyOfBoxes copies arrays whose last axes are short, with all axes in any order, and some of them backwards or in
-// part, in pieces, and compares them with index arithmetic.
+// TestCopyOfBoxes copies arrays with short last axes, with axes in any order, some of them reversed or partial, in
+// pieces, and compares them with index arithmetic.
 func TestCopyOfBoxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 12))
 	boxes, places := 0, 0
@@ -74,8 +74,8 @@ func TestCopyOfBoxes(t *testing.T) {
 	}
 }
 
-// TestWholePiecesAreRows: pieces of more than a vector that are repeated, or whose axes change places, are copied as
-// they are: rearranging them took 1.3 to 2 times as long.
+// TestWholePiecesAreRows: pieces of more than a vector that are repeated, or whose axes are permuted, are copied whole.
+// Rearranging them took 1.3 to 2 times as long.
 func TestWholePiecesAreRows(t *testing.T) {
 	repeated := func(times, bytes int) *ndCopy {
 		return newCopy(4, []int{500, times, bytes / 4}, []int{times * bytes, bytes, 4}, []int{bytes, 0, 4})

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTransposesToLongRows compares transposes to a few long rows with the reference, for several numbers of workers:
-// chunks of lines, of another axis and of columns, of which the last one may be shorter.
+// chunks of lines, of another axis and of columns, with a shorter last chunk.
 func TestTransposesToLongRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 7))
 	var lines, exchanged, columns int

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// TestCopiesOfPieces turns planes of pieces of a few elements, 16 and 32 bytes among them, in every size of rows and
-// columns, with gaps and backwards, with unreadable memory behind both sides, and all of it in two parts.
+// TestCopiesOfPieces transposes planes of pieces of a few elements, including 16 and 32 bytes, for every small number
+// of rows and columns, with gaps and reversed, with unreadable memory after both sides, and in two parts.
 func TestCopiesOfPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 32))
 	for try := range 600 {

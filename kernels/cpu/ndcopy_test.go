@@ -67,8 +67,8 @@ func TestCopyAgainstLoops(t *testing.T) {
 	}
 }
 
-// TestLargeCopyInPieces copies what is repeated along several axes, the outer ones of which are larger than what is
-// copied from one place: the pieces inside of them are copied by rows too, and not element by element.
+// TestLargeCopyInPieces repeats values along several axes whose outer ones are larger than what is copied from one
+// place. The pieces inside must be copied by rows too, and not element by element.
 func TestLargeCopyInPieces(t *testing.T) {
 	for _, channels := range []int{1, 3, 32, 74} {
 		n := 12
