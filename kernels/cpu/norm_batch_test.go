@@ -45,8 +45,8 @@ func normalValues(t *testing.T, rng *rand.Rand, p *ir.Program) []reference.Value
 }
 
 // TestConvolutionGathersMoments: a batch normalization of a convolution's result, with and without bias, does not read
-// the result for its moments, and they are as good as those of two passes in float64 where means are thousands of times
-// the deviation.
+// the result to compute its moments. They are as accurate as those of two passes in float64, even if means are
+// thousands of times the deviation.
 func TestConvolutionGathersMoments(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, bias := range []bool{false, true} {
@@ -93,7 +93,7 @@ func checkMoments(t *testing.T, d ir.DType, y, mean, variance []float64) {
 	t.Helper()
 	unit := 0x1p-23
 	if d == ir.Float64 {
-		unit = 0x1p-45 // what it is compared with is rounded too
+		unit = 0x1p-45 // the expected value is rounded too
 	}
 	channels, n := len(mean), float64(len(y)/len(mean))
 	for c := range channels {
@@ -110,8 +110,8 @@ func checkMoments(t *testing.T, d ir.DType, y, mean, variance []float64) {
 	}
 }
 
-// TestNormGradientThroughRelu: the gradient of relu(batch normalization) is one step and has the bits of the separate
-// ones, and takes the place of what comes in only if nobody else reads that.
+// TestNormGradientThroughRelu: the gradient of relu(batch normalization) is one step with the bits of separate steps.
+// It overwrites the upstream gradient only if nothing else reads that.
 func TestNormGradientThroughRelu(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// halfNorms make programs of mixed precision, on numbers of 16 bits, and name the steps that they come to.
+// halfNorms build programs of mixed precision on 16-bit numbers, and return the expected steps.
 var halfNorms = map[string]func(p programBuilder, d ir.DType, shape ir.Shape) (steps []string){
 	"batch normalization, sum and relu": func(p programBuilder, d ir.DType, shape ir.Shape) []string {
 		n := newHalfNorm(p, d, shape)
@@ -99,7 +99,7 @@ var halfNorms = map[string]func(p programBuilder, d ir.DType, shape ir.Shape) (s
 	},
 }
 
-// halfNorm are the operands of such a program: two of 16 bits, one of them in float32, and those of channels.
+// halfNorm holds the operands of such a program: two with 16 bits, one of them also in float32, and those of channels.
 type halfNorm struct {
 	programBuilder
 	x, other, gamma, beta ir.Value
@@ -118,8 +118,8 @@ func (n halfNorm) to(d ir.DType, v ir.Value) ir.Value {
 	return n.add(ir.Convert, ir.ConvertAttrs{DType: d}, v)[0]
 }
 
-// TestNormsOfHalves: normalizations and losses of mixed precision read and write 16 bits, without steps that convert,
-// and are what float64 rounded at each conversion is, for rows that are several pieces and for few of them.
+// TestNormsOfHalves: normalizations and losses of mixed precision read and write 16 bits, without steps that convert.
+// The results are those of float64, rounded at each conversion, for rows of several pieces and for few rows.
 func TestNormsOfHalves(t *testing.T) {
 	defer WithoutExcess()()
 	for name, build := range halfNorms {

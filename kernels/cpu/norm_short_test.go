@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestShortLayerNorm compares rows of every short length and their gradients with float64, also of more rows than a
-// block has, and the bits of rows with those of the same rows among others.
+// TestShortLayerNorm compares rows of every short length and their gradients with float64, also with more rows than a
+// block has. It compares the bits of rows with those of the same rows among others.
 func TestShortLayerNorm(t *testing.T) {
 	for n := 1; n <= 50; n += 1 + n/20 {
 		testShortLayerNorm[float32](t, n, ir.Float32, 1)

@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestNormOfSingleNumbers: where every mean is that of a single number, as behind the dense layers of a batch of one
-// example, or of equal numbers, a normalization without an offset is exactly 0, and of single numbers the gradient with
-// respect to them, as in Keras. What a fused product leaves there, 1e-8, would decide on which side of a kink at 0 the
-// next activation is, and Adam would make a whole step of it.
+// TestNormOfSingleNumbers: if every mean is that of a single number, as after the dense layers of a batch of one
+// example, or of equal numbers, a normalization without an offset is exactly 0. So is the gradient with respect to
+// single numbers, as in Keras. A remainder of 1e-8 from a fused product would decide on which side of a kink at 0 the
+// next activation is, and Adam would turn it into a full step.
 func TestNormOfSingleNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16} {
@@ -36,8 +36,8 @@ func TestNormOfSingleNumbers(t *testing.T) {
 	}
 }
 
-// testEqualNumbers normalizes x of a shape (examples..., channels) whose examples, but for those of a GroupNorm or a
-// LayerNorm, are equal.
+// testEqualNumbers normalizes x of shape (examples..., channels). The examples are equal, except for GroupNorm and
+// LayerNorm.
 func testEqualNumbers(t *testing.T, r *rand.Rand, op ir.Op, d ir.DType, shape ir.Shape, channels int) {
 	p := programBuilder{ir.New(""), t}
 	typ, of := ir.Type{DType: d, Shape: shape}, ir.Type{DType: d, Shape: ir.Shape{channels}}

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestCopyOutside copies arrays around boxes of all kinds: every element outside of the box must be there, and where
-// the box is large, what it held must be there still.
+// TestCopyOutside copies arrays around boxes of all kinds. Every element outside the box must be copied, and if the box
+// is large, its old contents must remain.
 func TestCopyOutside(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 12))
 	kept := 0

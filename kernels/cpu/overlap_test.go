@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Whatever the timing: sums that go on while replicas compute have the bits of sums that all wait for.
+// Whatever the timing, all-reduces that run while replicas compute give the same bits as all-reduces that block.
 func TestOverlappedAllReduces(t *testing.T) {
 	const replicas, calls, rounds = 3, 70, 4 // more than may be under way
 	ctx := bounded(t)
@@ -86,7 +86,7 @@ func TestOverlappedAllReduces(t *testing.T) {
 	}
 }
 
-// A replica that has started its all-reduce computes on, also when another is late.
+// A replica that has started its all-reduce continues to compute, even if another replica is late.
 func TestStartDoesNotWait(t *testing.T) {
 	all := communicators(t, 2)
 	ctx := bounded(t)
@@ -151,7 +151,7 @@ func TestOverlappedMistakes(t *testing.T) {
 	}
 }
 
-// A step starts the sum of a bucket before the computation that does not need it, and waits for it afterwards.
+// A step starts the all-reduce of a bucket before the computation that does not need it, and waits for it afterwards.
 func TestStepOverlapsAllReduce(t *testing.T) {
 	g := tape{ir.New("step")}
 	x, w := g.input("x", ir.Float32, 8, 8), g.input("w", ir.Float32, 8, 8)

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestPackedColumns multiplies by random matrices that are packed by columns, of which panels and turned scales are
-// kept after the second run, and changes each operand then. A bias, another value and a relu may follow.
+// TestPackedColumns multiplies by random matrices that are packed by columns. Their panels and transposed scales are
+// kept after the second run. Then it changes each operand. A bias, another value and a relu may follow.
 func TestPackedColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	number := func(typ ir.Type, most int) reference.Value {
@@ -96,7 +96,7 @@ func TestPackedColumns(t *testing.T) {
 	}
 }
 
-// TestSumsOfLongBlocks: sums of digits times numbers that are far from their zero point do not wrap around.
+// TestSumsOfLongBlocks: sums of digits times numbers that are far from their zero point do not overflow.
 func TestSumsOfLongBlocks(t *testing.T) {
 	const k = 70000
 	fill := func(typ ir.Type, v float64) reference.Value {

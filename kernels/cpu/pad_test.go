@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestPaddings compares paddings of random shapes with the reference, for several numbers of workers: around, within
-// and less than nothing, with elements of all sizes, long and short rows, and no elements at all.
+// TestPaddings compares paddings of random shapes with the reference, for several numbers of workers: positive,
+// interior and negative ones, elements of all sizes, long and short rows, and no elements at all.
 func TestPaddings(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 5))
 	long, shared := 0, 0

@@ -16,7 +16,7 @@ import (
 
 var updatePasses = flag.Bool("update-passes", false, "write testdata/passes")
 
-// TestPasses shows what each pass makes of small programs. Where a change is meant: go test ./kernels/cpu -run
+// TestPasses shows what each pass does to small programs. If a change is intended: go test ./kernels/cpu -run
 // TestPasses -update-passes, and look at the difference.
 func TestPasses(t *testing.T) {
 	programs := map[string]struct {
@@ -77,7 +77,7 @@ func (b passProgram) splat(d ir.DType, v float64, shape ...int) ir.Value {
 	return b.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(d, v, shape...)})
 }
 
-// simplifiedProgram has nodes that nobody needs, that are there twice, that do nothing, and constants to fold.
+// simplifiedProgram has dead nodes, duplicate nodes, nodes that do nothing, and constants to fold.
 func simplifiedProgram(t *testing.T) *ir.Program {
 	b := passProgram{t, ir.New("simplify")}
 	x := b.p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{4, 6}})

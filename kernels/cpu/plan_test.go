@@ -21,8 +21,8 @@ import (
 
 var testDevice = kernels.Device{Kind: Kind}
 
-// chain returns a random program of long elementwise chains with broadcasts, slices, reshapes and reductions over an
-// index space that is larger than a block, so that fusion, registers, periodic operands and sinks are all at work.
+// chain returns a random program of long elementwise chains with broadcasts, slices, reshapes and reductions. Its index
+// space is larger than a block, so that fusion, registers, periodic operands and sinks are all in use.
 func chain(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	shape := []ir.Shape{{37, 129}, {5, 40, 33}, {9, 3, 257}, {6000}, {3, 2000}, {2, 3, 5, 7, 11}}[rng.IntN(6)]
@@ -48,7 +48,7 @@ func chain(seed uint64) (*ir.Program, []reference.Value) {
 		inputs = append(inputs, v)
 		return p.AddInput(fmt.Sprint("in", len(inputs)), v.Type)
 	}
-	// spread is a value that reaches the shape through a broadcast of some axes of a larger input, sliced.
+	// spread returns a value of the shape, broadcast along some axes from a slice of a larger input.
 	spread := func() ir.Value {
 		var small, axes []int
 		for i, n := range shape {
@@ -145,7 +145,7 @@ func runOnce(t *testing.T, p *ir.Program, inputs []reference.Value, plain bool) 
 		require.NoError(t, b.Write(v.Bytes()))
 		in = append(in, b)
 	}
-	for _, o := range p.Outputs { // full of what is no number: nothing may be left of it
+	for _, o := range p.Outputs { // filled with NaN, none of which may remain
 		b := newBuffer(testDevice, p.Type(o.Value))
 		require.NoError(t, b.Write(bytes.Repeat([]byte{0xff}, b.Type().Bytes())))
 		out = append(out, b)
@@ -175,7 +175,7 @@ func TestFusedEqualsUnfused(t *testing.T) {
 	programs(t, func(t *testing.T, p *ir.Program, inputs []reference.Value) {
 		fused, plain := runOnce(t, p, inputs, false), runOnce(t, p, inputs, true)
 		for i := range fused {
-			// Only reductions may differ, by the order of their sums.
+			// Only reductions may differ, because of the order of their sums.
 			if err := kernelstest.Compare(fused[i], plain[i], 256, true); err != nil {
 				t.Errorf("output %d: %v\n%v", i, err, p)
 			}
@@ -183,7 +183,7 @@ func TestFusedEqualsUnfused(t *testing.T) {
 	})
 }
 
-// owner follows which value each storage holds, through overlaps in the arena.
+// owner tracks which value each storage holds, even if storages overlap in the arena.
 type owner struct {
 	*placement
 	holds map[*plan.Storage]ir.Value
@@ -205,8 +205,8 @@ func (o *owner) write(m *plan.Storage, v ir.Value) {
 	o.holds[m] = v
 }
 
-// checkPlan replays the schedule and requires that every operand is still in its place when it is read, and that
-// results, workspaces and operands that are read in the same step do not share memory unless the step may overwrite.
+// checkPlan replays the schedule. It requires that every operand is intact when it is read, and that results,
+// workspaces and operands used in the same step do not share memory, unless the step may overwrite.
 func checkPlan(t *testing.T, p *placement) {
 	t.Helper()
 	o := &owner{p, map[*plan.Storage]ir.Value{}}
@@ -320,8 +320,8 @@ func TestNoAllocations(t *testing.T) {
 	require.Greater(t, len(seen), 80)
 }
 
-// TestReluMaskIsReadLate is the case in which the kernel for a relu's gradient reads y later than the comparison it
-// replaces: in between, another result would have been written over y.
+// TestReluMaskIsReadLate covers the case in which the kernel for a relu's gradient reads y later than the comparison
+// that it replaces. Another result could overwrite y in between.
 func TestReluMaskIsReadLate(t *testing.T) {
 	p := ir.New("relu mask")
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{300}}

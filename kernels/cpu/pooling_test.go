@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestPoolingOfManyChannels pools with channels that are whole vectors and others: windows that overlap, have gaps, are
-// cut off by the edges, and hold many equal elements.
+// TestPoolingOfManyChannels pools with channels that fill whole vectors and with others. Windows overlap, have gaps,
+// are cut off by the edges, and contain many equal elements.
 func TestPoolingOfManyChannels(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 7))
 	for i, c := range []struct {
@@ -66,8 +66,8 @@ func TestPoolingOfAnything(t *testing.T) {
 	}
 }
 
-// comparePooling compares both kinds of pooling and their gradients with the reference, with many equal elements, and
-// the gradient of the maximum with NaN, too, of which the first of a window takes it.
+// comparePooling compares both kinds of pooling and their gradients with the reference, with many equal elements. The
+// gradient of the maximum is also tested with NaN; the first NaN of a window receives it.
 func comparePooling(t *testing.T, r *rand.Rand, what string, shape ir.Shape, window, stride, low, high []int) {
 	t.Helper()
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.BFloat16, ir.Float16} {

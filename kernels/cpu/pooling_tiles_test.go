@@ -12,7 +12,7 @@ import (
 )
 
 // TestImagesSideBySide checks that pooling gives the same bits for many images of a few channels, which are pooled side
-// by side, as for each image alone: images of several bands, too, and batches that are no whole tiles.
+// by side, as for each image alone. Some images have several bands, and some batches are not a whole number of tiles.
 func TestImagesSideBySide(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 13))
 	for try := range 40 {

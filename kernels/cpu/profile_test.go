@@ -11,8 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// The time of a loop is without that of its body's steps, which are listed themselves: the times add up to that of the
-// run.
+// The time of a loop excludes the steps of its body, which are listed separately. All times add up to that of the run.
 func TestProfileOfLoops(t *testing.T) {
 	p := recurrence(t, 500, 16, 64, false)
 	e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)

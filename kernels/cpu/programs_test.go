@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tape writes a program by hand; it stands for the tracing half of the library.
+// tape writes a program by hand. It stands for the tracing half of the library.
 type tape struct {
 	p *ir.Program
 }

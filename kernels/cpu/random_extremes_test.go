@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// extremist grows programs of operations whose results are exact or correctly rounded, of any element type and of axes
-// of any length, none included, with numbers that are none, infinite, signed zeros and the ends of integers.
+// extremist grows programs of operations whose results are exact or correctly rounded, with any element type and axes
+// of any length, including 0. Numbers include NaN, infinities, signed zeros and the limits of integers.
 type extremist struct {
 	*ir.Program
 	rng    *rand.Rand
@@ -24,7 +24,7 @@ type extremist struct {
 	budget int
 }
 
-// denormals is a tolerance that allows for nothing but results below the least normal number.
+// denormals is a tolerance that only allows for results below the smallest normal number.
 const denormals = 1e-9
 
 var extremeTypes = []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float64, ir.Float16, ir.BFloat16, ir.Int8, ir.Uint8, ir.Int16, ir.Uint16,
@@ -113,7 +113,7 @@ func (e *extremist) add(op ir.Op, attrs ir.Attrs, in ...ir.Value) []ir.Value {
 	return out
 }
 
-// relu is not among what other operations pick.
+// relu is not among the operations that others may pick.
 func (e *extremist) relu(v ir.Value) ir.Value {
 	out := e.add(ir.Relu, nil, v)[0]
 	e.values = e.values[:len(e.values)-1]
@@ -135,7 +135,7 @@ func (e *extremist) constant(d ir.DType, x float64, shape ...int) ir.Value {
 	return out[0]
 }
 
-// partner is another value of the type of v: one that exists, one repeated, or a number.
+// partner returns another value of v's type: an existing one, a broadcast, or a number.
 func (e *extremist) partner(v ir.Value) ir.Value {
 	t := e.Type(v)
 	for range 12 {
@@ -293,7 +293,8 @@ func (e *extremist) move(v ir.Value, t ir.Type, axis int) {
 	}
 }
 
-// TestRandomExtremes compares them with the reference, number by number: fused or not, with vectors or without.
+// TestRandomExtremes compares such programs with the reference, number by number, fused or not, with vectors or
+// without.
 func TestRandomExtremes(t *testing.T) {
 	defer WithoutExcess()()
 	count := uint64(3000)

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// composer grows programs of composite operations, one on the result of another, on axes of odd lengths, of none and of
-// one, between elementwise operations and movements. Numbers stay small, so that errors do.
+// composer grows programs of composite operations, each on the result of another, with elementwise operations and
+// movements in between. Axes have odd lengths, 0 or 1. Numbers stay small, so that errors do.
 type composer struct {
 	*ir.Program
 	rng    *rand.Rand
@@ -59,7 +59,8 @@ func compose(seed uint64) *composer {
 	return c
 }
 
-// finish makes outputs of what nothing reads, and of some other values; an output may replace an input of its type.
+// finish makes outputs of all values that nothing reads, and of some others. An output may replace an input of its
+// type.
 func (c *composer) finish() {
 	read, taken := map[ir.Value]bool{}, map[int]bool{}
 	for _, n := range c.Nodes {
@@ -89,7 +90,7 @@ func (c *composer) finish() {
 	}
 }
 
-// length is that of an axis: often beside a power of two, now and then 0 or 1.
+// length returns the length of an axis, often next to a power of two, and now and then 0 or 1.
 func (c *composer) length(most int) int {
 	r := c.rng
 	if r.IntN(c.empty) == 0 {
@@ -176,7 +177,7 @@ func (c *composer) reshape(v ir.Value, shape ...int) ir.Value {
 	return c.op(ir.Reshape, ir.ReshapeAttrs{Shape: shape}, v)
 }
 
-// ranked gives v another rank: leading axes are joined, or axes of length 1 put in somewhere.
+// ranked gives v another rank. It joins leading axes, or inserts axes of length 1.
 func (c *composer) ranked(v ir.Value, rank int) ir.Value {
 	s := c.Type(v).Shape.Clone()
 	if len(s) == rank {
@@ -196,7 +197,7 @@ func (c *composer) ranked(v ir.Value, rank int) ir.Value {
 	return c.reshape(v, s...)
 }
 
-// after is what follows a layer: a bias, an activation, another operand, a movement; mostly nothing.
+// after adds what may follow a layer: a bias, an activation, another operand, a movement; usually nothing.
 func (c *composer) after(v ir.Value) ir.Value {
 	for range c.rng.IntN(4) {
 		if c.odd > 0 && c.rng.IntN(2) == 0 {
@@ -260,7 +261,8 @@ func (c *composer) cut(v ir.Value) ir.Value {
 	return c.op(ir.Slice, ir.SliceAttrs{Start: start, Limit: limit, Stride: stride}, v)
 }
 
-// layer adds a composite operation on v and returns its result; some add gradients as well. False: v does not suit it.
+// layer adds a composite operation on v, for some with gradients, and returns its result. It returns false if v does
+// not suit the operation.
 func (c *composer) layer(v ir.Value) (ir.Value, bool) {
 	if len(c.Type(v).Shape) == 0 {
 		return c.spread(v, c.shape(2)), true
@@ -328,7 +330,7 @@ func (c *composer) dot(v ir.Value) ir.Value {
 	return c.op(ir.Mul, nil, p, c.number(1/math.Sqrt(float64(max(contract, 1))), c.Type(p).Shape...))
 }
 
-// batched joins axes until there is one of examples, the given number of axes of an image, and channels.
+// image joins axes until v has one axis of examples, the returned number of spatial axes, and channels.
 func (c *composer) image(v ir.Value) (ir.Value, int) {
 	rank := 1 + c.rng.IntN(3)
 	return c.ranked(v, rank+2), rank
@@ -419,7 +421,7 @@ func (c *composer) pool(v ir.Value) ir.Value {
 	return y
 }
 
-// settled reports that a value is an input or one moved: what compares its elements has one answer.
+// settled reports whether a value is an input, possibly moved, so that comparing its elements has only one answer.
 func (c *composer) settled(v ir.Value) bool {
 	for _, in := range c.Inputs {
 		if in.Value == v {

@@ -54,7 +54,7 @@ func (c *composer) norm(v ir.Value) ir.Value {
 	return y[0]
 }
 
-// soft is a softmax or its logarithm along any axis, with its gradient.
+// soft adds a softmax or its logarithm along any axis, with its gradient.
 func (c *composer) soft(v ir.Value) ir.Value {
 	s := c.Type(v).Shape
 	rank := len(s)
@@ -358,7 +358,7 @@ func (c *composer) order(v ir.Value) ir.Value {
 	return c.op(ir.Mul, nil, y, c.number(1/float64(max(s[axis], 1)), s...))
 }
 
-// update computes new weights from the gradient that a product, or v itself, is.
+// update computes new weights, with a product or v itself as the gradient.
 func (c *composer) update(v ir.Value) ir.Value {
 	if c.odd > 0 { // weights that are infinite
 		return unsuitable
@@ -412,7 +412,7 @@ func (c *composer) loop(v ir.Value) ir.Value {
 	body.AddOutput("h", next)
 	body.AddOutput("y", oneOf(c.rng, next, x, h))
 	scale := 1 / math.Sqrt(float64(max(s[last], 1)))
-	// At most 1, so that a cell of one unit does not multiply what the steps before were off by.
+	// At most 1, so that a cell of one unit does not amplify the errors of earlier steps.
 	weights := c.fill(d, func(int) float64 { return max(-1, min(c.rng.NormFloat64()*scale, 1)) }, s[last], s[last])
 	return c.ops(ir.Scan, ir.ScanAttrs{Body: body, Length: s[0], Carry: 1, Xs: 1, Reverse: c.rng.IntN(2) == 0}, c.input(s[1:]...), v, weights)[1-c.rng.IntN(2)]
 }
@@ -456,7 +456,7 @@ func (c *composer) random(v ir.Value) ir.Value {
 	return c.op(ir.Dropout, ir.DropoutAttrs{Rate: oneOf(c.rng, 0.1, 0.5), Stream: uint32(c.rng.IntN(4))}, v, state)
 }
 
-// integers multiplies int8, whose sums are exact.
+// integers multiplies int8, with exact sums.
 func (c *composer) integers(v ir.Value) ir.Value {
 	k, n := c.length(c.budget), c.length(96)
 	m := c.length(c.budget / max(n, k, 1))

@@ -25,11 +25,11 @@ var (
 	manyComposites = flag.Uint64("composites", 0, "how many programs TestRandomComposites draws; 0: the usual number")
 )
 
-// shortComposites are the seeds of -short: programs, most of them small, which together have every op, type and size
+// shortComposites are the seeds for -short. Their programs are mostly small, and together have every op, type and size
 // that the first hundreds have.
 var shortComposites = []uint64{6, 8, 9, 13, 18, 20, 22, 33, 34, 39, 44, 45, 51, 68, 72, 75, 80, 92, 103, 105, 111, 137, 144, 155, 179, 277, 70798}
 
-// run runs the program twice, in buffers where outputs that replace inputs have their memory, with that many workers.
+// run runs the program twice with the given number of workers. Outputs that replace inputs share their buffers.
 func (c *composer) run(t *testing.T, workers int, plain bool) []reference.Value {
 	t.Helper()
 	before := goruntime.GOMAXPROCS(workers)
@@ -69,7 +69,7 @@ func (c *composer) run(t *testing.T, workers int, plain bool) []reference.Value 
 	return results
 }
 
-// TestRandomComposites compares them with the reference, under each set of instructions, fused and not; the bits are
+// TestRandomComposites compares such programs with the reference, for each instruction set, fused or not. The bits are
 // the same for any number of workers.
 func TestRandomComposites(t *testing.T) {
 	seeds := shortComposites
@@ -130,8 +130,8 @@ func (c *composer) compare(t *testing.T, path isa.Features, want []reference.Val
 	}
 }
 
-// differs compares a result with the reference's. Where numbers of inputs are not finite, what comes of them is either
-// NaN or infinite, depending on how a formula is written.
+// differs compares a result with the reference's. If inputs are not finite, results may be NaN or infinite, depending
+// on how a formula is written.
 func (c *composer) differs(got, want reference.Value) error {
 	if c.odd > 0 {
 		got, want = got.Clone(), want.Clone()
@@ -146,14 +146,14 @@ func (c *composer) differs(got, want reference.Value) error {
 
 func odd(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
-// keepApart makes a row of an input no numbers: what does not depend on them in the reference keeps its bits.
+// keepApart replaces a row of an input by NaN. Results that do not depend on it in the reference must keep their bits.
 func (c *composer) keepApart(t *testing.T, path isa.Features, want []reference.Value) {
 	t.Helper()
 	defer isa.Override(path)()
 	const k = 0 // the data; padding times a kernel that is no number is none, or nothing
 	typ := c.inputs[k].Type
-	// Whether what is hidden counts is open, and a number that moves rows on changes numbers that are equal in the
-	// reference because they are rounded.
+	// It is not defined whether hidden elements count. Also, moving rows by a number may change numbers that are only
+	// equal in the reference because they are rounded.
 	mixes := slices.ContainsFunc(c.Nodes, func(n ir.Node) bool { return n.Op == ir.AttentionGrad || n.Op == ir.Sort || n.Op == ir.TopK })
 	if mixes || c.odd > 0 || !typ.DType.IsFloat() || len(typ.Shape) == 0 || typ.Shape[0] < 2 || typ.Shape.Size() == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// step is a program with values for its inputs. What it computes in float64 is want; spread says how far from it
-// computations in float32 come out that round each result, with some noise.
+// step is a program with values for its inputs. want holds its results in float64. spread says how far from these
+// float32 computations are that round each result, with some noise.
 type step struct {
 	program  *ir.Program
 	expanded *ir.Program // but for products
@@ -27,7 +27,7 @@ type step struct {
 	draws  int
 }
 
-// values are those of the variables of a model, a little moved, so that nothing is exactly 0 or equal.
+// values returns those of a model's variables, perturbed a little, so that nothing is exactly 0 or equal.
 func (d *stepDraw) values(m *keras.Model) (map[string][]float64, error) {
 	out := map[string][]float64{}
 	for _, v := range m.Weights() {
@@ -47,8 +47,8 @@ func (d *stepDraw) values(m *keras.Model) (map[string][]float64, error) {
 	return out, nil
 }
 
-// step draws what the program reads: weights by their paths, states of the optimizer as they are after some steps or
-// before the first, data and labels.
+// step draws what the program reads: weights by their paths, optimizer states as they are before the first step or
+// after some steps, data and labels.
 func (d *stepDraw) step(p *ir.Program, weights map[string][]float64, labels string, training bool) *step {
 	s := &step{program: p, training: training, policy: d.policy, rng: rand.New(rand.NewPCG(d.Uint64(), 1))}
 	first, rate := d.yes(3), of(d.Rand, 0.01, 1, 1) // of 1, plain gradient descent shows the gradients themselves
@@ -109,7 +109,7 @@ func (d *stepDraw) label(kind string, x float64, v ir.Value, p *ir.Program) floa
 	return x
 }
 
-// work is about how many multiplications the program makes.
+// work estimates the number of multiplications of the program.
 func work(p *ir.Program) (n float64) {
 	for i := range p.Nodes {
 		node := &p.Nodes[i]
@@ -141,8 +141,8 @@ func (s *step) expect(draws int) (err error) {
 	return s.draw(draws)
 }
 
-// draw computes with rounding, and but for the first time with noise, in turns of the program with its composites and
-// with what these are made of, and notes how far results are from want.
+// draw computes with rounding and, except for the first time, with noise. It alternates between the program with its
+// composites and their decompositions, and records how far the results are from want.
 func (s *step) draw(count int) error {
 	for range count {
 		program, how := s.program, reference.Interpreter{Round: true}
@@ -152,8 +152,8 @@ func (s *step) draw(count int) error {
 		if s.draws%2 == 1 {
 			program = s.expanded
 		}
-		// Devices that compute mixed precision in float32 do not round between layers, which hides what float32 rounds:
-		// two gradients that are opposite in 16 bits, and add up to 0, are not so in float32.
+		// Devices that compute mixed precision in float32 do not round between layers. That would hide float32 rounding
+		// errors: two gradients that cancel exactly in 16 bits do not in float32.
 		how.Excess = s.policy != "" && s.draws%4 >= 2
 		s.draws++
 		got, err := how.Run(program, s.inputs)
@@ -173,8 +173,8 @@ func (s *step) draw(count int) error {
 	return nil
 }
 
-// worst is the element of the results that is farthest from want, in terms of what is allowed: the spread of the
-// element or of most elements beside it, and rounding of the result.
+// worst returns the element of the results that is farthest from want, relative to what is allowed: the spread of the
+// element or of most elements around it, and the rounding of the result.
 func (s *step) worst(got []reference.Value) (ratio float64, where string) {
 	for i, v := range got {
 		typical := slices.Clone(s.spread[i])

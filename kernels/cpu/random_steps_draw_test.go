@@ -29,8 +29,8 @@ type stepDraw struct {
 	text    string // what was drawn
 }
 
-// largeShapes are of what some kernels are for: images of many channels, whose predictions Winograd computes, sums over
-// many rows, matrices that do not fit the caches, rows with which a network is deep, and long rows.
+// largeShapes are shapes for special kernels: images of many channels, whose predictions use Winograd's algorithm, sums
+// over many rows, matrices that do not fit into caches, rows for deep networks, and long rows.
 var largeShapes = [][]int{
 	nil, nil, {1, 12, 10, 32}, {2, 20, 20, 32}, {2, 9, 7, 64}, {3, 16, 16, 16}, {64, 33, 16}, {128, 17, 32}, {4, 700}, {17, 1030}, {512, 12}, {2, 5000}, {1, 28, 28, 8}, {2, 8, 8, 8, 16},
 }
@@ -112,7 +112,7 @@ func (d *stepDraw) fits(y *layers.KerasTensor, format string, values ...any) *la
 	return y
 }
 
-// function applies a function of the library that no layer is made of, loops and branches among them.
+// function applies a function of the library that no layer uses, such as loops and branches.
 func (d *stepDraw) function(x *layers.KerasTensor) *layers.KerasTensor {
 	names := []string{"cumsum", "sort", "logsumexp", "real_fft", "while", "cond", "switch", "map", "associative_scan", "flip", "roll", "top_k", "norm", "moments", "rows", "columns", "solve", "conv_transposed", "fft", "take", "segment", "max", "gram", "padded"}
 	name := of(d.Rand, names...)
@@ -177,8 +177,8 @@ func (d *stepDraw) next(x *layers.KerasTensor) *layers.KerasTensor {
 	return d.apply(d.layer(len(x.Shape())), x)
 }
 
-// drawStep returns the programs of a training step and of a prediction of a random network, with inputs for them; none
-// where what was drawn does not go together.
+// drawStep returns the programs of a training step and of a prediction of a random network, with inputs for them. It
+// returns none if the drawn parts do not fit together.
 func drawStep(ctx context.Context, seed uint64, policy string) (d *stepDraw, steps []*step, err error) {
 	d = newStepDraw(seed, policy)
 	y := d.network()
@@ -241,7 +241,7 @@ func drawStep(ctx context.Context, seed uint64, policy string) (d *stepDraw, ste
 	return d, append(steps, d.step(p, values, kind, false)), nil
 }
 
-// head is the output with a loss for it, and what its labels are.
+// head returns the output with a loss for it, and the kind of its labels.
 func (d *stepDraw) head(y *layers.KerasTensor) (out *layers.KerasTensor, loss losses.Loss, kind string) {
 	last := y.Shape()[len(y.Shape())-1]
 	switch d.IntN(5) {

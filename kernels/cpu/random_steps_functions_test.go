@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// functionsOfSteps are what no layer is made of: loops, branches, long rows and sums, and the operations of signals and
-// equations. k picks a variant.
+// functionsOfSteps are functions that no layer uses: loops, branches, long rows and sums, signal processing and linear
+// algebra. k picks a variant.
 var functionsOfSteps = map[string]func(x *ops.Tensor, k int) *ops.Tensor{
 	"cumsum":    func(x *ops.Tensor, k int) *ops.Tensor { return ops.Cumsum(x, k%x.Rank()) },
 	"sort":      func(x *ops.Tensor, k int) *ops.Tensor { return ops.Sort(x, -1) },
@@ -111,7 +111,7 @@ var functionsOfSteps = map[string]func(x *ops.Tensor, k int) *ops.Tensor{
 	},
 }
 
-// keepLast gives what has been reduced along the last axis a last axis of length 1.
+// keepLast gives a value that was reduced along the last axis a last axis of length 1.
 func keepLast(x, y *ops.Tensor) *ops.Tensor {
 	shape := x.Shape().Clone()
 	shape[len(shape)-1] = 1

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// settings are those of a layer, a loss or an optimizer, by Keras's names.
+// settings are those of a layer, a loss or an optimizer, under Keras's names.
 type settings map[string]any
 
 // configured is a class with its settings.
@@ -14,7 +14,7 @@ type configured struct {
 	settings
 }
 
-// object is what files of Keras have for it.
+// object returns the form that Keras's files use.
 func (c configured) object() map[string]any {
 	config := map[string]any{}
 	for k, v := range c.settings {
@@ -34,8 +34,8 @@ func (c configured) object() map[string]any {
 	return map[string]any{"module": "keras.layers", "class_name": c.class, "config": config, "registered_name": nil}
 }
 
-// layerDraw draws layers. Large ones are those that several workers share, and that kernels for many rows, long rows or
-// many channels compute.
+// layerDraw draws layers. Large ones are shared by several workers, or use kernels for many rows, long rows or many
+// channels.
 type layerDraw struct {
 	*rand.Rand
 	large bool
@@ -58,7 +58,7 @@ func (r layerDraw) activation() string {
 		"sparse_plus", "tanh_shrink", "threshold", "softmax", "log_softmax", "sparsemax")
 }
 
-// weights are regularizers and constraints of one kind of weights, of one layer in six.
+// weights adds regularizers and constraints to one kind of weights, in one layer out of six.
 func (r layerDraw) weights(c settings, kinds ...string) {
 	if !r.yes(6) {
 		return
@@ -92,7 +92,7 @@ func (r layerDraw) perAxis(d int, choices ...int) any {
 	return list
 }
 
-// axes is the name of a class for d axes of space.
+// axes returns the name of a class for d spatial axes.
 func axes(class string, d int, more ...string) string {
 	class += string(rune('0'+d)) + "D"
 	for _, m := range more {
@@ -177,7 +177,7 @@ func (r layerDraw) spatial(d int) configured {
 	return configured{axes("Cropping", d), settings{"cropping": 1}}
 }
 
-// cell is a recurrent layer, or a cell of one.
+// cell draws a recurrent layer, or a cell of one.
 func (r layerDraw) cell(suffix string) configured {
 	class := of(r.Rand, "LSTM", "GRU", "SimpleRNN")
 	c := settings{"units": r.channels()}
@@ -297,7 +297,7 @@ func (r layerDraw) anything(rank int) configured {
 	return configured{l.class, maps.Clone(l.settings)}
 }
 
-// layer is one for tensors of a rank.
+// layer draws a layer for tensors of the given rank.
 func (r layerDraw) layer(rank int) configured {
 	d := rank - 2
 	if d < 1 || r.IntN(3) == 0 {

@@ -25,33 +25,33 @@ var (
 	showSteps = flag.Bool("steps-show", false, "TestRandomSteps prints what it draws")
 )
 
-// shortSteps are the seeds of -short, which together reach most kernels that the first hundreds reach.
+// shortSteps are the seeds for -short. Together they reach most kernels that the first hundreds reach.
 var shortSteps = []uint64{27113625, 27113652, 27113646, 27113623, 27113635, 27113647, 27113620, 27113648, 27113681, 27113650, 27113680, 27113641}
 
 // shortHalves are those of TestRandomStepsOfHalves.
 var shortHalves = []uint64{1002, 1003, 1004, 1005, 1011}
 
 const (
-	// mostWork is how many multiplications of a program the reference is given.
+	// mostWork limits the multiplications of a program for the reference.
 	mostWork = 3e7
-	// mostOff is how often the spread of computations that round each result once a result may be off: kernels round
-	// each term of a sum.
+	// mostOff limits the error of a result, relative to the spread of computations that round each result once. Kernels
+	// round each term of a sum.
 	mostOff = 24
-	// mostOffHalves is that of 16 bits, of which kernels add up in 32.
+	// mostOffHalves is the same for 16 bits, which kernels accumulate in 32 bits.
 	mostOffHalves = 8
 )
 
-// TestRandomSteps draws networks with losses and optimizers and compares their training steps and predictions, compiled
-// for each set of instructions, with the same programs in float64. How far float32 may be from it is measured, by the
-// same programs with rounding, of inputs that differ in the last place.
+// TestRandomSteps draws networks with losses and optimizers. It compares their training steps and predictions, compiled
+// for each instruction set, with the same programs in float64. How far float32 may differ is measured, by running the
+// same programs with rounding and with inputs that differ in the last place.
 func TestRandomSteps(t *testing.T) {
 	for _, seed := range stepSeeds(shortSteps, 60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkSteps(t, seed, "") })
 	}
 }
 
-// TestRandomStepsOfHalves does that under mixed precision. Where processors multiply pairs of bfloat16, programs do so
-// and compute in float32, whatever they gain by that.
+// TestRandomStepsOfHalves does the same under mixed precision. Where the processor multiplies pairs of bfloat16,
+// programs run both in pairs and in float32, regardless of the gain.
 func TestRandomStepsOfHalves(t *testing.T) {
 	for _, seed := range stepSeeds(shortHalves, 30) {
 		for _, policy := range []string{"mixed_bfloat16", "mixed_float16"} {
@@ -60,7 +60,7 @@ func TestRandomStepsOfHalves(t *testing.T) {
 	}
 }
 
-// stepSeeds are the seeds of -short, or the first so many.
+// stepSeeds returns the seeds for -short, or the first ones.
 func stepSeeds(short []uint64, usual uint64) []uint64 {
 	count := *manySteps
 	if count == 0 && testing.Short() {
@@ -142,8 +142,8 @@ func (s *step) compare(t *testing.T, d *stepDraw, path string, plain bool) {
 	}
 }
 
-// judge fails where results are farther off than rounding explains. Where they seem to be, more draws say whether the
-// step is only ill-conditioned there.
+// judge fails if results differ by more than rounding explains. If they seem to, it makes more draws to see whether the
+// step is just ill-conditioned there.
 func (s *step) judge(t *testing.T, d *stepDraw, got []reference.Value, how string) {
 	ratio, where := s.worst(got)
 	most := float64(mostOff)
@@ -162,7 +162,7 @@ func (s *step) judge(t *testing.T, d *stepDraw, got []reference.Value, how strin
 	}
 }
 
-// run runs the step twice on the same values, in buffers where outputs that replace inputs have their memory.
+// run runs the step twice on the same values. Outputs that replace inputs share their buffers.
 func (s *step) run(t *testing.T, workers int, plain bool) []reference.Value {
 	t.Helper()
 	before := goruntime.GOMAXPROCS(workers)

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestIotaOfBlocks counts beyond one block of numbers, and to the ends of one, twice: the second time begins with what
-// the first one left.
+// TestIotaOfBlocks counts beyond one block, and to the end of one, twice. The second time starts from what the first
+// one has left in memory.
 func TestIotaOfBlocks(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, ir.Int16, ir.Uint16, ir.Int32, ir.Int64} {
 		for _, length := range []int{iotaBlock - 1, iotaBlock, iotaBlock + 1, 3*iotaBlock - 5} {

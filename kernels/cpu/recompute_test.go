@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestRecomputeCheap: x/2 and 3·x, which the program reads before and after a product, are computed twice and written
-// never.
+// TestRecomputeCheap: x/2 and 3·x, which the program reads before and after a product, are computed twice and never
+// stored.
 func TestRecomputeCheap(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{256, 256}}
 	build := func(rows int, output bool) *ir.Program {

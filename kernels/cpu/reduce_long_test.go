@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// A few long rows have the reference's sums, products and extremes, part by part; no rows have the identity.
+// A few long rows have the reference's sums, products and extremes, part by part. No rows give the identity.
 func TestReducesLongRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 37))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestReducesAnySeveralAxes reduces along any axes of any shape with large rows, with axes of one element among them,
-// of numbers that may be infinite or none at all. The bits are those of one worker, and entries of a batch have theirs.
+// TestReducesAnySeveralAxes reduces any axes of any shape with large rows, including axes of length 1, with infinities
+// and NaN. The bits are those of one worker, and entries of a batch have the bits that they have alone.
 func TestReducesAnySeveralAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 11))
 	one, units := 0, 0

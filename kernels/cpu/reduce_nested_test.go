@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestReducesNestedAxes reduces a few numbers along several separate axes, as the gradient of repeated cells does, with
-// rows in one part and in several, of few channels and of many, and with the same bits on three workers.
+// TestReducesNestedAxes reduces a few elements along several separate axes, as the gradient of repeated cells does.
+// Rows have one or several parts, and few or many channels. The bits are the same on three workers.
 func TestReducesNestedAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 11))
 	one := 0

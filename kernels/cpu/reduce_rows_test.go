@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestReduceRows combines a few rows, and many short ones, and compares with float64.
+// TestReduceRows reduces a few rows, and many short ones, and compares with float64.
 func TestReduceRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, shape := range []ir.Shape{{50, 2, 16}, {9, 3, 5}, {40, 8, 1}, {300, 2, 8}, {7, 4, 256}, {3, 5, 5000}, {2, 1000, 16}, {3, 333, 7}, {900, 4, 7}, {300, 3, 2}, {700, 8, 3}, {200, 5, 20}, {2, 3, 9000}, {2, 70, 64}, {1, 999, 130}, {1, 9000, 1}, {1, 1025, 3}, {6, 256, 3}, {9, 60, 5}, {3, 128, 2}, {5, 64, 7}, {2, 300, 1}} {
@@ -56,7 +56,7 @@ func TestReduceRows(t *testing.T) {
 	}
 }
 
-// TestReduceSpecialValues puts infinities, NaN and zeros of both signs anywhere into rows of any length.
+// TestReduceSpecialValues puts infinities, NaN and zeros of both signs anywhere in rows of any length.
 func TestReduceSpecialValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	specials := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), math.MaxFloat32, -math.MaxFloat32}
@@ -96,7 +96,7 @@ func TestReduceSpecialValues(t *testing.T) {
 	}
 }
 
-// TestSumsOfManyShortRows: columns of up to 70, that are no whole vectors, too, over few and thousands of rows.
+// TestSumsOfManyShortRows sums few or thousands of rows of up to 70 columns, which need not be whole vectors.
 func TestSumsOfManyShortRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(26, 11))
 	for try := range 120 {

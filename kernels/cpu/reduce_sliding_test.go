@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Reductions and running sums along lines of a few elements, with a few lines between each other, and over all
-// elements, beside the reference.
+// Reductions and running sums along lines of a few elements, with a few of them interleaved, and over all elements,
+// compared with the reference.
 func TestLinesOfFewElements(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 11))
 	shapes := []ir.Shape{{211, 10}, {1300, 2}, {97, 4, 3}, {40, 5, 9}, {33, 2, 16}, {70, 64}, {9, 3, 1, 7}, {5003}}
@@ -65,7 +65,7 @@ func TestLinesOfFewElements(t *testing.T) {
 	}
 }
 
-// Products of integers with matrices stored by rows and by columns, of one row, of no elements.
+// Products of integers by matrices that are stored by rows or by columns, with one row, and without elements.
 func TestIntegerProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 13))
 	for _, d := range []ir.DType{ir.Int8, ir.Uint16, ir.Int32, ir.Int64} {
@@ -93,7 +93,7 @@ func TestIntegerProducts(t *testing.T) {
 	}
 }
 
-// Running sums begin with 0 on every path: that of -0 is 0.
+// Running sums start from 0 in every family, so the sum of -0 is 0.
 func TestRunningSumsOfNegativeZero(t *testing.T) {
 	for _, shape := range []ir.Shape{{3}, {3, 2}, {3, 40}} {
 		zeros := make([]float64, shape.Size())

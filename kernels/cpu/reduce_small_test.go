@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestReduceSmallRows: extremes of small integers down few and many columns, of few and many rows.
+// TestReduceSmallRows computes extremes of small integers in few or many columns, with few or many rows.
 func TestReduceSmallRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 2))
 	for _, shape := range []ir.Shape{{50, 12, 2}, {3, 1000, 2}, {2, 2000, 1}, {4, 700, 3}, {5, 333, 16}, {5, 333, 17}, {3, 9, 24}, {3000, 4, 1}, {70, 63, 1}, {70, 65, 1}, {2, 120, 100}, {1, 70, 300}} {

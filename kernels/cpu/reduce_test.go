@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestSeparateAxes reduces axes that do not lie beside each other, and reads results back over the whole shape, as
-// group normalization does: with runs that are repeated within longer ones, over many blocks.
+// TestSeparateAxes reduces axes that are not neighbours, and broadcasts the results back, as group normalization does.
+// Pieces are repeated within longer ones, over many blocks.
 func TestSeparateAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for _, c := range []struct {
@@ -64,8 +64,8 @@ func TestSeparateAxes(t *testing.T) {
 	}
 }
 
-// TestShortRows reduces rows too short for a call each: one row has the bits of the same row among many, alone and in
-// an elementwise unit.
+// TestShortRows reduces rows that are too short for a call each. A row has the same bits alone as among many, by itself
+// and in an elementwise unit.
 func TestShortRows(t *testing.T) {
 	for n := 1; n <= turnedOther+2; n++ {
 		for _, kind := range []ir.Kind{ir.Sum, ir.Max, ir.Min, ir.Prod} {

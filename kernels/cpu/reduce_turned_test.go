@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestReduceShortLines reduces many short lines of random lengths, between each other or not, alone and in an
-// elementwise unit. The results are those of float64, and a line has the same bits wherever it is.
+// TestReduceShortLines reduces many short lines of random lengths, interleaved or not, by themselves and in an
+// elementwise unit. The results agree with float64, and a line has the same bits wherever it is.
 func TestReduceShortLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 3))
 	for range 300 {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestResampling compares sums of cells along any axis with the definition: of many lines of few channels, of few
-// lines, of cells that are vectors, and with any number of taps.
+// TestResampling compares weighted sums of cells along any axis with the definition: many lines of few channels, few
+// lines, cells that fill vectors, and any number of taps.
 func TestResampling(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 60))
 	for range 150 {

@@ -13,7 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// remote is the communicator of another process, whose values are 0. It notes the modes of the threads that call it.
+// remote is the communicator of another process, with zeros as values. It records the modes of the threads that call
+// it.
 type remote struct {
 	replica, replicas int
 	modes             []flush.Mode
@@ -32,7 +33,7 @@ func (r *remote) AllGather(_ context.Context, _, _ kernels.Buffer, _ int) error 
 func (r *remote) Abort(error)                                                   {}
 func (r *remote) Close()                                                        {}
 
-// overlapping is a remote whose sums go on while the replica computes.
+// overlapping is a remote whose all-reduces run while the replica computes.
 type overlapping struct{ remote }
 
 func (r *overlapping) StartAllReduce(context.Context, ir.Kind, []kernels.Buffer) error {
@@ -40,8 +41,8 @@ func (r *overlapping) StartAllReduce(context.Context, ir.Kind, []kernels.Buffer)
 }
 func (r *overlapping) WaitAllReduce(context.Context) error { return r.note() }
 
-// Collectives with other processes are called in Go's own mode, so that all workers combine values in the same one, and
-// what is computed after them flushes denormals as what is before.
+// Collectives with other processes run in Go's own mode, so that all workers combine values in the same mode. What is
+// computed after them flushes denormals, as before.
 func TestCollectivesOfOthersRest(t *testing.T) {
 	if !flush.Supported {
 		t.Skip("this processor has no mode that flushes denormals")

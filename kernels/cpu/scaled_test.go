@@ -15,7 +15,7 @@ import (
 )
 
 // folded is a random network of convolutions and products in any order, with what programs that predict fold: scales
-// and sums by channel before and after biases, residual sums, relu and maxima, and means over pixels at the end.
+// and sums by channel before and after biases, residual sums, relu, maxima, and a mean over pixels at the end.
 type folded struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -25,7 +25,7 @@ type folded struct {
 	buffers []kernels.Buffer
 }
 
-// newFolded draws the network of a seed for so many examples; the seed alone says what it is.
+// newFolded draws a network for the given number of examples. It depends on the seed alone.
 func newFolded(t *testing.T, seed uint64, batch int) *folded {
 	f := &folded{t: t, r: rand.New(rand.NewPCG(seed, 16)), p: ir.New("")}
 	spatial := 1 + f.r.IntN(3)
@@ -60,7 +60,7 @@ func (f *folded) channels() int { return []int{3, 16, 20, 32, 48, 64, 96}[f.r.In
 
 func (f *folded) shape(v ir.Value) ir.Shape { return f.p.Type(v).Shape }
 
-// product draws a convolution, depthwise or in groups too, or a product with a matrix.
+// product draws a convolution, possibly depthwise or grouped, or a product with a matrix.
 func (f *folded) product(x ir.Value) ir.Value {
 	s := f.shape(x)
 	n, in := len(s)-2, s[len(s)-1]
@@ -103,7 +103,7 @@ func (f *folded) product(x ir.Value) ir.Value {
 	return f.add(ir.Conv, a, x, f.input(append(kernel, in, out)...))
 }
 
-// perChannel repeats a new vector, or what is computed from one, or a number.
+// perChannel broadcasts a new vector, or what is computed from one, or a number.
 func (f *folded) perChannel(like ir.Value) ir.Value {
 	s := f.shape(like)
 	c := s[len(s)-1]
@@ -178,7 +178,7 @@ func (f *folded) mean(x ir.Value) ir.Value {
 	return f.add(ir.Mul, nil, y, f.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 1/float64(count), f.shape(y)...)}))
 }
 
-// fill makes the buffers, of numbers that keep results near one; examples after the first are the same in any batch.
+// fill makes the buffers. The numbers keep results near one, and the first examples are the same in any batch.
 func (f *folded) fill() {
 	for i, in := range f.p.Inputs {
 		t := f.p.Type(in.Value)
@@ -218,8 +218,8 @@ func (f *folded) run(e *loaded) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(y.data))), len(y.data)/4)
 }
 
-// TestFoldedNetworks: predictions of random networks are those of the same programs as they were written, within 1e-5,
-// whether weights are kept or not, follow every change of a weight, and are the same for an example alone.
+// TestFoldedNetworks: predictions of random networks agree with those of the unfolded programs within 1e-5, whether
+// weights are kept or not. They follow every change of a weight, and are the same for an example alone.
 func TestFoldedNetworks(t *testing.T) {
 	scaled := 0
 	for seed := range uint64(200) {
@@ -244,8 +244,8 @@ func TestFoldedNetworks(t *testing.T) {
 	assert.Greater(t, scaled, 40, "kernels are kept, scaled")
 }
 
-// TestFoldedExamplesAlone: a prediction does not depend on how many there are. (One pixel is a product of one row,
-// whose sums have another order.)
+// TestFoldedExamplesAlone: a prediction does not depend on the number of examples. (With one pixel it is a product of
+// one row, whose sums have another order.)
 func TestFoldedExamplesAlone(t *testing.T) {
 	for seed := range uint64(60) {
 		f, one := newFolded(t, seed, 2), newFolded(t, seed, 1)
@@ -277,7 +277,7 @@ func TestMomentsOfScaled(t *testing.T) {
 	near(t, f.run(f.load(true)), f.run(f.load(false)))
 }
 
-// TestNothingScaled: convolutions and products of no filters, of no rows and of no inputs, by scaled kernels.
+// TestNothingScaled: convolutions and products without filters, rows or inputs, with scaled kernels.
 func TestNothingScaled(t *testing.T) {
 	a := ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{1, 1}, PadHigh: []int{1, 1}, Groups: 1}
 	pool := ir.PoolAttrs{Window: []int{2, 2}, Strides: []int{2, 2}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}}
@@ -303,7 +303,7 @@ func TestNothingScaled(t *testing.T) {
 	}
 }
 
-// TestScaledTwice: two programs that scale one kernel differently at the same time do not disturb each other.
+// TestScaledTwice: two programs that scale one kernel differently at the same time do not affect each other.
 func TestScaledTwice(t *testing.T) {
 	program := func() *folded {
 		f := &folded{t: t, p: ir.New("")}

@@ -28,7 +28,7 @@ type layerSizes struct {
 	dropout                       bool // the state is multiplied by a mask that is the same in all steps
 }
 
-// graphBuilder adds nodes and ends the test at errors.
+// graphBuilder adds nodes and fails the test on errors.
 type graphBuilder struct {
 	t *testing.T
 	p *ir.Program
@@ -46,7 +46,7 @@ func (g graphBuilder) one(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
 
 func single(shape ...int) ir.Type { return ir.Type{DType: ir.Float32, Shape: shape} }
 
-// lstmLayer returns the program of an LSTM layer and of its gradient, as tracing makes it.
+// lstmLayer returns the program of an LSTM layer and of its gradient, as tracing would.
 func lstmLayer(t *testing.T, s layerSizes) *ir.Program {
 	g := graphBuilder{t, ir.New("layer")}
 	h, n := s.units, 4*s.units
@@ -167,8 +167,7 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	return results
 }
 
-// runOn is runWith on a pool; it calls a function between the runs, and returns also how many programs of loops there
-// are.
+// runOn is runWith on a given pool. It calls between between the runs, and also returns the number of loop programs.
 func runOn(t *testing.T, p *ir.Program, inputs []reference.Value, q *pool.Pool, between func()) (results [][]byte, loops int) {
 	t.Helper()
 	rt := &runtime{pool: q, workers: make([]worker, q.Size())}
@@ -184,7 +183,7 @@ func runOn(t *testing.T, p *ir.Program, inputs []reference.Value, q *pool.Pool, 
 		require.NoError(t, b.Write(v.Bytes()))
 		in = append(in, b)
 	}
-	for _, o := range p.Outputs { // full of what is no number: nothing may be left of it, nor of an earlier run
+	for _, o := range p.Outputs { // filled with NaN, none of which may remain, nor anything of an earlier run
 		b := newBuffer(testDevice, p.Type(o.Value))
 		require.NoError(t, b.Write(bytes.Repeat([]byte{0xff}, b.Type().Bytes())))
 		out = append(out, b)
@@ -199,8 +198,8 @@ func runOn(t *testing.T, p *ir.Program, inputs []reference.Value, q *pool.Pool, 
 	return results, len(s.children)
 }
 
-// TestScanBlocksOfOneProcessor: a process that computes with one of several processors takes the blocks of one worker,
-// until it gets more of them. The bits are the same.
+// TestScanBlocksOfOneProcessor: a process that computes with one of several processors uses the blocks for one worker,
+// until it gets more processors. The bits are the same.
 func TestScanBlocksOfOneProcessor(t *testing.T) {
 	p := lstmLayer(t, layerSizes{steps: 5, batch: 8, features: 6, units: 20})
 	inputs, q := randomInputs(t, p), pool.Shared()
@@ -217,8 +216,8 @@ func TestScanBlocksOfOneProcessor(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// TestScanBlocks compares LSTM layers and their gradients, computed by blocks of rows, with a plain compilation and,
-// bit for bit, for several numbers of workers.
+// TestScanBlocks compares LSTM layers and their gradients, computed in blocks of rows, with a plain compilation and,
+// bit for bit, among several numbers of workers.
 func TestScanBlocks(t *testing.T) {
 	for _, s := range []layerSizes{
 		{steps: 5, batch: 8, features: 3, units: 7}, {steps: 1, batch: 9, features: 16, units: 16}, {steps: 4, batch: 70, features: 5, units: 32},
@@ -247,7 +246,7 @@ func TestScanBlocks(t *testing.T) {
 	}
 }
 
-// TestScansTakeProducts looks at what becomes of the products around a loop that runs by blocks.
+// TestScansTakeProducts checks what happens to the products around a loop that runs in blocks.
 func TestScansTakeProducts(t *testing.T) {
 	q, err := pipelineFor(1).normal.Run(lstmLayer(t, layerSizes{steps: 6, batch: 16, features: 5, units: 8}))
 	require.NoError(t, err)
@@ -287,8 +286,8 @@ func TestScansTakeProducts(t *testing.T) {
 	assert.Equal(t, 1, y, "the gradients of the gates lie where the gates were")
 }
 
-// TestScansLeaveProducts: products with a wide input whose results stay in the cache stay in front of the loop, and so
-// do those whose matrix is too large to be copied.
+// TestScansLeaveProducts: products with a wide input stay before the loop if their results stay in the cache, and so do
+// those whose matrix is too large to be copied.
 func TestScansLeaveProducts(t *testing.T) {
 	for _, c := range []struct {
 		layerSizes
@@ -358,8 +357,8 @@ func TestRowsThatMeet(t *testing.T) {
 	assert.Equal(t, []bool{true, false, true}, r.Row[:3], "of operands that are as long as the batch, use tells rows from matrices")
 }
 
-// allocations is testing.AllocsPerRun, which counts what the whole process allocates: the least of several attempts.
-// What a run allocates itself is in all of them, what happens beside it under load is not.
+// allocations is testing.AllocsPerRun, which counts what the whole process allocates, as the minimum of several
+// attempts. What a run itself allocates is in all of them; what happens besides under load is not.
 func allocations(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(runs, f)
 	for attempt := 0; least > 0 && attempt < 5; attempt++ {
@@ -368,7 +367,7 @@ func allocations(runs int, f func()) float64 {
 	return least
 }
 
-// Scratch memory that nobody has, or whose size is no number any more, is an error.
+// Scratch memory that is larger than memory, or whose size overflows, is an error.
 func TestScratchIsBounded(t *testing.T) {
 	for _, bytes := range []int{-1, 1 << 50, math.MaxInt} {
 		rt := &runtime{workers: make([]worker, 2)}

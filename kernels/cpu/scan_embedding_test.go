@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// sequences returns a program that looks up sequences and turns them by steps, and sums gradients that come by steps in
-// the table. If shared is true, the vectors by examples are results too.
+// sequences returns a program that looks up sequences and transposes them to steps, and sums gradients that come by
+// steps into the table. If shared is set, the vectors by examples are results too.
 func sequences(t *testing.T, shared bool) *ir.Program {
 	g := graphBuilder{t, ir.New("sequences")}
 	table, indices := g.p.AddInput("table", single(11, 6)), g.p.AddInput("i", ir.Type{DType: ir.Int32, Shape: ir.Shape{3, 5}})

@@ -17,7 +17,7 @@ type stackedSizes struct {
 	steps, batch, features, units, layers int
 }
 
-// stackedLoops is the program of such layers, h' = tanh(x·w + b + h·u + b'), as tracing makes it.
+// stackedLoops is the program of such layers, h' = tanh(x·w + b + h·u + b'), as tracing would make it.
 func stackedLoops(t *testing.T, s stackedSizes) *ir.Program {
 	g := graphBuilder{t, ir.New("stacked")}
 	x, features := g.p.AddInput("x", single(s.steps, s.batch, s.features)), s.features
@@ -44,7 +44,7 @@ func stackedLoops(t *testing.T, s stackedSizes) *ir.Program {
 	return g.p
 }
 
-// TestProductsBetweenLoops: what lies between two loops goes into one of them, and is computed once.
+// TestProductsBetweenLoops: a product between two loops moves into one of them, and is computed only once.
 func TestProductsBetweenLoops(t *testing.T) {
 	for _, s := range []stackedSizes{
 		{20, 64, 70, 250, 3}, // stacks that the cache does not hold
@@ -68,7 +68,7 @@ func TestProductsBetweenLoops(t *testing.T) {
 	}
 }
 
-// TestStackedLoops compares such layers with a plain compilation and, bit for bit, for several numbers of workers.
+// TestStackedLoops compares such layers with a plain compilation and, bit for bit, among several numbers of workers.
 func TestStackedLoops(t *testing.T) {
 	for _, s := range []stackedSizes{
 		{1, 8, 3, 16, 1}, {3, 9, 40, 17, 2}, {5, 8, 70, 64, 3}, {20, 64, 5, 250, 2}, {20, 33, 70, 250, 2}, {3, 7, 40, 20, 2}, // too few rows

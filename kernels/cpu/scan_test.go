@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// recurrence returns a loop h' = s(x + h·u) with s the sigmoid, and the loop backwards that forms the gradients of the
-// first h, of u and, stacked, of x, as the gradient of a recurrent layer does.
+// recurrence returns a loop h' = s(x + h·u), with s the sigmoid, and the backward loop that computes the gradients of
+// the first h, of u and, stacked, of x, like the gradient of a recurrent layer.
 func recurrence(t *testing.T, steps, batch, units int, startAtZero bool) *ir.Program {
 	add := func(p *ir.Program, op ir.Op, attrs ir.Attrs, in ...ir.Value) []ir.Value {
 		out, err := p.Add("rnn", op, attrs, in...)
@@ -52,8 +52,8 @@ func recurrence(t *testing.T, steps, batch, units int, startAtZero bool) *ir.Pro
 	return p
 }
 
-// TestScansImproved compares with a plain compilation, which leaves loops as they are, and looks at what became of the
-// loops.
+// TestScansImproved compares with a plain compilation, which leaves loops unchanged, and checks how the loops have
+// changed.
 func TestScansImproved(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for _, zero := range []bool{false, true} {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestScattersAreShared compares scatters of random shapes along any axis with the reference, for several numbers of
-// workers: indices that meet, those outside in the modes that allow them, no indices, and no elements at all.
+// workers: duplicate indices, indices out of range in the modes that allow them, no indices, and no elements.
 func TestScattersAreShared(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int8, ir.BFloat16}
@@ -91,7 +91,7 @@ func TestScattersAreShared(t *testing.T) {
 	require.Greater(t, pieces, 8)
 }
 
-// TestScattersSumInOrder: sums that are rounded have the same bits for any number of workers.
+// TestScattersSumInOrder: sums that round have the same bits for any number of workers.
 func TestScattersSumInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	for _, inner := range []int{1, 16, 33} {

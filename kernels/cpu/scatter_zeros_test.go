@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestScatterZeros: of two zeros with different signs, a scatter that takes the larger or the smaller leaves the later
-// one, whether rows have one element or many; NaN stays.
+// TestScatterZeros: for zeros of different signs, a scatter of the maximum or minimum keeps the later one, whether rows
+// have one element or many. NaN stays.
 func TestScatterZeros(t *testing.T) {
 	negative, none := math.Copysign(0, -1), math.NaN()
 	same := func(x, y float64) bool { return x == y && math.Signbit(x) == math.Signbit(y) || x != x && y != y }

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestUpdatesRunEarly: a variable is updated as soon as its gradient exists and nobody needs the old value.
+// TestUpdatesRunEarly: a variable is updated as soon as its gradient exists and nothing needs the old value.
 func TestUpdatesRunEarly(t *testing.T) {
 	p := ir.New("")
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{8}}
@@ -38,8 +38,8 @@ func TestUpdatesRunEarly(t *testing.T) {
 	require.Empty(t, plan.Place(g, true).Copies, "every update is made in place")
 }
 
-// TestCounterMovesWithUpdates: the step that counts up, which all updates read, does not keep them at the end; where
-// what may fail comes after it, it stays where it is.
+// TestCounterMovesWithUpdates: the step that increments the counter, which all updates read, does not hold them back
+// until the end. If a step that may fail comes after it, it stays where it is.
 func TestCounterMovesWithUpdates(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{1024}}
 	one := ir.Type{DType: ir.Float32, Shape: ir.Shape{1}}

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestShares: gradients of extremes, found in units in every order of their nodes, with parts that others read too, are
-// those of the nodes one by one.
+// TestShares: gradients of extremes are found in units with nodes in any order, some of which have other readers. The
+// results are those of the nodes one by one.
 func TestShares(t *testing.T) {
 	r, found := rand.New(rand.NewPCG(5, 6)), 0
 	for try := range 200 {

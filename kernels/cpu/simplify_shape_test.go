@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A sum over an axis of length 1 becomes a reshape on the way, also when its operand is a constant.
+// A sum over an axis of length 1 becomes a reshape, also if its operand is a constant.
 func TestSumOfConstantOverUnitAxis(t *testing.T) {
 	p := ir.New("sum")
 	one, err := p.Add("", ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float32, 3, 1, 2)})

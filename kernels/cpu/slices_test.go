@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Slices of one value that are results are cut out in one step: of any type, shape and stride, with gaps and overlaps,
-// by one worker and by two.
+// Slices of one value that are results are copied in one step: of any type, shape and stride, with gaps and overlaps,
+// by one worker or two.
 func TestSlicesTogether(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
 	r := rand.New(rand.NewPCG(7, 23))
@@ -69,7 +69,7 @@ func TestSlicesTogether(t *testing.T) {
 	require.Greater(t, joined, 50, "many programs should cut out slices together")
 }
 
-// Several slices along more axes than copies have are an error, as one is.
+// Several slices along more axes than copies support are an error, like a single one.
 func TestSlicesAlongManyAxes(t *testing.T) {
 	for cuts := 1; cuts <= 2; cuts++ {
 		p := ir.New("slices")

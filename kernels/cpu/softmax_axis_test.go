@@ -14,9 +14,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestSoftmaxAlongAxes compares softmaxes, their logarithms and the gradients of those, along random axes, with the
-// bits of the same operation between transposes: with either side transposed or not, results that others read too, and
-// rows of all lengths.
+// TestSoftmaxAlongAxes compares softmaxes, their logarithms and the gradients of both, along random axes, with the bits
+// of the same operation between separate transposes. Either side may be transposed, results may have other readers, and
+// rows have all lengths.
 func TestSoftmaxAlongAxes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	before, after := 0, 0 // transposes that are part of a softmax
@@ -109,8 +109,8 @@ func TestSoftmaxAlongAxes(t *testing.T) {
 	require.Greater(t, after, 30)
 }
 
-// TestSoftmaxBetweenTransposes takes softmaxes between all pairs of transposes of four axes of one length: most of
-// those are not part of the softmax.
+// TestSoftmaxBetweenTransposes puts softmaxes between all pairs of transposes of four axes of the same length. Most of
+// these do not become part of the softmax.
 func TestSoftmaxBetweenTransposes(t *testing.T) {
 	var perms [][]int
 	for k := range 256 {

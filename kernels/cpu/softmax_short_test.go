@@ -92,7 +92,7 @@ func softmaxOf(t *testing.T, x, dy []float32, rows, n int) (y, dx []float32) {
 	return rowsOf(t, ir.Softmax, ir.SoftmaxGrad, x, dy, rows, n)
 }
 
-// rowsOf returns an op of rows and its gradient.
+// rowsOf returns the results of an op on rows and of its gradient.
 func rowsOf(t *testing.T, op, gradient ir.Op, x, dy []float32, rows, n int) (y, dx []float32) {
 	g := tape{p: &ir.Program{}}
 	a, b := g.input("x", ir.Float32, rows, n), g.input("dy", ir.Float32, rows, n)

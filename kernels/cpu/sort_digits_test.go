@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Lines of small integers are as a stable sort has them, of every type, length and order, also between others.
+// Lines of small integers are sorted as by a stable sort, for every type, length and order, also interleaved.
 func TestSortsByDigits(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 29))
 	for _, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Bool} {
@@ -45,7 +45,7 @@ func TestSortsByDigits(t *testing.T) {
 	}
 }
 
-// anyIntegers are drawn among all of a type.
+// anyIntegers draws from all integers of a type.
 func anyIntegers(t *testing.T, r *rand.Rand, d ir.DType, s ir.Shape) reference.Value {
 	low, count := 0, 1<<(8*d.Size())
 	if d == ir.Int8 || d == ir.Int16 {
@@ -63,7 +63,7 @@ func anyIntegers(t *testing.T, r *rand.Rand, d ir.DType, s ir.Shape) reference.V
 	return v
 }
 
-// A line writes no more than the first elements that are wanted, and nothing between its own.
+// A line writes only the first elements that are needed, and nothing between its own elements.
 func TestDigitLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 29))
 	const n, stride = 500, 3

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// Blocks of short lines of any type, length and layout are sorted as the reference sorts them, by one worker and by
-// two: with equal elements, NaN and both zeros, and with keys of 64 bits that differ in their lowest bits alone.
+// Blocks of short lines of any type, length and layout are sorted like the reference's, by one worker or two. They have
+// equal elements, NaN, both zeros, and 64-bit keys that differ only in their lowest bits.
 func TestManyShortLines(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(0))
 	r := rand.New(rand.NewPCG(8, 19))
@@ -76,7 +76,7 @@ func TestManyShortLines(t *testing.T) {
 	}
 }
 
-// wideNumbers are numbers of 64 bits that need all of them, or nearly all.
+// wideNumbers are 64-bit numbers that need all, or nearly all, of their bits.
 func wideNumbers(r *rand.Rand, d ir.DType, n int) []float64 {
 	var number func() float64
 	switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// linesOfKinds are n elements: crowded, all equal, ascending, descending, two different ones, and of any bits.
+// linesOfKinds returns lines of n elements: many duplicates, all equal, ascending, descending, two values, arbitrary
+// bits.
 func linesOfKinds(t *testing.T, r *rand.Rand, d ir.DType, n int) []reference.Value {
 	list := []reference.Value{crowded(t, r, d, ir.Shape{n}, true)}
 	numbers := []func(i int) float64{func(int) float64 { return 3 }, func(i int) float64 { return float64(i % 120) }, func(i int) float64 { return float64((n - i) % 120) },
@@ -41,7 +42,8 @@ func linesOfKinds(t *testing.T, r *rand.Rand, d ir.DType, n int) []reference.Val
 	return list
 }
 
-// Some places of a line are as sorting has them, with the elements before in front; the first of a line are.
+// The given places of a line have the elements that sorting puts there, with smaller elements before them. The first
+// elements of a line are in order.
 func TestPartitions(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 19))
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Uint8, ir.Int16} {
@@ -72,7 +74,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// The first of equal elements come first, also where the k-th of 64 bits is the last one with its upper half.
+// The first of equal elements come first, also if the k-th of 64 bits is the last one with its upper half.
 func TestFirstOfEqualHalves(t *testing.T) {
 	const n, k = 600, 200
 	for _, d := range []ir.DType{ir.Int64, ir.Float64} {
@@ -96,7 +98,7 @@ func TestFirstOfEqualHalves(t *testing.T) {
 	}
 }
 
-// requireParted checks positions between the places kth, where they are those of the sorted line.
+// requireParted checks the positions between the places kth, and that the elements at kth are those of the sorted line.
 func requireParted(t *testing.T, kth []int, got, sorted []int64, name string) {
 	begin := 0
 	for _, k := range append(slices.Clone(kth), len(sorted)) {

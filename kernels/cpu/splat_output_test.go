@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestConstantOutputs: a constant of one repeated element is an output, twice, reshaped, and an operand.
+// TestConstantOutputs: a constant of one repeated element is an output, twice, also reshaped, and an operand.
 func TestConstantOutputs(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.Int8} {
 		p := ir.New("constants")

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestTallColumn sums the products of rows and numbers, along one axis or two, and compares with float64.
+// TestTallColumn sums rows multiplied by numbers, along one axis or two, and compares with float64.
 func TestTallColumn(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 7))
 	for range 20 {
@@ -35,7 +35,7 @@ func TestTallColumn(t *testing.T) {
 	}
 }
 
-// TestTallColumnTwice: nothing of a run is left in the sums of the next one.
+// TestTallColumnTwice: the sums of a run contain nothing of the previous one.
 func TestTallColumnTwice(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 8))
 	for range 5 {

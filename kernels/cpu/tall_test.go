@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestTallProducts draws gradients of weights, sums over the first one or two axes of operands that keep one or two,
-// with the gradient of a bias beside some, and compares with the reference, for several numbers of workers.
+// TestTallProducts draws gradients of weights: sums over the first one or two axes of operands that have one or two
+// others, some with the gradient of a bias. It compares with the reference, for several numbers of workers.
 func TestTallProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	merged, turned := 0, 0
@@ -48,7 +48,7 @@ func TestTallProducts(t *testing.T) {
 	require.Greater(t, turned, 2)
 }
 
-// tallProgram is a product of small integers, so that it is exact, and half the time the sums of its right side.
+// tallProgram is a product of small integers, which is exact, and half of the time also sums its right side.
 func tallProgram(t *testing.T, r *rand.Rand, leading ir.Shape, sides [2]ir.Shape) (*ir.Program, []reference.Value) {
 	p := ir.New("gradient")
 	var operands []ir.Value

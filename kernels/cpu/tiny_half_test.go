@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTinyHalfProducts multiplies many small matrices of half precision, which are converted all at once, and larger
-// ones, which are not, and compares with the reference's.
+// TestTinyHalfProducts multiplies many small half-precision matrices, which are converted all at once, and larger ones,
+// which are not, and compares with the reference.
 func TestTinyHalfProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	converted := map[bool]int{}

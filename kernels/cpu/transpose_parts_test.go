@@ -9,14 +9,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/plan"
 )
 
-// TestTransposeParts transposes planes of elements of one and two bytes, of all sizes and with gaps, in pieces and as
+// TestTransposeParts transposes planes of 1-byte and 2-byte elements, of all sizes and with gaps, in pieces and as
 // parts of copies, and compares them with index arithmetic.
 func TestTransposeParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for try := range 400 {
 		size, outer, rows, cols := 1+r.IntN(2), 1+r.IntN(3), 1+r.IntN(70), 1+r.IntN(70)
 		to, from := cols*size, (rows+r.IntN(3))*size
-		if try%8 == 0 { // lines that drive each other out of the cache
+		if try%8 == 0 { // lines that evict each other from the cache
 			cols = 2048 / size * (1 + r.IntN(2))
 			to = cols * size
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// updatePrograms grows programs whose updates read whatever there is: inputs of the program, constants, views, values
-// that others read too, and each other's results.
+// updatePrograms grows programs whose updates read anything: inputs, constants, views, values with other readers, and
+// each other's results.
 type updatePrograms struct {
 	passProgram
 	r      *rand.Rand
@@ -120,7 +120,7 @@ func randomUpdates(t *testing.T, seed uint64) (*ir.Program, []reference.Value) {
 	return u.p, u.inputs
 }
 
-// runInPlace runs a program whose outputs lie where the inputs are that they replace.
+// runInPlace runs a program whose outputs share the memory of the inputs that they replace.
 func runInPlace(t *testing.T, p *ir.Program, inputs []reference.Value) (results []reference.Value) {
 	e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func runInPlace(t *testing.T, p *ir.Program, inputs []reference.Value) (results 
 }
 
 // TestUpdatesOfWhateverThereIs: updates that are joined with what computes their gradients, or with each other, give
-// the bits of those alone, beside their variables and in their place.
+// the same bits as alone, both in other memory and in place.
 func TestUpdatesOfWhateverThereIs(t *testing.T) {
 	for seed := range uint64(updateSeeds) {
 		p, inputs := randomUpdates(t, seed)

@@ -17,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// randomGroups returns a program that computes with columns of narrow matrices, or with what lies a few elements apart
-// in vectors, with its inputs.
+// randomGroups returns a program that computes with columns of narrow matrices, or with elements that are a few places
+// apart in vectors, and its inputs.
 func randomGroups(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.BFloat16, ir.Float16, ir.Int16, ir.Uint8}
@@ -47,7 +47,7 @@ func randomGroups(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// takenApart is how many groups the units of a program take apart.
+// takenApart returns how many groups the units of a program read this way.
 func takenApart(t *testing.T, p *ir.Program) (n int) {
 	q, err := pipelineFor(1).normal.Run(p)
 	require.NoError(t, err)
@@ -84,8 +84,7 @@ func TestGroupsApart(t *testing.T) {
 	require.Greater(t, apart, 25)
 }
 
-// TestGroupsApartWithin reads nothing behind the last element of the last group that a load is of, nor before the first
-// one.
+// TestGroupsApartWithin reads nothing after the last element of the last group of a load, and nothing before the first.
 func TestGroupsApartWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 300 {

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// TestBitCastsWithinUnits computes with the bits of floats and with the floats themselves by turns, in one unit, and
+// TestBitCastsWithinUnits computes alternately with the bits of floats and with the floats themselves, in one unit, and
 // compares with the reference. Floats stay normal numbers.
 func TestBitCastsWithinUnits(t *testing.T) {
 	for seed := range uint64(60) {
@@ -79,7 +79,7 @@ func TestBitCastsWithinUnits(t *testing.T) {
 	}
 }
 
-// TestBitCastsDoNotDivideUnits shows what bit casts within units are for.
+// TestBitCastsDoNotDivideUnits shows the purpose of bit casts within units.
 func TestBitCastsDoNotDivideUnits(t *testing.T) {
 	p := ir.New("next")
 	s := &stacks{p: p, rng: rand.New(rand.NewPCG(1, 2)), dtype: ir.Float32, shape: ir.Shape{300}}

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// lent is a buffer of the given contents that ends, or begins, beside unreadable memory.
+// lent is a buffer with the given contents that ends, or begins, next to unreadable memory.
 func lent(t *testing.T, typ ir.Type, contents []byte, atStart bool) kernels.Buffer {
 	t.Helper()
 	b := newBuffer(testDevice, typ)
@@ -24,8 +24,8 @@ func lent(t *testing.T, typ ir.Type, contents []byte, atStart bool) kernels.Buff
 	return b
 }
 
-// TestLinesTouchNothingOutside runs units that read lines through slices for each set of instructions, with all inputs
-// and outputs beside unreadable memory.
+// TestLinesTouchNothingOutside runs units that read lines through slices, for each instruction set, with all inputs and
+// outputs next to unreadable memory.
 func TestLinesTouchNothingOutside(t *testing.T) {
 	count := uint64(60)
 	if testing.Short() {

@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// lines is a value that is cut out of a larger one, along one axis or two.
+// lines returns a slice of a larger value, along one axis or two.
 func (s *stacks) lines() ir.Value {
 	big := append(ir.Shape(nil), s.shape...)
 	axis := s.rng.IntN(len(big))
@@ -35,7 +35,7 @@ func (s *stacks) lines() ir.Value {
 	return v
 }
 
-// randomLines returns a program of elementwise operations on pieces of larger values, with its inputs.
+// randomLines returns a program of elementwise operations on pieces of larger values, and its inputs.
 func randomLines(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16, ir.Float16, ir.Int32, ir.Int64, ir.Uint8, ir.Bool}
@@ -91,8 +91,8 @@ func unitsOfLines(t *testing.T, p *ir.Program) (whole, parts int) {
 	return whole, parts
 }
 
-// TestUnitsReadLines compares units that read lines through slices with the reference: of every size of element, with
-// broadcasts, reductions and concatenations, and lines that are longer than a block.
+// TestUnitsReadLines compares units that read lines through slices with the reference: every element size, broadcasts,
+// reductions, concatenations, and lines longer than a block.
 func TestUnitsReadLines(t *testing.T) {
 	whole, parts := 0, 0
 	for seed := range uint64(50) {

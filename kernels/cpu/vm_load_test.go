@@ -17,8 +17,8 @@ import (
 // loadSizes are elements of one to eight bytes.
 var loadSizes = []ir.DType{ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64}
 
-// TestLoads reads random patterns, of repeated elements and pieces between other axes, of rows with gaps and of
-// elements that lie apart, from anywhere on, beside one element after another.
+// TestLoads reads random patterns, starting anywhere: repeated elements and pieces between other axes, rows with gaps,
+// and elements that are apart. It compares them with reading one element after another.
 func TestLoads(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 71))
 	repeats, pieces := 0, 0

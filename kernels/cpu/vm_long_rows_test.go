@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// randomLongRows returns a program of reductions of long rows that are computed from whole values, pieces of larger
-// ones and broadcasts, with its inputs, and the number of axes that are reduced.
+// randomLongRows returns a program that reduces long rows computed from whole values, pieces of larger ones and
+// broadcasts, its inputs, and the number of reduced axes.
 func randomLongRows(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 55))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Uint8, ir.Int16}
@@ -47,7 +47,7 @@ func randomLongRows(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// longRowUnits returns how many units of a program combine rows of which a block holds a part.
+// longRowUnits returns how many units of a program reduce rows so long that a block holds only part of one.
 func longRowUnits(t *testing.T, p *ir.Program) (count int) {
 	q, err := pipelineFor(1).normal.Run(p)
 	require.NoError(t, err)
@@ -62,8 +62,8 @@ func longRowUnits(t *testing.T, p *ir.Program) (count int) {
 	return count
 }
 
-// TestLongRows compares reductions of rows that are longer than a block, which join what computes them, with the
-// reference: sums of products, sums and extremes, several in one unit, of floats and integers.
+// TestLongRows compares reductions of rows longer than a block, which join what computes them, with the reference: sums
+// of products, sums and extremes, several in one unit, of floats and integers.
 func TestLongRows(t *testing.T) {
 	units := 0
 	for seed := range uint64(60) {

@@ -16,9 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// lookupProgram computes indices from an input, looks elements up at them, computes with those, and looks others up at
-// what is computed: in all modes, from tables that are inputs, results, and what the unit itself reads element by
-// element.
+// lookupProgram computes indices from an input, looks elements up, computes with those, and looks others up with the
+// results. It uses all modes, and tables that are inputs, results, or read element by element by the unit itself.
 func lookupProgram(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 14))
 	s := &stacks{p: ir.New(fmt.Sprint("lookups ", seed)), rng: rng, dtype: ir.Int32}
@@ -69,7 +68,7 @@ func lookupProgram(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// TestLookupsJoinUnits compares gathers that are parts of elementwise units with the reference.
+// TestLookupsJoinUnits compares gathers inside elementwise units with the reference.
 func TestLookupsJoinUnits(t *testing.T) {
 	const count = 120
 	joined, paths := 0, isa.Paths()
@@ -90,9 +89,9 @@ func TestLookupsJoinUnits(t *testing.T) {
 	require.Greater(t, joined, count)
 }
 
-// TestLookupsFail: an index outside, in any block, ends the run with its number, and the variable that the unit
-// replaces keeps its value; the next run is as if there had been none. Tables have elements of each size, and blocks
-// are lines where the indices of a row have a number in common.
+// TestLookupsFail: an invalid index, in any block, ends the run with its number, and the variable that the unit
+// replaces keeps its value. The next run is not affected. Tables have elements of each size, and blocks are lines if
+// the indices of a row share a number.
 func TestLookupsFail(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, d := range []ir.DType{ir.Int8, ir.BFloat16, ir.Int32, ir.Float64} {

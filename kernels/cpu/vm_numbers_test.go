@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// leading is a value that has one element for each index of the first axes.
+// leading returns a value with one element for each index of the leading axes.
 func (s *stacks) leading(axes int) ir.Value {
 	list := make([]int, axes)
 	for i := range list {
@@ -23,8 +23,8 @@ func (s *stacks) leading(axes int) ir.Value {
 	return s.add(ir.Broadcast, ir.BroadcastAttrs{Shape: s.shape, Axes: list}, s.input(s.shape[:axes].Clone()))
 }
 
-// randomNumbers returns a program of elementwise operations on rows and numbers for each of them, some of which code
-// computes and some only kernels, with its inputs.
+// randomNumbers returns a program of elementwise operations on rows and on numbers for each row, some compiled and some
+// only with kernels, and its inputs.
 func randomNumbers(seed uint64) (*ir.Program, []reference.Value) {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	types := []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Int32, ir.Int64, ir.Uint32, ir.BFloat16, ir.Uint8, ir.Bool}
@@ -59,8 +59,8 @@ func randomNumbers(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// numbersOf counts the operands of a program that are one number for each row, and those that only code reads; and the
-// units whose short rows are blocks.
+// numbersOf counts the operands of a program that are one number for each row, those that only compiled code reads, and
+// the units with short rows as blocks.
 func numbersOf(t *testing.T, p *ir.Program) (all, direct, short int) {
 	q, err := pipelineFor(1).normal.Run(p)
 	require.NoError(t, err)
@@ -89,9 +89,8 @@ func numbersOf(t *testing.T, p *ir.Program) (all, direct, short int) {
 	return all, direct, short
 }
 
-// TestNumbersOfRows compares units that compute with a number for each row with the reference: of every size of
-// element, beside rows that repeat themselves and lines of slices, in rows that are longer than a block, with and
-// without code.
+// TestNumbersOfRows compares units that compute with a number for each row with the reference: every element size, with
+// repeated rows and lines of slices, in rows longer than a block, with and without compiled code.
 func TestNumbersOfRows(t *testing.T) {
 	all, direct, short := 0, 0, 0
 	for seed := range uint64(120) {

@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// stacks grows programs of elementwise operations, whose results are exact, and concatenations of them along any axis.
+// stacks grows programs of exact elementwise operations and of concatenations along any axis.
 type stacks struct {
 	p      *ir.Program
 	rng    *rand.Rand
@@ -89,7 +89,7 @@ func (s *stacks) elementwise() ir.Value {
 	return s.add([]ir.Op{ir.Maximum, ir.Minimum}[s.rng.IntN(2)], nil, s.pick(), s.pick())
 }
 
-// piece cuts one operand's size out of a concatenation, with its own or another alignment.
+// piece slices one operand's size from a concatenation, aligned with an operand or not.
 func (s *stacks) piece(v ir.Value, axis int) ir.Value {
 	big := s.p.Type(v).Shape
 	a := ir.SliceAttrs{Start: make([]int, len(big)), Limit: slices.Clone(big), Stride: slices.Repeat([]int{1}, len(big))}
@@ -98,7 +98,7 @@ func (s *stacks) piece(v ir.Value, axis int) ir.Value {
 	return s.add(ir.Slice, a, v)
 }
 
-// spread is a value that reaches the shape through a broadcast.
+// spread returns a value of the shape, by a broadcast.
 func (s *stacks) spread() ir.Value {
 	var small ir.Shape
 	var axes []int
@@ -110,7 +110,7 @@ func (s *stacks) spread() ir.Value {
 	return s.add(ir.Broadcast, ir.BroadcastAttrs{Shape: s.shape, Axes: axes}, s.input(small))
 }
 
-// concat puts values together, some of them twice or through views.
+// concat concatenates values, some of them twice or through views.
 func (s *stacks) concat() (v ir.Value, axis int) {
 	axis = s.rng.IntN(len(s.shape))
 	parts := make([]ir.Value, 2+s.rng.IntN(4))
@@ -125,7 +125,7 @@ func (s *stacks) concat() (v ir.Value, axis int) {
 	return s.add(ir.Concat, ir.AxisAttrs{Axis: axis}, parts...), axis
 }
 
-// TestConcatenationsKeepBits puts numbers of 16 bits that arithmetic would flush or quiet beside computed ones.
+// TestConcatenationsKeepBits concatenates 16-bit numbers that arithmetic would flush or quieten with computed ones.
 func TestConcatenationsKeepBits(t *testing.T) {
 	for _, d := range []ir.DType{ir.BFloat16, ir.Float16} {
 		for _, spread := range []bool{false, true} {
@@ -222,7 +222,7 @@ func randomStacks(seed uint64) (*ir.Program, []reference.Value) {
 	return s.p, s.inputs
 }
 
-// joinedConcats plans a program, checks the plan, and returns how many concatenations are parts of elementwise units.
+// joinedConcats plans a program, checks the plan, and returns how many concatenations have joined elementwise units.
 func joinedConcats(t *testing.T, p *ir.Program) (n int) {
 	rt := &runtime{pool: pool.Shared(), workers: make([]worker, pool.Shared().Size())}
 	c := &compiler{rt: rt, replicas: 1, device: testDevice}
@@ -246,8 +246,8 @@ func joinedConcats(t *testing.T, p *ir.Program) (n int) {
 	return n
 }
 
-// TestConcatenationsJoinUnits compares concatenations of what elementwise units compute with the reference: with
-// several readers, operands that occur twice or lie in memory, along any axis, of every size of element.
+// TestConcatenationsJoinUnits compares concatenations of results of elementwise units with the reference: with several
+// readers, operands that occur twice or are in memory, along any axis, for every element size.
 func TestConcatenationsJoinUnits(t *testing.T) {
 	joined := 0
 	for seed := range uint64(stackPrograms) {

@@ -17,8 +17,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// rowPrograms grows programs of elementwise operations on matrices and on numbers for each of their rows, with
-// reductions of rows and broadcasts back.
+// rowPrograms grows programs of elementwise operations on matrices and on one number for each row, with reductions of
+// rows and broadcasts back.
 type rowPrograms struct {
 	stacks
 	whole, each []ir.Value // values with an element for each of the matrix, and for each row
@@ -73,8 +73,8 @@ func (s *rowPrograms) step(k int) {
 	}
 }
 
-// normalized adds what normalizations do: a sum of rows or of their products, operations on that, and one on the rows
-// and its result.
+// normalized adds what normalizations do: a sum of rows or of their products, operations on the sum, and one on the
+// rows and the result.
 func (s *rowPrograms) normalized(axes []int) {
 	last := len(axes) - 1
 	v := s.any(s.whole)
@@ -144,7 +144,8 @@ func plannedUnits(t *testing.T, p *ir.Program, is func(u *fuse.Unit) bool) (n in
 	return n
 }
 
-// TestRowsJoinUnits compares units that compute with sums of their rows with the reference, on every path.
+// TestRowsJoinUnits compares units that compute with sums of their rows with the reference, for every family of
+// kernels.
 func TestRowsJoinUnits(t *testing.T) {
 	joined := 0
 	paths := isa.Paths()
@@ -167,7 +168,7 @@ func TestRowsJoinUnits(t *testing.T) {
 
 const rowProgramCount = 150
 
-// TestRowsStayInUnits: the norm of rows, and the rows divided by it, are one step that stores the result alone.
+// TestRowsStayInUnits: the norm of rows, and the rows divided by it, are one step that stores only the result.
 func TestRowsStayInUnits(t *testing.T) {
 	s := &rowPrograms{stacks: stacks{p: ir.New("normalize"), rng: rand.New(rand.NewPCG(1, 1)), dtype: ir.Float32, shape: ir.Shape{64, 100}}}
 	x := s.input(s.shape)

@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// newLoopPredictor is newPredictor for one row that is multiplied by the weights again and again, in a type.
+// newLoopPredictor is newPredictor for one row that is repeatedly multiplied by the weights, in a given type.
 func newLoopPredictor(t *testing.T, d ir.DType) *predictor {
 	const units, steps = 70, 4
 	add := func(p *ir.Program, op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
@@ -37,8 +37,8 @@ func newLoopPredictor(t *testing.T, d ir.DType) *predictor {
 	return f
 }
 
-// TestKeptWeightsOfLoops: a loop that multiplies one row by the same weights in each step reads them from the panels
-// that are kept with their buffer, until they change.
+// TestKeptWeightsOfLoops: a loop that multiplies one row by the same weights in each step reads the panels that the
+// weights' buffer keeps, until the weights change.
 func TestKeptWeightsOfLoops(t *testing.T) {
 	defer WithoutExcess()()
 	for i, d := range []ir.DType{ir.BFloat16, ir.Float16, ir.Float32} {
@@ -64,8 +64,8 @@ func TestKeptWeightsOfLoops(t *testing.T) {
 	}
 }
 
-// TestKeptWeightsOfBlocks: a loop that runs by blocks of rows reads its matrices from the panels that are kept with
-// their buffers, until they change.
+// TestKeptWeightsOfBlocks: a loop that runs in blocks of rows reads the panels that the buffers of its matrices keep,
+// until these change.
 func TestKeptWeightsOfBlocks(t *testing.T) {
 	p := stackedLoops(t, stackedSizes{3, 8, 70, 70, 1})
 	e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestSpareMatrices: products with bytes whose buffers keep nothing, since they are borrowed, take turns with one place
-// for panels.
+// TestSpareMatrices: products with bytes in borrowed buffers, which keep nothing, take turns using one place for
+// panels.
 func TestSpareMatrices(t *testing.T) {
 	const n, products = 300, 5
 	p := programBuilder{ir.New(""), t}

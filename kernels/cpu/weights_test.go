@@ -27,8 +27,7 @@ func float32s(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 4*n)
 }
 
-// predictor multiplies x of the given rows by w, an input of 75 x 70 that no output replaces; transposed: by its
-// transpose.
+// predictor multiplies x, with the given rows, by w, an input of 75 x 70 that no output replaces, or by its transpose.
 type predictor struct {
 	t    *testing.T
 	e    *loaded
@@ -60,7 +59,7 @@ func (f *predictor) run(w *buffer) []byte {
 	return out
 }
 
-// check compares three runs with one on a buffer that nobody has used before, which cannot be in panels.
+// check compares three runs with one on a fresh buffer, which cannot have panels.
 func (f *predictor) check(w *buffer, kept bool) {
 	f.t.Helper()
 	fresh := newBuffer(here, w.typ)
@@ -73,8 +72,8 @@ func (f *predictor) check(w *buffer, kept bool) {
 	require.Equal(f.t, kept, w.panels.holds.Load() == w.version.Load() && !w.exposed.Load(), "kept in panels")
 }
 
-// TestKeptWeights: a matrix that programs only read is kept in the layout of the kernels, in which it gives the same
-// bits, until it changes, whoever changes it.
+// TestKeptWeights: a matrix that programs only read is kept in the layout of the kernels, which gives the same bits,
+// until it changes, whoever changes it.
 func TestKeptWeights(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
 	for _, rows := range []int{1, 5, 40, 300} {
@@ -128,7 +127,7 @@ func TestKeptWeights(t *testing.T) {
 	}
 }
 
-// TestKeptWeightsHaveOneForm: two programs that read a matrix in two ways do not get two copies of it; programs for
+// TestKeptWeightsHaveOneForm: two programs that read a matrix in two ways do not get two copies of it. Programs for
 // other batches do share one.
 func TestKeptWeightsHaveOneForm(t *testing.T) {
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
@@ -140,7 +139,7 @@ func TestKeptWeightsHaveOneForm(t *testing.T) {
 	require.Same(t, memory, &w.panels.memory[0])
 }
 
-// TestChangingWeightsAreNotKept: weights that change before each product are read as they are.
+// TestChangingWeightsAreNotKept: weights that change before each product are read as stored.
 func TestChangingWeightsAreNotKept(t *testing.T) {
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	f := newPredictor(t, 8, false)
@@ -151,7 +150,7 @@ func TestChangingWeightsAreNotKept(t *testing.T) {
 	require.Empty(t, w.panels.memory)
 }
 
-// TestKeptWeightsAllocateNothing: once they are kept, products that use them allocate nothing.
+// TestKeptWeightsAllocateNothing: products that use kept weights allocate nothing.
 func TestKeptWeightsAllocateNothing(t *testing.T) {
 	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
 	f := newPredictor(t, 1, false)
@@ -160,7 +159,7 @@ func TestKeptWeightsAllocateNothing(t *testing.T) {
 	require.Zero(t, allocations(100, func() { _ = f.e.Run(context.Background(), in, out) }))
 }
 
-// TestKeptKernels: the kernel of a convolution is kept as a matrix is, whatever follows the convolution.
+// TestKeptKernels: the kernel of a convolution is kept like a matrix, whatever follows the convolution.
 func TestKeptKernels(t *testing.T) {
 	for _, c := range []struct {
 		channels, size int // of the result, of the kernel
@@ -190,8 +189,8 @@ func TestKeptKernels(t *testing.T) {
 	}
 }
 
-// TestKeptLayout: panels are read by tiles of the layout they were made for, and by no others, and they are not
-// overwritten with another layout.
+// TestKeptLayout: only tiles of the layout that panels were packed for read them, and another layout does not overwrite
+// them.
 func TestKeptLayout(t *testing.T) {
 	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
 	f, w := newPredictor(t, 5, false), newBuffer(here, typ)
@@ -214,8 +213,8 @@ func TestKeptLayout(t *testing.T) {
 	require.Equal(t, byte(0xff), k.memory[0], "panels of another layout were overwritten")
 }
 
-// TestFewColumnsOfBytesAreKept: products of eight bits read nothing but panels, which are kept for a few columns, too;
-// making them in each run took up to nine times as long as the product in float32.
+// TestFewColumnsOfBytesAreKept: 8-bit products read nothing but panels, which are kept even for a few columns. Packing
+// them in each run took up to nine times as long as the product in float32.
 func TestFewColumnsOfBytesAreKept(t *testing.T) {
 	for _, c := range []struct {
 		k, n, size int

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestWinogradForms: one variable that is the kernel of two convolutions, with other numbers of channels in each, or of
-// images of other sizes or zeros around them, is transformed for each, scaled or not.
+// TestWinogradForms: a variable that is the kernel of two convolutions with different channels, image sizes or padding
+// is transformed for each, scaled or not.
 func TestWinogradForms(t *testing.T) {
 	for _, scaled := range []bool{false, true} {
 		kernel := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{9 * 32 * 64}})

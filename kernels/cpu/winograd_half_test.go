@@ -17,14 +17,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// halfTiled is a shape of images, and whether their convolution with 48 filters of 3x3 is by Winograd's products, and
-// also where pairs of bfloat16 are multiplied.
+// halfTiled is a shape of images, and whether their convolution with 48 filters of 3x3 uses Winograd's algorithm, in
+// general and where pairs of bfloat16 are multiplied.
 type halfTiled struct {
 	rows, columns, channels int
 	tiled, beatsPairs       bool
 }
 
-// newHalfTiled is a convolution of 16-bit numbers, made from float32, with relu and, where pool is set, 2x2 maxima.
+// newHalfTiled is a convolution of 16-bit numbers, converted from float32, with relu and, if pool is set, 2x2 maxima.
 func newHalfTiled(t *testing.T, d ir.DType, batch int, c halfTiled, pool, plain bool) (run func(kernel *buffer) []float32, allocates func(kernel *buffer) float64) {
 	p := passProgram{t, ir.New("")}
 	input := func(shape ...int) (whole, half ir.Value) {
