@@ -60,15 +60,15 @@ func newHalfTiled(t *testing.T, d ir.DType, batch int, c halfTiled, pool, plain 
 		}
 }
 
-// TestHalfConvolutionsPredict: programs that only predict keep the kernels of 16-bit convolutions as those of float32,
-// and compute them by Winograd's products where those are; a result is off by its rounding and the 1e-5 of the largest
-// that these may be off. Where pairs of bfloat16 are multiplied, kernels are kept in pairs, but for those of which
-// Winograd's products are faster.
+// TestHalfConvolutionsPredict: programs that only predict keep the kernels of 16-bit convolutions like those of
+// float32, and use Winograd's algorithm where float32 does. A result may be off by its rounding, and by 1e-5 of the
+// largest result. Where pairs of bfloat16 are multiplied, kernels are kept in pairs, except where Winograd's algorithm
+// is faster.
 func TestHalfConvolutionsPredict(t *testing.T) {
 	defer WithoutExcess()()
 	batch := 8*workers.Shared().Size() + 1 // some images for each
 	for i, d := range []ir.DType{ir.BFloat16, ir.Float16} {
-		unit := [...]float64{1. / 128, 1. / 1024}[i] // of the last place, at most: sums at both sides of a tie are rounded apart
+		unit := [...]float64{1. / 128, 1. / 1024}[i] // of the last place, at most: sums on both sides of a tie round differently
 		for _, c := range []halfTiled{{9, 11, 16, false, false}, {9, 11, 32, true, false}, {20, 23, 32, true, true}} {
 			for _, pool := range []bool{false, true} {
 				pairs := d == ir.BFloat16 && micro.Pairs() && !pool

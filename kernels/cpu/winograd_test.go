@@ -14,7 +14,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// tiled is a program of one convolution with relu, which predicts, or replaces a variable besides.
+// tiled is a program of one convolution with relu, which only predicts, or also replaces a variable.
 type tiled struct {
 	t *testing.T
 	e *loaded
@@ -66,9 +66,9 @@ func kernelBuffer(t *testing.T, scale float32) *buffer {
 	return b
 }
 
-// TestWinogradPredicts: programs that only predict compute 3x3 convolutions by Winograd's products, within 1e-5 of the
-// others, with the same numbers whether the kernel is kept transformed or not, for every batch, and follow the kernel's
-// changes. So few images are not worth transforming a kernel that training changes.
+// TestWinogradPredicts: programs that only predict compute 3x3 convolutions by Winograd's algorithm, within 1e-5 of
+// others. The results are the same whether the transformed kernel is kept or not, and for every batch, and follow
+// changes of the kernel. With so few images, transforming a kernel that training changes does not pay.
 func TestWinogradPredicts(t *testing.T) {
 	for _, pool := range []bool{false, true} {
 		f, plain, trains := newTiled(t, 2, pool, false, false), newTiled(t, 2, pool, false, true), newTiled(t, 2, pool, true, false)
@@ -85,7 +85,7 @@ func TestWinogradPredicts(t *testing.T) {
 
 		require.NoError(t, kernel.Write(kernelBuffer(t, 2).data))
 		near(t, plain.run(kernel), f.run(kernel))
-		kernel.Bytes()[0]++ // from now on everybody may change it
+		kernel.Bytes()[0]++ // others may change it from now on
 		known := f.run(kernel)
 		near(t, plain.run(kernel), known)
 		fresh := kernelBuffer(t, 2)
@@ -111,9 +111,9 @@ func near(t *testing.T, want, got []float32) {
 	}
 }
 
-// TestPredictedConvolutions: what programs that only predict do besides, zeros around images as padding and strided
-// convolutions of single pixels as products, gives what the same program gives unfused, within 1e-5, and the same
-// numbers for an image alone.
+// TestPredictedConvolutions: programs that only predict also turn zeros around images into padding, and strided
+// pointwise convolutions into products. The results agree with the unfused program within 1e-5, and are the same for an
+// image alone.
 func TestPredictedConvolutions(t *testing.T) {
 	for _, c := range []struct{ kernel, stride, pad, in, out, groups int }{
 		{1, 2, 0, 40, 48, 1}, {1, 3, 0, 3, 5, 1}, {1, 2, 1, 16, 32, 1}, {3, 2, 1, 8, 40, 1}, {3, 2, 1, 32, 32, 32}, {3, 1, 1, 32, 48, 1}, {7, 2, 3, 3, 64, 1}, {5, 1, 2, 8, 32, 1},
@@ -141,7 +141,7 @@ func TestPredictedConvolutions(t *testing.T) {
 		}
 		run := func(batch int, plain bool) (y []float32) {
 			e, buffers := build(batch, plain)
-			for range 3 { // the kernel is kept in panels in the meantime
+			for range 3 { // meanwhile, the kernel is kept in panels
 				require.NoError(t, e.Run(context.Background(), buffers[:2], buffers[2:]))
 				data := buffers[2].(*buffer).data
 				again := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/4)

@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// trainingConvolutions runs a program that replaces a variable and computes relu of a convolution of 3x3 with a bias,
-// or the maxima of that, and the gradients of a convolution's input and kernel, of a type.
+// trainingConvolutions runs a program that replaces a variable. It computes the relu of a 3x3 convolution with bias, or
+// the maxima of that, and the gradients of a convolution's input and kernel, in the given type.
 func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float64) (y, dx, dkernel []float64) {
 	p := ir.New("")
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
@@ -68,16 +68,16 @@ func trainingConvolutions(t *testing.T, d ir.DType, pools bool, values [][]float
 
 var trainingShapes = []ir.Shape{{4, 10, 12, 32}, {3, 3, 32, 48}, {4, 10, 12, 48}, {48}}
 
-// TestWinogradTrains: programs that train compute convolutions of 3x3, with bias, relu and maxima, and the gradients of
-// their inputs and kernels, by Winograd's products of small tiles, within 2e-6 of the largest result in float64; in 16
-// bits within their rounding.
+// TestWinogradTrains: programs that train compute 3x3 convolutions, with bias, relu and maxima, and the gradients of
+// their inputs and kernels, by Winograd's algorithm with small tiles. The error is within 2e-6 of the largest result in
+// float64, or within the rounding of 16 bits.
 func TestWinogradTrains(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	var values [][]float64
 	for _, s := range trainingShapes {
 		x := make([]float64, s.Size())
 		for i := range x {
-			x[i] = float64(r.IntN(4097)-2048) / 1024 // float16 has them
+			x[i] = float64(r.IntN(4097)-2048) / 1024 // float16 can represent these
 		}
 		values = append(values, x)
 	}
@@ -104,7 +104,8 @@ func TestWinogradTrains(t *testing.T) {
 	}
 }
 
-// TestWinogradTrainsItself sees that the products are Winograd's: other numbers than those of the convolution itself.
+// TestWinogradTrainsItself checks that Winograd's algorithm is used: the numbers differ from those of a direct
+// convolution.
 func TestWinogradTrainsItself(t *testing.T) {
 	values := make([][]float64, len(trainingShapes))
 	wide := make([][]float32, len(trainingShapes))
