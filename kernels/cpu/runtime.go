@@ -34,7 +34,7 @@ type runtime struct {
 	comm    kernels.Communicator
 	// overlapper is comm if its all-reduces run while the replica computes, else nil.
 	overlapper kernels.Overlapper
-	outside    bool  // comm belongs to another backend
+	outside    bool  // comm is not one of this backend
 	err        error // the first failure; no step runs after it
 
 	spare []byte // see spareMatrix
