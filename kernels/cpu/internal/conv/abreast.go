@@ -6,23 +6,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Where each channel is a convolution of its own and channels are few, as those of blurred images are, neither they nor
-// short rows fill vectors. The same number of several images does: a group of images, as many as a line of the cache
-// has numbers, is transposed, so that it is one image with so many times the channels, all of which have the weights of
-// their own channel.
+// A depthwise convolution of few channels, as of blurred images, leaves most of a vector empty, and short rows do not
+// fill it either. So this code puts images side by side: it transposes a group of abreastLanes images (a cache line of
+// numbers) into one image with that many times the channels. Each of those uses the weights of its original channel.
 
 const (
-	abreastLanes   = 16      // images of a group
-	abreastLeast   = 8       // images: fewer would leave most of the lanes empty; programs of smaller batches may have other bits
-	abreastMax     = 1 << 16 // elements of the copies of some images, after which come the next
-	abreastLimit   = 1 << 18 // elements of those of a group of images
-	abreastPlaces  = 8       // of an image, of which the transposition makes whole blocks
-	abreastRow     = 80      // outputs of a row up to which it does not fill vectors well enough by itself
-	abreastFilters = 4       // of a channel, at most
-	abreastTaps    = 6       // of the window, from which on copies of channels for several filters pay
+	abreastLanes   = 16      // images in a group
+	abreastLeast   = 8       // images: fewer leave most lanes empty; programs of smaller batches may have other bits
+	abreastMax     = 1 << 16 // elements of the copies that are in scratch memory at a time
+	abreastLimit   = 1 << 18 // elements of the copies of one group of images
+	abreastPlaces  = 8       // pixels of an image: the transposition works on whole blocks of them
+	abreastRow     = 80      // outputs of a row: longer rows fill vectors well enough by themselves
+	abreastFilters = 4       // most filters of a channel
+	abreastTaps    = 6       // fewest taps of the window for which copying channels for several filters pays
 )
 
-// abreast reports whether an operation of a shape is computed so. Those of float64 are not.
+// abreast reports whether an operation puts images side by side. Operations of float64 never do.
 func abreast[T Float](s *Shape, o operation) bool { return single[T]() && s.abreast(o) }
 
 func (s *Shape) abreast(o operation) bool {
@@ -32,12 +31,12 @@ func (s *Shape) abreast(o operation) bool {
 	if s.InChannels != s.Groups || s.OutChannels >= micro.NarrowChannels[float32]() || s.OutChannels > abreastFilters*s.InChannels {
 		return false
 	}
-	if s.OutChannels > s.InChannels { // of each filter there are copies
+	if s.OutChannels > s.InChannels { // each channel is copied once for each filter
 		if o == ofData && s.OutChannels*s.In[2] > abreastRow || o != ofData && volume(s.Kernel) < abreastTaps {
 			return false
 		}
 	}
-	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // rows of one channel are sums of short rows
+	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // a single channel gains in long rows too: its sums are short otherwise
 		return false
 	}
 	r := s.abreastShape(1, 1)
@@ -45,13 +44,13 @@ func (s *Shape) abreast(o operation) bool {
 	return min(x, y) >= abreastPlaces && (x+y)*abreastLanes <= abreastLimit
 }
 
-// SameInParts reports whether an image of a convolution of float32 has the same bits in a batch and in a part of it.
+// SameInParts reports whether an image of a float32 convolution gets the same bits in a batch as in a part of it.
 func (s *Shape) SameInParts() bool {
 	n := s.checked(ofForward)
 	return !n.abreast(ofForward)
 }
 
-// abreastShape is the convolution of so many groups of images.
+// abreastShape is the convolution of that many groups of images.
 //
 //go:noinline
 func (s *Shape) abreastShape(groups, lanes int) Shape {
@@ -60,13 +59,13 @@ func (s *Shape) abreastShape(groups, lanes int) Shape {
 	return r
 }
 
-// abreastPlan is how the groups of images are done.
+// abreastPlan says how the groups of images are divided up.
 type abreastPlan struct {
-	groups, blocks int // of all images; groups are done in blocks
-	together       int // groups of a block
-	parts          int // of the kernel's gradient
-	weights        int // elements of the kernel of a group
-	local          int // elements of scratch memory of a worker
+	groups, blocks int // of all images; a block is several groups
+	together       int // groups in a block
+	parts          int // partial results of the kernel gradient
+	weights        int // elements of a group's kernel
+	local          int // elements of scratch memory for each worker
 }
 
 //go:noinline
@@ -97,13 +96,13 @@ func abreastPlanOf(s *Shape, o operation) (p abreastPlan) {
 }
 
 // abreastScratch returns the number of elements of scratch memory that an operation needs: the kernel of a group or the
-// parts of its gradient, a bias, and that of the workers.
+// parts of its gradient, a bias, and the memory of the workers.
 func abreastScratch(s *Shape, workers int, o operation) int {
 	p := abreastPlanOf(s, o)
 	return p.parts*p.weights + s.OutChannels*abreastLanes + max(workers, 1)*p.local
 }
 
-// abreastImages is such an operation: o says which of the three slices is the result.
+// abreastImages is such an operation while it runs: o says which of the three slices is the result.
 type abreastImages struct {
 	o       operation
 	shape   Shape
@@ -117,7 +116,7 @@ type abreastImages struct {
 
 var abreastTasks pool.Recycler[abreastImages]
 
-// runAbreast runs an operation of a shape that is computed so.
+// runAbreast runs an operation for which [abreast] is true.
 func runAbreast(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
 	c, lanes := abreastTasks.Get(), abreastLanes
 	c.o, c.shape, c.plan, c.relu = o, *s, abreastPlanOf(s, o), relu
@@ -142,7 +141,7 @@ func runAbreast(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, 
 	abreastTasks.Put(c)
 }
 
-// Run does blocks of groups, or parts of the gradient.
+// Run computes blocks of groups, or parts of the gradient.
 func (c *abreastImages) Run(worker, lo, hi int) {
 	local := c.local[worker*c.plan.local:][:c.plan.local]
 	if c.o != ofWeights {
@@ -166,7 +165,7 @@ func (c *abreastImages) Run(worker, lo, hi int) {
 	}
 }
 
-// operands returns the shape of a block, its copies of x and y, and what is left of the memory.
+// operands returns the shape of a block, its copies of x and y, and the rest of the memory.
 func (c *abreastImages) operands(block int, local []float32) (r Shape, x, y, rest []float32) {
 	first := block * c.plan.together
 	r = c.shape.abreastShape(min(c.plan.together, c.plan.groups-first), abreastLanes)
@@ -198,8 +197,8 @@ func (c *abreastImages) gradient(block int, dkernel, local []float32) {
 	BackwardWeights(nil, &r, x, y, dkernel, rest)
 }
 
-// turn copies between images and groups of them, in which each number comes as often as a channel has filters; back,
-// these are added. Lanes without an image are zeros.
+// turn copies images into groups, repeating each number once for each filter of its channel. If back is set, it copies
+// groups into images and adds the numbers of a channel's filters. Lanes without an image are zeros.
 func (c *abreastImages) turn(images, groups []float32, first, count, filters int, back bool) {
 	lanes := abreastLanes
 	image, group := len(images)/c.shape.Batch, len(groups)/count
@@ -225,7 +224,7 @@ func (c *abreastImages) turn(images, groups []float32, first, count, filters int
 	}
 }
 
-// repeatLines repeats the lines at the end of x, so that they fill it.
+// repeatLines fills x with copies of the lines at its end, each repeated the given number of times.
 func repeatLines(x []float32, lanes, times int) {
 	from := len(x) - len(x)/times
 	for to := 0; to < len(x); from += lanes {
@@ -237,7 +236,7 @@ func repeatLines(x []float32, lanes, times int) {
 	}
 }
 
-// addLines adds each so many lines of x, and stores their sums at its beginning.
+// addLines adds up each run of count lines of x and stores the sums at its beginning.
 func addLines(x []float32, lanes, count int) {
 	for at := 0; at*count < len(x); at += lanes {
 		sum, lines := x[at:at+lanes], x[at*count:]
@@ -250,7 +249,7 @@ func addLines(x []float32, lanes, count int) {
 	}
 }
 
-// repeatNumbers stores each number of x so many times.
+// repeatNumbers stores each number of x the given number of times.
 func repeatNumbers(dst, x []float32, times int) {
 	for _, v := range x {
 		for i := range dst[:times] {
@@ -260,7 +259,7 @@ func repeatNumbers(dst, x []float32, times int) {
 	}
 }
 
-// addNumbers adds each so many numbers of x.
+// addNumbers adds up each run of count numbers of x.
 func addNumbers(dst, x []float32, count int) {
 	for i := range dst {
 		sum := float32(0)

@@ -6,22 +6,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A group of a few inputs has short sums: those of one tap, since the channels of the other groups lie between it and
-// the next one. What surrounds the products, for each tap, then takes longer than they do. The groups of a few images
-// are copied apart from each other, so that the taps of a row are one sum, and with their padding, so that all outputs
-// see all taps.
+// A group of a few inputs has short sums. The other groups' channels lie between one tap and the next, so a contiguous
+// sum covers a single tap, and the overhead of a tap exceeds its products. So the groups of a few images are copied
+// apart from each other. Then the taps of a row form one sum. The copies include the padding, so all outputs see all
+// taps.
 
 const (
-	apartInputs  = 6       // of a group, up to which its sums are short
-	apartOutputs = 4       // of a group, from which on the copies cost little beside the products
-	apartMax     = 1 << 17 // elements of the copies of some images for each worker, after which come the next
-	apartLimit   = 1 << 22 // elements of those of one image
-	apartTile    = 40      // cycles of a tile,
-	apartPiece   = 6       // for each piece of its sums,
-	apartCopy    = 3       // and for up to four numbers of a copy
+	apartInputs  = 6       // most inputs of a group: sums of more are long enough
+	apartOutputs = 4       // fewest outputs of a group: copies cost little beside their products
+	apartMax     = 1 << 17 // elements of the copies that each worker has at a time
+	apartLimit   = 1 << 22 // elements of the copies of one image
+	apartTile    = 40      // cycles of overhead for a tile,
+	apartPiece   = 6       // for each contiguous piece of its sums,
+	apartCopy    = 3       // and for copying up to four numbers
 )
 
-// apart reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
+// apart reports whether groups are copied apart. It ignores the batch, whose size must not change bits.
 func apart[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	if s.Batch == 0 || s.Groups == 1 || s.Pairs || in < 2 || in > apartInputs || out < apartOutputs || s.Kernel[2] == 1 || s.Dilation[2] > 1 || s.without() {
@@ -31,15 +31,15 @@ func apart[T Float](s *Shape) bool {
 		return false
 	}
 	o := s.Out()
-	if volume(o) == 0 || max(s.insideOutputs(1, o), s.insideOutputs(2, o)) <= joinRows { // then images are joined
+	if volume(o) == 0 || max(s.insideOutputs(1, o), s.insideOutputs(2, o)) <= joinRows { // such shapes join images instead
 		return false
 	}
 	now, then := s.apartCost()
 	return then < now && groupedLanes[T](s) == 0 && !spreads[T](s) && !planes[T](s)
 }
 
-// apartCost estimates the cycles of an image and a group as it is, for a panel of the kernel, and of its copy. Outputs
-// at edges see three quarters of the taps or so, each other ones.
+// apartCost estimates the cycles for one image and group and one panel of the kernel: in place (now), and from a copy
+// (then). Outputs at edges are assumed to see three quarters of the taps, each a different subset.
 func (s *Shape) apartCost() (now, then int) {
 	out := s.Out()
 	var parts [3][2]struct{ count, outputs, taps int }
@@ -63,7 +63,7 @@ func (s *Shape) apartCost() (now, then int) {
 	return now * panels, then*panels + apartCopy*s.apartSize(1)/s.InChannels*ceil(in, 4)
 }
 
-// insideOutputs is how many outputs along axis i see all taps.
+// insideOutputs returns how many outputs along axis i see all taps.
 func (s *Shape) insideOutputs(i int, out [3]int) int {
 	ax := s.forwardAxis(i, out)
 	first, _ := ax.outputs(0)
@@ -71,7 +71,7 @@ func (s *Shape) insideOutputs(i int, out [3]int) int {
 	return max(end-first, 0)
 }
 
-// apartTiles estimates the cycles of the tiles of so many outputs, each of which has sums of so many pieces.
+// apartTiles estimates the cycles of the tiles of height x width outputs, whose sums consist of that many pieces.
 func apartTiles(height, width, pieces, length int) int {
 	rows, lines := width, height
 	if fill(height) > fill(width) {
@@ -81,7 +81,7 @@ func apartTiles(height, width, pieces, length int) int {
 	return lines * (tiles*(apartTile+pieces*apartPiece) + pieces*length*max(rows, 4*tiles))
 }
 
-// apartShape is the convolution of so many images with their padding.
+// apartShape is the convolution of the padded copies of the given number of images.
 //
 //go:noinline
 func (s *Shape) apartShape(images int) Shape {
@@ -93,7 +93,7 @@ func (s *Shape) apartShape(images int) Shape {
 	return r
 }
 
-// apartSize is the number of elements of the copies of so many images.
+// apartSize is the number of elements of these copies.
 //
 //go:noinline
 func (s *Shape) apartSize(images int) int {
@@ -101,7 +101,7 @@ func (s *Shape) apartSize(images int) int {
 	return r.sizeX()
 }
 
-// apartImages is how many images are copied at a time.
+// apartImages is the number of images that are copied at a time.
 func (s *Shape) apartImages(workers int) int {
 	return max(min(apartMax*max(workers, 1)/max(s.apartSize(1), 1), s.Batch), 1)
 }
@@ -111,7 +111,7 @@ func apartScratch[T Float](s *Shape, workers int) int {
 	return s.apartSize(s.apartImages(workers)) + volume(s.Kernel)*s.InChannels*packedColumns[T](s, s.OutChannels/s.Groups)
 }
 
-// forwardApart is [Forward] of a shape whose groups are computed apart.
+// forwardApart is [Forward] for shapes whose groups are copied apart.
 func forwardApart[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
 	images := s.apartImages(p.Size())
 	size := s.apartSize(images)
@@ -139,7 +139,7 @@ func (c *correlation[T]) groupX() int {
 	return c.inGroup
 }
 
-// apartCopies copies the rows of images with their padding, group by group.
+// apartCopies copies rows of images, with their padding, group by group.
 type apartCopies[T Float] struct {
 	from, to Shape
 	x, dst   []T
@@ -150,7 +150,7 @@ var (
 	apartCopies64 pool.Recycler[apartCopies[float64]]
 )
 
-// copyApart copies images of shape from to those of the shape to.
+// copyApart copies images of shape from to images of shape to.
 func copyApart[T Float](p *pool.Pool, from, to *Shape, x, dst []T) {
 	var zero T
 	c := (*apartCopies[T])(nil)
@@ -169,7 +169,7 @@ func copyApart[T Float](p *pool.Pool, from, to *Shape, x, dst []T) {
 	apartCopies64.Put((*apartCopies[float64])(unsafe.Pointer(c)))
 }
 
-// Run makes rows of all groups.
+// Run fills rows of all groups.
 func (c *apartCopies[T]) Run(_, lo, hi int) {
 	from, to := &c.from, &c.to
 	in, pixels := to.InChannels/to.Groups, to.In[2]
@@ -191,7 +191,7 @@ func (c *apartCopies[T]) Run(_, lo, hi int) {
 	}
 }
 
-// copyGroup copies in numbers of each pixel.
+// copyGroup copies the first in channels of each pixel.
 func copyGroup[T Float](dst, x []T, in, channels int) {
 	switch in { // up to apartInputs
 	case 2:
@@ -207,7 +207,7 @@ func copyGroup[T Float](dst, x []T, in, channels int) {
 	}
 }
 
-// copyPixels copies a P, which is in numbers, of each pixel.
+// copyPixels copies the first in numbers of each pixel, as one value of type P.
 func copyPixels[P any, T Float](dst, x []T, in, channels int) {
 	if len(dst) == 0 {
 		return

@@ -8,7 +8,7 @@ type axis struct {
 	outStart, outStep         int
 }
 
-// taps inside the input at output j: [first, end), empty as (0, 0).
+// inside returns the taps [first, end) that lie inside the input at output j, or (0, 0) if there are none.
 func (a *axis) inside(j int) (first, end int) {
 	base := j*a.inStep + a.inOffset
 	if base < 0 {
@@ -23,7 +23,7 @@ func (a *axis) inside(j int) (first, end int) {
 	return first, end
 }
 
-// outputs whose tap t lies inside the input: [first, end).
+// outputs returns the outputs [first, end) at which tap t lies inside the input.
 func (a *axis) outputs(t int) (first, end int) {
 	base := a.inOffset + t*a.tapStep
 	if base < 0 {
@@ -38,7 +38,7 @@ func (a *axis) outputs(t int) (first, end int) {
 // span is a run of outputs [first, end) at which exactly the taps [tap, tapEnd) are inside the input.
 type span struct{ first, end, tap, tapEnd int }
 
-// spans appends the axis' outputs, cut into spans, to s.
+// spans cuts the outputs of the axis into spans and appends them to s.
 func (a *axis) spans(s []span) []span {
 	for j := 0; j < a.out; {
 		first, end := a.inside(j)
@@ -59,8 +59,8 @@ func (s *Shape) forwardAxis(i int, out [3]int) axis {
 	return axis{out: out[i], in: s.In[i], taps: s.Kernel[i], inStep: s.Strides[i], inOffset: -s.PadLow[i], tapStep: s.Dilation[i], outStep: 1}
 }
 
-// phase is the part of an axis of the input gradient with one residue of the input position modulo the stride. Tap t of
-// its axis is the tap last − t·step of the kernel: the kernel is flipped.
+// phase is the part of an axis of the input gradient whose input positions have one residue modulo the stride. Tap t of
+// its axis is tap last − t·step of the kernel, which is flipped.
 type phase struct {
 	axis       axis
 	last, step int
@@ -92,12 +92,12 @@ func (s *Shape) backwardPhase(i, residue int, out [3]int) phase {
 	return p
 }
 
-// phases is the number of phases of axis i.
+// phases returns the number of phases of axis i.
 func (s *Shape) phases(i int) int { return min(s.Strides[i], s.In[i]) }
 
-// nextPhase returns the first phase of axis i from the given one on that needs other memory than those before it may:
-// one that a tap of the kernel meets, or the first one without, which is the longest of its kind; else the number of
-// phases. There are few of them, however far apart the taps are.
+// nextPhase returns the first phase of axis i, at or after from, that may need more memory than those before it: one
+// that a tap of the kernel meets, or the first one without taps, which is the longest of these. If there is none, it
+// returns the number of phases. So callers look at few phases, however far apart the taps are.
 func (s *Shape) nextPhase(i, from int) int {
 	stride, next := s.Strides[i], s.phases(i)
 	without := 0

@@ -11,8 +11,8 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 	return TransposedScratch[T](s, workers, false)
 }
 
-// TransposedScratch returns the number of elements of scratch memory that [Transposed] needs, with a bias or without: a
-// matrix product with a bias may be cut up in another way.
+// TransposedScratch returns the number of elements of scratch memory that [Transposed] needs. It depends on whether
+// there is a bias, because a matrix product with a bias may be cut up differently.
 func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	n := s.checked(ofData)
 	bias = bias && n.InChannels == s.InChannels
@@ -60,7 +60,7 @@ func TransposedScratch[T Float](s *Shape, workers int, bias bool) int {
 	return backwardPanels[T](&n) + spreadBackward[T](&n)*max(workers, 1)
 }
 
-// backwardPanels is the number of elements of the panels of a kernel for its input gradient, of all phases.
+// backwardPanels returns the number of elements that the kernel's panels for its input gradient take, over all phases.
 func backwardPanels[T Float](s *Shape) int {
 	return volume(s.Kernel) * s.OutChannels * packedColumns[T](s, s.InChannels/s.Groups)
 }
@@ -71,7 +71,7 @@ func backwardWide[T Float](s *Shape, planes int, height, width *axis) wideCorrel
 	return wideCorrelation[T]{wide: newWide[T](planes, height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels, apart: width.outStep}
 }
 
-// mostPlanes is the number of taps along the depth of a phase, at most.
+// mostPlanes returns the largest number of taps that a phase has along the depth.
 func (s *Shape) mostPlanes() int {
 	return ceil(s.Kernel[0], s.Strides[0]/gcd(s.Strides[0], s.Dilation[0]))
 }
@@ -86,7 +86,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	Transposed(p, s, dy, kernel, nil, false, dx, scratch)
 }
 
-// backwardPhases computes the phases of an input gradient, whose kernels it packs into scratch memory.
+// backwardPhases computes the phases of an input gradient. It packs their kernels into scratch memory.
 func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packing[T], scratch []T) {
 	out, wide := n.Out(), isWideData[T](n)
 	together, local := n.together() && !wide, spreadBackward[T](n)
@@ -103,7 +103,7 @@ func backwardPhases[T Float](p *pool.Pool, n *Shape, c *correlation[T], k *packi
 				}
 				if c.spread = (spread{}); !wide {
 					c.setSpreadBackward()
-					c.spread.local = local // of all phases: workers are in different ones at a time
+					c.spread.local = local // shared by all phases, because workers may be in different ones at the same time
 					c.setCopies(copies && c.axes[1].taps > 0)
 					c.copies.local = copiesLocal
 				}

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	sumBytes   = 192 << 10 // input and output gradient that one block of the sum touches: stays in the second-level cache
-	partialMax = 4 << 20   // elements of partial results that are worth their memory
+	sumBytes   = 192 << 10 // bytes of input and output gradient that one block of the sum reads: they stay in the second-level cache
+	partialMax = 4 << 20   // most elements of partial results that are worth their memory
 	insideMax  = 1 << 16   // elements of the kernel up to which partial results are cheap
-	shortRun   = 8         // pixels of a row up to which the loop over rows is the inner one: along rows, memory is fetched ahead
+	shortRun   = 8         // pixels of a row: in shorter rows, the inner loop goes over rows, because longer ones are prefetched as they are read
 )
 
-// mostPanels is the number of panels of output channels that go through a block of the input together at most.
+// mostPanels is the most panels of output channels that share a pass over a block of the input.
 const mostPanels = 4
 
-// panelsTogether returns how many of so many panels of a group go through a block of the input together, which is then
-// read once for all of them, where it is much larger than the kernel: fewer blocks of columns mean more partial
-// results.
+// panelsTogether returns how many of a group's panels share a pass over a block of the input. Where the input is much
+// larger than the kernel, that saves reading it again for each panel; elsewhere it does not pay, because fewer blocks
+// of columns mean more partial results.
 func (s *Shape) panelsTogether(panels int) int {
 	inGroup := s.InChannels / s.Groups
 	if panels < 2 || volume(s.In)*inGroup*(panels-1) < 2*volume(s.Kernel)*inGroup*s.OutChannels/s.Groups {
@@ -30,7 +30,7 @@ func (s *Shape) panelsTogether(panels int) int {
 	return even(panels, mostPanels)
 }
 
-// kernelGradient is a kernel gradient while it runs.
+// kernelGradient is the state of a running kernel gradient.
 type kernelGradient[T Float] struct {
 	shape          Shape
 	out            [3]int
@@ -46,17 +46,17 @@ type kernelGradient[T Float] struct {
 	tapUnits  int // units along the height axis of the kernel: 1, or one for each tap
 	summing   sumTask[T]
 
-	wide   wide // if isWide
+	wide   wide // if isWideGradient
 	isWide bool
 
 	slides  bool // see slide.go
 	sliding sliding
-	lanes   int // see grouped.go; 0: it does not go by vectors
-	local   []T // scratch memory of the workers then
+	lanes   int // of the vectors, see grouped.go; 0 if the gradient does not use them
+	local   []T // scratch memory of the workers, if lanes is not 0
 
 	few bool // see few.go
 
-	turned bool // the rows of x are by channels, see turned.go
+	turned bool // the rows of x are stored channel by channel, see turned.go
 
 	copies gradientCopies // see gradient_copies.go
 }
@@ -84,7 +84,7 @@ func putGradient[T Float](c *kernelGradient[T]) {
 	gradients64.Put((*kernelGradient[float64])(unsafe.Pointer(c)))
 }
 
-// columnBlocks returns the width of a block of output channels, the blocks of a group, and those of all groups.
+// columnBlocks returns the output channels in a block, the blocks in a group, and the blocks in all groups.
 func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 	width = micro.PanelWidth[T]()
 	if isWideGradient[T](s) {
@@ -94,7 +94,7 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 		width *= 4
 		all = ceil(s.OutChannels, width)
 		if slidesSums[T](s) || s.OutChannels%width < micro.NarrowChannels[T]() {
-			all = max(s.OutChannels/width, 1) // whatever is left over goes with the last block: it may be too little for a kernel
+			all = max(s.OutChannels/width, 1) // the last block takes the remainder too, which may be too narrow for a kernel
 		}
 		return width, all, all
 	}
@@ -103,7 +103,7 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 	}
 	if l := groupedSumsLanes[T](s); l > 0 {
 		vectors := s.OutChannels / l
-		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // images give chunks enough, if there are many
+		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // if there are many images, they give enough chunks
 		return vectors * l, 1, ceil(s.OutChannels, vectors*l)
 	}
 	width *= s.panelsTogether(ceil(s.OutChannels/s.Groups, width))
@@ -114,7 +114,8 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 // tapsInside reports whether a unit covers all taps of the height axis, so that dy is read once for all of them.
 func (s *Shape) tapsInside() bool { return s.sizeKernel() <= insideMax }
 
-// imageParts returns into how many blocks the images are cut, so that enough chunks exist; fixed by the shape.
+// imageParts returns the number of blocks that the images are cut into to get enough chunks. It depends on the shape
+// alone.
 func imageParts[T Float](s *Shape) int {
 	_, _, columns := columnBlocks[T](s)
 	units := max(s.Kernel[0]*columns, 1)
@@ -180,7 +181,7 @@ func byTapsScratch[T Float](n *Shape, workers int) int {
 	return size
 }
 
-// setAxes derives the axes from the shape.
+// setAxes computes the axes from the shape.
 func (c *kernelGradient[T]) setAxes() {
 	c.out = c.shape.Out()
 	for i := range c.axes {
@@ -239,7 +240,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	backwardWeightsByTaps(p, n, x, dy, dkernel, scratch)
 }
 
-// backwardWeightsByTaps is BackwardWeights for a checked shape by the products of each tap.
+// backwardWeightsByTaps is BackwardWeights for a checked shape, tap by tap.
 func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scratch []T) {
 	c := getGradient[T]()
 	if c.turned = n.Turned; c.turned {
@@ -283,20 +284,20 @@ func backwardWeightsByTaps[T Float](p *pool.Pool, n Shape, x, dy, dkernel, scrat
 	putGradient(c)
 }
 
-// manyWorkers is how many it takes until reading dy again costs less than to wait for others.
+// manyWorkers is the number of workers from which on reading dy again costs less than waiting for others.
 const manyWorkers = 4
 
-// dividesTaps reports whether the taps of the height axis are units of their own because there would be too few units
-// for so many workers. The sums are the same.
+// dividesTaps reports whether each tap of the height axis becomes a unit of its own, because there would be too few
+// units for the workers otherwise. The sums are the same.
 func (c *kernelGradient[T]) dividesTaps(workers int) bool {
 	return workers >= manyWorkers && c.parts*c.shape.Kernel[0]*c.columns < 2*workers && !c.few && !c.isWide && c.lanes == 0
 }
 
-// longRun is the number of pixels of a row from which on it is cut: neighbouring tiles read the same lines of the
-// input, which leave the first-level cache in a longer row.
+// longRun is the longest run of pixels that is not cut. Neighbouring tiles read the same lines of the input, and these
+// would leave the first-level cache in a longer row.
 const longRun = 256
 
-// inPieces cuts spans of many outputs into some that are at most half of longRun to all of it long.
+// inPieces cuts long spans into pieces of between longRun/2 and longRun outputs.
 func inPieces(spans []span) []span {
 	for i := 0; i < len(spans); i++ {
 		w := spans[i]
@@ -309,7 +310,7 @@ func inPieces(spans []span) []span {
 	return spans
 }
 
-// sumTask adds the partial results in order.
+// sumTask adds up the partial results in order.
 type sumTask[T Float] struct {
 	dkernel, partial []T
 	parts            int
@@ -410,8 +411,8 @@ func (c *kernelGradient[T]) unit(worker, part, d, firstTap, endTap, column int) 
 	}
 }
 
-// accumulate adds the products of the outputs in span w of the given number of output rows of images, which start at
-// row rowY of dy and meet row rowX of x, to the row dst of the kernel.
+// accumulate adds the products of the outputs in span w to the row dst of the kernel. It takes the given number of
+// output rows of images; these start at row rowY of dy and meet row rowX of x.
 func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows, images int, w span, g, col, cols int) {
 	s := &c.shape
 	if width := micro.PanelWidth[T](); cols > width && !s.depthwise() {
@@ -437,7 +438,7 @@ func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows, images int, w 
 		t.A, t.Rows, t.ARow = c.x[startX+col:], w.tapEnd-w.tap, s.Dilation[2]*s.InChannels
 		t.C = dst[w.tap*s.OutChannels+col:]
 		micro.RunChannels(&t)
-	case s.Dilation[2] == 1 && s.Groups == 1: // the rows under a kernel row are contiguous
+	case s.Dilation[2] == 1 && s.Groups == 1: // what lies under a kernel row is contiguous
 		t.A, t.Rows, t.ARow = c.x[startX:], (w.tapEnd-w.tap)*inGroup, 1
 		t.C = dst[w.tap*inGroup*s.OutChannels+col:]
 		micro.Run(&t)

@@ -1,17 +1,17 @@
 package conv
 
-// Rows of few outputs are mostly edges: a row of eight pixels under a window of five has spans of 1, 1, 4, 1 and 1
-// outputs that see the same taps, which leave tiles empty, and each of which reads all weights. Where that is less
-// work, the taps along the width are added one after the other instead: each for all outputs that see it, which are
-// most of the row. What they add to starts as zeros, and the taps that all outputs see come last, with the bias.
+// Short rows are mostly edges: a row of eight pixels under a window of five has spans of 1, 1, 4, 1 and 1 outputs that
+// see the same taps. Such spans leave tiles mostly empty, and each reads all weights. Where it is less work, the taps
+// along the width are added one after the other instead, each for all outputs that see it, which is most of the row.
+// The outputs start as zeros; the taps that all outputs see come last, with the bias.
 
 const (
-	tapCall  = 60 // what a tile costs besides its products, in half cycles
-	tapStore = 3  // and for each vector that it adds to memory
+	tapCall  = 60 // half cycles of overhead for a tile
+	tapStore = 3  // half cycles for each vector that a tile adds to memory
 )
 
-// setRuns cuts the taps along the width into runs of those that the same outputs see, if the rows are computed by taps.
-// The batch has no say, so that its size does not change bits. Nor do images, which may come in bands of rows.
+// setRuns groups the taps along the width into runs that the same outputs see, if rows are to be computed by taps. The
+// decision ignores the batch, whose size must not change bits, and the height, since images may come in bands of rows.
 func (c *correlation[T]) setRuns() {
 	c.runs = c.runs[:0]
 	image := c.axes[0].out == 1 && c.axes[0].taps == 1 && (c.axes[1].out > 1 || c.axes[1].taps > 1)
@@ -23,8 +23,8 @@ func (c *correlation[T]) setRuns() {
 	}
 }
 
-// runs appends the runs of taps that the same outputs see to s, those that all outputs see last; nothing if there are
-// no such taps.
+// runs appends to s the runs of taps that the same outputs see, the run that all outputs see last. It appends nothing
+// if there is no such run.
 func (a *axis) runs(s []span) []span {
 	var all span
 	for tap := 0; tap < a.taps; {
@@ -49,7 +49,7 @@ func (a *axis) runs(s []span) []span {
 	return append(s, all)
 }
 
-// cost estimates the half cycles for a panel of all outputs of a plane along the height, cut along the width as given.
+// cost estimates the half cycles that one panel takes for all outputs of a plane, if rows are cut as widths says.
 func (c *correlation[T]) cost(widths []span, adds bool) int {
 	vectors, sum := min(ceil(c.outGroup, 16), 2), 0
 	for _, h := range c.spans[1] {
@@ -72,7 +72,7 @@ func (c *correlation[T]) cost(widths []span, adds bool) int {
 	return sum
 }
 
-// byTaps computes the columns [col, col+cols) of group g of the outputs of a span along the height by taps.
+// byTaps computes the columns [col, col+cols) of group g by taps, for the outputs of a span along the height.
 func (c *correlation[T]) byTaps(n, d int, h span, g, col, cols int) {
 	ax := &c.axes
 	for image := n; image < min(n+c.images, c.batch); image++ {
@@ -92,11 +92,11 @@ func (c *correlation[T]) byTaps(n, d int, h span, g, col, cols int) {
 	}
 }
 
-// part says how a rectangle of products is stored.
+// part says how the products of a rectangle are stored.
 type part int
 
 const (
-	whole    part = iota // all that its outputs see
-	adds                 // a part, which is added
-	addsLast             // the last part
+	whole    part = iota // all taps that its outputs see
+	adds                 // some taps, added to memory
+	addsLast             // the last taps, also added
 )

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	chunkFlops = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
-	wantChunks = 16      // and do not make more chunks than this for balance alone
+	chunkFlops = 1 << 20 // fewest operations of a chunk: about 10 µs of assembly
+	wantChunks = 16      // most chunks that are made for balance alone
 	fullRows   = 14      // rows of the best tile
 	blockBytes = 256 << 10
 
-	fetchColumns = 192 // channels from which on phases of a depthwise input gradient fetch their rows first, and windows with stride 2 go by parts
+	fetchColumns = 192 // channels from which on phases of a depthwise input gradient prefetch their rows, and windows with stride 2 are cut into parts
 )
 
-// correlation is a convolution or an input gradient while it runs: y[j] = Σ_t x[j, t]·w[t] on three axes.
+// correlation is the state of a running convolution or input gradient: y[j] = Σ_t x[j, t]·w[t] on three axes.
 type correlation[T Float] struct {
 	axes  [3]axis
 	spans [3][]span
@@ -26,27 +26,27 @@ type correlation[T Float] struct {
 	in, inGroup       int // channels of x, and of one group
 	out, outGroup     int // channels of y, and of one group
 	depthwise, packed bool
-	kept              bool // packed, by package gemm: all panels are whole
+	kept              bool // w was packed by package gemm, so all panels are whole
 	pairs             bool
 	slides            bool // see slide.go
-	lanes             int  // see grouped.go; 0: they do not go by vectors
-	apart             bool // the groups of x lie one behind the other, see apart.go
+	lanes             int  // of the vectors, see grouped.go; 0 if it does not use them
+	apart             bool // the groups of x lie one after the other, see apart.go
 
 	x, y, w, bias []T
 	relu          bool
-	moments       []float64 // of blocks of y; nil if nobody wants them
-	gathers       bool      // moments, whose blocks several workers share
+	moments       []float64 // of blocks of y; nil if they are not wanted
+	gathers       bool      // moments are wanted, and several workers share a block
 
 	wide    wideCorrelation[T]
 	sliding sliding // if slides
 	copies  slideCopies
 	spread  spread
-	local   []T    // scratch memory of the workers if there is a spread, or copies of rows
-	runs    []span // of taps along the width that are added one after the other, see by_taps.go; none: spans are computed as a whole
+	local   []T    // scratch memory of the workers, for a spread or copies of rows
+	runs    []span // of taps along the width that are added one after the other, see by_taps.go; empty if each span is computed as a whole
 
 	joins           bool // several images may be computed together, see join.go
 	images          int  // of a chunk
-	corners         int  // images whose outputs in the corners are computed together, if that is 1
+	corners         int  // if images is 1: images whose corner outputs are computed together
 	rows, rowChunks int  // rows (positions on the height axis) of a chunk
 	cols, colChunks int  // channels of y of a chunk
 	block           int  // rows of a chunk that are computed together
@@ -82,7 +82,7 @@ func (c *correlation[T]) panels() int { return ceil(c.outGroup, micro.PanelWidth
 // run cuts the output into chunks and computes them.
 func (c *correlation[T]) run(p *pool.Pool) {
 	workers := p.Workers()
-	if c.moments != nil { // their blocks depend on the shape alone
+	if c.moments != nil { // blocks of moments depend on the shape alone
 		workers = 1
 	}
 	if chunks, grain := c.cut(workers); chunks > 0 {
@@ -90,7 +90,7 @@ func (c *correlation[T]) run(p *pool.Pool) {
 	}
 }
 
-// cut cuts the output into chunks for so many workers.
+// cut cuts the output into chunks for the given number of workers.
 func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	c.cutSpans()
 	taps := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps
@@ -119,8 +119,8 @@ func (c *correlation[T]) cut(workers int) (chunks, grain int) {
 	return images * c.rowChunks * c.colChunks, max(chunkFlops/2/max(c.rows*flopsPerRow/c.colChunks, 1), 1)
 }
 
-// visits returns in how many blocks of rows an image is cut at most. Each reads all weights: where these stay in no
-// near cache, only images that do not either are cut.
+// visits returns the most blocks of rows that an image is cut into. Each block reads all weights. If the weights fit in
+// no near cache, an image is cut only if it does not fit either.
 func (c *correlation[T]) visits(taps int) int {
 	height := c.axes[1].out
 	if c.gathers || c.weightBytes(taps) <= blockBytes {
@@ -129,7 +129,7 @@ func (c *correlation[T]) visits(taps int) int {
 	return max(height*c.rowBytes()/(2*blockBytes), 1)
 }
 
-// weightBytes is the memory of the weights, rowBytes that of a row of the images of a chunk, in x and in y.
+// weightBytes is the size of the weights; rowBytes is that of a row of the images of a chunk, in x and in y.
 func (c *correlation[T]) weightBytes(taps int) int {
 	var zero T
 	return taps * c.inGroup * c.out * int(unsafe.Sizeof(zero))
@@ -140,8 +140,8 @@ func (c *correlation[T]) rowBytes() int {
 	return c.images * (c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out) * int(unsafe.Sizeof(zero))
 }
 
-// cutColumns cuts the panels of the weights into as many chunks as give each worker two, where there are so few chunks
-// without: most of all in sequences, which are a single row. All of them are at most the given number.
+// cutColumns cuts the panels of the weights so that each worker gets two chunks, if there are too few chunks otherwise,
+// as in sequences, which are a single row. It makes at most the given number of chunks.
 func (c *correlation[T]) cutColumns(chunks, workers, most int) {
 	width := micro.PanelWidth[T]()
 	c.cols, c.colChunks = c.out, 1
@@ -162,8 +162,8 @@ func (c *correlation[T]) cutSpans() {
 	c.setRuns()
 }
 
-// blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the
-// second-level cache, unless the weights alone do not.
+// blockRows returns how many rows go through all panels of the weights before the next rows do: as many as stay in the
+// second-level cache, unless the weights alone exceed it.
 func (c *correlation[T]) blockRows(taps int) int {
 	if c.weightBytes(taps) > blockBytes {
 		return c.rows
@@ -186,8 +186,8 @@ func (c *correlation[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// compute computes the rows [first, end) of a plane of an image, or of a chunk of images, for the channels of a chunk
-// that start at col.
+// compute computes the rows [first, end) of a plane of one image, or of a chunk of images, for the channels of a chunk
+// that starts at col.
 func (c *correlation[T]) compute(worker, image, first, end, col int) {
 	if c.wide.on {
 		c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, end)
@@ -196,7 +196,7 @@ func (c *correlation[T]) compute(worker, image, first, end, col int) {
 	c.plane(worker, image/c.axes[0].out*c.images, image%c.axes[0].out, first, end, col)
 }
 
-// plane computes the rows [first, end) at depth d of image n: the channels of a chunk that start at firstCol, or all.
+// plane computes the rows [first, end) at depth d of image n: a chunk's channels from firstCol on, or all channels.
 func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 	groups, width, narrow := c.groups, micro.PanelWidth[T](), micro.NarrowChannels[T]()
 	columns := c.outGroup
@@ -236,7 +236,7 @@ func (c *correlation[T]) plane(worker, n, d, first, end, firstCol int) {
 		for g := range groups {
 			for col, cols := firstCol, 0; col < columns; col += cols {
 				if cols = min(width, columns-col); c.depthwise && columns-col-cols < narrow {
-					cols = columns - col // the few that would be left over go with these: alone, they fill no vector
+					cols = columns - col // take the few remaining columns too: alone, they would fill no vector
 				}
 				for _, h := range c.spans[1] {
 					h.first, h.end = max(h.first, first), min(h.end, blockEnd)
@@ -261,7 +261,7 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part
 	var t micro.Tile[T]
 	images := c.together(h, w, p)
 	if n%images != 0 {
-		return // with an image before
+		return // already computed together with an earlier image
 	}
 	td, tdEnd := c.axes[0].inside(d)
 	t.Cols, t.Pairs, t.Accumulate = cols, c.pairs, p != whole
@@ -272,19 +272,19 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part
 	}
 	ax := &c.axes
 	planeX, rowX := c.planeX(), ax[2].in*c.in
-	// Steps from an output to its neighbours, in x and in y.
+	// Distances between neighbouring outputs, in x and in y.
 	xw, xh := ax[2].inStep*c.in, ax[1].inStep*rowX
 	yw, yh := ax[2].outStep*c.out, ax[1].outStep*c.outs[2]*c.out
 	countW, countH := w.end-w.first, h.end-h.first
 	rows, xr, yr := countW, xw, yw
 	lines, xl, yl := countH, xh, yh
 	switch {
-	case xw*countW == xh && yw*countW == yh: // neither axis has taps outside: one long run of rows
+	case xw*countW == xh && yw*countW == yh: // both axes see all taps: one long run of rows
 		rows, lines = countW*countH, 1
 	case fill(countH) > fill(countW):
 		rows, xr, yr, lines, xl, yl = countH, xh, yh, countW, xw, yw
 	}
-	t.FetchC = c.moments != nil // then the model trains: results are kept for the backward pass, each in memory of its own
+	t.FetchC = c.moments != nil // in training, results are kept for the backward pass, each in memory of its own
 	t.Rows, t.ARow, t.CRow = rows, xr, yr
 	t.Lines, t.ALine, t.CLine = lines, xl, yl
 	startX := (n*ax[0].in+d*ax[0].inStep+ax[0].inOffset+td*ax[0].tapStep)*planeX +
@@ -312,10 +312,10 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int, p part
 
 func (c *correlation[T]) planeX() int { return c.axes[1].in * c.axes[2].in * c.in }
 
-// fill is how well tiles are filled if the given number of rows is cut into as few tiles as possible.
+// fill says how full tiles are if that many rows are cut into as few tiles as possible.
 func fill(rows int) int { return rows * 16 / ceil(rows, fullRows) }
 
-// emptyTile is for outputs that see nothing of the input.
+// emptyTile computes outputs that see nothing of the input.
 func (c *correlation[T]) emptyTile(t *micro.Tile[T]) {
 	if t.Bias == nil {
 		for line := range max(t.Lines, 1) {
@@ -333,12 +333,12 @@ func (c *correlation[T]) emptyTile(t *micro.Tile[T]) {
 	micro.Run(t)
 }
 
-// tile computes the lines of rows whose taps inside x start at x[startX].
+// tile computes the lines of rows whose first tap inside the input is at x[startX].
 func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span, g, col int) {
 	ax := &c.axes
 	planeX, rowX := ax[0].tapStep*c.planeX(), ax[1].tapStep*ax[2].in*c.in
 	weights, step := c.weights(g, col)
-	tap := c.inGroup * step // from one tap's weights to the next
+	tap := c.inGroup * step // distance between the weights of neighbouring taps
 	tapRow := ax[2].taps * tap
 	tapPlane := ax[1].taps * tapRow
 	weights = weights[td*tapPlane+h.tap*tapRow+w.tap*tap:]
@@ -350,7 +350,7 @@ func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
 		micro.RunChannels(t)
-	case ax[2].tapStep == 1 && c.in == c.inGroup || w.tapEnd-w.tap == 1: // the channels under a kernel row are contiguous
+	case ax[2].tapStep == 1 && c.in == c.inGroup || w.tapEnd-w.tap == 1: // what lies under a kernel row is contiguous
 		t.K, t.AK = (w.tapEnd-w.tap)*c.inGroup, 1
 		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
 		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
@@ -360,7 +360,7 @@ func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span
 		t.Segments, t.ASegment, t.BSegment = w.tapEnd-w.tap, ax[2].tapStep*c.in, tap
 		t.Outer, t.AOuter, t.BOuter = h.tapEnd-h.tap, rowX, tapRow
 		bias, relu := t.Bias, t.ReLU
-		for ; td < tdEnd; td++ { // one level more than the microkernel has
+		for ; td < tdEnd; td++ { // the micro-kernel has one loop less than this needs
 			last := td == tdEnd-1
 			t.ReLU, t.Bias = relu && last, nil
 			if last {

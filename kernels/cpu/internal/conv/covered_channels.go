@@ -7,21 +7,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// Where the window covers the image and each channel is a convolution of its own, as in the last layer of a network for
-// faces, or in planes (planes.go) of groups, pixels meet one tap each: all three operations multiply rows of channels
-// with each other. Convolutions of other windows are calls for each tap or for each output.
+// In a depthwise convolution whose window covers the image, each pixel meets one tap. The last layer of a face network
+// is one; planes of groups (planes.go) are another. All three operations then multiply rows of channels elementwise.
+// Other windows need one call for each tap or output.
 
 const (
-	coveredImages = 4       // whose products are added to the gradient of the kernel at a time
-	coveredTaps   = 4 << 10 // elements of that gradient at a time: a part of the first-level cache
+	coveredImages = 4       // images whose products are added to the kernel gradient at a time
+	coveredTaps   = 4 << 10 // elements of the kernel gradient at a time: a part of the first-level cache
 )
 
-// coversChannels reports whether the shape is computed so: fewer channels than a vector has go along the width.
+// coversChannels reports whether this applies. Fewer channels than fill a vector go along the width instead (wide.go).
 func coversChannels[T Float](s *Shape) bool {
 	return s.depthwise() && s.covers() && volume(s.In) > 1 && s.Batch > 0 && !s.Pairs && s.OutChannels >= micro.NarrowChannels[T]()
 }
 
-// coveredRows is such an operation: o says which of the three slices is the result.
+// coveredRows is the state of such an operation: o says which of the three slices is the result.
 type coveredRows[T Float] struct {
 	o              operation
 	images         int
@@ -36,7 +36,7 @@ var (
 	coveredRows64 pool.Recycler[coveredRows[float64]]
 )
 
-// runCovered runs an operation of a shape that is computed so.
+// runCovered runs an operation for which [coversChannels] is true.
 func runCovered[T Float](p *pool.Pool, s *Shape, o operation, x, kernel, bias []T, relu bool, y []T) {
 	var zero T
 	c := (*coveredRows[T])(nil)
@@ -60,10 +60,10 @@ func runCovered[T Float](p *pool.Pool, s *Shape, o operation, x, kernel, bias []
 	coveredRows64.Put((*coveredRows[float64])(unsafe.Pointer(c)))
 }
 
-// block is how many taps have their gradient computed at a time.
+// block is the number of taps whose gradient is computed at a time.
 func (c *coveredRows[T]) block() int { return min(max(coveredTaps/c.channels, 1), c.taps) }
 
-// Run does images, or blocks of taps.
+// Run computes images, or blocks of taps.
 func (c *coveredRows[T]) Run(_, lo, hi int) {
 	n, image := c.channels, c.taps*c.channels
 	t := micro.Tile[T]{Cols: n, Segments: 1, Outer: 1, Bias: c.bias, ReLU: c.relu}

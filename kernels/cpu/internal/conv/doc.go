@@ -11,9 +11,9 @@
 //	func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T)
 //	func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) // as which package gemm may pack the kernel, once for many calls of
 //	func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bool, y, scratch []T)
-//	type Plan[T Float] struct{ ... }                                   // one shape, on one goroutine, with little besides the products
-//	type Winograd[T Float] struct{ ... }                               // with fewer products, rounded differently
-//	type Moments[T Float] struct{ ... }                                // Forward that gathers the moments of channels besides
+//	type Plan[T Float] struct{ ... }                                   // one shape on one goroutine, with little overhead
+//	type Winograd[T Float] struct{ ... }                               // Forward with fewer products, rounded differently
+//	type Moments[T Float] struct{ ... }                                // Forward that also computes the moments of channels
 //	func BackwardDataScratch[T Float](s *Shape, workers int) int
 //	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)
 //	func TransposedScratch[T Float](s *Shape, workers int, bias bool) int
@@ -28,76 +28,77 @@
 //
 //	y[n, o, c] = relu?( bias?[c] + Σ_t Σ_i x[n, o·stride − padLow + t·dilation, g·inGroup + i] · kernel[t, i, c] ),   g = c / outGroup
 //
-// with o and t running over all spatial axes and x being 0 outside. BackwardData is the gradient with respect to x (and
-// so the transposed convolution); BackwardWeights with respect to the kernel. All three overwrite their result. The
-// gradient of the bias is a sum over all but the last axis of dy: vec.SumRows.
+// where o and t run over all spatial axes and x is 0 outside its bounds. BackwardData computes the gradient with
+// respect to x, and so the transposed convolution; BackwardWeights computes the one with respect to the kernel. All
+// three overwrite their result. The gradient of the bias is a sum over all but the last axis of dy: vec.SumRows.
 //
-// Scratch comes from the caller and its contents are irrelevant; ask with the pool's Size. Nothing is allocated in
-// steady state.
+// The caller provides scratch memory, whose contents are irrelevant. Functions that return its size expect the pool's
+// Size as the number of workers. Nothing is allocated in steady state.
 //
 // # How
 //
-// The outputs along each axis fall into spans within which the same taps of the kernel lie inside the input: one long
-// span and, at padded ends, short ones. Inside a span every output is the same strided sum, which the micro-kernel of
-// package micro computes in place; taps that would meet padding cost nothing. The kernel is packed into panels first
-// where that pays. Long rows go in pieces, so that neighbouring tiles find lines of the input in the first-level cache.
-// There is no im2col except for small volumes and some groups, and no padded copy of the input except for
-// [Plan.RunPooled], sequences whose edges cost much (padded.go) and some kernel gradients.
+// The outputs along each axis fall into spans whose outputs see the same taps: one long span and, at padded ends, short
+// ones. Within a span every output is the same strided sum, which the micro-kernel of package micro computes in place,
+// so taps that meet padding cost nothing. The kernel is packed into panels where that pays. Long rows are cut into
+// pieces, so that neighbouring tiles find lines of the input in the first-level cache. There is no im2col except for
+// small volumes and some groups. The input is not padded by copying except for [Plan.RunPooled], for sequences whose
+// edges cost much (padded.go) and for some kernel gradients.
 //
 // Gradients:
 //
 //   - The input gradient is the same computation on dy with the kernel flipped and transposed, once for each residue of
-//     the input position modulo the stride (phases.go). With few input channels, long windows and strides, it is one
-//     product instead, whose rows are windows that are added one after the other (overlapped.go).
-//   - The kernel gradient has input channels as the rows of a tile, and sums over output positions and blocks of images,
-//     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both
-//     operands first (gradient_copies.go). It sums over several small images in one call (gradient_images.go).
+//     the input position modulo the stride (phases.go). With few input channels, long windows and long strides, it is one
+//     matrix product instead, whose rows are windows that are added one after the other (overlapped.go).
+//   - The kernel gradient has input channels as the rows of a tile. It sums over output positions and blocks of images,
+//     whose partial results are added in order. Where pixels are not whole vectors, it copies a few rows of both operands
+//     first (gradient_copies.go). If images are small, one call sums over several (gradient_images.go).
 //   - In matrix registers, kernel gradients sum over pixels that lie side by side (turned.go) or over images, which are
-//     stacked first (stacked.go). Several images share a call where rows fill less of a tile than images do.
+//     stacked first (stacked.go). Where rows fill less of a tile than images do, several images share a call.
 //
 // Depthwise convolutions:
 //
-//   - 3, 5 or 7 taps along the width, with a stride of at most 2 there, go row by row through all channels. Their kernels
-//     load an input once for all taps that meet it ([micro.Slide]), since they would wait for loads, not for products. The
-//     kernel gradient does so for 3 taps.
+//   - With 3, 5 or 7 taps and a stride of at most 2 along the width, rows are computed one by one, through all channels.
+//     Such kernels would wait for loads, not for multiplications, so they load an input once for all taps that meet it
+//     ([micro.Slide]). The kernel gradient does so for 3 taps.
 //   - With few channels and short rows, the images of a batch are computed side by side: transposed, they are more
 //     channels (abreast.go).
-//   - Windows of an even number of taps or of several times 3, 5 or 7, and dilated ones, go by parts of 2, 3, 5 or 7 taps.
-//     The inputs of the outputs at the ends of rows are copied with zeros around them (slide_copies.go).
+//   - Windows of other sizes that are multiples of 2, 3, 5 or 7, and dilated windows, are cut into parts of 2, 3, 5 or 7
+//     taps. The inputs of the outputs at the ends of rows are copied with zeros around them (slide_copies.go).
 //
 // Windows that cover an axis, and small images:
 //
-//   - Innermost axes that the window covers become channels. A window over the whole image makes matrix products
-//     (covered.go).
-//   - Convolutions to volumes of few pixels are mostly edges. If the products with zeros are not too many, they are
-//     unfolded into one matrix product: the inputs of each output are copied, with zeros outside (unfold.go). Other short
-//     rows, except those of images, add the taps along the width one after the other (by_taps.go).
+//   - Innermost axes that the window covers become channels. If the window covers the whole image, the operations are
+//     matrix products (covered.go).
+//   - Convolutions to volumes of few pixels are mostly edges. Unless the products with zeros are too many, they are
+//     unfolded into one matrix product: the inputs of each output are copied, with zeros outside (unfold.go). In other
+//     short rows, except those of images, the taps along the width are added one after the other (by_taps.go).
 //   - Where few outputs of an image see the same taps, the rows of a tile are the same output of several images
 //     (join.go).
 //
-// Groups, which all fetch the rows of a block before they compute it, since they visit memory in steps as long as a
-// pixel:
+// Groups. All of these prefetch the rows of a block before they compute it, because they move through memory in steps
+// as long as a pixel:
 //
-//   - Groups of 2, 4 or 8 channels, with as many outputs as inputs, go by vectors of several groups ([micro.Grouped]),
-//     because a tile would use few of its lanes.
+//   - Groups of 2, 4 or 8 channels, with as many outputs as inputs, would use few lanes of a tile. They use vectors that
+//     hold several groups ([micro.Grouped]).
 //   - Other groups of a few inputs are copied apart from each other, so that the taps of a row are one sum, where the
-//     copies cost less than they spare (apart.go).
-//   - A few groups of one input with many outputs, gradients of groups with long windows, and volumes and dilated
-//     convolutions in groups are copied out of some images, one group after the other, and are convolutions of their own
-//     (split.go). Some copies put the inputs of each output of a row side by side (unfold_groups.go).
+//     copies cost less than they save (apart.go).
+//   - Groups are copied out of some images, one group after the other, and computed as convolutions of their own, in
+//     these cases: a few groups of one input with many outputs, gradients of groups with long windows, and volumes and
+//     dilated convolutions in groups (split.go). Some copies put the inputs of each output of a row side by side
+//     (unfold_groups.go).
 //   - Groups of few outputs without stride along the width compute the products of all taps of a row at once, as columns,
-//     and add them afterwards (spread.go). Their kernel gradients are computed transposed, where a group has a vector of
-//     inputs (few.go).
+//     and add them afterwards (spread.go). If a group has inputs for a whole vector, its kernel gradient is computed
+//     as its transpose (few.go).
 //   - Groups of several inputs with one or two outputs become depthwise convolutions with more depth (planes.go): their
 //     kernel gradients, and other operations that were measured to gain from it.
 //
 // Fused with what follows:
 //
-//   - In a plan's RunPooled the micro-kernel takes the maxima of the sums of 2x2 outputs while they are in registers, so
-//     the unpooled result is never in memory. An image with padding is copied with zeros around it there, so that all
-//     outputs see all taps.
+//   - In [Plan.RunPooled], the micro-kernel takes the maxima of 2x2 outputs while they are in registers, so the unpooled
+//     result is never in memory. An image with padding is first copied with zeros around it, so that all outputs see all
+//     taps.
 //   - [Moments] are computed for each block of rows while it is in the cache, for the batch normalization that follows.
 //     Blocks depend on the shape alone, and their moments are combined in order.
 //
-// The order of every summation depends on the shape only, never on the number of workers.
+// The order of every summation depends on the shape alone, never on the number of workers.
 package conv

@@ -1,10 +1,10 @@
 package conv
 
-// without reports whether there are no channels to sum over or to give. The kernel has no elements then, and what is
-// left is the bias.
+// without reports whether there are no input or no output channels. The kernel then has no elements, and only the bias
+// is left.
 func (s *Shape) without() bool { return s.InChannels == 0 || s.OutChannels == 0 }
 
-// onlyBias is the result of a convolution without input channels.
+// onlyBias computes a convolution without input channels.
 func onlyBias[T Float](y, bias []T, relu bool) {
 	clear(y)
 	if len(bias) == 0 {

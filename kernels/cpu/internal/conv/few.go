@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// The gradient of a kernel with few outputs fills no vector with them. It is computed transposed then: vectors run over
-// the inputs of all taps along the width, which lie side by side, the rows of a tile are outputs, and each worker turns
-// its sums when it has them.
+// The few outputs of such a kernel do not fill a vector, so its gradient is computed as its transpose: vectors run over
+// the inputs of all taps along the width, which lie side by side, and the rows of a tile are outputs. Each worker
+// transposes its sums at the end.
 
-const fewPixels = 64 // outputs from which on turning the sums costs little beside the products
+const fewPixels = 64 // fewest outputs for which transposing the sums costs little beside the products
 
-// few reports whether the kernel gradient is computed so.
+// few reports whether the kernel gradient is computed as its transpose.
 func few[T Float](s *Shape) bool {
 	lanes, pixels := micro.PadColumns[T](1), s.Batch*volume(s.Out())
 	if !single[T]() || lanes == 1 || s.Pairs || s.Turned || s.depthwise() || pixels < fewPixels || isWideGradient[T](s) || groupedSumsLanes[T](s) > 0 {
@@ -26,13 +26,13 @@ func few[T Float](s *Shape) bool {
 	if s.sideBySide() {
 		columns *= s.Kernel[2]
 	}
-	// Numbers of products of vectors, of which eight at a time take as long as fewer.
+	// Counts of vector products; up to eight at a time take as long as one.
 	plain := columns * ceil(outGroup, lanes)
 	mine := ceil(columns, 2*lanes) * max(2*outGroup, 8)
 	return outGroup > 0 && columns >= lanes && 10*mine <= 8*plain
 }
 
-// sideBySide reports whether the inputs under a row of the kernel lie side by side.
+// sideBySide reports whether the inputs under a row of the kernel are contiguous.
 func (s *Shape) sideBySide() bool { return s.Dilation[2] == 1 && s.Groups == 1 }
 
 // fewLocal is the scratch memory of a worker: the sums of a unit.
@@ -82,8 +82,8 @@ func fewUnit(c *kernelGradient[float32], worker, part, d, firstTap, endTap, g in
 	}
 }
 
-// accumulateFew adds the products of the outputs in span w of the given number of output rows of images, which start at
-// row rowY of dy and meet row rowX of x, to the sums of a row of the kernel.
+// accumulateFew adds the products of the outputs in span w to the sums of a row of the kernel. It takes the given
+// number of output rows of images; these start at row rowY of dy and meet row rowX of x.
 func accumulateFew(c *kernelGradient[float32], sums []float32, rowX, rowY, rows, images int, w span, g int) {
 	s, width := &c.shape, micro.PanelWidth[float32]()
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups

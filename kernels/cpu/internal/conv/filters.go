@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Groups of one channel with several filters leave most lanes of a tile empty. Unless channels are few and go along the
-// width (see wide.go), they are repeated, once for each filter, so that every channel has one filter; gradients of such
-// inputs are added.
+// Groups of one channel with several filters leave most lanes of a tile empty. Few channels go along the width instead
+// (see wide.go). Others are repeated, once for each filter, so that every channel has one filter. Gradients of repeated
+// inputs are added up.
 
-// repeats reports whether gradients are computed so.
+// repeats reports whether gradients are computed with repeated channels.
 func repeats[T Float](s *Shape) bool {
 	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > s.InChannels && !isWide[T](s, 7) && !repeatsLittle[T](s)
 }
@@ -30,7 +30,7 @@ func (s *Shape) repeated() Shape {
 	return r
 }
 
-// filters copies numbers of channels to those of their filters, or adds the numbers of filters.
+// filters copies a number of each channel to all its filters, or adds up the numbers of a channel's filters.
 type filters[T Float] struct {
 	count       int // of a channel
 	channels, x []T // a number for each channel, and for each filter
@@ -42,7 +42,7 @@ var (
 	filters64 pool.Recycler[filters[float64]]
 )
 
-const filtersBlock = 512 // channels that are done in one go
+const filtersBlock = 512 // channels that are processed at a time
 
 func runFilters[T Float](p *pool.Pool, channels, x []T, add bool) {
 	if len(channels) == 0 {
@@ -65,7 +65,7 @@ func runFilters[T Float](p *pool.Pool, channels, x []T, add bool) {
 	filters64.Put((*filters[float64])(unsafe.Pointer(f)))
 }
 
-// Run does blocks of channels.
+// Run processes blocks of channels.
 func (f *filters[T]) Run(_, lo, hi int) {
 	for k := lo; k < hi; k++ {
 		first := k * filtersBlock
@@ -97,7 +97,7 @@ func copyFilters[T Float](dst, x []T, count int) {
 	}
 }
 
-// addFilters adds each count numbers.
+// addFilters adds up each run of count numbers.
 func addFilters[T Float](dst, x []T, count int) {
 	var part [filtersBlock]T
 	clear(dst)

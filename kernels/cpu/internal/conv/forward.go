@@ -47,7 +47,7 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 	return panelsScratch[T](&n, workers)
 }
 
-// panelsScratch is the scratch memory for a kernel in panels, if it goes into panels, and for the workers.
+// panelsScratch is the scratch memory for the kernel in panels, if it is packed, and for the workers.
 func panelsScratch[T Float](s *Shape, workers int) int {
 	if size := copiesScratch[T](s, workers); size > 0 {
 		return size
@@ -66,7 +66,8 @@ func forwardWide[T Float](s *Shape) wideCorrelation[T] {
 	return wideCorrelation[T]{wide: newWide[T](s.Kernel[0], &height, &width, s.OutChannels, s.OutChannels/s.InChannels), on: true}
 }
 
-// packForward reports whether the kernel is repacked into panels; in place it is read in rows of OutChannels numbers.
+// packForward reports whether the kernel is packed into panels. If not, it is read in place, in rows of OutChannels
+// numbers.
 func packForward[T Float](s *Shape) bool {
 	width := micro.PanelWidth[T]()
 	return !s.depthwise() && (s.Groups > 1 || s.Pairs || s.OutChannels%width != 0 || s.OutChannels > 2*width)
@@ -83,8 +84,8 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 	forward(p, s, x, panels, bias, relu, y, scratch, true)
 }
 
-// KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having
-// that in panels.
+// KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having it
+// in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked(ofForward)
 	packs = n.Groups == 1 && !abreast[T](&n, ofForward) && !isWideForward[T](&n) && (n.pointwise() || n.unfolds() || packForward[T](&n) && !spreads[T](&n))
@@ -169,7 +170,7 @@ func forwardTiles[T Float](p *pool.Pool, n *Shape, x, kernel, bias []T, relu boo
 	putCorrelation(c)
 }
 
-// forward sets what the convolution of the shape is, without its memory.
+// forward sets up the convolution of the shape, except for its memory.
 func (c *correlation[T]) forward(n *Shape) {
 	c.outs = n.Out()
 	for i := range c.axes {
@@ -188,7 +189,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	}
 }
 
-// packKernel writes the kernel into panels, and returns them and the scratch memory behind; columns are those of a
+// packKernel packs the kernel into panels and returns them and the rest of the scratch memory. columns are those of a
 // spread, or 0.
 func packKernel[T Float](p *pool.Pool, n *Shape, columns int, kernel, scratch []T) (panels, behind []T) {
 	k := getPacking[T]()

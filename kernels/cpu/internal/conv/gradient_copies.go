@@ -6,26 +6,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// Where pixels of dy are not whole vectors and many tiles read the same rows, the gradient of a kernel copies them
-// first: a block of columns of dy side by side, since vectors in place lie in two cache lines each, and the rows of the
-// input with the zeros around them, so that all taps see all pixels in one sum, and the processor foresees what is
-// read. An infinite dy at the left or right edge of an image makes the sums of the taps beyond it NaN, as it does in
-// XLA, which adds products with the zeros too; oneDNN, as the other ways here, leaves them out.
+// Where many tiles read the same rows, and pixels of dy are not whole vectors, the kernel gradient copies both operands
+// first. It copies a block of columns of dy so that they are contiguous, because vectors in place would straddle cache
+// lines. It copies rows of the input with zeros around them, so that one sum covers all pixels for every tap and the
+// processor can prefetch. An infinite dy at the left or right edge of an image turns the sums of taps beyond the edge
+// into NaN. So it does in XLA, which adds products with zeros too; oneDNN and the other ways here leave them out.
 
 const (
-	copiedTiles = 8        // that read columns of dy, from which on copying them pays,
-	copiedLine  = 16       // unless pixels are so many numbers times something: then vectors do not cross cache lines
-	copiedBytes = 24 << 10 // of columns of dy: half of a first-level cache
+	copiedTiles = 8        // fewest tiles that read the columns of dy for which copying pays,
+	copiedLine  = 16       // unless the channels are a multiple of this: then vectors do not straddle cache lines
+	copiedBytes = 24 << 10 // bytes of columns of dy: part of a first-level cache
 )
 
 // gradientCopies is the geometry of the copies.
 type gradientCopies struct {
-	rows, pixels int // of outputs in a block, and of each of these rows: less than all of one row, if that is long; 0: nothing is copied
-	panel, input int // elements of a copy of the columns of dy and of the input
+	rows, pixels int // of a block of outputs: its rows, and the pixels of a row, which are part of a row if rows are long; 0: nothing is copied
+	panel, input int // elements of the copies of columns of dy and of the input
 	line         int // elements of a copied row of the input
 }
 
-// gradientCopiesOf returns that of a kernel gradient.
+// gradientCopiesOf returns the geometry for a kernel gradient.
 func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	width := micro.PanelWidth[T]()
 	tiles := s.Kernel[1] * ceil(s.Kernel[2]*s.InChannels, 14)
@@ -44,13 +44,13 @@ func gradientCopiesOf[T Float](s *Shape) gradientCopies {
 	return gradientCopies{rows: rows, pixels: pixels, panel: rows * pixels * width, line: line, input: ((rows-1)*s.Strides[1] + (s.Kernel[1]-1)*s.Dilation[1] + 1) * line}
 }
 
-// even returns the size of parts of n that are at most most long and as long as each other, nearly.
+// even returns the size of the parts if n is cut into nearly equal parts of at most most.
 func even(n, most int) int { return ceil(n, ceil(n, most)) }
 
-// local is the scratch memory of a worker.
+// local is the number of elements of scratch memory of a worker.
 func (g *gradientCopies) local() int { return g.panel + g.input }
 
-// copiedPlane adds a plane of outputs to rows [firstTap, endTap) of the kernel, from copies.
+// copiedPlane adds the contribution of a plane of outputs to rows [firstTap, endTap) of the kernel, from copies.
 func (c *kernelGradient[T]) copiedPlane(scratch, dst []T, planeX, planeY, firstTap, endTap, col, cols int) {
 	for first := 0; first < c.out[1]; first += c.copies.rows {
 		end := min(first+c.copies.rows, c.out[1])
@@ -60,7 +60,7 @@ func (c *kernelGradient[T]) copiedPlane(scratch, dst []T, planeX, planeY, firstT
 	}
 }
 
-// copiedBlock adds so many pixels from pixel at on of the rows [first, end) of outputs.
+// copiedBlock adds that of the given number of pixels, from pixel at on, in the rows [first, end) of outputs.
 func (c *kernelGradient[T]) copiedBlock(scratch, dst []T, planeX, planeY, first, end, at, pixels, firstTap, endTap, col, cols int) {
 	s, g := &c.shape, &c.copies
 	panel, input := scratch[:g.panel], scratch[g.panel:g.panel+g.input]
@@ -76,7 +76,7 @@ func (c *kernelGradient[T]) copiedBlock(scratch, dst []T, planeX, planeY, first,
 	}
 }
 
-// copiedPanel adds a panel of columns.
+// copiedPanel adds that of a panel of columns.
 func (c *kernelGradient[T]) copiedPanel(t *micro.Tile[T], panel, input, dst []T, first, end, pixels, firstTap, endTap int) {
 	s, g, width := &c.shape, &c.copies, micro.PanelWidth[T]()
 	for h := firstTap; h < endTap; h++ {
@@ -101,8 +101,8 @@ func (c *kernelGradient[T]) copiedPanel(t *micro.Tile[T], panel, input, dst []T,
 	}
 }
 
-// copyInput copies lines of the rows [low, high) of a plane of the input that begin at column left, with the zeros
-// around the rows.
+// copyInput copies lines of the rows [low, high) of a plane of the input, from column left on, with the zeros around
+// the rows.
 func (c *kernelGradient[T]) copyInput(to []T, plane, low, high, left int) {
 	s, line, n := &c.shape, c.copies.line, c.shape.InChannels
 	before := min(max(-left, 0)*n, line)

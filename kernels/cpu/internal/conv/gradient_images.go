@@ -6,18 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A kernel gradient sums over the pixels of all images. Where images are small, a call for a tap and an image has less
-// to compute than a call costs, so that one sums over several images, as many as stay in the second-level cache while
-// all taps go through them.
+// A kernel gradient sums over the pixels of all images. If images are small, one image has too few products to pay for
+// a call per tap. So a call sums over several images: as many as stay in the second-level cache while all taps use
+// them.
 
 const (
 	cacheLine   = 64
-	leastPixels = 32 // of a sum, if there are so many: with fewer pixels an image, what it has in the cache is hardly read again
+	leastPixels = 32 // fewest pixels of a sum, if there are as many: images of fewer pixels are hardly read from the cache again
 )
 
-// imagesTogether is how many of the images [first, end) are in a block of the sum of so many rows of outputs and
-// channels. The last image of all is on its own where vectors would reach beyond it: such columns are computed number
-// by number.
+// imagesTogether returns how many of the images [first, end) share a block of the sum, for that many rows of outputs
+// and channels. The last image of the batch is left out if vectors would reach beyond its end, because such columns are
+// computed one number at a time.
 func (c *kernelGradient[T]) imagesTogether(block, cols, first, end int) int {
 	if block < c.out[1] || c.slides || c.turned || c.copies.local() > 0 {
 		return 1
@@ -36,7 +36,7 @@ func (c *kernelGradient[T]) imagesTogether(block, cols, first, end int) int {
 	return max(images, 1)
 }
 
-// longestInside makes the longest of the three axes that a tile sums over the innermost one, where that is short.
+// longestInside makes the longest of the three axes of a tile's sums the innermost one, if that one is short.
 func longestInside[T Float](t *micro.Tile[T]) {
 	if t.K >= shortRun {
 		return

@@ -5,11 +5,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Groups of as many inputs as outputs, a few, leave most lanes of a tile empty: package micro has kernels for vectors
-// of several groups (see [micro.Grouped]). A convolution in such groups goes by vectors, for each of which the kernel
-// is packed as [height, inputs of a group, width, lanes].
+// Small groups with as many inputs as outputs leave most lanes of a tile empty. Package micro has kernels whose vectors
+// hold several groups (see [micro.Grouped]). For each such vector, the kernel is packed as [height, inputs of a group,
+// width, lanes].
 
-// groupedLanes returns the lanes of such vectors; 0 if the convolution goes by tiles.
+// groupedLanes returns the lanes of such vectors, or 0 if the convolution uses tiles.
 func groupedLanes[T Float](s *Shape) int {
 	if s.Groups == 1 || s.InChannels != s.OutChannels || s.Kernel[0] != 1 {
 		return 0
@@ -17,7 +17,7 @@ func groupedLanes[T Float](s *Shape) int {
 	return micro.GroupedLanes[T](s.InChannels/s.Groups, s.InChannels)
 }
 
-// groupedSumsLanes returns the lanes of the vectors by which the kernel gradient goes; 0 if it goes by tiles.
+// groupedSumsLanes returns the lanes of the vectors for the kernel gradient, or 0 if it uses tiles.
 func groupedSumsLanes[T Float](s *Shape) int {
 	if groupedLanes[T](s) == 0 {
 		return 0
@@ -41,7 +41,7 @@ func (k *packing[T]) vector(v int) {
 		}
 		return
 	}
-	// Within each group, the inputs are the outputs of the convolution, and the other way round.
+	// In each group, the inputs are the outputs of the convolution, and vice versa.
 	taps := k.phases[2].axis.taps
 	for h := range k.phases[1].axis.taps {
 		for w := range taps {
@@ -58,7 +58,7 @@ func (k *packing[T]) vector(v int) {
 	}
 }
 
-// groupedRows computes the rows [first, end) at depth d of image n by vectors.
+// groupedRows computes the rows [first, end) at depth d of image n with such vectors.
 func (c *correlation[T]) groupedRows(n, d, first, end int) {
 	td, tdEnd := c.axes[0].inside(d)
 	for _, h := range c.spans[1] {
@@ -74,8 +74,8 @@ func (c *correlation[T]) groupedRows(n, d, first, end int) {
 	}
 }
 
-// fetchRows fetches what the outputs of the rows [first, end) see of the input, and where they go: by vectors, memory
-// is visited in large steps.
+// fetchRows prefetches what the outputs of the rows [first, end) see of the input, and the memory that they are written
+// to, because these kernels move through memory in large steps.
 func (c *correlation[T]) fetchRows(n, d, first, end int) {
 	ax := &c.axes
 	rowX, rowY := ax[2].in*c.in, c.outs[2]*c.out
@@ -121,7 +121,7 @@ func (c *correlation[T]) groupedRectangle(n, d int, h, w span) {
 	micro.RunGrouped(&g)
 }
 
-// groupedNothing is for outputs that see nothing of the input.
+// groupedNothing computes outputs that see nothing of the input.
 func (c *correlation[T]) groupedNothing(g *micro.Grouped[T]) {
 	for col := 0; col < c.out; col += c.lanes {
 		t := micro.Tile[T]{Rows: g.Rows, Cols: c.lanes, Lines: g.Lines, C: g.C[col:], CRow: g.CRow, CLine: g.CLine, ReLU: g.ReLU}
@@ -132,7 +132,7 @@ func (c *correlation[T]) groupedNothing(g *micro.Grouped[T]) {
 	}
 }
 
-// groupedUnit computes dkernel[0, firstTap:endTap, all, all, block] over one block of images by vectors.
+// groupedUnit computes dkernel[0, firstTap:endTap, all, all, block] over one block of images with such vectors.
 func (c *kernelGradient[T]) groupedUnit(part, firstTap, endTap, column int) {
 	s, ax := &c.shape, &c.axes
 	inGroup, channels := s.InChannels/s.Groups, s.OutChannels
@@ -167,8 +167,8 @@ func (c *kernelGradient[T]) groupedUnit(part, firstTap, endTap, column int) {
 	}
 }
 
-// fetchRows fetches what the rows [first, end) of outputs of an image see, and their gradients: by vectors, memory is
-// visited in large steps.
+// fetchRows prefetches what the rows [first, end) of outputs of an image see, and their gradients, because these
+// kernels move through memory in large steps.
 func (c *kernelGradient[T]) fetchRows(x, dy []T, first, end, col, cols int) {
 	s, height := &c.shape, &c.axes[1]
 	low := max(first*height.inStep+height.inOffset, 0)
@@ -179,8 +179,8 @@ func (c *kernelGradient[T]) fetchRows(x, dy []T, first, end, col, cols int) {
 	vec.Fetch(dy[first*c.out[2]*s.OutChannels+col:], (end-first)*c.out[2], cols, s.OutChannels)
 }
 
-// groupedSpans adds the products of lines of outputs with the gradients dy, which see rows of the input from x on, to
-// the sums dst of cols channels.
+// groupedSpans adds to the sums dst of cols channels the products of lines of outputs. dy is their gradients; they see
+// rows of the input from x on.
 func (c *kernelGradient[T]) groupedSpans(dst, x, dy []T, lines, cols int) {
 	s, ax := &c.shape, &c.axes
 	channels := s.OutChannels

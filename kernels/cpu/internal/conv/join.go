@@ -7,25 +7,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// Where at most a few neighbouring outputs of an image see the same taps, as in small volumes, all weights would be
-// read for a few rows of a tile. There the rows of a tile are the same output of several images. Every output is the
-// same sum in the same order either way.
+// In small volumes, only a few neighbouring outputs of an image see the same taps. All weights would be read to fill a
+// few rows of a tile. So the rows of a tile are the same output of several images instead. Every output is the same sum
+// in the same order either way.
 
-// MatrixRows is how many images fill a matrix register, where images are joined.
+// MatrixRows is the number of images that fill a matrix register where images are joined.
 const MatrixRows = 16
 
 const (
-	joinRows   = 4       // outputs that see the same taps, along each axis, up to which images are joined
-	joinImages = 28      // at a time, as many as there are
-	joinBytes  = 1 << 20 // of the images, which stay in the second-level cache or nearly so
-	joinLeast  = 6       // images, fewer are not joined
+	joinRows   = 4       // most outputs along an axis that see the same taps for images to be joined
+	joinImages = 28      // most images at a time
+	joinBytes  = 1 << 20 // bytes of the images: they stay, or nearly stay, in the second-level cache
+	joinLeast  = 6       // fewest images that are joined
 
-	joinWide  = 6        // the same with vectors
+	joinWide  = 6        // instead of joinRows, for vectors
 	joinLanes = 16       // of so many numbers
-	joinPanel = 24 << 10 // and larger panels
+	joinPanel = 24 << 10 // and larger panels (bytes)
 
-	matrixRows  = 14      // outputs up to which images are joined in matrix registers, which take as long for one row as for all of a tile
-	matrixBytes = 3 << 20 // of the images, less than a half of which are inputs: these stay in a second-level cache of 2 MiB
+	matrixRows  = 14      // the same with matrix registers, which take as long for one row as for all rows of a tile
+	matrixBytes = 3 << 20 // bytes of the images; less than half are inputs, which stay in a second-level cache of 2 MiB
 )
 
 // joined returns how many images are computed together.
@@ -43,7 +43,7 @@ func (c *correlation[T]) joined() int {
 	return min(joinBytes/image, joinImages, c.batch)
 }
 
-// longest is how many neighbouring outputs see the same taps at most, along the height or the width.
+// longest returns the most neighbouring outputs along the height or the width that see the same taps.
 func (c *correlation[T]) longest() int {
 	longest := 0
 	for _, spans := range c.spans[1:] {
@@ -54,8 +54,8 @@ func (c *correlation[T]) longest() int {
 	return longest
 }
 
-// imageBytes is the memory of an image and its result. Groups are computed one after the other: of several, it is what
-// one of them has of each pixel, which are lines of the cache that begin anywhere.
+// imageBytes is the size of an image and its result. Groups are computed one after the other, so if there are several,
+// it counts one group's part of each pixel: cache lines that it may share with its neighbours.
 func (c *correlation[T]) imageBytes() int {
 	var zero T
 	size, x, y := int(unsafe.Sizeof(zero)), c.in, c.out
@@ -65,14 +65,15 @@ func (c *correlation[T]) imageBytes() int {
 	return max((c.axes[0].in*c.axes[1].in*c.axes[2].in*x+volume(c.outs)*y)*size, 1)
 }
 
-// joinsShort reports whether so few outputs see the same taps that images are joined, if there are enough.
+// joinsShort reports whether so few outputs see the same taps that images are joined, given enough images.
 func (c *correlation[T]) joinsShort() bool {
 	return c.longest() <= c.joinsRows() && c.imageBytes()*joinLeast <= joinBytes
 }
 
-// joinsRows is how many neighbouring outputs that see the same taps are too few for a tile, so that images are joined.
-// Where two units compute vectors of 512 bits, tiles of five or six rows multiply weights faster than the second-level
-// cache brings them, if a panel does not stay in the first-level one.
+// joinsRows is the number of neighbouring outputs seeing the same taps up to which images are joined, because these
+// outputs alone fill too little of a tile. On processors with two 512-bit units, a tile of five or six rows multiplies
+// weights faster than the second-level cache delivers them, so the number is larger if a panel exceeds the first-level
+// one.
 func (c *correlation[T]) joinsRows() int {
 	var zero T
 	panel := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps * c.inGroup * micro.PanelWidth[T]() * int(unsafe.Sizeof(zero))
@@ -82,8 +83,8 @@ func (c *correlation[T]) joinsRows() int {
 	return joinRows
 }
 
-// joinedCorners returns of how many images the corners are computed together, in matrix registers, where the rest of an
-// image fills tiles alone.
+// joinedCorners returns for how many images the corners are computed together, in matrix registers, where the rest of
+// an image fills tiles alone.
 func (c *correlation[T]) joinedCorners() int {
 	if !c.joins || c.images > 1 {
 		return 1
@@ -91,7 +92,7 @@ func (c *correlation[T]) joinedCorners() int {
 	return max(c.tilesOfImages(c.batch), 1)
 }
 
-// together returns of how many images the outputs of two spans are computed together.
+// together returns for how many images the outputs of two spans are computed together.
 func (c *correlation[T]) together(h, w span, p part) int {
 	if p == whole && max(h.end-h.first, w.end-w.first) <= joinRows {
 		return max(c.images, c.corners)
@@ -99,8 +100,8 @@ func (c *correlation[T]) together(h, w span, p part) int {
 	return c.images
 }
 
-// tilesOfImages returns how many images fill tiles of matrix registers best, of so many at most; 0: it is not computed
-// in these.
+// tilesOfImages returns how many images, of at most the given number, fill tiles of matrix registers best. It returns 0
+// if matrix registers are not used.
 func (c *correlation[T]) tilesOfImages(most int) int {
 	images := min(most, c.batch, 2*MatrixRows)
 	switch {
@@ -114,8 +115,8 @@ func (c *correlation[T]) tilesOfImages(most int) int {
 	return images
 }
 
-// rowsOfImages is the rest of rectangle for the images from n on: rows of its tiles are images, lines the outputs along
-// the width. It takes the lines of outputs along the height one after the other.
+// rowsOfImages is the rest of rectangle for joined images, from image n on: the rows of its tiles are images, their
+// lines the outputs along the width. The outputs along the height follow one after the other.
 func (c *correlation[T]) rowsOfImages(t *micro.Tile[T], n, lines, startX, startY, xLine, yLine int, empty bool, td, tdEnd int, h, w span, g, col int) {
 	t.ARow, t.CRow = c.axes[0].in*c.planeX(), volume(c.outs)*c.out
 	for i := range lines {

@@ -5,19 +5,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Moments gathers the moments of the channels of a convolution's result, block by block while the rows are in the
-// cache: batch normalization, which needs them, then need not read the result first.
+// Moments computes the moments of the channels of a convolution's result, block by block while the rows are in the
+// cache. Batch normalization needs them, and so need not read the result first.
 type Moments[T Float] struct {
 	shape Shape
-	rows  []int // pixels of the blocks
+	rows  []int // pixels of each block
 }
 
-// maxPointwise is the number of input channels up to which a convolution that is a matrix product is not left to
-// package gemm: longer sums need its blocks.
+// maxPointwise is the largest number of input channels for which a convolution that is a matrix product is computed
+// here. Longer sums need the blocks of package gemm.
 const maxPointwise = 128
 
-// NewMoments returns the blocks of a shape, or nil where another look at the result costs less, or for an empty result.
-// They depend on the shape alone.
+// NewMoments returns the blocks of a shape. It returns nil if reading the result again costs less, or if the result is
+// empty. The blocks depend on the shape alone.
 func NewMoments[T Float](s *Shape) *Moments[T] {
 	m := &Moments[T]{shape: s.checked(ofForward)}
 	if m.shape.without() || m.shape.unfolds() || abreast[T](&m.shape, ofForward) || splitsForward[T](&m.shape) || repeatsForward[T](&m.shape) || planes[T](&m.shape) || apart[T](&m.shape) || m.shape.pointwise() && m.shape.InChannels > maxPointwise {
@@ -55,8 +55,8 @@ func (m *Moments[T]) Scratch(workers int) int {
 	return panelsScratch[T](&m.shape, workers)
 }
 
-// Forward is [Forward], which besides stores for each block the means of all channels, then the sums of squared
-// differences from them: of blocks without pixels, nothing.
+// Forward is [Forward]. It also stores, for each block, the means of all channels and then the sums of squared
+// differences from them. For blocks without pixels it stores nothing.
 func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, scratch []T, moments []float64) {
 	n := &m.shape
 	n.need("x", len(x), n.sizeX())
@@ -87,7 +87,7 @@ func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, sc
 // pieces is the number of blocks of a chunk.
 func (c *correlation[T]) pieces() int { return ceil(c.rows, c.block) }
 
-// gather computes the rows [first, end) of an image, which are a chunk, and their moments.
+// gather computes the rows [first, end) of an image, which form a chunk, and their moments.
 func (c *correlation[T]) gather(worker, chunk, image, first, end int) {
 	pixel := c.outs[2] * c.out
 	for i := 0; first < end; i++ {

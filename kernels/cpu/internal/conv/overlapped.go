@@ -6,31 +6,31 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// The input gradient of a convolution with few input channels and long strides has a phase for each residue of the
-// position, each with few taps and as few outputs: tiles would be nearly empty. What each output contributes is one
-// matrix product instead, whose rows are windows of the input:
+// The input gradient of a convolution with few input channels and long strides has many phases, one for each residue of
+// the position. Each has few taps and few outputs, which would leave tiles nearly empty. So it is computed as one
+// matrix product, whose rows are windows of the input that the outputs contribute to:
 //
 //	z[o, t, c] = Σ_k dy[o, k] · kernel[t, c, k]      dx[i, c] = Σ_{o, t: o·stride − padLow + t·dilation = i} z[o, t, c]
 //
-// The windows are added one after the other. The gradient of a spectrogram is such a one. Those of float64 do not go
-// so.
+// The windows are added one after the other. The gradient of a spectrogram is an example. Only float32 is computed this
+// way.
 
 const (
-	overlapStride   = 4       // along the width, from which on phases have few taps, and
-	overlapChannels = 8       // input channels, up to which so few outputs,
-	overlapWindow   = 32      // if a window has so many numbers along the width and
-	overlapSums     = 8       // so many filters: adding windows costs as much as a few products
+	overlapStride   = 4       // fewest pixels of a stride along the width, which leaves few taps for each phase,
+	overlapChannels = 8       // and most input channels, which leave each phase few outputs,
+	overlapWindow   = 32      // for windows of at least that many numbers along the width and
+	overlapSums     = 8       // at least that many filters: adding a window costs as much as a few products
 	overlapMost     = 1 << 18 // numbers of the windows that are in memory at a time
 )
 
-// overlaps reports whether the input gradient is computed so; the batch has no say, so that its size does not change
+// overlaps reports whether the input gradient is computed this way. It ignores the batch, whose size must not change
 // bits.
 func overlaps[T Float](s *Shape) bool {
 	return single[T]() && s.Groups == 1 && !s.Pairs && s.Strides[2] >= overlapStride && s.Dilation[2] == 1 && s.InChannels <= overlapChannels &&
 		s.Kernel[2]*s.InChannels >= overlapWindow && s.OutChannels >= overlapSums && s.sizeX() > 0 && s.sizeY() > 0
 }
 
-// overlapPixels is how many windows are in memory at a time: those of some images, or of a part of one.
+// overlapPixels is the number of windows in memory at a time: those of some images, or of a part of one.
 func (s *Shape) overlapPixels() int {
 	pixels := volume(s.Out())
 	most := max(overlapMost/(volume(s.Kernel)*s.InChannels), 1)
@@ -58,7 +58,7 @@ func (s *Shape) overlapProduct(pixels int, dy, kernel, z []float32) gemm.Args[fl
 type overlapping struct {
 	shape  Shape
 	out    [3]int
-	pixels int // of the windows of an image that are there, from pixel first on
+	pixels int // windows of an image that are in memory, from pixel first on
 	first  int
 	z, dx  []float32
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// packing repacks a kernel into panels of the vector operand.
+// packing packs a kernel into panels for the vector operand of tiles.
 type packing[T Float] struct {
 	dst, kernel   []T
-	rows, columns int // of one group's panels together: columns is cut into panels
+	rows, columns int // of one group; columns are cut into panels
 	groups, out   int
 	shape         Shape
 
-	lanes  int      // of the vectors of package micro that the kernel is packed for instead, see grouped.go; 0: panels
+	lanes  int      // if not 0, of the vectors that the kernel is packed for instead, see grouped.go
 	flip   bool     // for the input gradient: rows are (tap of the phase, output channel), columns input channels
 	phases [3]phase // if flip
 	spread bool     // columns are (tap along the width, output), see spread.go
@@ -52,15 +52,16 @@ func (k *packing[T]) run(p *pool.Pool) {
 	p.Parallel(k.groups*ceil(k.columns, width), max(1<<14/max(k.rows*width, 1), 1), k)
 }
 
-// panelStep returns how many numbers a row has in the panel that begins at column col of a kernel of so many. The last
-// panel is no wider than the vectors that its columns fill: weights of few outputs then stay in near caches.
+// panelStep returns how many numbers a row has in the panel that begins at column col of a kernel with that many
+// columns. The last panel is no wider than the vectors that its columns fill, so the weights of few outputs stay in
+// near caches.
 func panelStep[T Float](s *Shape, columns, col int) int {
 	return min(packedColumns[T](s, columns)-col, micro.PanelWidth[T]())
 }
 
-// packedColumns returns how many numbers a row has in all panels of a kernel of so many columns.
+// packedColumns returns how many numbers a row has in all panels together.
 func packedColumns[T Float](s *Shape, columns int) int {
-	if s.Pairs { // of which matrix registers read whole panels
+	if s.Pairs { // matrix registers read whole panels
 		width := micro.PanelWidth[T]()
 		return ceil(columns, width) * width
 	}
@@ -105,7 +106,7 @@ func (k *packing[T]) Run(_, lo, hi int) {
 	}
 }
 
-// flipped packs the phase's taps, last tap of the kernel first.
+// flipped packs the taps of a phase, the kernel's last tap first.
 func (k *packing[T]) flipped(dst []T, g, col, cols, step int) {
 	s := &k.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
@@ -123,7 +124,7 @@ func (k *packing[T]) flipped(dst []T, g, col, cols, step int) {
 	}
 }
 
-// tap is the kernel's tap that is tap t of the phase of axis i.
+// tap returns the kernel's tap that is tap t of the phase of axis i.
 func (k *packing[T]) tap(i, t int) int { return k.phases[i].last - t*k.phases[i].step }
 
 // flippedChannels reorders a depthwise kernel [taps, channels] for the phase.
@@ -140,8 +141,8 @@ func (k *packing[T]) flippedChannels() {
 	}
 }
 
-// arrange sets the rows and columns of a kernel with so many taps, inputs and outputs of a group; spread is the columns
-// of a spread, or 0.
+// arrange sets the rows and columns of a kernel with the given taps, and inputs and outputs of a group. spread is the
+// columns of a spread, or 0.
 func (k *packing[T]) arrange(taps [3]int, in, out, spread int) {
 	k.rows, k.columns, k.spread = taps[0]*taps[1]*in, out, spread > 0
 	if k.spread {

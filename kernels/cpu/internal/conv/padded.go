@@ -6,18 +6,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// The first and the last outputs of a padded row see fewer taps than the others, each other ones, so that each is a
-// tile of one row, which takes as long as one of several. Where these are a large part of the row, the rows of a
-// sequence are copied with their padding: then all outputs see all taps.
+// The first and last outputs of a padded row see fewer taps than the others, each a different subset. So each is a tile
+// of one row, which takes as long as a tile of several. Where these outputs are a large part of the row, the rows of a
+// sequence are copied with their padding. Then all outputs see all taps.
 
 const (
-	paddedMax   = 1 << 20 // elements of the copies of some images, after which come the next
-	paddedCopy  = 4       // half cycles for a vector of the copies
-	paddedTiles = 400     // and for what a product of a part of a row costs besides
+	paddedMax   = 1 << 20 // elements of the copies that are in memory at a time
+	paddedCopy  = 4       // half cycles to copy a vector
+	paddedTiles = 400     // half cycles of overhead for each tile of a row
 )
 
-// pads reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
-// With one tap there is nothing to sum at the edges.
+// pads reports whether rows are copied. It ignores the batch, whose size must not change bits. With one tap there is
+// nothing to sum at the edges.
 func pads[T Float](s *Shape) bool {
 	if s.In[0] != 1 || s.In[1] != 1 || s.Kernel[0] != 1 || s.Kernel[1] != 1 || s.Kernel[2] == 1 || s.Groups != 1 || s.Pairs || s.without() || isWideForward[T](s) {
 		return false
@@ -30,22 +30,23 @@ func pads[T Float](s *Shape) bool {
 	return out[2]-edges > joinRows && 10*s.paddedCost(out[2]) < 9*min(s.edgesCost(out[2]-edges, edges), s.tapsCost(out[2]))
 }
 
-// rowsCost estimates the half cycles of so many outputs that see so many taps, for a panel of the kernel.
+// rowsCost estimates the half cycles for one panel of the kernel and rows outputs that see that many taps.
 func (s *Shape) rowsCost(rows, taps int) int {
 	return min(ceil(s.OutChannels, 16), 2)*rows*taps*s.InChannels + paddedTiles*ceil(rows, fullRows)
 }
 
-// paddedCost estimates those of a row that is copied.
+// paddedCost estimates the half cycles for a row that is copied.
 func (s *Shape) paddedCost(rows int) int {
 	return s.rowsCost(rows, s.Kernel[2]) + paddedCopy*s.paddedRow()/(16*ceil(s.OutChannels, 32))
 }
 
-// edgesCost estimates those of a row with its edges output by output, which see three quarters of the taps or so.
+// edgesCost estimates them for a row whose edges are computed output by output; these see about three quarters of the
+// taps.
 func (s *Shape) edgesCost(inside, edges int) int {
 	return s.rowsCost(inside, s.Kernel[2]) + edges*(6*s.Kernel[2]*s.InChannels+paddedTiles)
 }
 
-// tapsCost estimates those of a row that is computed by taps.
+// tapsCost estimates them for a row that is computed by taps.
 func (s *Shape) tapsCost(rows int) int {
 	return s.Kernel[2] * (s.rowsCost(rows, 1) + tapStore*2*rows)
 }
@@ -53,14 +54,14 @@ func (s *Shape) tapsCost(rows int) int {
 // paddedRow is the number of elements of a row with its padding.
 func (s *Shape) paddedRow() int { return (s.PadLow[2] + s.In[2] + s.PadHigh[2]) * s.InChannels }
 
-// padded is the convolution of the copies of so many images.
+// padded is the convolution of the copies of the given number of images.
 func (s *Shape) padded(images int) Shape {
 	r := *s
 	r.Batch, r.In[2], r.PadLow[2], r.PadHigh[2] = images, s.PadLow[2]+s.In[2]+s.PadHigh[2], 0, 0
 	return r
 }
 
-// paddedImages is how many images are copied at a time.
+// paddedImages is the number of images copied at a time.
 func (s *Shape) paddedImages() int { return max(min(paddedMax/s.paddedRow(), s.Batch), 1) }
 
 // paddedScratch returns the number of elements of scratch memory that forwardPadded needs.
@@ -75,7 +76,7 @@ func paddedScratch[T Float](s *Shape, workers int) int {
 
 // paddedCopies copies rows with their padding.
 type paddedCopies[T Float] struct {
-	low, row, total int // elements in front of a row, of it and of all
+	low, row, total int // elements in front of a row, of the row, and of the copied row
 	dst, x          []T
 }
 
@@ -102,7 +103,7 @@ func putPaddedCopies[T Float](c *paddedCopies[T]) {
 	paddedCopies64.Put((*paddedCopies[float64])(unsafe.Pointer(c)))
 }
 
-// forwardPadded is [Forward] of a shape that pads.
+// forwardPadded is [Forward] for shapes that are padded.
 func forwardPadded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	images, out := s.paddedImages(), s.Out()
 	row, result := s.In[2]*s.InChannels, out[2]*s.OutChannels

@@ -7,16 +7,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// With strides, an input gradient is one convolution for each residue of the position, a phase. All phases read the
-// same dy, and their results lie between each other in the same cache lines. So where their kernels fit into the cache
-// together, a block of rows goes through all phases before the next block.
+// With strides, an input gradient consists of phases: one convolution for each residue of the position. All phases read
+// the same dy, and their results interleave in the same cache lines. So where the kernels of all phases fit into the
+// cache together, a block of rows goes through all phases before the next block does.
 
-const phaseBytes = 128 << 10 // of the kernels of the phases that go together
+const phaseBytes = 128 << 10 // most bytes of the kernels of phases that are computed together
 
-// phases are the convolutions of the phases along height and width.
+// phases holds the convolutions of the phases along height and width.
 type phases[T Float] struct {
 	list   []correlation[T]
-	blocks int // of the rows of an image
+	blocks int // that the rows of an image are cut into
 }
 
 var (
@@ -46,14 +46,14 @@ func putPhases[T Float](p *phases[T]) {
 	phases64.Put((*phases[float64])(unsafe.Pointer(p)))
 }
 
-// together reports whether all phases go block by block.
+// together reports whether all phases are computed block by block.
 func (s *Shape) together() bool {
 	width := micro.PanelWidth[float32]()
 	kernel := 4 * volume(s.Kernel) * s.OutChannels * ceil(s.InChannels/s.Groups, width) * width
 	return s.Strides[1]*s.Strides[2] > 1 && kernel <= phaseBytes
 }
 
-// add puts a copy of a phase into the list, with spans of its own.
+// add appends a copy of a phase, which gets spans of its own.
 func (p *phases[T]) add(c *correlation[T]) {
 	n := len(p.list)
 	if n < cap(p.list) {
@@ -96,7 +96,7 @@ func (p *phases[T]) run(workers *pool.Pool) {
 	workers.Parallel(chunks*p.blocks, max(chunkFlops/2/max(rows*flops/p.blocks, 1), 1), p)
 }
 
-// Run computes chunks: rows of one plane of one image, or of several images, in all phases.
+// Run computes chunks, in all phases: rows of one plane of one image, or of several images.
 func (p *phases[T]) Run(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		block, image := chunk%p.blocks, chunk/p.blocks

@@ -2,23 +2,23 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Plan is a forward convolution with all that follows from its shape alone: of small images, whose convolutions take a
-// few microseconds, a run then computes the products and little else.
+// Plan is a forward convolution with everything that follows from its shape computed in advance. The convolutions of
+// small images take a few microseconds, so a run should do little besides the products.
 type Plan[T Float] struct {
 	shape    Shape
 	geometry correlation[T] // without memory
 	chunks   int
 	direct   bool // geometry is all that Run needs
-	pools    bool // RunPooled has a way
+	pools    bool // RunPooled works
 
-	padded *Plan[T] // with the padding as a part of the input, if RunPooled has a way only then
+	padded *Plan[T] // with the padding as part of the input, if RunPooled works only then
 }
 
 // NewPlan makes the plan of a shape.
 func NewPlan[T Float](s *Shape) *Plan[T] {
 	p := &Plan[T]{shape: s.checked(ofForward)}
 	p.direct = !spreads[T](&p.shape) && !p.shape.without() && !coversChannels[T](&p.shape) && !p.shape.pointwise() && !p.shape.unfolds() && !abreast[T](&p.shape, ofForward) && !splitsForward[T](&p.shape) && !isWideForward[T](&p.shape) && !repeatsForward[T](&p.shape) && !planes[T](&p.shape) && !apart[T](&p.shape) && !pads[T](&p.shape) && copiesScratch[T](&p.shape, 1) == 0
-	same := p.shape.In == s.In // height and width are those of the result, see covered.go
+	same := p.shape.In == s.In // no axis became channels, see covered.go
 	if p.direct {
 		p.geometry.forward(&p.shape)
 		p.chunks, _ = p.geometry.cut(1)
@@ -30,7 +30,7 @@ func NewPlan[T Float](s *Shape) *Plan[T] {
 	return p
 }
 
-// withPadding returns the plan of the convolution of inputs that come with their padding, or nil if it cannot pool.
+// withPadding returns the plan for inputs that include their padding, or nil if that plan cannot pool.
 func (p *Plan[T]) withPadding() *Plan[T] {
 	s := p.shape
 	for i := 1; i < 3; i++ {
@@ -66,7 +66,8 @@ func (p *Plan[T]) pad(dst, x []T) {
 	clear(dst[at:])
 }
 
-// seesAll reports whether it is one plane whose outputs all see the same taps, under contiguous rows of the kernel.
+// seesAll reports whether all outputs are in one plane and see the same taps, and what lies under a kernel row is
+// contiguous.
 func (c *correlation[T]) seesAll() bool {
 	for i, spans := range c.spans {
 		if len(spans) != 1 || spans[0].tap != 0 || spans[0].tapEnd != c.axes[i].taps {
@@ -85,7 +86,8 @@ func (p *Plan[T]) Scratch() int {
 	return size
 }
 
-// Run is [Forward], or [ForwardPacked] if packed is set, on the calling goroutine. Several may run the same plan.
+// Run is [Forward], or [ForwardPacked] if packed is set, on the calling goroutine. A plan may run on several
+// goroutines.
 func (p *Plan[T]) Run(x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	if !p.direct {
 		forward(nil, &p.shape, x, kernel, bias, relu, y, scratch, packed)
@@ -98,7 +100,7 @@ func (p *Plan[T]) Run(x, kernel, bias []T, relu bool, y, scratch []T, packed boo
 	c.Run(0, 0, p.chunks)
 }
 
-// weights returns the kernel as the plan reads it.
+// weights returns the kernel in the layout that the plan reads.
 func (p *Plan[T]) weights(kernel, scratch []T, packed bool) []T {
 	if packed || !p.geometry.packed {
 		return kernel
@@ -107,8 +109,8 @@ func (p *Plan[T]) weights(kernel, scratch []T, packed bool) []T {
 	return panels
 }
 
-// RunPooled is Run that writes the 2x2 maxima of the result with stride 2, an odd last row and column left out, and not
-// the result itself. It reports whether it has a way to do that; if not, it has done nothing.
+// RunPooled is Run followed by 2x2 max pooling with stride 2, which leaves out an odd last row and column. It does not
+// store the unpooled result. If the plan cannot do that, RunPooled returns false and has done nothing.
 func (p *Plan[T]) RunPooled(x, kernel, bias []T, relu bool, pooled, scratch []T, packed bool) bool {
 	if !micro.HasPooled[T]() || !p.pools && p.padded == nil {
 		return false
@@ -120,7 +122,7 @@ func (p *Plan[T]) RunPooled(x, kernel, bias []T, relu bool, pooled, scratch []T,
 	}
 	g, ax := &p.geometry, &p.geometry.axes
 	kernel = p.weights(kernel, scratch, packed)
-	in := *g // the plan's own may be in use elsewhere
+	in := *g // a copy, since the plan may be in use elsewhere
 	in.w, in.packed, in.kept = kernel, g.packed || packed, packed
 	width, rowX := micro.PanelWidth[T](), ax[2].in*g.in
 	t := micro.Tile[T]{Rows: g.outs[2] / 2, K: ax[2].taps * g.in, Segments: ax[1].taps, Outer: ax[0].taps, ReLU: relu,

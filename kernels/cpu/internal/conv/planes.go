@@ -9,32 +9,33 @@ import (
 )
 
 // Groups of several inputs and few outputs leave most lanes of a tile empty, as groups of one input do (see
-// filters.go). They become a depthwise convolution with planes: plane i of an image has, for each output channel, the
-// i-th input of that channel's group. The planes are more depth, the inputs of a group more taps along the depth:
+// filters.go). They become a depthwise convolution over planes: plane i of an image has, for each output channel, the
+// i-th input of that channel's group. The planes extend the depth of the image, and the inputs of a group become taps
+// along the depth:
 //
 //	y[n, d, h, w, c] = Σ_t Σ_i planes[n, (d·stride + t)·inGroup + i, ..., c] · kernel[t, ..., i, c]
 
 const (
-	planesFilters  = 2       // outputs of a group up to which that is faster than tiles
-	planesTaps     = 8       // of the window, from which on the copies cost little beside the products
-	planesInputs   = 9       // of a group, up to which results of one output are so,
-	planesPair     = 2       // and those of two and gradients of inputs
-	planesLong     = 12      // from so many taps on
+	planesFilters  = 2       // most outputs of a group for which planes are faster than tiles
+	planesTaps     = 8       // fewest taps of the window for which the copies cost little beside the products
+	planesInputs   = 9       // most inputs of a group, for the results of groups of one output
+	planesPair     = 2       // inputs of a group, for results of two outputs and for input gradients,
+	planesLong     = 12      // with at least that many taps
 	planesChannels = 8       // outputs that fill a vector
-	planesFull     = 16      // and the longest
-	planesMax      = 1 << 20 // elements of the planes of some images, after which come the next
-	planesLimit    = 1 << 23 // elements of those of one image
+	planesFull     = 16      // outputs that fill the longest vector
+	planesMax      = 1 << 20 // elements of the planes that are in memory at a time
+	planesLimit    = 1 << 23 // elements of the planes of one image
 )
 
-// planesForm reports whether a convolution may be computed so; the batch has no say.
+// planesForm reports whether a convolution may be computed with planes. It ignores the batch.
 func planesForm[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return s.Batch > 0 && s.Groups > 1 && in > 1 && out > 0 && out <= planesFilters && !s.Pairs && volume(s.Kernel) >= planesTaps &&
 		s.OutChannels >= planesChannels && (s.Kernel[0] == 1 || s.Dilation[0] == 1) && groupedLanes[T](s) == 0 && s.planesSize(1) <= planesLimit
 }
 
-// planes reports whether its result is: tiles compute sums of many inputs well enough without copies, and with strides
-// little of the copies is used.
+// planes reports whether its result is. Tiles compute sums of many inputs well enough without copies, and strides leave
+// most of a copy unused.
 func planes[T Float](s *Shape) bool {
 	if !planesForm[T](s) || planesSeenLittle[T](s) {
 		return false
@@ -43,8 +44,8 @@ func planes[T Float](s *Shape) bool {
 	return !single[T]() || planesPairs(s) || volume(s.Strides) == 1 && (s.OutChannels == s.Groups && few || planesEdges[T](s))
 }
 
-// planesEdges reports whether rows have padding and planes fill the longest vectors: each output at an edge is a tile
-// of a single row for each group otherwise, unless taps become columns (spread.go).
+// planesEdges reports whether rows have padding and planes fill the longest vectors. Without planes, each output at an
+// edge is a tile of a single row for each group, unless taps become columns (spread.go).
 func planesEdges[T Float](s *Shape) bool {
 	if s.PadLow[2]+s.PadHigh[2] <= 0 || s.OutChannels < planesFull || micro.PadColumns[T](1) == 1 {
 		return false
@@ -57,12 +58,12 @@ func planesPairs(s *Shape) bool {
 	return s.InChannels == planesPair*s.Groups && volume(s.Kernel) >= planesLong && volume(s.Strides) == 1
 }
 
-// planesWeights reports whether the gradient of its kernel is.
+// planesWeights reports whether its kernel gradient is computed with planes.
 func planesWeights[T Float](s *Shape) bool {
 	return planesForm[T](s) && !few[T](s) && (manyTaps(s) || !planesSeenLittle[T](s))
 }
 
-// planesData reports whether the gradient of its input is.
+// planesData reports whether its input gradient is.
 func planesData[T Float](s *Shape) bool {
 	if single[T]() {
 		return planesForm[T](s) && planesPairs(s)
@@ -70,14 +71,14 @@ func planesData[T Float](s *Shape) bool {
 	return planesForm[T](s) && (!planesSeenLittle[T](s) || manyTaps(s))
 }
 
-// planesSize is the number of elements of the planes of some images.
+// planesSize is the number of elements of the planes of that many images.
 //
 //go:noinline
 func (s *Shape) planesSize(images int) int {
 	return images * volume(s.In) * (s.InChannels / s.Groups) * s.OutChannels
 }
 
-// planesImages is for how many images planes are made at a time.
+// planesImages is the number of images whose planes are made at a time.
 //
 //go:noinline
 func (s *Shape) planesImages() int {
@@ -97,18 +98,18 @@ func (s *Shape) inPlanes(images int) Shape {
 	return r
 }
 
-// planesShapes returns the shapes of the planes of as many images as are made at a time, and of the last ones.
+// planesShapes returns the shapes of the planes for a full set of images and for the last set.
 func (s *Shape) planesShapes() (most, last Shape) {
 	images := s.planesImages()
 	return s.inPlanes(images), s.inPlanes(s.Batch % images)
 }
 
-// planesScratch returns the number of elements of scratch memory that the three computations need beside that of the
-// depthwise convolution: planes, and kernels in their order.
+// planesScratch returns the number of elements of scratch memory that the three operations need, besides that of the
+// depthwise convolution: for planes, and for kernels in the order of planes.
 func (s *Shape) planesScratch() int { return s.planesSize(s.planesImages()) + 2*s.sizeKernel() }
 
-// planesOrder copies between the kernel and that of the planes, in which the inputs of a group are outside of the taps
-// along height and width.
+// planesOrder copies between the kernel and the kernel for planes, in which the axis of a group's inputs is outside the
+// taps along height and width.
 func planesOrder[T Float](s *Shape, kernel, ofPlanes []T, back bool) {
 	in, window, c := s.InChannels/s.Groups, s.Kernel[1]*s.Kernel[2], s.OutChannels
 	for d := range s.Kernel[0] {
@@ -125,7 +126,7 @@ func planesOrder[T Float](s *Shape, kernel, ofPlanes []T, back bool) {
 	}
 }
 
-// forwardPlanes is [Forward] of a shape that goes by planes.
+// forwardPlanes is [Forward] with planes.
 func forwardPlanes[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
 	size := s.planesSize(s.planesImages())
 	to, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
@@ -139,7 +140,7 @@ func forwardPlanes[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bo
 	}
 }
 
-// backwardDataPlanes is [BackwardData] of a shape that goes by planes.
+// backwardDataPlanes is [BackwardData] with planes.
 func backwardDataPlanes[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
 	size := s.planesSize(s.planesImages())
 	from, ordered, rest := scratch[:size], scratch[size:size+s.sizeKernel()], scratch[size+s.sizeKernel():]
@@ -153,7 +154,7 @@ func backwardDataPlanes[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch
 	}
 }
 
-// backwardWeightsPlanes is [BackwardWeights] of a shape that goes by planes.
+// backwardWeightsPlanes is [BackwardWeights] with planes.
 func backwardWeightsPlanes[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
 	size, n := s.planesSize(s.planesImages()), s.sizeKernel()
 	to, sum, part, rest := scratch[:size], scratch[size:size+n], scratch[size+n:size+2*n], scratch[size+2*n:]
@@ -172,9 +173,9 @@ func backwardWeightsPlanes[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scra
 	planesOrder(s, dkernel, sum, true)
 }
 
-// planeCopies copies the channels of images to planes, or adds what the planes have for each channel.
+// planeCopies copies the channels of images to planes, or adds up the planes' numbers for each channel.
 type planeCopies[T Float] struct {
-	in, out, groups, pixels int // of a group, and pixels of a plane
+	in, out, groups, pixels int // of a group, and the pixels of a plane
 	images, planes          []T
 	add                     bool
 }
@@ -203,7 +204,7 @@ func copyPlanes[T Float](p *pool.Pool, s *Shape, images, planes []T, add bool) {
 	planeCopies64.Put((*planeCopies[float64])(unsafe.Pointer(c)))
 }
 
-// Run does pixels.
+// Run processes pixels.
 func (c *planeCopies[T]) Run(_, lo, hi int) {
 	channels := c.groups * c.out
 	for at := lo; at < hi; at++ {
@@ -220,7 +221,7 @@ func (c *planeCopies[T]) Run(_, lo, hi int) {
 	}
 }
 
-// copyPlane stores each in-th number of x out times.
+// copyPlane stores every in-th number of x out times.
 func copyPlane[T Float](row, x []T, in, out int) {
 	switch out {
 	case 1:
@@ -243,7 +244,7 @@ func copyPlane[T Float](row, x []T, in, out int) {
 	}
 }
 
-// addPlane stores in each in-th number of x the sum of the next out numbers.
+// addPlane stores, in every in-th number of x, the sum of the next out numbers.
 func addPlane[T Float](x, row []T, in, out int) {
 	for g := 0; len(row) > 0; g++ {
 		sum := row[0]

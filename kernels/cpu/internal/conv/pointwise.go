@@ -13,16 +13,16 @@ func (s *Shape) pointwise() bool {
 	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1 && !s.Pairs
 }
 
-// StridedPointwise reports whether the convolution would be one matrix product if the pixels that it sees lay together:
-// a 1x1 kernel that leaves pixels out.
+// StridedPointwise reports whether the convolution would be one matrix product if the pixels that it sees were
+// contiguous: its kernel is 1x1 and its strides skip pixels.
 func (s *Shape) StridedPointwise() bool {
 	n := s.normal()
 	n.Strides = [3]int{1, 1, 1}
 	return n.pointwise() && s.normal().Strides != n.Strides && s.sizeY() > 0 && s.InChannels > 0
 }
 
-// pointwiseWeights reports whether the kernel gradient is left to package gemm: it has no partial results, so the
-// kernel must be large enough for many chunks.
+// pointwiseWeights reports whether package gemm computes the kernel gradient. Its product has no partial results, so
+// the kernel must be large enough for many chunks.
 func (s *Shape) pointwiseWeights() bool {
 	return s.pointwise() && s.InChannels*s.OutChannels >= 1<<14
 }
@@ -41,14 +41,14 @@ func pointwiseGradient[T Float](s *Shape, x, dy, dkernel []T) gemm.Args[T] {
 	return gemm.Args[T]{M: s.InChannels, N: s.OutChannels, K: s.pixels(), A: x, TransA: true, B: dy, C: dkernel}
 }
 
-// Pointwise reports whether [AddForward] computes the convolution: it is one matrix product.
+// Pointwise reports whether [AddForward] can compute the convolution, because it is one matrix product.
 func (s *Shape) Pointwise() bool {
 	n := s.normal()
 	return n.pointwise()
 }
 
-// AddForward is [Forward], or [ForwardPacked] if packed is set, that adds to y what it computes: y = max(y + x·kernel +
-// bias, 0).
+// AddForward is [Forward], or [ForwardPacked] if packed is set, that adds its result to y: y = max(y + x·kernel + bias,
+// 0) with relu.
 func AddForward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	n := s.checked(ofForward)
 	a := pointwiseForward(&n, x, kernel, bias, relu, y)
@@ -56,10 +56,10 @@ func AddForward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool,
 	runProduct(p, a, scratch)
 }
 
-// runProduct runs a matrix product; the arguments are copied, so that they stay on the caller's stack.
+// runProduct runs a matrix product. It copies the arguments so that they stay on the caller's stack.
 func runProduct[T Float](p *pool.Pool, a gemm.Args[T], scratch []T) { gemm.Run(p, &a, scratch) }
 
-// productScratch is the scratch memory of a matrix product, with B in panels or not.
+// productScratch is the scratch memory of a matrix product whose B may be packed.
 func productScratch[T Float](a gemm.Args[T], workers int) int {
 	size := gemm.ScratchSize(&a, workers)
 	a.Packed = true

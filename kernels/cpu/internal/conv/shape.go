@@ -22,21 +22,21 @@ type Shape struct {
 	PadHigh     [3]int // zeros behind x; may be negative
 	Groups      int    // 0 means 1; channels are cut into that many independent convolutions
 
-	// Part says that the batch is a part of one, and that how many parts that has may not change bits. Otherwise a
-	// batch of less than 8 may have other bits than a larger one.
+	// Part says that the batch is part of a larger one, and that the number of parts must not change bits. Otherwise a
+	// batch of fewer than 8 images may get other bits than a larger one.
 	Part bool
 
-	// Pairs says that the numbers of the two operands are pairs of bfloat16, both products of which are added; results
-	// are float32. What the sums run over is counted in pairs: InChannels of Forward, OutChannels of BackwardData,
-	// Batch of BackwardWeights. For one group, where micro.Pairs is true.
+	// Pairs says that the elements of both operands are pairs of bfloat16, whose two products are added. Results are
+	// float32. The axis that sums run over is counted in pairs: InChannels of Forward, OutChannels of BackwardData,
+	// Batch of BackwardWeights. It requires one group and micro.Pairs.
 	Pairs bool
 
-	// Turned says that x of BackwardWeights has its rows by channels: each row of TurnedPixels pixels holds those of
-	// one channel after the other. Where Turns says so.
+	// Turned says that x of BackwardWeights is transposed within rows: each row of TurnedPixels pixels holds all its
+	// pixels of the first channel, then those of the next. Allowed if Turns is true.
 	Turned bool
 
-	// Stacked says that x of BackwardWeights holds for each pixel, and each of its channels, the pairs of all images
-	// side by side, and that the pairs of images of dy lie StackedGradient apart. Where Stacks says so.
+	// Stacked says that x of BackwardWeights holds, for each channel of each pixel, the pairs of all images side by
+	// side, and that the pairs of images of dy are StackedGradient apart. Allowed if Stacks is true.
 	Stacked bool
 }
 
@@ -90,7 +90,7 @@ func (s *Shape) Out() [3]int {
 	return out
 }
 
-// FLOPs returns the floating-point operations of one of the three computations, counting those with padding.
+// FLOPs returns the floating-point operations of one of the three operations, including products with padding.
 func (s *Shape) FLOPs() int {
 	n := s.normal()
 	return 2 * s.sizeY() * volume(n.Kernel) * (n.InChannels / n.Groups)
@@ -106,14 +106,14 @@ func (s *Shape) sizeKernel() int {
 	return volume(n.Kernel) * (n.InChannels / n.Groups) * n.OutChannels
 }
 
-// depthwise reports whether every channel is a convolution of its own with one filter, which has kernels of its own.
+// depthwise reports whether every channel is a group with one filter. There are special kernels for that.
 func (s *Shape) depthwise() bool {
 	return s.Groups > 1 && s.Groups == s.InChannels && s.Groups == s.OutChannels
 }
 
 func volume(v [3]int) int { return v[0] * v[1] * v[2] }
 
-// need panics unless a slice has the length its shape asks for: a mistake of the caller.
+// need panics unless a slice is as long as the shape requires. A shorter one is a mistake of the caller.
 //
 //go:noinline
 func (s *Shape) need(what string, have, want int) {

@@ -2,15 +2,15 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Where package micro can slide over the pixels of a row (see [micro.Slide]), a depthwise convolution goes row by row
-// through all channels.
+// Where package micro can slide over the pixels of a row (see [micro.Slide]), a depthwise convolution is computed row
+// by row, for all channels together.
 
-// slides reports whether the convolution and its input gradient do so.
+// slides reports whether the convolution and its input gradient slide.
 func slides[T Float](s *Shape) bool {
 	return s.rowByRow() && s.Kernel[2]%2 == 1 && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
 }
 
-// slidesForward reports whether the convolution does so, perhaps with a stride along the width.
+// slidesForward reports whether the convolution does, possibly with a stride along the width.
 func slidesForward[T Float](s *Shape) bool {
 	r := *s
 	if r.Strides[2] == 2 {
@@ -24,19 +24,19 @@ func slidesSums[T Float](s *Shape) bool {
 	return s.rowByRow() && micro.HasSlideSums[T](s.Kernel[2], s.OutChannels)
 }
 
-// rowByRow reports whether taps and outputs along the width are as far apart as the pixels.
+// rowByRow reports whether strides and dilation along the width are 1.
 func (s *Shape) rowByRow() bool {
 	return s.depthwise() && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.Dilation[2] == 1
 }
 
-// sliding is the part [first, end) of a row of outputs in which at most the taps in front of the middle one are missing
-// at the first output, and at most those after it at the last.
+// sliding is the part [first, end) of a row of outputs in which the first output misses at most the taps before the
+// middle one, and the last output at most those after it.
 type sliding struct {
 	first, end  int
 	left, right bool
 }
 
-// sliding returns that part of the axis; none if it is too short.
+// sliding returns that part of the axis; it is empty if the axis is too short.
 func (a *axis) sliding() (s sliding) {
 	if a.inStep == 2 {
 		return a.slidingSkip()
@@ -46,7 +46,7 @@ func (a *axis) sliding() (s sliding) {
 	if s.left = s.first >= half; s.left {
 		s.first -= half
 	}
-	over := max(a.out-1+a.inOffset+a.taps-a.in, 0) // inputs that the last output would see after the row
+	over := max(a.out-1+a.inOffset+a.taps-a.in, 0) // inputs that the last output would see beyond the row
 	if s.right = over >= half; s.right {
 		over -= half
 	}
@@ -56,7 +56,7 @@ func (a *axis) sliding() (s sliding) {
 	return s
 }
 
-// slidingSkip is sliding with stride 2: outputs that see all taps, as many as package micro takes at a time.
+// slidingSkip is sliding with stride 2: outputs that see all taps, in a number that package micro can take.
 func (a *axis) slidingSkip() (s sliding) {
 	s.first = max(ceil(-a.inOffset, 2), 0)
 	if room := a.in - a.inOffset - a.taps; room >= 0 {
@@ -76,7 +76,7 @@ func (s *sliding) inputAt(a *axis) int {
 	return s.first*a.inStep + a.inOffset
 }
 
-// slideRows computes the rows of a span at depth d of image n.
+// slideRows computes the rows of a span along the height, at depth d of image n.
 func (c *correlation[T]) slideRows(n, d int, h span) {
 	ax := &c.axes
 	td, tdEnd := ax[0].inside(d)
@@ -105,8 +105,8 @@ func (c *correlation[T]) slideRows(n, d int, h span) {
 		Left: s.left, Right: s.right, ReLU: c.relu})
 }
 
-// slideSpan adds the products of the rows of a span along the height of one plane of outputs to the sums dst of all
-// taps; col is the first of the columns.
+// slideSpan adds the products of the rows of a span along the height, in one plane of outputs, to the sums dst of all
+// taps. col is the first of the columns.
 func (c *kernelGradient[T]) slideSpan(dst []T, planeX, planeY int, h span, col, cols int) {
 	s, ax := &c.shape, &c.axes
 	channels := s.OutChannels

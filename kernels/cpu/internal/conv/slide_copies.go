@@ -6,27 +6,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// Depthwise convolutions whose windows package micro does not slide over as they are, those of 2, 4, 6, 8, 9, ... taps
-// along the width, with dilation there, or of many channels with stride 2, which walk through memory in its order so,
-// go by parts of the window: of 2, 3, 5 or 7 taps, one beside the other. No input may be missing then, so that what the
-// outputs at the ends of rows see is copied with zeros around it, or whole rows where they are short. An infinite
-// weight of a tap that falls on padding makes the sum NaN, as it does in XLA, which adds products with the zeros too.
+// Package micro slides over windows of 3, 5 or 7 taps. Windows of 2, 4, 6, 8, 9, ... taps along the width, dilated
+// windows, and windows with stride 2 over many channels are cut into parts of 2, 3, 5 or 7 taps, which are added one
+// after the other. Such strided windows gain because their memory is then read in order. No input may be missing for a
+// part, so the inputs of the outputs at the ends of rows are copied with zeros around them; short rows are copied as a
+// whole. An infinite weight of a tap that falls on padding turns the sum into NaN. So it does in XLA, which adds
+// products with zeros too.
 
 const (
-	slideCopyNumbers = 48 << 10 // of copies at a time: a part of the second-level cache
-	slideCopyPixels  = 4        // outputs in the middle of a row, from which on only what the others see is copied
+	slideCopyNumbers = 48 << 10 // elements of the copies at a time: a part of the second-level cache
+	slideCopyPixels  = 4        // fewest outputs in the middle of a row for which only the inputs of the other outputs are copied
 )
 
-// slideCopies is the geometry of such a correlation.
+// slideCopies is the geometry of a correlation that slides over copies.
 type slideCopies struct {
-	unit        int // taps of a part; 0: the correlation does not go so
-	left, right int // outputs at both ends of a row that see copies; the rest reads the input in place
-	rows        int // of outputs whose copies are there at a time
+	unit        int // taps of a part; 0: the correlation does not slide over copies
+	left, right int // outputs at both ends of a row, which read copies; the others read the input in place
+	rows        int // rows of outputs whose copies are in memory at a time
 	row         int // elements of a copied row
 	local       int // scratch memory of a worker
 }
 
-// slideUnit returns the taps of the parts of a window, as many as possible; 0: it has no such parts.
+// slideUnit returns the largest number of taps of a part that divides the window evenly, or 0 if there is none.
 func slideUnit(taps int) int {
 	for _, unit := range [...]int{7, 5, 3, 2} {
 		if taps%unit == 0 {
@@ -36,8 +37,8 @@ func slideUnit(taps int) int {
 	return 0
 }
 
-// slideDilation is the largest distance of taps from which on each tap's own way through memory is faster: every
-// distance makes so many rows of their own, of so many times fewer outputs each.
+// slideDilation is the largest dilation for which sliding is faster than computing tap by tap. With dilation d, a row
+// becomes d rows of their own, each with a d-th of the outputs.
 func slideDilation(unit int) int {
 	if unit < 5 {
 		return 4
@@ -45,7 +46,8 @@ func slideDilation(unit int) int {
 	return 8
 }
 
-// slidesCopies reports whether the convolution, and with stride 1 along the width its input gradient, go so.
+// slidesCopies reports whether the convolution slides over copies, and, with stride 1 along the width, its input
+// gradient.
 func slidesCopies[T Float](s *Shape) bool {
 	unit, out := slideUnit(s.Kernel[2]), s.Out()[2]
 	if s.Strides[2] == 1 {
@@ -55,7 +57,7 @@ func slidesCopies[T Float](s *Shape) bool {
 		micro.HasSlide[T](unit, s.OutChannels) && out >= s.Dilation[2]*micro.SlideLeast(unit, s.Strides[2]) && !slides[T](s)
 }
 
-// setCopies sets the geometry for the axes of the correlation, if it is to go so.
+// setCopies sets the geometry for the axes of the correlation if on is set.
 func (c *correlation[T]) setCopies(on bool) {
 	if c.copies = (slideCopies{}); on && single[T]() {
 		setCopies((*correlation[float32])(unsafe.Pointer(c)))
@@ -84,7 +86,7 @@ func setCopies(c *correlation[float32]) {
 	c.copies = g
 }
 
-// copiedPixels is how many pixels so many outputs of a row see.
+// copiedPixels returns how many pixels that many outputs of a row see.
 func copiedPixels(width *axis, outputs int) int {
 	return (outputs-1)*width.inStep + (width.taps-1)*width.tapStep + 1
 }
@@ -101,7 +103,7 @@ func copiesScratch[T Float](s *Shape, workers int) int {
 	return size * max(workers, 1)
 }
 
-// copiesBackward is the scratch memory of a worker for those of an input gradient, in the phase that needs most.
+// copiesBackward is the scratch memory of a worker for the copies of an input gradient, in the phase that needs most.
 func copiesBackward[T Float](s *Shape) int {
 	if !single[T]() {
 		return 0
@@ -151,7 +153,7 @@ type copiedBlock struct {
 	at, outputs      int
 }
 
-// copyBlock copies what the outputs of a block see.
+// copyBlock copies the inputs of the outputs of a block.
 func copyBlock(c *correlation[float32], b *copiedBlock, to []float32) {
 	ax := &c.axes
 	from, pixels := b.at*ax[2].inStep+ax[2].inOffset, copiedPixels(&ax[2], b.outputs)
@@ -170,7 +172,7 @@ func copyBlock(c *correlation[float32], b *copiedBlock, to []float32) {
 	}
 }
 
-// slideBlock computes a block from copies, or in place if there is no memory for them.
+// slideBlock computes a block from copies, or in place if copies is empty.
 func slideBlock(c *correlation[float32], b *copiedBlock, copies []float32) {
 	td, tdEnd := c.axes[0].inside(b.d)
 	if td < tdEnd && copies != nil {
@@ -203,7 +205,7 @@ func slidePart(c *correlation[float32], b *copiedBlock, copies []float32, h span
 		Stride: ax[2].inStep, Taps: g.unit, Parts: ax[2].taps / g.unit, APart: g.unit * ax[2].tapStep * c.in, BPart: g.unit * c.out,
 		Segments: h.tapEnd - h.tap, ASegment: ax[1].tapStep * row, BSegment: ax[2].taps * c.out,
 		Lines: h.end - h.first, ALine: ax[1].inStep * row, CLine: ax[1].outStep * c.outs[2] * c.out, ReLU: c.relu}
-	for residue := range ax[2].tapStep { // the outputs that are as far apart as the taps see inputs that are, too
+	for residue := range ax[2].tapStep { // outputs that are a dilation apart see inputs that are a dilation apart
 		s.A, s.C, s.Pixels = x[residue*c.in:], y[residue*ax[2].outStep*c.out:], ceil(b.outputs-residue, ax[2].tapStep)
 		micro.RunSlide(&s)
 	}

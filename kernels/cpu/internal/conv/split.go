@@ -7,22 +7,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A few groups of other sizes are convolutions of their own: the channels of a group are copied out of some images and
-// its results back, which costs little beside the products, and all ways of computing a convolution without groups are
-// open to it. Those of float64 do not go so.
+// A few groups of sizes that no other way suits are computed as convolutions of their own. The channels of a group are
+// copied out of some images, and its results back. That costs little beside the products, and the group can be computed
+// in any way that a convolution without groups can. Only float32 is computed this way.
 
 const (
-	splitMax     = 1 << 19 // elements of the copies of some images, after which come the next
-	splitFlops   = 1 << 15 // operations of an image of a group, from which on what surrounds the products costs little
-	splitTaps    = 20      // of the window, from which on the copies do
-	splitFilters = 12      // of a group of one input, from which on it is better to copy results than inputs, once for each filter,
-	splitSparse  = 4       // and with strides that leave out
+	splitMax     = 1 << 19 // elements of the copies that are in memory at a time
+	splitFlops   = 1 << 15 // fewest operations of an image of a group: its overhead is small beside them
+	splitTaps    = 20      // fewest taps of the window: copies cost little beside their products
+	splitFilters = 12      // filters of a channel from which on copying results is better than copying inputs once for each filter;
+	splitSparse  = 4       // the same if strides skip
 	splitSkipped = 8       // as many pixels
-	splitPlanes  = 6       // inputs of a group, from which on planes of one or two outputs cost more
+	splitPlanes  = 6       // inputs of a group from which on planes of one or two outputs cost more
 	splitVolume  = 5       // outputs of a group from which on its volumes fill tiles better alone
-	splitData    = 9       // taps of a window that covers the image, from which on the gradient of a group's input is better a matrix product,
-	splitTile    = 64      // unless a tap has so many times as many weights as there are taps, and fills tiles;
-	splitWeights = 24      // and taps for the gradient of its kernel
+	splitData    = 9       // taps of a window over the whole image from which on a group's input gradient is better as a matrix product,
+	splitTile    = 64      // unless a tap has that many weights for each tap, and so fills tiles;
+	splitWeights = 24      // the same taps for the kernel gradient
 )
 
 // copiesOut reports whether groups may be copied out.
@@ -30,8 +30,8 @@ func copiesOut(s *Shape) bool {
 	return s.Batch > 0 && s.Groups > 1 && !s.Pairs && !s.without() && s.sizeX() > 0 && s.sizeY() > 0 && groupedLanes[float32](s) == 0 && !isWide[float32](s, 10)
 }
 
-// splits reports whether an operation may go so. Neither the batch nor the height of images has a say: they may not
-// change bits, and images may come in bands of rows. So an image is taken for a square.
+// splits reports whether an operation may be split up. It ignores the batch and the height, because they must not
+// change bits and images may come in bands of rows. It takes images to be square.
 func splits(s *Shape) bool {
 	if !copiesOut(s) {
 		return false
@@ -46,16 +46,16 @@ func splits(s *Shape) bool {
 	return 2*volume(pixels)*volume(s.Kernel)*s.InChannels/s.Groups*s.OutChannels/s.Groups >= splitFlops
 }
 
-// splitsForward reports whether the convolution does.
+// splitsForward reports whether the convolution is split up.
 func splitsForward[T Float](s *Shape) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return single[T]() && splits(s) && (s.manyFilters() || in == 1 && out >= splitSparse && volume(s.Strides) >= splitSkipped ||
 		in > 1 && out >= splitVolume && volume(s.Kernel) >= splitTaps && (s.Kernel[0] > 1 || s.Dilation[2] > 1))
 }
 
-// splitsGradients reports whether the gradients do. Groups of a few inputs with one or two outputs are better in planes
-// (planes.go), and large strides leave little of each group to its products. Of windows that cover the image, a group
-// is a matrix product (covered.go), where other ways make a call for each tap.
+// splitsGradients reports whether the gradients are split up. Groups of a few inputs with one or two outputs are better
+// in planes (planes.go), and large strides leave each group few products. If the window covers the image, a group
+// becomes a matrix product (covered.go), where other ways make a call for each tap.
 func splitsGradients[T Float](s *Shape, o operation) bool {
 	in, out := s.InChannels/s.Groups, s.OutChannels/s.Groups
 	if s.covers() && (in > 1 || out > splitVolume) && (o == ofData && s.coversManyTaps() || o == ofWeights && splitsCovered[T](s)) {
@@ -67,15 +67,15 @@ func splitsGradients[T Float](s *Shape, o operation) bool {
 	return single[T]() && splits(s) && (volume(s.Kernel) >= splitTaps || s.manyFilters())
 }
 
-// coversManyTaps reports whether the gradient of the input of groups whose window covers the image has so many taps
-// that copies cost less than a call for each, unless the weights of one fill tiles.
+// coversManyTaps reports, for a window that covers the image, whether the input gradient has so many taps that copies
+// cost less than a call for each. Calls are better if the weights of one tap fill tiles.
 func (s *Shape) coversManyTaps() bool {
 	taps := volume(s.Kernel)
 	return taps >= splitData && s.InChannels/s.Groups*(s.OutChannels/s.Groups) < splitTile*taps
 }
 
-// splitsCovered reports whether the gradient of their kernel is better copied out: where it could go by planes, only
-// that of many inputs, which in sequences fill tiles without.
+// splitsCovered reports whether the kernel gradient of such a window is better split up. If planes could compute it,
+// that is so only for many inputs, except in sequences, where many inputs fill tiles anyway.
 func splitsCovered[T Float](s *Shape) bool {
 	many := s.InChannels > planesInputs*s.Groups
 	return volume(s.Kernel) >= splitWeights && (many || !planesForm[T](s)) && (!many || s.Kernel[0]*s.Kernel[1] > 1)
@@ -86,20 +86,20 @@ func (s *Shape) manyFilters() bool {
 	return s.InChannels == s.Groups && s.OutChannels/s.Groups >= splitFilters && volume(s.Kernel) > 2
 }
 
-// splitOne returns the convolution of a group of some images.
+// splitOne returns the convolution of one group of some images.
 func (s *Shape) splitOne(images int) Shape {
 	r := *s
 	r.Batch, r.Groups, r.InChannels, r.OutChannels = images, 1, s.InChannels/s.Groups, s.OutChannels/s.Groups
 	return r
 }
 
-// splitImages is how many images are copied at a time, whose rows are unfolded or not.
+// splitImages is the number of images copied at a time; unfolds says whether their rows are unfolded.
 func (s *Shape) splitImages(unfolds bool) int {
 	r := s.rowsOf(1, unfolds)
 	return max(min(splitMax/(r.sizeX()+r.sizeY()), s.Batch), 1)
 }
 
-// operation is one of the three.
+// operation is one of the three operations on a shape.
 type operation int
 
 const (
@@ -129,7 +129,7 @@ func splitScratch(s *Shape, workers int, o operation, bias bool) int {
 	return own + size
 }
 
-// splitUp runs an operation of a shape that is split; x, y and the kernel are operands or its result.
+// splitUp runs an operation that is split up. x, y and the kernel are its operands and result.
 func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, relu bool, y, scratch []float32) {
 	unfolds := s.unfoldsRows(o)
 	images := s.splitImages(unfolds)
@@ -176,17 +176,17 @@ func splitUp(p *pool.Pool, s *Shape, o operation, x, kernel, bias []float32, rel
 	}
 }
 
-// splitBuffer is what is there of a group at a time.
+// splitBuffer is the memory for one group at a time.
 type splitBuffer struct{ x, y, kernel, part, bias, rest []float32 }
 
-// splitBuffers cuts the scratch memory for the convolution of a group.
+// splitBuffers cuts the scratch memory up for the convolution of a group.
 func splitBuffers(r *Shape, scratch []float32) (b splitBuffer) {
 	nx, ny, n := r.sizeX(), r.sizeY(), r.sizeKernel()
 	b.x, b.y, b.kernel, b.part, b.rest = scratch[:nx], scratch[nx:nx+ny], scratch[nx+ny:][:n], scratch[nx+ny+n:][:n], scratch[nx+ny+2*n:]
 	return b
 }
 
-// run runs an operation of a group of some images.
+// run runs an operation on a group of some images.
 func (b *splitBuffer) run(p *pool.Pool, r *Shape, o operation, relu, first bool) {
 	switch {
 	case o == ofForward:
@@ -201,17 +201,17 @@ func (b *splitBuffer) run(p *pool.Pool, r *Shape, o operation, relu, first bool)
 	}
 }
 
-// columnCopies copies some channels of pixels out of all, or back.
+// columnCopies copies some channels of each pixel out of all channels, or back.
 type columnCopies struct {
 	some, all []float32
-	columns   int // of some
-	channels  int // of all
+	columns   int // channels of a pixel of some
+	channels  int // channels of a pixel of all
 	back      bool
 }
 
 var columnCopiesFree pool.Recycler[columnCopies]
 
-// copyColumns copies, for each pixel of some, the columns from the given one on.
+// copyColumns copies the columns from first on between the pixels of all and those of some; back says which way.
 func copyColumns(p *pool.Pool, some, all []float32, columns, channels, first int, back bool) {
 	c := columnCopiesFree.Get()
 	pixels := len(some) / columns
@@ -231,7 +231,7 @@ func (c *columnCopies) Run(_, lo, hi int) {
 	copyColumnsOf(to, from, c.columns, hi-lo, toStep, fromStep)
 }
 
-// copyColumnsOf copies count arrays of so many columns that are as far apart as the steps say.
+// copyColumnsOf copies count arrays of columns numbers. The steps are the distances between arrays.
 func copyColumnsOf(to, from []float32, columns, count, toStep, fromStep int) {
 	_, _ = to[(count-1)*toStep+columns-1], from[(count-1)*fromStep+columns-1]
 	switch {
@@ -250,8 +250,8 @@ func copyColumnsOf(to, from []float32, columns, count, toStep, fromStep int) {
 	}
 }
 
-// copyArrays copies the first numbers of count arrays, and as many from the given place on, which may be some of the
-// same ones. The arrays are as far apart as the steps say; the slices are that long.
+// copyArrays copies the first numbers of each of count arrays, and as many numbers from a second place on, which may
+// overlap with them. The steps are the distances between arrays; the slices have the length of an array.
 //
 //go:noinline
 func copyArrays[P any](to, from []float32, count, toStep, fromStep, second int) {

@@ -6,43 +6,42 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A few outputs of a group fill no vector, or one and a little of the next. Where outputs along the width are as far
-// apart as pixels, the taps along the width become columns too: for each pixel of a row of the input, the products with
-// the weights of all these taps are added up over channels and the other axes, and then each output adds what it sees
-// of them:
+// If a group has few outputs, they fill no vector, or one and a little of the next. Where the stride along the width is
+// 1, the taps along the width become columns too. For each pixel of a row of the input, the products with the weights
+// of all these taps are summed over channels and the other axes. Then each output adds up the sums that it sees:
 //
 //	z[i, t, c] = Σ_{td, th, k} x[td, th, i, k] · w[td, th, t, k, c]      y[j, c] = Σ_t z[j + t, t, c]
 //
-// The last layer of a network that makes images is such a convolution, and one in groups of many inputs and few
-// outputs. Convolutions of float64 do not go so.
+// Examples are the last layer of a network that makes images, and convolutions in groups of many inputs and few
+// outputs. Only float32 is computed this way.
 
 const (
-	spreadSums  = 1 << 14 // sums z at a time: a part of the second-level cache
-	spreadLeast = 32      // outputs of a piece of a row that is cut up, at least
-	spreadOrder = 24      // half cycles to bring a row of the kernel into the other order, for each call
+	spreadSums  = 1 << 14 // sums z in memory at a time: a part of the second-level cache
+	spreadLeast = 32      // fewest outputs of a piece of a row that is cut up
+	spreadOrder = 24      // half cycles to reorder a row of the kernel, in each call
 	spreadAdd   = 3       // half cycles to load, add and store a vector of the sums of one tap,
-	spreadRow   = 20      // and for an output besides
+	spreadRow   = 20      // and half cycles of overhead for an output
 )
 
-// spread is the geometry of such a correlation.
+// spread is the geometry of a correlation whose taps become columns.
 type spread struct {
-	columns int // of z for each pixel; 0: the correlation does not go so
+	columns int // of z for each pixel; 0: the taps do not become columns
 	outputs int // of a piece of a row
-	pixels  int // that such a piece sees, at most
-	lines   int // of outputs at a time
+	pixels  int // most pixels that such a piece sees
+	lines   int // rows of outputs that are computed at a time
 	local   int // scratch memory of a worker
 }
 
-// setSpread decides whether the correlation goes so. Neither the batch nor the height has a say: they may not change
-// bits, and images may come in bands of rows. So an image is taken for a square.
+// setSpread decides whether the taps become columns. It ignores the batch and the height, because they must not change
+// bits and images may come in bands of rows. It takes images to be square.
 func (c *correlation[T]) setSpread() {
 	if c.spread = (spread{}); single[T]() {
 		setSpread((*correlation[float32])(unsafe.Pointer(c)))
 	}
 }
 
-// setSpreadBackward decides it for an input gradient, whose bits may depend on the batch: weights that fill vectors are
-// better read once for several images than once for each of few pixels.
+// setSpreadBackward decides the same for an input gradient, whose bits may depend on the batch. Weights that fill
+// vectors are better read once for several images than once for each image of few pixels.
 func (c *correlation[T]) setSpreadBackward() {
 	c.setSpread()
 	if c.spread.columns > 0 && c.outGroup >= micro.PadColumns[T](1) && c.batch >= joinLeast {
@@ -79,13 +78,13 @@ func setSpread(c *correlation[float32]) {
 	if s.pixels = min(s.outputs+reach, ax.in); s.outputs == ax.out {
 		s.lines = max(spreadSums/(s.columns*s.pixels), 1)
 	}
-	// Ones, the bias of a group, z, and outputs where they fill no vector.
+	// Ones, the bias of a group, z, and the outputs if they fill no vector.
 	narrow := micro.NarrowChannels[float32]()
 	s.local = 2*max(c.outGroup, narrow) + s.lines*(s.pixels*s.columns+s.outputs*narrow) + narrow
 	c.spread = s
 }
 
-// seen is the run of inputs some of which the outputs [first, end) see.
+// seen returns the run of inputs that the outputs [first, end) see, with the gaps in between.
 func (a *axis) seen(first, end int) (low, high int) {
 	return max(first*a.inStep+a.inOffset, 0), min((end-1)*a.inStep+a.inOffset+(a.taps-1)*a.tapStep+1, a.in)
 }
@@ -123,21 +122,21 @@ func spreadRows(c *correlation[float32], worker, n, d, first, end int) {
 	}
 }
 
-// spreadBlock is a group of the rows of a plane while they are computed.
+// spreadBlock is a set of rows of a plane while they are computed.
 type spreadBlock struct {
 	local, ones, bias []float32
 	n, d, td, tdEnd   int
 	g                 int
 }
 
-// spreadNothing is for outputs of the group that see nothing of the input.
+// spreadNothing computes outputs of the group that see nothing of the input.
 func spreadNothing(c *correlation[float32], g, n, d int, h, w span) {
 	for col := 0; col < c.outGroup; col += micro.PanelWidth[float32]() {
 		c.rectangle(n, d, h, w, g, col, min(micro.PanelWidth[float32](), c.outGroup-col), whole)
 	}
 }
 
-// computeSpread computes the outputs [at, end) of the lines of a span along the height.
+// computeSpread computes the outputs [at, end) of each row of a span along the height.
 func computeSpread(c *correlation[float32], b *spreadBlock, h span, at, end int) {
 	ax, columns, width, sums := &c.axes, c.spread.columns, micro.PanelWidth[float32](), c.axes[0].taps*c.axes[1].taps*c.inGroup
 	low, high := ax[2].seen(at, end)
@@ -172,7 +171,8 @@ func computeSpread(c *correlation[float32], b *spreadBlock, h span, at, end int)
 	}
 }
 
-// addSpread adds what the outputs of two spans see of z, whose lines have so many elements, from a pixel on.
+// addSpread adds up, for the outputs of two spans, what they see of z, from a pixel on. line is the elements of a row
+// of z.
 func addSpread(c *correlation[float32], b *spreadBlock, z []float32, h, w span, line, pixel int) {
 	ax, columns, narrow := &c.axes, c.spread.columns, micro.NarrowChannels[float32]()
 	rowY := c.outs[2] * c.out
@@ -201,8 +201,8 @@ func addSpread(c *correlation[float32], b *spreadBlock, z []float32, h, w span, 
 	}
 }
 
-// spreadPanel packs columns of a group's kernel: rows are (tap along the depth, along the height, input channel),
-// columns (tap along the width, output channel); a row of the panel has so many numbers as width says.
+// spreadPanel packs columns of a group's kernel. Rows are (tap along the depth, along the height, input channel),
+// columns (tap along the width, output channel); a row of the panel has width numbers.
 func spreadPanel(k *packing[float32], dst []float32, g, col, cols, width int) {
 	s := &k.shape
 	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
@@ -212,7 +212,7 @@ func spreadPanel(k *packing[float32], dst []float32, g, col, cols, width int) {
 			taps[i] = k.phases[i].axis.taps
 		}
 	}
-	from, to, step := inGroup, outGroup, 1 // numbers of rows and of columns of a tap, and the step of columns
+	from, to, step := inGroup, outGroup, 1 // rows and columns of a tap, and the distance between columns
 	if k.flip {
 		from, to, step = outGroup, inGroup, s.OutChannels
 	}
@@ -253,18 +253,18 @@ func spreadScratch[T Float](s *Shape, workers int) int {
 	return size * max(workers, 1)
 }
 
-// single reports whether T is float32, for which alone there are spreads.
+// single reports whether T is float32, the only type that can be spread.
 func single[T Float]() bool {
 	var zero T
 	return unsafe.Sizeof(zero) == 4
 }
 
-// floats is x, which is float32.
+// floats returns x, which must be float32.
 func floats[T Float](x []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// spreads reports whether the forward convolution goes so.
+// spreads reports whether the forward convolution is computed this way.
 func spreads[T Float](s *Shape) bool {
 	if pads[T](s) {
 		r := s.padded(1)

@@ -5,22 +5,22 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// The gradient of a kernel sums over images and pixels. Where there are images enough, matrix registers take the images
-// as what lies side by side, and pixels one after the other: then strides, dilation and short rows cost nothing, and
-// the rows under a row of the kernel, of all its taps and channels, fill tiles together. So x is handed over stacked,
-// with the pairs of images of each channel of each pixel side by side.
+// The gradient of a kernel sums over images and pixels. If there are enough images, matrix registers sum over images,
+// which are stored side by side, and the pixels follow one after the other. Strides, dilation and short rows then cost
+// nothing, and the rows under a row of the kernel, of all its taps and channels, fill tiles together. To this end the
+// caller passes x stacked: for each channel of each pixel, the pairs of images lie side by side.
 
-// StackedImages is how many images fill a matrix register: each word has two.
+// StackedImages is the number of images that fill a matrix register: each word holds two.
 const StackedImages = 2 * MatrixRows
 
 const (
-	stackedLeast = 4  // pairs of images, fewer are not worth a matrix register
-	stackedGap   = 16 // numbers between two images of dy, whose lines would be in the same sets of the caches otherwise
-	stackedRows  = 64 // rows of the kernel, of a tap and an input channel, that are computed together
+	stackedLeast = 4  // pairs of images: fewer do not pay for a matrix register
+	stackedGap   = 16 // numbers between two images of dy: without the gap, their lines would compete for the same sets of the caches
+	stackedRows  = 64 // kernel rows, one for each tap and input channel, that are computed together
 )
 
-// Stacks reports whether BackwardWeights is to get x and dy stacked (Stacked): where images fill matrix registers as
-// well as rows of pixels do, or where those do not go there.
+// Stacks reports whether BackwardWeights should get x and dy stacked (Stacked): if images fill matrix registers as well
+// as rows of pixels do, or if rows of pixels cannot use them.
 func (s *Shape) Stacks() bool {
 	n := s.normal()
 	if !n.Pairs || !micro.Matrices() || n.Groups != 1 || n.In[0] != 1 || n.Kernel[0] != 1 || n.Out()[0] != 1 || n.Batch < stackedLeast {
@@ -31,10 +31,10 @@ func (s *Shape) Stacks() bool {
 	return !n.Turns() || even(n.Batch, MatrixRows) >= min(even(row, MatrixRows), MatrixRows-3)
 }
 
-// StackedGradient is how many numbers lie between a pair of images of dy and the next one, if stacked.
+// StackedGradient is the distance between the pairs of images of a stacked dy.
 func (s *Shape) StackedGradient() int { return volume(s.Out())*s.OutChannels + stackedGap }
 
-// sizeDY is how many numbers dy of BackwardWeights has.
+// sizeDY returns the number of elements of the dy of BackwardWeights.
 func (s *Shape) sizeDY() int {
 	if s.Stacked {
 		return s.Batch*s.StackedGradient() - stackedGap
@@ -42,8 +42,7 @@ func (s *Shape) sizeDY() int {
 	return s.sizeY()
 }
 
-// Lines returns the convolution of the rows [first, end) of outputs along the height, which see the rows of x from the
-// returned one on.
+// Lines returns the convolution for the output rows [first, end), and the first row of x that these see.
 func (s *Shape) Lines(first, end int) (Shape, int) {
 	n := s.normal()
 	low := first*n.Strides[1] - n.PadLow[1]
@@ -54,7 +53,7 @@ func (s *Shape) Lines(first, end int) (Shape, int) {
 	return n, from
 }
 
-// stackedGradient is the gradient of a kernel from stacked images while it runs.
+// stackedGradient is the state of a running kernel gradient of stacked images.
 type stackedGradient struct {
 	shape          Shape
 	out            [3]int
@@ -64,14 +63,14 @@ type stackedGradient struct {
 	partial        []float32 // parts x size of the kernel if parts > 1
 
 	parts   int // blocks of rows of outputs with a partial result each
-	blocks  int // of the rows of the kernel under one of its rows
+	blocks  int // of what lies under a row of the kernel
 	columns int // panels of output channels
 	summing sumTask[float32]
 }
 
 var stackedGradients pool.Recycler[stackedGradient]
 
-// cut sets how the gradient is cut into units, which depends on the shape alone.
+// cut decides how the gradient is cut into units, which depends on the shape alone.
 func (c *stackedGradient) cut(s *Shape) {
 	c.shape, c.out = *s, s.Out()
 	c.blocks = ceil(s.Kernel[2]*s.InChannels, stackedRows)
@@ -80,7 +79,7 @@ func (c *stackedGradient) cut(s *Shape) {
 	c.parts = max(min(ceil(wantChunks, units), c.out[1], 2*s.FLOPs()/(units*chunkFlops), insideMax/max(s.sizeKernel(), 1)), 1)
 }
 
-// stackedScratch is the scratch memory of BackwardWeights then.
+// stackedScratch is the scratch memory that BackwardWeights needs for stacked images.
 func stackedScratch(s *Shape) int {
 	var c stackedGradient
 	if c.cut(s); c.parts == 1 {
@@ -108,8 +107,8 @@ func backwardWeightsStacked(p *pool.Pool, s *Shape, x, dy, dkernel, scratch []fl
 	stackedGradients.Put(c)
 }
 
-// Run computes units: a block of rows of outputs, a row of the kernel, a block of what lies under that, and a panel of
-// output channels.
+// Run computes units: a block of output rows, a row of the kernel, a block of what lies under it, and a panel of output
+// channels.
 func (c *stackedGradient) Run(_, lo, hi int) {
 	for unit := lo; unit < hi; unit++ {
 		column, rest := unit%c.columns, unit/c.columns
@@ -119,7 +118,7 @@ func (c *stackedGradient) Run(_, lo, hi int) {
 	}
 }
 
-// unit computes a block of the gradient that starts at a row under row h of the kernel and at column col.
+// unit computes the block of the gradient that starts at a given row under row h of the kernel and at column col.
 func (c *stackedGradient) unit(part, h, row, col int) {
 	s := &c.shape
 	under := s.Kernel[2] * s.InChannels
@@ -141,7 +140,7 @@ func (c *stackedGradient) unit(part, h, row, col int) {
 		t.Segments, t.B = w.end-w.first, c.dy[(first*c.out[2]+w.first)*s.OutChannels+col:]
 		for from, to := max(row, w.tap*s.InChannels), min(end, w.tapEnd*s.InChannels); from < to; from += t.Rows {
 			tap, channel := from/s.InChannels, from%s.InChannels
-			if t.Rows = to - from; s.Dilation[2] > 1 { // only the channels of a tap are contiguous
+			if t.Rows = to - from; s.Dilation[2] > 1 { // only the channels of one tap are contiguous
 				t.Rows = min(t.Rows, s.InChannels-channel)
 			}
 			t.A = c.x[startX+(w.first*s.Strides[2]-s.PadLow[2]+tap*s.Dilation[2])*pixel+channel*s.Batch:]

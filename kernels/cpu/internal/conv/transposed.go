@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Transposed is [BackwardData] as a layer: it adds an optional bias (nil, or one number per input channel of the shape,
-// which are the channels of the result) and applies max(·, 0) if relu is set.
+// Transposed is [BackwardData] as a layer. It adds an optional bias (nil, or one number for each input channel of the
+// shape, since these are the channels of the result) and applies max(·, 0) if relu is set.
 func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool, dx, scratch []T) {
 	n := s.checked(ofData)
 	n.need("dx", len(dx), n.sizeX())
@@ -16,7 +16,7 @@ func Transposed[T Float](p *pool.Pool, s *Shape, dy, kernel, bias []T, relu bool
 	if bias != nil {
 		n.need("bias", len(bias), s.InChannels)
 	}
-	if bias != nil && n.InChannels != s.InChannels { // channels of the product are those of several pixels
+	if bias != nil && n.InChannels != s.InChannels { // a channel of the product stands for several pixels
 		BackwardData(p, &n, dy, kernel, dx, scratch)
 		addBias(dx[:n.sizeX()], bias, relu)
 		return
@@ -102,7 +102,7 @@ func addBias[T Float](y, bias []T, relu bool) {
 	}
 }
 
-// backward sets what the input gradient of the shape is, without its memory and axes.
+// backward sets up the input gradient of the shape, except for its memory and axes.
 func (c *correlation[T]) backward(n *Shape) {
 	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
 	c.slides, c.lanes, c.pairs = slides[T](n), groupedLanes[T](n), n.Pairs

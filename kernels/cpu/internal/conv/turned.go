@@ -2,17 +2,19 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Matrix registers want what their sums run over side by side: for the gradient of a kernel, the pixels of a channel.
-// So the rows of images are handed over turned, from pixels of all channels to channels of all pixels.
+// Matrix registers need the numbers that a sum runs over side by side. For a kernel gradient, these are the pixels of a
+// channel. So rows of images are passed turned: transposed from all channels of each pixel to all pixels of each
+// channel.
 
-// Turns reports whether BackwardWeights is to get x turned (Turned): for pairs whose neighbours meet neighbours, in
-// rows that are worth a matrix register.
+// Turns reports whether BackwardWeights should get x turned (Turned): for pairs, if neighbouring outputs see
+// neighbouring pixels and rows are long enough for a matrix register.
 func (s *Shape) Turns() bool {
 	n := s.normal()
 	return n.Pairs && micro.Matrices() && n.Groups == 1 && n.Strides[2] == 1 && n.Out()[2] >= 4
 }
 
-// TurnedPixels is how many pixels a turned row has: those of a row, or of an image if the kernel is a single tap.
+// TurnedPixels is the number of pixels of a turned row: a row of the image, or all its pixels if the kernel is a single
+// tap.
 func (s *Shape) TurnedPixels() int {
 	n := s.normal().inOneRow()
 	return n.In[2]
@@ -27,7 +29,7 @@ func (s Shape) inOneRow() Shape {
 	return s
 }
 
-// spansOfTaps appends a span for each tap: its own sums run over all outputs that it has a part in.
+// spansOfTaps appends one span for each tap. A tap's sums run over all outputs that see it.
 func (a *axis) spansOfTaps(s []span) []span {
 	for tap := range a.taps {
 		if first, end := a.outputs(tap); first < end {
@@ -37,7 +39,7 @@ func (a *axis) spansOfTaps(s []span) []span {
 	return s
 }
 
-// accumulateTurned is the end of accumulate, for one tap.
+// accumulateTurned is the last part of accumulate, for one tap.
 func (c *kernelGradient[T]) accumulateTurned(t *micro.Tile[T], dst []T, rowX int, w span) {
 	s := &c.shape
 	t.Rows, t.ARow, t.AK = s.InChannels, s.In[2], 1

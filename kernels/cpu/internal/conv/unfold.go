@@ -7,17 +7,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// Volumes of few pixels have more edges than inside: the outputs that see the same taps are too few to fill tiles, and
-// each such part reads all weights. A convolution to small volumes is unfolded: what each output sees is copied, with
-// zeros outside, and the rest is one matrix product.
+// Volumes of few pixels are mostly edges. Too few outputs see the same taps to fill tiles, and each such set of outputs
+// reads all weights. So a convolution to small volumes is unfolded, as im2col does: the inputs of each output are
+// copied, with zeros outside the volume, and the rest is one matrix product.
 
 const (
-	unfoldWidth    = 7       // outputs of a row, up to which tiles are half empty at best
-	unfoldChannels = 64      // outputs of a pixel from which on the copies cost little beside the products
-	unfoldMax      = 1 << 22 // elements of the copies of some images, after which come the next
+	unfoldWidth    = 7       // most outputs of a row: up to that many leave tiles half empty at best
+	unfoldChannels = 64      // fewest outputs of a pixel for which copies cost little beside the products
+	unfoldMax      = 1 << 22 // elements of the copies that are in memory at a time
 )
 
-// unfolds reports whether the convolution is computed so; the batch has no say, so that its size does not change bits.
+// unfolds reports whether the convolution is unfolded. It ignores the batch, whose size must not change bits.
 func (s *Shape) unfolds() bool {
 	if s.Kernel[0] == 1 || s.Groups > 1 || s.Pairs || s.OutChannels < unfoldChannels || s.InChannels == 0 {
 		return false
@@ -26,13 +26,13 @@ func (s *Shape) unfolds() bool {
 	return out[2] > 1 && out[2] <= unfoldWidth && size > 0 && size <= unfoldMax && s.unfoldedCost() < s.foldedCost()
 }
 
-// unfoldedCost estimates the half cycles for an image, with the products with zeros outside and the copies.
+// unfoldedCost estimates the half cycles for an unfolded image: the copies and all products, even those with zeros.
 func (s *Shape) unfoldedCost() int {
 	vectors := ceil(s.OutChannels, 16)
 	return s.unfoldedSize(1) * (4*vectors + 1) / 4
 }
 
-// foldedCost estimates those of the products that are needed alone, in the better of the two ways to cut rows.
+// foldedCost estimates the half cycles for the necessary products alone, in the better of the two ways to cut rows.
 func (s *Shape) foldedCost() int {
 	c := getCorrelation[float32]()
 	c.forward(s)
@@ -57,7 +57,7 @@ func (s *Shape) unfoldedSize(images int) int {
 	return images * volume(s.Out()) * volume(s.Kernel) * s.InChannels
 }
 
-// unfoldedImages is how many images are unfolded at a time.
+// unfoldedImages is the number of images unfolded at a time.
 func (s *Shape) unfoldedImages() int {
 	return max(min(unfoldMax/s.unfoldedSize(1), s.Batch), 1)
 }
@@ -72,13 +72,13 @@ func unfoldedScratch[T Float](s *Shape, workers int) int {
 	return size
 }
 
-// unfoldedProduct is the product of what the outputs see, in rows, and the kernel.
+// unfoldedProduct is the matrix product of the unfolded inputs, one row for each output, and the kernel.
 func unfoldedProduct[T Float](s *Shape, images int, unfolded, kernel, bias []T, relu bool, y []T) gemm.Args[T] {
 	return gemm.Args[T]{M: images * volume(s.Out()), N: s.OutChannels, K: volume(s.Kernel) * s.InChannels,
 		A: unfolded, B: kernel, C: y, Bias: bias, ReLU: relu}
 }
 
-// unfolding copies what the outputs see.
+// unfolding copies the inputs that outputs see.
 type unfolding[T Float] struct {
 	shape  Shape
 	out    [3]int
@@ -109,7 +109,7 @@ func putUnfolding[T Float](u *unfolding[T]) {
 	unfoldings64.Put((*unfolding[float64])(unsafe.Pointer(u)))
 }
 
-// forwardUnfolded is [Forward] of a shape that unfolds.
+// forwardUnfolded is [Forward] for shapes that are unfolded.
 func forwardUnfolded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	u := getUnfolding[T]()
 	u.shape, u.out = *s, s.Out()
@@ -129,7 +129,7 @@ func forwardUnfolded[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu 
 	putUnfolding(u)
 }
 
-// Run copies what the outputs [lo, hi) see.
+// Run copies the inputs of the outputs [lo, hi).
 func (u *unfolding[T]) Run(_, lo, hi int) {
 	s, ax, c := &u.shape, &u.axes, u.shape.InChannels
 	run := s.Kernel[2] * c

@@ -2,29 +2,29 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 
-// Groups that are copied out (split.go) may be unfolded along the width on the way: what each output of a row sees
-// under the taps is copied side by side, with zeros outside, as more channels. Sums are then as long as rows of the
-// kernel, whatever strides and distances these have, outputs at the ends of rows see as many taps as others, and what
-// is left is a convolution without taps along the width. The kernel is the same numbers in the same order. An infinite
-// weight times such a zero is NaN, as it is in XLA.
+// Groups that are copied out (split.go) may be unfolded along the width on the way: the inputs of each output of a row
+// are copied side by side, with zeros outside, and become channels. Sums are then as long as the kernel's rows,
+// whatever the stride and dilation, and outputs at the ends of rows see all taps. What remains is a convolution without
+// taps along the width. The kernel's numbers and their order do not change. An infinite weight times such a zero is
+// NaN, as in XLA.
 
 const (
-	unfoldInputs = 4 // of a group, up to which gradients of kernels with distances gain: these are calls for each tap
-	unfoldMany   = 6 // inputs of a group, up to which gradients of inputs gain whatever a row has
+	unfoldInputs = 4 // most inputs of a group for which gradients of dilated kernels gain: without copies, they make one call for each tap
+	unfoldMany   = 6 // most inputs of a group for which input gradients gain whatever the length of a row
 )
 
-// unfoldsRows reports whether an operation of groups that are copied out goes so: where random shapes were faster with
-// few exceptions. The copies have the inputs of a group once for each tap of a row, which has to be little beside the
-// products. Neither the batch nor the height has a say.
+// unfoldsRows reports whether an operation on groups that are copied out unfolds rows. The rules follow measurements of
+// random shapes; nearly all shapes that they select were faster. The copies hold the inputs of a group once for each
+// tap of a row, which has to cost little beside the products. The batch and the height are ignored.
 func (s *Shape) unfoldsRows(o operation) bool {
 	in, out, row := s.InChannels/s.Groups, s.OutChannels/s.Groups, s.Out()[2]
 	distant, short, volume := s.Dilation[2] > 1, row <= unfoldWidth, s.Kernel[0] > 1
 	padded := s.PadLow[2]+s.PadHigh[2] > 0
-	fits := s.In[2] > (s.Kernel[2]-1)*s.Dilation[2] // others see zeros for the most part
+	fits := s.In[2] > (s.Kernel[2]-1)*s.Dilation[2] // other windows see mostly zeros
 	switch {
-	case o == ofForward: // padding cuts the rows of volumes into pieces
+	case o == ofForward: // without copies, padding cuts the rows of volumes into pieces
 		return padded && volume && s.Strides[2] == 1 && (distant || short)
-	case !fits, s.covers(), s.Strides[1] > s.Strides[2]: // whole rows, which the other way is good at
+	case !fits, s.covers(), s.Strides[1] > s.Strides[2]: // rows that the other way computes well as a whole
 		return false
 	case o == ofWeights:
 		return distant && in <= unfoldInputs
@@ -32,13 +32,13 @@ func (s *Shape) unfoldsRows(o operation) bool {
 		return false
 	case in > unfoldMany && (row > 2*unfoldWidth || row == 1 && volume):
 		return false
-	case padded: // else most inputs are seen by a part of the taps, in pieces of rows
+	case padded: // without copies, most inputs see only a part of the taps, in pieces of rows
 		return out >= 2*in && (volume || short)
 	}
 	return out >= in
 }
 
-// rowsOf returns the convolution of a group of some images whose rows are unfolded, if they are.
+// rowsOf returns the convolution of one group of some images, with unfolded rows if unfolds is set.
 //
 //go:noinline
 func (s *Shape) rowsOf(images int, unfolds bool) Shape {
@@ -50,17 +50,17 @@ func (s *Shape) rowsOf(images int, unfolds bool) Shape {
 	return r
 }
 
-// rowCopies copies what the outputs of rows see of a group, or adds it up.
+// rowCopies copies the inputs of a group that outputs see, or adds the copies up.
 type rowCopies struct {
 	width          axis
 	in, channels   int       // of the group, and of all
-	rows, unfolded []float32 // from the first channel of the group on, and the copies
+	rows, unfolded []float32 // starting at the first channel of the group; and the copies
 	back           bool
 }
 
 var rowCopiesFree pool.Recycler[rowCopies]
 
-// copyUnfolded copies what the outputs of images see of a group, whose first input is given, or adds it up in these.
+// copyUnfolded copies what the outputs of images see of a group whose first input is given, or adds it to the images.
 func copyUnfolded(p *pool.Pool, s *Shape, unfolded, images []float32, first, count int, back bool) {
 	c := rowCopiesFree.Get()
 	c.width, c.in, c.channels = s.forwardAxis(2, s.Out()), s.InChannels/s.Groups, s.InChannels
@@ -98,7 +98,7 @@ func (c *rowCopies) Run(_, lo, hi int) {
 	}
 }
 
-// addArrays adds count arrays of so many numbers that are as far apart as the steps say.
+// addArrays adds count arrays of columns numbers to others. The steps are the distances between arrays.
 func addArrays(to, from []float32, columns, count, toStep, fromStep int) {
 	for i := range count {
 		t, f := to[i*toStep:][:columns], from[i*fromStep:][:columns]

@@ -7,40 +7,40 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A convolution whose groups have one input channel works channel by channel. If the channels are whole vectors, or
-// many, tiles have channels as columns. Otherwise a tile's columns run along the width and the channels together: the
-// numbers of a row of the output lie one after another, and so do those that a tap meets, if the stride along the width
-// is 1. The weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied with zeros
-// around them, so that all pixels see all taps along the width, and with each channel repeated if it has several
-// filters: then that is one filter for each of more channels.
+// A convolution whose groups have one input channel works channel by channel. If there are many channels, or they fill
+// whole vectors, the columns of a tile are channels. Otherwise, the columns of a tile run along the width and the
+// channels together. The numbers of an output row are contiguous, and so are those that a tap meets if the stride along
+// the width is 1. The weights of a tap are repeated for as many pixels as fill whole vectors. Input rows are copied
+// with zeros around them, so that all pixels see all taps along the width. If channels have several filters, the copy
+// repeats each channel for each filter, so that every channel has one.
 //
-// With a stride along the width, the pixels of a copied row that are a stride apart lie side by side, in one part for
-// each tap that differs: within a part the stride is 1. An input gradient computes each phase as a row of its own,
-// whose pixels are moved apart at the end.
+// With a stride along the width, a copied row is split into parts: the pixels that are a stride apart lie side by side,
+// so that within a part the stride is 1. An input gradient computes each phase as a row of its own; at the end, it
+// moves the pixels of that row apart.
 //
-// In volumes, rows of all planes that an output sees are copied, and the taps along the depth are one more axis of the
-// sums.
+// In volumes, the rows of all planes that an output sees are copied, and the taps along the depth become one more axis
+// of the sums.
 
 const (
-	wideBytes   = 96 << 10 // of copied rows
+	wideBytes   = 96 << 10 // bytes of copied rows
 	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
-	evenSurplus = 24       // columns that a piece of no whole vectors costs besides
+	evenSurplus = 24       // overhead, in columns, of a piece that is not whole vectors
 
-	wideRow            = 8  // outputs of a row from which on windows of a single tap with strides gain
-	volumeTaps         = 15 // outputs of a row times taps of it, from which on volumes with strides gain,
+	wideRow            = 8  // outputs of a row from which on strided windows of a single tap gain
+	volumeTaps         = 15 // outputs of a row times taps along it, from which on strided volumes gain,
 	volumeGradientTaps = 25 // and their kernel gradients
 )
 
-// wide is the geometry of such a computation.
+// wide is the geometry of a computation along the width.
 type wide struct {
 	channels int // of the output: input channels times filters
 	repeat   int // filters of a channel
 	taps     int // along the width
 	step     int // between taps, in pixels
-	stride   int // between the windows of neighbouring outputs, in pixels; if it is not 1, step is
+	stride   int // between the windows of neighbouring outputs, in pixels; if it is not 1, step is 1
 	parts    int // of a copied row: the pixels of each are a stride apart
-	planes   int // whose rows are copied at a time: taps along the depth
-	first    int // pixel of the first one of a copied row, which may be outside
+	planes   int // planes whose rows are copied at a time: one for each tap along the depth
+	first    int // the first pixel of a copied row, which may lie outside the input
 	pixels   int // of a part
 	out      int // pixels of an output row
 	rows     int // output rows of a block
@@ -49,16 +49,16 @@ type wide struct {
 }
 
 // isWide reports whether the shape may be computed along the width. Many channels fill the vectors of tiles well enough
-// even if they are not whole ones: as soon as they fill the given number of eighths of a panel, that is faster; with a
-// stride, as soon as they fill the shortest vector.
+// even if they are not whole vectors: channels as columns are faster once they fill that many eighths of a panel, or,
+// with a stride, the shortest vector.
 func isWide[T Float](s *Shape, eighths int) bool {
 	width := micro.PanelWidth[T]()
 	return s.Groups > 1 && s.Groups == s.InChannels && s.OutChannels > 0 && s.OutChannels%(width/2) != 0 && 8*s.OutChannels < eighths*width &&
 		(s.Kernel[0] == 1 || volumesWide[T](s, eighths > 8)) && (s.Strides[2] == 1 || stridesWide[T](s))
 }
 
-// volumesWide reports whether windows of several planes may be, and their kernel gradients: of fewer channels than the
-// shortest vector, and with a stride of rows that are long for their windows.
+// volumesWide reports whether windows of several planes may be computed along the width, and whether their kernel
+// gradients may. They need fewer channels than fill the shortest vector and, with a stride, rows that are long enough.
 func volumesWide[T Float](s *Shape, gradient bool) bool {
 	row, narrow, least := s.Out()[2], micro.NarrowChannels[T](), volumeTaps
 	if gradient {
@@ -72,26 +72,28 @@ func stridesWide[T Float](s *Shape) bool {
 	return single[T]() && s.Dilation[2] == 1 && s.depthwise() && s.OutChannels < micro.NarrowChannels[T]()
 }
 
-// isWideForward reports whether the convolution is, unless package micro slides over its rows.
+// isWideForward reports whether the convolution is computed along the width; if package micro slides over rows, it is
+// not.
 func isWideForward[T Float](s *Shape) bool {
 	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !slidesForward[T](s) && (!s.oneOfSeveral() || s.Out()[2] >= wideRow)
 }
 
-// isWideData reports whether the input gradient is, unless package micro slides over its rows.
+// isWideData reports the same for the input gradient.
 func isWideData[T Float](s *Shape) bool {
 	return isWide[T](s, 7) && !slides[T](s) && !slidesCopies[T](s) && !s.oneOfSeveral()
 }
 
-// isWideGradient reports whether the kernel gradient is, unless package micro slides over its rows.
+// isWideGradient reports the same for the kernel gradient.
 func isWideGradient[T Float](s *Shape) bool {
 	return isWide[T](s, 10) && !slidesSums[T](s) && !s.oneOfSeveral()
 }
 
-// oneOfSeveral reports whether the window is a single tap that leaves pixels of a row out: copies of these take longer
-// than the products.
+// oneOfSeveral reports whether the window is a single tap and its stride skips pixels of a row. Copying these takes
+// longer than the products.
 func (s *Shape) oneOfSeveral() bool { return volume(s.Kernel) == 1 && s.Strides[2] > 1 }
 
-// newWide returns the geometry for the axes of a correlation of rows of out pixels, each of which sees so many planes.
+// newWide returns the geometry for the axes of a correlation whose rows have out pixels, each of which sees planes
+// planes.
 func newWide[T Float](planes int, height, width *axis, channels, repeat int) wide {
 	w := wide{planes: max(planes, 1), channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, stride: width.inStep, first: width.inOffset, out: width.out}
 	w.parts = max(min(w.stride, w.taps), 1)
@@ -107,7 +109,7 @@ func newWide[T Float](planes int, height, width *axis, channels, repeat int) wid
 	return w
 }
 
-// evenPeriod makes the pieces of a row about as long as each other where that saves much: the last one overlaps the one
+// evenPeriod makes the pieces of a row about equally long where that saves much. The last piece then overlaps the one
 // before it.
 func (w *wide) evenPeriod() {
 	if total := w.out * w.channels; total > w.period {
@@ -122,7 +124,7 @@ func (w *wide) evenPeriod() {
 func (w *wide) rowSize() int   { return w.parts * w.pixels * w.channels }
 func (w *wide) planeSize() int { return w.copied * w.rowSize() }
 
-// tapsOf is the number of taps that meet a part.
+// tapsOf returns the number of taps that meet a part.
 func (w *wide) tapsOf(part int) int { return ceil(w.taps-part, w.stride) }
 
 // copyRow copies a row of in pixels with zeros around it.
@@ -147,11 +149,11 @@ func copyRow[T Float](w *wide, dst, row []T, in int) {
 	clear(dst[hi*w.channels:])
 }
 
-// copyParts is copyRow with a stride.
+// copyParts is copyRow for strides.
 func copyParts(w *wide, dst, row []float32, in int) {
 	for part := range w.parts {
 		to := dst[part*w.pixels*w.channels:][:w.pixels*w.channels]
-		first := w.first + part // the pixel of the row that is the part's first
+		first := w.first + part // the row's pixel that comes first in the part
 		lo := min(ceil(max(-first, 0), w.stride), w.pixels)
 		hi := max(min(ceil(max(in-first, 0), w.stride), w.pixels), lo)
 		clear(to[:lo*w.channels])
@@ -162,7 +164,7 @@ func copyParts(w *wide, dst, row []float32, in int) {
 	}
 }
 
-// copyPixelsApart copies pixels of so many channels; the steps are from one to the next.
+// copyPixelsApart copies count pixels of that many channels; the steps are the distances between pixels.
 func copyPixelsApart(dst, x []float32, count, channels, dstStep, xStep int) {
 	_, _ = dst[(count-1)*dstStep+channels-1], x[(count-1)*xStep+channels-1]
 	if channels >= 4 {
@@ -179,25 +181,25 @@ func copyPixelsApart(dst, x []float32, count, channels, dstStep, xStep int) {
 	}
 }
 
-// repeated fills dst with copies of v, the last one cut where dst ends.
+// repeated fills dst with copies of v; the last copy is cut off where dst ends.
 func repeated[T Float](dst, v []T) {
 	for len(dst) > 0 {
 		dst = dst[copy(dst, v):]
 	}
 }
 
-// wideCorrelation is what a correlation needs besides for rows along the width.
+// wideCorrelation is what a correlation needs in addition to compute rows along the width.
 type wideCorrelation[T Float] struct {
 	wide
 	on      bool
 	weights []T // [taps of all axes, period]
 	bias    []T // [period], or nil
-	scratch []T // of all workers: the copied rows, then the sums of rows before filters are added
-	fold    int // filters whose sums are added: those of the input gradient
-	apart   int // pixels from one output of a row to the next: those of a phase of the input gradient; 0 is 1
+	scratch []T // of all workers: copied rows, and sums of rows before filters are added up
+	fold    int // filters whose sums are added up: those of the input gradient
+	apart   int // distance in pixels between the outputs of a row, for a phase of the input gradient; 0 means 1
 }
 
-// sums reports whether rows are computed in scratch memory.
+// sums reports whether rows are computed in scratch memory first.
 func (w *wideCorrelation[T]) sums() bool { return w.fold > 1 || w.apart > 1 }
 
 // localSize is the scratch memory of one worker.
@@ -214,7 +216,7 @@ func (w *wideCorrelation[T]) size(taps, workers int) int {
 	return (taps+1)*w.period + max(workers, 1)*w.localSize()
 }
 
-// prepare lays out the scratch memory, with the weights [taps, channels] repeated.
+// prepare lays out the scratch memory and fills in the weights [taps, channels], repeated.
 func (w *wideCorrelation[T]) prepare(kernel, bias, scratch []T, taps int) {
 	w.weights, scratch = scratch[:taps*w.period], scratch[taps*w.period:]
 	for t := range taps {
@@ -245,7 +247,7 @@ func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 				copyRow(&w.wide, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*c.axes[2].in*c.in:], c.axes[2].in)
 			}
 		}
-		if !w.sums() { // tiles write parts of many rows, which the processor does not foresee
+		if !w.sums() { // tiles write to parts of many rows, which the processor cannot prefetch
 			rowY := c.outs[2] * c.out
 			y := c.y[((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+first*height.outStep)*rowY:]
 			vec.Fetch(y, last-first, rowY, height.outStep*rowY)
@@ -263,8 +265,8 @@ func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
 	}
 }
 
-// wideRows computes the rows of a span, which see so many planes from tap td on; x is the copied row that their first
-// tap would see.
+// wideRows computes the rows of a span, which see that many planes from tap td on. x is the copied row that the first
+// tap of the first row would see.
 func (c *correlation[T]) wideRows(x, sums []T, n, d, td, planes int, h span) {
 	w := &c.wide
 	height, total := &c.axes[1], w.out*w.channels
@@ -306,7 +308,7 @@ func (c *correlation[T]) storeRow(y, row []T) {
 	foldRow(y[:w.out*c.out], row, w.fold)
 }
 
-// foldRow adds the numbers of each run of n.
+// foldRow adds up each run of n numbers.
 func foldRow[T Float](dst, x []T, n int) {
 	for len(dst) > 0 {
 		part := min(len(dst), filtersBlock)
@@ -321,20 +323,20 @@ func (c *kernelGradient[T]) wideGeometry() wide {
 	return newWide[T](1, &c.axes[1], &c.axes[2], s.OutChannels, s.OutChannels/s.InChannels)
 }
 
-// wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and sums for each
+// wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and the sums for each
 // pixel of a row.
 func (c *kernelGradient[T]) wideLocal(w *wide) int {
 	return w.planeSize() + c.shape.Kernel[1]*w.taps*w.out*w.channels
 }
 
-// wideUnit computes dkernel[d, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of
-// its own, which are added at the end.
+// wideUnit computes dkernel[d, firstTap:endTap, all, all] over one block of images. Each pixel of a row has sums of its
+// own, which are added up at the end.
 func (c *kernelGradient[T]) wideUnit(worker, part, d, firstTap, endTap int) {
 	s, w := &c.shape, &c.wide
 	local := c.local[worker*c.wideLocal(w) : (worker+1)*c.wideLocal(w)]
 	rows, sums := local[:w.planeSize()], local[w.planeSize():]
 	total := w.out * w.channels
-	size := w.taps * total // of the sums of a tap of the height axis
+	size := w.taps * total // elements of the sums of one tap of the height axis
 	clear(sums[firstTap*size : endTap*size])
 	height := &c.axes[1]
 	firstD, endD := c.axes[0].outputs(d)

@@ -8,59 +8,59 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Winograd is the forward convolution by F(2x2, 3x3) or F(4x4, 3x3) (Lavin and Gray, 2015): tiles of 2x2 outputs of 3x3
-// taps cost 16 products for each pair of channels instead of 36, tiles of 4x4 outputs 36 instead of 144. Tiles of the
-// input and the kernel are transformed, the sums over channels are 16 or 36 matrix products, and what they give is
-// transformed back. Sums are rounded differently from those of [Forward]: by some 1e-6 of the largest, 5e-6 with tiles
-// of 4x4. An infinite input makes a tile NaN.
+// Winograd is the forward convolution by F(2x2, 3x3) or F(4x4, 3x3) (Lavin and Gray, 2015). For 3x3 taps, a tile of 2x2
+// outputs costs 16 products for each pair of channels instead of 36, and a tile of 4x4 outputs 36 instead of 144. The
+// input's tiles and the kernel are transformed, 16 or 36 matrix products sum over channels, and their results are
+// transformed back. Rounding differs from that of [Forward] by some 1e-6 of the largest result, and by 5e-6 with tiles
+// of 4x4. An infinite input turns its tile into NaN.
 //
 // Kernels of more taps, with strides too, are cut into groups of three taps along each axis, a stride apart. Each group
 // sees the input from its first tap on, as if that were further channels: 5x5 taps cost 9 products for each output
-// instead of 25. Where the kernel is one row, four outputs of six inputs along the width are a tile: three taps cost
-// 1.5 products instead of 3, seven 4.5.
+// instead of 25. If the kernel is one row, a tile is four outputs along the width, which see six inputs: three taps
+// cost 1.5 products instead of 3, seven cost 4.5.
 //
-// A value belongs to one goroutine at a time. Which numbers come out depends neither on the number of images nor on
-// that of workers.
+// A value must be used by one goroutine at a time. The result depends neither on the number of images nor on that of
+// workers.
 type Winograd struct {
 	shape           Shape
 	out             [3]int
 	first           [2][]int // tap of each group along the height and width
-	flat            bool     // the kernel is one row: tiles have one dimension, a row of tiles is a part of one of pixels
+	flat            bool     // the kernel is one row: tiles have one dimension, and a row of tiles is a part of a row of pixels
 	side            int      // pixels of a tile of outputs along each axis: 2 or 4
 	rows, cols      int      // of tiles in an image
-	inputs, outputs int      // channels of the input and of the sums as they lie in scratch memory: whole vectors for tiles of 2x2
+	inputs, outputs int      // channels of the input and of the sums in scratch memory: whole vectors for tiles of 2x2
 	strideV         int      // from one row of the transformed input to the next
 	block           int      // rows of tiles that are computed together
-	shared          bool     // by all workers, since there are too few blocks for each to have some
-	local           int      // scratch of a worker
-	common          int      // and of all
+	shared          bool     // blocks are shared by all workers, because there are too few for each worker to have some
+	local           int      // elements of scratch memory for each worker
+	common          int      // and for all workers together
 
 	x, kernel, bias, y, scratch []float32
 	relu                        bool
 	turned                      bool // the kernel has its taps in reverse and its channels exchanged
 
-	read, write winogradRows // of the block that all workers compute
+	read, write winogradRows // of the block that all workers compute together
 	transforms  winogradTransform
 }
 
 const (
-	winogradChannels = 32  // fewer are not worth the transformations
+	winogradChannels = 32  // fewer do not pay for the transformations
 	winogradPixels   = 5   // along each axis: fewer leave too few tiles for a product
-	winogradLarge    = 25  // tiles of 4x4 outputs of an image from which on they pay: fewer fill no products, and read a kernel of more matrices
-	largeWhole       = 16  // where the image cuts off none of them
-	largeSpares      = 3.2 // products for each of theirs that make them pay for fewer channels, too
-	winogradTiles    = 64  // of a block; the kernel is read for each
+	winogradLarge    = 25  // fewest tiles of 4x4 outputs of an image: fewer fill no products, and the kernel has more matrices to read
+	largeWhole       = 16  // fewest of them if the image cuts none off
+	largeSpares      = 3.2 // direct products for each of Winograd's that make tiles of 4x4 pay for few channels too
+	winogradTiles    = 64  // tiles of a block; each block reads the kernel
 	manyTiles        = 112
-	fewTiles         = 42        // where each sees several groups
+	fewTiles         = 42        // the same if each tile sees several groups of taps
 	fitsCache        = 512 << 10 // bytes of a kernel that stays in the second-level cache
 )
 
-// NewWinograd returns nil where [Forward] is to be used. That depends on the shape of an image and of the kernel alone.
+// NewWinograd returns nil if [Forward] is better. That depends only on the shape of an image and of the kernel.
 func NewWinograd(s *Shape) *Winograd {
 	w := &Winograd{shape: s.checked(ofForward)}
 	n := &w.shape
 	w.out = n.Out()
-	if w.flat = n.Kernel[1] == 1 && n.Strides[1] == 1 && n.PadLow[1] == 0 && n.PadHigh[1] == 0; w.flat { // rows of pixels are images of their own
+	if w.flat = n.Kernel[1] == 1 && n.Strides[1] == 1 && n.PadLow[1] == 0 && n.PadHigh[1] == 0; w.flat { // each row of pixels counts as an image
 		n.Batch, n.In[1], w.out[1] = n.Batch*n.In[1], 1, 1
 	}
 	if n.Kernel[0] != 1 || n.Dilation != [3]int{1, 1, 1} || n.Strides[0] != 1 || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 || n.Batch == 0 {
@@ -84,12 +84,12 @@ func NewWinograd(s *Shape) *Winograd {
 	return w
 }
 
-// paysForFew reports whether so many tiles of 4x4 outputs are worth it for few channels, too: those that fill vectors.
+// paysForFew reports whether that many tiles of 4x4 outputs pay even for few channels, if these fill vectors.
 func (w *Winograd) paysForFew(tiles int) bool {
 	return tiles >= winogradLarge && w.Spared() >= largeSpares && fillsGradient(w.shape.InChannels) && fillsGradient(w.shape.OutChannels)
 }
 
-// prepare sets what follows from the shape, with so many pixels of a tile of outputs along each axis.
+// prepare computes what follows from the shape, for tiles of side x side outputs.
 func (w *Winograd) prepare(side int) {
 	w.inputs, w.outputs = w.shape.InChannels, w.shape.OutChannels
 	w.strideV = gemm.SpacedRow[float32](w.depth())
@@ -100,15 +100,16 @@ func (w *Winograd) prepare(side int) {
 }
 
 const (
-	lineTiles    = 6        // of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
-	groupTiles   = 6        // of an image, for large kernels
-	leastOfInput = 8        // channels: fewer make no vectors
-	lineSpares   = 1.3      // products for each of Winograd's, for kernels of one row
-	groupSpares  = 1.8      // and for large kernels, whose groups are transformed one by one
-	mostOfKernel = 32 << 20 // bytes of a transformed one
+	lineTiles    = 6        // fewest tiles of a row of pixels, for kernels of one row: fewer leave the tiles of products empty
+	groupTiles   = 6        // fewest tiles of an image, for large kernels
+	leastOfInput = 8        // fewest input channels: fewer fill no vectors
+	lineSpares   = 1.3      // direct products for each of Winograd's, for kernels of one row
+	groupSpares  = 1.8      // the same for large kernels, whose groups are transformed one by one
+	mostOfKernel = 32 << 20 // most bytes of a transformed kernel
 )
 
-// spares reports whether products of groups of taps are worth the transformations: for so many tiles of an image.
+// spares reports whether groups of taps save enough products to pay for the transformations, with that many tiles of an
+// image.
 func (w *Winograd) spares(tiles int) bool {
 	n := &w.shape
 	least, spares := groupTiles, groupSpares
@@ -118,13 +119,13 @@ func (w *Winograd) spares(tiles int) bool {
 	return tiles >= least && 4*w.KernelSize() <= mostOfKernel && n.InChannels >= leastOfInput && w.Spared() >= spares
 }
 
-// Spared returns how many products [Forward] has for each of these.
+// Spared returns how many products [Forward] has for each product of w.
 func (w *Winograd) Spared() float64 {
 	n := &w.shape
 	return float64(w.out[1]*w.out[2]*n.Kernel[1]*n.Kernel[2]*n.InChannels) / float64(w.rows*w.cols*w.matrices()*w.depth())
 }
 
-// groups returns the first taps of the groups of three, a stride apart each, that so many taps are cut into.
+// groups cuts taps into groups of three, a stride apart, and returns the first tap of each.
 func groups(taps, stride int) (first []int) {
 	for phase := range min(stride, taps) {
 		for tap := phase; tap < taps; tap += 3 * stride {
@@ -134,10 +135,10 @@ func groups(taps, stride int) (first []int) {
 	return first
 }
 
-// depth is the channels of all groups of taps.
+// depth is the number of channels of all groups of taps together.
 func (w *Winograd) depth() int { return len(w.first[0]) * len(w.first[1]) * w.shape.InChannels }
 
-// setSide sets the pixels of a tile of outputs along each axis.
+// setSide sets the number of outputs of a tile along each axis.
 func (w *Winograd) setSide(side int) {
 	w.side, w.rows, w.cols = side, ceil(w.out[1], side), ceil(w.out[2], side)
 	if w.flat && w.cols > 0 {
@@ -147,14 +148,15 @@ func (w *Winograd) setSide(side int) {
 	}
 }
 
-// Form tells kernels that are transformed differently apart, of those with the same numbers of elements and results.
+// Form tells apart kernels that are transformed differently, among those with the same number of elements and of
+// results.
 func (w *Winograd) Form() int {
 	n := &w.shape
 	return (((n.InChannels*1024+n.Kernel[1])*1024+n.Strides[1])*1024+n.Strides[2])*64 + w.matrices()
 }
 
-// points is the number of inputs that a tile sees along each axis; lines that of rows of pixels; matrices that of the
-// matrix products.
+// points is the number of inputs that a tile sees along each axis, lines the number of rows of pixels, and matrices the
+// number of matrix products.
 func (w *Winograd) points() int { return w.side + 2 }
 
 func (w *Winograd) lines() int {
@@ -197,11 +199,11 @@ func (w *Winograd) Scratch(workers int) int {
 	return w.common + workers*w.local
 }
 
-// inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it gives,
-// with those in between.
+// inputSize and rowSize are the elements of the rows of pixels that a row of tiles sees, and of those that it yields,
+// including intermediate ones.
 func (w *Winograd) inputSize() int { return w.lines() * w.line() }
 
-// line is the elements from one of the rows of pixels that a row of tiles sees to the next: whole vectors.
+// line is the distance in elements between the rows of pixels that a row of tiles sees: whole vectors.
 func (w *Winograd) line() int { _, _, all := w.pixels(0); return ceil(all*w.inputs, 16) * 16 }
 
 func (w *Winograd) rowSize() int {
@@ -211,7 +213,7 @@ func (w *Winograd) rowSize() int {
 	return 4 * w.cols * w.outputs
 }
 
-// product is the products for a number of tiles.
+// product describes the matrix products for that many tiles.
 func (w *Winograd) product(tiles int, v, kernel, m []float32) gemm.Args[float32] {
 	n := &w.shape
 	return gemm.Args[float32]{M: tiles, N: n.OutChannels, K: w.depth(), A: v, LDA: w.strideV, B: kernel, Packed: true, C: m, LDC: w.outputs, Batch: [2]int{w.matrices(), 1},
@@ -242,7 +244,7 @@ func (w *Winograd) Forward(p *pool.Pool, x, kernel, bias []float32, relu bool, y
 	w.x, w.kernel, w.bias, w.y, w.scratch = nil, nil, nil, nil, nil
 }
 
-// together computes all rows of tiles, the workers one step after the other.
+// together computes all rows of tiles; all workers go through the stages together.
 func (w *Winograd) together(p *pool.Pool, scratch []float32) {
 	total := w.shape.Batch * w.rows
 	v, m, rest := w.sums(scratch, total)
@@ -255,7 +257,7 @@ func (w *Winograd) together(p *pool.Pool, scratch []float32) {
 	w.read, w.write = winogradRows{}, winogradRows{}
 }
 
-// sums cuts the memory of the transformed input and of the sums of rows of tiles off scratch.
+// sums cuts the memory for the transformed input and the sums of rows of tiles off scratch.
 func (w *Winograd) sums(scratch []float32, rows int) (v, m, rest []float32) {
 	tiles := w.matrices() * rows * w.cols
 	v, scratch = scratch[:tiles*w.strideV], scratch[tiles*w.strideV:]
@@ -307,8 +309,8 @@ func (w *Winograd) Run(worker, lo, hi int) {
 	}
 }
 
-// pixels returns the pixels [lo, hi) of a copied row that lie within the image, for a row of tiles, and the number of
-// all.
+// pixels returns which pixels [lo, hi) of a copied row lie within the image, for a row of tiles, and the number of all
+// its pixels.
 func (w *Winograd) pixels(row int) (lo, hi, all int) {
 	n := &w.shape
 	all = n.Strides[2]*(w.side*w.cols+1) + slices.Max(w.first[1]) + 1
@@ -317,7 +319,7 @@ func (w *Winograd) pixels(row int) (lo, hi, all int) {
 	return lo, max(min(n.In[2]+low, all), lo), all
 }
 
-// column is the column of the padded image at which a row of tiles begins.
+// column returns the column of the padded image at which a row of tiles begins.
 func (w *Winograd) column(row int) int {
 	if w.flat {
 		return row * w.side * w.cols * w.shape.Strides[2]
@@ -325,7 +327,7 @@ func (w *Winograd) column(row int) int {
 	return 0
 }
 
-// line0 is the first row of an image that a row of tiles sees, from a tap on.
+// line0 returns the first row of an image that a row of tiles sees, from a tap on.
 func (w *Winograd) line0(row, tap int) int {
 	if w.flat {
 		return 0
@@ -333,7 +335,7 @@ func (w *Winograd) line0(row, tap int) int {
 	return w.side*row*w.shape.Strides[1] + tap - w.shape.PadLow[1]
 }
 
-// readRows copies the rows of an image that a row of tiles sees, from a tap on, with zeros where it sees nothing of it.
+// readRows copies the rows of an image that a row of tiles sees, from a tap on, with zeros outside the image.
 func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 	n := &w.shape
 	lo, hi, _ := w.pixels(row)
@@ -353,7 +355,7 @@ func (w *Winograd) readRows(rows []float32, image, row, tap int) {
 	}
 }
 
-// writeRows transforms the sums of a row of tiles back; edge has room for what may lie outside of the result.
+// writeRows transforms the sums of a row of tiles back; edge has room for what may lie outside the result.
 func (w *Winograd) writeRows(edge, m []float32, image, row, plane int) {
 	n := &w.shape
 	c, line := w.outputs, w.out[2]*n.OutChannels
@@ -369,7 +371,7 @@ func (w *Winograd) writeRows(edge, m []float32, image, row, plane int) {
 	}
 }
 
-// copyChannels copies pixels with channels from one number of channels to another, the new ones of which are zeros.
+// copyChannels copies pixels between arrays with different numbers of channels; additional channels become zeros.
 func copyChannels(dst, src []float32, pixels, to, from int) {
 	if to == from {
 		copy(dst[:pixels*to], src)

@@ -9,13 +9,13 @@ import (
 // TransformScratch returns the number of elements of scratch memory that [Winograd.Transform] needs.
 func (w *Winograd) TransformScratch(workers int) int { return max(workers, 1) * w.transformLocal() }
 
-// transformLocal is the scratch of a worker: four rows of blocks.
+// transformLocal is the scratch memory of a worker: four rows of blocks.
 func (w *Winograd) transformLocal() int {
 	_, columns := w.kernelMatrix()
 	return 4 * w.transformRows() * columns
 }
 
-// kernelMatrix is the rows and columns of each tap of the kernel in memory.
+// kernelMatrix returns the rows and columns of each tap of the kernel in memory.
 func (w *Winograd) kernelMatrix() (rows, columns int) {
 	if w.turned {
 		return w.shape.OutChannels, w.shape.InChannels
@@ -23,8 +23,8 @@ func (w *Winograd) kernelMatrix() (rows, columns int) {
 	return w.shape.InChannels, w.shape.OutChannels
 }
 
-// transformRows is the rows of the kernel's taps that are transformed together. Those of a kernel that is turned around
-// become columns of panels: they are a part of one that is whole cache lines, so that no two workers write to a line.
+// transformRows returns how many rows of the kernel's taps are transformed together. Those of a turned kernel become
+// columns of panels, in blocks of whole cache lines, so that no two workers write to the same line.
 func (w *Winograd) transformRows() int {
 	rows, columns := w.kernelMatrix()
 	together, width := transformElements/columns, micro.PanelWidth[float32]()
@@ -37,12 +37,12 @@ func (w *Winograd) transformRows() int {
 	return width
 }
 
-// transformElements is the numbers of a tap that are transformed together: they stay in the second-level cache.
+// transformElements is how many numbers of a tap are transformed together: they stay in the second-level cache.
 const transformElements = 1 << 12
 
-// Transform writes the transformed kernel G·g·Gᵀ for each group of taps, see mix, or g·Gᵀ of kernels of one row: the
-// matrices in the panels of package gemm, one after the other. The kernel of a gradient is transformed with its taps in
-// reverse and its channels exchanged.
+// Transform writes the transformed kernel: G·g·Gᵀ for each group of taps (see mix), or g·Gᵀ for kernels of one row. The
+// matrices are in the panels of package gemm, one after the other. For a gradient, the kernel is transformed with its
+// taps in reverse and its channels exchanged.
 func (w *Winograd) Transform(p *pool.Pool, dst, kernel, scratch []float32) {
 	n := &w.shape
 	n.need("kernel", len(kernel), n.sizeKernel())
@@ -72,7 +72,7 @@ func (t *winogradTransform) Run(worker, lo, hi int) {
 	}
 }
 
-// block transforms some rows, from the first on, of a group of taps.
+// block transforms rows rows of a group of taps, from row first on.
 func (t *winogradTransform) block(scratch []float32, group, first, rows int) {
 	w := t.w
 	n, points := &w.shape, w.points()
@@ -110,9 +110,9 @@ func (t *winogradTransform) block(scratch []float32, group, first, rows int) {
 	}
 }
 
-// mix stores the i-th of the numbers that are made of three, those that are nil being 0: the value a + b·z + c·z² of
-// the polynomial at a point z, 0, ±p or ±q, by the product of that point's differences from the others; and, last, c.
-// For tiles of 2x2 that is a, (a+b+c)/2, (a-b+c)/2, c.
+// mix stores the i-th transform of three numbers a, b and c, of which nil ones count as 0. It is the value a + b·z +
+// c·z² of their polynomial at a point z, which is 0, ±p or ±q, divided by the product of that point's differences from
+// the others; the last transform is c. For tiles of 2x2 they are a, (a+b+c)/2, (a-b+c)/2, c.
 func (w *Winograd) mix(dst []float32, i int, three *[3][]float32) {
 	const p, q = vec.WinogradNear, vec.WinogradFar
 	points, products := []float64{0, p, -p, q, -q}, []float64{p * p * q * q, 2 * p * p * (p*p - q*q), 2 * p * p * (p*p - q*q), 2 * q * q * (q*q - p*p), 2 * q * q * (q*q - p*p)}
@@ -132,7 +132,7 @@ func (w *Winograd) mix(dst []float32, i int, three *[3][]float32) {
 	}
 }
 
-// pack writes rows of a matrix, the first one with the given number, into its panels.
+// pack writes rows of a matrix, from row first on, into its panels.
 func (w *Winograd) pack(panels, matrix []float32, first, rows int) {
 	width, columns := micro.PanelWidth[float32](), w.shape.OutChannels
 	for col := 0; col < columns; col += width {
@@ -140,7 +140,7 @@ func (w *Winograd) pack(panels, matrix []float32, first, rows int) {
 	}
 }
 
-// packTurned writes rows of a matrix, the first one with the given number, as columns into their panel.
+// packTurned writes rows of a matrix, from row first on, as columns into their panel.
 func (w *Winograd) packTurned(panels, matrix []float32, first, rows int) {
 	width, depth := micro.PanelWidth[float32](), w.depth()
 	panel := panels[first/width*width*depth+first%width:]

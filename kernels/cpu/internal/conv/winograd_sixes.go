@@ -2,10 +2,10 @@ package conv
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 
-// Tiles of 4x4 outputs are transformed one axis after the other: all pixels of the rows that a row of tiles sees, down
-// the columns; then every tile along the rows. Pixels that two tiles see are transformed once down the columns.
+// Tiles of 4x4 outputs are transformed one axis at a time: first all rows of pixels that a row of tiles sees, down the
+// columns, then each tile along the rows. So pixels that two tiles see are transformed down the columns only once.
 
-// readSixes transforms what a row of tiles sees of an image into v, by way of rows.
+// readSixes transforms what a row of tiles sees of an image into v; rows holds the intermediate numbers.
 func (w *Winograd) readSixes(v, rows []float32, image, row, plane int) {
 	n := &w.shape
 	c, line := n.InChannels, w.line()
@@ -20,8 +20,8 @@ func (w *Winograd) readSixes(v, rows []float32, image, row, plane int) {
 	}
 }
 
-// readDown transforms the pixels that a row of tiles sees from a tap on down the columns; kernels of one row have them
-// as they are.
+// readDown transforms the pixels that a row of tiles sees, from a tap on, down the columns. For kernels of one row, it
+// leaves them as they are.
 func (w *Winograd) readDown(rows []float32, image, row, tap int) {
 	n := &w.shape
 	lo, hi, pixels := w.pixels(row)
@@ -40,7 +40,7 @@ func (w *Winograd) readDown(rows []float32, image, row, tap int) {
 	vec.WinogradSixes(rows[lo*c:], x, 1, (hi-lo)*c, 0, line, 0, n.Strides[1]*n.In[2]*c)
 }
 
-// writeLine transforms the sums m of a row of tiles of one dimension back, by way of edge where it is cut off.
+// writeLine transforms the sums m of a row of one-dimensional tiles back; edge is used where the row is cut off.
 func (w *Winograd) writeLine(edge, m []float32, image, row, plane int) {
 	c, first := w.shape.OutChannels, 4*w.cols*row
 	y := w.y[(image*w.out[2]+first)*c:]
@@ -54,8 +54,8 @@ func (w *Winograd) writeLine(edge, m []float32, image, row, plane int) {
 	}
 }
 
-// writeFours transforms the sums m of a row of tiles back. Rows has room for what lies between the steps, and for rows
-// outside of the result.
+// writeFours transforms the sums m of a row of tiles back. rows has room for intermediate numbers, and for rows outside
+// the result.
 func (w *Winograd) writeFours(rows, m []float32, image, row, plane int) {
 	n := &w.shape
 	c, line := n.OutChannels, w.out[2]*n.OutChannels

@@ -1,17 +1,17 @@
 package conv
 
-// Training takes tiles of 2x2 outputs alone, whose sums are rounded about as much as those of [Forward] (within 2e-6 of
-// the largest); the kernel is transformed anew at each step. The gradient of the input is a convolution, too, with the
-// kernel turned around.
+// Training uses tiles of 2x2 outputs only. Their rounding is about that of [Forward] (within 2e-6 of the largest
+// result). The kernel is transformed anew at each step. The gradient of the input is a convolution too, with the kernel
+// turned around.
 
 const (
-	smallTiles  = 64  // of all images: fewer do not pay for the transformation of the kernel
-	smallSpares = 1.7 // products for each of Winograd's: fewer where an image cuts off most of its last tiles
-	mostPad     = 2   // taps beyond the edge of an image that a kernel of three can see
+	smallTiles  = 64  // fewest tiles of all images: fewer do not pay for the transformation of the kernel
+	smallSpares = 1.7 // direct products for each of Winograd's: they are fewer if an image cuts off most of its last tiles
+	mostPad     = 2   // most taps beyond the edge of an image: a kernel of three sees no more
 )
 
-// NewSmallWinograd returns the convolution by tiles of 2x2 outputs, or nil where [Forward] is to be used. The kernel is
-// transformed once for so many images.
+// NewSmallWinograd returns the convolution by tiles of 2x2 outputs, or nil if [Forward] is better. The kernel is
+// transformed once for that many images.
 func NewSmallWinograd(s *Shape, images int) *Winograd {
 	n := s.checked(ofForward)
 	if n.Kernel != [3]int{1, 3, 3} || n.Strides != [3]int{1, 1, 1} || n.Dilation != [3]int{1, 1, 1} || n.Groups != 1 || n.In[0] != 1 || n.PadLow[0] != 0 || n.PadHigh[0] != 0 ||
@@ -33,8 +33,8 @@ func NewSmallWinograd(s *Shape, images int) *Winograd {
 	return w
 }
 
-// NewWinogradInputGradient returns the convolution of the result's gradient, dy, that gives the input's gradient: its
-// kernel is that of s, which [Winograd.Transform] turns around. It is nil where [BackwardData] is to be used.
+// NewWinogradInputGradient returns the convolution of dy, the gradient of the result, that yields the gradient of the
+// input. Its kernel is that of s, which [Winograd.Transform] turns around. It returns nil if [BackwardData] is better.
 func NewWinogradInputGradient(s *Shape, images int) *Winograd {
 	n := s.checked(ofForward)
 	turned := n
@@ -43,7 +43,7 @@ func NewWinogradInputGradient(s *Shape, images int) *Winograd {
 		turned.PadLow[i], turned.PadHigh[i] = mostPad-n.PadLow[i], mostPad-n.PadHigh[i]
 	}
 	w := NewSmallWinograd(&turned, images)
-	if w == nil || w.out != n.In { // pixels that the convolution of s does not see
+	if w == nil || w.out != n.In { // there are pixels that the convolution of s does not see
 		return nil
 	}
 	w.turned = true

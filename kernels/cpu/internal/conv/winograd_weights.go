@@ -8,32 +8,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// The gradient of a kernel of 3x3 is what Winograd's F(2x2, 3x3) becomes when it is read backwards: with the input's
-// tiles d transformed as for the convolution, and tiles e of 2x2 pixels of the result's gradient to A·e·Aᵀ, see
-// [vec.WinogradGradient], the sums of the 16 products of both over all tiles are 16 matrices of input by output
-// channels, which are transformed to the nine taps once, at the end. That is 16 products for each tile and pair of
-// channels instead of 36. Sums are rounded about as much as those of the nine taps.
+// The gradient of a 3x3 kernel is Winograd's F(2x2, 3x3) read backwards. The input's tiles d are transformed as for the
+// convolution, and tiles e of 2x2 pixels of the result's gradient become A·e·Aᵀ (see [vec.WinogradGradient]). The 16
+// products of both, summed over all tiles, are 16 matrices of input by output channels. At the end they are transformed
+// to the nine taps, once. That takes 16 products for each tile and pair of channels instead of 36. Sums are rounded
+// about as much as those of the nine taps.
 
 const (
-	gradientChannels = 64  // of a unit, whose sums stay in the second-level cache
-	gradientTiles    = 128 // that are transformed and multiplied together
-	gradientColumns  = 96  // tiles of a row of an image that go together at most
+	gradientChannels = 64  // channels of a unit, whose sums stay in the second-level cache
+	gradientTiles    = 128 // tiles that are transformed and multiplied together
+	gradientColumns  = 96  // most tiles of a row of an image that are processed together
 	gradientPiece    = 512 // sums that are transformed to taps together
-	gradientSpares   = 1.2 // products of the nine taps for each of Winograd's
-	gradientFinish   = 8   // tiles whose products take as long as the transformation of the sums
-	gradientGap      = 16  // numbers between matrices of tiles: multiples of 4 KB apart, they would share few lines of the first-level cache
-	partTiles        = 64  // of a partial result: fewer are not worth another transformation
+	gradientSpares   = 1.2 // direct products for each of Winograd's
+	gradientFinish   = 8   // tiles whose products take as long as the final transformation of the sums
+	gradientGap      = 16  // numbers between matrices of tiles: at multiples of 4 KB, they would share a few sets of the first-level cache
+	partTiles        = 64  // fewest tiles of a partial result: fewer do not pay for another transformation
 )
 
-// winogradWeights is the gradient of a kernel by Winograd's products while it runs.
+// winogradWeights is the state of a running kernel gradient by Winograd's products.
 type winogradWeights struct {
 	shape               Shape
 	out                 [3]int
-	rows, pieces, cols  int // rows of tiles in an image, into how many pieces each is cut, and the tiles of a piece
-	inputs, outputs     int // channels of a unit, whole vectors
-	inBlocks, outBlocks int // blocks of so many channels
+	rows, pieces, cols  int // rows of tiles in an image, the pieces that each is cut into, and the tiles of a piece
+	inputs, outputs     int // channels of a unit: whole vectors
+	inBlocks, outBlocks int // blocks of that many channels
 	parts               int // blocks of rows of tiles with a partial result each
-	block               int // pieces whose products are added up at once
+	block               int // pieces whose products are summed at once
 	local               int // scratch of a worker
 
 	x, dy, dkernel, partial, scratch []float32
@@ -42,7 +42,7 @@ type winogradWeights struct {
 
 var winogradGradients pool.Recycler[winogradWeights]
 
-// hasWinogradWeights reports whether the gradient of the kernel is computed by Winograd's products.
+// hasWinogradWeights reports whether the kernel gradient is computed by Winograd's products.
 func hasWinogradWeights[T Float](s *Shape) bool {
 	var zero T
 	if unsafe.Sizeof(zero) != 4 || s.Pairs || s.Kernel != [3]int{1, 3, 3} || s.Strides != [3]int{1, 1, 1} || s.Dilation != [3]int{1, 1, 1} || s.Groups != 1 ||
@@ -59,10 +59,10 @@ func hasWinogradWeights[T Float](s *Shape) bool {
 	return s.Batch > 0 && float64(9*s.Batch*out[1]*out[2]) >= gradientSpares*float64(16*(s.Batch*tiles+gradientFinish))
 }
 
-// fillsGradient reports whether so many channels fill vectors well enough for the transformations.
+// fillsGradient reports whether that many channels fill vectors well enough for the transformations.
 func fillsGradient(channels int) bool { return channels == 16 || channels >= 24 }
 
-// set derives everything from the shape.
+// set computes everything that follows from the shape.
 func (w *winogradWeights) set(s *Shape) {
 	w.shape, w.out = *s, s.Out()
 	tiles := ceil(w.out[2], 2)
@@ -76,18 +76,18 @@ func (w *winogradWeights) set(s *Shape) {
 	w.local = w.sizeX() + w.sizeDY() + 16*(w.block*w.cols*(w.inputs+w.outputs)+2*gradientGap+w.inputs*w.outputs) + gradientPiece
 }
 
-// gradientBlock returns how many channels, whole vectors, a unit takes of so many: a few more if none are left then.
+// gradientBlock returns how many of the channels a unit takes: whole vectors, and a few more if none are left then.
 func gradientBlock(channels int) int {
 	const vector = 16
 	blocks := max(ceil(channels-vector, gradientChannels), 1)
 	return ceil(channels, blocks*vector) * vector
 }
 
-// total is the pieces of all images.
+// total is the number of pieces of all images.
 func (w *winogradWeights) total() int { return w.shape.Batch * w.rows * w.pieces }
 
-// lineX is the elements of a row of pixels that a piece sees; sizeX those of all, and sizeDY of those of the result's
-// gradient.
+// lineX is the number of elements of a row of pixels that a piece sees, sizeX that of all its rows, and sizeDY that of
+// the result's gradient.
 func (w *winogradWeights) lineX() int  { return (2*w.cols + 2) * w.inputs }
 func (w *winogradWeights) sizeX() int  { return 4 * w.lineX() }
 func (w *winogradWeights) sizeDY() int { return 4 * w.cols * w.outputs }
@@ -121,7 +121,7 @@ func backwardWeightsWinograd(p *pool.Pool, s *Shape, x, dy, dkernel, scratch []f
 	winogradGradients.Put(w)
 }
 
-// Run implements pool.Task: it computes units, a block of input and one of output channels over a block of the images.
+// Run implements pool.Task: a unit is a block of input channels and one of output channels over a block of the images.
 func (w *winogradWeights) Run(worker, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		in, rest := i%w.inBlocks, i/w.inBlocks
@@ -152,7 +152,7 @@ type gradientUnit struct {
 	sums, piece   []float32
 }
 
-// compute adds up the products of the pieces [first, end).
+// compute sums the products of the pieces [first, end).
 func (u *gradientUnit) compute(first, end int) {
 	clear(u.rowsX)
 	clear(u.rowsDY)
@@ -175,7 +175,7 @@ func (u *gradientUnit) compute(first, end int) {
 	}
 }
 
-// multiply computes the 16 products of so many tiles.
+// multiply computes the 16 products of that many tiles.
 func (u *gradientUnit) multiply(v, e []float32, tiles int, adds bool) {
 	width := micro.PanelWidth[float32]()
 	for m := range 16 {
@@ -187,7 +187,7 @@ func (u *gradientUnit) multiply(v, e []float32, tiles int, adds bool) {
 	}
 }
 
-// readX copies the rows of an image that tiles from a column on see, with zeros beyond it.
+// readX copies the rows of an image that tiles see, from a column on, with zeros outside the image.
 func (u *gradientUnit) readX(image, row, column int) {
 	n, c, line := &u.shape, u.inputs, u.lineX()
 	left := n.PadLow[2] - 2*column
@@ -207,7 +207,7 @@ func (u *gradientUnit) readX(image, row, column int) {
 	}
 }
 
-// copyBlocks copies some channels of each of so many pixels, which are given steps apart.
+// copyBlocks copies channels of each of that many pixels; to and from are the distances between pixels.
 func copyBlocks(dst, src []float32, pixels, channels, to, from int) {
 	if channels == to && to == from {
 		copy(dst[:pixels*to], src)
@@ -218,8 +218,8 @@ func copyBlocks(dst, src []float32, pixels, channels, to, from int) {
 	}
 }
 
-// readDY transforms the tiles of the result's gradient from a column on, by way of rows with zeros beyond it where an
-// image ends within them.
+// readDY transforms the tiles of the result's gradient, from a column on. Where an image ends within tiles, it first
+// copies rows with zeros behind them.
 func (u *gradientUnit) readDY(dst []float32, image, row, column, plane int) {
 	n, c := &u.shape, u.outputs
 	height, width := min(u.out[1]-2*row, 2), min(u.out[2]-2*column, 2*u.cols)
@@ -241,7 +241,7 @@ func (u *gradientUnit) readDY(dst []float32, image, row, column, plane int) {
 	vec.WinogradGradient(dst, u.rowsDY, u.cols, c, c, plane, line, c)
 }
 
-// finish transforms the sums to the taps of dkernel, down the columns first.
+// finish transforms the sums to the taps of dkernel, first down the columns.
 func (u *gradientUnit) finish(dkernel []float32) {
 	n, size := &u.shape, u.inputs*u.outputs
 	for at := 0; at < size; at += gradientPiece {
