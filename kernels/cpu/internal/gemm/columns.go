@@ -9,32 +9,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A product of many short rows with a few columns, C[M, N] = A[M, K]·B[K, N], is a layer with one output, or the
-// gradient of the input of a layer with one input. Vectors of the columns would be mostly empty. It is computed as
-// Cᵀ = Bᵀ·Aᵀ: rows of A are transposed into the first-level cache, and are the operand of vectors there. The sums are
-// the same, number by number.
+// A product of many short rows with a few columns, C[M, N] = A[M, K]·B[K, N], is a layer with one output, or the input
+// gradient of a layer with one input. The few columns would leave vectors mostly empty, so the product is computed as
+// its transpose, Cᵀ = Bᵀ·Aᵀ: rows of A are transposed into the first-level cache and become the vector operand. Each
+// sum adds the same products in the same order.
 
 const (
-	columnsMost    = 4       // columns of C
-	columnsSums    = 64      // products
-	columnsMinRows = 64      // of A
+	columnsMost    = 4       // most columns of C
+	columnsSums    = 64      // most products of a sum
+	columnsMinRows = 64      // fewest rows of A
 	columnsBlock   = 1 << 13 // numbers of A that are transposed at a time
-	columnsRows    = 1 << 10 // but no more rows than these
+	columnsRows    = 1 << 10 // but no more rows than that
 )
 
-// isColumns reports whether the product is computed so.
+// isColumns reports whether the product is computed this way.
 func (a *Args[T]) isColumns() bool {
 	return a.N <= columnsMost && a.K <= columnsSums && a.M >= columnsMinRows && a.LDC == a.N && a.Batch == [2]int{1, 1} &&
 		!a.TransA && !a.Packed && a.Panels == nil && !a.Accumulate && isa.Active().Has(isa.Vectors256)
 }
 
-// columnsPiece is how many rows are computed at a time.
+// columnsPiece is the number of rows computed at a time.
 func (a *Args[T]) columnsPiece() int {
 	width := micro.PanelWidth[T]()
 	return min(max(columnsBlock/a.K/width*width, width), columnsRows)
 }
 
-// columnsSize is the scratch of one worker: rows of A as columns, and rows of Cᵀ.
+// columnsSize is the scratch memory of one worker: rows of A as columns, and rows of Cᵀ.
 func (a *Args[T]) columnsSize() int { return (a.K+1+a.N)*(a.columnsPiece()+rowGap) + a.N*(a.K+1) }
 
 // columnsTask computes pieces of rows.
@@ -63,7 +63,7 @@ func (a *Args[T]) columnsRows(scratch []T, m, n int) {
 	if a.TransB {
 		row, step = a.LDB, 1
 	}
-	if a.Bias != nil { // tiles begin with it
+	if a.Bias != nil { // tiles start from the bias
 		k = a.K + 1
 		with := sums[a.N*stride:]
 		for i := range a.N {
@@ -125,7 +125,7 @@ func turnRows[T Float](dst, src []T, rows, cols, to, from int) {
 	}
 }
 
-// interleave stores n rows of C from their columns, which lie stride elements apart.
+// interleave stores n rows of C from their columns, which are stride elements apart.
 func (a *Args[T]) interleave(c, columns []T, n, stride int) {
 	var sources [columnsMost]unsafe.Pointer
 	for i := range a.N {

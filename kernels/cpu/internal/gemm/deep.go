@@ -5,26 +5,26 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A product of few rows and columns with long sums has too few panels for many workers: a small batch that a dense
-// layer takes from thousands of features to a hundred, or the gradient of small weights over all steps of all examples.
-// There the blocks of the sums are chunks too: each writes its sums to memory of its own, and they are added in the
-// order in which one worker would add them.
+// A product of few rows and columns with long sums has too few panels for many workers. Examples are a small batch in a
+// dense layer from thousands of features to a hundred, and the gradient of small weights over all steps of all
+// examples. Here the blocks of the sums become chunks too. Each chunk writes its sums to memory of its own, and they
+// are added in the order in which one worker would add them.
 
 const (
-	deepWorkers = 3       // and more: two have enough of the panels
-	deepRows    = maxRows // at most
+	deepWorkers = 3       // fewest workers: the panels are enough for two
+	deepRows    = maxRows // most rows
 	deepBytes   = 1 << 22
 )
 
-// isDeep reports whether blocks of sums are chunks for so many workers, where otherwise there are so few chunks.
+// isDeep reports whether blocks of sums become chunks, for that many workers and, otherwise, that many chunks.
 func (p *plan[T]) isDeep(a *Args[T], workers, chunks int) bool {
 	blocks := ceil(a.K, blockK())
 	return workers >= deepWorkers && chunks < workers && p.batch == 1 && blocks > 1 && a.M <= deepRows && !a.Accumulate && p.source != local && p.source != made &&
 		2*a.M*a.N*a.K >= flatMinWork*chunkFlops && blocks*a.M*a.N*int(sizeOf[T]()) <= deepBytes
 }
 
-// deepen cuts the product into panels and blocks. Each block of a panel is read once, so where panels are packed, that
-// is done block by block.
+// deepen cuts the product into panels and blocks. Each block of a panel is read only once, so panels are packed block
+// by block.
 func (p *plan[T]) deepen(a *Args[T], workers int) {
 	width := micro.PanelWidth[T]()
 	panels, blocks := ceil(a.N, width), ceil(a.K, blockK())
@@ -37,7 +37,7 @@ func (p *plan[T]) deepen(a *Args[T], workers int) {
 	}
 }
 
-// deepSize is the memory of all blocks' sums.
+// deepSize is the memory for the sums of all blocks.
 func (p *plan[T]) deepSize(a *Args[T]) int {
 	if !p.deep {
 		return 0
@@ -45,7 +45,7 @@ func (p *plan[T]) deepSize(a *Args[T]) int {
 	return ceil(a.K, blockK()) * a.M * a.N
 }
 
-// deepTask computes chunks: a block of the sums for some columns. deepSumTask adds the blocks, row by row.
+// deepTask computes chunks: a block of the sums for some columns. deepSumTask adds up the blocks, row by row.
 type (
 	deepTask[T Float]    struct{ job *job[T] }
 	deepSumTask[T Float] struct{ job *job[T] }

@@ -6,20 +6,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A sum of many rows with few results, C[M, N] = A[K, M]ᵀ·B[K, N] with K large and M and N of a few numbers, is the
-// gradient of a small weight over all examples and steps. Vectors of a row would be mostly empty, and each row would be
-// a call's work for a few products. Pieces of both operands are transposed into the first-level cache, where each
-// result is a sum of products of two columns. The sums of the pieces are added up at the end, so that they do not
-// depend on who computed them.
+// A sum of many rows with few results, C[M, N] = A[K, M]ᵀ·B[K, N] with large K and small M and N, is the gradient of a
+// small weight over all examples and steps. Vectors along a row would be mostly empty, and each row would cost a call
+// for a few products. Instead, pieces of both operands are transposed into the first-level cache, where each result is
+// the dot product of two columns. The sums of the pieces are added up at the end, in order, so the result does not
+// depend on who computed which piece.
 
 const (
-	fewLeast = 2048    // products of a sum, of which other ways lose little while
-	fewLong  = 1 << 13 // they are fewer than these
-	fewRows  = 1024    // of them in a piece
+	fewLeast = 2048    // fewest products of a sum; other ways lose little while
+	fewLong  = 1 << 13 // there are fewer than these
+	fewRows  = 1024    // products of a sum in a piece
 )
 
-// isFew reports whether the product is computed so. One row is a sum of rows of B that is faster where vectors of them
-// are not mostly empty.
+// isFew reports whether the product is computed this way. A single row is a weighted sum of rows of B, which is faster
+// unless these leave vectors mostly empty.
 func (a *Args[T]) isFew() bool {
 	if !(a.TransA || a.M == 1) || a.TransB && a.N > 1 || a.K < fewLeast || a.M == 1 && a.N != 2 || a.Batch != [2]int{1, 1} ||
 		a.Packed || a.Panels != nil || a.Accumulate || a.ReLU || a.Bias != nil || !isa.Active().Has(isa.Vectors256) {
@@ -35,12 +35,12 @@ func (a *Args[T]) isFew() bool {
 	return a.M*a.N <= results && max(a.M, a.N) <= longest
 }
 
-// fewSize is the scratch of the results of all pieces, and of the columns of each worker.
+// fewSize is the scratch memory for the results of all pieces and for the columns of each worker.
 func (a *Args[T]) fewSize(workers int) int {
 	return a.M*a.N*ceil(a.K, fewRows) + workers*a.fewColumns()
 }
 
-// fewColumns is the scratch of a worker.
+// fewColumns is the scratch memory of a worker.
 func (a *Args[T]) fewColumns() int { return (a.M + a.N) * (fewRows + rowGap) }
 
 // fewTask computes pieces of the sums.
@@ -75,8 +75,8 @@ func (t *fewTask[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// asColumns returns rows from the one with number first on as columns, and how far these are apart: a single column as
-// it lies, or a transposed copy. Of a single column, the rows may be said to be its elements, or not.
+// asColumns returns rows of src, from row first on, as columns, and the distance between the columns. If inRows is
+// false, src is a single contiguous column. Such a column is returned as it lies, anything else as a transposed copy.
 func asColumns[T Float](scratch, src []T, first, rows, cols, stride int, inRows bool) (columns []T, step int) {
 	if !inRows {
 		stride = 1

@@ -2,17 +2,17 @@ package gemm
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// A product of a small batch with the weights of a layer, or their gradient, reads or writes little beside the weights.
-// Several workers that have them in their caches lose more by many narrow chunks, for each of which the other operand
-// is read, or copied, again, than by uneven ones.
+// A product of a small batch with the weights of a layer, or the gradient of these weights, reads or writes little
+// besides the weights. If several workers have the weights in their caches, uneven chunks cost less than many narrow
+// ones, because the other operand is read, or copied, again for each chunk.
 
 const (
 	flatChunks  = 2       // for each worker,
-	flatMinWork = 4       // of products of so many times chunkFlops
-	flatShare   = 1 << 20 // bytes of weights that a worker has room for in its second-level cache
+	flatMinWork = 4       // if the product has at least that many times chunkFlops
+	flatShare   = 1 << 20 // bytes of weights that fit into a worker's second-level cache
 )
 
-// isFlat reports whether one of the matrices is larger than the two others together.
+// isFlat reports whether the matrix of weights is larger than the two others together.
 func (a *Args[T]) isFlat() bool {
 	if a.TransA {
 		return a.M*a.N > a.K*(a.M+a.N)
@@ -20,13 +20,13 @@ func (a *Args[T]) isFlat() bool {
 	return a.K*a.N > a.M*(a.K+a.N)
 }
 
-// isFlat reports whether several workers cut the product into few chunks.
+// isFlat reports whether several workers should cut the product into few chunks.
 func (p *plan[T]) isFlat(a *Args[T]) bool {
 	return p.source != local && p.source != made && p.batch == 1 && a.isFlat() && 2*a.M*a.N*a.K >= flatMinWork*chunkFlops
 }
 
-// chunkFlat is [plan.chunk] for such products. Rows are cut where C is the weights, or has more of them than stay in
-// the cache.
+// chunkFlat is [plan.chunk] for such products. Rows are cut if C is the weights, or if C has more rows than stay in the
+// cache.
 func (p *plan[T]) chunkFlat(a *Args[T], workers int) {
 	width := micro.PanelWidth[T]()
 	rows, cols := maxRows, maxCols

@@ -6,32 +6,32 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A product of a few rows with weights in panels takes less time than reading these from a third-level cache. Where
-// that is near, the processor fetches ahead by itself, the better the longer it sees memory being read in order, and
-// what is asked for besides takes the places of what it would fetch. So a panel is read to its end before the next one,
-// and nothing is asked for. A transposed B of which panels are made is read in the same order. There the processor sees
-// a few numbers of each row and not the order, and the rows of the next panel are asked for.
+// A product of a few rows with packed weights takes less time than it takes to read these from a third-level cache. If
+// that cache is near, the processor prefetches by itself, and better the longer it sees memory being read in order.
+// Explicit prefetches would only displace its own. So a panel is read to its end before the next one, without prefetch
+// instructions. If panels are made from a transposed B, B is read in the same order; but then the processor sees a few
+// numbers of each row and not the order, so the rows of the next panel are prefetched explicitly.
 
 const (
-	followRows = 6       // more take longer than reading
-	followMost = 1 << 24 // bytes of B that the cache is taken to hold: from memory, six rows take longer so
-	fetchRows  = 3       // from which on a tile fetches meanwhile
+	followRows = 6       // most rows: products of more take longer than reading
+	followMost = 1 << 24 // bytes of B that the cache is assumed to hold: if B comes from memory, six rows take longer this way
+	fetchRows  = 3       // rows from which on a tile has time to prefetch
 )
 
-// readsAhead reports whether the processor, with vectors of 512 bits that it computes as wholes, has a near third-level
-// cache from which it fetches ahead well.
+// readsAhead reports whether the processor computes vectors of 512 bits as wholes and prefetches well from a near
+// third-level cache.
 func readsAhead() bool {
 	return isa.NearCache() && !isa.HalfUnits() && isa.Active().Has(isa.Vectors512)
 }
 
-// follows reports whether B is read in the order of memory.
+// follows reports whether B is to be read strictly in the order of memory.
 func (a *Args[T]) follows() bool {
 	packed := a.Packed && a.M <= followRows && len(a.Ahead) == 0 && a.K*a.N*int(sizeOf[T]()) <= followMost
 	return readsAhead() && (packed || a.packsFew())
 }
 
-// follow computes the columns [n, end) of a chunk of the rows from m on, panel by panel, which are made in memory if B
-// has none.
+// follow computes the columns [n, end) of a chunk of the rows from m on, panel by panel. If B is not packed, it makes
+// each panel in memory.
 func (j *job[T]) follow(t *micro.Tile[T], matrixA, matrixB, matrixC, memory []T, m, n, end int) {
 	a, width := &j.args, micro.PanelWidth[T]()
 	blocks := ceil(a.K, blockK())
@@ -57,8 +57,8 @@ func (j *job[T]) follow(t *micro.Tile[T], matrixA, matrixB, matrixC, memory []T,
 	}
 }
 
-// followPanel makes the block of the panel of column c from sum k on in the tile's B, and has as much of the rows of
-// the next panel fetched.
+// followPanel sets the tile's B to a block of the panel at column c, from sum k on. It lets the tile prefetch as much
+// of the rows of the next panel.
 func (j *job[T]) followPanel(t *micro.Tile[T], matrix []T, k, c int) {
 	a, width := &j.args, micro.PanelWidth[T]()
 	packPanel(t.B, matrix, a, k, t.K, c)

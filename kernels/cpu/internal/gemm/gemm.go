@@ -24,7 +24,7 @@ type Args[T Float] struct {
 	TransB bool // multiply by the transpose of the stored B; not used if Packed
 	Packed bool // B is in the layout of PackB
 
-	Panels Panels[T] // if not nil, B is what it writes; B, LDB, TransB and Packed are not used
+	Panels Panels[T] // if not nil, writes the panels of B; B, LDB, TransB and Packed are not used
 
 	C   []T // M x N
 	LDC int // row stride of C; 0 means N
@@ -33,30 +33,31 @@ type Args[T Float] struct {
 	Accumulate bool // add to C instead of overwriting it
 	ReLU       bool // max(·, 0) last; NaN stays NaN
 
-	// Batch holds two batch axes, so that for example attention reads [batch, time, heads, depth] in place; 0 means 1.
-	// Entry (i, j) uses A[i·StrideA[0] + j·StrideA[1]:] and so on; stride 0 shares an operand. Bias is shared by all.
+	// Batch holds two batch axes, so that attention, for example, reads [batch, time, heads, depth] in place; 0 means
+	// 1. Entry (i, j) uses A[i·StrideA[0] + j·StrideA[1]:] and so on; with stride 0, entries share an operand. All
+	// share Bias.
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 
-	Gram bool // op(B) is the transpose of op(A), in the same memory: C is symmetric, and half of it need not be computed
+	Gram bool // op(B) is the transpose of op(A), in the same memory: C is symmetric, so half of it need not be computed
 
-	across bool // B is known to begin within a cache line; see lines.go
+	across bool // B is known not to begin at a cache line; see lines.go
 
 	// Ahead is memory that the caller reads or writes next. If B is packed and one worker computes the product, its
-	// kernels bring that memory into the second-level cache meanwhile, as far as they get.
+	// kernels prefetch as much of that memory into the second-level cache as they have time for.
 	Ahead [][]T
 }
 
-// Panels is a matrix that is kept in another form, and written panel by panel while it is multiplied: once for each few
-// hundred rows of A. Several workers use it at the same time.
+// Panels is a matrix that is stored in another form and is written panel by panel while it is multiplied: once for
+// every few hundred rows of A. Several workers use it at the same time.
 type Panels[T Float] interface {
-	// Panel writes so many rows from row k on of the panel that begins at a column into memory, and returns where they
-	// begin there: rows of micro.PanelWidth numbers, what they have beyond the last column is any finite numbers. The
-	// memory has room for PanelSlack rows more.
+	// Panel writes rows of the panel at the given column, from row k on, into memory, and returns where in memory they
+	// begin. A row has micro.PanelWidth numbers; those beyond the last column may be any finite numbers. The memory has
+	// room for PanelSlack more rows.
 	Panel(memory []T, k, rows, column int) []T
 }
 
-// PanelSlack is how many rows more than asked for [Panels] may write.
+// PanelSlack is how many rows [Panels] may write beyond those asked for.
 const PanelSlack = 8
 
 // ScratchSize returns the number of elements of scratch memory that Run needs on a pool of the given Size.
@@ -77,7 +78,7 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 }
 
 // Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too
-// short for its strides or scratch is shorter than ScratchSize: mistakes of the caller.
+// short for its strides or scratch is shorter than ScratchSize: these are mistakes of the caller.
 func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	if a.M <= 0 || a.N <= 0 {
 		return
@@ -123,7 +124,7 @@ func (a *Args[T]) normal() Args[T] {
 	return n
 }
 
-// check panics unless every operand has the elements its strides reach.
+// check panics unless every operand has all elements that its strides reach.
 func (a *Args[T]) check() {
 	a.checkLengths(len(a.A), len(a.B), len(a.C))
 	if a.Bias != nil && len(a.Bias) < a.N {
@@ -131,7 +132,7 @@ func (a *Args[T]) check() {
 	}
 }
 
-// checkLengths is check for operands of so many elements.
+// checkLengths is check for operands of the given lengths.
 func (a *Args[T]) checkLengths(lenA, lenB, lenC int) {
 	extent := func(name string, have, rows, cols, ld int, stride [2]int) {
 		if ld < 0 || stride[0] < 0 || stride[1] < 0 {
@@ -165,7 +166,7 @@ func (a *Args[T]) checkLengths(lenA, lenB, lenC int) {
 	extent("C", lenC, a.M, a.N, a.LDC, a.StrideC)
 }
 
-// emptySum is the product for K = 0: every sum is 0.
+// emptySum computes the product for K = 0, where every sum is 0.
 func (a *Args[T]) emptySum() {
 	for i := range a.Batch[0] {
 		for j := range a.Batch[1] {

@@ -5,33 +5,34 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A matrix times its own transpose is symmetric: all inner products of some vectors, a covariance, the steps by which
-// Muon makes a matrix orthogonal. Only the panels above the diagonal are computed, with the blocks on it, and the
-// others are their transposes. Both have the same bits, since they add the same products in the same order.
+// A matrix times its own transpose is symmetric. Examples are the inner products of a set of vectors, a covariance, and
+// the steps by which Muon makes a matrix orthogonal. Only the panels above the diagonal are computed, including the
+// blocks on it; the others are their transposes. Both have the same bits, because they add the same products in the
+// same order.
 
 const (
-	gramPanels = 3 // of the result, from which on those that are left out take longer than to copy
+	gramPanels = 3 // fewest panels of the result for which leaving out half of it saves more than the copy costs
 	gramSums   = sweepSums
 )
 
-// isGram reports whether the product may be computed so.
+// isGram reports whether half of the product suffices.
 func (a *Args[T]) isGram() bool {
 	return a.Gram && a.M == a.N && a.M >= gramPanels*micro.PanelWidth[T]() && a.K > gramSums && a.Bias == nil && !a.Accumulate && a.Panels == nil
 }
 
-// gramRows is how many of so many rows from row m on a panel has above the diagonal and in the block on it.
+// gramRows returns how many of the rows from row m on a panel has above the diagonal and in the block on it.
 func gramRows[T Float](rows, m, column int) int {
 	return min(rows, column+micro.PanelWidth[T]()-m)
 }
 
-// gramFirst is the first column from which on a chunk of the rows from m on has something to compute.
+// gramFirst returns the first column that a chunk of the rows from m on has to compute.
 func gramFirst[T Float](m, column int) int {
 	width := micro.PanelWidth[T]()
 	return column + max(m-column, 0)/width*width
 }
 
-// gramTask copies what lies above the diagonal to where it lies below: one row of blocks after the other, in all
-// entries of the batch.
+// gramTask copies what is above the diagonal to below it, one row of blocks after the other, in all entries of the
+// batch.
 type gramTask[T Float] struct{ job *job[T] }
 
 func (j *job[T]) mirror(p *pool.Pool) {

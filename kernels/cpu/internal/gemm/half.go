@@ -9,14 +9,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Products of 16-bit floats read and write 16 bits and add up float32. Where the processor multiplies pairs of
-// bfloat16, blocks of the operands are brought into the order that it wants; elsewhere they are widened to float32.
-// Both happen as each chunk of C needs them, in memory that stays in the cache, and a chunk of C is float32 until its
-// sums are complete: no operand and no result ever exists as a whole in 32 bits.
+// Products of 16-bit floats read and write 16 bits and accumulate in float32. Where the processor multiplies pairs of
+// bfloat16, blocks of the operands are brought into the order that it needs; elsewhere they are widened to float32.
+// Both happen when a chunk of C needs them, in memory that stays in the cache. A chunk of C is float32 until its sums
+// are complete. So no operand and no result ever exists as a whole in 32 bits.
 //
-// Sums are formed in blocks of K as those of float32, and in pairs within them where products come in pairs: the bits
-// depend on K and on which of the two ways the processor goes, and on nothing else, but that a single row does not go
-// to matrix registers. Each sum is rounded once; then the bias is added, which rounds again, as two operations would.
+// Sums are formed in blocks of K, as in float32, and within these in pairs where the processor multiplies pairs. The
+// bits depend only on K and on which of the two ways the processor uses, except that a single row never uses matrix
+// registers. Each sum is rounded once; then the bias is added, which rounds again, as two separate operations would.
 
 // HalfArgs describes a product of 16-bit floats, or a batch of them. The fields are those of [Args].
 type HalfArgs struct {
@@ -29,45 +29,45 @@ type HalfArgs struct {
 	Bias           []uint16
 	ReLU           bool
 	Packed         []float32 // if not nil, B as [PackHalf] writes it; B itself is not read
-	Variable       []float32 // if not nil, the product goes there instead of to C, which is nil: Rate times its numbers, rounded, is subtracted
+	Variable       []float32 // if not nil, it is updated and C is nil: Rate times the rounded product is subtracted from it
 	Rate           float32
-	Narrow         bool // panels keep the numbers in 16 bits where those are widened: to read less memory
+	Narrow         bool // panels store 16 bits where numbers are widened, so that less memory is read
 
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
 }
 
 const (
-	halfRows         = 112     // of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each
-	halfRowsNarrow   = 256     // and more where C has few columns
-	halfCols         = 256     // fewer are not faster in matrix registers, and slower where A is turned for each chunk
-	halfRowsMatrices = 128     // whole blocks of matrix registers
-	halfRowMost      = 1 << 14 // numbers of a row whose sums are not cut into blocks: memory for a panel of as many rows
-	halfGap          = 16      // between the rows of a copied A, so that they do not compete for places in the cache
+	halfRows         = 112     // rows of a chunk of C: whole tiles of AVX-512; twice as many where B is widened for each chunk
+	halfRowsNarrow   = 256     // and more if C has few columns
+	halfCols         = 256     // columns: fewer are not faster in matrix registers, and slower where A is transposed for each chunk
+	halfRowsMatrices = 128     // rows: whole blocks of matrix registers
+	halfRowMost      = 1 << 14 // longest row whose sums are not cut into blocks: there is memory for a panel of as many rows
+	halfGap          = 16      // between the rows of a copied A, so that they do not compete for the same cache sets
 )
 
-// halfPlan is how a product of 16-bit floats is cut up.
+// halfPlan says how a product of 16-bit floats is cut up.
 type halfPlan struct {
 	pairs                bool // pairs of bfloat16 are multiplied
-	matrices             bool // by matrix registers, which want rows of A, and take as long for one as for 16
+	matrices             bool // in matrix registers, which need rows of A and take as long for one row as for 16
 	rows, cols           int  // of a chunk
 	rowChunks, colChunks int
-	k, blockK            int  // numbers of 32 bits in a sum and in a block of it: pairs, or numbers
-	inPlace              bool // A is read where it lies
+	k, blockK            int  // 32-bit words of a sum and of a block of it: pairs, or widened numbers
+	inPlace              bool // A is read in place
 	row                  bool // one row in float32, whose sums are not cut into blocks
 	lda                  int  // of the copied block of A
-	lineC                int  // of a chunk of sums
-	step                 int  // rows of a chunk that are computed and rounded before the next ones
-	lines                int  // entries of the batch that are computed by one call for each panel: see half_lined.go
-	keepsA               bool // a worker's memory has the rows of A for all blocks of a sum, for the next chunk of columns
-	packs                bool // B is brought into panels before, for all chunks
+	lineC                int  // row stride of a chunk of sums
+	step                 int  // rows of a chunk that are computed and rounded at a time
+	lines                int  // entries of the batch that one call for each panel computes: see half_lined.go
+	keepsA               bool // a worker keeps the rows of A for all blocks of a sum, for the next chunk of columns
+	packs                bool // B is packed once in advance, for all chunks
 	short                bool // sums are short: see half_short.go
-	pads                 int  // zeros, in pairs, at the end of a copied row of A, for whole steps of matrix registers
-	rounds               bool // sums are rounded by the call that completes them
+	pads                 int  // zeros, in pairs, at the end of a copied row of A that complete a step of matrix registers
+	rounds               bool // the call that completes the sums rounds them
 	wide                 bool // pairs are multiplied by whole vectors of 512 bits at once: see half_wide.go
-	turns                bool // wide: rows of A whose pairs begin within words are read where they lie, every other one at a time
-	masks                bool // a transposed B is turned by vectors with masks
-	swapped              bool // the transpose is computed: A is the B of the caller, and C is transposed on its way out
+	turns                bool // wide: rows of A whose pairs begin within words are read in place, first the even ones, then the odd ones
+	masks                bool // a transposed B is transposed by masked vectors
+	swapped              bool // the transpose is computed: A is the caller's B, and C is transposed when it is stored
 }
 
 func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
@@ -127,7 +127,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	switch p.lda = p.longest() + halfGap; {
 	case p.matrices && (a.TransA || p.lda <= wholePairs+halfGap):
 		p.lda = turnedPairs
-	case a.TransA && p.row: // without gaps, for the kernels of rows
+	case a.TransA && p.row: // contiguous, for the kernels of single rows
 		p.lda = 1
 	case a.TransA:
 		p.lda = ceil(p.rows, 16)*16 + halfGap
@@ -136,7 +136,7 @@ func newHalfPlan(a *HalfArgs, workers int, swapped bool) halfPlan {
 	return p
 }
 
-// sizes are the numbers of 32 bits that a worker needs for a chunk of C, a block of A, a block of a panel of B, and
+// sizes returns the 32-bit words that a worker needs for a chunk of C, a block of A, a block of a panel of B, and for
 // rows of 16-bit numbers on their way.
 func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	k, width := p.longest(), micro.PanelWidth[float32]()
@@ -169,8 +169,8 @@ func (p *halfPlan) sizes(a *HalfArgs) (c, blockA, panel, rows int) {
 	return c, blockA, panel, rows
 }
 
-// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size, with B in panels or not,
-// and with a variable or not.
+// HalfScratch returns the number of float32 that [RunHalf] needs on a pool of the given Size. It depends on whether B
+// is packed and whether there is a variable.
 func HalfScratch(a *HalfArgs, workers int) int {
 	size := 0
 	for _, packed := range [][]float32{nil, {}} {
@@ -242,7 +242,7 @@ func (a *HalfArgs) checkBias() {
 	}
 }
 
-// halfJob is a product while it runs.
+// halfJob is a running product.
 type halfJob struct {
 	args    HalfArgs
 	plan    halfPlan
@@ -253,7 +253,7 @@ type halfJob struct {
 var halfJobs pool.Recycler[halfJob]
 
 // RunHalf computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand or
-// scratch is too short: mistakes of the caller.
+// scratch is too short: these are mistakes of the caller.
 func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	if a.M <= 0 || a.N <= 0 {
 		return
@@ -278,7 +278,7 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 	if flops := 2 * min(j.plan.rows, n.M) * min(j.plan.cols, n.N) * n.K; flops < chunkFlops/2 {
 		grain = max(chunkFlops/2/max(flops, 1), 1)
 	}
-	if plan.keepsA && !plan.inPlace { // neighbouring columns go to one worker, which has their rows of A
+	if plan.keepsA && !plan.inPlace { // a worker gets neighbouring columns, because it has their rows of A
 		pieces := 1
 		if p.Size() > 1 {
 			pieces = 2 * p.Size() // for balance
@@ -295,7 +295,7 @@ func RunHalf(p *pool.Pool, a *HalfArgs, scratch []float32) {
 // Run computes chunks of C.
 func (j *halfJob) Run(worker, lo, hi int) {
 	p, a := &j.plan, &j.args
-	last := -1 // the chunk's rows whose A is in the worker's memory
+	last := -1 // the first row of the chunk whose A is in the worker's memory
 	for chunk := lo; chunk < hi && p.lines > 1; {
 		chunk += j.entries(worker, chunk, hi)
 	}
@@ -309,7 +309,8 @@ func (j *halfJob) Run(worker, lo, hi int) {
 	}
 }
 
-// setA sets a tile's operand of single numbers, from row m and sum k on; block is room for a copy of it, or holds it.
+// setA sets a tile's scalar operand, from row m and sum k on. block is room for a copy of it; if holds, it has the
+// copy.
 func (j *halfJob) setA(t *micro.Tile[float32], block []float32, matrix []uint16, m, k int, holds bool) {
 	a, p := &j.args, &j.plan
 	t.A, t.ARow, t.AK = block, p.lda, 1
@@ -329,8 +330,8 @@ func (j *halfJob) setA(t *micro.Tile[float32], block []float32, matrix []uint16,
 	}
 }
 
-// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1); holdsA says that the
-// worker's memory has its rows of A, whole.
+// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1). holdsA says that the
+// worker's memory already has all the chunk's rows of A.
 func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	a, p := &j.args, &j.plan
 	chunk, blockA := j.memory(worker)
@@ -376,7 +377,7 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 				j.roundTile(t, &chunk, bias, c, blockA, matrixA, inTurns)
 				continue
 			}
-			if t.C = sums[c:]; p.row { // added up in the order of AddRowPanels above
+			if t.C = sums[c:]; p.row { // AddRowPanels above has added these up
 				clear(t.C[:t.Cols])
 				micro.AddRowPanels(t.C[:t.Cols], blockA[:p.k], t.B)
 				continue
@@ -396,8 +397,8 @@ func (j *halfJob) block(worker, e0, e1, m, n int, holdsA bool) {
 	j.store(sums, lines, chunk.turned, at, m, n, rows, cols)
 }
 
-// setB sets a tile's operand of vectors, the panel of column c in a chunk of the columns [n, n+cols), from sum k on,
-// and what is to be fetched meanwhile.
+// setB sets a tile's vector operand, the panel at column c in a chunk of the columns [n, n+cols), from sum k on, and
+// what the tile prefetches meanwhile.
 func (j *halfJob) setB(t *micro.Tile[float32], panel, lines []float32, matrix []uint16, k, n, c, cols int) {
 	a, p, width := &j.args, &j.plan, micro.PanelWidth[float32]()
 	t.Next = nil
@@ -419,7 +420,7 @@ func (j *halfJob) setB(t *micro.Tile[float32], panel, lines []float32, matrix []
 	}
 }
 
-// memory returns a worker's memory, for a chunk and for a block of A.
+// memory returns a worker's memory for a chunk and for a block of A.
 func (j *halfJob) memory(worker int) (c halfChunk, blockA []float32) {
 	p := &j.plan
 	sizeC, sizeA, sizePanel, sizeRows := p.sizes(&j.args)
@@ -432,8 +433,8 @@ func (j *halfJob) memory(worker int) (c halfChunk, blockA []float32) {
 	return c, blockA
 }
 
-// nextPanel returns the memory of the panel at column n for a block of sums as in packB, and how far apart the parts
-// are that the kernel fetches with each of the sums before.
+// nextPanel returns the memory of the panel at column n for a block of sums as in packB, and the distance between the
+// parts that the kernel prefetches, one with each of its sums.
 func (j *halfJob) nextPanel(src []uint16, k, k1, n int) (next []float32, step int) {
 	a := &j.args
 	if j.plan.pairs {
@@ -464,17 +465,17 @@ func (a *HalfArgs) finish(sums, bias []float32, at, rows, n, cols, from int) {
 	a.Type.NarrowRows(out, sums, cols, rows, a.LDC, from)
 }
 
-// words views 16-bit numbers as pairs.
+// words views 16-bit numbers as 32-bit words, each a pair.
 func words(x []uint16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/2)
 }
 
-// pairsOf views numbers of 32 bits as pairs.
+// pairsOf views 32-bit words as pairs.
 func pairsOf(x []float32) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// halvesOf views numbers of 32 bits as twice as many of 16 bits.
+// halvesOf views 32-bit words as twice as many 16-bit numbers.
 func halvesOf(x []float32) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
 }

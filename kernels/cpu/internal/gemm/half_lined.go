@@ -2,27 +2,28 @@ package gemm
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// A batch of small products takes less time in matrix registers than the calls for each of them would. Some entries of
-// the batch have their panels made, and their A copied where it is, one after the other, and are lines of a tile then.
+// In matrix registers, a batch of small products takes less time than a call for each product would. So the panels of
+// several entries are made, and their A copied where necessary, one after the other. Then the entries are lines of a
+// tile.
 
 const (
-	linedWords = 1 << 13 // of the panels, and of the copies of A, of so many entries: they stay in the first-level cache
-	linedMore  = 1 << 14 // and of entries of fewer than linedSums results, of which a call alone computes little
+	linedWords = 1 << 13 // of the panels, and of the copies of A, of all these entries: they stay in the first-level cache
+	linedMore  = 1 << 14 // the same if entries have fewer than linedSums results: a call for one computes little
 
-	// linedCalls is how many calls, one for each entry, have to become one for each panel: the caches are worth some,
-	// as results are written a panel after the other. For small results less.
+	// linedCalls is how many calls, one for each entry, must become one call for each panel for that to pay: it costs
+	// some cache misses, because results are written one panel after the other. Small results need fewer.
 	linedCalls = 4
 	linedSums  = 1 << 12
 )
 
-// setLines sets how many entries of the batch are lines of a tile.
+// setLines decides how many entries of the batch are lines of a tile.
 func (p *halfPlan) setLines(a *HalfArgs) {
 	p.lines = 1
 	if !p.rounds || !p.short || p.rowChunks*p.colChunks > 1 || a.Packed != nil {
 		return
 	}
 	whole := *p
-	whole.step = p.rows // one call computes all of them
+	whole.step = p.rows // one call computes all rows
 	c, blockA, panel, _ := whole.sizes(a)
 	if p.passes(a) {
 		c = 0
@@ -31,7 +32,7 @@ func (p *halfPlan) setLines(a *HalfArgs) {
 	most, least := linedWords, linedCalls*ceil(a.N, width)
 	switch {
 	case a.M*a.N >= linedSums:
-	case a.N > width && a.N%width == 0: // one call computes all panels of an entry, and writes whole rows
+	case a.N > width && a.N%width == 0: // one call computes all panels of an entry, and so writes whole rows
 		least = min(least, 2*linedCalls)
 	default:
 		most, least = linedMore, least/2
@@ -41,8 +42,7 @@ func (p *halfPlan) setLines(a *HalfArgs) {
 	}
 }
 
-// linedAxis is the axis of the batch along which entries are lines: one whose entries are chunks that follow each
-// other.
+// linedAxis is the axis of the batch along which entries become lines: one whose entries are consecutive chunks.
 func (a *HalfArgs) linedAxis() int {
 	if a.Batch[1] > 1 {
 		return 1
@@ -50,7 +50,7 @@ func (a *HalfArgs) linedAxis() int {
 	return 0
 }
 
-// entries computes some entries of the batch, from one on and before another, and returns how many.
+// entries computes some entries of the batch, from one on and before another, and returns how many it computed.
 func (j *halfJob) entries(worker, entry, end int) int {
 	a, p, width, axis := &j.args, &j.plan, micro.PanelWidth[float32](), j.args.linedAxis()
 	e := [2]int{entry / a.Batch[1], entry % a.Batch[1]}
@@ -60,7 +60,7 @@ func (j *halfJob) entries(worker, entry, end int) int {
 	sizeA, sizeB := len(blockA)/p.lines, len(c.panels)/p.lines
 	k := p.k + p.pads
 	t := micro.Tile[float32]{Rows: a.M, K: k, Segments: 1, Outer: 1, CRow: p.lineC, BK: width, Pairs: true, ALine: sizeA, BLine: sizeB}
-	for line := lines - 1; line >= 0; line-- { // the first one last, where the tile begins
+	for line := lines - 1; line >= 0; line-- { // the first line last, because the tile begins there
 		j.setA(&t, blockA[line*sizeA:], a.A[at(a.StrideA, line):], 0, 0, false)
 		j.packPanels(c.panels[line*sizeB:][:sizeB], c.lines, a.B[at(a.StrideB, line):], 0, k, 0, a.N)
 	}

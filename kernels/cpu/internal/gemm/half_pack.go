@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// packA copies a block of A, rows of it from m on and sums of length k1 from k on, both counted in numbers of 32 bits,
-// to rows of plan.lda: of pairs or widened, in A's own orientation.
+// packA copies a block of A: its rows from m on, and sums of length k1 from k on, both counted in 32-bit words. The
+// rows of the copy are plan.lda apart, and hold pairs or widened numbers in A's own orientation.
 func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	a, p := &j.args, &j.plan
 	switch {
@@ -25,8 +25,8 @@ func (j *halfJob) packA(dst []float32, src []uint16, m, rows, k, k1 int) {
 	}
 }
 
-// copyRows copies rows of so many 16-bit numbers, from numbers apart, to rows of words that are to words apart, behind
-// which zeros follow up to so many words.
+// copyRows copies rows of length 16-bit numbers, which are from numbers apart, to rows of words that are to words
+// apart. It fills them up with zeros to the given number of words.
 func copyRows(dst []float32, src []uint16, rows, length, words, to, from int) {
 	if rows <= 0 {
 		return
@@ -42,7 +42,7 @@ func copyRows(dst []float32, src []uint16, rows, length, words, to, from int) {
 	if 2*length >= vec.LeastCopied && vec.CopyRows(d, s, rows, 2*length, 2*to, 2*from) {
 		return
 	}
-	const four = 4 // numbers at once; the last four may be in part those before
+	const four = 4 // numbers at a time; the last four may overlap those before
 	for r := range rows {
 		if length < four {
 			copy(halvesOf(dst)[r*to:], src[r*from:][:length])
@@ -55,7 +55,8 @@ func copyRows(dst []float32, src []uint16, rows, length, words, to, from int) {
 	}
 }
 
-// PackPairs interleaves pairs of rows, of which there are left, as [vec.PairRows] does; a missing last one is zeros.
+// PackPairs interleaves pairs of rows, as [vec.PairRows] does; left is the rows that exist, and a missing last row is
+// zeros.
 func PackPairs(dst []uint32, src []uint16, columns, pairs, left, to, from int) {
 	whole := min(pairs, left/2)
 	vec.PairRows(dst, src, columns, whole, to, from)
@@ -63,15 +64,15 @@ func PackPairs(dst []uint32, src []uint16, columns, pairs, left, to, from int) {
 		return
 	}
 	const width = 32
-	var last [2 * width]uint16 // some columns of the last row, and zeros
+	var last [2 * width]uint16 // some columns of the last row, followed by zeros
 	for c := 0; c < columns; c += width {
 		n := copy(last[:width], src[2*whole*from+c:][:min(width, columns-c)])
 		vec.PairRows(dst[whole*to+c:], last[:], n, 1, to, width)
 	}
 }
 
-// packB makes the panel of the columns [n, n+cols) of B, cols up to a panel's width, for a block of sums as in packA.
-// What lies behind the columns is any numbers. Lines is memory for rows of a transposed B.
+// packB makes the panel of the columns [n, n+cols) of B, at most a panel's width, for a block of sums as in packA. What
+// is behind the columns may be any numbers. lines is memory for rows of a transposed B.
 func (j *halfJob) packB(panel, lines []float32, src []uint16, k, k1, n, cols int) {
 	a, p := &j.args, &j.plan
 	width := micro.PanelWidth[float32]()

@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Matrices that many products read are kept in panels for the whole of K: of pairs where products come in pairs, else
-// widened. A panel holds the numbers that [halfJob.packB] would make for each block of K, one block after the other, so
-// products have the same bits with it.
+// Matrices that many products read are kept in panels for the whole of K: as pairs where the processor multiplies
+// pairs, else widened. A panel holds, block by block, the numbers that [halfJob.packB] would make for each block of K.
+// So products with it have the same bits.
 
-// HalfPanels returns the layout of the panels of the product's B and how many numbers of 32 bits they are.
+// HalfPanels returns the layout of the panels of the product's B and their size in 32-bit words.
 func HalfPanels(a *HalfArgs) (tile.Layout, int) {
 	width := micro.PanelWidth[float32]()
 	size := ceil(a.N, width) * width
@@ -26,10 +26,10 @@ func HalfPanels(a *HalfArgs) (tile.Layout, int) {
 	return micro.Layout[float32](), size * a.K
 }
 
-// wholePairs are those of a step of matrix registers.
+// wholePairs is the number of pairs in a step of matrix registers.
 const wholePairs = 16
 
-// panelRows is how many rows a panel has. For matrix registers long sums end with whole steps.
+// panelRows returns the number of rows of a panel. For matrix registers, long sums are rounded up to whole steps.
 func (a *HalfArgs) panelRows() int {
 	switch k := ceil(a.K, 2); {
 	case !a.pairs():
@@ -41,10 +41,10 @@ func (a *HalfArgs) panelRows() int {
 	}
 }
 
-// pairs reports whether pairs of bfloat16 are multiplied.
+// pairs reports whether the product multiplies pairs of bfloat16.
 func (a *HalfArgs) pairs() bool { return a.Type == vec.BFloat16 && micro.Pairs() }
 
-// narrow reports whether the panels are of 16-bit numbers, which are widened a block at a time.
+// narrow reports whether panels hold 16-bit numbers, which are widened a block at a time.
 func (a *HalfArgs) narrow() bool { return a.Narrow && !a.pairs() }
 
 // narrowPanel returns k1 rows from k on of the panel at column n.
@@ -70,8 +70,8 @@ func (a *HalfArgs) packNarrow(dst []uint16, n, cols int) {
 	}
 }
 
-// PackHalf writes the product's B, of which there is one for the whole batch, to dst, which has the size that
-// [HalfPanels] says.
+// PackHalf packs the product's B, which the whole batch must share, into dst, which has the size that [HalfPanels]
+// returns.
 func PackHalf(p *pool.Pool, dst []float32, a *HalfArgs) {
 	j := halfJobs.Get()
 	j.args = a.normal()
@@ -92,8 +92,8 @@ type halfPacking struct {
 	job *halfJob
 	dst []float32
 
-	// Lines are, for each worker, a block of the rows of a transposed matrix. They are kept for the next one: steps of
-	// training pack theirs each time.
+	// lines holds, for each worker, a block of the rows of a transposed matrix. It is kept for the next use, because
+	// training packs at each step.
 	lines []float32
 }
 
@@ -126,10 +126,10 @@ func (t *halfPacking) Run(worker, lo, hi int) {
 	}
 }
 
-// alongRows makes the panels of a matrix that is stored by rows. A panel's part of a row is a line or two of the cache,
-// and the next row may lie in another page: a panel from top to bottom would look up a page for each line, and take it
-// from memory when it is needed. So a block of rows goes into several panels before the next rows do, and
-// [vec.PairRows] asks for the lines that the next panel reads.
+// alongRows makes the panels of a matrix that is stored by rows. A panel's part of a row is one or two cache lines, and
+// the next row may lie in another page. Making a panel from top to bottom would take a page lookup for each line, and
+// wait for each to come from memory. So a block of rows is written to several panels before the next rows are, and
+// [vec.PairRows] prefetches the lines that the next panel reads.
 func (t *halfPacking) alongRows(lo, hi int) {
 	a, k, width := &t.job.args, t.job.plan.k, micro.PanelWidth[float32]()
 	for group := lo; group < hi; group += panelsAtOnce {
@@ -143,6 +143,6 @@ func (t *halfPacking) alongRows(lo, hi int) {
 }
 
 const (
-	panelsAtOnce = 16 // so many pages are written to
-	rowsAtOnce   = 64 // of pairs, or of numbers: twice as many pages, of lines in the second-level cache
+	panelsAtOnce = 16 // as many pages are written to
+	rowsAtOnce   = 64 // rows of pairs, or of numbers: twice as many pages, and lines that stay in the second-level cache
 )

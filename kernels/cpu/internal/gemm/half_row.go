@@ -5,16 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A product of a single row, as in predictions for one example, takes a microsecond or less, so it goes straight to the
-// kernels where they read B from panels or B has few columns. The sums are those of a chunk of C.
+// A product of a single row, as in a prediction for one example, takes a microsecond or less. So if the kernels can
+// read B from panels, or B has few columns, they are called directly. The sums are those of a chunk of C.
 
-// isRow reports whether the calling goroutine computes the product as a row.
+// isRow reports whether the calling goroutine computes the product as a single row.
 func (a *HalfArgs) isRow(p *pool.Pool) bool {
 	return a.M == 1 && a.K > 0 && a.K <= halfRowMost && (a.Packed != nil || a.few()) && a.Variable == nil && (!a.TransA || a.LDA <= 1) &&
 		max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && (p.Size() <= 1 || a.N*a.K < rowMinElements) && !a.pairs()
 }
 
-// few reports whether the rows of B follow each other and are no longer than those of a panel.
+// few reports whether the rows of B are contiguous and no longer than those of a panel.
 func (a *HalfArgs) few() bool {
 	return a.N <= micro.PanelWidth[float32]() && (a.LDB == a.N || a.LDB == 0) && !a.TransB
 }
@@ -37,8 +37,8 @@ func (a *HalfArgs) row(scratch []float32) {
 	}
 }
 
-// addRow sets sums to the columns [n, n+cols) of a single row x, where the kernels can read B from panels or as it
-// lies; it reports false where they cannot. Wide is memory for a panel.
+// addRow sets sums to the columns [n, n+cols) of the product of a single row x. It returns false if the kernels can
+// read B neither from panels nor in place. wide is memory for a panel.
 func (a *HalfArgs) addRow(sums, x, wide []float32, matrix []uint16, n, cols int) bool {
 	switch {
 	case a.Packed != nil && a.narrow():
@@ -46,7 +46,7 @@ func (a *HalfArgs) addRow(sums, x, wide []float32, matrix []uint16, n, cols int)
 	case a.Packed != nil:
 		clear(sums[:cols])
 		micro.AddRowPanels(sums[:cols], x, a.Packed[n*a.K:])
-	case a.few(): // the whole matrix follows without gaps
+	case a.few(): // the whole matrix is contiguous
 		a.Type.Widen(wide[:a.K*cols], matrix)
 		clear(sums[:cols])
 		micro.AddRowProduct(sums[:cols], x, wide, cols)
@@ -56,12 +56,12 @@ func (a *HalfArgs) addRow(sums, x, wide []float32, matrix []uint16, n, cols int)
 	return true
 }
 
-// narrowRows is how many rows of a panel are widened for a row of A: they stay in the first-level cache, and sums of
-// eight products begin where they do without panels.
+// narrowRows is how many rows of a panel are widened at a time for a single row of A. They stay in the first-level
+// cache, and it is a multiple of eight, so that the sums of eight products begin where they do without panels.
 const narrowRows = 128
 
-// addRowNarrow sets dst, of which so many columns are in use, to what [micro.AddRowPanels] adds, with panels of 16-bit
-// numbers from column n on. Wide is memory for a panel.
+// addRowNarrow sets columns numbers of dst to what [micro.AddRowPanels] adds, from panels of 16-bit numbers, from
+// column n on. wide is memory for a panel.
 func (a *HalfArgs) addRowNarrow(dst, x, wide []float32, n, columns int) {
 	width := micro.PanelWidth[float32]()
 	dst = dst[:ceil(columns, width)*width]

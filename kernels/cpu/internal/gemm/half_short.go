@@ -2,29 +2,29 @@ package gemm
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 
-// Matrix registers add up a short sum in less time than its result takes to the second-level cache and back. So the
-// call that completes sums rounds them, two tiles by two at a time, while they are in the first-level cache. Where it
-// cannot, because the result is subtracted from a variable or transposed, and where a sum takes two calls, since it is
-// not of whole tiles, a chunk of C with short sums, of one block, is computed some of its rows at a time. One call
-// computes all panels of B: configuring the registers takes as long as three products of tiles.
+// Matrix registers compute a short sum in less time than its result takes to the second-level cache and back. So the
+// call that completes sums also rounds them, two by two tiles at a time, while they are in the first-level cache. It
+// cannot do so if the result is subtracted from a variable or transposed, or if a sum takes two calls because it is not
+// whole tiles. Then a chunk of C whose sums are one block is computed and rounded some rows at a time. One call
+// computes all panels of B, because configuring the registers takes as long as three products of tiles.
 
 const (
-	shortCols = 128  // of a chunk of C with short sums: 32 KiB with the rows of a step
+	shortCols = 128  // columns of a chunk of C with short sums: 32 KiB with the rows of a step
 	shortStep = 8192 // sums that are completed before they are rounded
 
-	// Sums that do not stay in memory: with B in panels, a chunk has so many columns. So many results are completed by
-	// a call, of few rows, so that they are written in long runs, unless the panels do not stay in the second-level
-	// cache.
+	// If sums are never stored and B is packed, a chunk has passedCols columns. A call completes passedSums results, of
+	// few rows, so that they are written in long runs, unless the panels exceed passedPanels, and so do not stay in the
+	// second-level cache.
 	passedCols   = 512
 	passedSums   = 1 << 15
 	passedPanels = 1 << 16 // words
 
-	// Panels that are made for one chunk: so many words are read again from the first-level cache, and each chunk more
-	// is another call.
+	// Words of the panels that a chunk makes for itself: they are read again from the first-level cache, and more
+	// chunks would be more calls.
 	nearPanels = 1 << 13
 )
 
-// roundsSums reports whether the call that completes sums can round them.
+// roundsSums reports whether the call that completes the sums can round them.
 func (p *halfPlan) roundsSums(a *HalfArgs) bool {
 	switch {
 	case !p.pairs || p.swapped || a.Variable != nil || p.k == 0:
@@ -35,11 +35,11 @@ func (p *halfPlan) roundsSums(a *HalfArgs) bool {
 	return p.k <= p.blockK && micro.RoundsVectors()
 }
 
-// roundsVectors reports whether the sums, each of one block, are rounded in vectors, so that they are never in memory.
+// roundsVectors reports whether sums of one block are rounded in vectors, and so are never stored.
 func (p *halfPlan) roundsVectors() bool { return p.rounds && !p.matrices }
 
-// setPads decides whether the last block of a sum ends with zeros, so that it is of whole steps. Then A is copied,
-// which pays where many columns are multiplied with it, and where its rows do not begin with lines of the cache anyway.
+// setPads decides whether zeros fill the last block of a sum up to whole steps. Then A is copied, which pays if many
+// columns are multiplied with it and its rows do not begin at cache lines anyway.
 func (p *halfPlan) setPads(a *HalfArgs) {
 	if p.matrices && p.k > wholePairs && p.k%wholePairs != 0 && (!p.inPlace || a.N >= padsColumns) {
 		p.pads, p.inPlace = a.panelRows()-p.k, false
@@ -48,7 +48,7 @@ func (p *halfPlan) setPads(a *HalfArgs) {
 
 const padsColumns = 256
 
-// block returns where a block of a sum begins and how long it is, of so many.
+// block returns where the i-th block of a sum begins, and its length, if sums are cut into that many blocks.
 func (p *halfPlan) block(i, blocks int) (k, k1 int) {
 	at := func(i int) int {
 		switch {
@@ -73,7 +73,7 @@ func (p *halfPlan) longest() int {
 	return ceil(p.blockK+wholePairs-1, wholePairs) * wholePairs
 }
 
-// passes reports whether the sums are short and formed in one call, so that they are never all in memory.
+// passes reports whether sums are short and computed in one call, so that they are never all stored.
 func (p *halfPlan) passes(a *HalfArgs) bool {
 	return p.short && p.rounds && (p.k <= wholePairs || (p.k+p.pads)%wholePairs == 0)
 }
@@ -82,13 +82,13 @@ const (
 	matrixBlockA   = 1 << 17 // words of the rows of A of a chunk: a quarter of the second-level cache
 	mostRowsMatrix = 512
 
-	// Of sums of several blocks, a chunk's A takes half of that cache, and its rows are copied once for all columns.
+	// If sums have several blocks, a chunk's A takes half of that cache, and its rows are copied once for all columns.
 	matrixBlocksA  = 2 * matrixBlockA
 	mostRowsBlocks = 256
 )
 
-// matrixRows is how many rows a chunk has at most whose sums have so many pairs. A chunk's A stays in the second-level
-// cache, and B comes through it once for each chunk of rows: what is behind that cache gives a tenth of its rate.
+// matrixRows returns the most rows of a chunk whose sums have that many pairs. A chunk's A stays in the second-level
+// cache, and B passes through it once for each chunk of rows: memory beyond that cache delivers a tenth of its rate.
 func (a *HalfArgs) matrixRows(pairs int) int {
 	most := matrixBlockA
 	switch {
@@ -100,7 +100,7 @@ func (a *HalfArgs) matrixRows(pairs int) int {
 	return min(max(most/max(pairs, 1)/nearRows*nearRows, halfRowsMatrices), mostRowsMatrix)
 }
 
-// mostCols is how many columns a chunk has at most.
+// mostCols returns the most columns of a chunk.
 func (p *halfPlan) mostCols(a *HalfArgs) int {
 	switch {
 	case p.wide:
@@ -117,9 +117,9 @@ func (p *halfPlan) mostCols(a *HalfArgs) int {
 	return halfCols
 }
 
-// setSteps sets how the sums of a chunk lie, and how many of its rows are completed at once. Rows of sums that are a
-// power of two apart would compete for a few places in the first-level cache, to which matrix registers return with
-// each block of a sum.
+// setSteps decides how the sums of a chunk are laid out and how many of its rows are completed at a time. If rows of
+// sums were a power of two apart, they would compete for a few sets of the first-level cache, to which matrix registers
+// return with each block of a sum.
 func (p *halfPlan) setSteps(a *HalfArgs) {
 	p.lineC, p.step = p.cols, p.rows
 	if p.matrices {
@@ -134,12 +134,12 @@ func (p *halfPlan) setSteps(a *HalfArgs) {
 	}
 }
 
-// packsChunks reports whether each chunk of C brings its part of B into panels.
+// packsChunks reports whether each chunk of C packs its own part of B.
 func (p *halfPlan) packsChunks(a *HalfArgs) bool { return p.matrices && !p.packs && a.Packed == nil }
 
-// packPanels makes the panels of the columns [n, n+cols) for a block of sums as in packB, one after the other: a few
-// rows of B in all panels before the next rows, since a panel's part of a row is a line or two of the cache, and the
-// next row's may lie in another page.
+// packPanels makes the panels of the columns [n, n+cols) for a block of sums as in packB, one after the other. It
+// writes a few rows of B to all panels before the next rows, because a panel's part of a row is one or two cache lines,
+// and the next row may lie in another page.
 func (j *halfJob) packPanels(panels, lines []float32, src []uint16, k, k1, n, cols int) {
 	width, rows, given := micro.PanelWidth[float32](), rowsAtOnce, min(k1, j.plan.k-k)
 	if j.args.TransB {
@@ -156,16 +156,16 @@ func (j *halfJob) packPanels(panels, lines []float32, src []uint16, k, k1, n, co
 	}
 }
 
-// halfChunk is a chunk of C while matrix registers compute it: from row m and column n on, of the batch entry at an
-// offset, with a worker's memory.
+// halfChunk is a chunk of C that matrix registers compute: it starts at row m and column n of the batch entry at an
+// offset, and has a worker's memory.
 type halfChunk struct {
 	sums, panels, lines, turned []float32
 	matrixB                     []uint16
 	at, m, n, cols              int
 }
 
-// matrixSums computes a block of the sums of a chunk, from k on, with the rows of t, of which A and its strides are
-// set. The last block completes them, and the result is stored.
+// matrixSums computes a block of the sums of a chunk, from k on. t has the rows, and A with its strides. The last block
+// completes the sums, and the result is stored.
 func (j *halfJob) matrixSums(t micro.Tile[float32], c *halfChunk, k int, last bool) {
 	a, p, width := &j.args, &j.plan, micro.PanelWidth[float32]()
 	panels, stepB := c.panels, width*t.K
@@ -201,7 +201,7 @@ func (j *halfJob) matrixSums(t micro.Tile[float32], c *halfChunk, k int, last bo
 	}
 }
 
-// completeTile computes a tile from a row and a column of the chunk on, which has so many rows.
+// completeTile computes a tile of rows rows, at a row and a column of the chunk.
 func (j *halfJob) completeTile(t *micro.Tile[float32], c *halfChunk, bias []float32, row, col, rows int, last bool) {
 	a := &j.args
 	if !last || !j.plan.rounds {

@@ -4,21 +4,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// A product of few rows with a transposed matrix is computed as its transpose, as that of float32 is (transposed.go):
-// B, the weights, is widened along its rows, and only A, which is packed before, and the chunks of C are transposed.
-// The sums are the same.
+// A product of few rows with a transposed matrix is computed as its transpose, as in float32 (transposed.go): B, the
+// weights, is widened along its rows, and only the packed A and the chunks of C are transposed. The sums are the same.
 //
-// So is a product of a transposed A with more rows than columns where matrix registers want A turned: of the two
-// operands, both of which lie along the sums, the smaller one is turned.
+// So is a product of a transposed A with more rows than columns, if matrix registers need A transposed: of the two
+// operands, both of which are stored along the sums, the smaller one is transposed.
 
-const turnedGap = 16 // between the rows of a transposed chunk, so that they do not compete for places in the cache
+const turnedGap = 16 // between the rows of a transposed chunk, so that they do not compete for the same cache sets
 
-// swap exchanges the operands where computing the transpose costs less, and reports whether the result is to be
+// swap exchanges the operands if computing the transpose costs less, and reports whether the result has to be
 // transposed.
 func (a *HalfArgs) swap() bool {
 	if a.N == 1 && a.LDC == 1 && a.Bias == nil && a.Packed == nil && a.fewColumns(1) {
 		a.exchange()
-		a.LDC = a.N // a column is a row
+		a.LDC = a.N // columns become rows
 		return false
 	}
 	if a.Packed != nil || a.M == 1 || !a.fewColumns(leastTurned) && !a.packsLess() && (a.Batch != [2]int{1, 1} || !a.turnsLess()) {
@@ -28,7 +27,7 @@ func (a *HalfArgs) swap() bool {
 	return true
 }
 
-// exchange makes the product that of the transposes.
+// exchange turns the product into that of the transposes.
 func (a *HalfArgs) exchange() {
 	a.M, a.N = a.N, a.M
 	a.A, a.B = a.B, a.A
@@ -37,11 +36,11 @@ func (a *HalfArgs) exchange() {
 	a.StrideA, a.StrideB = a.StrideB, a.StrideA
 }
 
-// leastTurned is the length of sums from which on transposing the result costs less than vectors that are mostly empty.
+// leastTurned is the length of sums from which on transposing the result costs less than mostly empty vectors.
 const leastTurned = 32
 
-// fewColumns reports whether a transposed A is multiplied in pairs with so few columns that most of a vector of them
-// would be empty: the rows of A, as they are stored, fill it. Sums have at least so many products.
+// fewColumns reports whether a transposed A is multiplied in pairs with so few columns that they leave most of a vector
+// empty; the rows of A, as they are stored, fill it. Sums must have at least that many products.
 func (a *HalfArgs) fewColumns(least int) bool {
 	const most = 8 // half a vector
 	return a.TransA && a.N <= most && a.M >= 4*most && a.K >= least && a.pairs() && !micro.Matrices()
@@ -57,13 +56,14 @@ func (a *HalfArgs) straighten() {
 	}
 }
 
-// packsLess reports whether the product is one of few rows with a transposed matrix that is widened.
+// packsLess reports whether a product of few rows with a transposed matrix, which is widened, packs less as its
+// transpose.
 func (a *HalfArgs) packsLess() bool {
 	return a.TransB && a.N >= transposedMinRows && !a.pairs() && a.M*(a.K+a.N) <= a.K*a.N
 }
 
-// turnsLess reports whether more of A is turned than would be of B, for each chunk of columns again if the sums are not
-// one block, by more than transposing the result costs.
+// turnsLess reports whether computing the transpose saves more than transposing the result costs, because less is
+// transposed of B than would be of A. A is transposed again for each chunk of columns unless the sums are one block.
 func (a *HalfArgs) turnsLess() bool {
 	if !a.TransA || a.TransB || !a.pairs() || !micro.Matrices() {
 		return false
@@ -77,8 +77,8 @@ func (a *HalfArgs) turnsLess() bool {
 	return a.K*(turns(a.M, a.N)-turns(a.N, a.M)) > transposeCost*a.M*a.N
 }
 
-// transposeCost is what transposing an element of C costs, which is float32, where turning one of A costs 1. It was
-// estimated, not measured on a processor with matrix registers.
+// transposeCost is the cost of transposing a float32 of C, if transposing an element of A costs 1. It was estimated,
+// not measured on a processor with matrix registers.
 const transposeCost = 4
 
 // turned is the memory for a transposed chunk of C.
@@ -90,11 +90,11 @@ func (p *halfPlan) turned() int {
 }
 
 // store rounds the sums of a chunk, or of some of its rows, from row m and column n on, and stores them in the batch
-// entry at an offset. Lines and turned are memory for it.
+// entry at an offset. lines and turned are scratch memory.
 func (j *halfJob) store(sums, lines, turned []float32, at, m, n, rows, cols int) {
 	a, from := &j.args, j.plan.lineC
 	if j.plan.swapped {
-		follow := rows == a.M && a.LDC == rows && a.Bias == nil // rows of the result follow each other
+		follow := rows == a.M && a.LDC == rows && a.Bias == nil // rows of the result are contiguous
 		if from = rows + turnedGap; follow {
 			from = rows
 		}
@@ -108,8 +108,8 @@ func (j *halfJob) store(sums, lines, turned []float32, at, m, n, rows, cols int)
 	a.finish(sums, lines, at+m*a.LDC+n, rows, n, cols, from)
 }
 
-// panels is the memory for the panels of the right operand, where they are made before: of A, if that has become it and
-// there is one.
+// panels is the memory for the panels of the right operand if they are made in advance. If A has become that operand
+// and there is one A, its panels are.
 func (p *halfPlan) panels(a *HalfArgs) int {
 	if !p.packs && (!p.swapped || p.pairs || a.Batch != [2]int{1, 1}) {
 		return 0

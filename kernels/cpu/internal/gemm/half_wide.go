@@ -5,36 +5,36 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// Two whole vectors of 512 bits of pairs are multiplied in a cycle by processors that do not compute them by halves:
-// what is done besides counts for more there. B is brought into panels once for all rows, where those of a batch would
-// each have their own panels, chunks have more rows, and the sums of a chunk stay in the first-level cache until they
-// are rounded.
+// Processors that do not split 512-bit vectors into halves multiply two whole vectors of pairs in a cycle, so
+// everything else counts for more. There, B is packed once for all rows, except in batches, where each entry would need
+// panels of its own. Chunks have more rows, and their sums stay in the first-level cache until they are rounded.
 //
-// Rows of an odd number of elements begin within words. Every other one begins with a word, or every other one with the
-// half of one, which the processor reads as well, so that the even rows are a matrix whose rows are words apart, and
-// the odd ones another: nothing is copied. The last pair of a row has the first element of the next row, which the zero
-// behind the last row of B removes unless it is infinite or not a number.
+// Rows with an odd number of elements begin within 32-bit words. If the even rows begin with a word, the odd rows begin
+// in the middle of one, or the other way round. The processor can read both, so the even rows form one matrix with a
+// stride of whole words, and the odd rows another: nothing is copied. The last pair of a row includes the first element
+// of the next row. It is multiplied by the zero behind the last row of B, which removes it unless it is infinite or
+// NaN.
 
 const (
-	wideSums   = 7168    // of a chunk: 28 KiB
-	wideBlocks = 224     // rows of a chunk whose sums are of several blocks, or which makes its own panels: its A stays in the second-level cache
-	widePanels = 1 << 22 // words of panels that are made for all rows
-	turnsRows  = 28      // from which on two halves of the rows are whole tiles
+	wideSums   = 7168    // sums of a chunk: 28 KiB
+	wideBlocks = 224     // rows of a chunk whose sums have several blocks, or which makes its own panels: its A stays in the second-level cache
+	widePanels = 1 << 22 // words of panels that are made once for all rows
+	turnsRows  = 28      // rows from which on each half of them, even or odd, is whole tiles
 
-	// Of a chunk whose sums are not in memory: columns, and rows if so many words of A stay in the first-level cache.
+	// Columns of a chunk whose sums are not stored; and its rows if no more than roundedA words of A stay in the cache.
 	roundedCols = 512
 	roundedRows = 448
 	roundedA    = 7168
 	highTile    = 14
 )
 
-// setWide decides what [halfPlan.wide] and [halfPlan.turns] say.
+// setWide sets [halfPlan.wide] and [halfPlan.turns].
 func (p *halfPlan) setWide(a *HalfArgs) {
 	p.wide = p.pairs && !p.matrices && a.M > 1 && isa.Active().Has(isa.Vectors512) && !isa.HalfUnits()
 	p.turns = p.wide && !a.TransA && a.M >= turnsRows && a.LDA%2 != 0 && a.K > 1
 }
 
-// wideRows is how many rows a chunk has at most.
+// wideRows returns the most rows of a chunk.
 func (p *halfPlan) wideRows(a *HalfArgs) int {
 	most := halfRows
 	if p.k > p.blockK || a.M <= wideBlocks || !p.packsWide(a) {
@@ -46,18 +46,18 @@ func (p *halfPlan) wideRows(a *HalfArgs) int {
 	return most
 }
 
-// roundedRows is how many rows a chunk has at most whose sums are rounded in vectors, and at least so many.
+// roundedRows returns the most rows of a chunk whose sums are rounded in vectors, at least the given number.
 func (p *halfPlan) roundedRows(least int) int {
 	return max(least, min(roundedA/p.k/highTile*highTile, roundedRows))
 }
 
-// packsWide reports whether B is brought into panels for all rows together.
+// packsWide reports whether B is packed once for all rows.
 func (p *halfPlan) packsWide(a *HalfArgs) bool {
 	width := micro.PanelWidth[float32]()
 	return p.wide && ceil(a.N, width)*width*p.k <= widePanels && a.Batch == [2]int{1, 1}
 }
 
-// wideCols is how many columns a chunk of so many rows has at most.
+// wideCols returns the most columns of a chunk of the given number of rows.
 func (p *halfPlan) wideCols(rows int) int {
 	width := micro.PanelWidth[float32]()
 	if p.rounds {
@@ -69,8 +69,8 @@ func (p *halfPlan) wideCols(rows int) int {
 	return min(max(wideSums/rows/width, 1)*width, halfCols)
 }
 
-// finiteBehind reports whether the elements behind so many rows of A, but for the last row of the matrix, are finite,
-// or are not read, as K is even.
+// finiteBehind reports whether the elements behind the first n rows are finite, except for the last row of the matrix.
+// If K is even, they are not read and do not matter.
 func (a *HalfArgs) finiteBehind(rows []uint16, n int) bool {
 	if a.K%2 == 0 {
 		return true
@@ -99,9 +99,9 @@ func (j *halfJob) roundTile(t micro.Tile[float32], c *halfChunk, bias []float32,
 	micro.RunRounded(&t, &to)
 }
 
-// runInTurns computes a tile whose rows of A lie in a matrix from row m and pair k on, where they are: the even rows,
-// and then the odd ones. The last row of a matrix of odd rows, which has nothing behind it, is copied. The sums are
-// rounded if there is a place for that.
+// runInTurns computes a tile that reads A in place, from row m and pair k of the matrix on: first its even rows, then
+// its odd ones. The last row of a matrix with an odd number of elements has nothing behind it, and is copied. If to is
+// not nil, the sums are rounded there.
 func (j *halfJob) runInTurns(t micro.Tile[float32], to *micro.Rounding, block []float32, matrix []uint16, m, k int) {
 	a := &j.args
 	rows := t.Rows
@@ -120,7 +120,7 @@ func (j *halfJob) runInTurns(t micro.Tile[float32], to *micro.Rounding, block []
 	}
 }
 
-// runSome computes a tile from a row of the results on, of which each of so many is one of the tile.
+// runSome computes a tile of every each-th row of the results, from a row on.
 func runSome(t micro.Tile[float32], to *micro.Rounding, row, each int) {
 	if to == nil {
 		t.C = t.C[row*t.CRow:]

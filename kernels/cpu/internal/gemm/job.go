@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// job is a product while it runs: the task that workers share.
+// job is a running product: the task that workers share.
 type job[T Float] struct {
 	args       Args[T]
 	plan       plan[T]
@@ -23,10 +23,10 @@ type job[T Float] struct {
 	deepSum    deepSumTask[T]
 	gram       gramTask[T]
 	sums       []T     // of the blocks of a deep product
-	ahead      fetched // how much of args.Ahead has been fetched
+	ahead      fetched // how much of args.Ahead has been prefetched
 }
 
-// fetched says how much of a list of slices has been brought into the cache.
+// fetched says how much of a list of slices has been prefetched into the cache.
 type fetched struct{ piece, done int }
 
 var (
@@ -46,7 +46,7 @@ func getJob[T Float]() *job[T] {
 	return j
 }
 
-// link lets the parts know the job.
+// link sets the parts' pointers to the job.
 func (j *job[T]) link() {
 	j.packing.job, j.row.job, j.transposed.job, j.narrow.job, j.lined.job, j.columns.job, j.few.job, j.deep.job, j.deepSum.job, j.gram.job = j, j, j, j, j, j, j, j, j, j
 }
@@ -61,7 +61,7 @@ func putJob[T Float](j *job[T]) {
 	}
 }
 
-// run packs what is shared and then computes the chunks of C.
+// run packs what is shared, then computes the chunks of C.
 func (j *job[T]) run(p *pool.Pool) {
 	if j.plan.transposed {
 		j.runTransposed(p)
@@ -181,9 +181,9 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 	}
 }
 
-// sweep computes the whole panels of the columns [n, end), whose sums are short: few rows at a time through all panels,
-// so that C is written in long runs, of few rows, by few calls. Short rows of a large C are fetched ahead. It returns
-// the first column that is left: n, where a call for each panel are fewer.
+// sweep computes the whole panels of the columns [n, end), whose sums are short: a few rows at a time go through all
+// panels. So C is written in long runs of few rows, with few calls. It prefetches short rows of a large C. It returns
+// the first column that it has not computed, which is n if one call for each panel makes fewer calls.
 func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) int {
 	a, width := &j.args, micro.PanelWidth[T]()
 	panels := (end - n) / width
@@ -221,8 +221,7 @@ func (j *job[T]) sweep(t *micro.Tile[T], matrixB, matrixC []T, m, n, end int) in
 	return n + panels*width
 }
 
-// setA sets a tile's operand of single numbers, from row m and sum k on, which is copied to packed where the plan says
-// so.
+// setA sets a tile's scalar operand, from row m and sum k on. If the plan says so, it is copied to packed first.
 func (j *job[T]) setA(t *micro.Tile[T], matrix, packed []T, m, k int) {
 	a, p := &j.args, &j.plan
 	stride := a.LDA
@@ -246,8 +245,8 @@ func (j *job[T]) setA(t *micro.Tile[T], matrix, packed []T, m, k int) {
 	}
 }
 
-// setB sets a tile's operand of vectors, the panel of column c in a chunk of the columns [n, end), from sum k on, and
-// what is to be fetched meanwhile.
+// setB sets a tile's vector operand, the panel at column c in a chunk of the columns [n, end), from sum k on, and what
+// the tile prefetches meanwhile.
 func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 	a, p, width := &j.args, &j.plan, micro.PanelWidth[T]()
 	more := c+width < end
@@ -261,7 +260,7 @@ func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 		t.B, t.BK = matrix[c*a.K+k*width:], width
 		if t.Next = j.fetch(t.K * width); len(t.Next) > 0 {
 			t.NextStep = ceil(len(t.Next), t.K)
-		} else if more { // the processor fetches ahead by itself, but later
+		} else if more { // the processor prefetches by itself, but later
 			t.Next, t.NextStep = matrix[(c+width)*a.K+k*width:], width
 		}
 	case p.source == shared:
@@ -279,7 +278,7 @@ func (j *job[T]) setB(t *micro.Tile[T], matrix, packed []T, k, n, c, end int) {
 	}
 }
 
-// fetch returns up to n further numbers of what the caller wants next.
+// fetch returns up to n more numbers of the memory that the caller uses next.
 func (j *job[T]) fetch(n int) []T {
 	at := &j.ahead
 	for at.piece < len(j.args.Ahead) {

@@ -5,14 +5,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A batch of small products takes less time than the calls for each of them would. Products along one axis of the batch
-// are the lines of a tile, so that one call computes many. B is read where it lies, past its last column too, which
-// nothing is made of; copied are a transposed B, and the last ones, past which there is no memory.
+// A batch of small products takes less time than a call for each of them would. So the products along one axis of the
+// batch become the lines of a tile, and one call computes many. B is read in place, even past its last column; what is
+// read there is not used. Copies are made only of a transposed B, and of the last entries, behind which there is no
+// memory.
 
 const (
-	linedMost  = 1 << 16 // products that are added in one product of matrices
-	linedTime  = 1 << 10 // what a line costs beside its products, in products
-	linedBlock = 1 << 12 // numbers of copied panels: they stay in the first-level cache
+	linedMost  = 1 << 16 // multiplications of one matrix product
+	linedTime  = 1 << 10 // overhead of a line, in multiplications
+	linedBlock = 1 << 12 // elements of copied panels: they stay in the first-level cache
 )
 
 // isLined reports whether the product is a batch of small ones. A transposed B that all share is packed once instead.
@@ -63,7 +64,7 @@ func (t *linedTask[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// lines computes so many products along the axis of lines: block by block of their sums, panel by panel.
+// lines computes that many products along the axis of lines, block by block of their sums and panel by panel.
 func (j *job[T]) lines(memory, matrixA, matrixB, matrixC []T, lines int) {
 	a, width := &j.args, micro.PanelWidth[T]()
 	axis := a.linedAxis()
@@ -96,7 +97,7 @@ func (j *job[T]) lines(memory, matrixA, matrixB, matrixC []T, lines int) {
 	}
 }
 
-// linedPanel computes a block of the sums of a panel in so many lines, whose operands begin with the slices.
+// linedPanel computes a block of the sums of a panel in all lines. The slices start at the first line's operands.
 func (a *Args[T]) linedPanel(t micro.Tile[T], memory, operandA, operandB, operandC []T, lines int) {
 	step, padded, done := a.StrideB[a.linedAxis()], micro.PadColumns[T](t.Cols), 0
 	if spare := len(operandB) - (t.K-1)*a.LDB - padded; !a.TransB && spare >= 0 {
@@ -117,7 +118,7 @@ func (a *Args[T]) linedPanel(t micro.Tile[T], memory, operandA, operandB, operan
 	}
 }
 
-// copyLine copies a block of B to rows that are stride apart. What lies between them stays.
+// copyLine copies a block of B to rows that are stride apart. It leaves what is between them unchanged.
 func (a *Args[T]) copyLine(dst, b []T, sums, cols, stride int) {
 	if a.TransB {
 		micro.Transpose(dst, b, cols, sums, stride, a.LDB)

@@ -6,13 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// A B whose rows are whole cache lines is read where it lies by more rows of A than another one, if it begins with a
-// line too. A slice of a wider matrix need not, and where operands lie is known when the product runs only: there are
-// two plans then, which compute the same sums, and scratch memory for either.
+// If the rows of B are whole cache lines and B begins at a cache line, B is read in place for more rows of A than
+// usual. A slice of a wider matrix need not begin at one, and where operands are is known only when the product runs.
+// So there are two plans, which compute the same sums, and scratch memory for either.
 
 const line = 64 // bytes of a cache line, and of a vector of AVX-512
 
-// spacesLines reports whether all rows of B begin at the same place of a cache line, and a vector is one.
+// spacesLines reports whether all rows of B begin at the same offset in a cache line, and a vector is as long as a
+// line.
 func (a *Args[T]) spacesLines() bool {
 	size := int(sizeOf[T]())
 	if !isa.Active().Has(isa.Vectors512) || a.LDB*size%line != 0 {
@@ -31,5 +32,5 @@ func (a *Args[T]) asksBegin() bool {
 	return a.M >= packMinRows && a.M < packMoreRows && !a.TransB && !a.Packed && a.Panels == nil && !computesHalves() && a.spacesLines()
 }
 
-// beginsAcross reports whether vectors from the first number on lie across cache lines.
+// beginsAcross reports whether vectors, from the first number on, straddle cache lines.
 func beginsAcross[T Float](b []T) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%line != 0 }

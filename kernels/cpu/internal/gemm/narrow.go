@@ -7,28 +7,28 @@ import (
 )
 
 // A product with few columns, C[M, N] = A[K, M]ᵀ·B[K, N], is the gradient of weights with few outputs: A is the large
-// input of a layer. Tiles would read columns of it, each line from another page, for panels of B that are mostly
-// padding. It is computed as Cᵀ = Bᵀ·A: A is the operand of vectors, B that of single numbers, and chunks of Cᵀ are
-// transposed into C. The sums are the same, number by number. An A that comes through memory is read a few rows at a
-// time, which the processor fetches ahead as it sees each of them being read; sums of so few products are begun and
+// input of a layer. Tiles would read A by columns, each line from another page, for panels of B that are mostly
+// padding. So the product is computed as Cᵀ = Bᵀ·A: A is the vector operand, B the scalar one, and chunks of Cᵀ are
+// transposed into C. Each sum adds the same products in the same order. If A comes through memory, it is read a few
+// rows at a time, which the processor prefetches because it sees each row being read; the sums of these products are
 // continued in the second-level cache.
 
 const (
-	narrowMinCols = 24      // fewer columns are always computed so,
-	narrowMaxCols = 128     // up to so many where sums are not short: else transposing A, or reading it as it is, costs less
-	narrowChunk   = 512     // rows of C, columns of Cᵀ, in a chunk, and more while
+	narrowMinCols = 24      // products of fewer columns are always computed this way,
+	narrowMaxCols = 128     // those of at most that many if sums are not short: for more, transposing A or reading it as it is costs less
+	narrowChunk   = 512     // columns of Cᵀ (rows of C) in a chunk, and more while
 	narrowBytes   = 1 << 18 // the chunk is smaller
 
-	narrowSmallRows = 64 // rows of C, and
-	narrowSmallSums = 32 // products, from which on an A that the cache holds is read so, for few columns
+	narrowSmallRows = 64 // rows of C and
+	narrowSmallSums = 32 // products of a sum from which on this also applies to few columns and an A that the cache holds
 
-	narrowSums  = 96      // products, rows of A, at a time where
+	narrowSums  = 96      // products (rows of A) at a time if
 	narrowLarge = 3 << 19 // A has more bytes
-	narrowAhead = 2       // panels from what is read to what is fetched
+	narrowAhead = 2       // panels from what is read to what is prefetched
 	narrowTurn  = 64      // columns of Cᵀ that are transposed at a time: their C stays in the first-level cache
 
-	narrowPackCols = 24  // from which on copying panels of A pays where its rows compete for places in the cache
-	narrowPackSums = 128 // and are more than these
+	narrowPackCols = 24  // columns from which on copying panels of A pays if the rows of A compete for the same cache sets
+	narrowPackSums = 128 // and there are more rows than these
 )
 
 func (a *Args[T]) isNarrow() bool {
@@ -41,7 +41,7 @@ func (a *Args[T]) isNarrow() bool {
 	return a.N < narrowMinCols || a.N <= narrowMaxCols && a.K > turnMinSums
 }
 
-// padsMuch reports whether vectors of a line of B would be filled little.
+// padsMuch reports whether B would leave vectors of its panels mostly empty.
 func (a *Args[T]) padsMuch() bool {
 	half := micro.PanelWidth[T]() / 2
 	return a.N < half || a.N > half && a.N <= half+half/4
@@ -52,7 +52,7 @@ func (a *Args[T]) packsNarrow() bool {
 	return a.N >= narrowPackCols && conflicts(a) && a.K > narrowPackSums
 }
 
-// narrowPart is how many products are added at a time.
+// narrowPart returns how many products are added at a time.
 func (a *Args[T]) narrowPart() int {
 	if a.N > 2 && a.M*a.K*int(sizeOf[T]()) > narrowLarge {
 		return min(a.K, narrowSums)
@@ -60,13 +60,13 @@ func (a *Args[T]) narrowPart() int {
 	return min(a.K, BlockK)
 }
 
-// turnsNarrow reports whether blocks of B are transposed, because its rows compete for places in the cache.
+// turnsNarrow reports whether blocks of B are transposed, because its rows compete for the same cache sets.
 func (a *Args[T]) turnsNarrow() bool { return a.conflictsB() }
 
 // narrowTask computes chunks of columns of Cᵀ.
 type narrowTask[T Float] struct{ job *job[T] }
 
-// narrowRows is the number of rows of C, columns of Cᵀ, in a chunk; each worker gets the same number of chunks.
+// narrowRows returns the columns of Cᵀ (rows of C) in a chunk; each worker gets the same number of chunks.
 func (a *Args[T]) narrowRows(workers int) int {
 	width := micro.PanelWidth[T]()
 	chunks := ceil(a.M, max(narrowChunk, narrowBytes/int(sizeOf[T]())/a.N))
@@ -76,8 +76,8 @@ func (a *Args[T]) narrowRows(workers int) int {
 	return ceil(ceil(a.M, chunks), width) * width
 }
 
-// narrowSize is the scratch of one worker: a transposed block of B, a chunk of Cᵀ, another one if it is a sum of
-// blocks, and a panel of A.
+// narrowSize is the scratch memory of one worker: a transposed block of B, a chunk of Cᵀ, another chunk if sums have
+// several blocks, and a panel of A.
 func (p *plan[T]) narrowSize(a *Args[T]) int {
 	size := a.N * (min(a.K, BlockK) + rowGap + p.rows + rowGap)
 	if a.K > BlockK/2 {
@@ -98,8 +98,8 @@ func (j *job[T]) runNarrow(p *pool.Pool) {
 	p.Parallel(ceil(a.M, j.plan.rows), 1, &j.narrow)
 }
 
-// narrowMemory is the scratch of a worker: a block of Bᵀ, the sums of a chunk of Cᵀ, those of a block, and room for a
-// panel of A or nothing.
+// narrowMemory is the scratch memory of a worker: a block of Bᵀ, the sums of a chunk of Cᵀ, those of a block, and room
+// for a panel of A if these are copied.
 type narrowMemory[T Float] struct{ turned, sums, block, panel []T }
 
 // Run computes the chunks [lo, hi).
@@ -156,7 +156,7 @@ func (j *job[T]) narrowChunk(memory *narrowMemory[T], m, n int) {
 			t.A, t.K, t.Continue = operand[(from-k)*t.AK:], to-from, p > 0
 			j.narrowPart(&t, sums, memory.panel, from, m, n)
 		}
-		if c := n / micro.PanelWidth[T]() * micro.PanelWidth[T](); c < n { // the last panel is packed, and added as a whole
+		if c := n / micro.PanelWidth[T]() * micro.PanelWidth[T](); c < n { // the last panel is packed, and added in one piece
 			t.A, t.K, t.Continue = operand, end-k, false
 			t.B, t.BK, t.C, t.Cols, t.Next = j.plan.shared[k*micro.PanelWidth[T]():], micro.PanelWidth[T](), sums[c:], n-c, nil
 			micro.Run(&t)

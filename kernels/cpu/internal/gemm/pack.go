@@ -15,12 +15,12 @@ func PackedSize[T Float](n, k int) int {
 	return (n + width - 1) / width * width * k
 }
 
-// Layout is the layout that [PackB] writes and [Run] reads with the tile in force. Panels that are kept are to be kept
-// with it: where it has changed, B is read as it is or repacked.
+// Layout is the layout that [PackB] writes and [Run] reads with the tile in use. Store it with panels that are kept: if
+// it has changed since, read B itself or pack it again.
 func Layout[T Float]() tile.Layout { return micro.Layout[T]() }
 
-// PackB writes B[k, n] (stored n x k if trans) with row stride ldb, 0 meaning without a gap, into the panel layout. Dst
-// needs [PackedSize] elements.
+// PackB writes B[k, n] (stored n x k if trans) with row stride ldb into panels; a stride of 0 means that rows are
+// contiguous. dst needs [PackedSize] elements.
 func PackB[T Float](p *pool.Pool, dst, b []T, k, n, ldb int, trans bool) {
 	if k <= 0 || n <= 0 {
 		return
@@ -57,8 +57,8 @@ func (t *packTask[T]) Run(_, lo, hi int) {
 	}
 }
 
-// packPanel packs the rows [k, k+rows) of the panel that starts at column n of B, which has zeros past the last column,
-// or what follows it in memory.
+// packPanel packs the rows [k, k+rows) of the panel at column n of B. Past the last column it has zeros, or whatever
+// follows in memory.
 func packPanel[T Float](dst, b []T, a *Args[T], k, rows, n int) {
 	cols := min(micro.PanelWidth[T](), a.N-n)
 	if a.TransB {

@@ -7,12 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// BlockK is the largest number of products that are added before the sum goes through memory. With the tiles of
-// AVX-512, which use each number of B for 14 rows, a block of a panel, BlockK rows of 128 bytes, may come from the
-// second-level cache.
+// BlockK is the most products that are added before a sum goes through memory. The tiles of AVX-512 use each number of
+// B for 14 rows, so there a block of a panel, BlockK rows of 128 bytes, may come from the second-level cache.
 const BlockK = 512
 
-// blockK is BlockK as the active family has it: the tiles of the others are lower, and a panel block has to fit the
+// blockK is BlockK for the active kernel family. Other families have lower tiles, so a block of a panel has to fit the
 // first-level cache.
 func blockK() int {
 	if isa.Active().Has(isa.Vectors512) {
@@ -22,44 +21,44 @@ func blockK() int {
 }
 
 const (
-	chunkFlops     = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
-	wantChunks     = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
-	wantMore       = 8       // unless several workers share short sums
+	chunkFlops     = 1 << 20 // fewest operations of a chunk: about 10 µs of assembly
+	wantChunks     = 4       // most chunks for each worker that are made for balance alone, because each chunk reads A and B anew,
+	wantMore       = 8       // or most if several workers share short sums
 	longSum        = 1024
 	maxRows        = 224 // rows of A that stay in the second-level cache, BlockK numbers each
-	shortRows      = 56  // where a sum is one block and the processor finds fewer pages at once for stores: C is then written in few pages at a time, as many as these rows may begin in
-	minRows        = 32  // of a chunk, where panels are read
+	shortRows      = 56  // rows if sums are one block and the processor holds few pages for stores: these rows of C begin in no more pages than that
+	minRows        = 32  // fewest rows of a chunk where panels are read
 	maxCols        = 512
-	packMinRows    = 64      // B is reused often enough for packing to pay, where the processor computes whole vectors at once and B lies across cache lines
-	packFlatRows   = 96      // and for copies of weights to take the room of the weights in several workers' caches,
-	packNextRows   = 144     // a B that comes through memory as a stream,
-	packMuchRows   = 192     // and a B of more than so many bytes, if its rows compete for places in the cache
-	packMoreRows   = 256     // or not,
-	packFewRows    = 4       // up to which panels of a transposed B are made in the cache,
-	packShortRows  = 12      // or of sums of up to
+	packMinRows    = 64      // rows from which on packing B pays: if the processor computes whole vectors at once and B straddles cache lines;
+	packFlatRows   = 96      // if copies of the weights would take the room of the weights in several workers' caches;
+	packNextRows   = 144     // for a B that is streamed from memory;
+	packMuchRows   = 192     // for a B of more than packBytes whose rows compete for the same cache sets;
+	packMoreRows   = 256     // for other such B, and wherever loads take at most half the time of the products
+	packFewRows    = 4       // most rows for which panels of a transposed B are made in the cache,
+	packShortRows  = 12      // or, with short sums of up to
 	packShortSums  = 320     // products, if B has
-	packShortBytes = 1 << 16 // so many, and B is packed as a whole from so many bytes:
+	packShortBytes = 1 << 16 // that many bytes
 	packBytes      = 1 << 24
-	packMinCols    = 96      // A is
-	turnMinCols    = 24      // A is reused often enough for transposing it to pay,
-	turnMinBytes   = 1 << 19 // and too large to be read by columns from the second-level cache
-	turnMinSums    = 112     // of more lines than stay in the first-level cache until the next columns are read
+	packMinCols    = 96      // columns from which on packing A pays
+	turnMinCols    = 24      // columns from which on transposing A pays,
+	turnMinBytes   = 1 << 19 // if A is too large to be read by columns from the second-level cache
+	turnMinSums    = 112     // and a column has more lines than stay in the first-level cache until the next columns are read
 
-	farBytes = 1 << 23 // of a matrix that comes through memory
+	farBytes = 1 << 23 // bytes from which on a matrix is taken to come through memory
 
-	page = 1 << 12 // bytes of memory that a processor finds together
+	page = 1 << 12 // bytes of memory that share a page lookup
 
 	rowGap = 16 // elements between the rows of a copied A
 
-	sweepSums   = 64 // up to which a call for each panel costs much beside the products
+	sweepSums   = 64 // longest sums for which a call for each panel costs much beside the products
 	sweepRows   = 14
-	sweepPanels = 4       // from which on rows beyond those go through all of them
-	sweepMatrix = 1 << 18 // numbers of B, which are in the second-level cache
+	sweepPanels = 4       // fewest panels for which rows beyond sweepRows go through all panels too
+	sweepMatrix = 1 << 18 // most numbers of B, which stay in the second-level cache
 
-	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
+	fetchMinSums   = 32      // shorter sums leave no time to prefetch C
 	fetchMinStride = 1024    // bytes
 	fetchMinBytes  = 1 << 20 // of C
-	fetchRow       = 1 << 12 // the processor fetches rows of C by itself that are longer than a page
+	fetchRow       = 1 << 12 // bytes of a page: the processor itself prefetches rows of C that are longer
 )
 
 // source says where the vector operand is read.
@@ -67,34 +66,35 @@ type source uint8
 
 const (
 	inPlace source = iota // B as the caller stores it, its last incomplete panel from scratch
-	shared                // packed before the product, by all workers together
+	shared                // packed in advance, by all workers together
 	local                 // packed block by block by each worker
-	made                  // and written by Panels
+	made                  // packed block by block, by Panels
 )
 
-// plan is how a product is cut up. It depends on the sizes, the strides and the number of workers; the result does not.
+// plan says how a product is cut up. It depends on the sizes, the strides and the number of workers; the result does
+// not.
 type plan[T Float] struct {
 	source     source
 	rows, cols int // of a chunk of C
 	rowChunks  int
 	colChunks  int
 	batch      int
-	transposed bool // the transpose is computed, rows of it at a time; see transposed.go
-	narrow     bool // the transpose is computed, columns of it at a time; see narrow.go
-	columns    bool // the transpose is computed from rows of A that are transposed; see columns.go
-	few        bool // a long sum has few results; see few.go
-	lined      bool // many small products are computed by one call; see lined.go
-	deep       bool // blocks of the sums are chunks too; see deep.go
+	transposed bool // the transpose is computed, some of its rows at a time; see transposed.go
+	narrow     bool // the transpose is computed, some of its columns at a time; see narrow.go
+	columns    bool // the transpose is computed, from transposed rows of A; see columns.go
+	few        bool // long sums have few results; see few.go
+	lined      bool // one call computes many small products; see lined.go
+	deep       bool // blocks of the sums become chunks; see deep.go
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
-	turnA      bool // and transposed on the way: a tile would read each of its columns of a large A from another page
-	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
-	fetchC     bool // C is too large to be in the cache
-	streams    bool // inPlace: B comes through memory, a few rows after the other; see stream.go
-	wholeRows  bool // streams: whole rows of it, in the order of memory
-	sweeps     bool // sums are short, and rows go through all panels; of B nothing is fetched ahead
-	follows    bool // B is read in the order of memory; see follow.go
-	gram       bool // half of C is computed; see gram.go
+	turnA      bool // and transposed on the way, because a tile would read each column of a large A from another page
+	fetchB     bool // the rows of B are too far apart for the processor to prefetch them by itself
+	fetchC     bool // C is too large for the cache
+	streams    bool // inPlace: B comes through memory, a few rows at a time; see stream.go
+	wholeRows  bool // streams: the few rows are whole, in the order of memory
+	sweeps     bool // sums are short, and rows go through all panels; B is not prefetched
+	follows    bool // B is read strictly in the order of memory; see follow.go
+	gram       bool // half of C is computed, and copied to the other half; see gram.go
 
 	shared []T // packed B or its last panel
 }
@@ -166,15 +166,16 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	return p
 }
 
-// sweepsFew reports whether B is a small matrix in panels for a few rows, as in each step of a loop: a call for each
+// sweepsFew reports whether B is a small packed matrix for a few rows, as in each step of a loop: one call for each
 // panel would take a good part of the time.
 func (a *Args[T]) sweepsFew() bool {
 	return a.Packed && a.M <= sweepRows && a.K <= blockK() && a.K*a.N <= sweepMatrix
 }
 
-// packsFew reports whether a transposed B for so few rows is packed panel by panel in the cache, where that takes less
-// time than products with the numbers of B as they lie: large ones where the processor computes whole vectors by
-// halves, and where it reads ahead by itself those of short sums and those whose rows compete for places in the cache.
+// packsFew reports whether a transposed B is packed panel by panel in the cache, although there are few rows, because
+// that takes less time than multiplying with B as it lies. That is so for large B where the processor computes vectors
+// by halves. Where it prefetches well by itself, it is so for short sums, and for large B whose rows compete for cache
+// sets.
 func (a *Args[T]) packsFew() bool {
 	if a.K <= sweepSums || !a.TransB || a.Packed || a.Panels != nil || a.Batch != [2]int{1, 1} {
 		return false
@@ -192,7 +193,7 @@ func isFar[T Float](rows, cols int) bool { return rows*cols*int(sizeOf[T]()) > f
 // isLargeA reports whether A is too large to be read by columns from the second-level cache.
 func (a *Args[T]) isLargeA() bool { return a.M*a.K*int(sizeOf[T]()) >= turnMinBytes }
 
-// packRows is the number of rows of A from which on packing B pays.
+// packRows returns the number of rows of A from which on packing B pays.
 func (a *Args[T]) packRows(workers int) int {
 	switch {
 	case a.K*a.N*int(sizeOf[T]()) > packBytes && workers <= 1 && a.conflictsB():
@@ -203,24 +204,24 @@ func (a *Args[T]) packRows(workers int) int {
 		return packNextRows
 	case workers > 1 && a.isFlat() && a.K > sweepSums:
 		return packFlatRows
-	case computesHalves(), a.loadsLines(): // the loads of a tile take half the time of its products, wherever they find B
+	case computesHalves(), a.loadsLines(): // the loads of a tile take at most half the time of its products, packed or not
 		return packMoreRows
 	}
 	return packMinRows
 }
 
-// loadsLines reports whether a vector of B is a cache line: where the rows of B lie otherwise, each takes two of them.
+// loadsLines reports whether each vector of B is one cache line. Elsewhere it straddles two.
 func (a *Args[T]) loadsLines() bool { return !a.across && a.spacesLines() }
 
-// computesHalves reports whether the vectors in use are of 512 bits and computed by halves.
+// computesHalves reports whether the vectors in use have 512 bits and are computed in halves.
 func computesHalves() bool { return isa.HalfUnits() && isa.Active().Has(isa.Vectors512) }
 
-// conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the
-// first-level cache, because they lie a multiple of a large power of two apart.
+// conflicts reports whether the lines of A that a tile needs at the same time compete for the same few sets of the
+// first-level cache, because they are a multiple of a large power of two apart.
 func conflicts[T Float](a *Args[T]) bool { return SpacedRow[T](a.LDA) != a.LDA }
 
-// SpacedRow returns the least row stride, of k or more elements, with which the rows of A do not compete for places in
-// the cache. A product whose A has another one copies A first.
+// SpacedRow returns the least row stride, at least k elements, for which the rows of A do not compete for the same
+// cache sets. A product copies an A with another stride first.
 func SpacedRow[T Float](k int) int {
 	var zero T
 	if k*int(unsafe.Sizeof(zero))%2048 == 0 {
@@ -237,11 +238,11 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 	return min(a.K, blockK()) + rowGap
 }
 
-// chunk chooses the block of C that one task computes, so that there are about as many as wanted.
+// chunk chooses the size of the chunks of C so that there are about as many as wanted.
 func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
 	rows := maxRows
-	if a.K <= BlockK && p.source != made && isa.StorePages() < shortRows { // elsewhere more rows read B less often
+	if a.K <= BlockK && p.source != made && isa.StorePages() < shortRows { // on other processors, more rows read B less often
 		rows = min(max(shortRows, shortRows*page/(max(a.LDC, 1)*int(sizeOf[T]()))), maxRows)
 	}
 	p.rowChunks, p.cols = ceil(a.M, rows), min((a.N+width-1)/width*width, maxCols)
@@ -250,7 +251,7 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 		p.cols = min((a.N+width-1)/width*width, a.streamCols(ceil(a.M, p.rowChunks)))
 	}
 	if p.source == local {
-		p.rowChunks = 1 // so that each block of B is packed once
+		p.rowChunks = 1 // so that each block of B is packed only once
 	}
 	panels := p.source == shared || a.Packed
 	for {
@@ -260,7 +261,7 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 			return
 		}
 		switch {
-		case panels && p.rows >= 2*minRows: // a panel costs nothing to read again, rows of A may have to be copied for each chunk
+		case panels && p.rows >= 2*minRows: // reading a panel again costs nothing, but each chunk may have to copy rows of A
 			p.rowChunks *= 2
 		case p.cols >= 4*width || p.cols > width && p.rows < 56:
 			p.cols = ceil(p.cols/width, 2) * width
@@ -274,7 +275,7 @@ func (p *plan[T]) chunk(a *Args[T], want int) {
 	}
 }
 
-// sharedSize is the scratch that all workers read.
+// sharedSize is the scratch memory that all workers read.
 func (p *plan[T]) sharedSize(a *Args[T]) int {
 	switch {
 	case p.source == shared:
@@ -285,7 +286,7 @@ func (p *plan[T]) sharedSize(a *Args[T]) int {
 	return 0
 }
 
-// localSize is the scratch of one worker.
+// localSize is the scratch memory of one worker.
 func (p *plan[T]) localSize(a *Args[T]) int {
 	if p.streams {
 		return p.localSizeA(a) + p.streamSize(a)
@@ -314,10 +315,10 @@ func (p *plan[T]) localSizeB(a *Args[T]) int {
 }
 
 func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
-	if p.transposed { // the packed A, and a block of Cᵀ for each worker
+	if p.transposed { // for the packed A, and a block of Cᵀ for each worker
 		return PackedSize[T](a.M, a.K) + p.rows*a.M*max(workers, 1)
 	}
-	if p.narrow { // the last panel of A
+	if p.narrow { // for the last panel of A
 		return micro.PanelWidth[T]()*a.K + p.narrowSize(a)*max(workers, 1)
 	}
 	if p.lined {

@@ -2,8 +2,8 @@ package gemm
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 
-// plans are how a product is cut up for one worker and for all that a pool may have. A pool has room for more workers
-// than work in it where the process is to use fewer processors than the machine has.
+// plans holds a product's plans for one worker and for all workers of a pool. Fewer workers than a pool has room for
+// work in it if the process is limited to fewer processors than the machine has.
 type plans[T Float] struct {
 	alone, together plan[T]
 	same            bool // the pool has one worker
@@ -17,7 +17,7 @@ func newPlans[T Float](a *Args[T], workers int) plans[T] {
 	return p
 }
 
-// of returns the plan for those who work in the pool now.
+// of returns the plan for the workers that are active in the pool now.
 func (p *plans[T]) of(workers *pool.Pool) *plan[T] {
 	if p.same || workers.Workers() <= 1 {
 		return &p.alone
@@ -25,7 +25,7 @@ func (p *plans[T]) of(workers *pool.Pool) *plan[T] {
 	return &p.together
 }
 
-// scratchSize is what either needs in a pool of the given size.
+// scratchSize is what the larger of the two plans needs in a pool of the given size.
 func (p plans[T]) scratchSize(a *Args[T], workers int) int {
 	size := p.alone.scratchSize(a, workers)
 	if !p.same {

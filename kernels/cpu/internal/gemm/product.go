@@ -6,20 +6,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// Product is a product, or a batch of them, that is computed again and again with operands in other places: what
-// follows from the sizes is worked out once, which takes longer than a small product itself. It must not run twice at
-// the same time.
+// Product is a product, or a batch of products, that is computed repeatedly with operands at different addresses.
+// Planning takes longer than a small product itself, so it is done once. A Product must not run twice at the same time.
 type Product[T Float] struct {
 	job     job[T]
 	plans   plans[T]
-	across  *plans[T] // for a B that begins within a cache line, nil where that has no say
+	across  *plans[T] // for a B that does not begin at a cache line; nil where that makes no difference
 	workers int
 	scratch int
 	bias    bool
 }
 
-// Prepare returns the product that a describes, for pools of so many workers. Of the operands only the strides count,
-// and whether Bias is nil; Run is given their memory.
+// Prepare returns the product that a describes, for pools of that many workers. Of the operands, only the strides
+// matter and whether Bias is nil; Run gets the memory.
 func Prepare[T Float](a *Args[T], workers int) *Product[T] {
 	p := &Product[T]{workers: workers, bias: a.Bias != nil}
 	j := &p.job
@@ -43,12 +42,12 @@ func Prepare[T Float](a *Args[T], workers int) *Product[T] {
 // ScratchSize returns the number of elements of scratch memory that Run needs.
 func (p *Product[T]) ScratchSize() int { return p.scratch }
 
-// Run computes the product, as the function Run does. A nil bias is none.
+// Run computes the product, like the function Run. A nil bias means none.
 func (p *Product[T]) Run(workers *pool.Pool, a, b, c, bias, scratch []T) {
 	p.RunAhead(workers, a, b, c, bias, scratch, nil)
 }
 
-// RunAhead is Run with what Args calls Ahead.
+// RunAhead is Run with the Ahead of Args.
 func (p *Product[T]) RunAhead(workers *pool.Pool, a, b, c, bias, scratch []T, ahead [][]T) {
 	j := &p.job
 	n := &j.args

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	rowMinElements = 1 << 15 // of B that one worker reads: some microseconds
-	rowMinColumns  = 64      // of B that one worker reads, unless it is packed
+	rowMinElements = 1 << 15 // elements of B for each worker: some microseconds
+	rowMinColumns  = 64      // columns of B for each worker, unless B is packed
 )
 
-// isRow reports whether the product is one row times a matrix in row-major order or in panels: prediction of a single
-// example. It is as fast as B can be read, so it is read in the order of memory.
+// isRow reports whether the product is one row times a matrix that is row-major or packed, as in a prediction for a
+// single example. It is as fast as B can be read, so B is read in the order of memory.
 func (a *Args[T]) isRow() bool {
 	return a.M == 1 && !a.isFew() && a.Panels == nil && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
 }
@@ -20,8 +20,8 @@ func (a *Args[T]) isRow() bool {
 // rowTask computes columns of the product of a row.
 type rowTask[T Float] struct{ job *job[T] }
 
-// runRow computes the product of a row. Columns are independent, so how they are shared out changes no bit of the
-// result.
+// runRow computes the product of a single row. Columns are independent, so the result does not depend on how they are
+// divided among the workers.
 func runRow[T Float](p *pool.Pool, a *Args[T]) {
 	least, step := rowMinColumns, 16
 	if a.Packed {

@@ -6,27 +6,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// A product of few rows reads each number of B a few times only, and a B of more than the caches hold comes through
-// memory: the weights of a wide layer with a small batch. It is read in place, a few rows at a time through all columns
-// of a chunk, which the processor fetches ahead as it sees each row being read; the sums of so few products are begun
-// and continued in the cache. Where the processor reads ahead by itself, the fewest rows have one call for all panels
-// of a part, and the next part, which is what follows in memory, is fetched meanwhile: from the third-level cache that
-// takes 0.7 to 0.85 of the time, and from memory as long.
+// A product of few rows uses each number of B only a few times. A B that exceeds the caches then comes through memory:
+// the weights of a wide layer with a small batch. It is read in place, a few rows at a time through all columns of a
+// chunk. The processor prefetches them because it sees each row being read, and the sums of these products are
+// continued in the cache. If the processor prefetches well by itself and there are very few rows, one call computes all
+// panels of a part, and prefetches the next part, which follows in memory. That takes 0.7 to 0.85 of the time if B
+// comes from the third-level cache, and the same time if it comes from memory.
 
 const (
-	streamSums    = 96      // products, rows of B, at a time
-	streamMinSums = 8       // however long they are
-	streamMinRows = 3       // of C: fewer read B at the speed of memory anyway
-	streamMaxRows = 256     // in a chunk
+	streamSums    = 96      // products (rows of B) at a time
+	streamMinSums = 8       // fewest, however long the rows are
+	streamMinRows = 3       // rows of C: fewer read B at the speed of memory anyway
+	streamMaxRows = 256     // rows in a chunk
 	streamMinSize = 3 << 19 // bytes of B
-	streamBytes   = 1 << 18 // of a chunk of C, of maxCols columns at least
-	streamAhead   = 2       // panels from what is read to what is fetched
-	streamFewRows = 4       // up to which a call for each panel of a part takes long beside the products
+	streamBytes   = 1 << 18 // bytes of a chunk of C, which has at least maxCols columns
+	streamAhead   = 2       // panels from what is read to what is prefetched
+	streamFewRows = 4       // most rows for which a call for each panel of a part takes long beside the products
 	streamPart    = 3 << 17 // bytes of B: two of them stay in the second-level cache
 )
 
-// streams reports whether B, if it is read in place, comes through memory. Several workers have room for more in their
-// caches: weights that one of them has, for the update too, must not go to another.
+// streams reports whether a B that is read in place comes through memory. Several workers have more room in their
+// caches, and weights that are in one worker's cache, for the update too, must not move to another's.
 func (a *Args[T]) streams(workers int) bool {
 	if a.Packed || a.TransB || a.Accumulate || a.M < streamMinRows || a.N < micro.PanelWidth[T]() {
 		return false
@@ -38,9 +38,9 @@ func (a *Args[T]) streams(workers int) bool {
 	return size > streamMinSize
 }
 
-// streamParts is the number of parts in which a block of so many products is added. The lower tiles of other families
-// than AVX-512 gain only where rows of B compete for places in the first-level cache, and portable Go, which adds the
-// bias last, does not gain.
+// streamParts returns the number of parts in which a block of products is added. Families with lower tiles than AVX-512
+// gain from parts only if rows of B compete for sets of the first-level cache. Portable Go, which adds the bias last,
+// does not gain.
 func (j *job[T]) streamParts(sums int) int {
 	a := &j.args
 	if j.plan.wholeRows {
@@ -52,16 +52,16 @@ func (j *job[T]) streamParts(sums int) int {
 	return 1
 }
 
-// conflictsB reports whether rows of B compete for places in the first-level cache.
+// conflictsB reports whether rows of B compete for the same sets of the first-level cache.
 func (a *Args[T]) conflictsB() bool { return SpacedRow[T](a.LDB) != a.LDB }
 
-// streamCols is the largest number of columns in a chunk.
+// streamCols returns the most columns of a chunk.
 func (a *Args[T]) streamCols(rows int) int {
 	width := micro.PanelWidth[T]()
 	return max(maxCols, streamBytes/int(sizeOf[T]())/rows/width*width)
 }
 
-// streamSize is the scratch of one worker: the sums of a block, if there are several.
+// streamSize is the scratch memory of one worker: the sums of a block, if there are several blocks.
 func (p *plan[T]) streamSize(a *Args[T]) int {
 	if a.K <= BlockK/2 {
 		return 0
@@ -69,8 +69,8 @@ func (p *plan[T]) streamSize(a *Args[T]) int {
 	return p.rows * p.cols
 }
 
-// stream computes the chunk of C that starts at row m and column n; block is room for the sums of a block. The last,
-// incomplete panel of B is packed, and its blocks are added as wholes.
+// stream computes the chunk of C that starts at row m and column n; block is memory for the sums of a block. The last,
+// incomplete panel of B is packed, and its blocks are added in one piece.
 func (j *job[T]) stream(matrixA, matrixB, matrixC, packedA, block []T, m, n int) {
 	a, p, width := &j.args, &j.plan, micro.PanelWidth[T]()
 	rows, cols := min(p.rows, a.M-m), min(p.cols, a.N-n)
@@ -114,7 +114,7 @@ func (j *job[T]) streamBlock(t *micro.Tile[T], parts int, matrix, sums []T, k, n
 	}
 }
 
-// addRows adds rows to those of C, and takes max(·, 0) of the sums if relu is set.
+// addRows adds rows to those of C. If relu is set, it takes max(·, 0) of the sums.
 func addRows[T Float](c, sums []T, rows, cols, rowC, rowSums int, relu bool) {
 	for r := range rows {
 		row := c[r*rowC:][:cols]
@@ -146,7 +146,7 @@ func (j *job[T]) streamPart(t *micro.Tile[T], matrix, sums []T, k, n, cols int) 
 	}
 }
 
-// streamRows is streamPart for whole rows of B, by one call. The next part is fetched, up to the last one.
+// streamRows is streamPart for whole rows of B, in one call, which prefetches the next part if there is one.
 func (j *job[T]) streamRows(t *micro.Tile[T], matrix, sums []T, k, cols int) {
 	a, u := &j.args, *t
 	u.Lines, u.BLine, u.CLine = cols/u.Cols, u.Cols, u.Cols

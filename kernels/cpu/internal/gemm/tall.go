@@ -10,47 +10,47 @@ import (
 )
 
 // A sum over many rows, C[M, N] = A[K, M]ᵀ·B[K, N] with K much larger than M and N, is the gradient of a weight over
-// all examples and steps. A and B are too large for the caches and C is small: so the outermost loop is over blocks of
-// K, C is added to block by block, and while one block is computed the next one is fetched.
+// all examples and steps. A and B exceed the caches, and C is small. So the outermost loop goes over blocks of K: each
+// block is added to C, and while one block is computed, the next one is prefetched.
 
 const (
-	tallMinSums = 2048    // K from which on that pays
+	tallMinSums = 2048    // smallest K for which that pays
 	tallRows    = 256     // rows of C in a chunk: a block of A then fits the second-level cache
-	tallCols    = 512     // columns, for one worker
-	tallMinCols = 64      // and for several; many workers get single panels
-	tallMinRows = 28      // and so many rows, two tiles of them
-	tallBytes   = 1 << 19 // of C that one worker adds to
+	tallCols    = 512     // columns of a chunk, for one worker,
+	tallMinCols = 64      // and for several; if there are many workers, a chunk is a single panel
+	tallMinRows = 28      // and at least that many rows: two tiles
+	tallBytes   = 1 << 19 // bytes of C that one worker adds to
 )
 
-// IsTall reports whether [Tall] computes the product, and better than [Run].
+// IsTall reports whether [Tall] computes the product and is better than [Run].
 func IsTall[T Float](a *Args[T]) bool {
 	return a.K >= tallMinSums && a.TransA && !a.TransB && !a.Packed && max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && a.Bias == nil && !a.ReLU &&
 		a.M > 1 && a.M <= 2*tallRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
 }
 
-// Tall computes products for which [IsTall] holds. It keeps what a run needs, so that running allocates nothing; one
-// Tall is for one goroutine at a time.
+// Tall computes products for which [IsTall] holds. It keeps what a run needs, so that runs allocate nothing. Only one
+// goroutine at a time may use it.
 type Tall[T Float] struct {
-	// Sums is nil, or N numbers: a run sets them to the sums of the columns of B, which it reads anyway.
+	// Sums is nil or has N numbers: a run sets them to the sums of the columns of B, which it reads anyway.
 	Sums []T
 
 	args                  Args[T]
 	rows, cols, rowChunks int
 	panels                []T // of B, one for each worker
-	turned                []T // Cᵀ, where it is computed
-	c                     []T // C then, whose row stride is ldc
+	turned                []T // Cᵀ, if that is computed
+	c                     []T // the caller's C then, with row stride ldc
 	ldc                   int
 	sums                  []T
 }
 
-// turns reports whether Cᵀ = Bᵀ·A is computed, and transposed into C: of the two operands, that with fewer columns is
-// then the one whose columns are read number by number, from as few lines as possible. The sums are the same.
+// turns reports whether Cᵀ = Bᵀ·A is computed and transposed into C. Then the operand with fewer columns is the scalar
+// one, which is read number by number, from as few lines as possible. The sums are the same.
 func (l *Tall[T]) turns() bool {
 	a := &l.args
 	return !a.Accumulate && a.M > a.N && a.M%micro.PanelWidth[T]() == 0
 }
 
-// turn makes Cᵀ what is computed.
+// turn makes Cᵀ the matrix to compute.
 func (l *Tall[T]) turn() {
 	a := &l.args
 	if need := a.N * (a.M + rowGap); len(l.turned) < need {
@@ -83,7 +83,7 @@ func (l *Tall[T]) Run(p *pool.Pool, a *Args[T]) {
 	l.args, l.sums, l.c = Args[T]{}, nil, nil
 }
 
-// chunk cuts C so that each worker gets two chunks or more, or as many as there are.
+// chunk cuts C so that each worker gets at least two chunks, or as many as there are.
 func (l *Tall[T]) chunk(workers int) {
 	a := &l.args
 	width := micro.PanelWidth[T]()
@@ -93,7 +93,7 @@ func (l *Tall[T]) chunk(workers int) {
 	for l.cols > tallMinCols && (workers > 1 && l.rowChunks*ceil(a.N, l.cols) < 2*workers || l.rows*l.cols*int(sizeOf[T]()) > tallBytes) {
 		l.cols = ceil(ceil(l.cols, 2), width) * width
 	}
-	// Many workers: each block is read by several of them then, from the cache that they share.
+	// With many workers, several read the same block, from the cache that they share.
 	for l.rowChunks*ceil(a.N, l.cols) < workers && l.rows >= 2*tallMinRows {
 		l.rowChunks *= 2
 		l.rows = ceil(a.M, l.rowChunks)
@@ -104,9 +104,9 @@ func (l *Tall[T]) chunk(workers int) {
 	l.rowChunks = ceil(a.M, l.rows)
 }
 
-// tallPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the
-// first-level cache: lower tiles than those of AVX-512 read each of them too often to fetch it from the second level.
-// 0: it reads B in place.
+// tallPanel returns how many numbers of B a worker copies so that its rows do not compete for sets of the first-level
+// cache, or 0 if it reads B in place. Lower tiles than those of AVX-512 read each number too often to load it from the
+// second-level cache.
 func tallPanel[T Float]() int {
 	if f := isa.Active(); f.Has(isa.Vectors512) || f == isa.Portable {
 		return 0
@@ -161,7 +161,7 @@ func (l *tallTask[T]) block(m, rows, n int, panel []T) {
 				l.addUp(&t, c, i > 0)
 			}
 		}
-		if l.c != nil && n == 0 && l.sums != nil { // they are those of the columns of A
+		if l.c != nil && n == 0 && l.sums != nil { // these are the sums of the columns of A
 			u := t
 			u.BK = a.LDA
 			for c := m; c < m+rows; c += width {
@@ -175,7 +175,7 @@ func (l *tallTask[T]) block(m, rows, n int, panel []T) {
 	}
 }
 
-// addUp adds the rows that the tile reads to the sums of the columns from c on, or begins them.
+// addUp adds the rows that the tile reads to the sums of the columns from c on; if more is false, it starts these sums.
 func (l *tallTask[T]) addUp(t *micro.Tile[T], c int, more bool) {
 	if l.sums == nil {
 		return
@@ -189,7 +189,7 @@ var (
 	ones64 = []float64{1}
 )
 
-// ones is a row of ones, read with stride 0.
+// ones returns a row of ones, to be read with stride 0.
 func ones[T Float]() []T {
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {

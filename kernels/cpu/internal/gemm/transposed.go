@@ -5,19 +5,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// A product of few rows with a transposed matrix, C[M, N] = A[M, K]·B[N, K]ᵀ, is the gradient of a layer's input: A is
-// small, and B, the weights, would have to be transposed into panels at every step. It is computed as Cᵀ = B·Aᵀ: A is
-// packed instead, B is read in place as the operand of single numbers, and blocks of Cᵀ are transposed into C while
-// they are in the first-level cache. The sums are the same, number by number.
+// A product of few rows with a transposed matrix, C[M, N] = A[M, K]·B[N, K]ᵀ, is the gradient of a layer's input. A is
+// small, and B, the weights, would have to be transposed into panels at every step. So the product is computed as Cᵀ =
+// B·Aᵀ: A is packed instead, B is read in place as the scalar operand, and blocks of Cᵀ are transposed into C while
+// they are in the first-level cache. Each sum adds the same products in the same order.
 
 const (
-	transposedRows    = 56 // of Cᵀ in a block
+	transposedRows    = 56 // rows of Cᵀ in a block
 	transposedMinRows = 14
-	transposedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors where B is small
+	transposedLanes   = 16 // rows of A (columns of Cᵀ) should fill vectors if B is small
 )
 
-// isTransposed reports whether computing the transpose costs less than packing B would: transposing a number of A or C
-// into a cache costs a little less than packing one of B, which goes through memory.
+// isTransposed reports whether computing the transpose costs less than packing B. Transposing a number of A or C within
+// the cache costs a little less than packing one of B, which goes through memory.
 func (a *Args[T]) isTransposed() bool {
 	if a.packsFew() || !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < transposedMinRows {
 		return false
@@ -62,7 +62,7 @@ func (t *transposedTask[T]) Run(worker, lo, hi int) {
 	}
 }
 
-// transposedRows computes the rows [n, n+rows) of Cᵀ, without gaps.
+// transposedRows computes the rows [n, n+rows) of Cᵀ, which are contiguous.
 func (j *job[T]) transposedRows(block []T, n, rows int) {
 	a := &j.args
 	width := micro.PanelWidth[T]()
