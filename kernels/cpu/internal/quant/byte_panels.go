@@ -5,19 +5,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// ByteLayout is the layout that [PackBytes] writes: that of numbers of four bits with a byte for each, 64 columns side
-// by side.
+// ByteLayout is the layout that [PackBytes] writes: like that of four-bit numbers, but with one byte for each number,
+// and 64 columns side by side.
 const ByteLayout = tile.Uint8x64
 
-// ByteSize returns the number of bytes of k x n numbers of eight bits in panels.
+// ByteSize returns the number of bytes that k x n eight-bit numbers take in panels.
 func ByteSize(k, n, block int) int { return 2 * NibbleSize(k, n, block) }
 
-// PackBytes writes B, transposed, into panels of bytes: n rows of k numbers without a sign.
+// PackBytes packs the transposed B into panels of bytes. b has n rows of k unsigned numbers.
 func PackBytes(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true, bytes: true, whole: true})
 }
 
-// groupBytes is how many bytes a group of rows of a panel has.
+// groupBytes returns how many bytes a group of rows of a panel takes.
 func (t *nibblePacker) groupBytes() int {
 	if t.whole {
 		return group * Width
@@ -25,7 +25,7 @@ func (t *nibblePacker) groupBytes() int {
 	return group * halfWidth
 }
 
-// packBytes packs a block of a panel of a matrix with one number in each byte: so many rows from the first one on.
+// packBytes packs rows of a block of a panel, from row first on, of a matrix with one number in each byte.
 func (t *nibblePacker) packBytes(at []byte, first, rows, panel int) {
 	stride := t.groupBytes()
 	for j := range min(Width, t.n-panel*Width) {
@@ -40,10 +40,10 @@ func (t *nibblePacker) packBytes(at []byte, first, rows, panel int) {
 	}
 }
 
-// byteOf is a number of a packed panel.
+// byteOf returns a number of a packed panel.
 func byteOf(w []byte, k, column int) int32 { return int32(w[k/group*group*Width+column*group+k%group]) }
 
-// bytes sets the sums of n rows of digits times a block of a panel, as rows of int8.
+// bytes sets sums to the products of n rows of digits and a block of a panel, as rows of int8.
 func (f family) bytes(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
 	clear(sums)
 	for row, rows := 0, n*digits; row < rows; {

@@ -7,16 +7,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Where many rows share a block of a panel, it is unpacked to bytes once, zero points subtracted, for one worker's
-// cache. The digits are without a sign then, 128 more, and the sums begin with what that adds to them. They are the
-// integers that the panel as it is gives, so that the results have the same bits.
+// If many rows share a block of a panel, it is unpacked once, to bytes in one worker's cache, with the zero points
+// subtracted. The digits are then unsigned (plus 128), and the sums start from a number that cancels that. The sums are
+// the same integers that the packed panel gives, so results have the same bits.
 
 const (
-	unpackMinRows = 6  // that unpacking pays for
-	mostZero      = 48 // zero points whose differences with numbers of four bits are bytes that 32 bits have room for the sums of: from minus this on, and below it
+	unpackMinRows = 6  // fewest rows for which unpacking pays
+	mostZero      = 48 // zero points from -48 up to 47: differences of four-bit numbers and these are bytes whose sums fit into 32 bits
 )
 
-// unpackedRoom is the number of bytes that a worker needs for a block of a panel; 0: it is not unpacked.
+// unpackedRoom returns the bytes that a worker needs for a block of a panel, or 0 if it is not unpacked.
 func unpackedRoom(m, k, block int) int {
 	if m < unpackMinRows {
 		return 0
@@ -24,7 +24,7 @@ func unpackedRoom(m, k, block int) int {
 	return tileRoom(groups(blockOf(block, k)))
 }
 
-// fitBytes reports whether bytes hold what the numbers are after zero points are subtracted. It looks at eight zero
+// fitBytes reports whether all numbers fit into bytes after their zero points are subtracted. It checks eight zero
 // points at a time.
 func fitBytes(zero []int8, excess int32) bool {
 	const each, high = 0x0101010101010101, 0x8080808080808080
@@ -32,7 +32,7 @@ func fitBytes(zero []int8, excess int32) bool {
 		v := int32(z) + excess - nibbleZero
 		return v >= -mostZero && v < mostZero
 	}
-	least, count := int32(-mostZero), uint64(2*mostZero) // of zero points that fit, and how many there are
+	least, count := int32(-mostZero), uint64(2*mostZero) // the least zero point that fits, and how many fit
 	if excess == zeroByte {
 		least, count = -zeroByte, mostZero+nibbleZero
 	}
@@ -41,8 +41,8 @@ func fitBytes(zero []int8, excess int32) bool {
 		less, beyond := uint64(uint8(-least))*each, (128-count)*each
 		for _, w := range unsafe.Slice((*[8]byte)(unsafe.Pointer(&zero[0])), words) {
 			v := binary.LittleEndian.Uint64(w[:])
-			v = v&^high + less&^high ^ (v^less)&high // each plus less, without carries
-			if (v+beyond|v)&high != 0 {              // a carry comes from a byte that is beyond itself
+			v = v&^high + less&^high ^ (v^less)&high // each byte plus least, without carries between bytes
+			if (v+beyond|v)&high != 0 {              // a carry means that a byte is out of range
 				return false
 			}
 		}
@@ -56,7 +56,7 @@ func fitBytes(zero []int8, excess int32) bool {
 	return true
 }
 
-// beginRows sets rows of a panel to what sums begin with.
+// beginRows sets rows of a panel to the values that their sums start from.
 func (a *NibbleArgs) beginRows(panel, first, last int) {
 	for i := first; i < last; i++ {
 		switch to := a.C[i*a.N+panel*Width:][:min(Width, a.N-panel*Width)]; {

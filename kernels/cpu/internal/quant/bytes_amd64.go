@@ -2,23 +2,23 @@ package quant
 
 import "unsafe"
 
-// dotsBytes reports whether an instruction adds four products of bytes to each number. Blocks of panels are unpacked to
-// bytes then where that pays, and panels of bytes are multiplied as they are.
+// dotsBytes reports whether an instruction adds four products of bytes to each sum. Then blocks of panels are unpacked
+// to bytes where that pays, and panels of bytes are multiplied as they are.
 func (f family) dotsBytes() bool { return f == familyVNNI || f == familyAMX }
 
-// timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
+// timeOfDigits is the time of a product with digits of many rows and columns, relative to one of float32.
 func (f family) timeOfDigits() float64 {
 	switch f {
 	case familyAVX2:
 		return 2.2
 	case familyGo:
-		return 0 // and unpacking would take long
+		return 0 // unpacking would take long too
 	}
 	return 0.86
 }
 
-// unpackBytes unpacks so many rows of 64 columns, minus their zero points, which are so much more, and sets start to
-// -128 times the sums of the columns.
+// unpackBytes unpacks rows of 64 columns. It subtracts the zero points and excess, and sets start to -128 times the
+// sums of the columns.
 func unpackBytes(dst, w []byte, zero []int8, excess int32, start []int32, rows int) {
 	whole := rows / group
 	_, _, _, _ = dst[groups(rows)*group*Width-1], w[groups(rows)*group*halfWidth-1], zero[Width-1], start[Width-1]
@@ -39,8 +39,8 @@ func unpackBytes(dst, w []byte, zero []int8, excess int32, start []int32, rows i
 	}
 }
 
-// addDigits adds what n rows of digits times the columns of unpacked bytes, 64 or at least as many as there are, stand
-// for to rows of y, which lie ldy numbers apart.
+// addDigits multiplies n rows of digits by the columns of unpacked bytes, and adds the float32 results to rows of y,
+// which are ldy numbers apart. There are 64 columns, or at least as many as columns says.
 func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []byte, start []int32, scale, factors []float32, groups int) {
 	_, _, _, _ = y[(n-1)*ldy+Width-1], x[(n*digits-1)*plane+groups*group-1], w[groups*group*Width-1], start[Width-1]
 	_, _ = scale[Width-1], factors[n-1]
@@ -58,8 +58,8 @@ func addDigits(n, columns int, y []float32, ldy int, x []byte, plane int, w []by
 	}
 }
 
-// joinDigits adds what rows of sums, which begin with start, stand for, one for each factor, to rows of y of 64
-// columns, which lie ldy apart.
+// joinDigits turns rows of sums, to which start is added, into float32 numbers, with one factor for each row, and adds
+// them to rows of y, which have 64 columns and are ldy apart.
 func joinDigits(y []float32, ldy int, sums, start []int32, scale, factors []float32) {
 	n := len(factors)
 	_, _, _, _ = y[(n-1)*ldy+Width-1], sums[n*digits*Width-1], start[Width-1], scale[Width-1]

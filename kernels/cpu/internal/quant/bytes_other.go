@@ -2,15 +2,15 @@
 
 package quant
 
-// dotsBytes reports whether an instruction adds four products of a byte without a sign and one with a sign.
+// dotsBytes reports whether an instruction adds four products of an unsigned and a signed byte.
 func (f family) dotsBytes() bool { return false }
 
-// timeOfDigits is how many times as long as a product of float32 one of many rows and columns takes.
+// timeOfDigits is the time of a product with digits of many rows and columns, relative to one of float32.
 func (f family) timeOfDigits() float64 {
 	if f == familyDots {
 		return 0.95
 	}
-	return 0 // and unpacking would take long
+	return 0 // unpacking would take long too
 }
 
 func unpackBytes([]byte, []byte, []int8, int32, []int32, int) {}

@@ -6,36 +6,36 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/amx"
 )
 
-// With AMX the digits of many rows are multiplied in matrix registers: those of a block of a panel that was unpacked to
-// bytes, or of a panel of bytes as it is. The sums, which are the same integers, are joined in the first-level cache.
+// With AMX, the digits of many rows are multiplied in matrix registers, by a block of a panel that was unpacked to
+// bytes or by a panel of bytes as it is. The sums are the same integers. They are joined in the first-level cache.
 
 const (
-	tileMinRows = 10  // that matrix registers pay for where the sums of short blocks are joined
-	longBlock   = 256 // rows of a block that is not short
-	tileRows    = 32  // whose sums fit the first-level cache
-	tileGroups  = 16  // of a step
+	tileMinRows = 10  // fewest rows for which matrix registers pay if the sums of short blocks have to be joined
+	longBlock   = 256 // fewest rows of a block that is not short
+	tileRows    = 32  // rows whose sums fit the first-level cache
+	tileGroups  = 16  // groups of a step of matrix registers
 	tileSums    = tileRows * amx.DigitSums
 )
 
-// tileRoom is the number of bytes that a worker needs for a block of so many groups.
+// tileRoom returns the bytes that a worker needs for a block of that many groups.
 func tileRoom(groups int) int {
 	return (groups+tileGroups-1)/tileGroups*tileGroups*group*Width + 4*tileSums + line
 }
 
-// wholeSteps reports whether panels of bytes can be multiplied as they are: what lies behind a block is another one.
+// wholeSteps reports whether panels of bytes can be multiplied as they are: a longer step would read the next block.
 func wholeSteps(k, block int) bool {
 	rows, blocks, _ := nibbleShape(k, block)
 	whole := func(rows int) bool { return groups(rows) <= tileGroups || groups(rows)%tileGroups == 0 }
 	return whole(rows) && whole(k-(blocks-1)*rows)
 }
 
-// inTiles reports whether a product of m rows is computed so.
+// inTiles reports whether a product of m rows is computed in matrix registers.
 func (f family) inTiles(m, k, block int, bytes bool) bool {
 	long := bytes || blockOf(block, k) >= longBlock
 	return f == familyAMX && (m >= tileMinRows || long && m >= unpackMinRows) && (!bytes || wholeSteps(k, block))
 }
 
-// tileMemory is what a worker has: for a block, and for sums.
+// tileMemory returns a worker's memory for a block and for sums.
 func (a *NibbleArgs) tileMemory(worker int) (block []byte, sums []int32) {
 	memory := a.bytes[worker*a.room:][:a.room]
 	memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
@@ -43,7 +43,7 @@ func (a *NibbleArgs) tileMemory(worker int) (block []byte, sums []int32) {
 	return memory[:at], unsafe.Slice((*int32)(unsafe.Pointer(&memory[at])), tileSums)
 }
 
-// digitSumsOf sets the sums of n rows, from row i on, times a block of a panel in bytes.
+// digitSumsOf computes the sums of n rows, from row i on, times a block of a panel in bytes.
 func (a *NibbleArgs) digitSumsOf(sums []int32, i, n, block, columns int, w []byte, count int) {
 	rows, _, _ := nibbleShape(a.K, a.Block)
 	steps := (groups(count) + tileGroups - 1) / tileGroups
@@ -52,7 +52,7 @@ func (a *NibbleArgs) digitSumsOf(sums []int32, i, n, block, columns int, w []byt
 		Signed: a.Bytes, Rows: n, Columns: columns, Groups: groups(count), ARow: digits * a.plane, Plane: a.plane})
 }
 
-// tiledRows adds what rows times a block of a panel, unpacked to bytes, stand for.
+// tiledRows adds the products of rows and a block of a panel that was unpacked to bytes.
 func (a *NibbleArgs) tiledRows(panel, block, first, last int, w []byte, sums, start []int32, zero []int8, scale []float32) {
 	rows, _, _ := nibbleShape(a.K, a.Block)
 	count, columns := min(rows, a.K-block*rows), min(Width, a.N-panel*Width)

@@ -2,20 +2,20 @@ package quant
 
 import "math"
 
-// digitSums are sums of digits.
+// digitSums holds the sum of each digit.
 type digitSums [digits]int32
 
 // mostLanes is the number of elements of the longest vectors.
 const mostLanes = 16
 
-// splitting says how numbers become digits.
+// splitting says how numbers are split into digits.
 type splitting struct {
-	by   float32 // the power of two that they are multiplied with
-	flip uint32  // of each byte: 128 for digits with a sign, 0 for those that are 128 more
+	by   float32 // the power of two that they are multiplied by
+	flip uint32  // of each byte: 128 for signed digits, 0 for unsigned ones, which are 128 more
 }
 
-// factorOf returns how the numbers of x are split, and what their integers are multiplied with: 0 where all of them are
-// 0, NaN where one is infinite or NaN; those have no digits.
+// factorOf returns how the numbers of x are split, and the factor that turns their integers back into numbers. The
+// factor is 0 if all numbers are 0, and NaN if one is infinite or NaN; such rows have no digits.
 func (f family) factorOf(x []float32) (factor, by float32) {
 	const finite, leastExponent, room, most = 0x7f800000, 1, 22, 126
 	top := f.largest(x)
@@ -26,16 +26,16 @@ func (f family) factorOf(x []float32) (factor, by float32) {
 	case exponent < leastExponent:
 		return 0, 0
 	}
-	shift := room + 127 - exponent      // the largest becomes 2^22 to 2^23
-	if top&0x7fffff > 2*largest-1<<23 { // more than three digits hold
+	shift := room + 127 - exponent      // scales the largest number to between 2^22 and 2^23
+	if top&0x7fffff > 2*largest-1<<23 { // more than three digits can hold
 		shift--
 	}
 	shift = min(shift, most)
 	return math.Float32frombits(uint32(127-shift) << 23), math.Float32frombits(uint32(127+shift) << 23)
 }
 
-// writeDigits writes the digits of x, filled up with zeros to a whole group, to planes, and adds them up where there
-// are sums.
+// writeDigits writes the digits of x to planes, filled up with zeros to a whole group. If sums is not nil, it adds the
+// digits to it.
 func (f family) writeDigits(to []byte, plane int, x []float32, how *splitting, sums *digitSums) {
 	lanes := f.lanes()
 	whole := len(x) / lanes * lanes
@@ -53,7 +53,7 @@ func (f family) writeDigits(to []byte, plane int, x []float32, how *splitting, s
 	}
 }
 
-// largestGo returns the largest bits of x without signs.
+// largestGo returns the largest absolute value in x, as bits.
 func largestGo(x []float32) uint32 {
 	top := uint32(0)
 	for _, v := range x {
@@ -62,14 +62,15 @@ func largestGo(x []float32) uint32 {
 	return top
 }
 
-// splitGo writes the digits of x and adds them, with their signs, to the sums, if any.
+// splitGo writes the digits of x. It adds the signed digits to sums, if that is not nil.
 func splitGo(to []byte, plane int, x []float32, how *splitting, sums *digitSums) {
 	const (
-		nearest = 3 << 51 // a sum with it has the nearest integer in its low bits
+		nearest = 3 << 51 // adding it leaves the nearest integer in the low bits
 		bias    = 0x808080
 	)
 	for i, v := range x {
-		// Plus 128 in each digit, whose carries and borrows are in the others then, digits are bytes without a sign.
+		// Adding 128 to each digit moves carries and borrows into the other digits, and makes all digits unsigned
+		// bytes.
 		u := uint32(math.Float64bits(float64(v)*float64(how.by)+nearest)) + bias
 		for d := range digits {
 			digit := byte(u >> (8 * d))
@@ -81,10 +82,10 @@ func splitGo(to []byte, plane int, x []float32, how *splitting, sums *digitSums)
 	}
 }
 
-// digitVectors are what assembly stores: a vector of the sums of each digit, each of which is 128 too large.
+// digitVectors is what assembly stores: for each digit a vector of sums, each of them 128 too large for every number.
 type digitVectors [digits * mostLanes]uint32
 
-// add adds the sums of n numbers, in vectors of so many lanes, to the sums, if any.
+// add adds the sums of n numbers, which are in vectors of that many lanes, to sums, if that is not nil.
 func (v *digitVectors) add(sums *digitSums, lanes, n int) {
 	if sums == nil {
 		return
@@ -97,7 +98,7 @@ func (v *digitVectors) add(sums *digitSums, lanes, n int) {
 	}
 }
 
-// largestOf returns the largest of a vector, and of the bits of what was no whole vector.
+// largestOf returns the largest of a vector and of the bits of the rest, which filled no vector.
 func largestOf(vector []uint32, rest []float32) uint32 {
 	top := largestGo(rest)
 	for _, v := range vector {

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// lanes is how many numbers are split at a time, at least.
+// lanes returns the fewest numbers that are split at a time.
 func (f family) lanes() int {
 	switch {
 	case f == familyGo:
@@ -17,7 +17,7 @@ func (f family) lanes() int {
 	return mostLanes / 2
 }
 
-// largest returns the largest bits of x without signs.
+// largest returns the largest absolute value in x, as bits.
 func (f family) largest(x []float32) uint32 {
 	lanes := f.lanes()
 	whole := len(x) / lanes * lanes
@@ -33,7 +33,7 @@ func (f family) largest(x []float32) uint32 {
 	return largestOf(top[:], x[whole:])
 }
 
-// split writes the digits of x, whole vectors, and adds them to the sums.
+// split writes the digits of x, which is whole vectors, and adds them to sums.
 func (f family) split(to []byte, plane int, x []float32, how *splitting, sums *digitSums) {
 	if f == familyGo {
 		splitGo(to, plane, x, how, sums)

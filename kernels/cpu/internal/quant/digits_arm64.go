@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// lanes is how many numbers are split at a time, at least.
+// lanes returns the fewest numbers that are split at a time.
 func (f family) lanes() int {
 	if isa.Active().Has(isa.NEON) {
 		return mostLanes / 2
@@ -14,7 +14,7 @@ func (f family) lanes() int {
 	return group
 }
 
-// largest returns the largest bits of x without signs.
+// largest returns the largest absolute value in x, as bits.
 func (f family) largest(x []float32) uint32 {
 	whole := len(x) / f.lanes() * f.lanes()
 	if !isa.Active().Has(isa.NEON) || whole == 0 {
@@ -25,7 +25,7 @@ func (f family) largest(x []float32) uint32 {
 	return largestOf(top[:], x[whole:])
 }
 
-// split writes the digits of x, whole vectors, and adds them to the sums.
+// split writes the digits of x, which is whole vectors, and adds them to sums.
 func (f family) split(to []byte, plane int, x []float32, how *splitting, sums *digitSums) {
 	if !isa.Active().Has(isa.NEON) {
 		splitGo(to, plane, x, how, sums)

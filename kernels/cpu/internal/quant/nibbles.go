@@ -8,41 +8,42 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Products of float32 with a matrix of integers of four bits:
+// These are products of float32 with a matrix of four-bit integers:
 //
 //	C[i, j] = Σ_k A[i, k]·(B[k, j] - zero)·scale
 //
-// where each block of neighbouring k has a scale and a zero point for every column. The numbers of a row of A are
-// made integers of 24 bits, three digits of 8 bits with signs, by a power of two that the largest of them decides: each
-// is off by 2^-23 of the largest at most, a rounding of float32. Their products with B are added up in integers,
-// exactly; B is never anything but four bits in memory. All families compute the same bits.
+// where each block of consecutive k has a scale and a zero point for every column. The numbers of a row of A become
+// 24-bit integers, each of three signed digits of 8 bits. The largest number of the row determines the power of two
+// that scales them; each is off by at most 2^-23 of the largest, which is a rounding of float32. Their products with B
+// are accumulated as integers, exactly. In memory, B always stays in four bits. All families compute the same bits.
 //
-// B is packed into panels of [Width] columns with four rows side by side, as columns 0 to 31 in the low and columns 32
-// to 63 in the high half of each byte, and plus 8, which makes them numbers without a sign, where they have one. Each
-// block begins with a new group of rows.
+// B is packed into panels of [Width] columns with four rows side by side. Columns 0 to 31 are in the low half of each
+// byte, columns 32 to 63 in the high half. Signed numbers are stored plus 8, which makes them unsigned. Each block
+// begins with a new group of rows.
 
 const (
 	digits     = 3
 	halfWidth  = Width / 2
-	nibbleZero = 8        // what numbers with a sign are less than those of panels
-	zeroByte   = 128      // and zero points of numbers without one less than they are, to be of int8
-	largest    = 0x7f7f7f // of three digits
-	mostRows   = 1 << 18  // whose sums 32 bits have room for
+	nibbleZero = 8        // added to signed numbers in panels
+	zeroByte   = 128      // subtracted from the zero points of unsigned numbers, so that they fit into int8
+	largest    = 0x7f7f7f // number that three digits hold
+	mostRows   = 1 << 18  // rows whose sums fit into 32 bits
 	sumsSize   = 4 * digits
 
-	mostUnsigned = 1 << 16 // rows of a block with any zero points
+	mostUnsigned = 1 << 16 // most rows of a block, whatever its zero points
 
-	itemsOfWorker = 4 // that panels are cut into for several workers, at least
-	leastRows     = 8 // of an item then
+	itemsOfWorker = 4 // fewest items for each of several workers; rows of panels are divided to get them
+	leastRows     = 8 // fewest rows of an item then
 )
 
-// NibbleArgs describes a product. One value serves one goroutine; it may be used again.
+// NibbleArgs describes a product. Only one goroutine at a time may use it; it can be reused.
 type NibbleArgs struct {
 	M, N, K int
 	Block   int // rows of B that share a scale; 0: there are none, and Scale and Zero are nil
-	// Unsigned: the numbers have no sign, as PackNibbleColumns packs them, and zero points are bytes minus 128.
+	// Unsigned says that numbers are unsigned, as PackNibbleColumns packs them, and that zero points are bytes minus
+	// 128.
 	Unsigned bool
-	Bytes    bool      // the numbers are of eight bits, as PackBytes packs them, and Unsigned
+	Bytes    bool      // numbers have eight bits, as PackBytes packs them, and are Unsigned
 	A        []float32 // M rows of K
 	B        []byte    // in panels, as PackNibbles writes them
 	Scale    []float32 // a row of N for each block
@@ -55,15 +56,15 @@ type NibbleArgs struct {
 	ReLU       bool      // max(·, 0) last; NaN stays NaN
 
 	family  family
-	factors []float32   // of each row: what its integers are multiplied with; NaN: a number is infinite or NaN
-	sums    []digitSums // of each row and block; not where panels are unpacked
-	x       []byte      // digits: of each row a plane for each of them
+	factors []float32   // of each row: multiplies its integers; NaN if a number is infinite or NaN
+	sums    []digitSums // of the digits of each row and block; unused where panels are unpacked
+	x       []byte      // digits: one plane for each digit of each row
 	plane   int         // bytes of a plane
-	parts   int         // of the rows of a panel, each of which is computed by one worker
+	parts   int         // that the rows of a panel are divided into; one worker computes a part
 	tiles   bool        // digits are multiplied in matrix registers
 	unpacks bool        // each worker unpacks blocks of panels to bytes
-	bytes   []byte      // of the workers
-	room    int         // for a block
+	bytes   []byte      // memory of the workers
+	room    int         // bytes for each worker's block
 }
 
 // blockOf returns how many rows a block has.
@@ -74,7 +75,7 @@ func blockOf(block, k int) int {
 	return max(min(block, k), 1)
 }
 
-// shape returns the rows of a block, the number of blocks, and the groups of rows of a panel.
+// nibbleShape returns the rows of a block, the number of blocks, and the groups of rows of a panel.
 func nibbleShape(k, block int) (rows, blocks, all int) {
 	rows = blockOf(block, k)
 	blocks = (k + rows - 1) / rows
@@ -84,7 +85,7 @@ func nibbleShape(k, block int) (rows, blocks, all int) {
 	return rows, blocks, all
 }
 
-// NibbleSize returns the number of bytes of k x n numbers in panels.
+// NibbleSize returns the number of bytes that k x n numbers take in panels.
 func NibbleSize(k, n, block int) int {
 	_, _, all := nibbleShape(k, block)
 	return (n + Width - 1) / Width * all * group * halfWidth
@@ -96,11 +97,11 @@ func NibbleScratch(m, k, block, workers int) int {
 	return m*(4+blocks*sumsSize+digits*planeSize(all)) + line + max(workers, 1)*unpackedRoom(m, k, block)
 }
 
-// planeSize is the number of bytes of a plane of so many groups.
+// planeSize returns the number of bytes of a plane of that many groups.
 func planeSize(groups int) int {
 	size := (groups*group + line - 1) / line * line
 	if size%1024 == 0 {
-		size += rowGap // planes do not compete for places in the cache
+		size += rowGap // so that planes do not compete for the same cache sets
 	}
 	return size
 }
@@ -112,26 +113,26 @@ const NibbleLayout = tile.Int4x64
 type nibblePacker struct {
 	dst, b      []byte
 	k, n, block int
-	columns     bool // B is transposed, of numbers without a sign
-	bytes       bool // which are one in a byte
-	whole       bool // panels are of bytes too
+	columns     bool // B is transposed, with unsigned numbers
+	bytes       bool // b has one number in each byte
+	whole       bool // panels have one number in each byte too
 }
 
 var nibblePackers pool.Recycler[nibblePacker]
 
-// PackNibbles writes B into panels: k rows of (n+1)/2 bytes, each of two neighbouring columns, the first one in the low
-// bits.
+// PackNibbles packs B into panels. b has k rows of (n+1)/2 bytes, each with two neighbouring columns, the first one in
+// the low bits.
 func PackNibbles(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block})
 }
 
-// PackNibbleColumns writes B, transposed, into panels: (n+1)/2 rows of k bytes, each of the numbers of two neighbouring
-// columns of B without a sign, the first one in the low bits.
+// PackNibbleColumns packs the transposed B into panels. b has (n+1)/2 rows of k bytes, each with the unsigned numbers
+// of two neighbouring columns of B, the first one in the low bits.
 func PackNibbleColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true})
 }
 
-// PackByteColumns is [PackNibbleColumns] with n rows of k bytes, each of one number below 16.
+// PackByteColumns is [PackNibbleColumns] for n rows of k bytes, each with one number below 16.
 func PackByteColumns(p *pool.Pool, dst, b []byte, k, n, block int) {
 	packNibbles(p, &nibblePacker{dst: dst, b: b, k: k, n: n, block: block, columns: true, bytes: true})
 }
@@ -184,7 +185,7 @@ func (t *nibblePacker) Run(_, lo, hi int) {
 	}
 }
 
-// packColumns packs a block of a panel: so many rows from the first one on.
+// packColumns packs rows of a block of a panel, from row first on.
 func (t *nibblePacker) packColumns(at []byte, first, rows, panel int) {
 	for j := range min(halfWidth, (t.n+1)/2-panel*halfWidth) {
 		line := t.b[(panel*halfWidth+j)*t.k+first:][:rows]
@@ -233,7 +234,7 @@ func RunNibbles(p *pool.Pool, a *NibbleArgs) {
 	a.Bias = nil
 }
 
-// noSums is the product where there is nothing to add up.
+// noSums computes the product if there is nothing to add up.
 func (a *NibbleArgs) noSums() {
 	for panel := range (a.N + Width - 1) / Width {
 		a.beginRows(panel, 0, a.M)
@@ -243,7 +244,7 @@ func (a *NibbleArgs) noSums() {
 	}
 }
 
-// begin sets y, so many columns of a panel, to what sums begin with: the bias.
+// begin sets y, columns of a panel, to the values that sums start from: the bias.
 func (a *NibbleArgs) begin(y []float32, panel int) {
 	if a.Bias == nil {
 		clear(y)
@@ -252,22 +253,22 @@ func (a *NibbleArgs) begin(y []float32, panel int) {
 	}
 }
 
-// nibbleRelu takes what is negative out of rows of the result.
+// nibbleRelu applies max(·, 0) to rows of the result.
 type nibbleRelu NibbleArgs
 
-// Run does so in the rows [lo, hi).
+// Run processes the rows [lo, hi).
 func (a *nibbleRelu) Run(_, lo, hi int) {
 	rows := a.C[lo*a.N : hi*a.N]
 	vec.MaxScalar(rows, rows, 0)
 }
 
-// nibbleRows makes digits of rows of A.
+// nibbleRows splits rows of A into digits.
 type nibbleRows NibbleArgs
 
-// Run makes those of the rows [lo, hi).
+// Run splits the rows [lo, hi).
 func (a *nibbleRows) Run(_, lo, hi int) {
 	rows, blocks, _ := nibbleShape(a.K, a.Block)
-	apart := rows // numbers that are split at once: where their sums are not asked for, and blocks lie without gaps, all
+	apart := rows // numbers that are split at once: a block, or all if sums are not needed and blocks are contiguous
 	how := &splitting{flip: 128}
 	if a.unpacks {
 		if how.flip = 0; rows%group == 0 {
@@ -322,7 +323,7 @@ func (a *NibbleArgs) Run(worker, lo, hi int) {
 	}
 }
 
-// groupBytes is how many bytes a group of rows of a panel has.
+// groupBytes returns how many bytes a group of rows of a panel takes.
 func (a *NibbleArgs) groupBytes() int {
 	if a.Bytes {
 		return group * Width
@@ -330,7 +331,7 @@ func (a *NibbleArgs) groupBytes() int {
 	return group * halfWidth
 }
 
-// packedRows computes rows of a panel as it is.
+// packedRows computes rows of a panel without unpacking it.
 func (a *NibbleArgs) packedRows(panel, first, last int) {
 	rows, blocks, all := nibbleShape(a.K, a.Block)
 	step := a.groupBytes()
@@ -372,14 +373,14 @@ func (a *NibbleArgs) packedRows(panel, first, last int) {
 	}
 }
 
-// joining says how the sums of a block become a number: what they are multiplied with, and what zero points are less
-// than what is subtracted from the numbers of panels.
+// joining says how the sums of a block become a number: what they are multiplied by, and what has to be added to zero
+// points to get what is subtracted from the numbers in panels.
 type joining struct {
 	factor float32
 	excess int32
 }
 
-// excess is that of zero points.
+// excess returns the excess of zero points, see joining.
 func (a *NibbleArgs) excess() int32 {
 	if a.Unsigned {
 		return zeroByte
@@ -387,7 +388,7 @@ func (a *NibbleArgs) excess() int32 {
 	return nibbleZero
 }
 
-// ownScales are scales and zero points of a panel with fewer columns than others.
+// ownScales holds the scales and zero points of a panel that has fewer columns than others.
 type ownScales struct {
 	scale [Width]float32
 	zero  [Width]int8
@@ -409,7 +410,7 @@ func (a *NibbleArgs) scales(block, panel int, own *ownScales) ([]float32, []int8
 	return own.scale[:], own.zero[:]
 }
 
-// infinite adds a block of a row of A that has no digits, because a number of it is infinite or NaN.
+// infinite adds a block of a row of A that has no digits because one of its numbers is infinite or NaN.
 func (a *NibbleArgs) infinite(y []float32, row, block, panel int, zero []int8, scale []float32) {
 	rows, _, all := nibbleShape(a.K, a.Block)
 	first := block * rows
@@ -424,13 +425,13 @@ func (a *NibbleArgs) infinite(y []float32, row, block, panel int, zero []int8, s
 	}
 }
 
-// nibble is a number of a packed panel, without a sign.
+// nibble returns a number of a packed panel, unsigned.
 func nibble(w []byte, k, column int) int32 {
 	two := w[k/group*group*halfWidth+column%halfWidth*group+k%group]
 	return int32(two >> (column / halfWidth * 4) & 15)
 }
 
-// nibblesGo sets the sums of one row.
+// nibblesGo computes the sums of one row.
 func nibblesGo(sums []int32, x []byte, plane int, w []byte, groups int) {
 	clear(sums[:digits*Width])
 	for g := range groups {
@@ -448,7 +449,7 @@ func nibblesGo(sums []int32, x []byte, plane int, w []byte, groups int) {
 	}
 }
 
-// combineGo adds what the sums of a block stand for to y.
+// combineGo turns the sums of a block into numbers and adds them to y.
 func combineGo(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	const base = 256
 	for j := range y[:Width] {

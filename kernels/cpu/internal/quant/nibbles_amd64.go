@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// nibbleRows is the number of rows that the next kernel takes where n are left.
+// nibbleRows returns how many rows the next kernel takes if n are left.
 func (f family) nibbleRows(n int) int {
 	if f == familyVNNI || f == familyAMX {
 		return min(n, 2)
@@ -14,7 +14,7 @@ func (f family) nibbleRows(n int) int {
 	return 1
 }
 
-// nibbles sets the sums of n rows of digits times a block of a panel.
+// nibbles computes the sums of n rows of digits times a block of a panel.
 func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
 	_, _, _ = sums[n*digits*Width-1], x[(n*digits-1)*plane+groups*group-1], w[groups*group*halfWidth-1]
 	ss, xs, ws := unsafe.Pointer(&sums[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
@@ -30,7 +30,7 @@ func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, grou
 	}
 }
 
-// combine adds what the sums of a block stand for to y.
+// combine turns the sums of a block into numbers and adds them to y.
 func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	_, _, _, _ = y[Width-1], sums[digits*Width-1], zero[Width-1], scale[Width-1]
 	ys, ss, zs, by := unsafe.Pointer(&y[0]), unsafe.Pointer(&sums[0]), unsafe.Pointer(&zero[0]), unsafe.Pointer(&scale[0])

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// nibbleRows is the number of rows that the next kernel takes where n are left.
+// nibbleRows returns how many rows the next kernel takes if n are left.
 func (f family) nibbleRows(n int) int {
 	if f == familyDots {
 		return min(n, 2)
@@ -14,7 +14,7 @@ func (f family) nibbleRows(n int) int {
 	return 1
 }
 
-// nibbles sets the sums of n rows of digits times a block of a panel.
+// nibbles computes the sums of n rows of digits times a block of a panel.
 func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, groups int) {
 	if f == familyGo {
 		nibblesGo(sums, x, plane, w, groups)
@@ -24,7 +24,7 @@ func (f family) nibbles(n int, sums []int32, x []byte, plane int, w []byte, grou
 	callNibbles(n, unsafe.Pointer(&sums[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0]), uintptr(groups), uintptr(plane))
 }
 
-// callNibbles is neither inlined nor a leaf, as callDots.
+// callNibbles must be neither inlined nor a leaf, like callDots.
 //
 //go:noinline
 func callNibbles(n int, sums, x, w unsafe.Pointer, groups, plane uintptr) {
@@ -35,7 +35,7 @@ func callNibbles(n int, sums, x, w unsafe.Pointer, groups, plane uintptr) {
 	}
 }
 
-// combine adds what the sums of a block stand for to y.
+// combine turns the sums of a block into numbers and adds them to y.
 func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	if !isa.Active().Has(isa.NEON) {
 		combineGo(y, sums, zero, scale, x, how)

@@ -2,10 +2,10 @@
 
 package quant
 
-// nibbleRows is the number of rows that the next kernel takes.
+// nibbleRows returns how many rows the next kernel takes.
 func (f family) nibbleRows(int) int { return 1 }
 
-// nibbles sets the sums of a row of digits times a block of a panel.
+// nibbles computes the sums of a row of digits times a block of a panel.
 func (f family) nibbles(_ int, sums []int32, x []byte, plane int, w []byte, groups int) {
 	nibblesGo(sums, x, plane, w, groups)
 }
@@ -15,18 +15,18 @@ func (f family) unpack(dst []float32, w []byte, scale []float32, zero []int8, ho
 	unpackGo(dst, w, scale, zero, how, step)
 }
 
-// lanes is how many numbers are split at a time, at least.
+// lanes returns the fewest numbers that are split at a time.
 func (f family) lanes() int { return group }
 
-// largest returns the largest bits of x without signs.
+// largest returns the largest absolute value in x, as bits.
 func (f family) largest(x []float32) uint32 { return largestGo(x) }
 
-// split writes the digits of x, whole vectors, and adds them to the sums.
+// split writes the digits of x, which is whole vectors, and adds them to sums.
 func (f family) split(to []byte, plane int, x []float32, how *splitting, sums *digitSums) {
 	splitGo(to, plane, x, how, sums)
 }
 
-// combine adds what the sums of a block stand for to y.
+// combine turns the sums of a block into numbers and adds them to y.
 func (f family) combine(y []float32, sums []int32, zero []int8, scale []float32, x *digitSums, how joining) {
 	combineGo(y, sums, zero, scale, x, how)
 }

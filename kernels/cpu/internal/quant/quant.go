@@ -1,11 +1,11 @@
-// Package quant multiplies int8 matrices into int32 sums, which wrap around like all integers:
+// Package quant multiplies int8 matrices into int32 sums, which wrap around on overflow:
 //
 //	C[i, j] = Σ_k A[i, k]·B[k, j]
 //
-// B is packed into panels of [Width] columns with four rows side by side, as unsigned bytes: B + 128. The resulting
-// excess, 128·Σ_k A[i, k], is subtracted again. With AMX one instruction multiplies whole tiles, with AVX512-VNNI it
-// forms 64 products; with AVX2 bytes are widened to 16 bits, so nothing saturates; on arm64 with DotProd an instruction
-// forms 16 products of B without the excess; elsewhere plain Go is used. All give the same numbers.
+// B is packed into panels of [Width] columns, with four rows side by side, as unsigned bytes: B + 128. The resulting
+// excess, 128·Σ_k A[i, k], is subtracted again. One instruction multiplies whole tiles with AMX, and forms 64 products
+// with AVX512-VNNI. With AVX2, bytes are widened to 16 bits, so nothing saturates. On arm64 with DotProd, an
+// instruction forms 16 products of B without the excess. Elsewhere, plain Go is used. All give the same numbers.
 package quant
 
 import (
@@ -21,8 +21,8 @@ import (
 const (
 	// Width is the number of columns of a panel.
 	Width = 64
-	group = 4 // rows of B that lie side by side
-	rows  = 6 // of A at a time, at most
+	group = 4 // rows of B that are side by side
+	rows  = 6 // most rows of A at a time
 	zero  = 128
 )
 
@@ -65,7 +65,7 @@ func (t *packer) Run(_, lo, hi int) {
 	}
 }
 
-// Args describes a product. One value serves one goroutine; it may be used again.
+// Args describes a product. Only one goroutine at a time may use it; it can be reused.
 type Args struct {
 	M, N, K              int
 	A                    []int8 // at A[row·RowStride + k·ColStride]
@@ -75,7 +75,7 @@ type Args struct {
 	LDC                  int
 	Scratch              []byte // ScratchSize bytes, aligned to 4
 
-	sums   []int32 // -128 times the sum of each row of A; with AMX 16 times each
+	sums   []int32 // -128 times the sum of each row of A; with AMX, each sum 16 times
 	x      []byte  // A as the kernels read it
 	stride int     // bytes of a row of x
 	family family
@@ -88,7 +88,7 @@ func ScratchSize(m, k int) int {
 
 const (
 	line   = 64 // bytes of a line of the cache
-	rowGap = 64 // bytes between rows of A that would compete for places in the cache
+	rowGap = 64 // bytes between rows of A that would compete for the same cache sets otherwise
 )
 
 // Run computes the product.
@@ -107,7 +107,7 @@ func Run(p *pool.Pool, a *Args) {
 		if a.stride *= 2; a.stride%1024 == 0 {
 			a.stride += rowGap
 		}
-	case familyAMX: // tiles are of whole lines
+	case familyAMX: // tiles consist of whole lines
 		memory = memory[-uintptr(unsafe.Pointer(&memory[0]))%line:]
 		sums *= amx.StartRow / 4
 		if a.stride = amx.BytesRow(groups(a.K)); a.stride%1024 == 0 {
@@ -130,15 +130,15 @@ func Run(p *pool.Pool, a *Args) {
 	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
 }
 
-// worthTiles reports whether m rows take less time in matrix registers than in vectors: to describe the tiles takes as
-// long as 200 instructions on vectors, a product of tiles at least as long as 16, whatever it has of rows.
+// worthTiles reports whether m rows take less time in matrix registers than in vectors. Configuring the tiles takes as
+// long as 200 vector instructions, and a product of tiles at least as long as 16, however few its rows.
 func worthTiles(m, k int) bool {
 	const rowOfStep, stepOfTiles, call = 32, 64, 200
 	steps := (k + line - 1) / line
 	return k > 0 && m*rowOfStep*steps > (m+15)/16*stepOfTiles*steps+call
 }
 
-// prepare copies a row of A, padded with zeros, and sums it up.
+// prepare copies a row of A, padded with zeros, and computes its sum.
 func (a *Args) prepare(i int) {
 	sum := int32(0)
 	row := a.x[i*a.stride : (i+1)*a.stride]
@@ -170,17 +170,17 @@ func (a *Args) prepare(i int) {
 		}
 	}
 	switch a.family {
-	case familyDots: // which takes the 128 from the weights again
+	case familyDots: // it removes the 128 from the weights instead
 		a.sums[i] = 0
-	case familyAMX: // which adds up the rows itself
+	case familyAMX: // it sums the row itself
 		amx.PadRow(row, groups(a.K))
 	default:
 		a.sums[i] = -zero * sum
 	}
 }
 
-// widenBytes writes numbers as the kernels of AVX2 read them and returns their sum: of each group those of even places
-// and then the others, widened to 16 bits.
+// widenBytes writes numbers in the order that the kernels of AVX2 read, and returns their sum. From each group it
+// writes first the numbers in even places, then the others, widened to 16 bits.
 func widenBytes(dst []byte, x []int8) int32 {
 	if len(x) == 0 {
 		return 0
@@ -205,10 +205,10 @@ func widenBytes(dst []byte, x []int8) int32 {
 	return sum
 }
 
-// sumBytes adds up numbers of int8. Eight at a time are added to two words, of four sums each, as unsigned bytes: each
-// plus 128.
+// sumBytes returns the sum of int8 numbers. It adds eight at a time, as unsigned bytes (each plus 128), to two words
+// that hold four sums each.
 func sumBytes(x []byte) int32 {
-	const even, most = 0x00ff00ff00ff00ff, 256 // words that sums of 16 bits have room for
+	const even, most = 0x00ff00ff00ff00ff, 256 // most: words that 16-bit sums have room for
 	total := -zero * int32(len(x))
 	for len(x) >= 8 {
 		words := min(len(x)/8, most)
@@ -263,7 +263,7 @@ func (a *Args) Run(_, lo, hi int) {
 	}
 }
 
-// tiles computes the panels [lo, hi) in matrix registers. Rows are taken as many at a time as leave room for panels in
+// tiles computes the panels [lo, hi) in matrix registers. It takes as many rows at a time as leave room for panels in
 // the second-level cache.
 func (a *Args) tiles(lo, hi int) {
 	const cached, least = 3 << 18, 64
@@ -277,7 +277,7 @@ func (a *Args) tiles(lo, hi int) {
 	}
 }
 
-// family is a kind of kernels.
+// family is a set of kernels for one kind of processor.
 type family int
 
 const (
@@ -290,13 +290,13 @@ const (
 
 var kind = tile.Kind{In: tile.Int8, Acc: tile.Int32}
 
-// active returns the family of the tile in force.
+// active returns the family of the tile in use.
 func active() family { return family(tile.Best(tiles[:], kind).Family) }
 
-// Layout is the layout that [Pack] writes and the tile in force reads.
+// Layout is the layout that [Pack] writes and the tile in use reads.
 func Layout() tile.Layout { return tile.Best(tiles[:], kind).Layout }
 
-// rows is the number of rows that the next kernel takes where n are left.
+// rows returns how many rows the next kernel takes if n are left.
 func (f family) rows(n int) int {
 	switch {
 	case f == familyDots:
@@ -311,7 +311,7 @@ func (f family) rows(n int) int {
 	return 2
 }
 
-// multiplyGo adds one row of x times a panel to c.
+// multiplyGo adds the product of one row of x and a panel to c.
 func multiplyGo(c []int32, x, w []byte) {
 	c = c[:Width]
 	for k, v := range x {

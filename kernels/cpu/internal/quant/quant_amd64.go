@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// tiles are those for products of int8, the best ones first.
+// tiles lists the tiles for products of int8, the best ones first.
 var tiles = [...]tile.Tile{
 	{Kind: kind, Needs: isa.Vectors512 | isa.AVX512VNNI | isa.AMXTile | isa.AMXInt8, Layout: tile.Int8x64, Lanes: 16, Family: int(familyAMX)},
 	{Kind: kind, Needs: isa.Vectors512 | isa.AVX512VNNI, Layout: tile.Int8x64, Lanes: 16, Family: int(familyVNNI)},
@@ -35,8 +35,8 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 	}
 }
 
-// multiplyAVX2 adds a row or six of x times a panel to c. Six go through blocks of the panel, so that what all columns
-// read of x stays in the first-level cache.
+// multiplyAVX2 adds the product of one or six rows of x and a panel to c. Six rows go through the panel in blocks, so
+// that the part of x that all columns read stays in the first-level cache.
 func multiplyAVX2(n int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {
 	const block, bytes = 256, 64 // the columns of a call, as words
 	if n == 1 {

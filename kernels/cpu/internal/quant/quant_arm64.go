@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// tiles are those for products of int8, the best ones first.
+// tiles lists the tiles for products of int8, the best ones first.
 var tiles = [...]tile.Tile{
 	{Kind: kind, Needs: isa.NEON | isa.DotProd, Layout: tile.Int8x64, Lanes: 4, Family: int(familyDots)},
 	{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)},
@@ -24,8 +24,8 @@ func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte,
 	}
 }
 
-// callDots is neither inlined nor a leaf: assembly cannot be preempted, and a loop that calls nothing else would hold
-// up the garbage collector until it ends.
+// callDots must be neither inlined nor a leaf: assembly cannot be preempted, so a loop that calls nothing else would
+// delay the garbage collector until it ends.
 //
 //go:noinline
 func callDots(n int, c, x, w unsafe.Pointer, groups, ldc, ldx uintptr) {

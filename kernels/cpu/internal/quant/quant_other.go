@@ -4,7 +4,7 @@ package quant
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 
-// tiles are those for products of int8.
+// tiles lists the tiles for products of int8.
 var tiles = [...]tile.Tile{{Kind: kind, Layout: tile.Int8x64, Lanes: 1, Family: int(familyGo)}}
 
 func (f family) multiply(_ int, c []int32, _ int, x []byte, ldx int, w []byte, _ int) {

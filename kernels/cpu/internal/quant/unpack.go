@@ -1,22 +1,22 @@
 package quant
 
-// NibblePanels is a matrix of numbers of four bits, or of eight, for products of float32: it writes panels of what they
-// stand for, (number - zero)·scale, which are in no other place. It implements gemm.Panels.
+// NibblePanels is a matrix of numbers of four or eight bits, for products of float32. It writes panels of the values,
+// (number - zero)·scale, which are stored nowhere else. It implements gemm.Panels.
 type NibblePanels struct {
 	N, K  int
-	Block int       // rows that share a scale; 0: there are none, and Scale and Zero are nil
-	Bytes bool      // numbers are of eight bits, and have no sign
+	Block int       // rows that share a scale; 0: there are no scales, and Scale and Zero are nil
+	Bytes bool      // numbers have eight bits and are unsigned
 	B     []byte    // in panels, as PackNibbles writes them, or PackBytes
 	Scale []float32 // a row of N for each block
 	Zero  []int8
-	// Unsigned: the numbers have no sign, and zero points are bytes minus 128.
+	// Unsigned says that numbers are unsigned, and that zero points are bytes minus 128.
 	Unsigned bool
 }
 
-// AsFloats reports whether a product of m rows takes less time with panels of floats, in which each number is unpacked
-// once for a few hundred rows, than with digits: those take time for each row and for each block of it. Both are
-// measured in times of the product of float32. Blocks whose sums of digits 32 bits have no room for are always
-// unpacked, and bytes where no instruction adds up four products.
+// AsFloats reports whether a product of m rows takes less time with panels of floats than with digits. With floats,
+// each number is unpacked once for a few hundred rows; with digits, each row, and each of its blocks, takes time. Both
+// times are relative to a product of float32. Blocks whose sums of digits exceed 32 bits are always unpacked, and so
+// are bytes where no instruction adds four products.
 func AsFloats(m, n, k, block int, bytes bool) bool {
 	rows := blockOf(block, k)
 	if (block > 0 || bytes) && rows > mostUnsigned {
@@ -35,8 +35,8 @@ func AsFloats(m, n, k, block int, bytes bool) bool {
 	return unpacked < digits
 }
 
-// timeInTiles is the time of digits in matrix registers: joining the sums of a block takes as long as some of its
-// products, and more where zero points are subtracted from sums.
+// timeInTiles is the time of digits in matrix registers. Joining the sums of a block takes as long as some of its
+// products, and longer if zero points are subtracted from the sums.
 func timeInTiles(m, n, rows int, bytes bool) float64 {
 	join, edge := 28.0, 35.0
 	if bytes {
@@ -48,19 +48,19 @@ func timeInTiles(m, n, rows int, bytes bool) float64 {
 // floatWidth is the number of columns of a panel of float32: half of those of a panel of four bits.
 const floatWidth = halfWidth
 
-// unpacking says how numbers come out of the words of a column: shifted to the right and masked, minus the excess.
+// unpacking says how numbers are extracted from the words of a column: shift right, mask, subtract the excess.
 type unpacking struct {
 	shifts       [group]uint32
 	mask, excess uint32
 }
 
-// ofNibbles is for the columns in the low and in the high bits.
+// ofNibbles is for columns in the low bits, and for columns in the high bits.
 var ofNibbles = [2]unpacking{
 	{[group]uint32{0, 8, 16, 24}, 15, nibbleZero},
 	{[group]uint32{4, 12, 20, 28}, 15, nibbleZero},
 }
 
-// ofUnsignedNibbles is for those whose zero points are bytes.
+// ofUnsignedNibbles is the same for numbers whose zero points are bytes.
 var ofUnsignedNibbles = [2]unpacking{
 	{ofNibbles[0].shifts, 15, zeroByte},
 	{ofNibbles[1].shifts, 15, zeroByte},
@@ -69,7 +69,7 @@ var ofUnsignedNibbles = [2]unpacking{
 // ofBytes is for numbers of eight bits.
 var ofBytes = unpacking{[group]uint32{0, 8, 16, 24}, 255, zeroByte}
 
-// Panel writes so many rows from row k on of the panel that begins at a column.
+// Panel writes rows of the panel that begins at column, from row k on.
 func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 	share, _, all := nibbleShape(p.K, p.Block)
 	var scales [floatWidth]float32
@@ -86,7 +86,7 @@ func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 	case p.Unsigned:
 		how = &ofUnsignedNibbles[column%Width/floatWidth]
 	}
-	first := k % share % group // rows of its group before the first one
+	first := k % share % group // rows of their group before the first one
 	to := first
 	for end := k + rows; k < end; {
 		block, row := k/share, k%share
