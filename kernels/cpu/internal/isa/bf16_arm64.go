@@ -2,5 +2,5 @@
 
 package isa
 
-// hasBF16 does not know how to ask other systems.
+// hasBF16 returns false, because there is no known way to ask this system.
 func hasBF16() bool { return false }

@@ -2,7 +2,7 @@ package isa
 
 import "golang.org/x/sys/unix"
 
-// hasBF16 reads the bit of the processor's second word of features that Linux gives each process.
+// hasBF16 reads the bit from the second word of processor features that Linux gives each process.
 func hasBF16() bool {
 	const secondWord, bf16 = 26, 1 << 14 // AT_HWCAP2, HWCAP2_BF16
 	vector, err := unix.Auxv()

@@ -2,7 +2,7 @@ package isa
 
 import "golang.org/x/sys/cpu"
 
-// detect reads CPUID; the cpu package counts a feature only if the operating system saves its registers.
+// detect reads CPUID. The cpu package counts a feature only if the operating system saves its registers.
 func detect() (f Features) {
 	x := &cpu.X86
 	for feature, has := range map[Features]bool{
@@ -19,28 +19,28 @@ func detect() (f Features) {
 	return f.usable()
 }
 
-// detectSlow tells which of the features take longer than what kernels without them do.
+// detectSlow returns the features whose kernels are slower than those without them.
 func detectSlow(have Features) Features {
 	const genu = 'G' | 'e'<<8 | 'n'<<16 | 'u'<<24
 	_, vendor, _, _ := cpuid(0, 0)
 	return slowOf(vendor == genu, have)
 }
 
-// detectHalfUnits reads that 256 bits are optimal and 512 are not: bits 2 and 3 of leaf 8000001A, which others than AMD
-// do not have.
+// detectHalfUnits reports whether CPUID calls 256 bits optimal, but not 512: bits 2 and 3 of leaf 8000001A, which only
+// AMD has.
 func detectHalfUnits() bool {
 	a, _ := extended(0x8000001A, 0)
 	return a>>2&3 == 1
 }
 
-// detectStorePages reads the entries of the translation buffer for data in pages of 4 KiB: bits 16 to 23 of EBX of leaf
-// 80000005, which is 0 on Intel's processors.
+// detectStorePages returns the entries of the data TLB for pages of 4 KiB: bits 16 to 23 of EBX of leaf 80000005, which
+// is 0 on Intel's processors.
 func detectStorePages() int {
 	_, b := extended(0x80000005, 0)
 	return int(b >> 16 & 0xff)
 }
 
-// extended reads a part of a leaf from 80000000 on, or zeros where it does not exist.
+// extended reads a part of a leaf from 80000000 on. It returns zeros if the leaf does not exist.
 func extended(leaf, part uint32) (a, b uint32) {
 	if most, _, _, _ := cpuid(0x80000000, 0); most < leaf || most>>16 != leaf>>16 {
 		return 0, 0
@@ -49,15 +49,14 @@ func extended(leaf, part uint32) (a, b uint32) {
 	return a, b
 }
 
-// detectNearCache looks for a third-level cache of few cores among those that leaf 8000001D describes, which others
-// than AMD do not have.
+// detectNearCache looks for a third-level cache that few cores share, in leaf 8000001D, which only AMD has.
 func detectNearCache() bool {
 	const third, most = 3, 32
 	a, _ := extended(0x8000001D, third)
 	return a>>5&7 == third && a>>14&0xfff < most
 }
 
-// hasFP16 reads the bit of AVX512_FP16, which the cpu package leaves out: leaf 7, bit 23 of EDX.
+// hasFP16 reads the bit of AVX512_FP16, which the cpu package does not report: leaf 7, bit 23 of EDX.
 func hasFP16() bool {
 	if most, _, _, _ := cpuid(0, 0); most < 7 {
 		return false

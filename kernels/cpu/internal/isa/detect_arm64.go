@@ -2,7 +2,7 @@ package isa
 
 import "golang.org/x/sys/cpu"
 
-// detect reads what the operating system says, but for NEON, which is a part of the architecture.
+// detect asks the operating system, except for NEON, which is part of the architecture.
 func detect() Features {
 	f := NEON
 	if cpu.ARM64.HasASIMDDP {
@@ -11,7 +11,7 @@ func detect() Features {
 	if cpu.ARM64.HasI8MM {
 		f |= I8MM
 	}
-	if hasBF16() { // which the cpu package does not report
+	if hasBF16() { // the cpu package does not report it
 		f |= BF16
 	}
 	return f

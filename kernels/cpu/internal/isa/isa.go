@@ -1,9 +1,10 @@
-// Package isa decides once, at program start, which instructions the CPU kernels may use: it is a set of features that
-// both the processor and the operating system support, not a level, because newer extensions do not come in one order.
+// Package isa decides once, at program start, which instructions the CPU kernels may use. It is a set of features that
+// the processor and the operating system both support. It is not a level, because newer extensions do not come in one
+// order.
 //
-// The environment variable GOKERAS_CPU=portable|neon|avx2|avx512 allows fewer, for tests and for comparing machines:
-// none at all, those of arm64, those of AVX2, or those of AVX-512, each with the extensions of its vectors. A value
-// that is unknown or that this processor cannot execute is ignored and reported by [Err].
+// The environment variable GOKERAS_CPU=portable|neon|avx2|avx512 reduces the set, for tests and for comparing machines:
+// to nothing, or to the features of arm64, of AVX2, or of AVX-512 with the extensions of its vectors. A value that is
+// unknown, or that this processor cannot execute, is ignored and reported by [Err].
 package isa
 
 import (
@@ -14,15 +15,15 @@ import (
 	"sync/atomic"
 )
 
-// Features is a set of extensions of an instruction set. The empty set, [Portable], is plain Go.
+// Features is a set of instruction set extensions. The empty set, [Portable], is plain Go.
 type Features uint32
 
-// Portable is the set without any feature: plain Go, on every architecture.
+// Portable is the set without features: plain Go, on every architecture.
 const Portable Features = 0
 
-// The features, by the names that the processors' manuals have for them.
+// The features, by their names in the processors' manuals.
 const (
-	NEON    Features = 1 << iota // arm64: 128-bit vectors, which every processor has
+	NEON    Features = 1 << iota // arm64: 128-bit vectors, which every such processor has
 	DotProd                      // arm64: sums of four products of int8
 	BF16                         // arm64: products of bfloat16
 	I8MM                         // arm64: products of matrices of int8
@@ -36,14 +37,14 @@ const (
 	AVX512VNNI // sums of four products of int8
 	AVX512BF16 // products of bfloat16
 	AVX512FP16 // arithmetic of half precision
-	AMXTile    // x86: registers that are matrices. Kernels ask for them first: see MatrixRegisters.
+	AMXTile    // x86: matrix registers. Kernels must first ask for them: see MatrixRegisters.
 	AMXInt8
 	AMXBF16
-	AVX512VBMI      // bytes from anywhere in two vectors
-	AVX512BF16Round // x86: the conversion to bfloat16, which comes with AVX512BF16 and is fast where that is slow
+	AVX512VBMI      // gathers bytes from anywhere in two vectors
+	AVX512BF16Round // x86: only the conversion to bfloat16 of AVX512BF16, which is fast even where its products are slow
 )
 
-// What the kernels of a family of vectors need.
+// What the kernels for a vector length need.
 const (
 	Vectors256 = AVX2 | FMA | F16C                                     // x86 since 2013
 	Vectors512 = Vectors256 | AVX512F | AVX512BW | AVX512DQ | AVX512VL // x86
@@ -56,7 +57,7 @@ var featureNames = [...]string{"neon", "dotprod", "bf16", "i8mm", "avx2", "fma",
 // Has reports whether all of the wanted features are in the set.
 func (f Features) Has(wanted Features) bool { return f&wanted == wanted }
 
-// usable returns the set, or the empty one if kernels of no kind can run: none is made for a part of AVX2, FMA and
+// usable returns the set, or the empty set if no kernels can use it: there are none for only some of AVX2, FMA and
 // F16C.
 func (f Features) usable() Features {
 	if f.Has(NEON) || f.Has(Vectors256) {
@@ -65,10 +66,10 @@ func (f Features) usable() Features {
 	return Portable
 }
 
-// path is what GOKERAS_CPU can ask for.
+// path is a value of GOKERAS_CPU.
 type path struct {
 	name   string
-	needs  Features // the processor must have
+	needs  Features // of the processor
 	allows Features
 }
 
@@ -77,7 +78,7 @@ const (
 	everything = ^Features(0)
 )
 
-// paths are those of all architectures, the ones that need less first.
+// paths lists the paths of all architectures, those that need least first.
 var paths = [...]path{
 	{"portable", Portable, Portable},
 	{"neon", NEON, arm},
@@ -85,8 +86,8 @@ var paths = [...]path{
 	{"avx512", Vectors512, everything &^ arm},
 }
 
-// String returns the name in GOKERAS_CPU of the last path whose needs are in the set, and the features it has besides:
-// "avx512+avx512vnni".
+// String returns the name, as in GOKERAS_CPU, of the last path whose needs are in the set, followed by the other
+// features of the set: "avx512+avx512vnni".
 func (f Features) String() string {
 	last := paths[0]
 	for _, p := range paths {
@@ -117,8 +118,8 @@ var (
 	initErr  error
 )
 
-// assumed names further features, as String does. Only the linker sets it (-X), for tests in an emulator of what this
-// processor lacks.
+// assumed names further features, in the format of String. Only the linker sets it (-X), for tests that emulate what
+// this processor lacks.
 var assumed string
 
 // named returns the features with these names, joined by "+".
@@ -137,7 +138,7 @@ func init() {
 	initErr = err
 }
 
-// choose returns the features that the environment value env leaves of those that a processor has.
+// choose returns the features that remain of those that a processor has if the environment variable has the value env.
 func choose(env string, have Features) (Features, error) {
 	if env == "" {
 		return have, nil
@@ -162,28 +163,27 @@ func choose(env string, have Features) (Features, error) {
 	return have, fmt.Errorf("%s=%q: unknown value, expected %s or %s", EnvironmentVariable, env, strings.Join(known[:last], ", "), known[last])
 }
 
-// Detected returns all features of this processor, whatever is active, but for those that take longer than what
-// kernels without them do.
+// Detected returns all features of this processor, whatever is active, except those whose kernels would be slower than
+// others.
 func Detected() Features { return detected &^ slow &^ Features(denied.Load()) }
 
-// Executable returns all features of this processor, the slow ones too: tests try their kernels.
+// Executable returns all features of this processor, even the slow ones, so that tests can run their kernels.
 func Executable() Features { return detected &^ (Features(denied.Load()) & matrices) }
 
 // Active returns the features that kernels may use. It is cheap enough to ask at every kernel call.
 func Active() Features { return Features(active.Load()) }
 
-// Err tells why the value of GOKERAS_CPU was not obeyed; nil if it was, or was empty.
+// Err says why the value of GOKERAS_CPU was not followed. It is nil if it was followed, or was empty.
 func Err() error { return initErr }
 
-// Override makes those of the features active that this processor can execute, and returns a function that undoes it.
-// It is for tests and benchmarks.
+// Override activates those of the features that this processor can execute, and returns a function that undoes this. It
+// is for tests and benchmarks.
 func Override(f Features) (restore func()) {
 	previous := active.Swap(uint32((f & Executable()).usable()))
 	return func() { active.Store(previous) }
 }
 
-// Paths returns the sets of features that GOKERAS_CPU can make active on this processor, plain Go first, and last all
-// that it has.
+// Paths returns the sets of features that GOKERAS_CPU can activate on this processor: plain Go first, everything last.
 func Paths() []Features {
 	var all []Features
 	have := Detected()

@@ -2,7 +2,7 @@ package isa
 
 import "sync/atomic"
 
-// matrices is every feature that works on the matrix registers.
+// matrices is the set of features that use the matrix registers.
 const matrices = AMXTile | AMXInt8 | AMXBF16
 
 // What is known of the permission to use the matrix registers.
@@ -14,13 +14,13 @@ const (
 
 var (
 	permission atomic.Int32
-	denied     atomic.Uint32 // features that the processor has and the operating system does not give
+	denied     atomic.Uint32 // features that the processor has but the operating system refuses
 )
 
-// MatrixRegisters reports whether this process may use the matrix registers of the features that are active. It asks
-// the operating system where nobody has: once, and not before a kernel wants them, because a process that has them
-// needs larger stacks for signals in all of its threads. Where they are refused, as happens on Linux before 5.16 and
-// where a thread of other code has a small stack for signals, the features are gone from then on.
+// MatrixRegisters reports whether this process may use the matrix registers, if their features are active. It asks the
+// operating system once, and only when a kernel first needs them, because a process that has them needs larger signal
+// stacks in all of its threads. If the system refuses them, the features are gone from then on. That happens on Linux
+// before 5.16, and if a thread of other code has a small signal stack.
 func MatrixRegisters() bool {
 	if !Active().Has(AMXTile) {
 		return false
@@ -34,10 +34,10 @@ func MatrixRegisters() bool {
 // findSlow is detectSlow, except in tests.
 var findSlow = detectSlow
 
-// slowOf tells which of the features take longer than what kernels without them do. Intel's processors since Sapphire
-// Rapids, which all have AVX512_FP16, leave pairs of bfloat16 to AMX: VDPBF16PS takes at least four times as long there
-// as VFMADD231PS, for twice the products. That is known from the processor and not measured, because the bits of
-// results depend on it. With AMX the few products that are not for it still go in pairs.
+// slowOf returns the features whose kernels are slower than those without them. Intel's processors since Sapphire
+// Rapids, which all have AVX512_FP16, leave pairs of bfloat16 to AMX: there, VDPBF16PS takes at least four times as
+// long as VFMADD231PS, for twice the products. The rule goes by the processor and not by a measurement, because the
+// bits of results depend on it. With AMX, the few products that cannot use it still go in pairs.
 func slowOf(intel bool, have Features) Features {
 	if intel && have.Has(AVX512FP16) && !have.Has(AMXBF16) {
 		return have & AVX512BF16
@@ -45,7 +45,7 @@ func slowOf(intel bool, have Features) Features {
 	return 0
 }
 
-// askOnce asks and keeps the answer; goroutines that ask at the same time get the same one.
+// askOnce asks once and keeps the answer; goroutines that ask at the same time get the same one.
 func askOnce(ask func() bool) {
 	if named(assumed).Has(AMXTile) || ask() {
 		permission.Store(granted)

@@ -2,5 +2,5 @@
 
 package isa
 
-// askForMatrixRegisters does not know how to ask other systems.
+// askForMatrixRegisters returns false: other systems have no known way to ask.
 func askForMatrixRegisters() bool { return false }

@@ -2,12 +2,12 @@ package micro
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 
-// RunChannels computes the tile with an operand A that is a vector along the columns, as B is:
+// RunChannels computes the tile with an operand A that is a vector along the columns, like B:
 //
 //	sum = Σ_o Σ_s Σ_k A[o·AOuter + s·ASegment + r·ARow + k·AK + c] · B[o·BOuter + s·BSegment + k·BK + c]
 //
-// which is depthwise convolution: c runs over channels. Everything else is as for [Run], except that Cols is not
-// limited and nothing is read beyond column Cols.
+// This is depthwise convolution: c runs over channels. Everything else is as for [Run], except that the number of Cols
+// is not limited and nothing is read beyond them.
 func RunChannels[T Float](t *Tile[T]) {
 	if t.Rows <= 0 || t.Cols <= 0 {
 		return
@@ -25,8 +25,8 @@ func RunChannels[T Float](t *Tile[T]) {
 	}
 }
 
-// NarrowChannels returns the columns from which on [RunChannels] computes all of them by vectors, of any number; 1 if
-// there are no vectors.
+// NarrowChannels returns the number of columns from which on [RunChannels] computes all columns with vectors, whatever
+// their number. It is 1 if there are no vectors.
 func NarrowChannels[T Float]() int { return narrowest(best[T]()).Lanes }
 
 func narrowest(k *tile.Tile) *tile.Tile {
@@ -36,8 +36,8 @@ func narrowest(k *tile.Tile) *tile.Tile {
 	return k
 }
 
-// wholeChannels computes columns by vectors and returns how many it computed: all, if they fill one vector. What is
-// left over of whole vectors is done by one that repeats columns of those before it.
+// wholeChannels computes columns with vectors and returns how many it computed: all of them, if they fill one vector. A
+// last, incomplete vector overlaps the one before it.
 func wholeChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 	lanes := narrowest(k).Lanes
 	if t.Cols < lanes || t.Cols%lanes == 0 {
@@ -58,7 +58,7 @@ func wholeChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 	return t.Cols
 }
 
-// skip lets the tile begin with a later column.
+// skip makes the tile begin at a later column.
 func (t *Tile[T]) skip(col, cols int) {
 	t.A, t.B, t.C, t.Cols = t.A[col:], t.B[col:], t.C[col:], cols
 	if t.Bias != nil {
@@ -69,8 +69,8 @@ func (t *Tile[T]) skip(col, cols int) {
 // keptSums is the number of sums that addLast keeps at a time.
 const keptSums = 128
 
-// addLast adds to the columns that are left over of whole vectors. The others of their vector, which have their sums
-// already, are kept meanwhile.
+// addLast adds to the columns that fill no whole vector. The other columns of their vector already have their sums,
+// which are saved and restored.
 func addLast[T Float](k *tile.Tile, t *Tile[T], lanes int) {
 	var kept [keptSums]T
 	again := lanes - t.Cols%lanes

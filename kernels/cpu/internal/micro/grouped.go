@@ -2,19 +2,20 @@ package micro
 
 import "fmt"
 
-// Grouped is a part of a convolution in groups of Size inputs and as many outputs: lines of outputs in a row, of which
-// it computes vectors of channels, each of several whole groups. Of the first one it computes
+// Grouped is a part of a convolution in groups that have Size inputs and Size outputs: lines of outputs in a row. It
+// computes vectors of channels, each of several whole groups. For the first vector it computes
 //
 //	C[l·CLine + r·CRow + c] = relu?( bias?[c] + Σ_o Σ_i Σ_s Σ_t A[l·ALine + o·AOuter + s·ASegment + (r+t)·ARow + g·Size + i] · B[o·BOuter + s·BSegment + i·BK + t·Lanes + c] )
 //
-// for c in [0, Lanes) with g = ⌊c/Size⌋, l in [0, Lines), r in [0, Rows), with o in [0, Outer), s in [0, Segments), i
-// in [0, Size) and t in [0, Taps). Taps is 1 or 3: an input is loaded once for all taps that meet it. The sum is taken
-// in the order o, s, i, t. Each further vector is Lanes channels on in A, C and Bias, and BVector in B.
+// for c in [0, Lanes) with g = ⌊c/Size⌋, l in [0, Lines), r in [0, Rows), where o is in [0, Outer), s in [0, Segments),
+// i in [0, Size) and t in [0, Taps). Taps is 1 or 3; an input is loaded once for all taps that meet it. The sum is
+// added up in the order o, s, i, t. Each next vector is Lanes channels further in A, C and Bias, and BVector further in
+// B.
 type Grouped[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or a number for each channel
 
-	Size, Lanes            int // channels of a group, and of a vector as [GroupedLanes] gives it
+	Size, Lanes            int // channels of a group; channels of a vector, as [GroupedLanes] returns them
 	Vectors, BVector       int
 	Rows, Taps             int
 	Segments, Outer, Lines int
@@ -25,12 +26,11 @@ type Grouped[T Float] struct {
 	ReLU                   bool
 }
 
-// widestGroups is the largest size of groups for which there are kernels; for those of whole vectors, [Run] does as
-// well.
+// widestGroups is the largest size of groups that have kernels. If groups are whole vectors, [Run] is as good.
 const widestGroups = 8
 
 // GroupedLanes returns the channels of a vector of [RunGrouped] under the active level, for groups of size inputs and
-// as many outputs, with the given number of channels of all groups; 0 if there are no kernels for them.
+// size outputs. channels is the number of channels of all groups. It returns 0 if there are no kernels for them.
 func GroupedLanes[T Float](size, channels int) int {
 	for l := lanes[T](); fitsGroups[T](size, l); l /= 2 {
 		if channels%l == 0 {
@@ -48,8 +48,7 @@ func GroupedSumsLanes[T Float](size, channels int) int {
 	return 0
 }
 
-// fitsGroups reports whether there are kernels under the active level for vectors of that many lanes that hold groups
-// of the given size.
+// fitsGroups reports whether the active level has kernels for vectors of that many lanes and groups of that size.
 func fitsGroups[T Float](size, width int) bool {
 	return hasGrouped && PanelWidth[T]() == 32 && width >= 8 && width <= lanes[T]() && size >= 2 && size <= widestGroups && width%size == 0
 }
@@ -80,9 +79,9 @@ func RunGrouped[T Float](g *Grouped[T]) {
 //
 //	C[t·CTap + i·CInput + c] += Σ_l Σ_p A[l·ALine + (p+t)·APixel + g·Size + i] · B[l·BLine + p·BPixel + c]
 //
-// with l in [0, Lines) and p in [0, Pixels). Taps is 1, or 3 and Pixels at least 2. With Left, the input at the first
-// tap of the first output is missing and its product left out; A then begins with the first input that exists. With
-// Right, so is that at the last tap of the last output. Each further vector is Lanes channels on in A, B and C.
+// with l in [0, Lines) and p in [0, Pixels). Taps is 1, or 3 with Pixels at least 2. With Left, the input at the first
+// tap of the first output is missing, and its product is left out; A then begins with the first input that exists. With
+// Right, the same holds for the last tap of the last output. Each next vector is Lanes channels further in A, B and C.
 type GroupedSums[T Float] struct {
 	A, B, C []T
 

@@ -25,8 +25,8 @@ type groupedCall struct {
 
 const groupedReLU = 1
 
-// placesOf holds, for groups of 2, 4 and 8 channels and each input i of a group, the lanes that are to hold it: those
-// of input i of the group of each lane.
+// placesOf holds, for groups of 2, 4 and 8 channels and for each input i of a group, the source lane for each lane: the
+// lane of input i in the group that the lane belongs to.
 var placesOf = func() (places [3][widestGroups][16]int32) {
 	for p := range places {
 		size := 2 << p
@@ -44,7 +44,7 @@ func places(size int) unsafe.Pointer {
 	return unsafe.Pointer(&placesOf[bits.Len(uint(size))-2])
 }
 
-// maxGroupedRows is the largest number of rows of a tile for which internal/asmgen/micro makes a function.
+// maxGroupedRows is the most rows of a tile for which internal/asmgen/micro generates a function.
 func maxGroupedRows(wide bool) int {
 	if wide {
 		return 14
@@ -60,7 +60,7 @@ func runGrouped[T Float](g *Grouped[T]) {
 		c.flags = groupedReLU
 	}
 	wide := g.Lanes == 16
-	// All tiles get the same number of rows or one more.
+	// Tiles differ by at most one row.
 	tiles := (g.Rows-1)/maxGroupedRows(wide) + 1
 	rows, more := g.Rows/tiles, g.Rows%tiles
 	perLine := 2 * g.Lanes * g.Taps * g.Size * g.Segments * g.Outer * g.Rows
@@ -71,7 +71,7 @@ func runGrouped[T Float](g *Grouped[T]) {
 		c.tiles, c.aTile, c.cTile = part.tiles, part.rows*c.aRow, part.rows*c.cRow
 		for v := 0; v < g.Vectors && part.tiles > 0; v += vectors {
 			for line := 0; line < g.Lines; line += lines {
-				c.lines, c.vectors = min(lines, g.Lines-line), min(vectors, g.Vectors-v) // the assembly counts vectors down, and moves the pointers
+				c.lines, c.vectors = min(lines, g.Lines-line), min(vectors, g.Vectors-v) // the assembly counts vectors down and moves the pointers
 				c.a, c.b = unsafe.Pointer(&g.A[line*g.ALine+first*g.ARow+v*g.Lanes]), unsafe.Pointer(&g.B[v*g.BVector])
 				c.c = unsafe.Pointer(&g.C[line*g.CLine+first*g.CRow+v*g.Lanes])
 				if g.Bias != nil {

@@ -4,6 +4,6 @@ package micro
 
 const hasGrouped = false
 
-// These are never called: there is no assembly for them here.
+// Never called: there is no assembly for these here.
 func runGrouped[T Float](*Grouped[T])         {}
 func runGroupedSums[T Float](*GroupedSums[T]) {}

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// Operands of pairs for matrix registers. [TurnPairs] is for processors with [Matrices] alone, the others are for all
-// that multiply pairs in vectors of 512 bits. Numbers are bfloat16.
+// These functions make operands of pairs of bfloat16 for matrix registers. [TurnPairs] needs a processor with
+// [Matrices]; the others run on all processors that multiply pairs in 512-bit vectors.
 
 // TurnsPairs reports whether [TurnRows] and [CopyPairs] run.
 func TurnsPairs() bool { return isa.Active().Has(isa.Vectors512) && pairs().Lanes > 1 }
@@ -16,9 +16,8 @@ func TurnsPairs() bool { return isa.Active().Has(isa.Vectors512) && pairs().Lane
 // StepPairs is the number of pairs of a step of matrix registers.
 const StepPairs = amx.Words
 
-// TurnPairs makes rows of A of a matrix that is stored the other way: rows of numbers that are from numbers apart.
-// Pairs of them become parts of [StepPairs] pairs of all columns, one part after the other; behind the last row are
-// zeros, up to a whole part.
+// TurnPairs makes rows of A from a matrix that is stored the other way. Its rows are from numbers apart. Pairs of rows
+// become parts of [StepPairs] pairs of all columns, one part after the other. Zeros fill the last part up.
 func TurnPairs(dst []float32, src []uint16, columns, rows, from int) {
 	if columns <= 0 || rows <= 0 {
 		return
@@ -27,8 +26,8 @@ func TurnPairs(dst []float32, src []uint16, columns, rows, from int) {
 	amx.TurnPairs(unsafe.Pointer(&dst[0]), unsafe.Pointer(&src[0]), columns, rows, 2*from)
 }
 
-// TurnRows makes a panel of B of a matrix that is stored the other way: rows of so many numbers, from numbers apart,
-// become columns of pairs. It stores whole vectors: what lies behind the columns is zeros or as it was.
+// TurnRows makes a panel of B from a matrix that is stored the other way: rows of that many numbers, from numbers
+// apart, become columns of pairs. It stores whole vectors; what is behind the columns becomes zero or keeps its value.
 func TurnRows(panel []float32, src []uint16, rows, numbers, from int) {
 	width := PanelWidth[float32]()
 	if rows <= 0 || numbers <= 0 {
@@ -38,8 +37,8 @@ func TurnRows(panel []float32, src []uint16, rows, numbers, from int) {
 	amx.TurnRows(unsafe.Pointer(&panel[0]), unsafe.Pointer(&src[0]), min(rows, width), numbers, 2*from)
 }
 
-// CopyPairs copies rows of so many numbers, from numbers apart, to rows of so many pairs, to pairs apart: those that
-// the numbers make, or those of whole steps; what no number is for are zeros.
+// CopyPairs copies rows of that many numbers, from numbers apart, to rows of pairs, to pairs apart. Pairs without
+// numbers, up to the end of a whole step, are zeros.
 func CopyPairs(dst []float32, src []uint16, rows, numbers, pairs, to, from int) {
 	if rows <= 0 || numbers <= 0 {
 		return

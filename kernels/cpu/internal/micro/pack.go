@@ -1,13 +1,13 @@
 package micro
 
 // PackPanel writes a zero-padded panel of the vector operand: dst[k·PanelWidth + c] = src[k·stepK + c·stepC] for k in
-// [0, rows), c in [0, cols), and 0 for c in [cols, PanelWidth). Dst must have rows·PanelWidth elements. One of the
+// [0, rows), c in [0, cols), and 0 for c in [cols, PanelWidth). dst must have rows·PanelWidth elements. One of the
 // steps should be 1.
 func PackPanel[T Float](dst, src []T, rows, cols, stepK, stepC int) {
 	PackRows(dst, src, rows, cols, PanelWidth[T](), stepK, stepC)
 }
 
-// PackRows is PackPanel for a panel of another width.
+// PackRows is PackPanel for panels of another width.
 func PackRows[T Float](dst, src []T, rows, cols, width, stepK, stepC int) {
 	dst = dst[:rows*width]
 	switch {
@@ -36,8 +36,8 @@ func PackRows[T Float](dst, src []T, rows, cols, width, stepK, stepC int) {
 	}
 }
 
-// PackColumns is PackPanel for columns that lie side by side, which leaves in the place of the zeros whatever follows
-// them in memory: copying whole vectors takes a fraction of the time.
+// PackColumns is PackPanel for contiguous columns. In place of the zeros, it leaves whatever follows the columns in
+// memory: copying whole vectors takes a fraction of the time.
 func PackColumns[T Float](dst, src []T, rows, cols, stepK int) {
 	whole, width := 0, PanelWidth[T]()
 	if spare := len(src) - width; spare >= 0 {
@@ -63,10 +63,10 @@ func Transpose[T Float](dst, src []T, rows, cols, to, from int) {
 	}
 }
 
-// TransposeShort stores the transposes of rows that are few, as lines of a few elements that lie to apart, less than a
-// block of the transposition: dst[c·to + r] = src[r·from + c]. It goes as far as it can in whole blocks, whose lines
-// are longer and overwrite what follows them within dst, and returns how many lines it stored. Src must go on for a
-// block of rows, of any contents.
+// TransposeShort transposes a few rows into lines of a few elements, which are less than a block of the transposition
+// apart: dst[c·to + r] = src[r·from + c]. It works in whole blocks as far as it can. Their lines are longer and
+// overwrite what follows them within dst. It returns how many lines it stored. src must continue for a block of rows,
+// of any contents.
 func TransposeShort[T Float](dst, src []T, rows, cols, to, from int) int {
 	if to < rows {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// transpose stores dst[k·to + c] = src[c·from + k] for k in [0, rows) and the first columns c; it returns how many.
+// transpose stores dst[k·to + c] = src[c·from + k] for k in [0, rows) and the first columns c. It returns how many.
 func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 	size := int(unsafe.Sizeof(dst[0]))
 	edge := 32 / size // of the square blocks
@@ -21,7 +21,7 @@ func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
 	for c := 0; c < cols; c += edge {
 		c = min(c, cols-edge) // columns that are moved twice get the same numbers
 		callTranspose(size, unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to*size), uintptr(from*size), uintptr(blocks))
-		if last := rows - edge; last%edge != 0 { // rows, too
+		if last := rows - edge; last%edge != 0 { // so do rows
 			callTranspose(size, unsafe.Pointer(&dst[last*to+c]), unsafe.Pointer(&src[c*from+last]), uintptr(to*size), uintptr(from*size), 1)
 		}
 	}
@@ -43,8 +43,8 @@ func transposeShort[T Float](dst, src []T, rows, cols, to, from int) int {
 	return blocks * edge
 }
 
-// callTranspose transposes blocks of elements of 4 or 8 bytes. (A function value would let the memory on the stack that
-// it is given escape.)
+// callTranspose transposes blocks of elements of 4 or 8 bytes. (If it were a function value, memory on the caller's
+// stack would escape to the heap.)
 func callTranspose(size int, dst, src unsafe.Pointer, to, from, blocks uintptr) {
 	if size == 8 {
 		callTranspose4(dst, src, to, from, blocks)
@@ -53,7 +53,7 @@ func callTranspose(size int, dst, src unsafe.Pointer, to, from, blocks uintptr) 
 	callTranspose8(dst, src, to, from, blocks)
 }
 
-// copyPanel packs a panel of whole rows; it reports whether it did.
+// copyPanel packs a panel of whole rows and returns true, or returns false if it cannot.
 func copyPanel[T Float](dst, src []T, rows, stepK int) bool {
 	width := PanelWidth[T]()
 	if !isa.Active().Has(isa.Vectors256) || rows < 1 || stepK < 0 || (rows-1)*stepK+width > len(src) || rows*width > len(dst) {

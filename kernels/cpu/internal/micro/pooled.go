@@ -11,14 +11,14 @@ func HasPooled[T Float]() bool {
 	return hasPooled && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32
 }
 
-// RunPooled computes the maxima of windows of 2x2 sums, with the sums of [Run] taken on pairs of lines and pairs of
+// RunPooled computes the maxima of windows of 2x2 sums. The sums are those of [Run], for pairs of lines and pairs of
 // rows:
 //
 //	C[l·CLine + r·CRow + c] = max over i, j in {0, 1} of the sum at A[(2l+i)·ALine + (2r+j)·ARow]
 //
-// for Lines lines of Rows windows: convolution, bias, relu and max-pooling, without memory for what is pooled. A NaN
-// among the four makes the maximum NaN; of zeros with different signs any may be it. It reports whether it has a kernel
-// for the tile; if not, it has done nothing.
+// for Lines lines of Rows windows. This is convolution, bias, relu and max-pooling without memory for the unpooled
+// result. A NaN among the four sums makes the maximum NaN; of zeros with different signs, either may be the maximum. If
+// there is no kernel for the tile, it returns false and has done nothing.
 func RunPooled[T Float](t *Tile[T]) bool {
 	if !HasPooled[T]() || t.Rows <= 0 || t.Cols <= 0 || t.Lines <= 0 || t.Accumulate ||
 		t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
@@ -33,7 +33,7 @@ func RunPooled[T Float](t *Tile[T]) bool {
 	return true
 }
 
-// checkPooled panics unless every element exists.
+// checkPooled panics unless all elements exist.
 func (t *Tile[T]) checkPooled() {
 	all := *t
 	all.Rows, all.Lines = 2*t.Rows, 2*t.Lines

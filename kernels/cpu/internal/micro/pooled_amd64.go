@@ -9,7 +9,7 @@ import (
 
 const hasPooled = true
 
-// maxWindows is the largest number of windows for which internal/asmgen/micro makes a function.
+// maxWindows is the most windows of a tile for which internal/asmgen/micro generates a function.
 func maxWindows(wide bool, vectors int) int {
 	if !wide && vectors == 1 {
 		return 6
@@ -26,7 +26,7 @@ func pooled[T Float](t *Tile[T]) {
 	k := best[T]()
 	l := k.Lanes
 	lines := t.Lines
-	if t.Cols > 2*l { // all columns of a line are written before the next line, so that lines of the cache are filled in one go
+	if t.Cols > 2*l { // write all columns of a line before the next line, so that cache lines are filled at once
 		lines = 1
 	}
 	for line := 0; line < t.Lines; line += lines {
@@ -43,8 +43,8 @@ func pooled[T Float](t *Tile[T]) {
 	runtime.KeepAlive(t)
 }
 
-// pooledColumns computes the n columns from col on of the lines [firstLine, endLine); n fills the given number of
-// vectors, the last perhaps not whole.
+// pooledColumns computes the n columns from col on of the lines [firstLine, endLine). n fills the given number of
+// vectors; the last one may be incomplete.
 func pooledColumns[T Float](k *tile.Tile, t *Tile[T], c *call, firstLine, endLine, col, n, vectors int) {
 	wide := k.Family == familyF32AVX512
 	last := n - (vectors-1)*k.Lanes
@@ -58,7 +58,7 @@ func pooledColumns[T Float](k *tile.Tile, t *Tile[T], c *call, firstLine, endLin
 	if t.Bias != nil {
 		c.bias = unsafe.Pointer(&t.Bias[col])
 	}
-	// All tiles get the same number of windows or one more.
+	// Tiles differ by at most one window.
 	tiles := (t.Rows-1)/maxWindows(wide, vectors) + 1
 	windows, more := t.Rows/tiles, t.Rows%tiles
 	first := 0

@@ -1,7 +1,7 @@
 package micro
 
-// portable computes the columns [from, Cols) of the tile in plain Go: blocks of 2x4 elements in registers, the rest one
-// by one.
+// portable computes the columns [from, Cols) of the tile in plain Go: blocks of 2x4 elements in registers, and the rest
+// one by one.
 func portable[T Float](t *Tile[T], from int) {
 	portableLine(t, from)
 	for line := 1; line < t.Lines; line++ {
@@ -55,7 +55,7 @@ func (t *Tile[T]) put(r, c int, sum T) {
 	t.C[i] = sum
 }
 
-// first is what the sum of an element begins with.
+// first returns the value that the sum of an element starts from.
 func (t *Tile[T]) first(r, c int) T {
 	if t.Continue {
 		return t.C[r*t.CRow+c]

@@ -9,30 +9,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// Rounding is where the sums of a tile of pairs go as bfloat16, while they are in the first-level cache.
+// Rounding says where the sums of a tile of pairs are stored as bfloat16, while they are in the first-level cache.
 type Rounding struct {
 	C         []uint16
-	Row, Line int // strides, as CRow and CLine of the tile
+	Row, Line int // strides, like CRow and CLine of the tile
 
-	// Bias, if not nil, is added to the rounded sums, which are then rounded again: a number for each column, of a line
-	// BiasLine after those of the line before.
+	// Bias, if not nil, has a number for each column, which is added to the rounded sums; these are then rounded again.
+	// The numbers of neighbouring lines are BiasLine apart.
 	Bias     []float32
 	BiasLine int
 	ReLU     bool
 }
 
-// Rounds reports whether [RunRounded] computes the tiles of pairs that are for matrix registers.
+// Rounds reports whether [RunRounded] can compute tiles of pairs that use matrix registers.
 func Rounds() bool { return Matrices() && isa.Active().Has(isa.AVX512BF16Round) }
 
-// RoundsVectors reports whether [RunRounded] computes tiles of pairs that are for vectors: of one line, whose sums do
-// not go on from C.
+// RoundsVectors reports whether [RunRounded] can compute tiles of pairs that use vectors. These must have one line, and
+// their sums must not continue from C.
 func RoundsVectors() bool {
 	return isa.Active().Has(isa.Vectors512|isa.AVX512BF16Round) && pairs().Lanes > 1
 }
 
-// RunRounded computes a tile for which [Rounds] or [RoundsVectors] is true and stores its rounded sums. The tile's C is
-// memory for sums, as large as those that [Run] stores; it is read if the tile says Accumulate. Tiles for vectors need
-// none. Of a bias, they read whole vectors.
+// RunRounded computes a tile for which [Rounds] or [RoundsVectors] is true, and stores its rounded sums. For matrix
+// registers, the tile's C is memory for sums, as large as [Run] needs; it is read if Accumulate is set. Tiles for
+// vectors need no C. They read whole vectors of the bias.
 func RunRounded(t *Tile[float32], r *Rounding) {
 	if t.Rows <= 0 || t.Cols <= 0 || t.Lines < 0 {
 		return

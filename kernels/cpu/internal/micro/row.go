@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// rowProductElements bounds the part of b that one assembly call reads, which takes some tens of microseconds.
+// rowProductElements limits the part of b that one assembly call reads, so that a call takes some tens of microseconds.
 const rowProductElements = 1 << 18
 
 // AddRowProduct adds to each dst[c] the sum Σ_k x[k]·b[k·stride + c]: a row times a matrix whose rows are stride
-// elements apart. Unlike a [Tile], which walks down the columns of a panel, it reads b in the order of memory: with a
-// single row of x nothing of b is read twice, and the time is that of reading it. The products of a column are added
-// one after the other, in order.
+// elements apart. A [Tile] goes down the columns of a panel, but this reads b in the order of memory: with a single row
+// of x, each number of b is read once, so the time is that of reading b. The products of a column are added one by one,
+// in order.
 func AddRowProduct[T Float](dst, x, b []T, stride int) {
 	if len(dst) == 0 || len(x) == 0 {
 		return
@@ -31,8 +31,8 @@ func AddRowProduct[T Float](dst, x, b []T, stride int) {
 	}
 }
 
-// AddRowPanels is [AddRowProduct] of a matrix of len(x) rows in panels, one after the other, the last perhaps with
-// fewer columns in use than [PanelWidth]. It computes the same bits.
+// AddRowPanels is [AddRowProduct] for a matrix of len(x) rows in panels, one after the other. The last panel may have
+// fewer than [PanelWidth] columns in use. The bits are the same.
 func AddRowPanels[T Float](dst, x, panels []T) {
 	if len(dst) == 0 || len(x) == 0 {
 		return
@@ -46,9 +46,9 @@ func AddRowPanels[T Float](dst, x, panels []T) {
 	}
 }
 
-// AddRowHalfPanels is [AddRowPanels] of panels of 16-bit numbers, with the bits that it has for panels of the same
-// numbers in float32. It reports whether there are kernels for that; without, nothing is done. Columns are those of
-// whole panels.
+// AddRowHalfPanels is [AddRowPanels] for panels of 16-bit numbers, with the bits of panels of the same numbers in
+// float32. If there are no kernels for it, it returns false and has done nothing. dst must have the columns of whole
+// panels.
 func AddRowHalfPanels(dst, x []float32, panels []uint16, h vec.Half) bool {
 	if len(dst) == 0 || len(x) == 0 {
 		return true

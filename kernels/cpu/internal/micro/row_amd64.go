@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// rowProduct adds x·b to dst; it reports whether it did.
+// rowProduct adds x·b to dst and returns true, or returns false if it cannot.
 func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	wide, l := isa.Active().Has(isa.Vectors512), lanes[T]()
 	if l == 1 || unsafe.Sizeof(dst[0]) != 4 {
@@ -39,7 +39,7 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	return true
 }
 
-// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed.
+// rowPanels adds the products of x and whole panels to dst and returns how many columns it computed.
 func rowPanels[T Float](dst, x, panels []T) int {
 	wide, width := isa.Active().Has(isa.Vectors512), PanelWidth[T]()
 	whole, perCall := len(dst)/width, rowProductElements/(width*len(x))
@@ -55,8 +55,8 @@ func rowPanels[T Float](dst, x, panels []T) int {
 	return whole * width
 }
 
-// rowHalfPanels is rowPanels of panels of 16-bit numbers, as many of which as dst has columns; it reports whether it
-// could.
+// rowHalfPanels is rowPanels for panels of 16-bit numbers that dst has whole columns for. It returns false if it
+// cannot.
 func rowHalfPanels(dst, x []float32, panels []uint16, h vec.Half) bool {
 	wide, width := isa.Active().Has(isa.Vectors512), PanelWidth[float32]()
 	perCall := rowProductElements / (width * len(x))

@@ -6,15 +6,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// Slide is a depthwise convolution of lines of pixels that lie next to each other. It computes, for l in [0, Lines), p
-// in [0, Pixels) and c in [0, Channels),
+// Slide is a depthwise convolution over lines of neighbouring pixels. It computes, for l in [0, Lines), p in [0,
+// Pixels) and c in [0, Channels),
 //
 //	C[l·CLine + p·CStep + c] = relu?( Σ_i Σ_s Σ_t A[l·ALine + i·APart + s·ASegment + (p·Stride+t)·Step + c] · B[i·BPart + s·BSegment + t·BStep + c] + bias?[c] )
 //
 // with i in [0, Parts), s in [0, Segments), t in [0, Taps). An input is loaded once for all taps of a part that meet
-// it. With Left, the Taps/2 inputs in front of the middle tap of the first output are missing and their products left
-// out; A then begins with the first input that exists. With Right, so are those after the middle tap of the last
-// output. Where Stride is 2, Taps even or Parts above 1, none may be missing. There are at least [SlideLeast] pixels.
+// it. With Left, the Taps/2 inputs before the middle tap of the first output are missing, and their products are left
+// out; A then begins with the first input that exists. With Right, the same holds for the inputs after the middle tap
+// of the last output. If Stride is 2, Taps is even or Parts is above 1, none may be missing. Pixels is at least
+// [SlideLeast].
 type Slide[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Channels numbers
@@ -32,7 +33,7 @@ type Slide[T Float] struct {
 //
 //	C[s·CSegment + t·Step + c] += Σ_l Σ_p A[l·ALine + s·ASegment + (p+t)·Step + c] · B[l·BLine + p·Step + c]
 //
-// The products of lines of about slidePixels pixels are added up first. Pixels is at least 2.
+// The products of lines of about slideGroup pixels in all are added up first. Pixels is at least 2.
 type SlideSums[T Float] struct {
 	A, B, C []T
 
@@ -44,17 +45,17 @@ type SlideSums[T Float] struct {
 
 const (
 	slideTaps  = 3  // of SlideSums
-	slideLanes = 8  // channels below which there is no kernel
-	slideGroup = 32 // pixels whose products SlideSums adds up at least, if there are so many, before it adds them to memory
+	slideLanes = 8  // fewest channels that have a kernel
+	slideGroup = 32 // fewest pixels, if there are as many, whose products SlideSums adds up before it adds them to memory
 	slideRows  = 3  // rows of the kernel that SlideSums computes together
 
-	slideLeast7 = 3 // pixels of a line with seven taps
+	slideLeast7 = 3 // fewest pixels of a line with seven taps
 
-	// SlideSkip is how many pixels of a line with stride 2 or two taps are computed together.
+	// SlideSkip is how many pixels of a line are computed together with stride 2 or two taps.
 	SlideSkip = 4
 )
 
-// SlideLeast returns the least number of pixels of a line.
+// SlideLeast returns the fewest pixels that a line may have.
 func SlideLeast(taps, stride int) int {
 	switch {
 	case stride == 2 || taps == 2:
@@ -65,7 +66,7 @@ func SlideLeast(taps, stride int) int {
 	return 1
 }
 
-// HasSlide reports whether [RunSlide] has kernels for the given number of taps and channels under the active level.
+// HasSlide reports whether [RunSlide] has kernels for that many taps and channels under the active level.
 func HasSlide[T Float](taps, channels int) bool {
 	return hasSlide && isa.Active().Has(isa.Vectors256) && PanelWidth[T]() == 32 && (taps == 2 || taps == 3 || taps == 5 || taps == 7) && channels >= slideLanes
 }
@@ -75,8 +76,8 @@ func HasSlideSums[T Float](taps, channels int) bool {
 	return taps == slideTaps && HasSlide[T](taps, channels)
 }
 
-// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short. Fields whose 0
-// means something else get that value.
+// RunSlide computes the lines. It panics if there is no kernel for them or an operand is too short. It sets the fields
+// whose 0 means another value to that value.
 func RunSlide[T Float](s *Slide[T]) {
 	if s.Lines <= 0 || s.Pixels <= 0 {
 		return
@@ -134,7 +135,8 @@ func inputs(pixels, taps int, left, right bool) int {
 	return n
 }
 
-// extent panics unless an operand has the numbers of runs of a length that are placed by pairs of a count and a step.
+// extent panics unless an operand has all numbers of runs of length run. The runs are placed by pairs of a count and a
+// step.
 func extent(name string, have, run int, steps ...int) {
 	for i := 0; i < len(steps); i += 2 {
 		run += (steps[i] - 1) * steps[i+1]

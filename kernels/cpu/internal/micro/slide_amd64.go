@@ -9,8 +9,8 @@ import (
 
 const hasSlide = true
 
-// maxSlide is the largest number of pixels of a tile for which internal/asmgen/micro makes a function; that with seven
-// taps for AVX2 is smaller.
+// maxSlide is the most pixels of a tile for which internal/asmgen/micro generates a function. For seven taps with AVX2
+// it is smaller.
 const (
 	maxSlide      = 8
 	maxSlide7AVX2 = 6
@@ -23,14 +23,14 @@ type slideCall struct {
 	tiles, aTile                 int
 	lines                        int // in a group
 	aLine, bLine, cLine          int
-	segments, aSegment, bSegment int // bSegment is that of the weights, also where they are the result
-	last, tail                   int // the last whole vector of channels, and the half after it; 0: there is none
+	segments, aSegment, bSegment int // bSegment is the step of the weights, even where these are the result
+	last, tail                   int // offset of the last whole vector of channels, and of the half vector after it; 0 if there is none
 	mask                         unsafe.Pointer
 	flags                        int
 	groups                       int
 	pixels                       int
 	bStep, cStep, cTile          int
-	parts, aPart, bPart          int // the last two from the end of a part to the start of the next
+	parts, aPart, bPart          int // the last two are the distances from the end of a part to the start of the next
 }
 
 const (
@@ -39,10 +39,10 @@ const (
 	slideReLU
 )
 
-// newLanes holds, at index 16−n, the mask of all lanes of 32 bits but the first n.
+// newLanes holds, at index 16−n, a mask of 32-bit lanes that leaves out the first n.
 var newLanes = [32]int32{16: -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// channels sets what the number of channels asks for, and reports whether the functions are those of AVX-512.
+// channels sets what depends on the number of channels, and reports whether the functions are those of AVX-512.
 func (c *slideCall) channels(n int) (wide bool) {
 	const half, whole = 8, 16
 	if wide = isa.Active().Has(isa.Vectors512) && n >= whole; !wide {
@@ -78,7 +78,7 @@ func runSlide[T Float](s *Slide[T]) {
 		c.bias = unsafe.Pointer(&s.Bias[0])
 	}
 	if s.Lines == 1 && s.Segments == 1 {
-		c.aSegment = 0 // there is no further row, which the functions would fetch
+		c.aSegment = 0 // there is no next row for the functions to prefetch
 	}
 	c.bStep, c.cStep = 4*s.BStep, 4*s.CStep
 	c.parts, c.aPart, c.bPart = s.Parts, 4*s.APart-c.segments*c.aSegment, 4*s.BPart-c.segments*c.bSegment
@@ -139,18 +139,18 @@ func runSlideSums[T Float](s *SlideSums[T]) {
 	runtime.KeepAlive(s)
 }
 
-// slideRun is a run of tiles of so many pixels, from pixel first on.
+// slideRun is a run of tiles of the given number of pixels, from pixel first on.
 type slideRun struct{ first, tiles, pixels int }
 
-// slideRuns cuts a line into tiles that get the same number of pixels or one more.
+// slideRuns cuts a line into tiles whose numbers of pixels differ by at most one.
 func slideRuns(count, most int) [2]slideRun {
 	tiles := (count-1)/most + 1
 	pixels, more := count/tiles, count%tiles
 	return [2]slideRun{{0, more, pixels + 1}, {more * (pixels + 1), tiles - more, pixels}}
 }
 
-// skipRuns cuts a line with stride 2 or two taps into large tiles and perhaps a last one, which overlaps the one before
-// it unless what is left over is as long: outputs that are computed twice get the same bits.
+// skipRuns cuts a line with stride 2 or two taps into large tiles. Remaining pixels get a last tile, which may overlap
+// the one before it: outputs that are computed twice get the same bits.
 func skipRuns(count, most int) (runs [2]slideRun) {
 	size := SlideSkip
 	if large := 2 * SlideSkip; large <= most && count >= large {

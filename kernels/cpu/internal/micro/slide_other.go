@@ -4,6 +4,6 @@ package micro
 
 const hasSlide = false
 
-// These are never called: there is no assembly for them here.
+// Never called: there is no assembly for these here.
 func runSlide[T Float](*Slide[T])         {}
 func runSlideSums[T Float](*SlideSums[T]) {}

@@ -11,7 +11,7 @@ var (
 	halves   = tile.Kind{In: tile.BFloat16, Acc: tile.Float32}
 )
 
-// tiles are the register tiles, the best ones first.
+// tiles lists the register tiles, the best ones first.
 var tiles = [...]tile.Tile{
 	{Kind: float32s, Needs: isa.Vectors512, Layout: tile.Float32x32, Lanes: 16, Family: familyF32AVX512},
 	{Kind: float32s, Needs: isa.Vectors256, Layout: tile.Float32x32, Lanes: 8, Family: familyF32AVX2},
@@ -19,7 +19,7 @@ var tiles = [...]tile.Tile{
 	{Kind: float64s, Needs: isa.Vectors512, Layout: tile.Float64x16, Lanes: 8, Family: familyF64AVX512},
 	{Kind: float64s, Needs: isa.Vectors256, Layout: tile.Float64x16, Lanes: 4, Family: familyF64AVX2},
 	{Kind: float64s, Layout: tile.Float64x16, Lanes: 1},
-	// Matrix registers; products that are not for them go to the vectors of the same family.
+	// Matrix registers; products that cannot use them use the vectors of the same family.
 	{Kind: halves, Needs: isa.Vectors512 | isa.AVX512BF16 | isa.AMXTile | isa.AMXBF16, Layout: tile.BFloat16x32, Lanes: 16, Family: familyBf16AVX512},
 	{Kind: halves, Needs: isa.Vectors512 | isa.AVX512BF16, Layout: tile.BFloat16x32, Lanes: 16, Family: familyBf16AVX512},
 	{Kind: halves, Layout: tile.BFloat16x32, Lanes: 1},

@@ -11,7 +11,7 @@ var (
 	halves   = tile.Kind{In: tile.BFloat16, Acc: tile.Float32}
 )
 
-// tiles are the register tiles, the best ones first.
+// tiles lists the register tiles, the best ones first.
 var tiles = [...]tile.Tile{
 	{Kind: float32s, Needs: isa.NEON, Layout: tile.Float32x32, Lanes: 4, Family: familyF32NEON},
 	{Kind: float32s, Layout: tile.Float32x32, Lanes: 1},

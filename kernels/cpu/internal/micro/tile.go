@@ -11,8 +11,8 @@ import (
 // Float is the element type of kernels.
 type Float interface{ float32 | float64 }
 
-// Tile is one call of the microkernel; see the package comment. A, B and C start at the tile's first element. The
-// layout is known to the assembly.
+// Tile is one call of the micro-kernel; see the package comment. A, B and C start at the tile's first element. The
+// assembly knows the layout of this struct.
 type Tile[T Float] struct {
 	A, B, C []T
 	Bias    []T // nil, or Cols numbers added to each row
@@ -27,29 +27,30 @@ type Tile[T Float] struct {
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
 	BLine        int // and B, and
-	BiasLine     int // Bias; both for Run alone
+	BiasLine     int // Bias move too; both for Run alone
 
-	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
+	Next     []T // the B of a later call: K rows of it are prefetched into the second-level cache
 	NextStep int // from one row of Next to the one after it; 0 means BK
 
-	NextEvery int // products of a row's tiles between two rows of Next; 0: its rows are spread over all products
+	NextEvery int // products of a row of tiles between two rows of Next; 0: its rows are spread over all products
 
-	FetchC bool // C is not expected in the cache
-	FarA   bool // nor A: vectors of 512 bits then read more of it ahead, also where those of 256 would do
+	FetchC bool // C is not expected to be in the cache
+	FarA   bool // neither is A: 512-bit vectors then read more of it ahead, even where 256-bit vectors would do
 
 	Accumulate bool // add to C instead of overwriting it
 
 	ReLU bool // max(·, 0) last; NaN stays NaN
 
-	// Continue says that the sum begins with C, so that the parts of a sum, one after the other, give the bits of the
-	// whole. Only for three and more rows of whole panels, and not with Bias and Pairs.
+	// Continue says that the sum starts from C, so that the parts of a sum, added one after the other, give the bits of
+	// the whole. It requires at least three rows of whole panels, and excludes Bias and Pairs.
 	Continue bool
 
-	// Pairs says that each float32 of A and B is a pair of bfloat16, the one with the lower k in the lower half: both
-	// products are added. C and Bias are float32. Only where [Pairs] is true, and B has whole vectors of columns.
+	// Pairs says that each float32 of A and B is a pair of bfloat16, with the lower k in the lower half. Both products
+	// are added. C and Bias are float32. It requires that [Pairs] is true and that B has whole vectors of columns.
 	Pairs bool
 
-	// Vectors says that pairs are not for matrix registers, for all tiles of a sum alike: the order differs.
+	// Vectors says that pairs must not use matrix registers. It must be the same for all tiles of a sum, as the order
+	// differs.
 	Vectors bool
 }
 
@@ -64,10 +65,10 @@ func PanelWidth[T Float]() int {
 	return panelBytes / int(unsafe.Sizeof(zero))
 }
 
-// Layout is the layout that [PackPanel] writes and the tile in force reads.
+// Layout is the layout that [PackPanel] writes and the tile in use reads.
 func Layout[T Float]() tile.Layout { return best[T]().Layout }
 
-// best returns the tile in force for products of T.
+// best returns the tile in use for products of T.
 func best[T Float]() *tile.Tile {
 	var zero T
 	if unsafe.Sizeof(zero) == 8 {
@@ -76,16 +77,16 @@ func best[T Float]() *tile.Tile {
 	return tile.Best(tiles[:], tile.Kind{In: tile.Float32, Acc: tile.Float32})
 }
 
-// Pairs reports whether the processor in force multiplies pairs of bfloat16.
+// Pairs reports whether products of pairs of bfloat16 are available.
 func Pairs() bool { return pairs().Lanes > 1 }
 
-// PairsLayout is the layout of panels of pairs that the tile in force reads.
+// PairsLayout is the layout of panels of pairs that the tile in use reads.
 func PairsLayout() tile.Layout { return pairs().Layout }
 
-// pairs returns the tile in force for pairs of bfloat16.
+// pairs returns the tile in use for pairs of bfloat16.
 func pairs() *tile.Tile { return tile.Best(tiles[:], tile.Kind{In: tile.BFloat16, Acc: tile.Float32}) }
 
-// narrower returns the tile in force with half as long vectors, or nil.
+// narrower returns the tile with vectors of half the length, or nil.
 func narrower(k *tile.Tile) *tile.Tile {
 	for i := range tiles {
 		if t := &tiles[i]; t.Kind == k.Kind && t.Layout == k.Layout && 2*t.Lanes == k.Lanes && isa.Active().Has(t.Needs) {
@@ -95,16 +96,16 @@ func narrower(k *tile.Tile) *tile.Tile {
 	return nil
 }
 
-// lanes returns the number of elements in a vector of the tile in force; 1 for portable Go.
+// lanes returns the number of elements in a vector of the tile in use; 1 for portable Go.
 func lanes[T Float]() int { return best[T]().Lanes }
 
-// PadColumns returns how many numbers of each row of B a tile of cols columns reads with the tile in force.
+// PadColumns returns how many numbers of each row of B a tile of cols columns reads.
 func PadColumns[T Float](cols int) int {
 	l := lanes[T]()
 	return (cols + l - 1) / l * l
 }
 
-// Run computes the tile. It panics if an operand is too short for its strides, or if Cols exceeds [PanelWidth]: both
+// Run computes the tile. It panics if an operand is too short for its strides, or if Cols exceeds [PanelWidth]: these
 // are mistakes of the caller. Negative strides are not supported.
 func Run[T Float](t *Tile[T]) {
 	if t.Rows <= 0 || t.Cols <= 0 || t.Lines < 0 {
@@ -150,11 +151,12 @@ func Run[T Float](t *Tile[T]) {
 	}
 }
 
-// leastApart is the length of sums from which on it takes less time to compute their last products apart.
+// leastApart is the length of sums from which on it is faster to compute their last products separately.
 const leastApart = 32
 
-// endsApart computes the last products by themselves, where B has no whole vectors of columns behind them, and reports
-// whether it did: then only these are computed number by number. Sums must be added to C, with nothing else to be done.
+// endsApart computes the last products separately if B has no whole vectors of columns behind them, so that only these
+// are computed one number at a time. It reports whether it did. Sums must be added to C, and nothing else may be done
+// to them.
 func endsApart(t *Tile[float32]) bool {
 	if t.K*t.Segments*t.Outer < leastApart || !t.Accumulate || t.Continue || t.Pairs || t.ReLU || t.Bias != nil || t.Lines > 1 {
 		return false
@@ -167,7 +169,7 @@ func endsApart(t *Tile[float32]) bool {
 		count, stepA, stepB = &u.Segments, t.ASegment, t.BSegment
 	}
 	if stepB <= 0 {
-		return false // no product comes after the others in memory
+		return false // no product comes last in memory
 	}
 	last := *count - 1
 	*count = last
@@ -190,18 +192,18 @@ func eachLine[T Float](t *Tile[T]) {
 	}
 }
 
-// lastB is the index of the first column of the last row of B.
+// lastB returns the index of the first column of the last row of B.
 func (t *Tile[T]) lastB() int {
 	return (max(t.Lines, 1)-1)*t.BLine + (t.Outer-1)*t.BOuter + (t.Segments-1)*t.BSegment + (t.K-1)*t.BK
 }
 
-// check panics unless every element the tile touches exists: assembly does not check bounds.
+// check panics unless all elements that the tile touches exist: assembly does not check bounds.
 func (t *Tile[T]) check() {
 	t.checkOperands()
 	t.checkSums()
 }
 
-// checkOperands is check of all but C and Bias.
+// checkOperands is check without C and Bias.
 func (t *Tile[T]) checkOperands() {
 	if t.Cols > PanelWidth[T]() {
 		panic(fmt.Sprintf("micro: a tile of %d columns, at most %d are possible", t.Cols, PanelWidth[T]()))
@@ -236,7 +238,7 @@ func (t *Tile[T]) checkSums() {
 	}
 }
 
-// checkExtents checks strides and the operands' lengths; A is read in runs of the given number of columns.
+// checkExtents checks strides and the lengths of operands. A is read in runs of the given number of columns.
 func (t *Tile[T]) checkExtents(colsA int) {
 	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.BLine|t.BiasLine|t.CLine < 0 {
 		panic("micro: negative stride")

@@ -9,25 +9,25 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/tile"
 )
 
-// call is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
+// call is the argument block of the assembly, whose layout internal/asmgen/micro knows. Strides count bytes.
 type call struct {
 	a, b, c, bias              unsafe.Pointer
 	k, segments, outer         int
 	aRow, aK, aSegment, aOuter int
 	bK, bSegment, bOuter       int
 	cRow                       int
-	tiles                      int // tiles of the function's rows, one under the other
+	tiles                      int // tiles of the function's rows, one below the other
 	aTile, cTile               int // from one tile to the next
 	mask                       uint64
 	maskTable                  unsafe.Pointer
 	flags                      int
 	lines                      int
 	aLine, cLine               int
-	next                       uintptr        // what to fetch meanwhile: a row of two vectors,
-	nextStep                   int            // the one that is so far from it, and so on,
-	nextEvery                  int            // after so many products each
+	next                       uintptr        // what to prefetch: a row of two vectors,
+	nextStep                   int            // the next row, at that distance, and so on,
+	nextEvery                  int            // after that many products each
 	pair                       int            // from the first line of a window to the second
-	bLine, biasLine            int            // functions of channels and of windows do not know them
+	bLine, biasLine            int            // functions of channels and of windows do not use them
 	roundedBias                unsafe.Pointer // see vectorRounded
 
 	base unsafe.Pointer // C, and the size of its numbers; not read by the assembly
@@ -37,16 +37,16 @@ type call struct {
 const (
 	flagAccumulate = 1 << iota
 	flagReLU
-	flagMasked   // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
-	flagFetchC   // fetch the tile of C while the last products are added
-	flagContinue // the sums begin with C
+	flagMasked   // the last vector of a row is incomplete; AVX2 only, since AVX-512 always uses mask
+	flagFetchC   // prefetch the tile of C while the last products are added
+	flagContinue // the sums start from C
 	flagRounded  // C is bfloat16
 )
 
-// fetchSums is the largest number of products that the assembly keeps for after fetching C.
+// fetchSums is the most products that are left when the assembly prefetches C: enough for C to arrive.
 const fetchSums = 36
 
-// laneMasks holds, at index 8−n, the mask of the first n of 8 lanes of 32 bits; with pairs, of 64 bits.
+// laneMasks holds, at index 8−n, the mask of the first n of 8 lanes of 32 bits; lanes of 64 bits count twice.
 var laneMasks = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
 
 // maxCallFlops bounds the time of one assembly call to about 100 µs: the garbage collector cannot interrupt it.
@@ -79,9 +79,9 @@ func vector[T Float](k *tile.Tile, t *Tile[T], cols int) {
 	runtime.KeepAlive(t)
 }
 
-// fitsWholePanels reports whether so many rows are computed in rows of whole panels, by the vectors of which there are
-// four in a panel. In tiles of two vectors, of at most six rows, so many are low tiles, which have too few sums to use
-// the multiply-adds. Where there are many rows, what comes from the second-level cache counts more.
+// fitsWholePanels reports whether tiles of that many rows and a whole panel (four vectors) are better than tiles of two
+// vectors. Those have at most six rows; with these numbers of rows some would be low, with too few sums to keep the
+// multiply-adds busy. With many rows, the loads from the second-level cache matter more.
 func fitsWholePanels(rows int) bool { return rows < 16 && (rows-1)%6 < 3 }
 
 // vectorRounded computes a tile and stores its sums as bfloat16.
@@ -105,11 +105,11 @@ func vectorRounded(k *tile.Tile, t *Tile[float32], r *Rounding) {
 	runtime.KeepAlive(r)
 }
 
-// maskedSums is the length of sums from which on storing a part of a vector with AVX2, which takes long, costs little.
+// maskedSums is the length of sums from which on it costs little that AVX2 takes long to store a part of a vector.
 const maskedSums = 48
 
-// fillsHalf reports whether so many columns, half of a vector of lanes at most, take less time in a vector of half the
-// length where that is multiplied in half the time.
+// fillsHalf reports whether that many columns, at most half a vector of lanes, take less time in a vector of half the
+// length, if that is multiplied in half the time.
 func (t *Tile[T]) fillsHalf(cols, lanes int) bool {
 	return 2*cols == lanes || t.K*t.Segments*t.Outer >= maskedSums
 }
@@ -129,7 +129,7 @@ func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 			runColumns(k, t, &c, col, l, 1, true)
 			col += l
 		default:
-			if k = narrower(k); k != nil { // half a vector, or two halves
+			if k = narrower(k); k != nil { // half a vector, or two halves of one
 				continue
 			}
 			runtime.KeepAlive(t)
@@ -138,7 +138,7 @@ func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 	}
 }
 
-// fill sets what does not depend on the columns.
+// fill sets the fields that do not depend on the columns.
 func fill[T Float](c *call, t *Tile[T]) {
 	size := int(unsafe.Sizeof(t.A[0]))
 	c.base, c.size = unsafe.Pointer(unsafe.SliceData(t.C)), size
@@ -161,8 +161,8 @@ func fill[T Float](c *call, t *Tile[T]) {
 	}
 }
 
-// runColumns computes the n columns from col on, all rows; n fills the given number of vectors, the last perhaps not
-// whole.
+// runColumns computes the n columns from col on, in all rows. n fills the given number of vectors; the last one may be
+// incomplete.
 func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int, channels bool) {
 	l := k.Lanes
 	size := int(unsafe.Sizeof(t.A[0]))
@@ -182,7 +182,7 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	if channels {
 		colA = col
 	}
-	// All tiles get the same number of rows or one row more.
+	// Tiles differ by at most one row.
 	tiles := (t.Rows-1)/maxRows(k.Family, vectors, channels) + 1
 	rows, more := t.Rows/tiles, t.Rows%tiles
 	c.nextEvery = math.MaxInt
@@ -201,8 +201,8 @@ func runColumns[T Float](k *tile.Tile, t *Tile[T], c *call, col, n, vectors int,
 	runTiles(k, t, c, more*(rows+1), colA, col, rows, tiles-more, n, vectors, channels)
 }
 
-// runTiles computes the given number of tiles of equal height from a row on, in every line, in as few calls as their
-// time allows.
+// runTiles computes tiles of equal height from a row on, in every line. It makes as few calls as the time limit of a
+// call allows.
 func runTiles[T Float](k *tile.Tile, t *Tile[T], c *call, row, colA, col, height, tiles, n, vectors int, channels bool) {
 	c.aTile, c.cTile = height*c.aRow, height*c.cRow
 	lines := max(t.Lines, 1)

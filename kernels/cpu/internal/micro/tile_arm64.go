@@ -9,7 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// call is the argument block of the assembly, one tile; internal/asmgen/micro knows its layout. Strides count bytes.
+// call is the argument block of the assembly, for one tile; internal/asmgen/micro knows its layout. Strides count
+// bytes.
 type call struct {
 	a, b, c, bias              unsafe.Pointer
 	k, segments, outer         int
@@ -72,7 +73,7 @@ func vectorChannels[T Float](k *tile.Tile, t *Tile[T]) int {
 	return whole
 }
 
-// fill sets what does not depend on the place of the tile.
+// fill sets the fields that do not depend on the place of the tile.
 func fill[T Float](c *call, t *Tile[T]) {
 	size := int(unsafe.Sizeof(t.A[0]))
 	c.k, c.segments, c.outer = t.K, t.Segments, t.Outer
@@ -90,7 +91,7 @@ func fill[T Float](c *call, t *Tile[T]) {
 	}
 }
 
-// computeColumns computes the columns [0, cols), whole vectors, tile by tile.
+// computeColumns computes the columns [0, cols), which are whole vectors, tile by tile.
 func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) {
 	var c call
 	fill(&c, t)
@@ -122,7 +123,7 @@ func computeColumns[T Float](k *tile.Tile, t *Tile[T], cols int, channels bool) 
 	runtime.KeepAlive(t)
 }
 
-// rowProduct adds x·b to dst; it reports whether it did.
+// rowProduct adds x·b to dst and returns true, or returns false if it cannot.
 func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	if !isa.Active().Has(isa.NEON) || unsafe.Sizeof(dst[0]) != 4 {
 		return false
@@ -150,19 +151,19 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	return true
 }
 
-// transpose stores the first columns of a transpose; it returns how many.
+// transpose transposes the first columns and returns how many: none here.
 func transpose[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
 
-// copyPanel packs a panel of whole rows; it reports whether it did.
+// copyPanel packs a panel of whole rows and returns true, or returns false if it cannot, as here.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 
-// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed: none, a panel
-// is as good as any other matrix.
+// rowPanels adds the products of x and whole panels to dst and returns how many columns it computed: none, because here
+// a panel is read like any other matrix.
 func rowPanels[T Float](_, _, _ []T) int { return 0 }
 
 func rowHalfPanels(_, _ []float32, _ []uint16, _ vec.Half) bool { return false }
 
 func transposeShort[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
 
-// vectorRounded is for processors that round to bfloat16 by an instruction.
+// vectorRounded is only for processors with an instruction that rounds to bfloat16.
 func vectorRounded(*tile.Tile, *Tile[float32], *Rounding) {}

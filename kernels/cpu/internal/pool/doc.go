@@ -1,8 +1,7 @@
 // Package pool is the pool of workers shared by the CPU kernels.
 //
-// A parallel region is [Pool.Parallel](n, grain, task): the indices [0, n) are cut into chunks of grain indices, and
-// every chunk is handed to task exactly once, by whichever goroutine claims it first. The contract that the kernels
-// build on:
+// A parallel region is [Pool.Parallel](n, grain, task). The indices [0, n) are cut into chunks of grain indices, and
+// each chunk is passed to task exactly once, by whichever goroutine claims it first. Kernels rely on this contract:
 //
 //   - Chunk boundaries depend on n and grain alone, never on the number of workers, and a region that runs serially visits
 //     the same chunks. A task whose result for a chunk depends on the chunk alone therefore gives the same bits on any
@@ -20,6 +19,6 @@
 //     thread while it has chunks of the region.
 //   - A task may itself open a region.
 //
-// Workers spin for about half a millisecond after their last chunk, since the next region of a training step follows
-// within microseconds and a wake-up costs more than most regions, and then park. A parked pool uses no processor time.
+// After their last chunk, workers spin for about half a millisecond and then park: the next region of a training step
+// follows within microseconds, and a wake-up costs more than most regions. A parked pool uses no processor time.
 package pool

@@ -4,5 +4,5 @@ package pool
 
 import "runtime"
 
-// pause yields, for want of a spin-loop hint.
+// pause yields, because there is no spin-loop hint.
 func pause() { runtime.Gosched() }

@@ -25,12 +25,12 @@ const (
 
 // Pool runs parallel regions. The zero value is not usable: call [Shared] or [New].
 //
-// Its fields are grouped by who writes them when: a line that one processor writes and another one has just read costs
-// both some hundred nanoseconds.
+// Its fields are grouped by who writes them and when: if one processor writes a cache line that another has just read,
+// that costs both some hundred nanoseconds.
 type Pool struct {
 	size       int          // bound of worker numbers, the caller's 0 included
 	dynamic    bool         // follow processors.Count, up to size
-	simulation *simulation  // of the workers beside the caller; nil: they are real
+	simulation *simulation  // of the workers other than the caller; nil: they are real
 	active     atomic.Int32 // workers with a number below this one may claim
 	parked     atomic.Int32
 	closed     atomic.Bool
@@ -59,20 +59,20 @@ var shared = sync.OnceValue(func() *Pool {
 	return newShared(max(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
 })
 
-// Shared returns the pool of the process. It uses as many workers, the caller included, as [processors.Count] says, and
-// follows later changes of it up to its [Pool.Size]. It starts its goroutines when first needed and is never closed.
+// Shared returns the pool of the process. It uses as many workers, the caller included, as [processors.Count] returns,
+// and follows later changes up to its [Pool.Size]. It starts its goroutines when first needed and is never closed.
 func Shared() *Pool { return shared() }
 
-// New returns a pool of its own with the given number of workers, the caller included; a number below 1 counts as 1.
-// Close it after use.
+// New returns a separate pool with the given number of workers, the caller included; numbers below 1 count as 1. Close
+// it after use.
 func New(workers int) *Pool {
 	p := &Pool{size: max(workers, 1)}
 	p.active.Store(int32(p.size))
 	return p
 }
 
-// Size is an upper bound of the number of goroutines that work on one region: the size to give to scratch memory that
-// is indexed by worker. It never changes. A nil pool has size 1.
+// Size is an upper bound of the number of goroutines that work on one region. Scratch memory that is indexed by worker
+// needs that size. It never changes. A nil pool has size 1.
 func (p *Pool) Size() int {
 	if p == nil {
 		return 1
@@ -86,8 +86,8 @@ func (p *Pool) Workers() int { return p.available(maxChunks) }
 // Parallel runs task on [0, n) in chunks of grain indices and returns when all of it is done. A grain below 1 counts as
 // 1. A nil or closed pool, a pool of one worker and a region of one chunk run on the caller's goroutine alone.
 //
-// Choose grain so that a chunk takes between about 5 and 100 microseconds: from the problem's size, not from the number
-// of workers, or results that depend on the chunk boundaries will change between machines.
+// Choose grain so that a chunk takes between about 5 and 100 microseconds. Derive it from the problem's size, not from
+// the number of workers; otherwise results that depend on chunk boundaries differ between machines.
 func (p *Pool) Parallel(n, grain int, task Task) {
 	if n <= 0 {
 		return
@@ -146,7 +146,7 @@ func (p *Pool) acquire() (*region, uint32) {
 	}
 }
 
-// finish waits for the chunks that workers have started, frees the region, and passes a panic on.
+// finish waits for the chunks that workers have started, frees the region, and passes on a panic.
 func (p *Pool) finish(r *region, bit uint32) {
 	p.open.And(^bit)
 	r.wait()
@@ -169,7 +169,7 @@ func (p *Pool) summon(want int) {
 	if parked == 0 {
 		return
 	}
-	want -= started - parked // those awake will look by themselves
+	want -= started - parked // those that are awake look by themselves
 	p.mu.Lock()
 	workers := p.workers
 	p.mu.Unlock()
@@ -218,7 +218,7 @@ const spinTime = 500 * time.Microsecond
 func (p *Pool) work(w *worker, number int) {
 	alive := true
 	defer func() {
-		if alive { // a task called runtime.Goexit: its region has been told, and the worker's place is filled again
+		if alive { // a task called runtime.Goexit: its region knows, and a new worker takes this one's place
 			go p.work(w, number)
 			return
 		}
@@ -255,7 +255,7 @@ func (p *Pool) serve(number int) bool {
 	return helped
 }
 
-// spin waits for an open region with unclaimed chunks and reports whether it saw one before spinTime was over.
+// spin waits for an open region with unclaimed chunks. It reports whether it saw one within spinTime.
 func (p *Pool) spin(number int) bool {
 	until := time.Now().Add(spinTime)
 	for i := 1; ; i++ {
@@ -286,11 +286,12 @@ func (p *Pool) pending(number int) bool {
 	return false
 }
 
-// park sleeps until somebody rouses the worker.
+// park sleeps until the worker is roused.
 func (p *Pool) park(w *worker, number int) {
 	p.parked.Add(1)
 	w.asleep.Store(true)
-	// A region may have opened between the last look and asleep: its caller has then not seen this worker as parked.
+	// A region may have opened between the last look and setting asleep; its caller has then not seen this worker as
+	// parked.
 	if (p.pending(number) || p.closed.Load()) && w.asleep.CompareAndSwap(true, false) {
 		p.parked.Add(-1)
 		return

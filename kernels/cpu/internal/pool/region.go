@@ -21,17 +21,16 @@ func generationOf(state uint64) uint64 { return state >> (2 * countBits) }
 func frontOf(state uint64) int         { return int(state >> countBits & maxChunks) }
 func unclaimedOf(state uint64) int     { return int(state & maxChunks) }
 
-// region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and
-// read by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all
-// accesses.
+// region is a running call of Parallel. The caller writes its plain fields before it stores state. Workers read them
+// only after they have claimed a chunk, which keeps the region from ending. So state orders all accesses.
 type region struct {
 	_     [cacheLine]byte
 	state atomic.Uint64 // generation, chunks claimed from the front, chunks not yet claimed
 
-	// Who has claimed a chunk has this line, and needs these.
+	// Whoever has claimed a chunk already has this cache line, and needs these fields.
 	n, grain, chunks int
 	task             Task
-	mode             flush.Mode // of the caller's arithmetic, and so of the workers'
+	mode             flush.Mode // of the caller's arithmetic, which workers adopt
 	done             chan struct{}
 
 	_        [cacheLine]byte
@@ -49,16 +48,16 @@ func (r *region) publish(n, grain, chunks int, task Task) {
 		r.done = make(chan struct{}, 1)
 	}
 	r.left.Store(int64(chunks))
-	// The generation makes a stale compare-and-swap of a worker that slept through the previous region fail.
+	// With a new generation, the stale compare-and-swap of a worker that slept through the previous region fails.
 	generation := generationOf(r.state.Load()) + 1
 	r.state.Store(generation<<(2*countBits) | uint64(chunks))
 }
 
 func (r *region) unclaimed() bool { return unclaimedOf(r.state.Load()) != 0 }
 
-// run claims and computes chunks until none is left and reports whether it claimed any. The caller and workers with
-// even numbers claim from the front, the others from the back: so in region after region each finds what it wrote
-// before in its own cache.
+// run claims and computes chunks until none is left, and reports whether it claimed any. The caller and workers with
+// even numbers claim from the front, the others from the back. So in each region, a worker finds what it wrote in the
+// previous one in its own cache.
 func (r *region) run(worker int) bool {
 	claimed, ended := 0, false
 	var section flush.Section
@@ -103,7 +102,7 @@ func (r *region) run(worker int) bool {
 	return claimed > 0
 }
 
-// drop claims all chunks that are left, to no end, and returns their number.
+// drop claims all remaining chunks without computing them, and returns their number.
 func (r *region) drop() int {
 	for {
 		state := r.state.Load()
@@ -113,7 +112,7 @@ func (r *region) drop() int {
 	}
 }
 
-// leave counts chunks as finished. After it, the region may belong to another call.
+// leave counts chunks as finished. After that, the region may belong to another call.
 func (r *region) leave(chunks int) {
 	done := r.done
 	if r.left.Add(int64(-chunks)) == 0 && r.waiting.CompareAndSwap(true, false) {
@@ -121,10 +120,11 @@ func (r *region) leave(chunks int) {
 	}
 }
 
-// waitTime is how long a caller spins for the last chunks: about the length of the longest.
+// waitTime is how long a caller spins for the last chunks: about as long as the longest chunk takes.
 const waitTime = 100 * time.Microsecond
 
-// wait returns when every chunk is finished or dropped. The chunks it waits for are running already, so it spins first.
+// wait returns when every chunk is finished or dropped. The chunks that it waits for are already running, so it spins
+// first.
 func (r *region) wait() {
 	for i := 0; i < 256; i++ {
 		if r.left.Load() == 0 {
@@ -142,8 +142,7 @@ func (r *region) wait() {
 		}
 		yield()
 	}
-	// A worker of an earlier call on this region may answer late, between its last count and its look at waiting: hence
-	// the loop.
+	// A worker of an earlier call may answer late, between its last count and its look at waiting. Hence the loop.
 	for r.left.Load() != 0 {
 		r.waiting.Store(true)
 		if r.left.Load() == 0 && r.waiting.CompareAndSwap(true, false) {

@@ -10,34 +10,35 @@ import (
 	"time"
 )
 
-// SimulatedVariable is the environment variable that makes the pool of the process a simulated one of so many workers.
+// SimulatedVariable is the environment variable that makes the pool of the process a simulated one of that many
+// workers.
 const SimulatedVariable = "GOKERAS_SIMULATED_WORKERS"
 
-// What a region costs on processors that share a third-level cache, and what handing out a chunk does.
+// The costs of a region, and of handing out a chunk, on processors that share a third-level cache.
 const (
 	simulatedStart = 1500 * time.Nanosecond // until the other workers have seen the region
 	simulatedChunk = 100 * time.Nanosecond
 )
 
-// simulation computes regions on the goroutine of their caller as a pool of many workers cuts them, and adds up how
-// much sooner so many workers would have been done. It shows how programs scale on machines that are not at hand. It
-// knows nothing of what workers take from each other: bandwidth, caches and clock rates.
+// simulation computes regions on their caller's goroutine, cut into chunks as for a pool of many workers, and adds up
+// how much sooner that many workers would have finished. It shows how programs scale on machines that are not
+// available. It does not model what workers compete for: bandwidth, caches and clock rates.
 type simulation struct {
-	busy  atomic.Bool // a region is being computed; one inside or beside it has no workers left
+	busy  atomic.Bool // a region is being computed; no workers are left for one inside or beside it
 	saved atomic.Int64
-	free  []time.Duration // when each worker will be free, since the start of the region
+	free  []time.Duration // when each worker will be free, counted from the start of the region
 }
 
-// Simulated returns a pool with one goroutine, its caller's, that behaves as one of the given number of workers, and
-// notes the time that they would have saved.
+// Simulated returns a pool that uses only its caller's goroutine. It behaves like a pool of the given number of
+// workers, and records the time that they would have saved.
 func Simulated(workers int) *Pool {
 	p := New(workers)
 	p.simulation = &simulation{free: make([]time.Duration, p.size)}
 	return p
 }
 
-// Saved is how much shorter the regions would have been, in all, with the workers of a simulated pool: subtract it from
-// the processor time that they took. 0 for other pools.
+// Saved returns how much less time the regions would have taken in all with the workers of a simulated pool: subtract
+// it from the processor time that they took. It is 0 for other pools.
 func (p *Pool) Saved() time.Duration {
 	if p == nil || p.simulation == nil {
 		return 0
@@ -48,7 +49,8 @@ func (p *Pool) Saved() time.Duration {
 // IsSimulated reports whether [Simulated] made the pool.
 func (p *Pool) IsSimulated() bool { return p != nil && p.simulation != nil }
 
-// run computes a region and notes what its workers would have saved: each chunk goes to the one who is free first.
+// run computes a region and records what its workers would have saved: each chunk goes to the worker that is free
+// first.
 func (s *simulation) run(n, grain int, task Task) {
 	if !s.busy.CompareAndSwap(false, true) {
 		serial(n, grain, task)
@@ -97,7 +99,7 @@ var threadTimeCost = sync.OnceValue(func() time.Duration {
 	return (ThreadTime() - begin) / calls
 })
 
-// newShared returns the pool of the process for so many workers.
+// newShared returns the pool of the process for that many workers.
 func newShared(workers int) *Pool {
 	if simulated, err := strconv.Atoi(os.Getenv(SimulatedVariable)); err == nil && simulated > 0 {
 		return Simulated(simulated)
@@ -107,7 +109,7 @@ func newShared(workers int) *Pool {
 	return p
 }
 
-// Speedup calls f, which uses the simulated pool, some times and returns how many times as fast its workers are as one
+// Speedup calls f, which uses the simulated pool, several times. It returns how much faster its workers are than one,
 // at best. Regions that f computes on other goroutines do not count.
 func (p *Pool) Speedup(f func()) float64 {
 	const runs = 5

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// ThreadTime is the processor time of the thread that calls it; on other systems than Linux, time as it passes. Only
-// differences mean anything, on one thread.
+// ThreadTime is the processor time of the calling thread; on systems other than Linux, it is wall-clock time. Only
+// differences on one thread are meaningful.
 func ThreadTime() time.Duration {
 	const clockThread = 3 // CLOCK_THREAD_CPUTIME_ID
 	var t syscall.Timespec

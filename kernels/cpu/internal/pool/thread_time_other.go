@@ -6,5 +6,5 @@ import "time"
 
 var threadTimeBegin = time.Now()
 
-// ThreadTime is time as it passes, on one thread or another.
+// ThreadTime is wall-clock time, on whatever thread.
 func ThreadTime() time.Duration { return time.Since(threadTimeBegin) }
