@@ -2,8 +2,9 @@ package jit
 
 import "encoding/binary"
 
-// instruction is one on vectors: its opcode, and above it the map, the prefix, the width of elements and the length. In
-// EVEX encoding that is 512 bits without, in VEX encoding, for processors with AVX2 alone, 256.
+// instruction is a vector instruction: its opcode, and above it the map, the prefix, the width of elements and the
+// length. By default, the length is 512 bits in EVEX encoding, and 256 bits in VEX encoding, which serves processors
+// with AVX2 alone.
 type instruction uint32
 
 const (
@@ -24,9 +25,9 @@ const (
 // General registers. The others hold pointers.
 const (
 	indexRegister = 1  // the elements that are done
-	countRegister = 2  // those that are left
+	countRegister = 2  // the elements that are left
 	tableRegister = 7  // the pointers
-	spareRegister = 15 // a pointer that has no register
+	spareRegister = 15 // for a pointer that has no register
 )
 
 // assembler collects machine code.
@@ -39,26 +40,26 @@ type assembler struct {
 	distances []distance
 }
 
-// distance is a place in the code for the distance to a constant, or to a word, from so many bytes behind it.
+// distance is a place in the code for the distance to a constant or a word; it counts from behind bytes after the
+// place.
 type distance struct {
 	at, constant int
 	word, table  bool
 	behind       int
 }
 
-// place is an operand in memory: at a register, and from there at the index times scale where scale is not 0; or a
-// constant.
+// place is an operand in memory: at a register, plus the index times scale if scale is not 0; or a constant.
 type place struct {
 	base, scale, constant int
-	word                  bool // the constant is one of the words
-	table                 bool // or of the tables
-	behind                int  // bytes of the instruction after the operand
+	word                  bool // the constant is one of words
+	table                 bool // or of tables
+	behind                int  // bytes of the instruction that follow the operand
 }
 
 // predicate is the mask that an instruction works under.
 type predicate struct {
 	register int
-	zero     bool // elements that are not meant become 0
+	zero     bool // the other elements become 0
 }
 
 // bytes appends to the code.
@@ -104,11 +105,11 @@ func (a *assembler) registers(i instruction, reg, v, rm int, p predicate) {
 	a.bytes(0xc0 | byte(reg&7)<<3 | byte(rm&7))
 }
 
-// memory emits an instruction whose last operand, or first one if it stores, is in memory.
+// memory emits an instruction with an operand in memory: the last one, or the first one if it stores.
 func (a *assembler) memory(i instruction, reg, v int, m place, p predicate) {
 	a.prefix(i, reg, v, 0, max(m.base, 0)&8, p)
 	switch {
-	case m.base < 0: // at the instruction's end
+	case m.base < 0: // relative to the instruction's end
 		a.bytes(byte(reg&7)<<3 | 5)
 		a.distances = append(a.distances, distance{len(a.code), m.constant, m.word, m.table, m.behind})
 		a.bytes(0, 0, 0, 0)
@@ -123,7 +124,7 @@ func (a *assembler) memory(i instruction, reg, v int, m place, p predicate) {
 	}
 }
 
-// masks emits an instruction on registers of masks, of 64 bits: k = v op rm.
+// masks emits an instruction on 64-bit mask registers: k = v op rm.
 func (a *assembler) masks(opcode byte, k, v, rm int) {
 	length := byte(1) << 2
 	if v == 0 { // one operand
@@ -138,18 +139,18 @@ func (a *assembler) loadPointer(register, pointer int) {
 	a.code = binary.LittleEndian.AppendUint32(a.code, uint32(8*pointer))
 }
 
-// jump emits a conditional jump to a place that land or a loop's begin gives.
+// jump emits a conditional jump to a place that land, or the begin of a loop, provides.
 func (a *assembler) jump(condition byte) (at int) {
 	a.bytes(0x0f, condition, 0, 0, 0, 0)
 	return len(a.code)
 }
 
-// land makes a jump lead to a place.
+// land sets the target of a jump.
 func (a *assembler) land(jump, to int) {
 	binary.LittleEndian.PutUint32(a.code[jump-4:], uint32(to-jump))
 }
 
-// constant returns the number of a constant in memory.
+// constant returns the index of a constant in memory.
 //
 //go:noinline
 func (a *assembler) constant(bits uint64) int {
@@ -162,7 +163,7 @@ func (a *assembler) constant(bits uint64) int {
 	return len(a.constants) - 1
 }
 
-// appendTables appends the tables, each in a line of the cache, and returns where they begin.
+// appendTables appends the tables, each in a cache line, and returns where they begin.
 func (a *assembler) appendTables() int {
 	for len(a.tables) > 0 && len(a.code)%64 != 0 {
 		a.bytes(0xcc)

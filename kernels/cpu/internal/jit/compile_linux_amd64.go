@@ -8,27 +8,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Registers of vectors are numbered from 0, those of masks from firstMask; the mask register 0 means no mask, and the
-// last one says which elements there are.
+// Vector registers are numbered from 0, mask registers from firstMask. Mask register 0 means no mask; the last one says
+// which elements exist.
 const (
 	firstMask = 32
 	lanesMask = 7
 	registers = firstMask + 8
 )
 
-// mostFixed is how many vector registers hold numbers and constants during the whole loop, from the last one down.
+// mostFixed is how many vector registers hold numbers and constants during the whole loop; they are taken from the last
+// on.
 const mostFixed = 14
 
-// AVX2 has half as many registers, and none of its own for masks: those lie in vectors, as elements of all ones and
-// zeros.
+// AVX2 has half as many registers and none for masks. There, masks are vectors whose elements are all ones or zeros.
 const (
 	registersAVX2 = 15 // the last one is scratchAVX2
 	mostFixedAVX2 = 4
-	scratchAVX2   = 15 // for what lives within a few instructions
+	scratchAVX2   = 15 // for values that live for a few instructions
 )
 
-// Values are the pointers' and, from firstConstant on, the constants. A pointer's number for all elements is another
-// value than its elements.
+// Values are those of the pointers and, from firstConstant on, constants. A pointer's number for all elements is a
+// separate value from its elements.
 const (
 	firstNumber   = 256
 	firstConstant = 512
@@ -37,31 +37,31 @@ const (
 
 const none = -1
 
-// compiler makes the code of one list of steps.
+// compiler generates the code of one list of steps.
 type compiler struct {
 	assembler
 	steps    []Step
 	size     int // bytes of an element
 	isNumber func(pointer uint8) bool
 	bases    [256]int // general registers of pointers
-	tail     bool     // the body for elements that are less than a vector
+	tail     bool     // the body for the elements that fill no vector
 
 	at       [values]int // the register that holds a value
 	holds    [registers]int
 	fixed    [registers]bool
 	pinned   [registers]bool
-	inMemory [values]bool // the value is in its place
+	inMemory [values]bool // the value is stored in its place
 	isMask   [values]bool
 	step     int
 	failures []failure
 }
 
-// pointerRegisters are the general registers of pointers: not the stack, nor those whose use as a base takes another
-// encoding.
+// pointerRegisters are the general registers for pointers. They exclude the stack pointer, and those that need another
+// encoding as a base.
 var pointerRegisters = [...]int{0, 3, 6, 8, 9, 10, 11, 12, 14}
 
-// Compile returns the code for steps on elements of 1, 2, 4 or 8 bytes, or nil where there can be none. isNumber tells
-// the pointers to copies of one number.
+// Compile returns the code for steps on elements of 1, 2, 4 or 8 bytes, or nil if there can be none. isNumber reports
+// whether a pointer points to copies of one number.
 func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	if !Usable() {
 		return nil
@@ -92,8 +92,8 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 		c.oneByOne()
 	} else {
 		c.bytes(0x49, 0xc7, 0xc7, 0xff, 0xff, 0xff, 0xff) // ones in the spare register
-		c.bytes(0xc4, 0x42, 0xe8, 0xf5, 0xff)             // BZHI: as many as are left
-		c.bytes(0xc4, 0xc1, 0xfb, 0x92, 0xff)             // KMOVQ, the mask of elements
+		c.bytes(0xc4, 0x42, 0xe8, 0xf5, 0xff)             // BZHI: as many ones as elements are left
+		c.bytes(0xc4, 0xc1, 0xfb, 0x92, 0xff)             // KMOVQ: the mask of elements
 		c.body()
 	}
 	c.land(done, len(c.code))
@@ -105,8 +105,8 @@ func Compile(steps []Step, size int, isNumber func(pointer uint8) bool) *Code {
 	return executable(c.finish(), c.avx2)
 }
 
-// nextLine emits the way to the next line, and returns the jump after the last one, whose pointers stay: there may be
-// nothing beyond it.
+// nextLine emits the move to the next line and returns the jump that leaves after the last one. There, pointers do not
+// move, because there may be no memory behind that line.
 func (c *compiler) nextLine() (last int) {
 	c.bytes(0x48, 0xff, 0x4c, 0x24, 32) // lines--
 	last = c.jump(0x8e)
@@ -131,7 +131,7 @@ func (c *compiler) nextLine() (last int) {
 	return last
 }
 
-// oneByOne emits the loop over the elements that are left, without masks of elements.
+// oneByOne emits the loop over the remaining elements, one at a time, which needs no mask of elements.
 func (c *compiler) oneByOne() {
 	top := len(c.code)
 	c.body()
@@ -140,7 +140,7 @@ func (c *compiler) oneByOne() {
 	c.land(c.jump(0x85), top)
 }
 
-// placePointers loads the arguments, and the pointers that have registers.
+// placePointers loads the arguments and those pointers that have registers.
 func (c *compiler) placePointers() {
 	c.bytes(0x48, 0x8b, 0x7c, 0x24, 16, 0x48, 0x8b, 0x54, 0x24, 24)
 	for i := range c.bases {
@@ -176,7 +176,7 @@ func (c *compiler) numeric(kind byte, p uint8) bool {
 	return kind == number || kind == vector && c.isNumber(p)
 }
 
-// forget empties the registers that are not fixed.
+// forget empties all registers that are not fixed.
 func (c *compiler) forget() {
 	for i := range c.at {
 		c.at[i], c.inMemory[i] = none, false
@@ -190,7 +190,7 @@ func (c *compiler) forget() {
 	}
 }
 
-// fix puts numbers and constants into registers for the whole loop.
+// fix loads numbers and constants into registers for the whole loop.
 func (c *compiler) fix() {
 	next, least := firstMask-1, firstMask-mostFixed
 	if c.avx2 {
@@ -221,12 +221,12 @@ func (c *compiler) fix() {
 	}
 }
 
-// maskOnes are the bytes that masks are stored as.
+// maskOnes has the bytes that masks are stored as.
 const maskOnes = 0x0101010101010101
 
 func (c *compiler) constantValue(bits uint64) int { return firstConstant + c.constant(bits) }
 
-// broadcast sets a register to a number or constant for all elements.
+// broadcast sets all elements of a register to a number or constant.
 func (c *compiler) broadcast(r, v int) {
 	op := c.sized(map0F38|with66|0x18, map0F38|with66|wide|0x19)
 	switch {
@@ -246,7 +246,7 @@ func (c *compiler) broadcast(r, v int) {
 	c.memory(op, r, 0, place{base: c.base(uint8(v - firstNumber))}, predicate{})
 }
 
-// sized returns the instruction for the elements' size.
+// sized returns the form of the instruction for the elements' size.
 //
 //go:noinline
 func (c *compiler) sized(four, eight instruction) instruction {
@@ -267,7 +267,7 @@ func (c *compiler) base(p uint8) int {
 	return spareRegister
 }
 
-// body emits all steps, on one vector of elements.
+// body emits all steps for one vector of elements.
 func (c *compiler) body() {
 	c.forget()
 	for i := range c.steps {
@@ -279,8 +279,8 @@ func (c *compiler) body() {
 	}
 }
 
-// roundedWhenStored reports whether step i rounds to 16 bits what the next one writes to its place, rounded in the same
-// instruction, and nothing else reads.
+// roundedWhenStored reports whether step i rounds to 16 bits and only the next step uses the result, to store it. Then
+// one instruction rounds and stores.
 func (c *compiler) roundedWhenStored(i int) bool {
 	if c.avx2 || i+1 >= len(c.steps) {
 		return false
@@ -308,8 +308,8 @@ func (c *compiler) roundedWhenStored(i int) bool {
 	return last
 }
 
-// storedWhenRounded reports whether step i rounds to bfloat16, by the instruction, what the next one writes to its
-// place and others read: it is written before it is widened.
+// storedWhenRounded reports whether step i rounds to bfloat16 by instruction, the next step stores the result, and
+// others read it. Then it is stored before it is widened again.
 func (c *compiler) storedWhenRounded(i int) bool {
 	if c.avx2 || i+1 >= len(c.steps) {
 		return false
@@ -318,7 +318,7 @@ func (c *compiler) storedWhenRounded(i int) bool {
 	return s.Op == vec.ChainRoundBF16 && store.Op == vec.ChainStoreBF16 && store.In[0] == s.Dst && c.roundsByInstruction(s) && !c.roundedWhenStored(i)
 }
 
-// emit emits one step: its operands come into registers, the result goes into another one.
+// emit emits one step: it loads the operands into registers, and puts the result into another one.
 func (c *compiler) emit(s *Step) {
 	reads, result := s.operands(c.size)
 	var in [3]int
@@ -349,7 +349,7 @@ func (c *compiler) emit(s *Step) {
 	}
 }
 
-// emitWords emits a step whose result has fewer bytes than elements.
+// emitWords emits a step whose result has fewer bytes than its elements.
 func (c *compiler) emitWords(s *Step, a int) {
 	switch {
 	case s.Op == Lookup:

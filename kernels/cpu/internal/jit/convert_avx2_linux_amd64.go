@@ -33,14 +33,14 @@ func (c *compiler) widenedAVX2(s *Step, a int) int {
 	return t
 }
 
-// convertWideAVX2 is convertWide. Of integers that are smaller than elements, the lowest bits count.
+// convertWideAVX2 is convertWide. Of integers smaller than elements, only the lowest bits count.
 func (c *compiler) convertWideAVX2(s *Step, r, a int) {
 	switch {
 	case s.From.IsFloat() == s.To.IsFloat():
 		c.move(r, a, predicate{})
 	case s.To.IsFloat() && c.size == 8:
 		c.doublesOf(s.From, r, a)
-	case s.To.IsFloat() && s.From == ir.Uint32: // the halves, both exactly
+	case s.To.IsFloat() && s.From == ir.Uint32: // in halves, both exact
 		t := c.temporary()
 		c.shiftElements(false, 0, r, a, 16)
 		c.op(map0F|0x5b, r, 0, r)
@@ -61,13 +61,13 @@ func (c *compiler) convertWideAVX2(s *Step, r, a int) {
 	}
 }
 
-// doublesOf makes floats of 64 bits of integers as long: the upper half and the lower one become the lowest bits of
-// floats, whose sum is rounded once.
+// doublesOf converts 64-bit integers to 64-bit floats. The upper and lower halves become the lowest bits of floats,
+// whose sum is rounded once.
 func (c *compiler) doublesOf(from ir.DType, r, a int) {
 	c.doublesWith(c.temporary(), from, r, a)
 }
 
-// doublesWith is doublesOf with a register to use on the way.
+// doublesWith is doublesOf with a temporary register.
 func (c *compiler) doublesWith(t int, from ir.DType, r, a int) {
 	const add, sub = map0F | with66 | 0x58, map0F | with66 | 0x5c
 	if from.Size() < 8 {
@@ -87,8 +87,8 @@ func (c *compiler) doublesWith(t int, from ir.DType, r, a int) {
 	c.op(add, r, r, t)
 }
 
-// sticky sets r to integers a whose last bits, where a float of their size has no place for them, are one bit: the
-// float is exact, and what it is rounded to next is what the integer would be rounded to.
+// sticky sets r to the integers a with the bits that a float of their size has no room for replaced by one sticky bit.
+// The float is then exact, and rounding it gives what rounding the integer would.
 func (c *compiler) sticky(from ir.DType, r, a int) {
 	lost, most, bits := uint64(1<<11-1), uint64(1<<53), byte(53)
 	if c.size == 4 {
@@ -111,15 +111,15 @@ func (c *compiler) sticky(from ir.DType, r, a int) {
 	c.blend(r, r, a, few)
 }
 
-// convertOddAVX2 is convertOdd. The last bit of a float of 32 bits is not the one that is set, but the bits that matter
-// to a rounding to 16 are the same.
+// convertOddAVX2 is convertOdd. The sticky bit may not be the last bit of the 32-bit float, but the bits that matter
+// for rounding to 16 bits are the same.
 func (c *compiler) convertOddAVX2(s *Step, r, a int) {
 	t := c.temporary()
 	c.sticky(s.From, t, a)
 	c.convertWideAVX2(s, r, t)
 }
 
-// narrowOddAVX2 is narrowOdd: what became larger goes back by one, and what is not exact gets an odd last bit.
+// narrowOddAVX2 is narrowOdd: numbers that were rounded up go back by one, and inexact ones get an odd last bit.
 func (c *compiler) narrowOddAVX2(s *Step, a int) {
 	f, x, y, k := c.temporary(), c.temporary(), c.temporary(), c.temporary()
 	if !s.From.IsFloat() {
@@ -148,7 +148,7 @@ func (c *compiler) narrowOddAVX2(s *Step, a int) {
 	c.storeFloats(s.Dst, f)
 }
 
-// storeFloats writes floats of 32 bits in place of elements of 64.
+// storeFloats stores 32-bit floats in place of 64-bit elements.
 func (c *compiler) storeFloats(p uint8, f int) {
 	if c.tail {
 		c.storeOne(p, f, 4)
@@ -157,7 +157,7 @@ func (c *compiler) storeFloats(p uint8, f int) {
 	}
 }
 
-// integersOfDoubles makes integers of 64 bits of floats, a half after the other.
+// integersOfDoubles converts floats to 64-bit integers, one half after the other.
 func (c *compiler) integersOfDoubles(to ir.DType, r, a int) {
 	const add, mul = map0F | with66 | 0x58, map0F | with66 | 0x59
 	round := func(r int, how byte) { c.immediate(map0F3A|with66|0x09, r, 0, r, how|8) }
@@ -188,7 +188,7 @@ func (c *compiler) integersOfDoubles(to ir.DType, r, a int) {
 	}
 }
 
-// uintsOfFloats makes integers without signs of floats of 32 bits.
+// uintsOfFloats converts 32-bit floats to unsigned integers.
 func (c *compiler) uintsOfFloats(r, a int) {
 	x, big, half := c.temporary(), c.temporary(), c.temporary()
 	c.op(c.float(0x5f), x, a, c.constantRegister(0))
@@ -202,7 +202,7 @@ func (c *compiler) uintsOfFloats(r, a int) {
 	c.op(orBits, r, r, big)
 }
 
-// clamped makes integers of floats of which no more than the type's bits count.
+// clamped converts floats to integers of which only the bits of the type count.
 func (c *compiler) clamped(to ir.DType, r, a int) {
 	k := c.temporary()
 	least, most := 0.0, math.Ldexp(1, 8*to.Size())-1

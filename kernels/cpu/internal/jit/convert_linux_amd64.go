@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Conversions. Operands of fewer bytes than elements have are widened as they are read, results are narrowed as they
-// are written; in between there are floats or integers of the elements' size.
+// Conversions. Operands with fewer bytes than elements are widened when they are read, and results are narrowed when
+// they are written. In between, floats and integers have the elements' size.
 
-// widening returns the instruction that reads elements of a type that has fewer bytes.
+// widening returns the instruction that reads elements of a smaller type.
 func (c *compiler) widening(from ir.DType) instruction {
 	if from == ir.Float32 {
 		return map0F | 0x5a
@@ -21,7 +21,7 @@ func (c *compiler) widening(from ir.DType) instruction {
 	return map0F38 | with66 | (opcode + c.width(from))
 }
 
-// width is the last digit of the instructions that widen a type, and that narrow to it.
+// width returns the last digit of the opcodes that widen from a type and narrow to it.
 func (c *compiler) width(d ir.DType) instruction {
 	switch size := d.Size(); {
 	case size == 4:
@@ -72,7 +72,7 @@ func (c *compiler) convert(s *Step, r, a int) {
 	}
 }
 
-// widened returns the register with the operand as elements.
+// widened returns a register with the operand, widened to elements.
 func (c *compiler) widened(s *Step, a int) int {
 	if kindOf(s.From, c.size) != words {
 		return a
@@ -82,8 +82,8 @@ func (c *compiler) widened(s *Step, a int) int {
 	return t
 }
 
-// convertWide sets r to the conversion of a to the type, still in the elements' size: floats become integers without
-// their fraction, what is too large the largest one and NaN 0.
+// convertWide sets r to the conversion of a to the type, still in the elements' size. Floats become truncated integers,
+// saturated, and NaN becomes 0.
 func (c *compiler) convertWide(s *Step, r, a int) {
 	one := func(four, eight instruction) { c.registers(c.sized(four, eight), r, 0, a, predicate{}) }
 	switch {
@@ -93,7 +93,7 @@ func (c *compiler) convertWide(s *Step, r, a int) {
 		one(map0F|withF2|0x7a, map0F|withF3|wide|0x7a)
 	case s.To.IsFloat():
 		one(map0F|0x5b, map0F|withF3|wide|0xe6)
-	case signless(s.To): // NaN gives the second operand
+	case signless(s.To): // for NaN, it returns the second operand
 		c.registers(c.float(0x5f), r, a, c.constantRegister(0), predicate{})
 		a = r
 		one(map0F|0x78, map0F|with66|wide|0x78)
@@ -109,7 +109,7 @@ func (c *compiler) convertWide(s *Step, r, a int) {
 	}
 }
 
-// convertOdd cuts off the integer's last bits, and sets the last one that stays where there were any.
+// convertOdd cuts off the integer's last bits, and sets the last remaining one if any of them was set.
 func (c *compiler) convertOdd(s *Step, r, a int) {
 	there, back := map0F|0x5b, map0F|withF3|0x5b
 	if signless(s.From) {
@@ -122,7 +122,7 @@ func (c *compiler) convertOdd(s *Step, r, a int) {
 	c.registers(map0F|with66|0xeb, r, r, c.constantRegister(twice(1)), predicate{register: k})
 }
 
-// narrowOdd writes a number of 64 bits as a float of 32, as convertOdd does.
+// narrowOdd stores a 64-bit number as a 32-bit float, rounded as in convertOdd.
 func (c *compiler) narrowOdd(s *Step, a int) {
 	t, whole, k := c.temporary(), c.temporary(), c.temporaryMask()
 	one := c.constantRegister(twice(1))
@@ -144,8 +144,8 @@ func (c *compiler) narrowOdd(s *Step, a int) {
 	c.memory(map0F|middle|0x11, t, 0, c.elements(s.Dst, 4), c.under(false))
 }
 
-// narrow writes the conversion of an operand, which register a holds if it has the elements' size, to a type of fewer
-// bytes.
+// narrow stores the conversion of an operand to a smaller type. Register a holds the operand if it has the elements'
+// size.
 func (c *compiler) narrow(s *Step, a int) {
 	t, to := c.temporary(), c.elements
 	a = c.widened(s, a)
@@ -161,7 +161,7 @@ func (c *compiler) narrow(s *Step, a int) {
 		c.memory(map0F|middle|0x11, t, 0, to(s.Dst, 4), c.under(false))
 		return
 	}
-	how := instruction(0x30) // the lowest bits
+	how := instruction(0x30) // keeps the lowest bits
 	if s.From.IsFloat() {
 		c.convertWide(s, t, a)
 		a, how = t, 0x20 // saturates

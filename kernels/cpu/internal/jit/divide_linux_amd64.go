@@ -2,8 +2,8 @@ package jit
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 
-// divide divides integers of 32 bits, and gives the remainder where that is wanted, as floats of 64 bits do, eight at a
-// time: the quotient of two such integers is never rounded up to a whole number. By 0 the result is 0.
+// divide computes quotients, or remainders, of 32-bit integers with 64-bit floats, eight at a time: the quotient of two
+// such integers is never rounded up to a whole number. Division by 0 gives 0.
 func (c *compiler) divide(op vec.ChainOp, r, a, b int) {
 	wider, back := map0F|withF3|0xe6, map0F|with66|wide|0xe6
 	if op >= DivUint {

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Quotients and remainders of integers of 64 bits: a quotient is estimated from below with floats, twice, the second
-// time of what is left, which makes it right or one too small.
+// Quotients and remainders of 64-bit integers. A quotient is estimated from below with floats, and then again for what
+// is left. The result is exact or one too small.
 
-// divideLongs is divide for integers of 64 bits. Floats are rounded towards zero, but for the divisor.
+// divideLongs is divide for 64-bit integers. Floats are rounded towards zero, except the divisor.
 func (c *compiler) divideLongs(op vec.ChainOp, r, a, b int) {
 	const float, mul, div, integer = map0F | withF3 | wide | cutOff | 0x7a, map0F | with66 | wide | cutOff | 0x59,
 		map0F | with66 | wide | cutOff | 0x5e, map0F | with66 | wide | 0x78
@@ -56,8 +56,8 @@ func (c *compiler) divideLongs(op vec.ChainOp, r, a, b int) {
 	c.registers(map0F|with66|wide|0x6f, r, 0, quotient, predicate{k, true})
 }
 
-// divideLongsAVX2 is divideLongs: the inverse is lowered by more than all roundings can raise an estimate, and the
-// first one has no more than the upper half of a quotient, whose products with a divisor are one instruction.
+// divideLongsAVX2 is divideLongs. The inverse is lowered by more than all roundings can raise an estimate. The first
+// estimate only has the upper half of a quotient, so one instruction multiplies it by the divisor.
 func (c *compiler) divideLongsAVX2(op vec.ChainOp, r, a, b int) {
 	const add, sub, mul, magnitude = map0F | with66 | 0xd4, map0F | with66 | 0xfb, map0F | with66 | 0x59, map0F3A | with66 | 0x09
 	x, y, inverse, quotient, s, t := a, b, c.temporary(), c.temporary(), c.temporary(), c.temporary()
@@ -103,7 +103,7 @@ func (c *compiler) divideLongsAVX2(op vec.ChainOp, r, a, b int) {
 	sign := c.doubleConstant(1 << 63)
 	c.op(xorBits, s, left, sign)
 	c.op(xorBits, t, y, sign)
-	c.op(map0F38|with66|0x37, s, t, s) // where what is left is less than the divisor
+	c.op(map0F38|with66|0x37, s, t, s) // where the rest is less than the divisor
 	c.op(add, quotient, quotient, s)
 	c.op(sub, quotient, quotient, c.doubleConstant(math.MaxUint64))
 	c.op(andNot, s, s, y)
@@ -126,8 +126,8 @@ func (c *compiler) divideLongsAVX2(op vec.ChainOp, r, a, b int) {
 	c.op(andNot, r, t, quotient)
 }
 
-// divideFewBits emits the division of integers that all have no more than 52 bits, with its result at the jump's end:
-// as floats, of which no quotient is rounded up to a whole number. Others go on behind it.
+// divideFewBits emits the division of integers that all have at most 52 bits, as floats: no quotient is rounded up to a
+// whole number. It returns the jump to the end, with the result; code for other integers follows.
 func (c *compiler) divideFewBits(op vec.ChainOp, quotient, left, x, y, s, t int) (done int) {
 	const subFloats = map0F | with66 | 0x5c
 	c.op(orBits, t, x, y)

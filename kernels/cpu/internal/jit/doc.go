@@ -1,15 +1,16 @@
-// Package jit makes machine code of elementwise operations that follow each other, while a program is compiled: their
-// values stay in the vector registers, where chains of package vec, which go through a list of steps for every few
-// vectors, keep one value at a time and find every step anew. It computes the bits that chains compute.
+// Package jit compiles sequences of elementwise operations to machine code, while a program is compiled. Values stay in
+// vector registers. The chains of package vec, in contrast, interpret a list of steps for every few vectors and keep
+// only one value at a time. Both compute the same bits.
 //
 // There is code for processors with AVX-512, and for those with AVX2 alone, under Linux. Elsewhere, and where the
-// system refuses memory that can be executed, [Compile] returns nil, and chains run. Memory is never writable and
-// executable at the same time. AVX2 has no code for functions, as [Has] says.
+// system refuses executable memory, [Compile] returns nil, and chains run. Memory is never writable and executable at
+// the same time. With AVX2 alone, most functions have no code; see [Has].
 //
-// Code is one loop over vectors. Operands are numbers of a table of pointers: the first of them lie in general
-// registers, numbers for all elements and constants in vector registers, as far as there are any; values that do not
-// fit are written to their places in memory. The elements after the last whole vector go through a copy of the loop's
-// body that reads and writes under a mask; on AVX2, through one that reads and writes one element at a time.
+// The code is one loop over vectors. Operands are indices into a table of pointers. The first pointers are kept in
+// general registers. Constants, and operands that are one number for all elements, are kept in vector registers as far
+// as there are any; values that do not fit are spilled to their places in memory. The elements after the last whole
+// vector go through a copy of the loop's body that reads and writes under a mask, or, on AVX2, through one that handles
+// one element at a time.
 package jit
 
 //go:generate go -C ../../../../internal/asmgen run ./vec -inlines ../../kernels/cpu/internal/jit/inlines_gen_amd64.go
@@ -19,14 +20,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Operations that chains have not. Those on integers of 32 bits are also on ones of 64, 16 and 8 bits here, but for
-// shifts of the small ones and their divisions.
+// Operations that chains do not have. Those on 32-bit integers also work on 64, 16 and 8 bits here, except shifts of
+// the small ones and their divisions.
 const (
-	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // of type From to type To, as kernels convert
-	// ConvertOdd makes a float of 32 bits of an integer of 32, or of a number of 64, that is then rounded to 16: what
-	// does not fit exactly gets an odd last bit, so that it is rounded once.
+	Convert vec.ChainOp = vec.ChainSameBytes + 1 + iota // from type From to type To, like the kernels of conversions
+	// ConvertOdd makes a 32-bit float from a 32-bit integer or a 64-bit number, which is then rounded to 16 bits: what
+	// does not fit exactly gets an odd last bit, so that the result is as if rounded once.
 	ConvertOdd
-	MaxUint  // without signs from here on
+	MaxUint  // unsigned from here on
 	MinUint  //
 	LessUint //
 	LessEqualUint
@@ -36,22 +37,22 @@ const (
 	LessEqualBytes    //
 	GreaterBytes      //
 	GreaterEqualBytes //
-	ChooseBytes       // the second operand where the first one is set, else the third one
-	DivInt            // of 32 and 64 bits, without a fraction; by 0 it is 0, as are remainders
+	ChooseBytes       // the second operand where the first one is set, else the third
+	DivInt            // of 32 and 64 bits, truncated; division and remainder by 0 give 0
 	RemInt            // with the sign of the first operand
 	DivUint
 	RemUint
-	ShiftLeft // by the bits that the second operand says, as many as there are or more: 0
+	ShiftLeft // by the bits that the second operand says; by all bits or more, it gives 0
 	ShiftRightInt
 	ShiftRightUint
 	ReluInt // of one operand from here on
 	SignInt
 	SignUint
 	NotInt
-	// Lookup reads elements of 8 to 32 bits: the first operand has their positions, the second is the table. Code ends
-	// at the first vector with a position that is not allowed, as [Failure] says.
+	// Lookup reads elements of 8 to 32 bits: the first operand is their positions, the second the table. The code stops
+	// at the first vector with a position that is not allowed; see [Failure].
 	Lookup
-	Rsqrt // functions of floats of 32 bits from here on, with the bits of package vec on AVX-512
+	Rsqrt // functions of 32-bit floats from here on; on AVX-512 with the bits of package vec
 	Exp
 	Log
 	Tanh
@@ -70,7 +71,7 @@ const (
 	ErfInv
 	Exp2
 	Gelu
-	CoarseGelu // results of the coarse ones are rounded to bfloat16 next
+	CoarseGelu // results of the coarse functions are rounded to bfloat16 next
 	CoarseExp
 	CoarseSigmoid
 	Pow // of two operands from here on
@@ -82,42 +83,42 @@ const (
 
 const firstFunction = Rsqrt
 
-// Step is an operation on a block. Op is the step of a chain whose value is the first operand and whose X is the second
-// one; [vec.ChainLoad] copies. A choice's mask is its first operand, its values are the others.
+// Step is an operation on a block. If a chain has Op, the first operand is the chain's value and the second its X;
+// [vec.ChainLoad] copies. The first operand of a choice is the mask, the others are the values.
 type Step struct {
 	Op       vec.ChainOp
 	Dst      uint8
-	In       [3]uint8 // as many as Op has
+	In       [3]uint8 // as many as Op takes
 	Stored   bool     // the result is needed in memory
-	From, To ir.DType // of Convert
-	Lookup   *Table   // of Lookup
+	From, To ir.DType // for Convert
+	Lookup   *Table   // for Lookup
 }
 
-// Table is what a lookup knows of its table.
+// Table describes the table of a lookup.
 type Table struct {
 	Size    int    // bytes of an element
 	Last    uint32 // the last position
-	Clips   bool   // positions beyond an end stand for it, and none fails
-	Number  int32  // what it is called in a failure, not 0
-	Failure uint8  // the pointer to where failures are noted
+	Clips   bool   // positions beyond an end are clamped to it, and none fails
+	Number  int32  // identifies the table in a failure; not 0
+	Failure uint8  // the pointer to the Failure that is written
 }
 
-// Failure is where code notes the positions of a vector of which some are beyond the last one.
+// Failure is where code stores the positions of a vector that has some beyond the last one.
 type Failure struct {
-	At     [16]int32 // zeros for what is no element of the block
-	Done   int       // the elements before them
+	At     [16]int32 // zeros where the block has no element
+	Done   int       // the elements before that vector
 	Number int       // of the table; 0 means that all positions were allowed
 }
 
 // The kinds of operands and results.
 const (
 	vector = 'v' // elements
-	mask   = 'm' // bytes of 0 and 1
-	words  = 'w' // of fewer bytes than elements have, in memory only
-	number = 'n' // one for all elements
+	mask   = 'm' // bytes of 0 and 1, true or false
+	words  = 'w' // fewer bytes than elements have; in memory only
+	number = 'n' // one number for all elements
 )
 
-// operands returns the kinds of what a step on elements of size bytes reads, and of its result.
+// operands returns the kinds of the operands and of the result of a step on elements of size bytes.
 func (s *Step) operands(size int) (reads string, result byte) {
 	switch op := s.Op; {
 	case op == Lookup && s.Lookup.Size < size:

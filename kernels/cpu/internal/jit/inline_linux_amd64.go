@@ -2,8 +2,8 @@ package jit
 
 import "slices"
 
-// inline is a function that is written into the loop: the instructions of package vec on AVX-512, one vector at a time.
-// Its values are slots, of which so many hold vectors and masks at a time.
+// inline is a function that is written into the loop: the AVX-512 instructions of package vec, for one vector. Its
+// values are slots; the fields say how many slots hold vectors and masks at a time.
 type inline struct {
 	vectors, masks uint8
 	operands       uint8
@@ -16,14 +16,14 @@ type inlineStep struct {
 	code     instruction
 	dst      uint8
 	a, b     uint8
-	mask     uint8 // where it works, the number of the slot and 1; 0 for everywhere
-	zero     bool  // and what is elsewhere becomes 0
+	mask     uint8 // 1 + the slot of the mask, or 0 for all elements
+	zero     bool  // the other elements become 0
 	kind     uint8
 	number   uint8
 	constant uint32
 }
 
-// What slots are instead.
+// Numbers of slots with another meaning.
 const (
 	noSlot       = 255
 	constantSlot = 254
@@ -32,14 +32,14 @@ const (
 
 // The kinds of instructions.
 const (
-	numbered  = 1 << iota // a number follows it
+	numbered  = 1 << iota // a number follows the instruction
 	makesMask             // dst is a mask
-	shifts                // dst is in place of a, and a number in place of dst
-	whole                 // reads one number without saying so
-	looksUp               // the constant is the number of a table
+	shifts                // dst takes the place of a, and a number that of dst
+	whole                 // reads one number for all elements, which its encoding does not say
+	looksUp               // the constant is the index of a table
 )
 
-// function emits a function of registers.
+// function emits a function on registers.
 func (c *compiler) function(f *inline, r int, in [3]int) {
 	var vectors, masks [16]int
 	for i := range f.vectors {

@@ -6,23 +6,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Lookups. Processors have instructions that read the elements of a vector from anywhere, but those of AMD take half as
-// long again as to read one after the other, and those of Intel are slow since they do not speculate.
+// Lookups. Gather instructions read the elements of a vector from anywhere. But AMD's take half as long again as
+// reading one element after the other, and Intel's are slow because they do not speculate.
 
-// General registers for positions, which no pointer has where there are lookups.
+// General registers for positions; programs with lookups use them for no pointer.
 const (
 	elementRegister = 13
 	nextRegister    = 14
 )
 
-// failure is a place that is jumped to where a position of a vector is not allowed.
+// failure is a jump that is taken if a position of a vector is not allowed.
 type failure struct {
 	jump, register int
 	table          *Table
 	one            bool // the vector has one element
 }
 
-// lookup emits a step that reads elements at the positions in register at; those of less than 32 bits lie side by side.
+// lookup emits a step that reads the elements at the positions in register at. Elements of less than 32 bits are
+// packed.
 func (c *compiler) lookup(s *Step, r, at int) {
 	one, last := c.tail && c.avx2, c.constantRegister(twice(s.Lookup.Last))
 	if s.Lookup.Clips {
@@ -32,7 +33,7 @@ func (c *compiler) lookup(s *Step, r, at int) {
 		c.read(s.In[1], s.Lookup.Size, r, t, one)
 		return
 	}
-	if c.tail && !c.avx2 { // elements that there are not have position 0
+	if c.tail && !c.avx2 { // missing elements have position 0
 		t := c.temporary()
 		c.move(t, at, predicate{lanesMask, true})
 		at = t
@@ -56,13 +57,13 @@ func (c *compiler) lookup(s *Step, r, at int) {
 	c.read(s.In[1], s.Lookup.Size, r, at, one)
 }
 
-// read sets r to the elements, of so many bytes, of a table at positions that are allowed. Positions go through general
-// registers two at a time: to read them back from memory as soon as they are written takes longer.
+// read sets r to the elements, of size bytes, of a table, at positions that are allowed. Positions go through general
+// registers two at a time, because reading them back from memory right after writing takes longer.
 func (c *compiler) read(table uint8, size, r, at int, one bool) {
 	if one {
 		base := c.base(table)
 		c.registers(movesFirst, at, 0, elementRegister, predicate{})
-		c.bytes(0x45, 0x89, 0xed) // MOVL to itself, which clears the upper half
+		c.bytes(0x45, 0x89, 0xed) // MOVL to itself clears the upper half
 		c.element(base, elementRegister, r, size, 0)
 		return
 	}
@@ -75,7 +76,7 @@ func (c *compiler) read(table uint8, size, r, at int, one bool) {
 		parts = append(parts, c.temporary())
 	}
 	few := c.temporary()
-	base := c.base(table) // when there are all registers: to make room for one may take another pointer
+	base := c.base(table) // while all registers are free: making room for one may displace another pointer
 	for i := 0; i < lanes; i += 2 {
 		from := at
 		if i >= 4 {
@@ -108,8 +109,8 @@ func (c *compiler) read(table uint8, size, r, at int, one bool) {
 // movesFirst moves the first 64 bits of a vector to a general register, VMOVQ.
 const movesFirst = map0F | with66 | wide | short | 0x7e
 
-// element reads the element whose position a general register has into lane i of an eighth of a vector and more, the
-// first one with zeros behind it.
+// element reads the element whose position is in a general register into lane i of an eighth of a vector or more. The
+// first element has zeros behind it.
 func (c *compiler) element(table, position, r, size, i int) {
 	before, code, log := r, map0F3A|with66|short|0x22, 2
 	switch {
@@ -130,7 +131,7 @@ func (c *compiler) element(table, position, r, size, i int) {
 	}
 }
 
-// storeFew writes elements of one or two bytes that lie side by side.
+// storeFew stores packed elements of one or two bytes.
 func (c *compiler) storeFew(p uint8, r, size int) {
 	m := c.elements(p, size)
 	switch {
@@ -147,7 +148,7 @@ func (c *compiler) storeFew(p uint8, r, size int) {
 	}
 }
 
-// noteFailures emits what the jumps of failures lead to, which goes on at the code's end.
+// noteFailures emits the targets of the jumps of failures. They continue at the code's end.
 func (c *compiler) noteFailures(end int) {
 	const register = 0
 	for _, f := range c.failures {

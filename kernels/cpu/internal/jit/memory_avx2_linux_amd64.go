@@ -2,8 +2,8 @@ package jit
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 
-// Loads and stores on AVX2. Masks are vectors of all ones and zeros, which are bytes of 1 and 0 in memory. What is left
-// over after the last whole vector is computed one element at a time, with 0 in the other lanes.
+// Loads and stores on AVX2. Masks are vectors of all ones and zeros; in memory they are bytes of 1 and 0. The elements
+// after the last whole vector are computed one at a time, with 0 in the other lanes.
 
 // op emits r = a op b.
 //
@@ -12,16 +12,16 @@ func (c *compiler) op(i instruction, r, a, b int) { c.registers(i, r, a, b, pred
 
 const (
 	andBits = map0F | with66 | 0xdb
-	andNot  = map0F | with66 | 0xdf // of the first operand
+	andNot  = map0F | with66 | 0xdf // negates the first operand
 	orBits  = map0F | with66 | 0xeb
 	xorBits = map0F | with66 | 0xef
 
 	extractHalf = map0F3A | with66 | 0x39
-	packLongs   = map0F38 | with66 | short | 0x2b // integers of 32 bits with a sign to ones of 16 without
+	packLongs   = map0F38 | with66 | short | 0x2b // signed 32-bit integers to unsigned 16-bit ones
 	packWords   = map0F | with66 | short | 0x67   // those to bytes
 )
 
-// shiftElements shifts integers of 32 bits, or of 64 with [wide], by a number of bits.
+// shiftElements shifts 32-bit integers, or 64-bit ones with [wide], by a number of bits.
 //
 //go:noinline
 func (c *compiler) shiftElements(left bool, flags instruction, r, a int, by byte) {
@@ -35,7 +35,7 @@ func (c *compiler) shiftElements(left bool, flags instruction, r, a int, by byte
 	c.immediate(code|flags&short, how, r, a, by)
 }
 
-// loadOne loads one element of so many bytes, with 0 in the other lanes.
+// loadOne loads one element of size bytes, with 0 in the other lanes.
 func (c *compiler) loadOne(r int, p uint8, size int) {
 	m := c.elements(p, size)
 	switch size {
@@ -54,7 +54,7 @@ func (c *compiler) loadOne(r int, p uint8, size int) {
 	}
 }
 
-// storeOne stores the lowest bytes of the first lane.
+// storeOne stores the lowest size bytes of the first lane.
 func (c *compiler) storeOne(p uint8, r, size int) {
 	m := c.elements(p, size)
 	switch size {
@@ -68,7 +68,7 @@ func (c *compiler) storeOne(p uint8, r, size int) {
 	}
 }
 
-// widen loads elements of so many bytes by an instruction that makes larger ones of them.
+// widen loads elements of size bytes with an instruction that widens them.
 func (c *compiler) widen(i instruction, r int, p uint8, size int) {
 	if !c.tail {
 		c.memory(i, r, 0, c.elements(p, size), predicate{})
@@ -93,7 +93,7 @@ func (c *compiler) loadMaskAVX2(r int, p uint8) {
 	c.more(r, r, scratchAVX2)
 }
 
-// storeAVX2 writes a value to its place. It takes no register, since it makes room for others.
+// storeAVX2 stores a value in its place. It must not take a register, because it is called to free one.
 func (c *compiler) storeAVX2(v, r int) {
 	const t = scratchAVX2
 	switch {
@@ -115,11 +115,11 @@ func (c *compiler) storeAVX2(v, r int) {
 		c.memory(map0F|0x11, t, 0, c.elements(uint8(v), 1), predicate{})
 		return
 	}
-	const longs, bytes = map0F | with66 | short | 0x6b, map0F | with66 | short | 0x63 // with signs
+	const longs, bytes = map0F | with66 | short | 0x6b, map0F | with66 | short | 0x63 // signed
 	c.immediate(extractHalf, r, 0, t, 1)
 	switch c.size {
 	case 8:
-		c.immediate(map0F|short|0xc6, t, r, t, 0x88) // every other one of 32 bits
+		c.immediate(map0F|short|0xc6, t, r, t, 0x88) // every other 32-bit element
 		c.op(longs, t, t, t)
 	case 4:
 		c.op(longs, t, r, t)
@@ -137,7 +137,7 @@ func (c *compiler) storeAVX2(v, r int) {
 	c.memory(store, t, 0, c.elements(uint8(v), 1), predicate{})
 }
 
-// storeLowest stores the lowest bytes of elements, so many of each.
+// storeLowest stores the lowest size bytes of each element.
 func (c *compiler) storeLowest(p uint8, a, size int) {
 	if c.tail {
 		c.storeOne(p, a, size)
@@ -173,7 +173,7 @@ func (c *compiler) storeLowest(p uint8, a, size int) {
 		c.op(packWords, t, t, t)
 	}
 	store := map0F | short | 0x11
-	switch 4 * c.size / size { // how often the bytes fit into a vector
+	switch 4 * c.size / size { // how many times the bytes fit into a vector
 	case 16:
 		store = map0F | with66 | short | 0xd6
 	case 32:
@@ -182,7 +182,7 @@ func (c *compiler) storeLowest(p uint8, a, size int) {
 	c.memory(store, t, 0, m, predicate{})
 }
 
-// storeWordsAVX2 writes floats to their places as floats of 16 bits.
+// storeWordsAVX2 stores floats as 16-bit floats.
 func (c *compiler) storeWordsAVX2(s *Step, a int) {
 	t := c.temporary()
 	switch {

@@ -7,12 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// Operations on AVX2, which lacks some of AVX-512: those on integers of 64 bits and without signs are made of others.
+// Operations on AVX2. It lacks some instructions of AVX-512, on 64-bit and unsigned integers; these are built from
+// others.
 
 // Has reports whether there is code for an operation.
 func Has(op vec.ChainOp) bool { return op <= Rsqrt || isa.Active().Has(isa.Vectors512) }
 
-// lacks reports whether an operation on integers of 64 bits, one instruction elsewhere, is none of AVX2.
+// lacks reports whether AVX2 has no instruction for an operation on 64-bit integers, unlike AVX-512.
 func lacks(op vec.ChainOp) bool {
 	switch op {
 	case vec.ChainMulInt, vec.ChainMaxInt, vec.ChainMinInt, MaxUint, MinUint, ShiftRightInt:
@@ -21,7 +22,7 @@ func lacks(op vec.ChainOp) bool {
 	return false
 }
 
-// blend sets r to yes where the mask is set, and to no elsewhere.
+// blend selects yes where the mask is set, and no elsewhere.
 //
 //go:noinline
 func (c *compiler) blend(r, no, yes, where int) {
@@ -37,7 +38,7 @@ func (c *compiler) blend(r, no, yes, where int) {
 //go:noinline
 func (c *compiler) flip(r, a int) { c.op(xorBits, r, a, c.constantRegister(math.MaxUint64)) }
 
-// more sets r to where a > b, of integers with signs.
+// more sets r to the mask of a > b, for signed integers.
 //
 //go:noinline
 func (c *compiler) more(r, a, b int) {
@@ -48,7 +49,7 @@ func (c *compiler) more(r, a, b int) {
 	c.op(code, r, a, b)
 }
 
-// compareIntegersAVX2 sets r to where a comparison of integers is true.
+// compareIntegersAVX2 sets r to the mask of a comparison of integers.
 func (c *compiler) compareIntegersAVX2(r int, predicateOf byte, without bool, a, b int) {
 	if without {
 		x, y, sign := c.temporary(), c.temporary(), c.constantRegister(c.signBit())
@@ -126,7 +127,7 @@ func (c *compiler) computeAVX2(s *Step, r int, in [3]int) {
 			a, b = b, a
 		}
 		c.blend(r, b, a, k)
-	case ShiftRightInt: // the bits of negative numbers are flipped before and afterwards
+	case ShiftRightInt: // the bits of negative numbers are flipped before and after
 		sign := c.temporary()
 		c.more(sign, c.constantRegister(0), a)
 		c.op(xorBits, r, a, sign)
@@ -170,7 +171,7 @@ func (c *compiler) computeMasksAVX2(s *Step, r, a, b int) {
 	}
 }
 
-// computeOneAVX2 is compute for the other operations on one operand.
+// computeOneAVX2 is compute for other operations on one operand.
 func (c *compiler) computeOneAVX2(s *Step, r, a int) {
 	switch s.Op {
 	case vec.ChainNegInt:
@@ -209,7 +210,7 @@ func (c *compiler) computeOneAVX2(s *Step, r, a int) {
 		c.widen(map0F38|with66|0x13, r, s.In[0], 2)
 	case vec.ChainRoundBF16:
 		c.roundBF16AVX2(r, a)
-	default: // is the same, in the other encoding
+	default: // the same instruction in the other encoding
 		c.computeOne(s, r, a)
 	}
 }
@@ -266,10 +267,10 @@ func (c *compiler) roundBF16AVX2(r, a int) {
 	c.op(andBits, r, r, c.constantRegister(twice(0xffff0000)))
 }
 
-// multiplyAVX2 multiplies integers of 64 bits: the products of the halves that count.
+// multiplyAVX2 multiplies 64-bit integers: it adds the products of halves that matter.
 func (c *compiler) multiplyAVX2(r, a, b int) { c.multiplyWith(c.temporary(), r, a, b) }
 
-// multiplyWith is multiplyAVX2 with a register to use on the way.
+// multiplyWith is multiplyAVX2 with a temporary register.
 func (c *compiler) multiplyWith(t, r, a, b int) {
 	c.immediate(map0F|with66|0x70, t, 0, b, 0xb1) // the other half
 	c.op(map0F38|with66|0x40, t, a, t)
@@ -298,7 +299,7 @@ func (c *compiler) divideAVX2(op vec.ChainOp, r, a, b int) {
 			c.op(map0F|with66|0xe6, x, 0, x)
 		} else {
 			c.immediate(map0F3A|with66|0x09, x, 0, x, 3|8)
-			c.op(map0F|with66|0x58, x, x, c.doubleConstant(wholeDouble)) // the lowest bits of the sum are the number's
+			c.op(map0F|with66|0x58, x, x, c.doubleConstant(wholeDouble)) // the lowest bits of the sum are the integer
 			c.immediate(extractHalf, x, 0, scratchAVX2, 1)
 			c.immediate(map0F|short|0xc6, x, x, scratchAVX2, 0x88)
 		}
@@ -315,10 +316,11 @@ func (c *compiler) divideAVX2(op vec.ChainOp, r, a, b int) {
 	c.op(andNot, r, x, r)
 }
 
-// wholeDouble is 2⁵², to which an integer is added to have it in the lowest bits.
+// wholeDouble is 2⁵²: after an integer is added, the lowest bits hold it.
 const wholeDouble = 0x4330000000000000
 
-// doubleConstant returns a register with a constant of 64 bits, whatever size elements have: the scratch register.
+// doubleConstant loads a 64-bit constant into the scratch register, whatever the elements' size, and returns the
+// register.
 //
 //go:noinline
 func (c *compiler) doubleConstant(bits uint64) int {
@@ -326,7 +328,7 @@ func (c *compiler) doubleConstant(bits uint64) int {
 	return scratchAVX2
 }
 
-// doublesOfLongs makes floats of 64 bits of four integers of 32.
+// doublesOfLongs converts four 32-bit integers to 64-bit floats.
 func (c *compiler) doublesOfLongs(r, a int, signless bool) {
 	if !signless {
 		c.op(map0F|withF3|0xe6, r, 0, a)

@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// float returns the instruction on floats of the elements' size.
+// float returns the form of a float instruction for the elements' size.
 //
 //go:noinline
 func (c *compiler) float(opcode instruction) instruction {
 	return c.sized(map0F|opcode, map0F|with66|wide|opcode)
 }
 
-// form is how an operation is computed: by one instruction on vectors, for elements of 4 and of 8 bytes; by a
-// comparison of floats or of integers, with a predicate; by an instruction on masks; or in a way of its own.
+// form is how an operation is computed: by one vector instruction, for elements of 4 and of 8 bytes; by a comparison of
+// floats or integers with a predicate; by an instruction on masks; or in a way of its own.
 type form struct {
 	how  uint8
 	code [2]instruction
@@ -70,10 +70,10 @@ var forms = [operations]form{
 	vec.ChainXorBytes: {onMasks, [2]instruction{0x47}}, vec.ChainSameBytes: {onMasks, [2]instruction{0x46}},
 }
 
-// unsigned makes a comparison of integers one without signs.
+// unsigned makes an integer comparison unsigned.
 const unsigned = 1
 
-// Predicates that operations use.
+// Predicates of comparisons.
 const (
 	unordered = 3
 	ordered   = 7
@@ -81,7 +81,7 @@ const (
 	greater   = 30
 )
 
-// bits returns a constant's bits, repeated for elements of 4 bytes.
+// bits returns the bits of a constant, repeated for elements of 4 bytes.
 func (c *compiler) bits(v float64) uint64 {
 	if c.size == 8 {
 		return math.Float64bits(v)
@@ -145,7 +145,7 @@ func (c *compiler) truncateConstants() []uint64 {
 	return []uint64{c.bits(2147483520), twice(0x7fffffff), 0}
 }
 
-// move sets a register where the mask is set; without a mask, all of it.
+// move sets a register where the mask is set, or as a whole without a mask.
 //
 //go:noinline
 func (c *compiler) move(to, from int, p predicate) {
@@ -156,7 +156,7 @@ func (c *compiler) move(to, from int, p predicate) {
 	c.registers(code, to, 0, from, p)
 }
 
-// compare returns a mask of where a comparison of floats is true.
+// compare returns the mask of a comparison of floats.
 //
 //go:noinline
 func (c *compiler) compare(k int, predicateOf byte, a, b int) int {
@@ -165,7 +165,7 @@ func (c *compiler) compare(k int, predicateOf byte, a, b int) int {
 	return k
 }
 
-// compareIntegers sets a mask to where a comparison of integers is true.
+// compareIntegers sets a mask to the result of a comparison of integers.
 func (c *compiler) compareIntegers(r int, predicateOf byte, without instruction, a, b int) {
 	code := c.sized(map0F3A|with66|0x1f, map0F3A|with66|wide|0x1f)
 	if c.size < 4 {
@@ -174,7 +174,7 @@ func (c *compiler) compareIntegers(r int, predicateOf byte, without instruction,
 	c.immediate(code-without, r-firstMask, a, b, predicateOf)
 }
 
-// immediate emits an instruction with a number behind it.
+// immediate emits an instruction followed by a number.
 //
 //go:noinline
 func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
@@ -182,7 +182,7 @@ func (c *compiler) immediate(i instruction, reg, v, rm int, number byte) {
 	c.bytes(number)
 }
 
-// compute emits a step that sets register r to what it makes of the operands in others.
+// compute emits a step whose result goes to register r and whose operands are in registers.
 func (c *compiler) compute(s *Step, r int, in [3]int) {
 	op, a, b := s.Op, in[0], in[1]
 	if op >= firstFunction {
@@ -211,14 +211,14 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 	case vec.ChainMax, vec.ChainMin:
 		c.extreme(op == vec.ChainMin, r, a, b)
 	case vec.ChainMaxNumber, vec.ChainMinNumber:
-		c.extreme(op == vec.ChainMinNumber, r, b, a) // of equal ones the other
+		c.extreme(op == vec.ChainMinNumber, r, b, a) // of equal operands, it returns the other one
 	case Convert:
 		c.convert(s, r, a)
 	case ConvertOdd:
 		c.convertOdd(s, r, a)
 	case GreaterBytes:
 		c.masks(0x42, r-firstMask, b-firstMask, a-firstMask)
-	case LessEqualBytes, GreaterEqualBytes: // the opposite of the other
+	case LessEqualBytes, GreaterEqualBytes: // the negation of the opposite comparison
 		if op == LessEqualBytes {
 			a, b = b, a
 		}
@@ -237,7 +237,7 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 		c.masks(0x45, r-firstMask, r-firstMask, k)
 	case vec.ChainNotHeld:
 		c.masks(0x44, r-firstMask, 0, a-firstMask)
-	case vec.ChainChoose: // blends the third operand with the second one where the mask is set
+	case vec.ChainChoose: // takes the second operand where the mask is set, else the third
 		c.registers(c.sized(map0F38|with66|0x65, map0F38|with66|wide|0x65), r, in[2], b, predicate{register: a - firstMask})
 	case vec.ChainShare:
 		c.share(r, in)
@@ -253,7 +253,7 @@ func (c *compiler) compute(s *Step, r int, in [3]int) {
 	}
 }
 
-// computeOne is compute for the other operations on one operand.
+// computeOne is compute for other operations on one operand.
 func (c *compiler) computeOne(s *Step, r, a int) {
 	round := func(how byte) {
 		c.immediate(c.sized(map0F3A|with66|0x08, map0F3A|with66|wide|0x09), r, 0, a, how|8)
@@ -303,12 +303,12 @@ func (c *compiler) computeOne(s *Step, r, a int) {
 	}
 }
 
-// atLeast is the larger one of an integer with a sign and a constant.
+// atLeast sets r to the larger of a signed integer and a constant.
 func (c *compiler) atLeast(r, a int, bits uint64) {
 	c.registers(c.sized(map0F38|with66|0x3d, map0F38|with66|wide|0x3d), r, a, c.constantRegister(bits), predicate{})
 }
 
-// wholeOne is the integer 1, of the elements' size.
+// wholeOne returns the bits of the integer 1 in the elements' size.
 func (c *compiler) wholeOne() uint64 {
 	switch c.size {
 	case 1:
@@ -321,9 +321,9 @@ func (c *compiler) wholeOne() uint64 {
 	return twice(1)
 }
 
-// computeHalf is compute for what reads and rounds floats of 16 bits.
+// computeHalf is compute for steps that read and round 16-bit floats.
 func (c *compiler) computeHalf(s *Step, r, a int) {
-	shift := func(how, r, a int, by byte) { // the operation is in place of a register
+	shift := func(how, r, a int, by byte) { // the operation is encoded in place of a register
 		c.immediate(map0F|with66|0x72, how, r, a, by)
 	}
 	switch s.Op {
@@ -350,7 +350,7 @@ func (c *compiler) computeHalf(s *Step, r, a int) {
 		odd, quiet := c.temporary(), c.temporary()
 		c.registers(map0F|with66|0xeb, quiet, a, c.constantRegister(twice(0x400000)), predicate{})
 		nan := c.compare(c.temporaryMask(), unordered, a, a)
-		shift(6, odd, a, 15) // the last bit that stays, as 0 or 1: ties go to even
+		shift(6, odd, a, 15) // the last remaining bit, as 0 or 1: ties go to even
 		shift(2, odd, odd, 31)
 		c.registers(map0F|with66|0xfe, r, a, c.constantRegister(twice(0x7fff)), predicate{})
 		c.registers(map0F|with66|0xfe, r, r, odd, predicate{})
@@ -359,8 +359,8 @@ func (c *compiler) computeHalf(s *Step, r, a int) {
 	}
 }
 
-// roundsByInstruction reports whether the processor has an instruction for the step, a rounding to bfloat16. It makes 0
-// of denormals, so it is only for what arithmetic has computed, which flushes them.
+// roundsByInstruction reports whether an instruction does the step, a rounding to bfloat16. It turns denormals into 0,
+// so it is only used for results of arithmetic, which flushes them too.
 func (c *compiler) roundsByInstruction(s *Step) bool {
 	if !isa.Active().Has(isa.AVX512BF16Round) {
 		return false
@@ -376,7 +376,7 @@ func (c *compiler) roundsByInstruction(s *Step) bool {
 	return computed[s.In[0]]
 }
 
-// isArithmetic reports whether all results of the step are sums, products and the like, in which denormals are zero.
+// isArithmetic reports whether all results of the step are those of arithmetic, in which denormals are zero.
 func (s *Step) isArithmetic() bool {
 	switch s.Op {
 	case vec.ChainAdd, vec.ChainSub, vec.ChainSubFrom, vec.ChainMul, vec.ChainDiv, vec.ChainDivInto, vec.ChainAddNumber, vec.ChainSubNumber,
@@ -386,7 +386,7 @@ func (s *Step) isArithmetic() bool {
 	return s.Op >= firstFunction && s.Op < Pow || s.Op == GeluGrad || s.Op == CoarseGeluGrad
 }
 
-// storeWords writes floats to their places as floats of 16 bits.
+// storeWords stores floats as 16-bit floats.
 func (c *compiler) storeWords(s *Step, a int) {
 	if s.Op == vec.ChainStoreF16 {
 		c.memory(map0F3A|with66|0x1d, a, 0, c.elements(s.Dst, 2), c.under(false))
@@ -403,7 +403,7 @@ func (c *compiler) storeWords(s *Step, a int) {
 	c.memory(map0F38|withF3|0x33, t, 0, c.elements(s.Dst, 2), c.under(false))
 }
 
-// extreme is the larger or smaller of a and b, b where they are equal and NaN where one is.
+// extreme sets r to the larger or smaller of a and b: to b if they are equal, to NaN if one is NaN.
 func (c *compiler) extreme(smaller bool, r, a, b int) {
 	opcode := instruction(0x5f)
 	if smaller {
@@ -423,11 +423,11 @@ func (c *compiler) share(r int, in [3]int) {
 	c.move(r, in[0], predicate{register: k})
 }
 
-// sign is 1 and -1 where a has a sign; else a, which is a zero or NaN.
+// sign sets r to 1 or -1 for numbers with a sign, else to a, which is a zero or NaN.
 func (c *compiler) sign(r, a int) {
 	one, minus, zero := c.constantRegister(c.bits(1)), c.constantRegister(c.bits(-1)), c.constantRegister(0)
 	if c.size == 4 {
-		c.registers(c.float(0x59), r, a, one, predicate{}) // makes zeros of denormals where those are flushed
+		c.registers(c.float(0x59), r, a, one, predicate{}) // turns denormals into zeros where these are flushed
 	} else {
 		c.move(r, a, predicate{})
 	}
@@ -438,7 +438,7 @@ func (c *compiler) sign(r, a int) {
 	c.move(r, minus, predicate{register: k})
 }
 
-// truncate makes integers of floats: what is too large is the largest one, NaN is 0.
+// truncate converts floats to integers: it saturates, and NaN becomes 0.
 func (c *compiler) truncate(r, a int) {
 	c.registers(map0F|withF3|0x5b, r, 0, a, predicate{})
 	k := c.temporaryMask()

@@ -11,7 +11,7 @@ func (c *compiler) takeKind(kind byte) int {
 	return c.take(0, firstMask)
 }
 
-// fetch returns the register that holds an operand.
+// fetch returns the register that holds an operand, after loading it if necessary.
 func (c *compiler) fetch(kind byte, p uint8) int {
 	v := int(p)
 	if c.numeric(kind, p) {
@@ -54,12 +54,12 @@ func (c *compiler) constantRegister(bits uint64) int {
 	return r
 }
 
-// elements is where the elements of a pointer lie that take so many bytes each.
+// elements returns where the elements of a pointer are, if each takes size bytes.
 //
 //go:noinline
 func (c *compiler) elements(p uint8, size int) place { return place{base: c.base(p), scale: size} }
 
-// under is the mask for what is read or written: all of it, or what there is.
+// under returns the predicate for memory that is read or written: all elements, or those that exist.
 //
 //go:noinline
 func (c *compiler) under(zero bool) predicate {
@@ -69,8 +69,8 @@ func (c *compiler) under(zero bool) predicate {
 	return predicate{lanesMask, zero}
 }
 
-// take returns a register of those from first up to last that is free, or becomes so: the one whose value is needed
-// last is written to its place.
+// take returns a free register from first up to last. If none is free, it stores the value that is needed last to its
+// place.
 func (c *compiler) take(first, last int) int {
 	best, farthest := none, none
 	for r := first; r < last; r++ {
@@ -92,7 +92,8 @@ func (c *compiler) take(first, last int) int {
 	return best
 }
 
-// nextUse returns the next step that reads a value, from the one that is being emitted on, or the number of steps.
+// nextUse returns the next step that reads a value, starting with the current one, or the number of steps if there is
+// none.
 func (c *compiler) nextUse(v int) int {
 	for i := c.step; i < len(c.steps); i++ {
 		s := &c.steps[i]
@@ -112,7 +113,7 @@ func (c *compiler) nextUse(v int) int {
 	return len(c.steps)
 }
 
-// store writes a value to its place.
+// store stores a value in its place.
 func (c *compiler) store(v int) {
 	c.inMemory[v] = true
 	r := c.at[v]
@@ -121,7 +122,7 @@ func (c *compiler) store(v int) {
 		c.storeAVX2(v, r)
 	case r < firstMask:
 		store := c.moving() + 1
-		if c.size < 4 { // is another instruction
+		if c.size < 4 { // another instruction does it
 			store = c.moving() + 0x10
 		}
 		c.memory(store, r, 0, c.elements(uint8(v), c.size), c.under(false))
@@ -130,7 +131,7 @@ func (c *compiler) store(v int) {
 	}
 }
 
-// moving returns the instruction that loads elements, or moves those that a mask says.
+// moving returns the instruction that loads elements, or those of a mask.
 //
 //go:noinline
 func (c *compiler) moving() instruction {
@@ -145,7 +146,7 @@ func (c *compiler) moving() instruction {
 	return map0F | withF2 | 0x6f
 }
 
-// lengthOfMask is the length of a vector of the bytes of a mask, of those that there are.
+// lengthOfMask returns the vector length for the bytes of a mask, of which those that exist are used.
 func (c *compiler) lengthOfMask() instruction {
 	switch c.size {
 	case 1:

@@ -2,9 +2,9 @@ package jit
 
 import "github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 
-// Operations on integers of one and two bytes, as many of which are computed at a time as fit into a vector.
+// Operations on integers of one and two bytes; as many are computed at a time as fit into a vector.
 
-// wordWidth is the width in the encoding of instructions of AVX-512 on integers of two bytes.
+// wordWidth returns the encoding's width bit for AVX-512 instructions on two-byte integers.
 func (c *compiler) wordWidth() instruction {
 	if c.size == 2 {
 		return wide
@@ -12,7 +12,7 @@ func (c *compiler) wordWidth() instruction {
 	return 0
 }
 
-// smallForms are the operations that are one instruction, of one byte and of two, in either encoding.
+// smallForms lists the operations that are one instruction, for one byte and for two, in either encoding.
 var smallForms = [operations][2]instruction{
 	vec.ChainAddInt: {map0F | with66 | 0xfc, map0F | with66 | 0xfd},
 	vec.ChainSubInt: {map0F | with66 | 0xf8, map0F | with66 | 0xf9},
@@ -23,12 +23,12 @@ var smallForms = [operations][2]instruction{
 	MinUint:         {map0F | with66 | 0xda, map0F38 | with66 | 0x3a},
 }
 
-// small emits r = a op b for one of those.
+// small emits r = a op b for one of them.
 func (c *compiler) small(op vec.ChainOp, r, a, b int) {
 	c.registers(smallForms[op][c.size-1], r, a, b, predicate{})
 }
 
-// computeSmall is compute for what is different for these integers; it reports whether the step is such a one.
+// computeSmall is compute where these integers differ. It returns false for other steps.
 func (c *compiler) computeSmall(s *Step, r int, in [3]int) bool {
 	a, b := in[0], in[1]
 	switch op := s.Op; {
@@ -55,8 +55,8 @@ func (c *compiler) computeSmall(s *Step, r int, in [3]int) bool {
 	return true
 }
 
-// multiplyBytes makes products of the bytes at even and of those at odd places, which are the upper halves of integers
-// of two bytes.
+// multiplyBytes computes the products of the bytes in even and in odd places separately; the odd ones are the upper
+// halves of two-byte integers.
 func (c *compiler) multiplyBytes(r, a, b int) {
 	const multiply, left, right = map0F | with66 | 0xd5, 6, 2
 	shift := func(how, r, a int) { c.immediate(map0F|with66|0x71, how, r, a, 8) }
