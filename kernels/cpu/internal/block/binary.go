@@ -55,7 +55,7 @@ func floatBinary[T Float](op ir.Op) Func {
 	return nil
 }
 
-// mapBinary makes a block kernel of a kernel on slices.
+// mapBinary makes a block kernel from a kernel on slices.
 //
 //go:noinline
 func mapBinary[T Float](f func(dst, x, y []T)) Func {
@@ -84,7 +84,7 @@ func scalarBlock[T Float](op ir.Op) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { vec.AddScalar(View[T](dst, n), View[T](a, n), -*(*T)(b)) }
 }
 
-// ReluGrad is dy where y > 0, else 0, of operands dy and y.
+// ReluGrad returns the kernel of dy where y > 0, else 0, for operands dy and y.
 func ReluGrad(d ir.DType) Func {
 	if d == ir.Float64 {
 		return mapBinary(vec.ReluGrad[float64])
@@ -92,7 +92,7 @@ func ReluGrad(d ir.DType) Func {
 	return mapBinary(vec.ReluGrad[float32])
 }
 
-// Share is dy where x > y, half of it where they are equal, else 0, of operands dy, x and y.
+// Share returns the kernel of dy where x > y, half of it where they are equal, else 0, for operands dy, x and y.
 func Share(d ir.DType) Func {
 	if d == ir.Float64 {
 		return mapShare[float64]
@@ -104,7 +104,7 @@ func mapShare[T Float](dst, a, b, c unsafe.Pointer, n int) {
 	vec.Share(View[T](dst, n), View[T](a, n), View[T](b, n), View[T](c, n))
 }
 
-// words32 makes a block kernel of a kernel on integers of 32 bits.
+// words32 makes a block kernel from a kernel on 32-bit integers.
 //
 //go:noinline
 func words32(f func(dst, a, b []int32)) Func {
@@ -118,14 +118,14 @@ func uints32(f func(dst, a, b []uint32)) Func {
 	}
 }
 
-// bitsBlock computes all bits of elements of so many bytes.
+// bitsBlock returns the kernel of a bitwise operation on elements of size bytes.
 func bitsBlock(op vec.BitOp, size int) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) {
 		vec.Bits(op, View[uint8](dst, n*size), View[uint8](a, n*size), View[uint8](b, n*size))
 	}
 }
 
-// wordKernel returns the vector kernel of an operation on integers of so many bytes, or nil.
+// wordKernel returns the vector kernel of an operation on integers of size bytes, or nil.
 func wordKernel(op ir.Op, size int, signless bool) Func {
 	switch op {
 	case ir.BitAnd:
@@ -166,7 +166,7 @@ func wordKernel(op ir.Op, size int, signless bool) Func {
 	return nil
 }
 
-// longKernel is wordKernel for integers of 64 bits.
+// longKernel is wordKernel for 64-bit integers.
 func longKernel(op ir.Op, signless bool) Func {
 	switch {
 	case op == ir.Add:
@@ -190,7 +190,7 @@ func longs[T int64 | uint64](f func(dst, a, b []T)) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(View[T](dst, n), View[T](a, n), View[T](b, n)) }
 }
 
-// smalls makes a block kernel of an operation on integers of one or two bytes.
+// smalls makes a block kernel from an operation on integers of one or two bytes.
 //
 //go:noinline
 func smalls[T vec.Small](op ir.Op) Func {
@@ -204,7 +204,7 @@ func smalls[T vec.Small](op ir.Op) Func {
 var smallOps = map[ir.Op]vec.SmallOp{ir.Add: vec.SmallAdd, ir.Sub: vec.SmallSub, ir.Mul: vec.SmallMul, ir.Maximum: vec.SmallMax,
 	ir.Minimum: vec.SmallMin}
 
-// smallKernel is the kernel of an operation on integers of one or two bytes, or nil.
+// smallKernel returns the kernel of an operation on integers of one or two bytes, or nil.
 func smallKernel(op ir.Op, d ir.DType) Func {
 	switch d {
 	case ir.Int8:
@@ -219,8 +219,8 @@ func smallKernel(op ir.Op, d ir.DType) Func {
 	return nil
 }
 
-// integerBinary takes vectors where there are any, code for each size of elements where the sign does not matter, and
-// code for each type elsewhere: what is not written for a type weighs nothing.
+// integerBinary uses vectors where there are any. Otherwise it uses code for each size of elements if signs do not
+// matter, and code for each type only if they do, to keep binaries small.
 func integerBinary(op ir.Op, d ir.DType) Func {
 	size := d.Size()
 	if f := wordKernel(op, size, !d.IsSigned()); f != nil {
@@ -267,7 +267,7 @@ func mulLongs(dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// shiftLeftBlock is for integers with a sign as well: negative counts are large ones.
+// shiftLeftBlock also serves signed integers: seen as unsigned, negative counts are large ones.
 func shiftLeftBlock[T unsignedInt](dst, a, b, _ unsafe.Pointer, n int) {
 	z, x, y := View[T](dst, n), View[T](a, n), View[T](b, n)
 	for i, v := range x {
@@ -282,7 +282,7 @@ func shiftRightBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// integerOf are the operations that depend on the sign and have no vectors for all types.
+// integerOf returns operations that depend on the sign and have no vectors for all types.
 func integerOf[T Integer](op ir.Op) Func {
 	switch op {
 	case ir.Div:
@@ -327,8 +327,8 @@ func powBlock[T Integer](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
-// integerPow is x to the power y by squaring, wrapping around; a negative power of anything but 1 and -1 truncates to
-// 0.
+// integerPow computes x to the power y by squaring, and wraps around. Negative powers truncate to 0, except those of 1
+// and -1.
 func integerPow[T Integer](x, y T) T {
 	if y < 0 {
 		minusOne := T(0)
@@ -354,7 +354,7 @@ func integerPow[T Integer](x, y T) T {
 	return r
 }
 
-// selectWords picks elements of 8 bytes: operands are the predicate, on true, on false.
+// selectWords selects elements of 8 bytes; its operands are the predicate, on true, on false.
 func selectWords(dst, a, b, c unsafe.Pointer, n int) {
 	vec.ChooseWords(View[uint64](dst, n), View[uint8](a, n), View[uint64](b, n), View[uint64](c, n))
 }
@@ -363,7 +363,7 @@ func chooseSmalls[T uint8 | uint16](dst, a, b, c unsafe.Pointer, n int) {
 	vec.ChooseSmalls(View[T](dst, n), View[uint8](a, n), View[T](b, n), View[T](c, n))
 }
 
-// Select picks elements by bytes of 0 and 1.
+// Select returns the kernel that selects elements by bytes of 0 and 1.
 func Select(size int) Func {
 	switch size {
 	case 1:

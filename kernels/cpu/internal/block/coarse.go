@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Coarse returns the kernel of a function of floats whose results are rounded to bfloat16 next, nil if that is the one
-// of any floats.
+// Coarse returns the kernel of a function whose results are rounded to bfloat16 next, or nil if there is none but the
+// one for all floats.
 func Coarse(op ir.Op) Func {
 	switch op {
 	case ir.Gelu:

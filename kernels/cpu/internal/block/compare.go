@@ -53,7 +53,7 @@ func compareBools(dir ir.Direction) Func {
 	}
 }
 
-// relations are what vectors compare by; operands change places for [ir.Gt] and [ir.Ge].
+// relations maps to the comparisons that vectors have; for [ir.Gt] and [ir.Ge], operands are exchanged.
 var relations = map[ir.Direction]vec.Relation{ir.Eq: vec.Equal, ir.Ne: vec.NotEqual, ir.Lt: vec.Less, ir.Gt: vec.Less, ir.Le: vec.LessEqual, ir.Ge: vec.LessEqual}
 
 //go:noinline
@@ -76,7 +76,7 @@ func Bit(b bool) uint8 {
 	return 0
 }
 
-// compareWords orders integers of 32 bits without a sign.
+// compareWords compares unsigned 32-bit integers by order.
 func compareWords(dir ir.Direction) Func {
 	switch dir {
 	case ir.Lt:

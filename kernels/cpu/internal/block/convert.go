@@ -37,7 +37,7 @@ func Narrow(d ir.DType) Func {
 	return narrowBlock[uint16](d)
 }
 
-// widenBlock and narrowBlock are for types without routines of package vec.
+// widenBlock and narrowBlock are for types that package vec has no routines for.
 func widenBlock[T uint8 | uint16](d ir.DType) Func {
 	_, widen := d.Half()
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
@@ -61,7 +61,7 @@ func narrowBlock[T uint8 | uint16](d ir.DType) Func {
 // roundPiece is the number of elements rounded at a time.
 const roundPiece = 256
 
-// Round returns the kernel that rounds float32 registers to what half precision can hold.
+// Round returns the kernel that rounds float32 registers to numbers that half precision can hold.
 func Round(d ir.DType) Func {
 	switch d {
 	case ir.Float16:
@@ -98,7 +98,7 @@ func roundBF16(dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// widenKernel is the kernel that makes words of integers of one or two bytes, or nil.
+// widenKernel returns the kernel that widens integers of one or two bytes to words, or nil.
 func widenKernel(from, to ir.DType) Func {
 	switch {
 	case from == ir.Int8 && to == ir.Int32:
@@ -121,12 +121,12 @@ func widened[D, F any](f func(dst []D, x []F)) Func {
 	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[D](dst, n), View[F](a, n)) }
 }
 
-// sameBits is a conversion between integers of one size: the bits stay.
+// sameBits reports whether a conversion between integers keeps the bits, because their sizes are equal.
 func sameBits(from, to ir.DType) bool {
 	return !from.IsFloat() && !to.IsFloat() && to != ir.Bool && from.Size() == to.Size()
 }
 
-// Convert returns the kernel that converts registers that hold type from into registers for type to.
+// Convert returns the kernel that converts registers of type from to registers of type to.
 func Convert(from, to ir.DType) Func {
 	if f := widenKernel(from, to); f != nil {
 		return f
@@ -152,19 +152,19 @@ func Convert(from, to ir.DType) Func {
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(View[float32](dst, n), View[uint8](a, n)) }
 	}
 	if (from == ir.Bool || from == ir.Uint8) && to == ir.Int32 {
-		return func(dst, a, _, _ unsafe.Pointer, n int) { // by way of floats, which hold 0 to 255
+		return func(dst, a, _, _ unsafe.Pointer, n int) { // via floats, which hold 0 to 255
 			vec.BytesToFloats(View[float32](dst, n), View[uint8](a, n))
 			vec.FloatsToInts(View[int32](dst, n), View[float32](dst, n))
 		}
 	}
 	switch ComputeType(from) {
 	case ir.Float32:
-		if to.IsHalf() { // rounded by the instruction that follows
+		if to.IsHalf() { // the next instruction rounds
 			return copyBytes(4)
 		}
 		return convertFloat[float32](to)
 	case ir.Float64:
-		if to.IsHalf() { // rounded by the instruction that follows
+		if to.IsHalf() { // the next instruction rounds
 			return oddBlock
 		}
 		return convertFloat[float64](to)
@@ -179,7 +179,7 @@ func nonZeroBlock[F Float](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// castBlock converts with Go's own rules: exact or rounded once between floats and from integers.
+// castBlock converts by Go's rules: exactly or rounded once, between floats and from integers.
 func castBlock[F Number, T Float](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[T](dst, n), View[F](a, n)
 	for i, v := range x {
@@ -187,8 +187,8 @@ func castBlock[F Number, T Float](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// wrapBlock converts between integers, wrapping around. A loop of one element takes one cycle or two, as it happens to
-// lie in memory.
+// wrapBlock converts between integers and wraps around. Depending on its address, a loop over single elements takes one
+// cycle or two for each.
 func wrapBlock[F Integer, T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[T](dst, n), View[F](a, n)
 	for len(x) >= 4 && len(y) >= 4 {
@@ -203,11 +203,11 @@ func wrapBlock[F Integer, T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// truncateBlock converts floats to integers: towards zero, saturating at low and high, NaN to 0. A type with a sign and
-// one without share code where their numbers are numbers of an int64.
+// truncateBlock converts floats to integers: towards zero, saturating at low and high, NaN to 0. A signed and an
+// unsigned type of one size share code if an int64 holds their numbers.
 func truncateBlock[F Float, T unsignedInt](low int64, high uint64) Func {
-	limit := math.Ldexp(1, 64-leadingZeros(high)) // the first number above high; high itself may not be a float
-	below := float64(low) - 1                     // the first number that becomes low, or low itself where that is no float
+	limit := math.Ldexp(1, 64-leadingZeros(high)) // the first number above high, since high itself may not be a float
+	below := float64(low) - 1                     // numbers up to this one become low; it is low itself if low − 1 is not a float
 	lowest, highest := T(low), T(high)
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		y, x := View[T](dst, n), View[F](a, n)
@@ -275,11 +275,11 @@ func convertFloat[F Float](to ir.DType) Func {
 	return truncateUlongs[F]
 }
 
-// convertInteger converts integers that [Convert] has no vectors for. The numbers that a narrower type can hold are the
-// low bits, whatever the signs are; what widens knows the sign of its operand alone.
+// convertInteger converts integers that [Convert] has no vectors for. A narrower type keeps the low bits, whatever the
+// signs are; a wider type depends only on the sign of the operand.
 func convertInteger(from, to ir.DType) Func {
 	switch {
-	case to.IsHalf(): // rounded by the instruction that follows
+	case to.IsHalf(): // the next instruction rounds
 		return oddInteger(from)
 	case to == ir.Float32:
 		return floatsOf[float32](from)
@@ -317,7 +317,7 @@ func convertInteger(from, to ir.DType) Func {
 	return widerOf[uint8](to)
 }
 
-// widerOf converts to integers of more bytes, with or without a sign.
+// widerOf converts to integers of more bytes, signed or unsigned.
 func widerOf[F int8 | int16 | uint8 | uint16](to ir.DType) Func {
 	switch to.Size() {
 	case 2:
@@ -349,7 +349,7 @@ func floatsOf[T Float](from ir.DType) Func {
 	return castBlock[uint64, T]
 }
 
-// oddInteger is odd32 of integers.
+// oddInteger is odd32 for integers.
 func oddInteger(from ir.DType) Func {
 	switch from {
 	case ir.Int32:
@@ -378,7 +378,7 @@ func oddLongs[F int64 | uint64](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// oddBlock is odd32 of a block.
+// oddBlock is odd32 for a block.
 func oddBlock(dst, a, _, _ unsafe.Pointer, n int) {
 	y, x := View[float32](dst, n), View[float64](a, n)
 	for i, v := range x {
@@ -386,8 +386,8 @@ func oddBlock(dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// odd32 narrows to float32 so that a later rounding to 16 bits is the one rounding of v: what does not fit exactly goes
-// to the neighbour with an odd last bit. There are no branches that depend on v.
+// odd32 narrows v to float32 so that rounding to 16 bits later gives v rounded once: a number that does not fit exactly
+// goes to the neighbour with an odd last bit. No branch depends on v.
 func odd32(v float64) float32 {
 	f := float32(v)
 	wide := float64(f)
@@ -401,18 +401,18 @@ func odd32(v float64) float32 {
 	return math.Float32frombits(math.Float32bits(f) - away | inexact)
 }
 
-// oddWord is odd32 of an integer of 32 bits.
+// oddWord is odd32 for a 32-bit integer.
 func oddWord(v int64) float32 {
 	negative := v >> 63
 	u := uint64((v ^ negative) - negative)
-	low := max(bits.Len64(u)-24, 0) // bits that a float32 has no place for
+	low := max(bits.Len64(u)-24, 0) // bits that a float32 has no room for
 	lost := u & (1<<low - 1)
 	u = u&^lost | uint64(Bit(lost != 0))<<low
 	return math.Float32frombits(math.Float32bits(float32(int64(u))) | uint32(negative)&(1<<31))
 }
 
-// stickyFloat64 returns a float64 that rounds to half precision as the integer itself does: what has more than 53 bits
-// keeps a trace of the lost ones in the last bit.
+// stickyFloat64 returns a float64 that rounds to half precision as the integer itself does: if it has more than 53
+// bits, the last bit records whether lost bits were set.
 func stickyFloat64[F Integer](x F) float64 {
 	const lost = 1<<11 - 1
 	if x >= 0 {

@@ -1,4 +1,4 @@
-// Package block holds the elementwise kernels: one operation on a block of elements, for every element type, over the
-// routines of package vec. A [Func] is what elementwise steps, folding of constants and all-reduces are made of. Half
-// precision is computed in float32: [Widen] and [Narrow] convert blocks, [Round] rounds one where it is.
+// Package block holds the elementwise kernels: one operation on a block of elements, for every element type, built from
+// the routines of package vec. Elementwise steps, constant folding and all-reduces consist of such kernels, see [Func].
+// Half precision is computed in float32: [Widen] and [Narrow] convert blocks, [Round] rounds a block in place.
 package block

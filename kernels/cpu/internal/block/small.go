@@ -11,12 +11,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// intTypes are the types of integers of one to four bytes as package vec has them.
+// intTypes maps the types of integers of one to four bytes to those of package vec.
 var intTypes = map[ir.DType]vec.IntType{ir.Int8: vec.Int8Type, ir.Uint8: vec.Uint8Type, ir.Int16: vec.Int16Type, ir.Uint16: vec.Uint16Type,
 	ir.Int32: vec.Int32Type, ir.Uint32: vec.Uint32Type}
 
-// pairKernel is the kernel of an operation on integers of one or two bytes that vectors compute in 32 bits, or of a
-// power of integers of up to four bytes, or nil; rest is the one without vectors.
+// pairKernel returns the kernel of an operation on integers of one or two bytes that vectors compute in 32 bits, or of
+// a power of integers of up to four bytes, or nil. rest is the kernel without vectors.
 func pairKernel(op ir.Op, d ir.DType, rest Func) Func {
 	if op == ir.Pow && d.Size() == 8 && d.IsInteger() {
 		return powLongs(d.IsSigned(), rest)
@@ -40,8 +40,8 @@ func pairKernel(op ir.Op, d ir.DType, rest Func) Func {
 	}
 }
 
-// powLongs is the kernel of powers of integers of 64 bits: by squaring, as often as the longest exponent of a piece has
-// bits, without branches that depend on an exponent. Pieces with negative exponents are left to the kernel rest.
+// powLongs returns the kernel of powers of 64-bit integers. It squares as often as the longest exponent of a piece has
+// bits, without branches on an exponent. It leaves pieces with negative exponents to the kernel rest.
 func powLongs(signed bool, rest Func) Func {
 	return func(dst, a, b, _ unsafe.Pointer, n int) {
 		for i := 0; i < n; i += numberPiece {
@@ -61,7 +61,7 @@ func powLongs(signed bool, rest Func) Func {
 			for j, v := range x {
 				r, e := uint64(1), y[j]
 				for range width {
-					r *= v ^ (v^1)&(e&1-1) // v where the bit is set, else 1
+					r *= v ^ (v^1)&(e&1-1) // v if the bit is set, else 1
 					v, e = v*v, e>>1
 				}
 				z[j] = r
@@ -70,11 +70,12 @@ func powLongs(signed bool, rest Func) Func {
 	}
 }
 
-// powBits is how many bits of exponents the code of [longPower] goes through.
+// powBits is how many bits of the exponents the code of [longPower] processes.
 const powBits = 4
 
 // longPower is code that multiplies results by numbers where the lowest bit of their exponents is set, squares the
-// numbers and goes on to the next bit. Its pointers are the results, the numbers, the exponents, ones, and two places.
+// numbers, and continues with the next bit. Its pointers are results, numbers, exponents, ones, and two temporary
+// places.
 var longPower = sync.OnceValue(func() *jit.Code {
 	const result, base, exponent, one, first, second = 0, 1, 2, 3, 4, 5
 	var steps []jit.Step
@@ -84,7 +85,7 @@ var longPower = sync.OnceValue(func() *jit.Code {
 			steps = append(steps, jit.Step{Op: op, Dst: dst, In: [3]uint8{a, b}, Stored: stored})
 		}
 		add(vec.ChainAnd, first, exponent, one, false)
-		add(vec.ChainNegInt, first, first, 0, false) // all bits where one is set
+		add(vec.ChainNegInt, first, first, 0, false) // all ones where the bit is set
 		add(vec.ChainSubInt, second, base, one, false)
 		add(vec.ChainAnd, first, first, second, false)
 		add(vec.ChainAddInt, first, first, one, false) // the number there, else 1
@@ -95,12 +96,12 @@ var longPower = sync.OnceValue(func() *jit.Code {
 	return jit.Compile(steps, 8, func(p uint8) bool { return p == one })
 })
 
-// powers are places for the operands of powers that are computed.
+// powers has room for the operands of powers that are being computed.
 type powers struct{ result, base, exponent, first, second [numberPiece]uint64 }
 
 var powerPlaces pool.Recycler[powers]
 
-// powByCode computes powers by compiled code, and reports whether there is any.
+// powByCode computes powers with compiled code. It returns false if there is none.
 func powByCode(z, x, y []uint64, width int) bool {
 	code := longPower()
 	if code == nil || !code.Usable() {
@@ -123,7 +124,7 @@ func powByCode(z, x, y []uint64, width int) bool {
 
 var oneLong = uint64(1)
 
-// numbers are what [withNumber] compares and combines with: copies of 0, and of 1 in integers of 1, 2 and 4 bytes.
+// numbers are the second operands of [withNumber]: copies of 0, and of 1 in integers of 1, 2 and 4 bytes.
 var numbers = func() (n struct {
 	zero  [numberPiece]uint64
 	bytes [numberPiece]uint8
@@ -138,8 +139,8 @@ var numbers = func() (n struct {
 
 const numberPiece = 512
 
-// withZero is an operation whose second operand is 0, withOne one whose second operand is 1, of elements of so many
-// bytes with results of so many.
+// withZero makes the second operand of f 0, withOne makes it 1. Elements have size bytes, and results have result
+// bytes.
 func withZero(f Func, size, result int) Func {
 	return withNumber(f, unsafe.Pointer(&numbers.zero), size, result)
 }
@@ -157,8 +158,8 @@ func withNumber(f Func, number unsafe.Pointer, size, result int) Func {
 	}
 }
 
-// byNumber is the kernel of a unary operation on integers of up to 4 bytes that is one with a number, or one of the
-// type with a sign; nil for others.
+// byNumber returns the kernel of a unary operation on integers of up to 4 bytes that is a binary one with a fixed
+// number, or one of the signed type. It returns nil for others.
 func byNumber(op ir.Op, d ir.DType) Func {
 	switch {
 	case !d.IsInteger() || d.Size() > 4:

@@ -9,8 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Func computes one operation on a block of n elements. dst may be one of the operands. Operands that the operation
-// does not have are nil.
+// Func computes one operation on a block of n elements. dst may be one of the operands. Missing operands are nil.
 type Func func(dst, a, b, c unsafe.Pointer, n int)
 
 // The element types of computation. Half precision is computed as float32.
@@ -27,7 +26,7 @@ type (
 // View returns the n elements at p as a slice.
 func View[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
 
-// ComputeType is the element type that d is computed in.
+// ComputeType returns the element type that d is computed in.
 func ComputeType(d ir.DType) ir.DType {
 	if d.IsHalf() {
 		return ir.Float32
@@ -72,15 +71,15 @@ func copyBlock[T unsignedInt](dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// bySize is the one of the kernels of elements of 1, 2, 4 and 8 bytes.
+// bySize selects from the kernels for elements of 1, 2, 4 and 8 bytes.
 func bySize(size int, kernels [4]Func) Func { return kernels[bits.TrailingZeros(uint(size))] }
 
-// copyBytes copies elements of so many bytes.
+// copyBytes returns the kernel that copies elements of size bytes.
 func copyBytes(size int) Func {
 	return bySize(size, [4]Func{copyBlock[uint8], copyBlock[uint16], copyBlock[uint32], copyBlock[uint64]})
 }
 
-// integerUnary is for integers, of which [byNumber] has those of up to four bytes that are one with a number.
+// integerUnary is for integers. [byNumber] has those operations of up to four bytes that are binary ones with a number.
 func integerUnary(op ir.Op, d ir.DType) Func {
 	switch op {
 	case ir.Not:
@@ -121,8 +120,7 @@ func signUlongs(dst, a, _, _ unsafe.Pointer, n int) {
 	}
 }
 
-// vectorUnary is the kernel of an operation on integers with a sign, of so many bytes, that has vector instructions, or
-// nil.
+// vectorUnary returns the kernel of an operation on signed integers of size bytes that has vector instructions, or nil.
 func vectorUnary(op ir.Op, size int) Func {
 	k, ok := map[ir.Op]vec.SmallUnary{ir.Neg: vec.SmallNeg, ir.Abs: vec.SmallAbs, ir.Sign: vec.SmallSign}[op]
 	switch {
@@ -144,7 +142,7 @@ func longsOf(f func(dst, x []int64)) Func {
 	return func(dst, a, _, _ unsafe.Pointer, n int) { f(View[int64](dst, n), View[int64](a, n)) }
 }
 
-// mapUnary makes a block kernel of a kernel on slices.
+// mapUnary makes a block kernel from a kernel on slices.
 //
 //go:noinline
 func mapUnary[T Float](f func(dst, x []T)) Func {
@@ -188,7 +186,7 @@ func floatUnary[T Float](op ir.Op) Func {
 	return nil
 }
 
-// floatFunctions are the rest of the unary operations.
+// floatFunctions returns the other unary operations.
 func floatFunctions[T Float]() map[ir.Op]func(dst, x []T) {
 	return map[ir.Op]func(dst, x []T){
 		ir.Sign: vec.Sign[T], ir.Floor: vec.Floor[T], ir.Ceil: vec.Ceil[T], ir.Round: vec.Round[T], ir.Expm1: vec.Expm1[T], ir.Log1p: vec.Log1p[T],
