@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// If there is no assembly, every kernel declines, and the Go loops beside the calls run.
+// Without assembly, every kernel declines, and the Go loops beside the calls run.
 
 func productVectors(_, _, _ unsafe.Pointer, _, _, _, _, _, _, _ int) bool { return false }
 

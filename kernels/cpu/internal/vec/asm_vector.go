@@ -10,16 +10,16 @@ import (
 )
 
 // The functions below run the assembly of the active level, or report that there is none. Assembly works on whole
-// vectors; what is left over goes through it in a zero-padded buffer on the stack, so that an element's bits do not
-// depend on its place.
+// vectors; remaining elements go through it in a zero-padded buffer on the stack, so that an element's bits do not
+// depend on its position.
 
-// callElements bounds one assembly call to some tens of microseconds: the garbage collector cannot interrupt it.
+// callElements limits an assembly call to some tens of microseconds, because the garbage collector cannot interrupt it.
 const callElements = 1 << 14
 
-// buffer holds what is left over: less than one vector of either level.
+// buffer holds the remaining elements: less than one vector of either level.
 type buffer [16]float32
 
-// vectors reports whether assembly is to be used, and whether the one for AVX-512.
+// vectors reports whether to use assembly, and whether to use that for AVX-512.
 func vectors() (wide, ok bool) {
 	f := isa.Active()
 	return f.Has(isa.Vectors512), f != isa.Portable
@@ -122,7 +122,7 @@ func affine32(op scalarOp, dst, x []float32, a, b float32) bool {
 	return true
 }
 
-// sum32 is for at most sumBlock elements, as dot32.
+// sum32 takes at most sumBlock elements; so does dot32.
 func sum32(x []float32) (float32, bool) {
 	wide, ok := vectors()
 	if !ok {
@@ -154,7 +154,7 @@ func dot32(x, y []float32) (float32, bool) {
 	return s, true
 }
 
-// expAffine32 is for at most sumBlock elements.
+// expAffine32 takes at most sumBlock elements.
 func expAffine32(dst, x []float32, scalars [3]float32) (float32, bool) {
 	wide, ok := vectors()
 	if !ok {
@@ -342,13 +342,14 @@ func narrow32(kind halfKind, dst []uint16, x []float32) bool {
 	return true
 }
 
-// divides reports whether a vector divides c channels, and whether one of AVX-512.
+// divides reports whether c channels are whole vectors, and whether they are whole vectors of AVX-512.
 func divides(c int) (wide, ok bool) {
 	wide, ok = vectors()
 	return wide && c%16 == 0, ok && c%8 == 0
 }
 
-// fills returns the machine for rows of c elements of which the last vector may begin anywhere: c fills one at least.
+// fills reports whether c elements fill at least one vector, so that the last vector of a row may overlap the one
+// before it, and whether they fill one of AVX-512.
 func fills(c int) (wide, ok bool) {
 	wide, ok = vectors()
 	return wide && c >= 16, ok && c >= 8

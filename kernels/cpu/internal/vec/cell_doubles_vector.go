@@ -4,8 +4,8 @@ package vec
 
 import "unsafe"
 
-// The functions below are the gradients of the cells of LSTM and GRU in float64: whole eights of units in place, and
-// what is left over in lines of eight.
+// The functions below are the gradients of LSTM and GRU cells in float64: multiples of eight units in place, and the
+// remaining units in lines of eight.
 
 // eightLines copies the last units of each gate into lines of 8.
 //

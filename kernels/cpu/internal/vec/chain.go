@@ -2,12 +2,11 @@ package vec
 
 import "unsafe"
 
-// ChainOp is what a step of a chain does. A chain holds one vector v after another in registers and takes each through
-// all its steps, so that what one step yields for the next never goes through memory. X and Y are the operands of a
-// step.
+// ChainOp is the operation of a step of a chain. A chain takes one vector v after another through all its steps, in
+// registers, so that what one step passes to the next never goes through memory. X and Y are the operands of a step.
 type ChainOp uintptr
 
-// The steps, numbered as in internal/asmgen/vec. All of them compute the bits of the kernel of their name.
+// The steps, numbered as in internal/asmgen/vec. Each computes the bits of the kernel of the same name.
 const (
 	ChainLoad                ChainOp = iota // v = X
 	ChainLoadNumber                         // v = the number at X
@@ -122,7 +121,7 @@ type ChainStep struct {
 	X, Y unsafe.Pointer
 }
 
-// MaxChain is the largest number of steps.
+// MaxChain is the most steps of a chain.
 const MaxChain = 48
 
 // elements reports what X and Y point to.
@@ -156,7 +155,7 @@ func (op ChainOp) stores() (x, y bool) {
 	return x, op >= ChainEqual && op <= ChainGreaterEqual || op >= ChainEqualInt && op <= ChainGreaterEqualInt || op == ChainFinite
 }
 
-// Held is the step that holds what a comparison stores.
+// Held returns the step that holds what the comparison op would store.
 func (op ChainOp) Held() ChainOp {
 	if op == ChainFinite {
 		return ChainHoldFinite
@@ -167,12 +166,12 @@ func (op ChainOp) Held() ChainOp {
 	return op + ChainHoldEqual - ChainEqual
 }
 
-// numbered are the steps that have a form with one number for all elements.
+// numbered maps steps to their forms with one number for all elements.
 var numbered = map[ChainOp]ChainOp{ChainLoad: ChainLoadNumber, ChainAdd: ChainAddNumber, ChainSub: ChainSubNumber, ChainMul: ChainMulNumber,
 	ChainChooseHeld: ChainChooseHeldNumber, ChainChooseOtherHeld: ChainChooseOtherHeldNumber, ChainAddInt: ChainAddIntNumber,
 	ChainMulInt: ChainMulIntNumber, ChainMaxInt: ChainMaxIntNumber, ChainMinInt: ChainMinIntNumber}
 
-// Number is the step that computes the same with the one number at X, where there is one.
+// Number returns the step that does the same with the one number at X, if there is one.
 func (op ChainOp) Number() (ChainOp, bool) {
 	switch {
 	case op >= ChainHoldEqual && op <= ChainHoldGreaterEqual:

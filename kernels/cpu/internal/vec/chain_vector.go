@@ -10,16 +10,16 @@ func Chains() bool {
 	return ok
 }
 
-// Chain runs the steps on n elements, a few thousand at most: each step on all of them before the next, as far as
-// anybody can see. It must not be called where [Chains] is false.
+// Chain runs the steps on n elements, a few thousand at most. The result is as if each step ran on all elements before
+// the next. It must not be called if [Chains] is false.
 func Chain(steps []ChainStep, n int) { chain[float32](steps, n) }
 
-// Chain64 is [Chain] of floats of 64 bits. Of the steps, those on integers and on 16 bits do not exist.
+// Chain64 is [Chain] for 64-bit floats. It has no steps on integers or on 16 bits.
 func Chain64(steps []ChainStep, n int) { chain[float64](steps, n) }
 
 func chain[F float32 | float64](steps []ChainStep, n int) {
 	wide, _ := vectors()
-	for i := range steps { // the instructions take a number that is not NaN
+	for i := range steps { // the instructions need a number that is not NaN
 		if s := &steps[i]; s.Op == ChainMaxNumber || s.Op == ChainMinNumber {
 			if v := *(*F)(s.X); v != v {
 				s.Op = ChainLoadNumber
@@ -37,7 +37,7 @@ func chain[F float32 | float64](steps []ChainStep, n int) {
 	}
 }
 
-// callSteps runs steps on whole vectors of floats of so many bytes.
+// callSteps runs steps on whole vectors of floats of size bytes.
 func callSteps(wide bool, steps unsafe.Pointer, count, n, size int) {
 	if size == 8 {
 		callChain64(wide, steps, uintptr(count), uintptr(n))
@@ -51,7 +51,7 @@ type row [rowBytes / 8]uint64
 
 const rowBytes = 64
 
-// chainRest runs the steps on the last n elements, less than a vector, in buffers. The same address has the same
+// chainRest runs the steps on the last n elements, less than a vector, in buffers. Operands at the same address share a
 // buffer.
 func chainRest(wide bool, steps []ChainStep, first, n, size int) {
 	var floats [2 * MaxChain]row
@@ -93,7 +93,7 @@ func chainRest(wide bool, steps []ChainStep, first, n, size int) {
 	}
 }
 
-// chainFloats returns the buffer for the floats at p, which operand i is: X of step i/2, or Y.
+// chainFloats returns the buffer for the floats at p, which are operand i: X or Y of step i/2.
 func chainFloats(floats *[2 * MaxChain]row, steps []ChainStep, i int, p unsafe.Pointer, first, n, size int) unsafe.Pointer {
 	for j := range i {
 		s := &steps[j/2]
@@ -106,7 +106,7 @@ func chainFloats(floats *[2 * MaxChain]row, steps []ChainStep, i int, p unsafe.P
 	return unsafe.Pointer(&floats[i])
 }
 
-// chainBytes returns the buffer for the bytes at p, which step i is the user of.
+// chainBytes returns the buffer for the bytes at p, which step i uses.
 func chainBytes(bytes *[MaxChain][16]uint8, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
 	for j := range i {
 		x, y := steps[j].Op.elements()
@@ -118,7 +118,7 @@ func chainBytes(bytes *[MaxChain][16]uint8, steps []ChainStep, i int, p unsafe.P
 	return unsafe.Pointer(&bytes[i])
 }
 
-// chainWords returns the buffer for the 16-bit numbers at p, which step i is the user of.
+// chainWords returns the buffer for the 16-bit numbers at p, which step i uses.
 func chainWords(words *[MaxChain][16]uint16, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
 	for j := range i {
 		if x, _ := steps[j].Op.elements(); x == 2 && steps[j].X == p {

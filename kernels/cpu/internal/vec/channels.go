@@ -1,20 +1,20 @@
 package vec
 
-// The functions of this file are those of batch normalization. They see matrices [rows, cols] without gaps whose
-// columns are channels. Channels are often few: several rows together are one row of whole vectors, of Period(cols)
-// numbers, and the numbers that belong to channels come as tiles, repeated over that length ([Repeat]).
+// The functions of this file are those of batch normalization. They take matrices [rows, cols] without gaps whose
+// columns are channels. Channels are often few. So several rows together count as one line of whole vectors, of
+// Period(cols) numbers, and numbers for each channel come as tiles: repeated over that length ([Repeat]).
 
 const (
 	channelsWidth = 64      // columns that one call keeps in registers
-	blockWidth    = 512     // columns of lines that are wider than that, which are summed together
-	channelLines  = 128     // rows of Period(cols) numbers that are summed in one go, at most
-	fewLines      = 16      // so few of them are not worth it
-	sampleLines   = 16      // from whose mean differences are taken
-	channelBlock  = 1 << 13 // numbers of a block of lines, about
+	blockWidth    = 512     // columns of wider lines that are summed together
+	channelLines  = 128     // most lines of Period(cols) numbers that are summed at a time
+	fewLines      = 16      // most lines that do not pay for that
+	sampleLines   = 16      // lines whose mean is subtracted before squaring
+	channelBlock  = 1 << 13 // numbers of a block of lines, approximately
 )
 
-// Period is the length of tiles for cols channels: cols itself if they are more than two vectors, since the last vector
-// of a row may overlap the one before it, else a multiple of cols that is whole vectors at every level.
+// Period is the length of tiles for cols channels. It is cols itself for more than two vectors, because the last vector
+// of a row may overlap the one before it. Otherwise it is a multiple of cols that is whole vectors at every level.
 func Period(cols int) int {
 	if cols <= 0 {
 		return 0
@@ -40,7 +40,7 @@ func Repeat[T any](tile, v []T) {
 	}
 }
 
-// cut returns the length of the lines that a sum over rows sees, and their number.
+// cut returns the width and number of the lines that a sum over rows goes through.
 func cut(rows, cols int) (width, lines int) {
 	width = Period(cols)
 	if lines = rows * cols / width; lines < fewLines {
@@ -54,14 +54,14 @@ func linesOf(width int) int {
 	return min(max(channelBlock/min(width, blockWidth), fewLines), channelLines)
 }
 
-// Moments stores the mean of each column of x and its sum of squared differences from that mean. Differences are taken
-// from the mean of a block's first rows, and blocks put together as Chan, Golub and LeVeque do ("Updating formulae and
-// a pairwise algorithm for computing sample variances", 1979): means far from 0 cost no accuracy, and x is read once.
+// Moments stores the mean of each column of x and its sum of squared differences from that mean. It takes differences
+// from the mean of a block's first rows, and combines blocks as Chan, Golub and LeVeque do ("Updating formulae and a
+// pairwise algorithm for computing sample variances", 1979). So means far from 0 cost no accuracy, and x is read once.
 func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
 	MomentsOf(mean, squares, Lines[T]{X: x[:rows*cols]}, rows, cols)
 }
 
-// MomentsOf is [Moments] of numbers that may be of 16 bits.
+// MomentsOf is [Moments] for numbers that may have 16 bits.
 func MomentsOf[T Float](mean, squares []float64, x Lines[T], rows, cols int) {
 	mean, squares = mean[:cols], squares[:cols]
 	clear(mean)
@@ -81,8 +81,8 @@ func MomentsOf[T Float](mean, squares []float64, x Lines[T], rows, cols int) {
 	}
 }
 
-// momentsOf adds lines of the given width from an element of x on, at most channelLines, to the moments of the rows in
-// front of them, of which there are done.
+// momentsOf adds lines of the given width, from an element of x on, at most channelLines, to the moments of the done
+// rows before them.
 func momentsOf[T Float](mean, squares []float64, x *Lines[T], from, done, lines, width int) {
 	if width <= channelsWidth {
 		var sums [3 * channelsWidth]T
@@ -114,8 +114,8 @@ func momentsIn[T Float](shift, sum, square []T, mean, squares []float64, x *Line
 	}
 }
 
-// momentsInPlace sums lines that need not be widened: all of them at once, unless columns are read block by block, of
-// lines that are in the first-level cache.
+// momentsInPlace sums lines that need not be widened. It sums all of them at once, unless their columns are read block
+// by block; then it sums as many as stay in the first-level cache.
 func momentsInPlace[T Float](shift, sum, square []T, x *Lines[T], from, lines, width, step int) {
 	sample := min(lines, sampleLines, step)
 	if width <= channelsWidth {
@@ -126,7 +126,7 @@ func momentsInPlace[T Float](shift, sum, square []T, x *Lines[T], from, lines, w
 	}
 }
 
-// mergeLines adds sums of lines, of the columns from first on, to the moments of the rows in front of them.
+// mergeLines adds sums of lines, of the columns from first on, to the moments of the rows before them.
 func mergeLines[T Float](mean, squares []float64, shift, sum, square []T, first, done, lines int) {
 	cols := len(mean)
 	inverse := 1 / float64(lines)
@@ -163,8 +163,8 @@ func MergeMoments(mean, squares []float64, rows int, moreMean, moreSquares []flo
 	}
 }
 
-// momentsBlock takes the means of the first lines, sample of them, as shifts, and stores the sums of the differences
-// from these and of their squares; if sample is 0, the shifts are given, and it adds to the sums.
+// momentsBlock stores the means of the first sample lines as shifts, and the sums of the differences from them and of
+// their squares. If sample is 0, the shifts are given, and it adds to the sums.
 func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int) {
 	done := 0
 	if single[T]() {
@@ -200,13 +200,13 @@ func momentsBlock[T Float](shift, sum, squares, x []T, sample, lines, stride int
 }
 
 // SumProducts stores the two sums of the gradient of batch normalization for each column: sum = Σ dy and product = Σ
-// dy·(x − mean). With scale, only those dy count at which x·scale + shift is positive: the gradient of a relu after the
-// normalization. Mean, scale and shift are tiles.
+// dy·(x − mean). With scale, it only counts dy where x·scale + shift is positive: the gradient of a relu after the
+// normalization. mean, scale and shift are tiles.
 func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T) {
 	SumProductsOf(sum, product, Lines[T]{X: dy[:rows*cols]}, Lines[T]{X: x[:rows*cols]}, rows, cols, mean, scale, shift)
 }
 
-// SumProductsOf is [SumProducts] of numbers that may be of 16 bits.
+// SumProductsOf is [SumProducts] for numbers that may have 16 bits.
 func SumProductsOf[T Float](sum, product []float64, dy, x Lines[T], rows, cols int, mean, scale, shift []T) {
 	sum, product = sum[:cols], product[:cols]
 	clear(sum)
@@ -236,7 +236,7 @@ func productsOf[T Float](sum, product []float64, dy, x *Lines[T], from, lines, w
 	productsIn(s[:], p[:], sum, product, dy, x, from, lines, width, mean, scale, shift)
 }
 
-// after returns what follows the first numbers of a tile, or nil if there is none.
+// after returns what follows the first numbers of a tile, or nil if nothing does.
 func after[T Float](tile []T, first int) []T {
 	if tile == nil {
 		return nil
@@ -297,7 +297,7 @@ func addLines[T Float](sum, product []float64, s, p []T, first int) {
 	}
 }
 
-// productsBlock adds to the sums; mean, scale and shift belong to the same columns and what follows them.
+// productsBlock adds to the sums; mean, scale and shift are those of the same columns and the following ones.
 func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, stride int) {
 	mean = mean[:len(sum)]
 	if scale != nil {
@@ -324,8 +324,8 @@ func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, 
 	}
 }
 
-// AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set:
-// batch normalization and what often follows it. Scale and shift are tiles.
+// AffineRows stores x·scale + shift, plus addend unless that is nil, and max(·, 0) of it if relu is set: batch
+// normalization and what often follows it. scale and shift are tiles.
 func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
 	x, shift = x[:len(dst)], shift[:len(scale)]
 	if addend != nil {
@@ -354,8 +354,8 @@ func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
 	})
 }
 
-// CombineRows stores x·onX + dy·onDy + constant: the gradient of batch normalization. With scale, only those dy count
-// at which x·scale + shift is positive, as in [SumProducts]. All but x and dy are tiles; dst may be dy.
+// CombineRows stores x·onX + dy·onDy + constant: the gradient of batch normalization. With scale, it only counts dy
+// where x·scale + shift is positive, as in [SumProducts]. All but x and dy are tiles; dst may be dy.
 func CombineRows[T Float](dst, x, dy, onX, onDy, constant, scale, shift []T) {
 	x, dy, onDy, constant = x[:len(dst)], dy[:len(dst)], onDy[:len(onX)], constant[:len(onX)]
 	if scale != nil {
@@ -379,7 +379,7 @@ func CombineRows[T Float](dst, x, dy, onX, onDy, constant, scale, shift []T) {
 	})
 }
 
-// each calls f for the lines of a tile's length that n numbers are, several at a time, and for what is left over.
+// each cuts n numbers into lines of a tile's length and calls f for several lines at a time, and for the remainder.
 func each(n, tile int, f func(at, lines, width int)) {
 	if n == 0 || tile == 0 {
 		return

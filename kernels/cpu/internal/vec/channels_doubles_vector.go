@@ -2,8 +2,8 @@
 
 package vec
 
-// The functions below are those of channels_vector.go for float64, with the bits of the loops without vectors. Columns
-// that are left over of whole vectors are left to those loops: lines are long, or whole vectors.
+// The functions below are those of channels_vector.go for float64. They have the bits of the loops without vectors, and
+// leave columns that fill no whole vector to these loops: lines are long, or whole vectors.
 
 // doubleBlock is [columnBlock] of float64.
 func doubleBlock(rest int) (n int, wide, four bool) {

@@ -2,8 +2,8 @@
 
 package vec
 
-// overlap returns how many of the columns at the end one more vector computes, if fewer than a vector are left over of
-// whole ones; 0 if none are, or the columns are too few.
+// overlap returns how many columns at the end go through one more vector, if whole vectors leave a remainder. It
+// returns 0 if there is none, or if there are too few columns.
 func overlap(columns int) int {
 	width := 8
 	if wide, ok := vectors(); !ok {
@@ -70,7 +70,7 @@ func productRows32(sum, product, dy, x, mean, scale, shift []float32, lines, str
 	return len(sum)
 }
 
-// productColumns32 does whole vectors of columns.
+// productColumns32 processes whole vectors of columns.
 func productColumns32(sum, product, dy, x, mean, scale, shift []float32, lines, stride int) (c int) {
 	rows, step := uintptr(lines), uintptr(4*stride)
 	for {

@@ -2,8 +2,8 @@ package vec
 
 import "math"
 
-// The functions below are those of the assembly for float64, with the same reduction and the same polynomials, for
-// where there is none. Those of package math lose digits: near large multiples of π/2, and powers of numbers near 1.
+// Without assembly, the functions below compute what it computes in float64, with the same reduction and polynomials.
+// Those of package math lose digits near large multiples of π/2, and in powers of numbers near 1.
 
 // π/2 in three parts.
 const (
@@ -16,7 +16,7 @@ const (
 func quadrant(x float64) (r, low float64, n int64) {
 	k := math.RoundToEven(x * (2 / math.Pi))
 	first := math.FMA(-k, halfPi0, x) // exact
-	second := float64(k * halfPi1)    // rounded: never part of another operation, as compilers may make it
+	second := float64(k * halfPi1)    // rounded: must not be fused with another operation, as compilers may do
 	lost := math.FMA(k, halfPi1, -second)
 	r = first - second
 	less := r - first
@@ -52,7 +52,7 @@ func cosineOf(r, low float64) float64 {
 	return math.FMA(-r, low, rest) + w
 }
 
-// circle is the sine of x + quarters·π/2.
+// circle computes sin(x + quarters·π/2).
 func circle(x float64, quarters int64) float64 {
 	r, low, n := quadrant(x)
 	n += quarters
@@ -68,8 +68,8 @@ func circle(x float64, quarters int64) float64 {
 	return y
 }
 
-// reducible reports whether the reduction serves x: larger numbers, which package math reduces by more digits of π,
-// infinities and NaN are left to that.
+// reducible reports whether the reduction works for x. Package math gets larger numbers, which it reduces with more
+// digits of π, infinities and NaN.
 func reducible(x float64) bool { return math.Abs(x) <= circularMax64 }
 
 func sine(x float64) float64 {

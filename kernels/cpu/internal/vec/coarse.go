@@ -1,9 +1,9 @@
 package vec
 
-// Functions of floats that are rounded to bfloat16 next, which keeps 8 digits. On AVX-512 they compute 15, of numbers
-// of any size, in about half the instructions, and package jit writes the same ones into its loops; elsewhere they are
-// the functions without Coarse. Of all 65,536 numbers of bfloat16, at most 20 get a rounded result that is not the one
-// of the exact function.
+// Functions whose results are rounded to bfloat16 next, which keeps 8 significant bits. On AVX-512 they compute 15
+// bits, whatever the number's size, in about half the instructions, and package jit writes the same instructions into
+// its loops. Elsewhere they are the functions without Coarse. Of all 65,536 numbers of bfloat16, at most 20 get a
+// rounded result other than that of the exact function.
 
 // CoarseGelu is [Gelu] to 2⁻¹⁵ of the result.
 func CoarseGelu(dst, x []float32) {

@@ -2,7 +2,7 @@ package vec
 
 import "math"
 
-const fewHalves = 12 // fewer numbers take no longer than a call
+const fewHalves = 12 // so few numbers take no longer than a call
 
 // BF16ToFloat32 widens bfloat16 numbers, exactly.
 func BF16ToFloat32(dst []float32, x []uint16) {
@@ -25,7 +25,7 @@ func Float32ToBF16(dst []uint16, x []float32) {
 		bits := math.Float32bits(x[i])
 		rounded := (bits + 0x7fff + bits>>16&1) >> 16
 		if bits&0x7fffffff > 0x7f800000 {
-			rounded = bits>>16 | 0x40 // quiet, and not rounded to infinity
+			rounded = bits>>16 | 0x40 // quiet, and not rounded up to infinity
 		}
 		dst[i] = uint16(rounded)
 	}
@@ -40,7 +40,7 @@ func F16ToFloat32(dst []float32, x []uint16) {
 	for i := range dst {
 		h := uint32(x[i])
 		sign := h & 0x8000 << 16
-		// Shifted into place the number is too small by the factor 2¹¹². A denormal would be one of float32 there,
+		// Shifted into place, the number is too small by a factor of 2¹¹². A denormal would still be one in float32,
 		// which programs flush.
 		v := math.Float32frombits(h&0x7fff<<13) * 0x1p112
 		if h&0x7c00 == 0 {

@@ -2,16 +2,16 @@ package vec
 
 import "unsafe"
 
-// Copies of so many bytes are made piece by piece. From a megabyte on, copy of Go's runtime for amd64 stores past the
-// caches, which takes 1.7 times as long where the memory is in the third-level cache, and whoever reads the result next
-// waits for the memory. What is larger than that cache is better off there.
+// Copies of such sizes are made in pieces. From a megabyte on, the copy of Go's runtime for amd64 bypasses the caches.
+// That takes 1.7 times as long if the memory is in the third-level cache, and the next reader of the result waits for
+// memory. For data larger than that cache, bypassing is better.
 const (
 	leastInPieces = 1 << 20
 	mostInPieces  = 8 << 20
 	copyPiece     = 1 << 18
 )
 
-// Copy is copy.
+// Copy is copy, but keeps data in the caches.
 func Copy(dst, src []byte) int {
 	n := min(len(dst), len(src))
 	if n < leastInPieces || n > mostInPieces || share(dst[:n], src[:n]) {
@@ -23,7 +23,7 @@ func Copy(dst, src []byte) int {
 	return n
 }
 
-// share reports whether two stretches of memory share bytes; pieces of one would overwrite the next one's source.
+// share reports whether two pieces of memory overlap; copying one piece would then overwrite the source of the next.
 func share(a, b []byte) bool {
 	at, to := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return at < to+uintptr(len(b)) && to < at+uintptr(len(a))

@@ -4,8 +4,8 @@ package vec
 
 import "unsafe"
 
-// copyRows copies by vectors of 32 bytes on all of AMD64: those of 64 bytes are no faster, and slower where they cross
-// lines of the cache.
+// copyRows uses vectors of 32 bytes on all AMD64 processors: vectors of 64 bytes are no faster, and slower where they
+// straddle cache lines.
 func copyRows(dst, src unsafe.Pointer, n, bytes, to, from int) bool {
 	if _, ok := vectors(); !ok {
 		return false

@@ -1,10 +1,10 @@
-// Package vec holds the elementwise kernels of the CPU backend: loops over plain slices on the calling goroutine.
+// Package vec holds the elementwise kernels of the CPU backend: loops over plain slices, on the calling goroutine.
 //
 // # API
 //
-// T is float32 or float64. All slices of a call have the length of dst (a longer one is cut, a shorter one panics). Dst
-// may be the same slice as any input; other overlaps are not allowed. Callers split long arrays over the workers in
-// blocks that fit the second-level cache and run chains of operations block by block.
+// T is float32 or float64. All slices of a call have the length of dst (a longer one is cut, a shorter one panics). dst
+// may be the same slice as any input; other overlaps are not allowed. To use several workers, callers split long arrays
+// into blocks that fit the second-level cache, and run chains of operations block by block.
 //
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
 //	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf, Gelu (dst, x []T)
@@ -51,32 +51,33 @@
 //
 // # Accuracy
 //
-// Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (up to one rounding more where there is no fused multiply-add), the
-// optimizer steps and the conversions are correctly rounded per operation. For float32, against the exact value:
+// Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (which rounds twice where there is no fused multiply-add), the steps
+// of optimizers and the conversions are correctly rounded in each operation. The errors of the others in float32,
+// against the exact value (ULP is a unit in the last place):
 //
-//	Exp      1 unit of the last place for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
-//	Log      0.9 units of the last place; Log(0) = −Inf, of negative numbers NaN
-//	Tanh     1.5 units of the last place
-//	Sigmoid  2.4 units of the last place, also for large negative x
+//	Exp      1 ULP for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
+//	Log      0.9 ULP; Log(0) = −Inf, of negative numbers NaN
+//	Tanh     1.5 ULP
+//	Sigmoid  2.4 ULP, also for large negative x
 //	the gates of LstmCell and GruCell relative 4e-7; Sigmoid of x below −87 is at most 2e-38
-//	Erf      1.3 units of the last place
+//	Erf      1.3 ULP
 //	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
-//	Rsqrt    1.5 units of the last place: 1/sqrt(x), not the hardware's estimate
+//	Rsqrt    1.5 ULP: 1/sqrt(x), not the hardware's estimate
 //	CoarseGelu, CoarseGeluGrad, CoarseExp, CoarseSigmoid relative 2⁻¹⁵, and absolute 2⁻²⁴ of GeluGrad near its zero
 //
-// With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within
-// 1.5, and Floor, Ceil, Round, Sign and Rem exact; without it, they are Go's float64 functions, rounded once. Sines and
-// cosines of more than 105615, tangents of more than 32768 and remainders of quotients above 2²² are computed by Go's
-// functions, element by element.
+// With assembly, the functions of functions.go, Pow and Atan2 are within 2 ULP, most of them within 1.5; Floor, Ceil,
+// Round, Sign and Rem are exact. Without it, they are Go's float64 functions, rounded once. For large operands, Go's
+// functions take over, element by element: sines and cosines of more than 105615, tangents of more than 32768, and
+// remainders of quotients above 2²².
 //
-// For float64 the assembly is within 2 units of the last place, Gelu within 4, ErfInv within 5, and Rem exact. Without
-// it Sin, Cos, Tan and Pow are computed in the same way, with the same bound, and the others are Go's math functions;
-// so are sines, cosines and tangents of more than 2²⁹ and remainders of quotients above 2⁵¹. NaN gives NaN everywhere.
+// In float64, the assembly is within 2 ULP, Gelu within 4, ErfInv within 5, and Rem is exact. Without assembly, Sin,
+// Cos, Tan and Pow are computed in the same way, with the same bound, and the others are Go's math functions. So are
+// sines, cosines and tangents of more than 2²⁹ and remainders of quotients above 2⁵¹. NaN always gives NaN.
 //
-// Sums and dot products are added in blocks, the blocks pairwise: the order is fixed by the length (and by the kernel
-// family), and the error grows with the logarithm of the length.
+// Sums and dot products are added in blocks, and the blocks pairwise. The length and the kernel family determine the
+// order, and the error grows with the logarithm of the length.
 //
-// An element's result does not depend on its position or on the length of the slice, sums excepted; it may differ in
-// the last bit between kernel families, since assembly uses fused multiply-add.
+// Except in sums, an element's result depends neither on its position nor on the length of the slice. It may differ in
+// the last bit between kernel families, because assembly uses fused multiply-add.
 package vec

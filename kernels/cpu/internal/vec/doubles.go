@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Floats of 64 bits, of which chains have vector instructions.
+// Operations on 64-bit floats that have vector instructions as chains.
 
-// start64 computes the whole vectors of an operation of float64 and returns how many elements are done; 0 for float32.
+// start64 computes the whole vectors of an operation of float64 and returns how many elements are done: 0 for float32.
 func start64[T Float](op ChainOp, dst, a, b []T) int {
 	if single[T]() || len(dst) < 8 {
 		return 0
@@ -15,7 +15,7 @@ func start64[T Float](op ChainOp, dst, a, b []T) int {
 	return double2(op, unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), len(dst))
 }
 
-// number64 is start64 for one operand and a number.
+// number64 is start64 for one operand and one number.
 func number64[T Float](op ChainOp, dst, x []T, a T) int {
 	if single[T]() || len(dst) < 8 || a != a {
 		return 0
@@ -24,12 +24,12 @@ func number64[T Float](op ChainOp, dst, x []T, a T) int {
 	return double2(op, unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(&number), len(dst))
 }
 
-// as64 views a slice of T as float64; only where T is that.
+// as64 views a slice of T, which must be float64.
 func as64[T Float](s []T) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
 
-// functions64 are the kernels of functions of one operand of float64, 0 where there is none.
+// functions64 lists the kernels of float64 functions of one operand; 0 means that there is none.
 var functions64 = [opExp2 + 1]unary64Op{opExp: opExp64, opLog: opLog64, opTanh: opTanh64, opSigmoid: opSigmoid64, opErf: opErf64, opRsqrt: opRsqrt64, opGelu: opGelu64,
 	opExpm1: opExpm164, opLog1p: opLog1p64, opSin: opSin64, opCos: opCos64, opTan: opTan64, opAsin: opAsin64, opAcos: opAcos64, opAtan: opAtan64,
 	opSinh: opSinh64, opCosh: opCosh64, opAsinh: opAsinh64, opAcosh: opAcosh64, opAtanh: opAtanh64, opErfInv: opErfInv64, opErfc: opErfc64,
@@ -40,13 +40,13 @@ func function64[T Float](op unaryOp, dst, x []T) bool {
 	return !single[T]() && functions64[op] != 0 && unary64(functions64[op], as64(dst), as64(x))
 }
 
-// circularMax64 is the largest operand of the assembly for sines, cosines and tangents of float64.
+// circularMax64 is the largest operand for which assembly computes sines, cosines and tangents in float64.
 const circularMax64 = 1 << 29
 
-// maxQuotient64 is the largest quotient of the assembly for remainders of float64.
+// maxQuotient64 is the largest quotient for which assembly computes remainders in float64.
 const maxQuotient64 = 1 << 51
 
-// circular64 is function64 for functions that have assembly for magnitudes up to [circularMax64]; f computes others.
+// circular64 is function64 for functions whose assembly needs magnitudes up to [circularMax64]; f computes the others.
 func circular64(op unaryOp, f func(float64) float64, dst, x []float64) bool {
 	var kept [guardBlock]float64 // dst may be x
 	for i := 0; i < len(dst); i += guardBlock {
@@ -75,7 +75,7 @@ func circular64(op unaryOp, f func(float64) float64, dst, x []float64) bool {
 	return true
 }
 
-// rem64 stores remainders of float64, those of large quotients one by one.
+// rem64 stores remainders of float64; those of large quotients are computed one by one.
 func rem64(dst, a, b []float64) bool {
 	var x, y, q [guardBlock]float64 // dst may be one of them
 	for i := 0; i < len(dst); i += guardBlock {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// double2 is a chain of one operation, on whole vectors; it returns how many elements it computed.
+// double2 runs a chain of one operation on whole vectors and returns how many elements it computed.
 func double2(op ChainOp, dst, a, b unsafe.Pointer, n int) int {
 	wide, ok := vectors()
 	if n &^= 7; !ok {
@@ -52,7 +52,7 @@ func choose64(dst []uint64, where []uint8, a, b []uint64) int {
 	return n
 }
 
-// lanes64 adds the first elements of x, a multiple of 8 whose number it returns, to eight sums.
+// lanes64 adds the first elements of x to eight sums. It returns their number, a multiple of 8.
 func lanes64(sums *[8]float64, x []float64) int {
 	wide, ok := vectors()
 	n := len(x) &^ 7
@@ -63,8 +63,8 @@ func lanes64(sums *[8]float64, x []float64) int {
 	return n
 }
 
-// products64 adds the products of the first elements of x and y, a multiple of 8 whose number it returns, to eight
-// sums.
+// products64 adds the products of the first elements of x and y to eight sums. It returns their number, a multiple of
+// 8.
 func products64(sums *[8]float64, x, y []float64) int {
 	wide, ok := vectors()
 	n := len(x) &^ 7
@@ -75,7 +75,7 @@ func products64(sums *[8]float64, x, y []float64) int {
 	return n
 }
 
-// expAffine64 is ExpAffine of the first elements, a multiple of 8 whose number it returns, added to eight sums.
+// expAffine64 is ExpAffine for the first elements, added to eight sums. It returns their number, a multiple of 8.
 func expAffine64(sums *[8]float64, dst, x []float64, scalars [3]float64) int {
 	wide, ok := vectors()
 	n := len(dst) &^ 7
@@ -86,7 +86,7 @@ func expAffine64(sums *[8]float64, dst, x []float64, scalars [3]float64) int {
 	return n
 }
 
-// extreme64 is the largest or the smallest of the first n elements, a multiple of 8.
+// extreme64 returns the largest or smallest of the first n elements, a multiple of 8.
 func extreme64(largest bool, x []float64) (m float64, n int) {
 	m = math.Inf(1)
 	if largest {

@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// unary64 computes a function of all elements, those that are left over in a buffer.
+// unary64 computes a function of all elements, those that fill no vector in a buffer.
 func unary64(op unary64Op, dst, x []float64) bool {
 	wide, ok := vectors()
 	if !ok {
@@ -43,5 +43,5 @@ func binary64(op binary64Op, dst, a, b []float64) bool {
 	return true
 }
 
-// functionElements is [callElements] for functions of float64, which take longer.
+// functionElements is [callElements] for float64 functions, which take longer.
 const functionElements = callElements / 4

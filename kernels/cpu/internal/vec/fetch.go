@@ -2,8 +2,8 @@ package vec
 
 import "unsafe"
 
-// Fetch brings rows of cols numbers, stride apart, into the second-level cache while the processor goes on: memory that
-// is read soon, in an order that it does not foresee. It changes nothing.
+// Fetch prefetches rows of cols numbers, stride apart, into the second-level cache while the processor goes on. Use it
+// for memory that is read soon, in an order that the processor cannot predict. It changes nothing.
 func Fetch[T Float](x []T, rows, cols, stride int) {
 	if rows <= 0 || cols <= 0 {
 		return

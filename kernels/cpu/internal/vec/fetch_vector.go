@@ -6,7 +6,7 @@ import "unsafe"
 
 const lineBytes = 64
 
-// fetch asks for the lines that the rows begin in and those that follow.
+// fetch prefetches the lines that the rows begin in and the lines after them.
 func fetch(x unsafe.Pointer, rows, bytes, stride int) {
 	if wide, ok := vectors(); ok {
 		lines := (bytes + lineBytes - 1) / lineBytes

@@ -2,11 +2,11 @@ package vec
 
 import "unsafe"
 
-// leastFill is the length of rows from which on the kernel fills them.
+// leastFill is the fewest numbers of a row that the kernel can fill.
 const leastFill = 16
 
-// FillRows fills rows of dst, n elements each and one behind the other, with one number each: those at src, which lie
-// step bytes apart. All are of 32 bits.
+// FillRows fills consecutive rows of dst, n elements each, with one number each. The numbers are at src, step bytes
+// apart. All have 32 bits.
 func FillRows(dst []uint32, src unsafe.Pointer, n, step int) {
 	rows := len(dst) / n
 	if n >= leastFill && rows > 0 && fillRows32(dst, src, rows, n, step) {

@@ -2,10 +2,10 @@ package vec
 
 import "math"
 
-// The kernels of this file have no portable twins in float32: without assembly they are functions of float64, rounded
-// once, most of them those of package math.
+// The float32 kernels of this file have no portable twins. Without assembly they are functions of float64, most of them
+// from package math, rounded once.
 
-// apply stores f(x): with the assembly for op where magnitudes are at most limit (0 stands for any).
+// apply stores f(x). It uses the assembly for op if no magnitude is above limit (0 means no limit).
 func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x []T) {
 	x = x[:len(dst)]
 	if single[T]() && vectorized() {
@@ -29,10 +29,10 @@ func apply[T Float](op unaryOp, limit float32, f func(float64) float64, dst, x [
 	}
 }
 
-// chainOf are the steps of chains that compute the same.
+// chainOf lists the steps of chains that compute the same.
 var chainOf = [opExp2 + 1]ChainOp{opFloor: ChainFloor, opCeil: ChainCeil, opRound: ChainRound, opSign: ChainSign}
 
-// guardBlock is how many elements are looked at again because one of them is beyond the range of the assembly.
+// guardBlock is how many elements are checked again because one of them exceeds the range of the assembly.
 const guardBlock = 1 << 10
 
 func applyBlock(op unaryOp, limit float32, f func(float64) float64, dst, x []float32) {
@@ -50,8 +50,8 @@ func applyBlock(op unaryOp, limit float32, f func(float64) float64, dst, x []flo
 	}
 }
 
-// circularMax is the largest operand of the assembly for sine and cosine, tangentMax that for the tangent: near its
-// poles what the reduction rounds off weighs more.
+// circularMax is the largest operand of the assembly for sine and cosine, tangentMax that for the tangent. Near the
+// poles of the tangent, the rounding of the reduction matters more.
 const (
 	circularMax = 105615
 	tangentMax  = 1 << 15
@@ -103,7 +103,7 @@ func Asin[T Float](dst, x []T) { apply(opAsin, 0, math.Asin, dst, x) }
 // Acos stores the angle in radians whose cosine is x.
 func Acos[T Float](dst, x []T) { apply(opAcos, 0, acos, dst, x) }
 
-// acos is the arc cosine. That of package math is a difference from π/2, which has few digits near 1.
+// acos is the arc cosine. That of package math is a difference from π/2, so it is inaccurate near 1.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
 // Atan stores the angle in radians whose tangent is x.
@@ -135,7 +135,7 @@ func Atanh[T Float](dst, x []T) { apply(opAtanh, 0, math.Atanh, dst, x) }
 // ErfInv stores the number whose error function is x: NaN beyond −1 and 1.
 func ErfInv[T Float](dst, x []T) { apply(opErfInv, 0, math.Erfinv, dst, x) }
 
-// Erfc stores 1 − erf(x), with all its digits far above 0.
+// Erfc stores 1 − erf(x), without loss of digits far above 0.
 func Erfc[T Float](dst, x []T) { apply(opErfc, 0, math.Erfc, dst, x) }
 
 // pairs stores f(a, b), with the assembly if there is any.
@@ -158,7 +158,7 @@ func Pow[T Float](dst, a, b []T) { pairs(opPow, opPow64, power, dst, a, b) }
 // Atan2 stores the angle of the point with abscissa b and ordinate a.
 func Atan2[T Float](dst, a, b []T) { pairs(opAtan2, opAtan264, atan2, dst, a, b) }
 
-// atan2 has the sign of y where y/x is 0 too.
+// atan2 has the sign of y, even if y/x is 0.
 func atan2(y, x float64) float64 { return math.Copysign(math.Atan2(math.Abs(y), x), y) }
 
 // Rem stores the remainder of a/b with the sign of a, as C's fmod.

@@ -2,15 +2,15 @@ package vec
 
 import "math"
 
-// The functions of this file rest on R(t) = e^(t²/2)·Φ(−t) for t ≥ 0, with Φ the distribution function of the normal
-// distribution and φ its density: Mills' ratio divided by √(2π). It falls from ½ like 1/(t·√(2π)), so that Φ(−t) =
-// e^(−t²/2)·R(t) keeps its digits however small it is, and
+// The functions of this file use R(t) = e^(t²/2)·Φ(−t) for t ≥ 0, where Φ is the distribution function of the normal
+// distribution and φ its density. R is Mills' ratio divided by √(2π). It decreases from ½ like 1/(t·√(2π)), so Φ(−t) =
+// e^(−t²/2)·R(t) keeps its digits however small it is. With it,
 //
 //	gelu(x)  = x·Φ(x)          = max(x, 0) − t·Φ(−t)    with t = |x|
 //	gelu'(x) = Φ(x) + x·φ(x)   = h for x < 0, 1 − h for x ≥ 0, h = e^(−t²/2)·(R(t) − t/√(2π))
 
 const (
-	normalMax = 14.75 // beyond, t·Φ(−t) and t·φ(t) are 0 in float32
+	normalMax = 14.75 // beyond this, t·Φ(−t) and t·φ(t) are 0 in float32
 	halfLog2e = log2e / 2
 	density   = 0.39894228040143268 // 1/√(2π)
 )
@@ -27,20 +27,20 @@ var (
 // normal32 returns t = min(|x|, normalMax), R(t), and e^(−t²/2) as a number near 1 and a power of 2.
 func normal32(x float32) (t, r, power float32, exponent int32) {
 	t = min(float32(math.Abs(float64(x))), normalMax)
-	z := -halfLog2e * (float64(t) * float64(t)) // the digits of a square in float32 would not do
+	z := -halfLog2e * (float64(t) * float64(t)) // a square in float32 has too few digits
 	k := float32(float32(z)+roundShift) - roundShift
 	n, d, p, f := &millsN, &millsD, &exp2P, float32(z-float64(k))
 	r = ((((n[0]*t+n[1])*t+n[2])*t+n[3])*t + n[4]) / (((((d[0]*t+d[1])*t+d[2])*t+d[3])*t+d[4])*t + d[5])
 	return t, r, ((((p[0]*f+p[1])*f+p[2])*f+p[3])*f+p[4])*f + p[5], int32(k)
 }
 
-// scale32 is v·2ᵏ, rounded once.
+// scale32 returns v·2ᵏ, rounded once.
 func scale32(v float32, k int32) float32 {
 	half := k >> 1
 	return v * pow2(half) * pow2(k-half)
 }
 
-// gelu32 has NaN for −Inf as x·Φ(x) has, where (x + |x|)/2 does.
+// gelu32 returns NaN for −Inf, as x·Φ(x) does, because (x + |x|)/2 is NaN.
 func gelu32(x float32) float32 {
 	if x != x {
 		return x
@@ -49,7 +49,7 @@ func gelu32(x float32) float32 {
 	return 0.5*float32(math.Abs(float64(x))) + 0.5*x - scale32(power*(t*r), k)
 }
 
-// geluSlope32 has NaN for infinities as x·φ(x) has.
+// geluSlope32 returns NaN for infinities, as x·φ(x) does.
 func geluSlope32(x float32) float32 {
 	t, r, power, k := normal32(x)
 	h := scale32(power*(r-t*density), k)

@@ -1,14 +1,14 @@
 package vec
 
-// GruCell computes one step of a GRU cell, with the reset gate after the product, for one example with len(h) units,
-// where x and u hold the sums of the gates update, reset and candidate one after the other, from the input and from the
-// state:
+// GruCell computes one step of a GRU cell, with the reset gate after the product, for one example with len(h) units. x
+// and u hold the sums of the gates update, reset and candidate, one after the other, x those from the input and u those
+// from the state:
 //
 //	z, r = sigmoid(x + u)
 //	g    = tanh(x + r·u)
 //	next = z·h + (1 − z)·g
 //
-// Gates (z, r, g) may be x or u, and next may be h.
+// gates (z, r, g) may be x or u, and next may be h.
 func GruCell[T Float](next, gates, x, u, h []T) {
 	n := len(h)
 	next, gates, x, u = next[:n], gates[:3*n], x[:3*n], u[:3*n]
@@ -46,7 +46,7 @@ func gruUnits[T Float](next, gates, x, u, h []T, from, to int) {
 }
 
 // GruCellGrad computes the gradient of [GruCell] with respect to x, u and h, from its gates, u, h, and the gradient of
-// next. Dx or du may be gates or u, and dh may be h or dnext.
+// next. dx or du may be gates or u, and dh may be h or dnext.
 func GruCellGrad[T Float](dx, du, dh, gates, u, h, dnext []T) {
 	n := len(h)
 	dx, du, dh, gates, u, dnext = dx[:3*n], du[:3*n], dh[:n], gates[:3*n], u[:3*n], dnext[:n]

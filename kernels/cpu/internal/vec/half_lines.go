@@ -3,18 +3,19 @@ package vec
 // LinesScratch is the number of elements of scratch memory for [Lines].
 const LinesScratch = 1 << 12
 
-// halfLines is the number of elements, about, of lines that are widened at a time, and fewHalfLines their least number:
-// with those of another operand, they take a part of the first-level cache.
+// halfLines is the approximate number of elements of the lines that are widened at a time, and fewHalfLines their least
+// number. Together with those of another operand, they take a part of the first-level cache.
 const (
 	halfLines    = 1 << 11
 	fewHalfLines = 8
 )
 
-// FarNumbers is the number of elements from which on those of an operand are [Lines.Far].
+// FarNumbers is the number of elements from which on an operand is [Lines.Far].
 const FarNumbers = 1 << 20
 
-// Lines are the rows of a matrix without gaps: X, or numbers of 16 bits, of which T is float32 then, that are widened
-// into scratch memory of LinesScratch elements, a few rows at a time. Those that are Far are in no cache.
+// Lines are the rows of a matrix without gaps, stored as X or as 16-bit numbers in Halves. For these, T is float32, and
+// a few rows at a time are widened into Scratch, which has LinesScratch elements. Far means that the rows are in no
+// cache.
 type Lines[T Float] struct {
 	X       []T
 	Far     bool
@@ -23,7 +24,7 @@ type Lines[T Float] struct {
 	Scratch []T
 }
 
-// step returns how many of the lines are read at a time.
+// step returns how many lines are read at a time.
 func (l *Lines[T]) step(lines, width int) int {
 	switch {
 	case l.Halves != nil:
@@ -34,12 +35,12 @@ func (l *Lines[T]) step(lines, width int) int {
 	return linesOf(width)
 }
 
-// at returns lines of n columns from an element on, which lie stride apart, and how far apart they are in the result.
+// at returns lines of n columns, from an element on, that are stride apart, and their distance in the result.
 //
 //go:noinline
 func (l *Lines[T]) at(from, n, lines, stride int) (x []T, apart int) {
 	if l.Halves == nil {
-		if l.Far && n > channelsWidth { // a part of the columns is summed at a time, an order that the processor does not foresee
+		if l.Far && n > channelsWidth { // some columns are summed at a time, an order that the processor cannot predict
 			Fetch(l.X[from:], lines, n, stride)
 		}
 		return l.X[from:], stride
@@ -52,7 +53,7 @@ func (l *Lines[T]) at(from, n, lines, stride int) (x []T, apart int) {
 	return l.Scratch, n
 }
 
-// closer moves lines of n columns that lie stride apart to scratch memory, without gaps.
+// closer copies lines of n columns that are stride apart to scratch memory, without gaps.
 //
 //go:noinline
 func (l *Lines[T]) closer(x []T, n, lines, stride int) []T {

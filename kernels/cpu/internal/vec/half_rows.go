@@ -1,11 +1,11 @@
 package vec
 
-// Rows of bfloat16 whose columns are whole blocks of four vectors need not be widened first where the processor rounds
-// to bfloat16 by an instruction: loops of batch normalization read and write them as they are. They compute the bits of
-// those for float32.
+// If the processor has an instruction that rounds to bfloat16, rows of bfloat16 whose columns are whole blocks of four
+// vectors need not be widened first: the loops of batch normalization read and write them directly. They compute the
+// bits of those for float32.
 
-// AffineRows is [AffineRows] of numbers of 16 bits, from whole lines of the tiles; it returns how many numbers it
-// stored. With an addend, x·scale + shift is rounded before that is added.
+// AffineRows is [AffineRows] for 16-bit numbers, for whole lines of the tiles. It returns how many numbers it stored.
+// With an addend, x·scale + shift is rounded before that is added.
 func (h Half) AffineRows(dst, x, addend []uint16, scale, shift []float32, relu bool) (done int) {
 	if !h.inPlace(len(scale)) {
 		return 0
@@ -13,8 +13,7 @@ func (h Half) AffineRows(dst, x, addend []uint16, scale, shift []float32, relu b
 	return halfAffine(dst, x, addend, scale, shift, relu)
 }
 
-// CombineRows is [CombineRows] of numbers of 16 bits, from whole lines of the tiles; it returns how many numbers it
-// stored.
+// CombineRows is [CombineRows] for 16-bit numbers, for whole lines of the tiles. It returns how many numbers it stored.
 func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift []float32) (done int) {
 	if !h.inPlace(len(onX)) {
 		return 0
@@ -22,8 +21,8 @@ func (h Half) CombineRows(dst, x, dy []uint16, onX, onDy, constant, scale, shift
 	return halfCombine(dst, x, dy, onX, onDy, constant, scale, shift)
 }
 
-// ExpAffine stores b·exp(x + a), with the exponential of [CoarseExp], of numbers of 16 bits that stay such, of a whole
-// vector at least; it reports whether it did.
+// ExpAffine stores b·exp(x + a) of 16-bit numbers in 16 bits, with the exponential of [CoarseExp]. It returns false if
+// there is less than a vector, or no kernel.
 func (h Half) ExpAffine(dst, x []uint16, a, b float32) bool {
 	if !h.inPlace(0) {
 		return false
@@ -38,5 +37,5 @@ func (h Half) ExpAffine(dst, x []uint16, a, b float32) bool {
 	return done > 0
 }
 
-// inPlace reports whether so many columns of the lines are read in 16 bits.
+// inPlace reports whether that many columns of the lines are read in 16 bits, without widening.
 func (l *Lines[T]) inPlace(columns int) bool { return l.Halves != nil && l.Of.inPlace(columns) }

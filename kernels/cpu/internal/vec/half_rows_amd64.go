@@ -2,14 +2,14 @@ package vec
 
 import "unsafe"
 
-const halfColumns = 64 // of a call
+const halfColumns = 64 // in a call
 
 func (h Half) inPlace(columns int) bool {
 	wide, ok := vectors()
 	return ok && wide && columns%halfColumns == 0 && h.rounding() != 0
 }
 
-// halfMoments is [momentsBlock] of bfloat16, for columns that are in place.
+// halfMoments is [momentsBlock] for bfloat16, for columns that are read in place.
 func halfMoments(shift, sum, squares []float32, x []uint16, sample, lines, stride int) {
 	inverse := 1 / float32(max(sample, 1))
 	for c := 0; c < len(sum); c += halfColumns {
@@ -17,7 +17,7 @@ func halfMoments(shift, sum, squares []float32, x []uint16, sample, lines, strid
 	}
 }
 
-// halfProducts is [productsBlock] of bfloat16, for columns that are in place.
+// halfProducts is [productsBlock] for bfloat16, for columns that are read in place.
 func halfProducts(sum, product []float32, dy, x []uint16, mean, scale, shift []float32, lines, stride int) {
 	for c := 0; c < len(sum); c += halfColumns {
 		y, in := unsafe.Pointer(&dy[c]), unsafe.Pointer(&x[c])
@@ -29,8 +29,8 @@ func halfProducts(sum, product []float32, dy, x []uint16, mean, scale, shift []f
 	}
 }
 
-// halfBlocks calls f for blocks of columns of some lines of the given width: of long ones a few at a time, which are
-// then in the first-level cache. It returns how many numbers these lines have.
+// halfBlocks calls f for blocks of columns of some lines of the given width. It takes a few long lines at a time, which
+// then stay in the first-level cache. It returns how many numbers these lines have.
 func halfBlocks(n, width int, f func(at, column int, lines, stride uintptr)) int {
 	most := callElements / halfColumns
 	if width > halfColumns {

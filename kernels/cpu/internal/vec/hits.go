@@ -1,7 +1,7 @@
 package vec
 
-// HitsCount adds to acc, for each of count rows of x, 1 where the row is equal to top. Rows are as long as top, and
-// step elements apart.
+// HitsCount adds to acc, for each of count rows of x, 1 where the row equals top. Rows are as long as top, and step
+// elements apart.
 func HitsCount(acc, x, top []float32, count, step int) {
 	c := len(top)
 	if count <= 0 || c == 0 {
@@ -18,8 +18,8 @@ func HitsCount(acc, x, top []float32, count, step int) {
 	}
 }
 
-// HitsShare stores share in the rows of dst where those of x are equal to top, and 0 times share elsewhere; the rows of
-// both are step elements apart.
+// HitsShare stores share in the rows of dst where those of x equal top, and 0 times share elsewhere. The rows of both
+// are step elements apart.
 func HitsShare(dst, x, top, share []float32, count, step int) {
 	c := len(top)
 	if count <= 0 || c == 0 {

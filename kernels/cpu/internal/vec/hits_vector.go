@@ -2,7 +2,7 @@
 
 package vec
 
-// hitsCount returns how many columns it counted, all where there is a vector of them.
+// hitsCount returns how many columns it counted: all, if they fill a vector.
 func hitsCount(acc, x, top []float32, count, step int) (columns int) {
 	c, lanes := len(top), pixelLanes(4, len(top))
 	if lanes == 0 || c < lanes {
@@ -10,7 +10,7 @@ func hitsCount(acc, x, top []float32, count, step int) (columns int) {
 	}
 	columns = c / lanes * lanes
 	countHits(acc, x, top[:columns], count, step)
-	if rest := c - columns; rest > 0 { // with columns that are counted already
+	if rest := c - columns; rest > 0 { // together with columns that are already counted
 		var again [16]float32
 		countHits(again[:lanes], x[c-lanes:], top[c-lanes:], count, step)
 		for i, n := range again[lanes-rest : lanes] {

@@ -2,7 +2,7 @@ package vec
 
 import "unsafe"
 
-// Lanes is how many problems the functions of this file work on side by side: element i of problem l is at i·Lanes + l.
+// Lanes is how many problems the functions of this file solve side by side: element i of problem l is at i·Lanes + l.
 const Lanes = 16
 
 // start is where a slice begins.
@@ -16,9 +16,8 @@ func floatBytes[T Float]() int {
 	return 8
 }
 
-// AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane, for rows whose first elements
-// are dstStride numbers apart and factors that are fStride apart. Rows and cols are at least 1, and x is not written
-// to.
+// AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane. The first elements of rows are
+// dstStride numbers apart, and factors fStride apart. rows and cols are at least 1. x is only read.
 func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
 	dst, f, x = dst[:(rows-1)*dstStride+cols*Lanes], f[:(rows-1)*fStride+Lanes], x[:cols*Lanes]
 	if outerVectors(start(dst), start(f), start(x), floatBytes[T](), rows, cols, dstStride, fStride) {
@@ -91,8 +90,8 @@ type runsAt struct {
 	step, part int
 }
 
-// TurnRows multiplies complex numbers by factors that are products: y[r, i] = x[r, i] · s[r] · v[r, i], for rows of
-// width numbers that are Step apart. S has a pair for each row. V.Step may be 0: all rows have the same.
+// TurnRows multiplies complex numbers by products of factors: y[r, i] = x[r, i] · s[r] · v[r, i], for rows of width
+// numbers that are Step apart. s has a pair for each row. V.Step may be 0: then all rows share v.
 func TurnRows[T Float](y, x, v Runs[T], s []T, rows, width int) {
 	y, x, v, s = y.within(1, rows, width), x.within(1, rows, width), v.within(1, rows, width), s[:2*rows]
 	whole := 0
@@ -151,9 +150,9 @@ func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {
 	}
 }
 
-// SplitReal makes the transform of a real line x of length 2m, in lanes of the given width, from that of the m complex
-// numbers x[2t] + i·x[2t+1], in place: elements 0 to m-1; element m, which is real, goes to last. W has cosine and sine
-// of the factors exp(-2πi·k/2m) for k up to m/2.
+// SplitReal computes, in place, the transform of a real line x of length 2m from that of the m complex numbers x[2t] +
+// i·x[2t+1], in lanes of the given width. Elements 0 to m-1 stay in place; element m, which is real, goes to last. w
+// has cosine and sine of the factors exp(-2πi·k/2m) for k up to m/2.
 func SplitReal[T Float](zre, zim, last, w []T, m, width int) {
 	for l := range width {
 		r, i := zre[l], zim[l]
@@ -173,8 +172,9 @@ func SplitReal[T Float](zre, zim, last, w []T, m, width int) {
 	}
 }
 
-// JoinReal is the inverse of [SplitReal], twice as large: it makes of the transform of a real line the one that, taken
-// backwards, is x[2t] + i·x[2t+1]. The imaginary parts of elements 0 and m are not read. W has the conjugate factors.
+// JoinReal is the inverse of [SplitReal], times two. From the transform of a real line it computes the one whose
+// inverse transform is x[2t] + i·x[2t+1]. The imaginary parts of elements 0 and m are not read. w has the conjugate
+// factors.
 func JoinReal[T Float](zre, zim, last, w []T, m, width int) {
 	for l := range width {
 		r, s := zre[l], last[l]

@@ -35,8 +35,8 @@ func Lgamma[T Float](dst, x []T) {
 	}
 }
 
-// lgammaSpecial reports whether the assembly does not serve x: what is not positive and finite, and 1 and 2, whose
-// logarithms are exactly 0.
+// lgammaSpecial reports whether the assembly cannot compute x: numbers that are not positive and finite, and 1 and 2,
+// whose results are exactly 0.
 func lgammaSpecial(x float64) bool { return !(x > 0 && x <= math.MaxFloat32) || x == 1 || x == 2 }
 
 func lgammas[T Float](dst, x []T) {
@@ -45,7 +45,7 @@ func lgammas[T Float](dst, x []T) {
 	}
 }
 
-// lgamma is math.Lgamma, with C's value of −Inf.
+// lgamma is math.Lgamma with C's result for −Inf.
 func lgamma(x float64) float64 {
 	y, _ := math.Lgamma(x)
 	if x < -math.MaxFloat32 && math.IsInf(y, -1) {

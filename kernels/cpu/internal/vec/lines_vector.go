@@ -2,13 +2,13 @@
 
 package vec
 
-// Rows without gaps that are longer than four vectors, or not whole vectors: their columns' numbers do not stay in
-// registers, so the rows are computed from left to right. The vector that is left over of a row overlaps the one before
-// it.
+// Rows without gaps that are longer than four vectors, or not whole vectors. Registers cannot hold the numbers of all
+// their columns, so the rows are computed from left to right. If columns remain after the whole vectors, the last
+// vector overlaps the one before it.
 
-// eachLine calls f for pieces of rows of the given width: the first row and column of a piece, its rows, the bytes of
-// its whole vectors and the place of the vector that overlaps, 0 if there is none. It reports whether rows are computed
-// like that.
+// eachLine calls f for pieces of rows of the given width, with the first row and column of a piece, its number of rows,
+// the bytes of its whole vectors, and the place of the overlapping vector, or 0 if there is none. It returns false if
+// rows are not computed this way.
 func eachLine(bytes, lines, width int, f func(wide bool, row, column int, rows, n, end, stride uintptr)) bool {
 	wide, ok := vectors()
 	vector := 32 / bytes
@@ -16,7 +16,7 @@ func eachLine(bytes, lines, width int, f func(wide bool, row, column int, rows, 
 	if wide {
 		vector *= 2
 	}
-	if !ok || width < vector || bytes == 4 && width <= channelsWidth && width%16 == 0 { // those of float32 have other kernels
+	if !ok || width < vector || bytes == 4 && width <= channelsWidth && width%16 == 0 { // other kernels compute such rows of float32
 		return false
 	}
 	for c := 0; c < width; {

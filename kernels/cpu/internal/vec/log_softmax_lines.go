@@ -2,8 +2,8 @@ package vec
 
 import "math"
 
-// LogSumExp is log Σ eˣ, computed around the largest number, with scratch for the exponentials. It is NaN where one of
-// x is NaN or +Inf, or all are −Inf.
+// LogSumExp returns log Σ eˣ, computed relative to the largest number; scratch holds the exponentials. It is NaN if one
+// of x is NaN or +Inf, or if all are −Inf.
 func LogSumExp[T Float](x, scratch []T) T {
 	largest := MaxOf(x)
 	return largest + T(math.Log(float64(ExpAffine(scratch[:len(x)], x, 1, -largest, 1))))
@@ -35,7 +35,7 @@ func LogSoftmaxLines[T Float](dst, x []T, cols int, scratch []T) {
 }
 
 // LogSoftmaxLinesGrad stores dy − e^y·Σ dy for rows of cols numbers without gaps, with scratch for a row: the gradient
-// of the logarithm of the softmax that gave y. Dst may be y or dy.
+// of the log-softmax whose result is y. dst may be y or dy.
 func LogSoftmaxLinesGrad[T Float](dst, y, dy []T, cols int, scratch []T) {
 	if cols <= 0 {
 		return

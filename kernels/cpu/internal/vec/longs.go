@@ -2,10 +2,10 @@ package vec
 
 import "unsafe"
 
-// Integers of 64 bits, which are in the tables of functions of floats as long, and conversions of floats to the other
-// size.
+// 64-bit integers, which have their kernels in the tables of 64-bit floats, and conversions between the sizes of
+// floats.
 
-// bits64 views integers as the floats that their bits are.
+// bits64 views integers as the floats with the same bits.
 func bits64[T int64 | uint64](s []T) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
@@ -52,12 +52,12 @@ func MinLongs(dst, a, b []int64) {
 	longs(opMinLongs, func(a, b int64) int64 { return min(a, b) }, dst, a, b)
 }
 
-// MaxUlongs is [MaxLongs] without signs.
+// MaxUlongs is [MaxLongs] for unsigned integers.
 func MaxUlongs(dst, a, b []uint64) {
 	longs(opMaxUlongs, func(a, b uint64) uint64 { return max(a, b) }, dst, a, b)
 }
 
-// MinUlongs is [MinLongs] without signs.
+// MinUlongs is [MinLongs] for unsigned integers.
 func MinUlongs(dst, a, b []uint64) {
 	longs(opMinUlongs, func(a, b uint64) uint64 { return min(a, b) }, dst, a, b)
 }
@@ -79,7 +79,7 @@ func SignLongs(dst, x []int64) {
 func CompareLongs[T int64 | uint64](r Relation, dst []uint8, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	op := opLongsEqual + compare64Op(r)
-	if r >= Less && ^T(0) > 0 { // without signs
+	if r >= Less && ^T(0) > 0 { // unsigned
 		op += opUlongsLess - opLongsLess
 	}
 	for i := compare64(op, dst, bits64(a), bits64(b)); i < len(dst); i++ {

@@ -1,13 +1,13 @@
 package vec
 
-// LstmCell computes one step of an LSTM cell for one example with len(carry) units, where z holds the sums of the gates
-// input, forget, candidate and output one after the other:
+// LstmCell computes one step of an LSTM cell for one example with len(carry) units. z holds the sums of the gates
+// input, forget, candidate and output, one after the other:
 //
 //	gates = sigmoid(z), of the candidate tanh(z)
 //	next  = forget·carry + input·candidate
 //	h     = output·tanh(next)
 //
-// Gates may be z and next may be carry.
+// gates may be z, and next may be carry.
 func LstmCell[T Float](h, next, gates, z, carry []T) {
 	n := len(carry)
 	h, next, gates, z = h[:n], next[:n], gates[:4*n], z[:4*n]
@@ -34,7 +34,7 @@ func LstmCell[T Float](h, next, gates, z, carry []T) {
 }
 
 // LstmCellGrad computes the gradient of [LstmCell] with respect to z and the carry, from its gates, the carry, and the
-// gradients of h and next. Dz may be gates, and dcarry may be dnext.
+// gradients of h and next. dz may be gates, and dcarry may be dnext.
 func LstmCellGrad[T Float](dz, dcarry, gates, carry, dh, dnext []T) {
 	n := len(carry)
 	dz, dcarry, gates, dh, dnext = dz[:4*n], dcarry[:n], gates[:4*n], dh[:n], dnext[:n]
@@ -47,7 +47,7 @@ func LstmCellGrad[T Float](dz, dcarry, gates, carry, dh, dnext []T) {
 	var room [cellUnits]T
 	for i := done; i < n; i++ {
 		input, forget, candidate, output := gates[i], gates[n+i], gates[2*n+i], gates[3*n+i]
-		if (i-done)%cellUnits == 0 { // dz may be gates, whose units from here on are not yet overwritten
+		if (i-done)%cellUnits == 0 { // dz may be gates, whose units from here on are still intact
 			ahead := room[:min(cellUnits, n-i)]
 			for j := range ahead {
 				ahead[j] = gates[n+i+j]*carry[i+j] + gates[i+j]*gates[2*n+i+j]

@@ -16,8 +16,8 @@ func fromLanes(gates, src []float32, n, done int) {
 	}
 }
 
-// units returns how many of n units the assembly computes in place, and a bit for each of those after whole vectors:
-// all of them by wide vectors, whole vectors by others.
+// units returns how many of n units the assembly computes in place: all with wide vectors, else whole vectors. It also
+// returns a mask with a bit for each unit after the whole vectors.
 func units(wide bool, n int) (m int, rest uintptr) {
 	if wide {
 		return n, 1<<(n%16) - 1

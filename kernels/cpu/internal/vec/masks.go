@@ -2,10 +2,10 @@ package vec
 
 import "math"
 
-// Relation is how two numbers compare. The others follow: a > b is b < a.
+// Relation is a comparison of two numbers. The missing ones follow: a > b is b < a.
 type Relation int
 
-// The relations that there are loops for. NaN is equal to nothing and neither less nor greater.
+// The relations that have loops. NaN is equal to nothing, and neither less nor greater.
 const (
 	Equal Relation = iota
 	NotEqual
@@ -31,7 +31,7 @@ func CompareFloats(r Relation, dst []uint8, a, b []float32) {
 	}
 }
 
-// CompareInts is [CompareFloats] of integers.
+// CompareInts is [CompareFloats] for integers.
 func CompareInts(r Relation, dst []uint8, a, b []int32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	if compareWords(opIntEqual+compareOp(r), dst, a, b) {
@@ -64,7 +64,7 @@ func Finite(dst []uint8, x []float32) {
 	}
 }
 
-// Choose stores a where the mask is not 0, else b, whatever the 32 bits of an element mean.
+// Choose stores a where the mask is not 0, else b. It does not matter what the 32 bits of an element mean.
 func Choose(dst []uint32, mask []uint8, a, b []uint32) {
 	mask, a, b = mask[:len(dst)], a[:len(dst)], b[:len(dst)]
 	if choose32(dst, mask, a, b) {
@@ -172,13 +172,13 @@ func ShiftInts(dst, a, b []int32) {
 	integers(opShiftLeftInt, func(x, y int32) int32 { return x << uint32(y) }, dst, a, b)
 }
 
-// ShiftIntsRight stores a shifted to the right by b bits, with its sign: all bits are the sign where b is not from 0 to
-// 31.
+// ShiftIntsRight stores a shifted to the right by b bits, arithmetically: if b is not from 0 to 31, all bits become the
+// sign.
 func ShiftIntsRight(dst, a, b []int32) {
 	integers(opShiftRightInt, func(x, y int32) int32 { return x >> uint32(y) }, dst, a, b)
 }
 
-// ShiftUintsRight is ShiftIntsRight for numbers without a sign: 0 where b is not from 0 to 31.
+// ShiftUintsRight is ShiftIntsRight for unsigned numbers: 0 if b is not from 0 to 31.
 func ShiftUintsRight(dst, a, b []int32) {
 	integers(opShiftRightUint, func(x, y int32) int32 { return int32(uint32(x) >> uint32(y)) }, dst, a, b)
 }
@@ -235,7 +235,7 @@ const (
 	Xor
 )
 
-// Flip stores the bits of x, changed where those of mask are set in every eight bytes.
+// Flip stores the bits of x, flipped where those of mask are set, for each eight bytes.
 func Flip(dst, x []uint8, mask uint64) {
 	x = x[:len(dst)]
 	done := 0

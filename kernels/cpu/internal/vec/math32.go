@@ -2,8 +2,8 @@ package vec
 
 import "math"
 
-// The float32 functions below are the portable twins of the assembly: the same reduction, the same polynomials, without
-// fused multiply-add. Of tanh and erf the assembly has tables of polynomials instead.
+// The float32 functions below are the portable twins of the assembly. They use the same reductions and polynomials,
+// without fused multiply-add. For tanh and erf, the assembly uses tables of polynomials instead.
 
 const (
 	log2e = 1.44269504088896341
@@ -89,7 +89,7 @@ func tanh32(x float32) float32 {
 	for _, c := range tanhNear[1:] {
 		p = p*xx + c
 	}
-	return float32(math.Copysign(float64(p*xx*x+x), float64(x))) // of -0 the sum is of zeros with both signs
+	return float32(math.Copysign(float64(p*xx*x+x), float64(x))) // for -0, the sum adds zeros with different signs
 }
 
 func sigmoid32(x float32) float32 {

@@ -2,8 +2,8 @@ package vec
 
 import "fmt"
 
-// Mix makes rows that are sums of rows with weights, as the resizing of images along one axis does: row i of the result
-// is Σ_t weights[i·taps + t] · row cells[i·taps + t] of a matrix.
+// Mix computes rows that are weighted sums of rows, as in resizing images along one axis: row i of the result is Σ_t
+// weights[i·taps + t] · row cells[i·taps + t] of a matrix.
 type Mix[T Float] struct {
 	taps, c int
 	rows    int   // of the matrix
@@ -11,8 +11,8 @@ type Mix[T Float] struct {
 	weights []T
 }
 
-// NewMix returns the sums of so many rows each, of c elements, of a matrix of the given rows. It panics if a cell is no
-// row of that.
+// NewMix returns sums of taps rows each, of c elements, of a matrix with the given number of rows. It panics if a cell
+// is not a row of the matrix.
 func NewMix[T Float](cells []int, weights []T, taps, c, rows int) *Mix[T] {
 	m := &Mix[T]{taps: taps, c: c, rows: rows, weights: weights[:len(cells)]}
 	for _, cell := range cells {
@@ -24,16 +24,16 @@ func NewMix[T Float](cells []int, weights []T, taps, c, rows int) *Mix[T] {
 	return m
 }
 
-// longestMix is the length of rows up to which a call of the assembly takes some tens of microseconds.
+// longestMix is the longest row for which an assembly call takes no more than some tens of microseconds.
 const longestMix = 1 << 15
 
-// Works reports whether Run is the fast way for such rows here now: of a vector at least, and of several rows each.
+// Works reports whether Run is fast for such rows here and now: rows fill a vector, and sums have several rows.
 func (m *Mix[T]) Works() bool {
 	_, ok := fills(m.c)
 	return ok && single[T]() && m.c <= longestMix && m.taps > 1
 }
 
-// Run stores the rows [lo, hi) of the result in dst; x is the matrix. It needs Works.
+// Run stores the rows [lo, hi) of the result in dst; x is the matrix. It requires Works.
 func (m *Mix[T]) Run(dst, x []T, lo, hi int) {
 	dst, x = dst[:(hi-lo)*m.c], x[:m.rows*m.c]
 	if hi > lo && m.c > 0 {

@@ -6,21 +6,21 @@ import "math"
 // Every row is summed by itself in an order that depends on cols alone.
 
 const (
-	normRows     = 32      // of a block
-	normElements = 1 << 13 // of a block that has more than one row
+	normRows     = 32      // rows of a block
+	normElements = 1 << 13 // elements of a block that has more than one row
 )
 
 func normBlock(cols int) int { return min(normRows, max(normElements/max(cols, 1), 1)) }
 
-// LayerNorm stores y = gamma·(x − mean)·rstd + beta with the mean of each row and rstd = 1/√(variance + epsilon), and
-// both of these; rows is the length of mean.
+// LayerNorm stores y = gamma·(x − mean)·rstd + beta with the mean of each row and rstd = 1/√(variance + epsilon). It
+// also stores mean and rstd, which have one number for each row.
 func LayerNorm[T Float](y, x, gamma, beta, mean, rstd []T, epsilon float64) {
 	rows, cols := len(mean), len(gamma)
 	x, y, beta, rstd = x[:rows*cols], y[:rows*cols], beta[:cols], rstd[:rows]
 	for r, step := 0, normBlock(cols); r < rows && cols > 0; r += step {
 		end := min(r+step, rows)
 		in, out, m, s := x[r*cols:end*cols], y[r*cols:end*cols], mean[r:end], rstd[r:end]
-		if next := min(end+step, rows); len(x) >= FarNumbers { // memory goes on while the block is computed
+		if next := min(end+step, rows); len(x) >= FarNumbers { // prefetch while the block is computed
 			Fetch(out, 1, len(out), 0)
 			Fetch(x[end*cols:], 1, (next-end)*cols, 0)
 		}
@@ -41,8 +41,8 @@ func LayerNorm[T Float](y, x, gamma, beta, mean, rstd []T, epsilon float64) {
 	}
 }
 
-// LayerNormGrad is the gradient of [LayerNorm]: with n = (x − mean)·rstd and g = gamma·dy it stores
-// dx = rstd·(g − average(g) − n·average(g·n)) and adds Σ dy·n to dgamma and Σ dy to dbeta. Scratch has 2·cols elements.
+// LayerNormGrad is the gradient of [LayerNorm]: with n = (x − mean)·rstd and g = gamma·dy it stores dx = rstd·(g −
+// average(g) − n·average(g·n)) and adds Σ dy·n to dgamma and Σ dy to dbeta. scratch has 2·cols elements.
 func LayerNormGrad[T Float](dx, dgamma, dbeta, x, gamma, mean, rstd, dy, scratch []T) {
 	rows, cols := len(mean), len(gamma)
 	x, dy, dx, rstd = x[:rows*cols], dy[:rows*cols], dx[:rows*cols], rstd[:rows]

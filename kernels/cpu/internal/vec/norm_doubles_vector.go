@@ -7,10 +7,11 @@ import (
 	"unsafe"
 )
 
-// The functions below are the loops of norm.go for float64, with the same bits: of rows whose sums [Sum] and [Dot] form
-// in one go.
+// The functions below are the loops of norm.go for float64, with the same bits, for rows that [Sum] and [Dot] add up in
+// a single block.
 
-// eights returns the part of cols that goes through assembly, in eights; 0 if there is none, or rows are too long.
+// eights returns how many of the columns go through assembly, a multiple of 8: 0 if there is none, or if rows are too
+// long.
 func eights(cols int) (n int, wide bool) {
 	wide, ok := vectors()
 	if !ok || cols > sumBlock {

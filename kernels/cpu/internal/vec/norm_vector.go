@@ -10,11 +10,12 @@ type normPiece struct {
 	wide     bool
 }
 
-// twoPieces is the length of rows from which a second call for 8 columns costs less than narrow vectors for all.
+// twoPieces is the length of rows from which on a second call for 8 columns costs less than narrow vectors for all
+// columns.
 const twoPieces = 64
 
-// normPieces returns the columns that go through assembly, in vectors of 16 where there are such and of 8, and how many
-// these are; the others are fewer than 8.
+// normPieces returns the columns that go through assembly, in vectors of 16 (if available) and of 8, and their number;
+// fewer than 8 columns remain.
 func normPieces(cols int) (list [2]normPiece, n int) {
 	wide, ok := vectors()
 	if !ok {
@@ -39,7 +40,7 @@ func normPieces(cols int) (list [2]normPiece, n int) {
 func layerNorm32(y, x, gamma, beta, mean, rstd []float32, epsilon float64) bool {
 	cols, rows := len(gamma), len(mean)
 	pieces, n := normPieces(cols)
-	if n == 0 || cols > callElements { // a call must be short
+	if n == 0 || cols > callElements { // so that a call is short
 		return false
 	}
 	var parts [8 * normRows]float32
@@ -91,7 +92,7 @@ func layerNorm32(y, x, gamma, beta, mean, rstd []float32, epsilon float64) bool 
 func layerNormGrad32(dx, dgamma, dbeta, x, gamma, mean, rstd, dy []float32) bool {
 	cols, rows := len(gamma), len(mean)
 	pieces, n := normPieces(cols)
-	if n == 0 || cols > callElements { // a call must be short
+	if n == 0 || cols > callElements { // so that a call is short
 		return false
 	}
 	var parts [16 * normRows]float32

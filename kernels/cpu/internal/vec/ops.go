@@ -1,6 +1,6 @@
 package vec
 
-// The numbers of the float32 loops that have assembly.
+// The indices of the float32 loops that have assembly.
 type (
 	halfKind int
 	binaryOp int
@@ -220,7 +220,7 @@ const (
 	opDoublesToFloats
 )
 
-// Of each operation there is one for int8, uint8, int16 and uint16 each.
+// Each operation has one index for int8, uint8, int16 and uint16 each.
 const (
 	opDivInt8 smallPairOp = iota
 	opRemInt8

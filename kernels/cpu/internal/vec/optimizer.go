@@ -9,10 +9,10 @@ import "math"
 //	v += (g² − v)·(1 − β₂)
 //	w −= α·m / (√v + ε)          α = rate·√(1 − β₂ᵗ)/(1 − β₁ᵗ)
 //
-// The gradient is first multiplied by GradientScale. Decay is rate·weight_decay (AdamW) or 0.
+// The gradient is first multiplied by GradientScale. Decay is rate·weight_decay (AdamW), or 0.
 type AdamArgs[T Float] struct {
-	W, M, V []T // the variable, its momentum and its velocity: updated
-	G       []T // the gradient: only read
+	W, M, V []T // the variable, its momentum and its velocity, which are updated
+	G       []T // the gradient, which is only read
 
 	Alpha, OneMinusBeta1, OneMinusBeta2, Epsilon T
 

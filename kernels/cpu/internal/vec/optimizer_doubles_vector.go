@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// adam64 is the step of Adam of whole vectors; it returns how many elements are done.
+// adam64 is a step of Adam for whole vectors. It returns how many elements are done.
 func adam64(w, m, v, g []float64, scalars [6]float64) int {
 	wide, ok := vectors()
 	if !ok {

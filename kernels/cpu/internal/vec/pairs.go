@@ -1,9 +1,9 @@
 package vec
 
-// Half is a type of 16 bits, numbers of which are held in uint16.
+// Half is a type of 16-bit floats, which are stored as uint16.
 type Half = halfKind
 
-// The types of 16 bits.
+// The 16-bit types.
 const (
 	Float16  Half = f16
 	BFloat16 Half = bf16
@@ -29,7 +29,7 @@ func (h Half) Narrow(dst []uint16, x []float32) {
 
 const narrowedAtOnce = 1 << 14 // numbers: some microseconds
 
-// NarrowSums is Narrow for results of arithmetic that flushes denormals, as programs do: denormals may become 0.
+// NarrowSums is Narrow for results of arithmetic that flushes denormals, as programs do: it may turn denormals into 0.
 func (h Half) NarrowSums(dst []uint16, x []float32) {
 	for len(dst) > 0 && h.rounding() != 0 {
 		n := min(len(dst), narrowedAtOnce)
@@ -41,9 +41,9 @@ func (h Half) NarrowSums(dst []uint16, x []float32) {
 	h.Narrow(dst, x)
 }
 
-// PairRows interleaves the rows 2i and 2i+1 of a matrix of 16-bit numbers, from numbers apart, for i in [0, pairs):
-// dst[i·to + c] has the number of row 2i in its lower half, and that of row 2i+1 in its upper half. What lies behind
-// the columns in dst may be overwritten, up to a multiple of 16 columns, if x goes on there.
+// PairRows interleaves the rows 2i and 2i+1 of a matrix of 16-bit numbers for i in [0, pairs); rows are from numbers
+// apart. dst[i·to + c] gets the number of row 2i in its lower half and that of row 2i+1 in its upper half. What is
+// behind the columns in dst may be overwritten, up to a multiple of 16 columns, if x continues there.
 func PairRows(dst []uint32, x []uint16, columns, pairs, to, from int) {
 	if columns <= 0 || pairs <= 0 {
 		return
@@ -60,9 +60,9 @@ func PairRows(dst []uint32, x []uint16, columns, pairs, to, from int) {
 // pairColumns is the width of the panels of [Half.RoundPairs].
 const pairColumns = 32
 
-// RoundPairs rounds rows of float32 as [Half.NarrowRows] does, of a multiple of 16 columns, and interleaves the rows 2i
-// and 2i+1 as [PairRows] does, in panels of 32 columns: panels[p·panel + 32·i + c] has those of column 32·p + c. A last
-// row without another one is paired with zeros. It is for results of arithmetic that flushes denormals.
+// RoundPairs rounds rows of float32 as [Half.NarrowRows] does; their columns are a multiple of 16. It also interleaves
+// the rows 2i and 2i+1 as [PairRows] does, in panels of 32 columns: panels[p·panel + 32·i + c] has those of column 32·p
+// + c. A last single row is paired with zeros. It is for results of arithmetic that flushes denormals.
 func (h Half) RoundPairs(panels []uint32, dst []uint16, x []float32, columns, rows, panel, to, from int) {
 	if columns <= 0 || rows <= 0 {
 		return
@@ -85,8 +85,8 @@ func (h Half) RoundPairs(panels []uint32, dst []uint16, x []float32, columns, ro
 	}
 }
 
-// RoundAdd rounds x, adds y, both float32, and rounds again; relu says whether negative sums become 0. Y is not
-// rounded, so it should be numbers of the type. X is overwritten.
+// RoundAdd rounds x, adds y, both float32, and rounds again. If relu is set, negative sums become 0. It does not round
+// y, which should hold numbers of the 16-bit type. It overwrites x.
 func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {
 	x, y = x[:len(dst)], y[:len(dst)]
 	if len(dst) == 0 || h.roundAdd(dst, x, y, relu) {
@@ -101,8 +101,8 @@ func (h Half) RoundAdd(dst []uint16, x, y []float32, relu bool) {
 	h.Narrow(dst, x)
 }
 
-// WidenRows widens rows of 16-bit numbers, from numbers apart, to rows of dst, to numbers apart. What lies behind the
-// columns in dst may be overwritten, up to a multiple of 16 columns but not beyond the next row, if x goes on there.
+// WidenRows widens rows of 16-bit numbers, from numbers apart, to rows of dst, to numbers apart. What is behind the
+// columns in dst may be overwritten, up to a multiple of 16 columns but not beyond the next row, if x continues there.
 func (h Half) WidenRows(dst []float32, x []uint16, columns, rows, to, from int) {
 	if columns <= 0 || rows <= 0 {
 		return
@@ -131,7 +131,7 @@ func (h Half) NarrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 }
 
 // RoundAddRows is [Half.RoundAdd] for rows of x, from numbers apart, and of dst, to numbers apart, with the same y for
-// all of them. X may be overwritten.
+// all rows. It may overwrite x.
 func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) {
 	if columns <= 0 || rows <= 0 {
 		return
@@ -145,13 +145,13 @@ func (h Half) RoundAddRows(dst []uint16, x, y []float32, columns, rows, to, from
 	}
 }
 
-// Short rows that follow each other without gaps are rounded many at a time, as rows of whole vectors.
+// Short rows without gaps are rounded many at a time, as longer rows of whole vectors.
 const (
 	joinedRows    = 16
 	joinedColumns = 64
 )
 
-// roundAddJoined is RoundAddRows for such rows; it returns how many it did.
+// roundAddJoined is RoundAddRows for such rows. It returns how many rows it processed.
 func (h Half) roundAddJoined(dst []uint16, x, y []float32, columns, rows int, relu bool) int {
 	var repeated [joinedRows * joinedColumns]float32
 	long := joinedRows * columns
@@ -162,7 +162,7 @@ func (h Half) roundAddJoined(dst []uint16, x, y []float32, columns, rows int, re
 }
 
 // SubtractRows rounds rows of x, from numbers apart, and subtracts rate times them from rows of dst, to numbers apart.
-// X may be overwritten.
+// It may overwrite x.
 func (h Half) SubtractRows(dst, x []float32, rate float32, columns, rows, to, from int) {
 	done := h.subtractRows(dst, x, rate, columns, rows, to, from)
 	var rounded [64]uint16

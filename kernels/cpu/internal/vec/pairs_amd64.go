@@ -25,8 +25,8 @@ func pairRows(dst []uint32, x []uint16, columns, pairs, to, from int) int {
 	return pairs
 }
 
-// roundPairs does so for whole pairs of rows where the processor rounds by an instruction, and returns for how many
-// rows.
+// roundPairs is RoundPairs for whole pairs of rows, if the processor rounds with an instruction. It returns how many
+// rows it processed.
 func (h Half) roundPairs(panels []uint32, dst []uint16, x []float32, columns, rows, panel, to, from int) int {
 	wide, ok := vectors()
 	if rows /= 2; rows == 0 || !ok || !wide || h.rounding() == 0 || columns%16 != 0 || to < columns {
@@ -42,7 +42,7 @@ func (h Half) roundPairs(panels []uint32, dst []uint16, x []float32, columns, ro
 	return 2 * rows
 }
 
-// roundAdd is RoundAdd as a chain; it reports whether chains run.
+// roundAdd is RoundAdd as a chain. It returns false if chains cannot run.
 func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
 	if !Chains() {
 		return false
@@ -63,7 +63,7 @@ func (h Half) roundAdd(dst []uint16, x, y []float32, relu bool) bool {
 
 var floors = [2]float32{float32(math.Inf(-1)), 0}
 
-// roundAddRows does so with a bias, and returns how many rows it could read in whole vectors.
+// roundAddRows is RoundAddRows with a bias. It returns how many rows it could read in whole vectors.
 func (h Half) roundAddRows(dst []uint16, x, y []float32, columns, rows, to, from int, relu bool) int {
 	wide, ok := vectors()
 	if !ok || rows <= 0 {
@@ -90,7 +90,7 @@ func (h Half) roundAddVectors(wide bool, dst []uint16, x []float32, y *float32, 
 		floor = &floors[1]
 	}
 	if rows == 1 {
-		to = 0 // there is no next row whose memory to ask for
+		to = 0 // there is no next row to prefetch
 	}
 	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
@@ -103,9 +103,9 @@ func (h Half) roundAddVectors(wide bool, dst []uint16, x []float32, y *float32, 
 	}
 }
 
-const subtractedRows = 32 // whose last columns, fewer than a vector, are subtracted together
+const subtractedRows = 32 // rows whose last columns, less than a vector, are subtracted together
 
-// subtractRows does SubtractRows and returns how many columns it did.
+// subtractRows is SubtractRows. It returns how many columns it processed.
 func (h Half) subtractRows(dst, x []float32, rate float32, columns, rows, to, from int) int {
 	wide, ok := vectors()
 	if !ok || rows <= 0 || columns <= 0 {
@@ -132,7 +132,7 @@ func (h Half) subtractRows(dst, x []float32, rate float32, columns, rows, to, fr
 	return columns
 }
 
-// subtractVectors adds factor times rows of whole vectors that are rounded first.
+// subtractVectors rounds rows of whole vectors and adds factor times them.
 func (h Half) subtractVectors(wide bool, dst, x []float32, factor float32, columns, rows, to, from int) {
 	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {

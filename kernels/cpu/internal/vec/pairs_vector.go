@@ -30,8 +30,8 @@ func (h Half) widenRows(dst []float32, x []uint16, columns, rows, to, from int) 
 	return rows
 }
 
-// columnsOf calls f for pieces of so many columns, all of them whole vectors: the last one ends with the last column
-// and overlaps the one before it. It reports false for fewer columns than a vector of eight.
+// columnsOf calls f for pieces of the columns that are whole vectors. The last piece ends with the last column and may
+// overlap the one before it. It returns false if there are fewer columns than a vector of eight.
 func columnsOf(columns int, wide bool, f func(wide bool, first, n int)) bool {
 	if columns < 8 {
 		return false
@@ -53,14 +53,14 @@ func columnsOf(columns int, wide bool, f func(wide bool, first, n int)) bool {
 
 const (
 	stagedRows = 64
-	stagedLine = 8 // numbers of a row on its way
+	stagedLine = 8 // numbers of a row in the buffer
 )
 
-// staged are rows of fewer numbers than a vector has, on their way: kernels write vectors here.
+// staged is a buffer for rows of less than a vector: kernels write whole vectors here.
 type staged [stagedRows * stagedLine]uint16
 
-// rows rounds rows of fewer than eight columns with f, which rounds n rows from row first on, whole vectors of them,
-// to rows of stagedLine numbers. It returns how many rows could be read in vectors.
+// rows rounds rows of fewer than eight columns. f rounds n rows from row first on, in whole vectors, to rows of
+// stagedLine numbers. It returns how many rows could be read in vectors.
 func (s *staged) rows(dst []uint16, length, columns, rows, to, from int, f func(first, n int)) int {
 	for rows > 0 && (rows-1)*from+stagedLine > length {
 		rows--
@@ -100,7 +100,7 @@ func (h Half) narrowRows(dst []uint16, x []float32, columns, rows, to, from int)
 // narrowVectors rounds rows of whole vectors.
 func (h Half) narrowVectors(wide bool, dst []uint16, x []float32, columns, rows, to, from int) {
 	if rows == 1 {
-		to = 0 // there is no next row whose memory to ask for
+		to = 0 // there is no next row to prefetch
 	}
 	most, rounding := max(callElements/columns, 1), h.rounding()
 	for i := 0; i < rows; i += most {
@@ -113,8 +113,8 @@ func (h Half) narrowVectors(wide bool, dst []uint16, x []float32, columns, rows,
 	}
 }
 
-// rounding tells kernels that round sums whether the processor has an instruction for that: 0 if it has none. Where a
-// denormal may have come from elsewhere than arithmetic, which flushes them, that instruction may not be used.
+// rounding tells kernels that round sums whether the processor has an instruction for it: 0 if it does not. That
+// instruction must not be used if a denormal may come from anything but arithmetic, which flushes denormals.
 func (h Half) rounding() uintptr {
 	if h == bf16 && isa.Active().Has(isa.AVX512BF16Round) {
 		return 1

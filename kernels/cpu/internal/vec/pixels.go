@@ -1,8 +1,8 @@
 package vec
 
-// The functions of this file walk over the pixels of rows of NHWC images, for windows that overlap, have gaps or are
-// cut off: an operand's pixels are step elements apart, and each has c channels. They take one cell of all windows of a
-// row at a time.
+// The functions of this file go through pixels of rows of NHWC images, for windows that overlap, have gaps or are cut
+// off. An operand's pixels are step elements apart, and each has c channels. A call takes one cell of all windows of a
+// row.
 
 // pixels is the number of elements from the first to the last of count pixels.
 func pixels(count, c, step int) int { return (count-1)*step + c }
@@ -44,10 +44,10 @@ func PixelsAdd[T Float](dst, x []T, count, c, dstStep, xStep int) {
 	}
 }
 
-// PixelsClaim is a step of the gradient of maximum pooling: where x is the maximum y of its window, it takes what is
-// left of the window's gradient, which is added to dx and becomes 0 in left. Called for the cells of the windows in
-// order, the first of several largest elements gets the gradient, or the first NaN. dx and x have the same step, left
-// and y too.
+// PixelsClaim is a step of the gradient of max pooling. Where x is the maximum y of its window, it takes what is left
+// of the window's gradient: that is added to dx, and left becomes 0. If it is called for the cells of the windows in
+// order, the first of several largest elements gets the gradient, or the first NaN. dx and x have the same step, and so
+// have left and y.
 func PixelsClaim[T Float](dx, x, left, y []T, count, c, xStep, yStep int) {
 	if count <= 0 || c <= 0 {
 		return

@@ -4,9 +4,9 @@ package vec
 
 import "unsafe"
 
-// The functions of this file take floats of so many bytes.
+// The functions of this file take floats of 4 or 8 bytes, as bytes says.
 
-// flat takes pixels that lie behind one another, with all given steps, as one.
+// flat treats contiguous pixels, which have all the given steps, as one pixel.
 func flat(count, c int, steps ...int) (int, int) {
 	for _, step := range steps {
 		if step != c {
@@ -24,8 +24,8 @@ func pixelsMax(bytes int, dst, x unsafe.Pointer, count, c, dstStep, xStep int) b
 	})
 }
 
-// pixelsAdd returns how many channels of each pixel it added, whole vectors, none of them twice. Pixels without steps
-// are one.
+// pixelsAdd returns how many channels of each pixel it added: whole vectors, none of them twice. Contiguous pixels
+// count as one.
 func pixelsAdd(bytes int, dst, x unsafe.Pointer, count, c, dstStep, xStep int) (channels int) {
 	lanes := pixelLanes(bytes, c)
 	if lanes == 0 || c < lanes {

@@ -29,10 +29,10 @@ func MaxPool2x2[T Float](dst, x []T, images, h, w, c int) {
 	}
 }
 
-// MaxPool2x2Backward is the gradient of [MaxPool2x2]: from the pooling's input x and output y and the gradient dy with
-// respect to y it computes dx, all of it. The gradient of a window goes to its largest element, the first in row order
-// among equals, or to the first NaN. With relu set, x must be the output of a relu, and dx is the gradient with
-// respect to the relu's input: windows with maximum 0 get none.
+// MaxPool2x2Backward is the gradient of [MaxPool2x2]. It computes all of dx from the pooling's input x and output y and
+// the gradient dy with respect to y. The gradient of a window goes to its largest element, the first in row order among
+// equals, or to the first NaN. With relu set, x must be the output of a relu, and dx is the gradient with respect to
+// the relu's input: windows whose maximum is 0 get none.
 func MaxPool2x2Backward[T Float](dx, dy, x, y []T, images, h, w, c int, relu bool) {
 	oh, ow := h/2, w/2
 	for image := range images {

@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// The functions below compute the first of so many windows of a row, of floats of so many bytes, and return how many.
+// The functions below compute the first of n windows of a row, and return how many; bytes is the size of a float.
 
 func maxPoolRow(bytes int, dst, x0, x1 unsafe.Pointer, count, c int) (windows int) {
 	return windowParts(bytes, 1, count, c, true, func(wide bool, w, n, channel, channels int) {

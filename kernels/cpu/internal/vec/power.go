@@ -2,7 +2,7 @@ package vec
 
 import "math"
 
-// power is x to the power y: e to the power y·ln|x|, with ln|x| in two parts.
+// power returns x to the power y: e to the power y·ln|x|, with ln|x| in two parts.
 func power(x, y float64) float64 {
 	a := math.Abs(x)
 	whole := y == math.Trunc(y)
@@ -22,7 +22,7 @@ func power(x, y float64) float64 {
 	return result
 }
 
-// exponential is that of x.
+// exponential returns e to the power x.
 func exponential(x float64) float64 {
 	x = min(max(x, -746), 711)
 	n := math.RoundToEven(x * math.Log2E)
@@ -38,7 +38,7 @@ const (
 	preciseLn2Low  = 1.90821492927058770002e-10
 )
 
-// logarithm is that of a > 0 in two parts.
+// logarithm returns the logarithm of a > 0 in two parts.
 func logarithm(a float64) (high, low float64) {
 	v, exponent := math.Frexp(a)
 	if v < math.Sqrt2/2 {
@@ -48,7 +48,7 @@ func logarithm(a float64) (high, low float64) {
 	v--
 	r := 1 / (v + 2)
 	twice := v + v
-	high = float64(twice * r) // products are rounded: never part of another operation, as compilers may make them
+	high = float64(twice * r) // products are rounded: they must not be fused with another operation, as compilers may do
 	low = float64(r * math.FMA(-high, v, math.FMA(-high, 2, twice)))
 	s := float64(high * high)
 	// ln(1 + v) is high + c·high³ + P(high²)·high³, with c = 1/12 rounded.

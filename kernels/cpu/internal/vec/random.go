@@ -13,9 +13,9 @@ func Drop(dst, x []float32, words []uint32, scale float32, threshold uint32) {
 	}
 }
 
-// RandomWords stores whole blocks of Philox4x32-10 (package philox) of a key, the first one with the given counter, the
-// next ones with its lowest word, which wraps around, increased by one each. It returns how many words it has made: a
-// multiple of 16 or none, where there is no assembly.
+// RandomWords stores whole blocks of Philox4x32-10 (package philox). The first block has the given key and counter; for
+// each next one, the counter's lowest word, which wraps around, increases by one. It returns how many words it stored:
+// a multiple of 16, or none if there is no assembly.
 func RandomWords(dst []uint32, counter [4]uint32, key [2]uint32) int {
 	return randomWords32(dst, counter, key)
 }

@@ -17,7 +17,7 @@ func drop32(dst, x []float32, words []uint32, scale float32, threshold uint32) i
 	return n
 }
 
-// The order of blocks in a vector, which puts those of the even numbers first; see internal/asmgen/vec.
+// The order of blocks in a vector, which puts even numbers first; see internal/asmgen/vec.
 var (
 	fourBlocks  = [4]uint32{0, 2, 1, 3}
 	eightBlocks = [8]uint32{0, 4, 1, 5, 2, 6, 3, 7}

@@ -7,30 +7,30 @@ import (
 	"unsafe"
 )
 
-// Rearranged copies boxes of a few bytes, which lie side by side in the result and at equal distances in the source,
-// and whose bytes have another order or gaps there: rows backwards, small transposed planes, parts of rows.
+// Rearranged copies boxes of a few bytes whose bytes have another order, or gaps, in the source: reversed rows, small
+// transposed planes, parts of rows. Boxes are contiguous in the result and at equal distances in the source.
 type Rearranged struct {
 	wide      int // bytes of a vector
-	unit      int // bytes of what a vector finds anywhere in two: of words, and bytes then within parts of 16, or of bytes
-	box, step int // bytes of a box, and from one box of the source to the next
+	unit      int // bytes that a vector can look up anywhere in two vectors: words (then bytes within parts of 16), or single bytes
+	box, step int // bytes of a box, and distance of boxes in the source
 	boxes     int // boxes of a period
-	end       int // bytes from the beginning of a period to the last one that is written
-	low, high int // the bytes that a period reads, from where its first box lies
-	first     int // the least byte of a box
+	end       int // bytes from the beginning of a period to the last byte that is written
+	low, high int // the bytes that a period reads, relative to its first box
+	first     int // the lowest byte of a box
 	last      int // the byte behind its last one
 	entries   int
 	table     []byte
-	origin    int // the byte of a word that the source of a box begins with
+	origin    int // the byte within a word at which the source of a box begins
 }
 
-// mostRearranged is how many bytes a box may have, and mostPeriod how many vectors of the result belong to a period.
+// mostRearranged is the most bytes of a box, and mostPeriod the most vectors of the result that form a period.
 const (
 	mostRearranged = 1024
 	mostPeriod     = 32
 )
 
-// NewRearranged returns nil where there is no kernel, or none that is worth it, for boxes of so many bytes, each step
-// bytes behind the one before it, or before it. source says where byte i of a box lies.
+// NewRearranged returns nil if there is no kernel that pays for boxes of box bytes, each step bytes from the one before
+// it; step may be negative. source returns where byte i of a box is.
 func NewRearranged(box, step int, source func(i int) int) *Rearranged {
 	wide := 4 * repeatLanes()
 	if wide == 0 || box < 1 || box > mostRearranged || step == 0 {
@@ -44,7 +44,7 @@ func NewRearranged(box, step int, source func(i int) int) *Rearranged {
 		return rearrangedBy(wide, 1, box, step, 0, from)
 	}
 	var best *Rearranged
-	for origin := range 4 { // of words; those of a row backwards begin elsewhere than the row
+	for origin := range 4 { // of words; the boxes of a reversed row do not begin where the row does
 		if r := rearrangedBy(wide, 4, box, step, origin, from); r != nil && (best == nil || r.boxes*best.entries > best.boxes*r.entries) {
 			best = r
 		}
@@ -52,15 +52,15 @@ func NewRearranged(box, step int, source func(i int) int) *Rearranged {
 	return best
 }
 
-// rearrangedBy is NewRearranged for words that begin with the byte origin of each four. from says where each byte of a
-// box lies.
+// rearrangedBy is NewRearranged for boxes that begin with byte origin of a word. from lists where each byte of a box
+// is.
 func rearrangedBy(wide, unit, box, step, origin int, from []int) (best *Rearranged) {
 	first, last := slices.Min(from)-origin, slices.Max(from)-origin+1
 	one := max(wide/box, 1)
 	for boxes := one; boxes <= 4*one && boxes*box <= mostPeriod*wide; boxes += one {
 		r := &Rearranged{wide: wide, unit: unit, box: box, step: step, boxes: boxes, first: first, last: last, low: first, high: last, origin: origin}
 		if !r.fill(func(i int) int { return i/box*step + from[i%box] - origin }) {
-			if best == nil { // longer periods are not much fuller
+			if best == nil { // longer periods are hardly fuller
 				return nil
 			}
 		} else if best == nil || boxes*best.entries > best.boxes*r.entries {
@@ -84,10 +84,10 @@ func (r *Rearranged) fill(source func(i int) int) bool {
 	return 2*bytes >= r.entries*r.wide
 }
 
-// window is a vector of the source: the bytes of it that are read, from where a unit begins.
+// window is a vector of the source: the bytes of it that are read, starting at a multiple of a unit.
 type window struct{ low, high int }
 
-// join extends the window to byte at and reports true, unless it is longer than a vector then.
+// join extends the window to byte at. It returns false if it would be longer than a vector.
 func (w *window) join(at, unit, wide int) bool {
 	low, high := at&^(unit-1), at+1
 	if w.high > w.low {
@@ -100,11 +100,11 @@ func (w *window) join(at, unit, wide int) bool {
 	return true
 }
 
-// unused is the place of no word.
+// unused is the place of a word that does not exist.
 const unused = math.MinInt
 
-// entry adds the vector of the result that begins at a byte of the period, and returns how many bytes of it count: as
-// many as come from two vectors of the source, and, of words, each part of 16 from four.
+// entry adds the vector of the result that begins at a byte of the period, and returns how many of its bytes are valid:
+// as many as come from two vectors of the source. With words, each part of 16 bytes must come from four words.
 func (r *Rearranged) entry(at, bytes int, source func(i int) int) (n int) {
 	var windows [2]window
 	words, within := make([]int, r.wide/4), make([]byte, r.wide)
@@ -135,7 +135,7 @@ func (r *Rearranged) entry(at, bytes int, source func(i int) int) (n int) {
 			if word != unused {
 				index = uint32(windows[0].index(&windows[1], 4*word, r.wide) / 4)
 			}
-			if int(index) >= r.wide/4 { // the sign chooses the second one where words do not
+			if int(index) >= r.wide/4 { // the sign selects the second vector where words do not
 				index |= 1 << 31
 			}
 			r.table = binary.NativeEndian.AppendUint32(r.table, index)
@@ -148,7 +148,7 @@ func (r *Rearranged) entry(at, bytes int, source func(i int) int) (n int) {
 	return n
 }
 
-// place moves windows so that they read nothing behind what the boxes of a period do, where that is possible.
+// place moves windows so that they read nothing behind the boxes of a period, if possible.
 func (r *Rearranged) place(windows *[2]window) {
 	low, high := r.first+min(0, (r.boxes-1)*r.step), r.last+max(0, (r.boxes-1)*r.step)
 	for i := range windows {
@@ -163,7 +163,7 @@ func (r *Rearranged) place(windows *[2]window) {
 	}
 }
 
-// index is where a byte of the source lies in the window, or in the one that follows it.
+// index returns where a byte of the source is in the window, or in the second one.
 func (w *window) index(second *window, at, wide int) int {
 	if d := at - w.low; d >= 0 && d < wide {
 		return d
@@ -171,11 +171,11 @@ func (w *window) index(second *window, at, wide int) int {
 	return at - second.low + wide
 }
 
-// up is a divided by b, rounded up; 0 for negative ones.
+// up returns a divided by b, rounded up; 0 for negative a.
 func up(a, b int) int { return max(a+b-1, 0) / b }
 
-// Run copies the boxes [first, done) of n, as many as whole vectors can. It may write to boxes behind those, too, and
-// to as many bytes behind the n as room says, but neither writes nor reads anything else.
+// Run copies the boxes [first, done) of n, as many as whole vectors can. It may write to boxes behind those too, and to
+// room bytes behind the n boxes. It neither writes nor reads anything else.
 func (r *Rearranged) Run(dst, src unsafe.Pointer, n, room int) (first, done int) {
 	step, before, behind := r.step, r.first-r.low, r.high-r.last
 	if step < 0 {

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// sumBlock is the number of elements that one leaf of a pairwise sum adds.
+// sumBlock is the number of elements of a leaf of a pairwise sum.
 const sumBlock = 1024
 
 // Sum returns the sum of x.
@@ -36,7 +36,7 @@ func Sum[T Float](x []T) T {
 	return join(&s)
 }
 
-// leastProducts64 is how many products of float64 are worth a call.
+// leastProducts64 is the fewest products of float64 that are worth a call.
 const leastProducts64 = 48
 
 // Dot returns Σ a·b.
@@ -59,7 +59,7 @@ func Dot[T Float](a, b []T) T {
 	for ; i+8 <= len(a); i += 8 {
 		v, w := a[i:i+8:i+8], b[i:i+8:i+8]
 		for j := range s {
-			s[j] += T(v[j] * w[j]) // rounded, as by the vector kernel
+			s[j] += T(v[j] * w[j]) // rounded, as in the vector kernel
 		}
 	}
 	for j, v := range a[i:] {
@@ -152,7 +152,7 @@ func ExpAffine[T Float](dst, x []T, a, b, c T) T {
 	if done == 0 {
 		return Sum(dst)
 	}
-	for i, v := range rest { // as Sum does
+	for i, v := range rest { // like Sum
 		s[i] += v
 	}
 	return join(&s)

@@ -2,19 +2,19 @@ package vec
 
 import "unsafe"
 
-// Repeats repeats groups of a few bytes, each several times in a row.
+// Repeats repeats groups of a few bytes; the copies of a group follow each other.
 type Repeats struct {
 	group, times int
 	wide         int // bytes of a vector
-	period       int // groups after which the vectors of the result begin where groups do
-	behind       int // bytes that are read from the first group of a period on
+	period       int // groups after which vectors of the result begin where groups do
+	behind       int // bytes that are read, from the first group of a period on
 	table        []uint8
 }
 
-// mostRepeats is how many bytes the copies of a group may have.
+// mostRepeats is the most bytes of all copies of a group.
 const mostRepeats = 256
 
-// NewRepeats returns nil where there is no kernel that repeats groups of so many bytes so many times.
+// NewRepeats returns nil if no kernel repeats groups of that many bytes that many times.
 func NewRepeats(group, times int) *Repeats {
 	wide := 4 * repeatLanes()
 	if group < 1 || group > wide || times < 2 || group*times > mostRepeats {
@@ -27,7 +27,7 @@ func NewRepeats(group, times int) *Repeats {
 			first, last = min(first, r.source(i)), max(last, r.source(i))
 		}
 		first -= first % 4
-		first = min(first, max(r.period*group-wide, 0)) // so that nothing behind the period is read
+		first = min(first, max(r.period*group-wide, 0)) // so that nothing is read behind the period
 		if last-first >= wide || !r.add(at, first) {
 			return nil
 		}
@@ -35,8 +35,8 @@ func NewRepeats(group, times int) *Repeats {
 	return r
 }
 
-// add adds the entry of the vector at a byte of the result, whose sources are in the vector at byte first of the
-// period. It reports false where a part of 16 bytes needs bytes of more than four words.
+// add adds the entry for the vector at a byte of the result; its sources are in the vector at byte first of the period.
+// It returns false if a part of 16 bytes needs more than four words.
 func (r *Repeats) add(at, first int) bool {
 	r.behind = max(r.behind, first+r.wide)
 	words, within := make([]uint8, r.wide), make([]uint8, r.wide, r.wide+8)
@@ -58,7 +58,7 @@ func (r *Repeats) add(at, first int) bool {
 	return true
 }
 
-// source is the byte of a period that byte i of the result repeats.
+// source returns the byte of a period that byte i of the result copies.
 func (r *Repeats) source(i int) int { return i/(r.group*r.times)*r.group + i%r.group }
 
 func divisor(a, b int) int {
@@ -68,8 +68,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// Run repeats n groups at src, as far as it can in whole vectors, and returns how many it repeated. It reads nothing
-// behind the last of them.
+// Run repeats n groups at src, as far as whole vectors go, and returns how many it repeated. It reads nothing behind
+// the last of the n.
 func (r *Repeats) Run(dst, src unsafe.Pointer, n int) int {
 	room := n*r.group - r.behind
 	if room < 0 {

@@ -17,7 +17,7 @@ func repeatLanes() int {
 	return 0
 }
 
-// anyBytes reports whether a vector is made of any bytes of two.
+// anyBytes reports whether single bytes can be looked up anywhere in two vectors.
 func anyBytes() bool { return isa.Active().Has(isa.Vectors512 | isa.AVX512VBMI) }
 
 func (r *Repeats) run(dst, src unsafe.Pointer, periods int) {

@@ -1,15 +1,14 @@
 package vec
 
-// The functions of this file walk over the rows of matrices [rows, cols] whose rows are stride elements apart, with
-// numbers that belong to the columns: in NHWC arrays the channels. All matrices of a call have the same stride. The
-// sums are added in blocks of 64 rows. To use several workers, sum blocks of rows whose size depends on the problem
-// alone and add the results, or split the columns. What batch normalization does with matrices without gaps is in
-// channels.go.
+// The functions of this file go through matrices [rows, cols] whose rows are stride elements apart, with numbers for
+// each column: in NHWC arrays, columns are channels. All matrices of a call have the same stride. Sums are added in
+// blocks of 64 rows. To use several workers, sum blocks of rows whose size depends on the problem alone, and add the
+// results; or split the columns. channels.go has the functions of batch normalization, for matrices without gaps.
 
 const (
 	rowsBlock = 64 // rows that are summed before the sum goes to memory
 	colsBlock = 64
-	lastCols  = 16 // fewer than these at the end are summed with some before them, for the second time
+	lastCols  = 16 // if fewer columns are left, they are summed together with some before them, which are then summed twice
 )
 
 // extent is the number of elements from the first to the last of a matrix.

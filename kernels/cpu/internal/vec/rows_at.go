@@ -1,6 +1,6 @@
 package vec
 
-// AddRowsAt adds rows of x to rows of dst, c elements each, one after the other: pairs are the numbers of the first
+// AddRowsAt adds rows of x to rows of dst, c elements each, one after the other. A pair holds the indices of the first
 // elements of a row of dst and of the row of x that is added to it. It is the gradient of an embedding.
 func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
 	if c <= 0 {
@@ -21,8 +21,8 @@ func AddRowsAt[T Float](dst, x []T, pairs [][2]int, c int) {
 	}
 }
 
-// DescendRowsAt takes rate times rows of x, c elements each, from rows of dst; see AddRowsAt. Products are rounded
-// before they are subtracted, so that the result is the same on all processors, in rows of every length.
+// DescendRowsAt subtracts rate times rows of x, c elements each, from rows of dst; see AddRowsAt. Products are rounded
+// before they are subtracted, so that results are the same on all processors and in rows of every length.
 func DescendRowsAt(dst, x []float32, pairs [][2]int, c int, rate float32) {
 	if c <= 0 {
 		return

@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// rowsAtCall is the number of rows that one assembly call takes.
+// rowsAtCall is the number of rows of one assembly call.
 const rowsAtCall = 64
 
 func addRowsAt(bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int) int {
@@ -15,8 +15,8 @@ func descendRowsAt32(dst, x []float32, pairs [][2]int, c int, rate float32) int 
 	return rowsAt(descendRow, 4, start(dst), start(x), pairs, c, rate)
 }
 
-// rowsAt does it with parts of the pairs, as offsets in bytes, and returns how many of the c columns are done: those
-// that are whole vectors.
+// rowsAt processes parts of the pairs, as offsets in bytes, and returns how many of the c columns are done: those that
+// are whole vectors.
 func rowsAt(what rowWork, bytes int, dst, x unsafe.Pointer, pairs [][2]int, c int, rate float32) int {
 	all := c * bytes / 4 &^ 7 // floats of 4 bytes in vectors of 32
 	if _, ok := divides(all); !ok {
@@ -49,11 +49,11 @@ func callRowsAt(what rowWork, wide bool, bytes int, dst, x unsafe.Pointer, pairs
 	}
 }
 
-// fetchGroup is how many rows are asked for while as many are worked on.
+// fetchGroup is how many rows are prefetched while as many are processed.
 const fetchGroup = 16
 
-// placedRows32 does it with the rows of a list and those of a table that places name. ahead asks for rows of the table
-// before they are needed.
+// placedRows32 processes the rows of a list and the rows of a table that places names. If ahead is set, it prefetches
+// rows of the table.
 func placedRows32[P rowNumber](what rowWork, table, list []float32, c int, places []P, rate float32, ahead bool) bool {
 	wide, ok := divides(c)
 	if !ok || c > callElements/fetchGroup {

@@ -1,6 +1,6 @@
 package vec
 
-// rowFold is how rows are combined.
+// rowFold says how rows are combined.
 type rowFold int
 
 const (
@@ -9,14 +9,14 @@ const (
 	smallest
 )
 
-// MulRows stores the products of the columns, dst[c] = Π_r x[r·len(dst) + c], and reports whether it did: there are
-// kernels for float32, from 8 columns on.
+// MulRows stores the products of the columns, dst[c] = Π_r x[r·len(dst) + c], and returns true. It returns false if
+// there is no kernel: there are kernels for float32, from 8 columns on.
 func MulRows[T Float](dst, x []T) bool { return foldRows(multiplying, dst, x) }
 
-// MaxRows is MulRows for the largest elements, NaN where there is one.
+// MaxRows is MulRows for the largest elements; NaN if there is one.
 func MaxRows[T Float](dst, x []T) bool { return foldRows(largest, dst, x) }
 
-// MinRows is MulRows for the smallest elements, NaN where there is one.
+// MinRows is MulRows for the smallest elements; NaN if there is one.
 func MinRows[T Float](dst, x []T) bool { return foldRows(smallest, dst, x) }
 
 func foldRows[T Float](fold rowFold, dst, x []T) bool {

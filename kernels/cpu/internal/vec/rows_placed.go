@@ -2,7 +2,7 @@ package vec
 
 import "fmt"
 
-// rowWork is what is done to a row.
+// rowWork says what is done to a row.
 type rowWork int
 
 const (
@@ -11,12 +11,12 @@ const (
 	descendRow
 )
 
-// rowNumber is the number of a row.
+// rowNumber is the type of row numbers.
 type rowNumber interface{ int32 | int64 }
 
-// AddPlacedRows adds row i of list to row places[i] of the table, one after the other; rows have c elements. ahead asks
-// for rows of the table before they are needed, for a table that the caches do not hold. It panics if a row lies
-// outside.
+// AddPlacedRows adds row i of list to row places[i] of the table, one after the other. Rows have c elements. If ahead
+// is set, it prefetches rows of the table; use that for a table that exceeds the caches. It panics if a row is outside
+// the table.
 func AddPlacedRows[P rowNumber](table, list []float32, c int, places []P, ahead bool) {
 	placedRows(addRow, table, list, c, places, 0, ahead)
 }
@@ -26,7 +26,7 @@ func TakePlacedRows[P rowNumber](list, table []float32, c int, places []P, ahead
 	placedRows(copyRow, table, list, c, places, 0, ahead)
 }
 
-// DescendPlacedRows takes rate times row i of list from row places[i] of the table; see AddPlacedRows and
+// DescendPlacedRows subtracts rate times row i of list from row places[i] of the table; see AddPlacedRows and
 // DescendRowsAt.
 func DescendPlacedRows[P rowNumber](table, list []float32, c int, places []P, rate float32, ahead bool) {
 	placedRows(descendRow, table, list, c, places, rate, ahead)

@@ -4,10 +4,10 @@ package vec
 
 import "unsafe"
 
-// The functions below compute whole vectors of columns in assembly and return how many columns they did.
+// The functions below compute whole vectors of columns in assembly and return how many columns they computed.
 
-// columnBlock returns the width of the next block of columns when rest are left, and with which registers: four vectors
-// or one, of AVX-512 or AVX2. The width 0 means that fewer than a vector are left, or that there is no assembly.
+// columnBlock returns the width of the next block of columns if rest are left, and its registers: four vectors or one,
+// of AVX-512 or AVX2. A width of 0 means that less than a vector is left, or that there is no assembly.
 func columnBlock(rest int) (n int, wide, four bool) {
 	wide, ok := vectors()
 	switch {
@@ -23,8 +23,8 @@ func columnBlock(rest int) (n int, wide, four bool) {
 	return 8, false, false
 }
 
-// addRows adds columns that are left over of whole vectors again with those before them: each is a sum of its own. Dst
-// has n numbers.
+// addRows computes the columns that fill no whole vector together with some before them, which are computed again: each
+// column is a sum of its own. dst has n numbers.
 func addRows(bytes int, dst, x unsafe.Pointer, n, rows, stride int) int {
 	wide, ok := vectors()
 	vector := 32 / bytes
@@ -59,7 +59,7 @@ func foldRows32(fold rowFold, dst, x []float32, rows, stride int) int {
 	return len(dst)
 }
 
-// foldColumns combines the rows of one or four vectors of columns. (Function values would let dst escape.)
+// foldColumns combines the rows of one or four vectors of columns. (With function values, dst would escape.)
 func foldColumns(fold rowFold, wide, four bool, dst, x *float32, rows, stride uintptr) {
 	switch {
 	case fold == multiplying && four:
@@ -77,8 +77,8 @@ func foldColumns(fold rowFold, wide, four bool, dst, x *float32, rows, stride ui
 	}
 }
 
-// overlappedBlock is [columnBlock] of the rest of all columns, a vector of AVX2 at least, where a block may begin in
-// front of the rest: fewer blocks are faster than narrower ones, whose sums wait for each other.
+// overlappedBlock is [columnBlock] where a block may begin before the rest of the columns, which are at least a vector
+// of AVX2: fewer blocks are faster than narrower ones, whose sums wait for each other.
 func overlappedBlock(rest, all, vector int, wide bool) (n int, useWide, four bool) {
 	switch {
 	case wide && (rest >= 8*vector || rest > 4*vector && all >= 8*vector):

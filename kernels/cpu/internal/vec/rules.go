@@ -2,9 +2,9 @@ package vec
 
 import "math"
 
-// The functions below are the steps of optimizers that servers of variables make. Every product is rounded before it is
-// added, so that an element's bits depend neither on the processor nor on its place: two servers that keep copies of a
-// variable agree, and so do an update of some rows and one of all. All slices have the length of w.
+// The functions below are the steps of optimizers that parameter servers make. Every product is rounded before it is
+// added. So an element's bits depend neither on the processor nor on its position: two servers with copies of a
+// variable agree, and so do an update of some rows and an update of all. All slices have the length of w.
 
 // RuleAdagrad performs n += g², w −= rate·g/√(n+ε).
 func RuleAdagrad(w, n, g []float32, rate, epsilon float32) {
@@ -39,8 +39,9 @@ func RuleMomentum(w, m, g []float32, rate, mu float32, nesterov bool) {
 	}
 }
 
-// RuleRMSprop performs v = ρ·v + rest·g² and w −= rate·g/√(v+ε). With average, which is ρ·average + rest·g, its square
-// is taken from v under the root. With m it becomes μ·m and that change, and is taken from w. Both may be nil.
+// RuleRMSprop performs v = ρ·v + rest·g² and w −= rate·g/√(v+ε). With average, which becomes ρ·average + rest·g, its
+// square is subtracted from v under the root. With m, m becomes μ·m plus that change, and is subtracted from w. Both
+// may be nil.
 func RuleRMSprop(w, v, m, average, g []float32, rate, rho, rest, epsilon, mu float32) {
 	v, g = v[:len(w)], g[:len(w)]
 	if m != nil {
@@ -66,7 +67,7 @@ func RuleRMSprop(w, v, m, average, g []float32, rate, rho, rest, epsilon, mu flo
 	}
 }
 
-// RuleFTRL performs a step of the regularized leader whose learning rate falls with the root of n:
+// RuleFTRL performs a step of the regularized leader, whose learning rate decreases with the root of n:
 //
 //	σ = (√(n+g²) − √n)/rate,  n += g²
 //	z += g + shrinkage·w − σ·w

@@ -4,8 +4,8 @@ package vec
 
 import "unsafe"
 
-// The functions below do the first elements in whole vectors and return how many. What is left over is done without
-// vectors, with the same bits.
+// The functions below process the first elements, in whole vectors, and return how many. Loops without vectors process
+// the others, with the same bits.
 
 // ruleParts calls f for parts of n elements.
 func ruleParts(n int, f func(wide bool, from int, count uintptr)) int {

@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// Arithmetic on integers of one and two bytes, as many of which are computed at a time as a word of 64 bits holds.
+// Arithmetic on integers of one and two bytes; as many are computed at a time as fit into a 64-bit word.
 
 // Small is an integer of one or two bytes.
 type Small interface{ int8 | uint8 | int16 | uint16 }
 
-// SmallOp is what [Smalls] computes.
+// SmallOp is an operation of [Smalls].
 type SmallOp int
 
 // The operations of [Smalls]. Sums and differences wrap around.
@@ -22,7 +22,7 @@ const (
 	SmallMul
 )
 
-// SmallUnary is what [SmallsOf] computes.
+// SmallUnary is an operation of [SmallsOf].
 type SmallUnary int
 
 // The operations of [SmallsOf].
@@ -32,11 +32,11 @@ const (
 	SmallSign
 )
 
-// smallLanes are the integers of a word.
+// smallLanes describes the integers of a word.
 type smallLanes struct {
 	bits uint   // of an integer
-	high uint64 // the highest bit of each
-	flip uint64 // what makes the order of numbers with a sign that of those without
+	high uint64 // the highest bit of each integer
+	flip uint64 // flipping these bits makes signed numbers compare as unsigned ones
 }
 
 func smallLanesOf[T Small]() smallLanes {
@@ -50,16 +50,16 @@ func smallLanesOf[T Small]() smallLanes {
 	return l
 }
 
-// spread makes all bits of an integer of its highest one.
+// spread copies the highest bit of each integer to all of its bits.
 func (l *smallLanes) spread(high uint64) uint64 { return (high >> (l.bits - 1)) * (1<<l.bits - 1) }
 
-// atLeast has the highest bit of each integer set where x ≥ y, without signs.
+// atLeast sets the highest bit of each integer where x ≥ y, unsigned.
 func (l *smallLanes) atLeast(x, y uint64) uint64 {
-	below := (x | l.high) - (y &^ l.high) // of the other bits; no integer borrows from the next
+	below := (x | l.high) - (y &^ l.high) // in the other bits; no integer borrows from the next
 	return (x&^y | ^(x^y)&below) & l.high
 }
 
-// differ has the highest bit of each integer set where x ≠ y.
+// differ sets the highest bit of each integer where x ≠ y.
 func (l *smallLanes) differ(x, y uint64) uint64 {
 	d := x ^ y
 	return ((d&^l.high + ^l.high) | d) & l.high
@@ -79,7 +79,7 @@ func (l *smallLanes) compute(op SmallOp, x, y uint64) uint64 {
 	return x&m | y&^m
 }
 
-// bytesOf is the memory of integers.
+// bytesOf views integers as their bytes.
 func bytesOf[T Small](x []T) []uint8 {
 	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0))))
 }
@@ -132,7 +132,7 @@ func Smalls[T Small](op SmallOp, dst, a, b []T) {
 	}
 }
 
-// leastPacked is the number of bytes from which on vectors pay.
+// leastPacked is the fewest bytes for which vectors pay.
 const leastPacked = 64
 
 // packed is the vector kernel of an operation.
@@ -148,7 +148,7 @@ func (l *smallLanes) packed(op SmallOp) packedOp {
 	return k
 }
 
-// SmallsOf computes an operation on numbers with a sign. dst may be x.
+// SmallsOf computes an operation on signed numbers. dst may be x.
 func SmallsOf[T int8 | int16](op SmallUnary, dst, x []T) {
 	x = x[:len(dst)]
 	size := int(unsafe.Sizeof(T(0)))
@@ -165,10 +165,10 @@ func SmallsOf[T int8 | int16](op SmallUnary, dst, x []T) {
 	}
 }
 
-// SmallsToInts stores x.
+// SmallsToInts stores x as int32.
 func SmallsToInts[T int8 | int16 | uint16](dst []int32, x []T) { widenSmalls(0, dst, x) }
 
-// SmallsToFloats stores the floats of x.
+// SmallsToFloats stores x as float32.
 func SmallsToFloats[T int8 | int16 | uint16](dst []float32, x []T) { widenSmalls(1, dst, x) }
 
 func widenSmalls[D int32 | float32, T int8 | int16 | uint16](op wideningOp, dst []D, x []T) {
@@ -232,7 +232,7 @@ func CompareSmalls[T Small](r Relation, dst []uint8, a, b []T) {
 	}
 }
 
-// holds has the highest bit of each integer set where the relation holds.
+// holds sets the highest bit of each integer where the relation holds.
 func (l *smallLanes) holds(r Relation, x, y uint64) uint64 {
 	switch r {
 	case Equal:
@@ -245,13 +245,13 @@ func (l *smallLanes) holds(r Relation, x, y uint64) uint64 {
 	return l.atLeast(y^l.flip, x^l.flip)
 }
 
-// narrowed makes bytes of the four integers of 16 bits in a word.
+// narrowed returns the four 16-bit integers of a word as bytes.
 func narrowed(x uint64) uint32 {
 	x = (x | x>>8) & 0x0000ffff0000ffff
 	return uint32(x | x>>16)
 }
 
-// widened makes integers of 16 bits of four bytes.
+// widened returns four bytes as 16-bit integers.
 func widened(x uint32) uint64 {
 	v := (uint64(x) | uint64(x)<<16) & 0x0000ffff0000ffff
 	return (v | v<<8) & 0x00ff00ff00ff00ff

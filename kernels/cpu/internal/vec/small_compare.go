@@ -2,10 +2,10 @@ package vec
 
 import "unsafe"
 
-// Comparisons of integers of one and two bytes by vector kernels that other operations have: of bytes by extremes and
-// bits, of two bytes widened.
+// Comparisons of integers of one and two bytes, built from vector kernels of other operations: those of bytes from
+// extremes and bitwise operations, those of two bytes by widening.
 
-// comparePiece is how many integers are compared at a time; what lies between the steps stays in the first-level cache.
+// comparePiece is how many integers are compared at a time, so that intermediate results stay in the first-level cache.
 const comparePiece = 512
 
 var ones = func() (b [comparePiece]uint8) {
@@ -15,7 +15,7 @@ var ones = func() (b [comparePiece]uint8) {
 	return b
 }()
 
-// compareVectors is CompareSmalls where there are vector kernels.
+// compareVectors is CompareSmalls if there are vector kernels.
 func compareVectors[T Small](r Relation, dst []uint8, a, b []T) {
 	n := len(a)
 	p, q := unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b))
@@ -29,7 +29,7 @@ func compareVectors[T Small](r Relation, dst []uint8, a, b []T) {
 	}
 }
 
-// compareBytes stores 1 where the relation holds and 0 elsewhere, of single bytes. dst may be one of the operands.
+// compareBytes stores 1 where the relation holds and 0 elsewhere, for single bytes. dst may be one of the operands.
 func compareBytes[T Small](r Relation, dst []uint8, a, b []T) {
 	var extremes [comparePiece]uint8
 	for len(dst) > 0 {
@@ -53,7 +53,7 @@ func compareBytes[T Small](r Relation, dst []uint8, a, b []T) {
 	}
 }
 
-// compareWidened is CompareSmalls by way of integers of 32 bits.
+// compareWidened is CompareSmalls via 32-bit integers.
 func compareWidened[T int16 | uint16](r Relation, dst []uint8, a, b []T) {
 	var x, y [comparePiece]int32
 	for len(dst) > 0 {

@@ -5,17 +5,17 @@ import (
 	"unsafe"
 )
 
-// Operations on integers of one and two bytes that vectors compute in 32 bits, and powers of integers.
+// Operations on integers of one and two bytes that vectors compute in 32 bits; and powers of integers.
 
-// SmallPair is what [SmallPairs] computes.
+// SmallPair is an operation of [SmallPairs].
 type SmallPair int
 
 // The operations of [SmallPairs].
 const (
-	SmallDiv        SmallPair = iota // without a fraction; 0 where b is
-	SmallRem                         // with the sign of a; 0 where b is
-	SmallShiftLeft                   // by more bits than there are, or a negative number: 0
-	SmallShiftRight                  // of numbers with a sign arithmetic; by more bits than there are, or a negative number: 0 or -1
+	SmallDiv        SmallPair = iota // truncated; 0 if b is 0
+	SmallRem                         // with the sign of a; 0 if b is 0
+	SmallShiftLeft                   // 0 if b is negative, or at least the number of bits
+	SmallShiftRight                  // arithmetic for signed numbers; 0 or -1 if b is negative, or at least the number of bits
 )
 
 // IntType is a type of integers of one to four bytes.
@@ -34,20 +34,21 @@ const (
 // size is the number of bytes of an integer.
 func (t IntType) size() int { return 1 << (t / 2) }
 
-// SmallPairs computes an operation element by element, of one or two bytes, on n elements and returns how many are
-// done, from the first on: none where there is no assembly. dst may be one of the operands.
+// SmallPairs computes an operation on n elements of one or two bytes. It returns how many it has computed, starting
+// with the first: none if there is no assembly. dst may be one of the operands.
 func SmallPairs(op SmallPair, t IntType, dst, a, b unsafe.Pointer, n int) int {
 	return smallPairs(smallPairOp(4*int(t)+int(op)), t.size(), dst, a, b, n)
 }
 
-// PowInts stores a to the power b, which wraps around; a negative power of anything but 1 and -1 is 0. It returns how
-// many of n elements are done, from the first on: none where there is no assembly. dst may be one of the operands.
+// PowInts stores a to the power b, which wraps around; negative powers are 0, except those of 1 and -1. It returns how
+// many of n elements it has computed, starting with the first: none if there is no assembly. dst may be one of the
+// operands.
 func PowInts(t IntType, dst, a, b unsafe.Pointer, n int) (done int) {
 	size := t.size()
 	for done < n {
 		at, count := done*size, min(n-done, powerPiece)
 		exponents := unsafe.Slice((*uint8)(unsafe.Add(b, at)), count*size)
-		all := uint64(0) // the bits of all exponents
+		all := uint64(0) // the bits of all exponents, ored
 		for _, v := range words(exponents) {
 			all |= v
 		}
@@ -63,5 +64,5 @@ func PowInts(t IntType, dst, a, b unsafe.Pointer, n int) (done int) {
 	return done
 }
 
-// powerPiece is how many exponents are looked at together.
+// powerPiece is how many exponents are examined together.
 const powerPiece = 512

@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// smallPairs computes as many of n elements of so many bytes as make whole vectors, and returns their number.
+// smallPairs computes the whole vectors among n elements of size bytes, and returns how many elements they have.
 func smallPairs(op smallPairOp, size int, dst, a, b unsafe.Pointer, n int) int {
 	wide, ok := vectors()
 	if !ok {
@@ -17,7 +17,7 @@ func smallPairs(op smallPairOp, size int, dst, a, b unsafe.Pointer, n int) int {
 	return n
 }
 
-// powers is smallPairs for powers whose exponents have so many bits.
+// powers is smallPairs for powers with exponents of width bits.
 func powers(op powerOp, size int, dst, a, b unsafe.Pointer, n, width int) int {
 	wide, ok := vectors()
 	if n = whole(wide, n); !ok || n == 0 {

@@ -10,7 +10,7 @@ func packs() bool {
 	return ok
 }
 
-// packedBytes computes as many bytes as make whole vectors, and returns their number.
+// packedBytes computes the bytes that are whole vectors, and returns their number.
 func packedBytes(op packedOp, dst, a, b []uint8) int {
 	wide, ok := vectors()
 	if !ok {
@@ -35,7 +35,7 @@ func packedUnaryBytes(op packedUnaryOp, dst, x []uint8) int {
 	return n
 }
 
-// wholeBytes is the part of n that is whole vectors.
+// wholeBytes returns the part of n that is whole vectors.
 func wholeBytes(wide bool, n int) int {
 	if wide {
 		return n &^ 63
@@ -43,7 +43,7 @@ func wholeBytes(wide bool, n int) int {
 	return n &^ 31
 }
 
-// widenPacked converts as many of n elements as make whole vectors, from ones of so many bytes.
+// widenPacked converts the whole vectors among n elements of size bytes, and returns how many elements they have.
 func widenPacked(op wideningOp, dst, x unsafe.Pointer, size, n int) int {
 	wide, ok := vectors()
 	if !ok {

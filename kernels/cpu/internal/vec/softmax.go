@@ -2,9 +2,9 @@ package vec
 
 import "math"
 
-// Scores is a block of rows of attention scores, one for each query, stride elements apart. Row r sees the first
-// min(Cols, Seen + r·Step) numbers of its row, at least one; a number of -Inf among them is not seen either. Stride is
-// [ScoreStride] of Cols: what follows a row belongs to it and may be overwritten.
+// Scores is a block of rows of attention scores, one row for each query, stride elements apart. Row r sees the first
+// min(Cols, Seen + r·Step) numbers of its row, at least one. A number of -Inf among them counts as not seen. Stride is
+// [ScoreStride] of Cols: the elements behind a row belong to it and may be overwritten.
 type Scores struct {
 	Rows, Cols, Stride int
 	Seen, Step         int // Step is 1 for causal attention, else 0
@@ -12,14 +12,14 @@ type Scores struct {
 
 const scoreGroup = 16
 
-// ScoreStride is the distance of rows of the given number of scores.
+// ScoreStride returns the distance of rows of the given number of scores.
 func ScoreStride(cols int) int { return (cols + scoreGroup - 1) &^ (scoreGroup - 1) }
 
 // Sees returns how many numbers row r sees.
 func (s *Scores) Sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
 
-// HideRows puts -Inf where a mask of bytes is 0, so that a row does not see what it could. Row r has the bytes from
-// r·rowStep on: one for each of its Cols numbers if step is 1, or with step 0 one for all of them.
+// HideRows stores -Inf where a mask of bytes is 0, so that a row does not see that number. The mask of row r begins at
+// r·rowStep: with step 1 it has a byte for each of its Cols numbers, with step 0 one for all of them.
 func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
 	if s.Rows <= 0 || s.Cols <= 0 {
 		return
@@ -43,11 +43,11 @@ func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
 }
 
 // SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and
-// stores the logarithms of the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale
-// is positive.
+// stores the logarithms of the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf turn their row into NaN.
+// scale must be positive.
 //
-// It reports whether scale·x was so large that rounding its largest number moved it by 1 or more: then rows may be
-// wrong, unless scale is 1.
+// It reports whether scale·x was so large that rounding its largest number may have changed it by 1 or more. Then rows
+// may be wrong, unless scale is 1.
 func SoftmaxRows[T Float](x, total []T, s Scores, scale T) (coarse bool) {
 	x, total = x[:s.Rows*s.Stride], total[:s.Rows]
 	if single[T]() && s.Cols > 0 {
@@ -69,7 +69,7 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) (coarse bool) {
 			Scale(seen, seen, 1/total[r])
 			coarse = coarse || Coarse(largest)
 		}
-		if k == len(shifts)-1 || r == len(total)-1 { // a logarithm of several sums costs little more than one
+		if k == len(shifts)-1 || r == len(total)-1 { // one logarithm of several sums costs little more than one of a single sum
 			last := total[r-k : r+1]
 			Log(last, last)
 			Add(last, last, shifts[:k+1])
@@ -78,7 +78,7 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) (coarse bool) {
 	return coarse
 }
 
-// Coarse reports whether numbers as large as x are 1 and more apart, or infinite.
+// Coarse reports whether neighbouring numbers as large as x are 1 or more apart, or x is infinite.
 func Coarse[T Float](x T) bool {
 	limit := T(1 << 53)
 	if single[T]() {
@@ -87,10 +87,10 @@ func Coarse[T Float](x T) bool {
 	return x >= limit || x <= -limit
 }
 
-// SoftmaxRowsGrad is the gradient of [SoftmaxRows]: it replaces the scores p by the probabilities, which it computes
-// again with the logarithms of the sums, and the gradients d of the probabilities by those of the scores, scale·p·(d −
-// Σ p·d / Σ p); both are 0 for what a row does not see. The sum of p is 1, but for what the logarithms lost when they
-// were rounded, to half precision perhaps.
+// SoftmaxRowsGrad is the gradient of [SoftmaxRows]. It replaces the scores p by the probabilities, which it computes
+// again from the logarithms of the sums, and the gradients d of the probabilities by those of the scores, scale·p·(d −
+// Σ p·d / Σ p). Both are 0 for what a row does not see. The sum of p differs from 1 by what the logarithms lost when
+// they were rounded, perhaps to half precision.
 func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
 	p, d, total = p[:s.Rows*s.Stride], d[:s.Rows*s.Stride], total[:s.Rows]
 	if single[T]() && s.Cols > 0 && s.softmaxGrad32(as32(p), as32(d), as32(total), float32(scale)) {
@@ -107,8 +107,8 @@ func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
 	}
 }
 
-// shiftOf is what is added to scores before their exponential is taken: nothing for a row that sees nothing, all of
-// whose scores are -Inf.
+// shiftOf returns what is added to scores before the exponential: 0 for a row that sees nothing, whose scores are all
+// -Inf.
 func shiftOf[T Float](total T) T {
 	if math.IsInf(float64(total), -1) {
 		return 0

@@ -2,16 +2,16 @@ package vec
 
 import "math"
 
-// Columns is how many columns [ScoreColumns] has: one for each query of a panel.
+// Columns is the number of columns of [ScoreColumns]: one for each query of a panel.
 const Columns = 32
 
-// ScoreColumns are attention scores in rows of [Columns] numbers, one row for each key; what a column has is of one
-// query. Keys may come block by block: the state is what the blocks before have left. Only the first Used columns
-// count, in groups of 16; others may be overwritten.
+// ScoreColumns are attention scores in rows of [Columns] numbers: one row for each key, one column for each query. Keys
+// may come block by block; the state summarizes the earlier blocks. Only the first Used columns count, in groups of 16;
+// the others may be overwritten.
 type ScoreColumns struct {
 	Used  int
-	Scale float32 // positive: what the scores are to be multiplied by
-	Ready bool    // they are multiplied already, by Scale·log₂e
+	Scale float32 // positive: what scores are multiplied by
+	Ready bool    // scores are already multiplied by Scale·log₂e
 	state [3][Columns]float32
 }
 
@@ -24,16 +24,16 @@ const (
 // groups is the number of columns that are computed.
 func (c *ScoreColumns) groups() int { return min((c.Used+scoreGroup-1)&^(scoreGroup-1), Columns) }
 
-// Begin forgets the blocks before.
+// Begin forgets all blocks.
 func (c *ScoreColumns) Begin() {
 	for i := range Columns {
 		c.state[columnSums][i], c.state[columnShifts][i] = 0, -math.MaxFloat32
 	}
 }
 
-// Softmax replaces a block of scores by their powers, e^(Scale·x − s) with the number s of the column that keeps all of
-// them at 1 or less, in the blocks before too, whose powers, and what was summed up with them, want to be multiplied by
-// what [ScoreColumns.Rescale] does. NaN or +Inf make NaN of a column; of -Inf 0 is made.
+// Softmax replaces a block of scores by their powers, e^(Scale·x − s). The column's number s keeps all powers at 1 or
+// less, also those of earlier blocks. Those, and sums made with them, have to be rescaled by [ScoreColumns.Rescale].
+// NaN or +Inf turn their column into NaN; -Inf becomes 0.
 func (c *ScoreColumns) Softmax(x []float32) {
 	x = x[:len(x)/Columns*Columns]
 	if len(x) == 0 {
@@ -62,25 +62,25 @@ func (c *ScoreColumns) Softmax(x []float32) {
 	}
 }
 
-// Coarse reports whether the scores were so large that rounding them moved powers by a factor of 2 and more: then
+// Coarse reports whether scores were so large that rounding them may have changed powers by a factor of 2 or more. Then
 // columns may be wrong, unless they were Ready.
 func (c *ScoreColumns) Coarse() bool {
 	for _, shift := range c.state[columnShifts][:c.Used] {
-		if Coarse(shift) && shift != -math.MaxFloat32 { // which stands for nothing
+		if Coarse(shift) && shift != -math.MaxFloat32 { // which means no score
 			return true
 		}
 	}
 	return false
 }
 
-// Rescale multiplies columns, made of the powers of the blocks before the last one, so that those of the last one may
-// be added.
+// Rescale multiplies columns of sums made with the powers of earlier blocks, so that those of the last block can be
+// added.
 func (c *ScoreColumns) Rescale(y []float32) { c.scale(y, c.state[columnFactors][:], false) }
 
-// Finish divides columns by the sums of the powers, of all blocks; those of no powers stay 0.
+// Finish divides columns by the sums of the powers of all blocks; columns without powers stay 0.
 func (c *ScoreColumns) Finish(y []float32) { c.scale(y, c.state[columnSums][:], true) }
 
-// Totals stores the logarithms of the sums of e^(Scale·x): -Inf if there are none.
+// Totals stores the logarithms of the sums of e^(Scale·x): -Inf where there are none.
 func (c *ScoreColumns) Totals(total []float32) {
 	var logs [Columns]float32
 	Log(logs[:len(total)], c.state[columnSums][:len(total)])
@@ -103,7 +103,7 @@ func (c *ScoreColumns) scale(y, by []float32, divide bool) {
 	}
 }
 
-// HideColumns puts -Inf where a key is hidden: where the bit of the row's word for the column is 0.
+// HideColumns stores -Inf where a key is hidden: where the column's bit in the row's word is 0.
 func HideColumns(x []float32, seen []uint32) {
 	if len(seen) == 0 || hideColumns32(x[:len(seen)*Columns], seen) {
 		return
@@ -115,8 +115,8 @@ func HideColumns(x []float32, seen []uint32) {
 	}
 }
 
-// SeenWords makes words for [HideColumns] of a mask of bytes, 0 or 1: word k has bit q of the byte at q·rowStep +
-// k·step, for the first of 32 queries.
+// SeenWords converts a mask of bytes, 0 or 1, to words for [HideColumns]: bit q of word k is the byte at q·rowStep +
+// k·step, for up to 32 queries.
 func SeenWords(seen []uint32, mask []uint8, queries, rowStep, step int) {
 	if len(seen) == 0 {
 		return
@@ -148,7 +148,7 @@ func SeenWords(seen []uint32, mask []uint8, queries, rowStep, step int) {
 	}
 }
 
-// bitsOf makes bits of bytes, 0 or 1.
+// bitsOf packs bytes, 0 or 1, into bits.
 func bitsOf(b []uint8) (bits uint32) {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -161,7 +161,7 @@ func bitsOf(b []uint8) (bits uint32) {
 	return bits
 }
 
-// transposeBits transposes a matrix of 32 by 32 bits: quarters change places, then those of each quarter, and so on.
+// transposeBits transposes a matrix of 32 x 32 bits: it exchanges quarters, then those within each quarter, and so on.
 func transposeBits(a *[32]uint32) {
 	mask := uint32(0x0000ffff)
 	for j := 16; j != 0; j, mask = j>>1, mask^mask<<(j>>1) {

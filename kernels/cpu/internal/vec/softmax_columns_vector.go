@@ -2,7 +2,7 @@
 
 package vec
 
-// columnBits are the bits of the columns.
+// columnBits has the bit of each column.
 var columnBits = func() (bits [Columns]uint32) {
 	for i := range bits {
 		bits[i] = 1 << i
@@ -10,7 +10,7 @@ var columnBits = func() (bits [Columns]uint32) {
 	return bits
 }()
 
-// columnRows is how many rows one call of the assembly goes through, in each of its two passes.
+// columnRows is the number of rows of one assembly call, which goes through them twice.
 const columnRows = callElements / Columns
 
 func (c *ScoreColumns) softmax32(x []float32, scale float32) bool {

@@ -1,10 +1,10 @@
 package vec
 
 // SoftmaxHalves is [SoftmaxRows] with probabilities that are rounded to bfloat16, in rows of dst, to numbers apart.
-// Each row gets as many as the stride is, zeros behind what it sees. They are yet to be multiplied by the row's factor,
-// as [ScaleHalves] does with products of them, which are fewer. The scores are lost. Where AVX-512 rounds, powers have
-// the digits that bfloat16 keeps and some more, to 2⁻¹⁶; rows may be wrong if it reports large numbers, whatever the
-// scale.
+// Each row gets Stride numbers, with zeros behind what it sees. They still have to be multiplied by the row's factor;
+// [ScaleHalves] does that to products of them, which are fewer. The scores are overwritten. Where AVX-512 rounds,
+// powers are accurate to 2⁻¹⁶, some bits more than bfloat16 keeps. Rows may be wrong if it reports large numbers,
+// whatever the scale.
 func SoftmaxHalves(dst []uint16, x, total, factors []float32, s Scores, scale float32, to int) (coarse bool) {
 	if s.Rows <= 0 || s.Cols <= 0 {
 		return false
@@ -16,7 +16,7 @@ func SoftmaxHalves(dst []uint16, x, total, factors []float32, s Scores, scale fl
 	return s.softmaxRounded(dst, x, total, factors, scale, to)
 }
 
-// SoftmaxHalvesExact is SoftmaxHalves of scores of any size that are scaled already.
+// SoftmaxHalvesExact is SoftmaxHalves for scores of any size that are already scaled.
 func SoftmaxHalvesExact(dst []uint16, x, total, factors []float32, s Scores, to int) {
 	s.softmaxRounded(dst, x, total[:s.Rows], factors[:s.Rows], 1, to)
 }
@@ -32,7 +32,7 @@ func (s *Scores) softmaxRounded(dst []uint16, x, total, factors []float32, scale
 }
 
 // ScaleHalves multiplies rows of x, from numbers apart, by their factors, and rounds them to rows of bfloat16, to
-// numbers apart. X may be overwritten.
+// numbers apart. It may overwrite x.
 func ScaleHalves(dst []uint16, x, factors []float32, columns, to, from int) {
 	rows := len(factors)
 	if columns <= 0 || rows == 0 || scaleHalves(dst, x, factors, columns, to, from) {

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// roundsHalves reports whether the kernels here run.
+// roundsHalves reports whether the kernels here can run.
 func roundsHalves() bool {
 	wide, ok := vectors()
 	return ok && wide && BFloat16.rounding() != 0
@@ -22,7 +22,7 @@ func (s *Scores) softmaxHalves(dst []uint16, x, total, factors []float32, scale 
 			uintptr(4*s.Stride), uintptr(2*to), step, uintptr(s.Stride-n), unsafe.Pointer(&scale))
 		part := total[first : first+rows]
 		for r, t := range part {
-			coarse = coarse || Coarse(t) && t != -math.MaxFloat32 // which stands for nothing
+			coarse = coarse || Coarse(t) && t != -math.MaxFloat32 // which means no score
 			part[r], factors[first+r] = t*math.Ln2, 1/max(sums[r], 0x1p-126)
 		}
 		Log(sums[:rows], sums[:rows])
@@ -31,8 +31,8 @@ func (s *Scores) softmaxHalves(dst []uint16, x, total, factors []float32, scale 
 	return coarse, true
 }
 
-// scaleHalves computes columns that are no whole vectors in two calls, the second of which has the last vector of each
-// row: it begins within the one before.
+// scaleHalves computes columns that are not whole vectors in two calls. The second has the last vector of each row,
+// which overlaps the one before it.
 func scaleHalves(dst []uint16, x, factors []float32, columns, to, from int) bool {
 	const vector = 16
 	if columns < vector || !roundsHalves() {

@@ -1,6 +1,6 @@
 package vec
 
-// SoftmaxLines stores the softmax of rows of cols numbers without gaps, each as [Softmax] does; dst may be x.
+// SoftmaxLines stores the softmax of rows of cols numbers without gaps, each like [Softmax]; dst may be x.
 func SoftmaxLines[T Float](dst, x []T, cols int) {
 	if cols <= 0 {
 		return
@@ -14,8 +14,8 @@ func SoftmaxLines[T Float](dst, x []T, cols int) {
 	}
 }
 
-// SoftmaxLinesGrad stores y·(dy − Σ y·dy) for rows of cols numbers without gaps: the gradient of the softmax that gave
-// y. Dst may be y or dy.
+// SoftmaxLinesGrad stores y·(dy − Σ y·dy) for rows of cols numbers without gaps: the gradient of the softmax whose
+// result is y. dst may be y or dy.
 func SoftmaxLinesGrad[T Float](dst, y, dy []T, cols int) {
 	if cols <= 0 {
 		return

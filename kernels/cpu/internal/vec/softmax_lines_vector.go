@@ -4,8 +4,7 @@ package vec
 
 import "unsafe"
 
-// newLanes returns the lanes of a line's last vector that no other vector of the line has: all ones in the last rest of
-// width lanes.
+// newLanes returns the mask of the lanes that only the last vector of a line computes: the last rest of width lanes.
 func newLanes(width, rest int) (mask [16]uint32) {
 	for i := width - rest; i < width; i++ {
 		mask[i] = 1<<32 - 1
@@ -13,11 +12,11 @@ func newLanes(width, rest int) (mask [16]uint32) {
 	return mask
 }
 
-// lines is how assembly goes through rows without gaps.
+// lines describes how assembly goes through rows without gaps.
 type lines struct {
 	wide       bool
-	n, rest    int // numbers of whole vectors, and of what follows them
-	rows, most int // of all, and of one call
+	n, rest    int // numbers in whole vectors, and numbers after them
+	rows, most int // of all, and at most of one call
 	mask       [16]uint32
 	line       [1]float32 // scratch
 }

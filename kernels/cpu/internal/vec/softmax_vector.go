@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// hiddenLanes holds, for each number of elements of the last group that a row sees, from 1 on, the lanes that it does
-// not.
+// hiddenLanes holds, for each number of elements that a row sees of its last group, from 1 on, the mask of the other
+// lanes.
 var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
 	for seen := range masks {
 		for lane := seen + 1; lane < scoreGroup; lane++ {
@@ -18,15 +18,16 @@ var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
 	return masks
 }()
 
-// The rows of one call of the assembly, which goes through them twice or three times: few enough to stay in the
-// first-level cache.
+// The rows of one assembly call, which goes through them two or three times: few enough to stay in the first-level
+// cache.
 const (
 	scoreRows     = 64
 	scoreElements = 6 << 10
 )
 
-// pieces calls f for runs of rows of so many arrays that see something of the same number of groups: the first row, how
-// many there are, how many elements the groups have, the mask of the first row, and the bytes to the next row's.
+// pieces calls f for runs of rows, of arrays arrays, that see parts of the same number of groups. f gets the first row,
+// the number of rows, the elements of the groups, the mask of the first row, and the distance in bytes to the next
+// row's mask.
 func (s *Scores) pieces(arrays int, f func(first, rows, n int, mask *float32, step uintptr)) {
 	most := max(min(scoreRows, scoreElements/arrays/s.Stride), 1)
 	for first := 0; first < s.Rows; {
@@ -64,7 +65,7 @@ func (s *Scores) softmax32(x, total []float32, scale float32) (coarse, ok bool) 
 		callSoftmaxRows(wide, at(x, first*s.Stride), at(total, first), &sums[0], mask, uintptr(rows), uintptr(n), uintptr(4*s.Stride), step,
 			uintptr(s.Stride-n), unsafe.Pointer(&scale))
 		for _, t := range total[first : first+rows] {
-			coarse = coarse || Coarse(t) && t != -math.MaxFloat32 // which stands for nothing
+			coarse = coarse || Coarse(t) && t != -math.MaxFloat32 // which means no score
 		}
 		Log(sums[:rows], sums[:rows])
 		Add(total[first:first+rows], total[first:first+rows], sums[:rows])

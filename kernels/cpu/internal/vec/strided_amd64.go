@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// gathering is what a kernel needs to make vectors of several others: see asmgen/vec. A result has an entry of a
-// vector for each source.
+// gathering is the table that a kernel needs to make vectors from several others: see asmgen/vec. Each result has an
+// entry of one vector for each source.
 type gathering [4 * 4 * 16]int32
 
-// gatherings are those that were needed so far, by what they are for, the words of an element, the number of sources,
-// and whether vectors have 16 words.
+// gatherings caches the tables that were needed so far, by purpose, words of an element, number of sources, and whether
+// vectors have 16 words.
 var gatherings [3][2][9][2]atomic.Pointer[gathering]
 
 const (
@@ -37,7 +37,7 @@ func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
 	for j := range results {
 		for i := range lanes {
 			element, word := i/words, i%words
-			from := (element*sources+j)*words + word // counted through all sources
+			from := (element*sources+j)*words + word // in the order of all sources together
 			if what == forTurns {
 				element += j * lanes / words
 				from = element%sources*lanes + element/sources*words + word
@@ -45,9 +45,9 @@ func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
 			switch source, element := from/lanes, from%lanes; {
 			case sources%2 == 0:
 				t.set(j*sources, i, lanes, source, element, sources, wide)
-			case what == forTurns: // each source is ordered, then they are blended
+			case what == forTurns: // each source is rearranged, then they are blended
 				t.blend(source*sources, i, element, j*sources, source, i, lanes)
-			default: // the sources are blended, then they are ordered
+			default: // the sources are blended, then the result is rearranged
 				t.blend(j*sources, i, element, j*sources, source, element, lanes)
 			}
 		}
@@ -56,15 +56,15 @@ func gatheringFor(what, words, sources int, wide bool) unsafe.Pointer {
 	return unsafe.Pointer(t)
 }
 
-// blend says that element i of what the index vector of an entry orders is the given one, and that element at of a
-// blend is from the source, by its mask in the entries of a result; the first source needs none.
+// blend sets element i of an entry's index vector, which rearranges a blend, to the given element, and takes element at
+// of the blend from the source, by its mask among the entries of the result. The first source needs no mask.
 func (t *gathering) blend(index, i, element, result, source, at, lanes int) {
 	if t[index*lanes+i] = int32(element); source > 0 {
 		t[(result+source)*lanes+at] = -1
 	}
 }
 
-// set says that element i of a result, whose entries begin with the given one, is an element of a source.
+// set makes element i of a result, whose entries begin with entry, an element of a source.
 func (t *gathering) set(entry, i, lanes, source, element, sources int, wide bool) {
 	if !wide {
 		if t[entry*lanes+i] = int32(element); source > 0 {
@@ -72,7 +72,7 @@ func (t *gathering) set(entry, i, lanes, source, element, sources int, wide bool
 		}
 		return
 	}
-	for s := 1; s < sources; s++ { // takes source s to those before
+	for s := 1; s < sources; s++ { // blends source s into the ones before
 		from := i
 		switch {
 		case s == source:
@@ -84,8 +84,8 @@ func (t *gathering) set(entry, i, lanes, source, element, sources int, wide bool
 	}
 }
 
-// vectorLog is the logarithm of how many elements of a size, which is a power of two, a vector has: short rows feel the
-// divisions that it spares.
+// vectorLog returns the logarithm of the number of elements of a vector, for sizes that are powers of two: the
+// divisions that it saves matter in short rows.
 func vectorLog(size int, wide bool) uint {
 	log := uint(5 - bits.TrailingZeros(uint(size)))
 	if wide {
@@ -112,7 +112,7 @@ func strided(dst, src unsafe.Pointer, size, stride, n int) int {
 	return groups * per
 }
 
-// stridedTable is the table for elements that lie stride elements apart: small ones are taken from whole groups.
+// stridedTable returns the table for elements that are stride apart; small ones are taken from whole groups.
 func stridedTable(size, stride int, wide bool) unsafe.Pointer {
 	if size < 4 {
 		return gatheringFor(forApart, 1, stride, wide)
@@ -196,8 +196,8 @@ func apart(destinations []unsafe.Pointer, src unsafe.Pointer, size, behind, n in
 	return groups * per
 }
 
-// reversedTables are index vectors for elements of 1, 2, 4 and 8 bytes, in vectors of 8 words and of 16: of words, and
-// of bytes within each 16.
+// reversedTables has index vectors for elements of 1, 2, 4 and 8 bytes, in vectors of 8 and of 16 words: indices of
+// words, and of bytes within each 16.
 var reversedTables = func() (t [4][2][32]uint32) {
 	for log := range t {
 		words := max(1<<log/4, 1)
@@ -212,7 +212,7 @@ var reversedTables = func() (t [4][2][32]uint32) {
 	return t
 }()
 
-// reversed is Reversed by vectors, as far as they go.
+// reversed is Reversed as far as vectors go.
 func reversed(dst, src unsafe.Pointer, size, n int) int {
 	wide, ok := vectors()
 	if !ok {

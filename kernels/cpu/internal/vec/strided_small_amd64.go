@@ -2,7 +2,7 @@ package vec
 
 import "unsafe"
 
-// The kernels of elements of one and two bytes.
+// The kernels for elements of one and two bytes.
 
 func callStridedSmall(wide bool, size, group int, dst, src unsafe.Pointer, count uintptr, table unsafe.Pointer) {
 	switch {

@@ -1,6 +1,6 @@
 package vec
 
-// SumLines stores the sums of lines without gaps, as many as dst has numbers: what [Sum] returns of each.
+// SumLines stores the sums of lines without gaps, one for each number of dst: what [Sum] returns for each line.
 func SumLines[T Float](dst, x []T) {
 	cols := len(x) / max(len(dst), 1)
 	done := 0
@@ -12,7 +12,7 @@ func SumLines[T Float](dst, x []T) {
 	}
 }
 
-// DotLines stores the sums of the products of lines of x and y: what [Dot] returns of each two.
+// DotLines stores the sums of the products of lines of x and y: what [Dot] returns for each pair.
 func DotLines[T Float](dst, x, y []T) {
 	cols := len(x) / max(len(dst), 1)
 	y = y[:len(x)]

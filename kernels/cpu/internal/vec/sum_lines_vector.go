@@ -4,8 +4,8 @@ package vec
 
 import "unsafe"
 
-// lineSums stores the sums of lines of x, or, if y is not nil, of their products with those of y, and returns of how
-// many: what follows the whole vectors of a line is read as a vector, which must not reach beyond x.
+// lineSums stores the sums of lines of x or, if y is not nil, of their products with those of y, and returns of how
+// many lines. The end of a line is read as a whole vector, which must not reach beyond x.
 func lineSums(dst, x, y []float32, cols int) int {
 	wide, ok := vectors()
 	if !ok || cols <= 0 || cols > sumBlock {

@@ -1,9 +1,9 @@
 package vec
 
-// TurnChain turns the last of turns+1 rows with the one before it, what becomes of that one with the one before it, and
-// so on: with cosine c and sine s, row y and the turned one x behind it become c·y - s·x and s·y + c·x. Angles has c
-// and s of each time. The rows begin stride numbers apart, and width, a multiple of [ProductColumns], of each are
-// turned.
+// TurnChain rotates the last of turns+1 rows with the one before it, the resulting one with the one before that, and so
+// on. With cosine c and sine s, row y and the rotated row x behind it become c·y - s·x and s·y + c·x. angles has c and
+// s of each rotation. Rows begin stride numbers apart, and width numbers of each, a multiple of [ProductColumns], are
+// rotated.
 func TurnChain[T Float](x, angles []T, turns, width, stride int) {
 	if turns == 0 {
 		return

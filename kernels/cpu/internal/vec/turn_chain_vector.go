@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// chainKernels are the functions for floats of 4 and of 8 bytes, for four, two and one vectors of a row.
+// chainKernels lists the functions for floats of 4 and of 8 bytes, for four, two and one vectors of a row.
 var chainKernels = [2][3]func(wide bool, x, angles unsafe.Pointer, turns, stride uintptr){
 	{callTurnChain4, callTurnChain2, callTurnChain1},
 	{callTurnChain4Doubles, callTurnChain2Doubles, callTurnChain1Doubles},

@@ -14,14 +14,14 @@ func single[T Float]() bool {
 	return unsafe.Sizeof(zero) == 4
 }
 
-// as32 views a slice of T as float32; only where single.
+// as32 views a slice of T, which must be float32.
 func as32[T Float](s []T) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
 
 func nan[T Float]() T { return T(math.NaN()) }
 
-// words views the whole eights of x as numbers of 64 bits.
+// words views x, up to a multiple of eight bytes, as 64-bit words.
 func words(x []uint8) []uint64 {
 	if len(x) < 8 {
 		return nil
@@ -29,7 +29,7 @@ func words(x []uint8) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/8)
 }
 
-// fours views n times four bytes of x as numbers of 32 bits.
+// fours views 4n bytes of x as 32-bit words.
 func fours(x []uint8, n int) []uint32 {
 	if n == 0 {
 		return nil

@@ -3,8 +3,8 @@ package vec
 import "unsafe"
 
 // WindowsMax stores the maximum of each of count windows of pixels with c channels, channel by channel. Window i begins
-// at pixel x[i*xStep], its cells are pixels at the given distances behind it (one at least), and its result is
-// dst[i*dstStep]. NaN in a window gives NaN. Results must not overlap; what lies between them stays.
+// at pixel x[i*xStep]. cells lists the distances of its pixels from there, at least one. Its result is dst[i*dstStep].
+// NaN in a window gives NaN. Results must not overlap; what is between them does not change.
 func WindowsMax[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int) {
 	if count <= 0 || c <= 0 {
 		return
@@ -22,7 +22,7 @@ func WindowsMax[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int) 
 	}
 }
 
-// WindowsSum stores scale times the sum of each window, added up in the order of the cells: see [WindowsMax].
+// WindowsSum stores scale times the sum of each window, added in the order of the cells: see [WindowsMax].
 func WindowsSum[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int, scale T) {
 	if count <= 0 || c <= 0 {
 		return
@@ -41,9 +41,9 @@ func WindowsSum[T Float](dst, x []T, cells []int, count, c, dstStep, xStep int, 
 	}
 }
 
-// WindowsFirst stores, for each maximum of [WindowsMax] in top, the distance of the first cell that is equal to it, or
-// the first that is NaN. Windows and cells are those of WindowsMax; maxima and distances are topStep apart, and the
-// distances are as long as the floats.
+// WindowsFirst stores, for each maximum of [WindowsMax] in top, the distance of the first cell that equals it, or of
+// the first that is NaN. Windows and cells are those of WindowsMax. Maxima and distances, which are as long as the
+// floats, are topStep apart.
 func WindowsFirst(index []int32, x, top []float32, cells []int, count, c, topStep, xStep int) {
 	if count <= 0 || c <= 0 {
 		return

@@ -4,8 +4,8 @@ package vec
 
 import "unsafe"
 
-// pixelLanes returns how many numbers, of so many bytes, the vectors have that do pixels of c channels; 0 if there are
-// none.
+// pixelLanes returns the number of lanes, for floats of the given size, of the vectors for pixels of c channels, or 0
+// if there are none.
 func pixelLanes(bytes, c int) int {
 	wide, ok := vectors()
 	vector := 32 / bytes
@@ -18,10 +18,10 @@ func pixelLanes(bytes, c int) int {
 	return vector
 }
 
-// windowParts calls f for the parts that one assembly call can do of windows of pixels with c channels, of which it
-// reads the given number of cells: of n windows from the first, some channels from the given one. It returns the number
-// of windows that are done. Channels that are not whole vectors are done twice where there is more than a vector. Fewer
-// than eight are done if they may spill into the next window, which comes later.
+// windowParts cuts n windows of pixels with c channels into parts that one assembly call can compute, reading the given
+// number of cells. It calls f with the first window, the number of windows, the first channel and the number of
+// channels, and returns how many windows are done. If there is more than a vector of channels, the last vector overlaps
+// the one before it. Less than a vector is computed only if it may spill into the next window, which is computed later.
 func windowParts(bytes, cells, count, c int, spill bool, f func(wide bool, first, n, channel, channels int)) int {
 	lanes, vector := pixelLanes(bytes, c), 32/bytes
 	if lanes == 0 || c < vector && !spill {
@@ -55,7 +55,7 @@ func windowsMax(bytes int, dst, x unsafe.Pointer, cells []int, count, c, dstStep
 	return done * width / c
 }
 
-// windowsSum scales by the number at scale.
+// windowsSum multiplies sums by the number at scale.
 func windowsSum(bytes int, dst, x unsafe.Pointer, cells []int, count, c, dstStep, xStep int, scale unsafe.Pointer) int {
 	windows, width := flat(count, c, dstStep, xStep)
 	done := windowParts(bytes, len(cells), windows, width, dstStep == width, func(wide bool, w, n, channel, channels int) {

@@ -1,11 +1,11 @@
 package vec
 
 // The transformations of Winograd's F(2x2, 3x3): a tile of 2x2 outputs of a 3x3 convolution is computed from a tile of
-// 4x4 inputs with 16 products for each pair of channels instead of 36. Tiles are two pixels apart; the 16 numbers of a
-// tile and channel lie in 16 matrices, plane elements apart, whose rows are tiles, step elements apart, and whose
-// columns are c channels.
+// 4x4 inputs, with 16 products for each pair of channels instead of 36. Tiles are two pixels apart. The 16 numbers of a
+// tile and channel are in 16 matrices, plane elements apart. A row of a matrix is a tile; rows are step elements apart
+// and have c channels as columns.
 
-// WinogradInput transforms count tiles of four rows of pixels that are line elements apart: with B the matrix of
+// WinogradInput transforms count tiles of four rows of pixels that are line elements apart. If B is the matrix of
 //
 //	a - c, b + c, c - b, b - d
 //
@@ -37,8 +37,8 @@ func tileInput(a, b, c, d float32) (float32, float32, float32, float32) {
 	return a - c, b + c, c - b, b - d
 }
 
-// WinogradGradient transforms count tiles of two rows of pixels that are line elements apart, and whose pixels are
-// pixel elements apart, for the gradient of a kernel: with A the matrix of
+// WinogradGradient transforms count tiles of two rows of pixels for the gradient of a kernel. Rows are line elements
+// apart, pixels pixel elements. If A is the matrix of
 //
 //	a, (a + b) / 2, (a - b) / 2, b
 //
@@ -70,12 +70,12 @@ func tileGradient(a, b float32) (float32, float32, float32, float32) {
 	return a, 0.5*a + 0.5*b, 0.5*a - 0.5*b, b
 }
 
-// WinogradOutput transforms count tiles of sums back, into two rows of pixels that are line elements apart: with A the
+// WinogradOutput transforms count tiles of sums back, to two rows of pixels that are line elements apart. If A is the
 // matrix of
 //
 //	a + b + c, b - c - d
 //
-// the sums m become Aᵀ·m·A, plus the bias, one number for each channel, and max(·, 0) of it if relu is set.
+// the sums m become Aᵀ·m·A, plus the bias (one number for each channel), and max(·, 0) of it if relu is set.
 func WinogradOutput(dst, x, bias []float32, relu bool, count, c, step, plane, line int) {
 	if count <= 0 || c <= 0 {
 		return

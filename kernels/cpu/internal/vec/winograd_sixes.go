@@ -1,8 +1,8 @@
 package vec
 
 // The transformations of Winograd's F(4x4, 3x3), one dimension at a time: a tile of 4x4 outputs of a 3x3 convolution is
-// computed from 6x6 inputs with 36 products for each pair of channels instead of 144. Polynomials are evaluated at 0,
-// ±p, ±q and infinity, p = 5/8 and q = 3/2: numbers near 1 keep the rounding errors small.
+// computed from 6x6 inputs, with 36 products for each pair of channels instead of 144. Polynomials are evaluated at 0,
+// ±p, ±q and infinity, with p = 5/8 and q = 3/2: numbers near 1 keep the rounding errors small.
 
 // The points.
 const (
@@ -39,8 +39,8 @@ func WinogradSixes(dst, x []float32, count, c, step, plane, xStep, xLine int) {
 	}
 }
 
-// WinogradFours transforms columns of six sums back to four numbers, plus the bias, one number for each of the c
-// columns, or nil, and max(·, 0) of it if relu is set, which needs a bias. The six sums m become:
+// WinogradFours transforms columns of six sums back to four numbers, plus the bias (nil, or one number for each of the
+// c columns), and max(·, 0) of it if relu is set, which requires a bias. The six sums m become:
 //
 //	Σ m0..m4,   p(m1−m2) + q(m3−m4),   p²(m1+m2) + q²(m3+m4),   p³(m1−m2) + q³(m3−m4) + m5
 func WinogradFours(dst, x, bias []float32, relu bool, count, c, step, plane, xStep, xLine int) {

@@ -36,8 +36,8 @@ func winogradOutput32(dst, x, bias []float32, relu bool, count, c, step, plane, 
 	return ok
 }
 
-// columnLanes returns how many columns a vector of the kernels below takes: c columns are whole vectors and, if the
-// source is not overwritten, a last vector that computes some columns a second time. It is 0 where there is no kernel.
+// columnLanes returns how many columns a vector of the kernels below has, or 0 if there is no kernel. The c columns are
+// computed in whole vectors and, if the source is not overwritten, a last vector that overlaps the one before it.
 func columnLanes(c int, overwrites bool) (wide bool, lanes int) {
 	wide, ok := vectors()
 	switch {
@@ -49,8 +49,8 @@ func columnLanes(c int, overwrites bool) (wide bool, lanes int) {
 	return false, 8
 }
 
-// callParts cuts count times c columns of six numbers, whose steps are given, into calls of assembly: f gets the first
-// time, their number, the first column and their number.
+// callParts cuts count times c columns of six numbers into calls of assembly. f gets the first time, the number of
+// times, the first column and the number of columns.
 func callParts(count, c, lanes int, f func(t, n, k, columns int)) {
 	whole := c - c%lanes
 	columns := min(whole, callElements/6/64*64)
