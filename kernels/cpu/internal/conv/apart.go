@@ -13,7 +13,7 @@ import (
 
 const (
 	apartInputs  = 6       // most inputs of a group: sums of more are long enough
-	apartOutputs = 4       // fewest outputs of a group: copies cost little beside their products
+	apartOutputs = 4       // fewest outputs of a group: copies cost little compared with their products
 	apartMax     = 1 << 17 // elements of the copies that each worker has at a time
 	apartLimit   = 1 << 22 // elements of the copies of one image
 	apartTile    = 40      // cycles of overhead for a tile,

@@ -10,7 +10,7 @@ import (
 // the inputs of all taps along the width, which lie side by side, and the rows of a tile are outputs. Each worker
 // transposes its sums at the end.
 
-const fewPixels = 64 // fewest outputs for which transposing the sums costs little beside the products
+const fewPixels = 64 // fewest outputs for which transposing the sums costs little compared with the products
 
 // few reports whether the kernel gradient is computed as its transpose.
 func few[T Float](s *Shape) bool {

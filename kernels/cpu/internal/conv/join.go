@@ -21,7 +21,7 @@ const (
 	joinLeast  = 6       // fewest images that are joined
 
 	joinWide  = 6        // instead of joinRows, for vectors
-	joinLanes = 16       // of so many numbers
+	joinLanes = 16       // of that many numbers
 	joinPanel = 24 << 10 // and larger panels (bytes)
 
 	matrixRows  = 14      // the same with matrix registers, which take as long for one row as for all rows of a tile

@@ -17,7 +17,7 @@ import (
 
 const (
 	planesFilters  = 2       // most outputs of a group for which planes are faster than tiles
-	planesTaps     = 8       // fewest taps of the window for which the copies cost little beside the products
+	planesTaps     = 8       // fewest taps of the window for which the copies cost little compared with the products
 	planesInputs   = 9       // most inputs of a group, for the results of groups of one output
 	planesPair     = 2       // inputs of a group, for results of two outputs and for input gradients,
 	planesLong     = 12      // with at least that many taps

@@ -8,20 +8,20 @@ import (
 )
 
 // A few groups of sizes that no other way suits are computed as convolutions of their own. The channels of a group are
-// copied out of some images, and its results back. That costs little beside the products, and the group can be computed
-// in any way that a convolution without groups can. Only float32 is computed this way.
+// copied out of some images, and its results back. That costs little compared with the products, and the group can be
+// computed in any way that a convolution without groups can. Only float32 is computed this way.
 
 const (
 	splitMax     = 1 << 19 // elements of the copies that are in memory at a time
-	splitFlops   = 1 << 15 // fewest operations of an image of a group: its overhead is small beside them
-	splitTaps    = 20      // fewest taps of the window: copies cost little beside their products
+	splitFlops   = 1 << 15 // fewest operations of an image of a group: its overhead is small compared with them
+	splitTaps    = 20      // fewest taps of the window: copies cost little compared with their products
 	splitFilters = 12      // filters of a channel from which on copying results is better than copying inputs once for each filter;
 	splitSparse  = 4       // the same if strides skip
 	splitSkipped = 8       // as many pixels
 	splitPlanes  = 6       // inputs of a group from which on planes of one or two outputs cost more
 	splitVolume  = 5       // outputs of a group from which on its volumes fill tiles better alone
 	splitData    = 9       // taps of a window over the whole image from which on a group's input gradient is better as a matrix product,
-	splitTile    = 64      // unless a tap has that many weights for each tap, and so fills tiles;
+	splitTile    = 64      // unless a tap has at least that many weights for each tap of the window, and so fills tiles;
 	splitWeights = 24      // the same taps for the kernel gradient
 )
 

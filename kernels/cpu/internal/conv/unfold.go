@@ -13,7 +13,7 @@ import (
 
 const (
 	unfoldWidth    = 7       // most outputs of a row: up to that many leave tiles half empty at best
-	unfoldChannels = 64      // fewest outputs of a pixel for which copies cost little beside the products
+	unfoldChannels = 64      // fewest outputs of a pixel for which copies cost little compared with the products
 	unfoldMax      = 1 << 22 // elements of the copies that are in memory at a time
 )
 

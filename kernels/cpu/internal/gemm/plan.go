@@ -50,7 +50,7 @@ const (
 
 	rowGap = 16 // elements between the rows of a copied A
 
-	sweepSums   = 64 // longest sums for which a call for each panel costs much beside the products
+	sweepSums   = 64 // longest sums for which a call for each panel costs much compared with the products
 	sweepRows   = 14
 	sweepPanels = 4       // fewest panels for which rows beyond sweepRows go through all panels too
 	sweepMatrix = 1 << 18 // most numbers of B, which stay in the second-level cache

@@ -21,7 +21,7 @@ const (
 	streamMinSize = 3 << 19 // bytes of B
 	streamBytes   = 1 << 18 // bytes of a chunk of C, which has at least maxCols columns
 	streamAhead   = 2       // panels from what is read to what is prefetched
-	streamFewRows = 4       // most rows for which a call for each panel of a part takes long beside the products
+	streamFewRows = 4       // most rows for which a call for each panel of a part takes long compared with the products
 	streamPart    = 3 << 17 // bytes of B: two of them stay in the second-level cache
 )
 

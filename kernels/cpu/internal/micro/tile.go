@@ -26,8 +26,8 @@ type Tile[T Float] struct {
 
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
-	BLine        int // and B, and
-	BiasLine     int // Bias move too; both for Run alone
+	BLine        int // B moves by this stride, and
+	BiasLine     int // Bias by this one; both for Run alone
 
 	Next     []T // the B of a later call: K rows of it are prefetched into the second-level cache
 	NextStep int // from one row of Next to the one after it; 0 means BK

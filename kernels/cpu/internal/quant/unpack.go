@@ -86,7 +86,7 @@ func (p *NibblePanels) Panel(memory []float32, k, rows, column int) []float32 {
 	case p.Unsigned:
 		how = &ofUnsignedNibbles[column%Width/floatWidth]
 	}
-	first := k % share % group // rows of their group before the first one
+	first := k % share % group // rows of its group before row k
 	to := first
 	for end := k + rows; k < end; {
 		block, row := k/share, k%share

@@ -2,7 +2,7 @@ package vec
 
 import "math"
 
-const fewHalves = 12 // so few numbers take no longer than a call
+const fewHalves = 12 // fewer numbers take no longer than a call
 
 // BF16ToFloat32 widens bfloat16 numbers, exactly.
 func BF16ToFloat32(dst []float32, x []uint16) {

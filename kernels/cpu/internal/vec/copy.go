@@ -11,7 +11,7 @@ const (
 	copyPiece     = 1 << 18
 )
 
-// Copy is copy, but keeps data in the caches.
+// Copy is copy, in pieces where that keeps data in the caches.
 func Copy(dst, src []byte) int {
 	n := min(len(dst), len(src))
 	if n < leastInPieces || n > mostInPieces || share(dst[:n], src[:n]) {

@@ -74,7 +74,7 @@ func log32(x float32) float32 {
 }
 
 // Coefficients of a minimax approximation of tanh from Cephes: x + x³·P(x²) for |x| ≤ tanhSplit. Beyond, tanh is
-// 1 − 2/(exp(2|x|) + 1), where the error of the quotient is small beside 1.
+// 1 − 2/(exp(2|x|) + 1), where the error of the quotient is small compared with 1.
 var tanhNear = [...]float32{-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1}
 
 const tanhSplit = 0.5625
