@@ -60,7 +60,8 @@ func TestAbreast(t *testing.T) {
 	})
 }
 
-// TestAbreastBits: neither the number of workers nor that of the images, from 8 on, changes what an image gets.
+// TestAbreastBits: the bits of an image depend neither on the number of workers nor on that of images, from 8 images
+// on.
 func TestAbreastBits(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		several := pool.New(3)
@@ -94,7 +95,7 @@ func results(p *pool.Pool, s *Shape, x, kernel, dy []float32) (y, dx, dkernel []
 	return y, dx, dkernel
 }
 
-// TestAbreastParts: a part of a batch gets the bits that each of its images gets alone.
+// TestAbreastParts: in a part of a batch, an image gets the bits that it gets alone.
 func TestAbreastParts(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(29, 622))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNextPhase: the phases that it walks through are those that a tap meets, and the first of those that none does.
+// TestNextPhase: it visits the phases that a tap meets, and the first of those that no tap meets.
 func TestNextPhase(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 11))
 	for range 300 {
@@ -34,7 +34,7 @@ func TestNextPhase(t *testing.T) {
 	}
 }
 
-// TestScratchOfFarStrides: how much memory an input gradient needs is known at once, however far apart its taps are.
+// TestScratchOfFarStrides: the scratch memory of an input gradient is computed quickly, however far apart its taps are.
 func TestScratchOfFarStrides(t *testing.T) {
 	far := Shape{Batch: 1, In: [3]int{1, 1, 4 * math.MaxInt32}, Kernel: [3]int{1, 1, 3}, Strides: [3]int{1, 1, math.MaxInt32}, Dilation: [3]int{1, 1, 1}, InChannels: 3, OutChannels: 2, Groups: 1}
 	near := far

@@ -59,7 +59,7 @@ func runsOf(s *Shape) int {
 	return min(len(c.runs), 1)
 }
 
-// TestImagesGoBySpans: images may be cut into bands of rows, which must not be rounded differently.
+// TestImagesGoBySpans: images may be cut into bands of rows, which must not change the rounding.
 func TestImagesGoBySpans(t *testing.T) {
 	require.Zero(t, runsOf(&Shape{Batch: 1, In: [3]int{1, 4, 4}, InChannels: 64, OutChannels: 64, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}))
 	require.Equal(t, 1, runsOf(&Shape{Batch: 1, In: [3]int{4, 4, 4}, InChannels: 64, OutChannels: 48, Kernel: [3]int{3, 3, 3}, PadLow: [3]int{1, 1, 1}, PadHigh: [3]int{1, 1, 1}}))

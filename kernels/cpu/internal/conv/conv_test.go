@@ -64,8 +64,8 @@ func scratchFor[T Float](n int) []T {
 	return x
 }
 
-// framed returns a copy of x between numbers that are NaN, and a function that says whether those are still there:
-// whatever reads or writes beside an operand shows.
+// framed returns a copy of x between NaN, and a function that reports whether these are still there. It reveals reads
+// and writes beside an operand.
 func framed[T Float](x []T) (inside []T, intact func() bool) {
 	const frame = 64
 	all := scratchFor[T](len(x) + 2*frame)
@@ -92,7 +92,7 @@ func compare[T Float](t *testing.T, what string, s *Shape, got []T, want, size [
 	}
 }
 
-// addEpilogue adds the bias to what is wanted and to the sums of absolute values, and applies max(·, 0).
+// addEpilogue adds the bias to the expected values and to the sums of absolute values, and applies max(·, 0).
 func addEpilogue[T Float](want, size []float64, bias []T, relu bool) {
 	for i := range want {
 		if bias != nil {
@@ -182,8 +182,8 @@ func TestOneChannelGroups(t *testing.T) {
 	})
 }
 
-// TestChannelsLeftOver covers depthwise convolutions with windows, strides and dilations of all kinds, of channels that
-// are not whole vectors, and of several blocks of them.
+// TestChannelsLeftOver covers depthwise convolutions whose channels are not whole vectors, with all kinds of windows,
+// strides and dilations, and with several blocks of channels.
 func TestChannelsLeftOver(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(150)
@@ -209,7 +209,8 @@ func TestChannelsLeftOver(t *testing.T) {
 	})
 }
 
-// TestNoChannels: inputs without channels and results without channels, which have no elements, or only the bias.
+// TestNoChannels covers inputs without channels, whose results are the bias, and results without channels, which are
+// empty.
 func TestNoChannels(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		for seed := range uint64(60) {
@@ -232,8 +233,8 @@ func TestNoChannels(t *testing.T) {
 	})
 }
 
-// TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: whole vectors of channels and not, rows
-// shorter and longer than a tile, outputs that see all taps, some or none, several blocks of channels.
+// TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: channels that are whole vectors or not,
+// rows shorter and longer than a tile, outputs that see all taps, some or none, and several blocks of channels.
 func TestSlidingRows(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(300)

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestChannelsWhoseWindowCovers compares depthwise windows over the whole image with the definition, and groups of
-// several inputs, which are such windows in planes: few channels and many, of several blocks of taps.
+// TestChannelsWhoseWindowCovers compares depthwise windows over the whole image with the definition, and also groups of
+// several inputs, which are such windows in planes. It covers few channels and many, and several blocks of taps.
 func TestChannelsWhoseWindowCovers(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		covered, planes := 0, 0

@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestWindowsThatCoverAxes compares windows over the whole image and over its innermost axes, with and without groups,
-// with the definition: strides, padding and distances of taps along the others, windows that only seem to cover, no
-// images.
+// TestWindowsThatCoverAxes compares windows over the whole image and over its innermost axes with the definition, with
+// and without groups. It covers strides, padding and dilation along the other axes, windows that only seem to cover,
+// and empty batches.
 func TestWindowsThatCoverAxes(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		products, folded, data, weights := 0, [3]int{}, 0, 0
@@ -64,9 +64,9 @@ func TestWindowsThatCoverAxes(t *testing.T) {
 	})
 }
 
-// TestCoveredAxesAreChannels says which axes become channels: none outside of one that is not covered, none that leave
-// one padded row but for the gradient of the input, none where the gradient of a large kernel has its units, and
-// forward not all of them, so that one image has the bits that it has in a batch.
+// TestCoveredAxesAreChannels says which axes become channels. None do outside of an axis that is not covered. None do
+// if a single padded row is left, except for the input gradient, nor if the gradient of a large kernel would lose its
+// units. In the forward operation not all of them do, so that an image has the same bits alone as in a batch.
 func TestCoveredAxesAreChannels(t *testing.T) {
 	image := func(change func(s *Shape)) *Shape {
 		s := &Shape{Batch: 2, In: [3]int{1, 9, 5}, Kernel: [3]int{1, 4, 5}, InChannels: 3, OutChannels: 7, Strides: [3]int{1, 2, 3}}
@@ -107,7 +107,7 @@ func TestCoveredAxesAreChannels(t *testing.T) {
 	}
 }
 
-// TestGroupsThatCover are the bounds from which on the gradients of groups are matrix products.
+// TestGroupsThatCover checks the bounds from which on the gradients of groups are matrix products.
 func TestGroupsThatCover(t *testing.T) {
 	for _, c := range []struct {
 		height, width, in, out, groups int

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestGradientCopies compares gradients of kernels that go by copies with sums in float64, over random shapes, strides,
-// dilations and paddings, also ones that cut rows off; and the bits with one worker and with three.
+// TestGradientCopies compares kernel gradients that use copies with sums in float64, over random shapes, strides,
+// dilations and paddings, also negative ones. One worker and three compute the same bits.
 func TestGradientCopies(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()
@@ -59,7 +59,7 @@ func checkGradientCopies[T Float](t *testing.T, rng *rand.Rand, workers *pool.Po
 	assert.Equal(t, one, three, "workers change the result of %+v", s)
 }
 
-// TestGradientsOfLongRows compares gradients of kernels over rows that are cut with the definition, with copies and
+// TestGradientsOfLongRows compares kernel gradients over rows that are cut with the definition, with copies and
 // without, on one axis and on two.
 func TestGradientsOfLongRows(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
@@ -84,8 +84,8 @@ func TestGradientsOfLongRows(t *testing.T) {
 	})
 }
 
-// TestGradientCopiesInfinite: an infinite dy at the upper edge leaves the taps above it alone. Those beside one at the
-// left edge are NaN, as XLA has them, since zeros are multiplied with it; taps that see it are infinite.
+// TestGradientCopiesInfinite: an infinite dy at the upper edge does not affect the taps above it. At the left edge, the
+// taps beside it become NaN, as in XLA, because zeros are multiplied by it. Taps that see it become infinite.
 func TestGradientCopiesInfinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
@@ -117,7 +117,7 @@ func TestGradientCopiesInfinite(t *testing.T) {
 	}
 }
 
-// TestGradientCopiesShapes: copies are made where vectors of dy cross cache lines and many tiles read them.
+// TestGradientCopiesShapes: copies are made if vectors of dy straddle cache lines and many tiles read them.
 func TestGradientCopiesShapes(t *testing.T) {
 	odd := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}}
 	n := odd.checked(ofWeights)

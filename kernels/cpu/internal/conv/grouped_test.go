@@ -27,9 +27,9 @@ func groupsOf(rng *rand.Rand, in, out, groups int) Shape {
 	return s
 }
 
-// TestVectorsOfGroups covers groups of few channels, several of which fill a vector, groups of whole vectors, and those
-// beside: rows shorter and longer than a tile, outputs that see all taps, some or none, strides, dilation, planes along
-// the depth, images enough for many chunks and not.
+// TestVectorsOfGroups covers groups of few channels, several of which fill a vector, groups of whole vectors, and other
+// groups: rows shorter and longer than a tile, outputs that see all taps, some or none, strides, dilation, planes along
+// the depth, and enough images for many chunks or not.
 func TestVectorsOfGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(150)

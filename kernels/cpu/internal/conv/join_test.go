@@ -92,7 +92,7 @@ func TestJoinedRows(t *testing.T) {
 }
 
 // TestJoinedImagesInMatrixRegisters compares the bits of a batch with those of its images alone, forward and backward,
-// where images fill the tiles that their rows do not.
+// where images fill tiles better than rows do.
 func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 	defer isa.Override(isa.Executable())()
 	if !micro.Matrices() {
@@ -139,8 +139,8 @@ func TestJoinedImagesInMatrixRegisters(t *testing.T) {
 	require.Greater(t, corners, 4)
 }
 
-// TestJoinedGroups: of groups, what one of them has of an image counts, and images are joined that are too large as
-// wholes. They have the bits of images alone.
+// TestJoinedGroups: with groups, only the part of an image that one group reads counts, so images are joined that would
+// be too large as a whole. They have the bits of images alone.
 func TestJoinedGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(11, 12))

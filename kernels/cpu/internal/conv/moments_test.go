@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// momentShapes have one block and several in an image, images that are cut unevenly, taps in the padding, strides,
-// groups and three axes.
+// momentShapes covers one block and several blocks in an image, images that are cut unevenly, taps in the padding,
+// strides, groups and three axes.
 var momentShapes = []Shape{
 	{Batch: 2, In: [3]int{1, 9, 7}, InChannels: 3, OutChannels: 5, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}},
 	{Batch: 1, In: [3]int{1, 61, 64}, InChannels: 16, OutChannels: 24, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}},
@@ -26,8 +26,8 @@ var momentShapes = []Shape{
 	{Batch: 1, In: [3]int{1, 12, 13}, InChannels: 40, OutChannels: 200, Kernel: [3]int{1, 3, 3}},                                                  // its weights do not stay in the cache
 }
 
-// TestMoments: the result is that of Forward, its moments are those of float64 sums also where means are far from 0,
-// and neither depends on the number of workers.
+// TestMoments: the result is that of Forward. The moments are those of float64 sums, even if means are far from 0.
+// Neither depends on the number of workers.
 func TestMoments(t *testing.T) {
 	single := pool.New(1)
 	defer single.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestOverlapping compares input gradients that add windows with the definition: of sequences and of images, with few
-// windows and with more than are in memory at a time, and the images of a batch with each alone.
+// TestOverlapping compares input gradients that add windows with the definition: for sequences and images, with few
+// windows and with more than are in memory at a time. Images have the same bits in a batch as alone.
 func TestOverlapping(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		overlapped := 0

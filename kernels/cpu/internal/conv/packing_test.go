@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestLastPanels: the weights of few outputs take no more memory than vectors of them, and convolutions with last
-// panels of all widths are those of the definition, with their gradients, also in groups.
+// TestLastPanels: the weights of few outputs take only as much memory as the vectors that they fill. Convolutions and
+// gradients whose last panels have any width, in groups too, agree with the definition.
 func TestLastPanels(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(9, 10))
@@ -38,7 +38,7 @@ func TestLastPanels(t *testing.T) {
 	})
 }
 
-// TestFewOutputsStayNear: a kernel of few outputs does not take the memory of a whole panel in scratch memory.
+// TestFewOutputsStayNear: in scratch memory, a kernel of few outputs does not take the memory of a whole panel.
 func TestFewOutputsStayNear(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
 		s := Shape{Batch: 1, In: [3]int{10, 10, 10}, InChannels: 294, OutChannels: 18, Groups: 6, Kernel: [3]int{7, 7, 7}, Strides: [3]int{3, 3, 3}, PadHigh: [3]int{6, 6, 6}}

@@ -19,8 +19,8 @@ func paddedShape(r *rand.Rand) Shape {
 	return s
 }
 
-// TestPadded compares random convolutions of sequences with the definition, also of more images than are copied at a
-// time, and with the same bits for each image alone, for a plan and for any number of workers.
+// TestPadded compares random convolutions of sequences with the definition, also with more images than are copied at a
+// time. Each image has the same bits alone, in a plan, and with any number of workers.
 func TestPadded(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		r := rand.New(rand.NewPCG(61, 62))
@@ -49,7 +49,7 @@ func TestPadded(t *testing.T) {
 	})
 }
 
-// checkImagesAlone requires that an image has the same bits alone as among others, and with the kernel in panels.
+// checkImagesAlone requires that an image has the same bits alone as in a batch, and with the kernel in panels.
 func checkImagesAlone(t *testing.T, p *pool.Pool, r *rand.Rand, s *Shape) {
 	t.Helper()
 	x, kernel, bias := random[float32](r, s.sizeX()), random[float32](r, s.sizeKernel()), random[float32](r, s.OutChannels)

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestPhases compares strided convolutions whose input gradients go through all phases in several blocks of rows, with
-// the definition: of one image, of images that are joined, and of those that only some phases would join.
+// TestPhases compares strided convolutions whose input gradients go through all phases in several blocks of rows with
+// the definition: for one image, for images that are joined, and for images that only some phases would join.
 func TestPhases(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		for i, s := range []Shape{

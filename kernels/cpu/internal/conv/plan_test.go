@@ -79,7 +79,7 @@ func checkPlan[T Float](t *testing.T, p *pool.Pool, rng *rand.Rand, s *Shape) (p
 	return true, plan.padded != nil
 }
 
-// TestPlan: a plan, and a kernel in panels, give the bits of Forward, and pooled the maxima of them.
+// TestPlan: a plan gives the bits of Forward, also with the kernel in panels; with pooling it gives their maxima.
 func TestPlan(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		plain, withPadding := 0, 0

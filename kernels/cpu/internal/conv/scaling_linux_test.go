@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestScaling draws convolutions of sequences and images, forward and with gradients, and asks how much sooner sixteen
-// simulated workers are done with each than one.
+// TestScaling draws convolutions of sequences and images, forward and gradients, and checks how much sooner sixteen
+// simulated workers finish than one.
 func TestScaling(t *testing.T) {
 	const workers, least = 16, 3
 	rng := rand.New(rand.NewPCG(73, 74))
@@ -59,8 +59,8 @@ func drawScaled(rng *rand.Rand, sequence bool) *Shape {
 	}
 }
 
-// TestScalingOfWinograd: sixteen workers are done sooner than one with the transformation of a kernel, which each
-// training step has, and with the gradient of one.
+// TestScalingOfWinograd: sixteen workers transform a kernel, which each training step does, sooner than one, and so
+// they do the gradient of a kernel.
 func TestScalingOfWinograd(t *testing.T) {
 	const workers, least = 16, 5
 	p := pool.Simulated(workers)

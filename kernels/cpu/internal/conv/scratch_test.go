@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 )
 
-// TestForwardScratchOfProducts: ForwardScratch is asked before it is known whether the kernel will be in panels and
-// whether the result is added.
+// TestForwardScratchOfProducts: ForwardScratch is called before it is known whether the kernel will be in panels and
+// whether the result will be added.
 func TestForwardScratchOfProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	size := func(most int) int { return 1 + int(float64(most)*r.Float64()*r.Float64()) }

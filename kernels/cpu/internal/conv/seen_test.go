@@ -9,9 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestGroupsThatSeeFewPixels: inputs are not copied in groups whose taps are far apart or whose strides are large,
-// where that took up to 200 times as long as the convolution, but for gradients of short rows, and results and
-// gradients are right.
+// TestGroupsThatSeeFewPixels: in groups with large dilations or strides, inputs are not copied, except for gradients of
+// short rows; copying took up to 200 times as long as the convolution. Results and gradients are right.
 func TestGroupsThatSeeFewPixels(t *testing.T) {
 	three := func(n int) [3]int { return [3]int{n, n, n} }
 	forLevels(t, func(t *testing.T, p *pool.Pool) {

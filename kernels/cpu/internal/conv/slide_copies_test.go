@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// depthwiseOf is a random depthwise convolution of a window that goes by parts, or not.
+// depthwiseOf is a random depthwise convolution whose window may be cut into parts.
 func depthwiseOf(rng *rand.Rand) Shape {
 	c := 8 + rng.IntN(60)
 	s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 1 + rng.IntN(12), 1 + rng.IntN(40)}, Groups: c, InChannels: c, OutChannels: c,
@@ -34,8 +34,8 @@ func depthwiseOf(rng *rand.Rand) Shape {
 	return s
 }
 
-// TestDepthwiseInParts covers windows in parts: rows that are copied, in place, and both, padding of more than the
-// window, outputs that see nothing, strides, dilation, planes along the depth.
+// TestDepthwiseInParts covers windows in parts: rows that are copied, rows in place, and both; padding larger than the
+// window, outputs that see nothing, strides, dilation, and planes along the depth.
 func TestDepthwiseInParts(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(200)

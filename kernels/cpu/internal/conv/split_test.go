@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestGroupsApartFromEachOther covers groups that are convolutions of their own: one input with many outputs or with
-// strides, volumes, dilation, one image at a time and several, and groups that go in other ways beside them.
+// TestGroupsApartFromEachOther covers groups that are computed as convolutions of their own: one input with many
+// outputs or with strides, volumes, dilation, one image at a time and several, and groups that are computed otherwise.
 func TestGroupsApartFromEachOther(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		seeds := uint64(60)
@@ -49,7 +49,7 @@ func TestGroupsApartFromEachOther(t *testing.T) {
 	})
 }
 
-// TestGroupsOfManyImages: the images that are copied at a time are no more than a part of them.
+// TestGroupsOfManyImages: only a part of the images is copied at a time.
 func TestGroupsOfManyImages(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		s := Shape{Batch: 13, In: [3]int{1, 60, 60}, Groups: 2, InChannels: 2, OutChannels: 48, Kernel: [3]int{1, 2, 2}}

@@ -74,8 +74,8 @@ func TestSpreads(t *testing.T) {
 	})
 }
 
-// TestSpreadPhasesOfWorkers: workers are in different phases of an input gradient at a time, which need scratch memory
-// of different sizes.
+// TestSpreadPhasesOfWorkers: workers may be in different phases of an input gradient, which need scratch memory of
+// different sizes.
 func TestSpreadPhasesOfWorkers(t *testing.T) {
 	s := &Shape{Batch: 16, In: [3]int{1, 80, 162}, InChannels: 1, OutChannels: 8, Kernel: [3]int{1, 8, 5}, Strides: [3]int{1, 1, 2}, PadLow: [3]int{0, 4, 2}, PadHigh: [3]int{0, 4, 2}}
 	rng := rand.New(rand.NewPCG(26, 11))

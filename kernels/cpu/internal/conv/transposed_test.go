@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestTransposedPointwise: a matrix product of few pixels is cut up in another way with a bias than without, and needs
-// other scratch memory.
+// TestTransposedPointwise: with a bias, a matrix product of few pixels is cut up differently, and needs other scratch
+// memory.
 func TestTransposedPointwise(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
 		for i, channels := range [][2]int{{512, 512}, {70, 900}, {900, 33}, {1, 300}, {300, 1}} {

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVisits: weights that no near cache holds are read once for an image that one holds, and by several workers in
-// parts; other weights, larger images and those whose moments are gathered are cut into rows for balance.
+// TestVisits: if no near cache holds the weights but one holds an image, the weights are read once for it, and by
+// several workers in parts. Other weights, larger images, and images whose moments are computed are cut into rows for
+// balance.
 func TestVisits(t *testing.T) {
 	for _, c := range []struct {
 		side, channels, workers int

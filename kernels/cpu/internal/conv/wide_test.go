@@ -50,8 +50,8 @@ func TestWideStrides(t *testing.T) {
 	})
 }
 
-// TestWideBounds are the bounds from which on rows of few channels go along the width: single taps that leave pixels
-// out, and volumes. Five channels fill vectors of four, with which none do.
+// TestWideBounds checks from which bounds on rows of few channels go along the width: single taps whose stride skips
+// pixels, and volumes. With vectors of four, five channels do not go along the width.
 func TestWideBounds(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
 		long := micro.NarrowChannels[float32]() >= 8

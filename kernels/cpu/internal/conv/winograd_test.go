@@ -111,7 +111,7 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
-// TestWinogradShapes: what the transformations do not pay for, or cannot compute, is left to the others.
+// TestWinogradShapes: shapes for which the transformations do not pay or are impossible are computed otherwise.
 func TestWinogradShapes(t *testing.T) {
 	fits := Shape{Batch: 1, In: [3]int{1, 9, 9}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}}
 	require.NotNil(t, NewWinograd(&fits))

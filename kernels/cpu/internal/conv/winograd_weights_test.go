@@ -33,8 +33,8 @@ func drawWinogradWeights(rng *rand.Rand, i int) Shape {
 	}
 }
 
-// TestWinogradWeights compares gradients of kernels with sums in float64, within 2e-6 of the largest, as those of other
-// ways are, of numbers of any size; and the bits with one worker and with three.
+// TestWinogradWeights compares kernel gradients with sums in float64, for numbers of any size: they are within 2e-6 of
+// the largest, like those computed otherwise. One worker and three compute the same bits.
 func TestWinogradWeights(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()
@@ -69,7 +69,7 @@ func scale(x []float32, by float32) {
 	}
 }
 
-// TestWinogradWeightsRounding: sums over many tiles are not further from float64 than those of the taps are, twice.
+// TestWinogradWeightsRounding: sums over many tiles are at most twice as far from float64 as those of the taps.
 func TestWinogradWeightsRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	s := Shape{Batch: 8, In: [3]int{1, 32, 32}, InChannels: 32, OutChannels: 32, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
@@ -90,8 +90,8 @@ func TestWinogradWeightsRounding(t *testing.T) {
 	assert.Less(t, off(tiles), 2*off(taps))
 }
 
-// TestWinogradWeightsNotFinite: what is not finite in the input or the gradient leaves no sum that sees it finite, and
-// others alone.
+// TestWinogradWeightsNotFinite: a number that is not finite, in the input or the gradient, makes all sums that see it
+// not finite, and does not affect the others.
 func TestWinogradWeightsNotFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	s := Shape{Batch: 2, In: [3]int{1, 9, 9}, InChannels: 40, OutChannels: 76, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
@@ -117,7 +117,7 @@ func TestWinogradWeightsNotFinite(t *testing.T) {
 	}
 }
 
-// TestWinogradWeightsShapes: what the transformations do not pay for, or cannot compute, is left to the others.
+// TestWinogradWeightsShapes: shapes for which the transformations do not pay or are impossible are computed otherwise.
 func TestWinogradWeightsShapes(t *testing.T) {
 	fits := Shape{Batch: 2, In: [3]int{1, 8, 8}, InChannels: 32, OutChannels: 48, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
 	n := fits.checked(ofWeights)

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestAhead checks that what is fetched ahead changes no bit of a product and is left alone itself.
+// TestAhead checks that prefetching changes no bit of a product, and that the prefetched memory does not change.
 func TestAhead(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
@@ -43,7 +43,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestFetch takes pieces off a list: each once, in order, none larger than asked for.
+// TestFetch takes pieces off a list: each once, in order, and none larger than requested.
 func TestFetch(t *testing.T) {
 	memory := make([]float32, 10)
 	for i := range memory {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestColumnsOfFewRows: rows of a product of a few columns have the same bits beside many others, whose rows are
-// transposed, and beside a few, and nothing is written beside the result.
+// TestColumnsOfFewRows: a row of a product with few columns has the same bits among many rows, which are transposed, as
+// among few, and nothing is written beside the result.
 func TestColumnsOfFewRows(t *testing.T) {
 	t.Run("float32", columnsOfFewRows[float32])
 	t.Run("float64", columnsOfFewRows[float64])

@@ -48,7 +48,8 @@ func testColumns[T Float](t *testing.T, allowed float64) {
 	}
 }
 
-// drawColumns draws a product of many short rows by a few columns, but for its result, and returns what fills memory.
+// drawColumns draws a product of many short rows and a few columns, without its result, and returns the numbers that
+// fill memory.
 func drawColumns[T Float](r *rand.Rand, rows int) (*Args[T], func(n int) []T) {
 	a := &Args[T]{M: columnsMinRows + r.IntN(rows), N: 1 + r.IntN(columnsMost), K: 1 + r.IntN(columnsSums), TransB: r.IntN(2) == 0, ReLU: r.IntN(2) == 0}
 	a.LDA, a.LDB = a.K+r.IntN(2)*r.IntN(5), a.N+r.IntN(2)

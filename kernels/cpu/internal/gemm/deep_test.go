@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestDeep draws products of few rows and columns with long sums for many workers, which compute blocks of the sums
-// side by side: the bits are those of one worker, what is no number included.
+// TestDeep draws products of few rows and columns with long sums for many workers, which compute blocks of the sums at
+// the same time: the bits are those of one worker, also with NaN.
 func TestDeep(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -58,7 +58,7 @@ func testDeep[T Float](t *testing.T, p *pool.Pool) {
 	require.Greater(t, deep, 3)
 }
 
-// bitsOf returns the bits of a number; all that are none are the same.
+// bitsOf returns the bits of a number; all NaN count as the same.
 func bitsOf[T Float](x T) uint64 {
 	if x != x {
 		return math.Float64bits(math.NaN())

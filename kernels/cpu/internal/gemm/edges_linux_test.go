@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// drawEdge draws a product of a kind that has a way of its own to go through columns and panels: short sums, which go
-// through all panels in one call, few columns, which take vectors of half the length on some processors, a few rows
-// with a large transposed B, and rows that read B in place or from panels.
+// drawEdge draws a product that goes through columns and panels in a special way: short sums, which go through all
+// panels in one call; few columns, which use vectors of half the length on some processors; a few rows with a large
+// transposed B; and rows that read B in place or from panels.
 func drawEdge[T Float](rng *rand.Rand, kind int) *Args[T] {
 	a := &Args[T]{M: 1 + rng.IntN(70), N: 1 + rng.IntN(200), K: 1 + rng.IntN(64), TransA: rng.IntN(3) == 0, TransB: rng.IntN(3) == 0, Accumulate: rng.IntN(4) == 0, ReLU: rng.IntN(3) == 0}
 	switch kind {
@@ -38,7 +38,7 @@ func drawEdge[T Float](rng *rand.Rand, kind int) *Args[T] {
 	return a
 }
 
-// guardOperands makes operands of a, with NaN in their gaps, against unreadable memory.
+// guardOperands allocates the operands of a, with NaN in their gaps, next to unreadable memory.
 func guardOperands[T Float](t *testing.T, rng *rand.Rand, a *Args[T], atStart bool) {
 	t.Helper()
 	batch := [2]int{max(a.Batch[0], 1), max(a.Batch[1], 1)}
@@ -75,8 +75,8 @@ func guardOperands[T Float](t *testing.T, rng *rand.Rand, a *Args[T], atStart bo
 	}
 }
 
-// TestEdgesOfProducts compares products, as on processors that compute whole vectors by halves and as on others, with
-// float64. All operands and the scratch memory lie against unreadable memory, with NaN in what products leave out.
+// TestEdgesOfProducts compares products with float64, on processors that compute vectors in halves and on others. All
+// operands and the scratch memory are next to unreadable memory, with NaN in everything that products leave out.
 func TestEdgesOfProducts(t *testing.T) {
 	draws := 120
 	if testing.Short() {
@@ -144,7 +144,8 @@ func sizes[T Float](a *Args[T]) string {
 		a.M, a.N, a.K, a.TransA, a.TransB, a.Packed, a.Batch, a.LDA, a.LDB, a.LDC, a.Bias != nil, a.ReLU, a.Accumulate)
 }
 
-// product64 is what C becomes, and how far rounding may take each number from it. What is no part of C stays.
+// product64 is the expected C, and the largest rounding error of each number. Numbers that are not part of C do not
+// change.
 func product64[T Float](a *Args[T]) (want, bound []float64) {
 	want, bound = make([]float64, len(a.C)), make([]float64, len(a.C))
 	for i, c := range a.C {

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestFlat draws products of small batches with weights, and gradients of weights, for several numbers of workers: the
-// chunks cover C, as many for each worker where there are enough, and the bits are those of one worker.
+// TestFlat draws products of small batches with weights, and gradients of weights, for several numbers of workers. The
+// chunks cover C; each worker gets equally many if there are enough. The bits are those of one worker.
 func TestFlat(t *testing.T) {
 	for _, path := range isa.Paths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -60,7 +60,8 @@ func testFlat[T Float](t *testing.T, p *pool.Pool, rng *rand.Rand) {
 	require.Equal(t, alone.C, a.C, "M %d, N %d, K %d, %d workers", a.M, a.N, a.K, p.Size())
 }
 
-// TestPlans: a pool with room for more workers than may work plans for those who do, in the same scratch memory.
+// TestPlans: a pool that has room for more workers than are active plans for the active ones, in the same scratch
+// memory.
 func TestPlans(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	p := pool.Shared()

@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestFollow: few rows with panels in a near cache, which are read in the order of memory, have the same bits.
+// TestFollow: few rows times panels in a near cache, which are read in the order of memory, have the same bits.
 func TestFollow(t *testing.T) {
 	defer isa.OverrideHalfUnits(false)()
 	p := pool.New(2)
@@ -53,8 +53,8 @@ func testFollow[T Float](t *testing.T, rng *rand.Rand, p *pool.Pool) {
 	require.Equal(t, isa.Active().Has(isa.Vectors512), followed > 0)
 }
 
-// testFollowMade: nor does the order change bits where the panels are made of a transposed B, of short sums or of rows
-// that compete for places in the cache.
+// testFollowMade: that order does not change bits either if the panels are made from a transposed B with short sums, or
+// with rows that compete for cache sets.
 func testFollowMade[T Float](t *testing.T, rng *rand.Rand, p *pool.Pool) {
 	made := 0
 	for i := range 12 {

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestGram: a matrix times its transpose has the bits of a product with a copy of it, whichever of both is stored
-// transposed, and nothing beyond the rows of C is written.
+// TestGram: a matrix times its transpose has the bits of a product with a copy of it, whichever of the two is stored
+// transposed, and nothing is written beyond the rows of C.
 func TestGram(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		p := pool.New(workers)
@@ -52,7 +52,7 @@ func testGram[T Float](t *testing.T, p *pool.Pool) {
 	require.Greater(t, halved, 20, "products of which half is computed")
 }
 
-// run returns C, which is not a number before.
+// run returns C, which is filled with NaN before.
 func run[T Float](p *pool.Pool, a Args[T]) []uint64 {
 	a.C = make([]T, a.Batch[1]*a.StrideC[1])
 	for i := range a.C {

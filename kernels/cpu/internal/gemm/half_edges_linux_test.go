@@ -14,9 +14,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfEdges compares products of 16-bit floats, as on processors that compute whole vectors by halves and as on
-// others, on one and two workers, with float64. All operands and the scratch memory lie against unreadable memory, with
-// NaN in what products leave out, and some have numbers that are not finite.
+// TestHalfEdges compares products of 16-bit floats with float64, on processors that compute vectors in halves and on
+// others, with one and two workers. All operands and the scratch memory are next to unreadable memory, with NaN in
+// everything that products leave out. Some have numbers that are not finite.
 func TestHalfEdges(t *testing.T) {
 	draws := 80
 	if testing.Short() {

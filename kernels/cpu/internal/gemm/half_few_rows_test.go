@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfSingleRow: vectors compute a single row where there are matrix registers, too, with B in panels and without.
-// The second half of each sum takes away what the first one added, which leaves the roundings, and so shows the order.
+// TestHalfSingleRow: vectors compute a single row even where there are matrix registers, with a packed B and without.
+// The second half of each sum cancels the first, so that the rounding is left, which reveals the order.
 func TestHalfSingleRow(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -49,8 +49,8 @@ func TestHalfSingleRow(t *testing.T) {
 
 const matrixRegisters = isa.AMXTile | isa.AMXInt8 | isa.AMXBF16
 
-// BenchmarkHalfFewRows multiplies a few rows by panels that stay in the caches, in pairs of bfloat16 by matrix
-// registers and by vectors and in float32, and reports microseconds: what the choice between them is to be made from.
+// BenchmarkHalfFewRows multiplies a few rows by panels that stay in the caches: in pairs of bfloat16, with matrix
+// registers and with vectors, and in float32. It reports microseconds, on which the choice between these is based.
 func BenchmarkHalfFewRows(b *testing.B) {
 	for _, rows := range []int{1, 2, 3, 4, 6, 8, 12, 16, 32} {
 		for _, cols := range []int{64, 256, 1024} {

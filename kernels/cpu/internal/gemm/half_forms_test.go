@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfBitsOfForms: a result has the same bits however many columns there are beside it, and however A is stored.
-// The second half of each sum nearly cancels the first, so that another order shows.
+// TestHalfBitsOfForms: a result has the same bits whatever the number of columns, and however A is stored. The second
+// half of each sum nearly cancels the first, which reveals another order.
 func TestHalfBitsOfForms(t *testing.T) {
 	for _, path := range halfPaths() {
 		restore := isa.Override(path)

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfEntriesAsLines: small entries are computed together where that gains, and not where one call computes all
-// panels of an entry and these fill the first-level cache.
+// TestHalfEntriesAsLines: small entries are computed together where that pays, but not if one call computes all panels
+// of an entry and these fill the first-level cache.
 func TestHalfEntriesAsLines(t *testing.T) {
 	if !micro.Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")

@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestHalfPanels: a B in panels gives the same bits, on every path, for products of one row too.
+// TestHalfPanels: a packed B gives the same bits, on every path, also for products of one row.
 func TestHalfPanels(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()

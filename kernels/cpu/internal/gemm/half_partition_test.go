@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfSumsOfManyRows: a row has the bits of a product of many rows in one of few, however long the sums are. The
-// numbers of a row cancel, so that the rounding of the sums is seen in 16 bits.
+// TestHalfSumsOfManyRows: a row has the same bits in a product of many rows as in one of few, however long the sums
+// are. The numbers of a row cancel, so that the rounding of the sums shows in 16 bits.
 func TestHalfSumsOfManyRows(t *testing.T) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestHalfSumsOfManyRows(t *testing.T) {
 	}
 }
 
-// TestHalfChunksOfNearPanels: a chunk of a product of few rows has as many columns as panels stay in the first-level
-// cache, and the sums of a product of several chunks are those of one column after the other.
+// TestHalfChunksOfNearPanels: in a product of few rows, a chunk has as many columns as panels stay in the first-level
+// cache. The sums of a product of several chunks are those of one column after the other.
 func TestHalfChunksOfNearPanels(t *testing.T) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// BenchmarkHalfRates multiplies matrices of bfloat16 that workloads have, alone and in panels, and reports GFLOP/s.
+// BenchmarkHalfRates multiplies matrices of bfloat16 from real workloads, plain and packed, and reports GFLOP/s.
 func BenchmarkHalfRates(b *testing.B) {
 	shapes := [][3]int{{64, 64, 64}, {128, 128, 128}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {64, 512, 784}, {64, 4096, 4096}, {2048, 384, 128},
 		{2048, 512, 128}, {2048, 128, 512}, {128, 512, 2048}, {2048, 1000, 128}, {2048, 768, 192}, {2048, 192, 768}, {16384, 64, 64}, {65536, 16, 144}, {144, 16, 65536}}
@@ -32,7 +32,7 @@ func BenchmarkHalfRates(b *testing.B) {
 	}
 }
 
-// BenchmarkHalfPacks brings a matrix into panels, stored both ways, and reports GB/s that are read.
+// BenchmarkHalfPacks packs a matrix, stored both ways, and reports how many GB/s it reads.
 func BenchmarkHalfPacks(b *testing.B) {
 	for _, s := range [][2]int{{128, 512}, {784, 512}, {1024, 1024}, {4096, 4096}} {
 		for _, trans := range []bool{false, true} {

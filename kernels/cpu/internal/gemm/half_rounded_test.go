@@ -13,9 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfRoundedInTiles: where sums of one block leave the tiles as bfloat16, they have the bits of sums that go
-// through memory, which are rounded there without an instruction for it: with bias and relu, infinite and not a number,
-// and nothing is written beside them.
+// TestHalfRoundedInTiles: sums of one block that tiles store as bfloat16 have the bits of sums that go through memory,
+// which are rounded there without an instruction for it. That holds with bias and relu, and for infinities and NaN, and
+// nothing is written beside them.
 func TestHalfRoundedInTiles(t *testing.T) {
 	defer isa.Override(isa.Executable() &^ isa.AMXBF16)()
 	if !micro.RoundsVectors() {

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestHalfSwapped: products of few rows with a transposed matrix, with a bias and relu, have the bits that they have
-// with that matrix stored the other way; so have those of a batch, on two workers too.
+// TestHalfSwapped: products of few rows with a transposed matrix, with a bias and relu, have the bits of products with
+// that matrix stored the other way. So do batches of them, also with two workers.
 func TestHalfSwapped(t *testing.T) {
 	two := pool.New(2)
 	defer two.Close()
@@ -50,13 +50,14 @@ func TestHalfSwapped(t *testing.T) {
 	}
 }
 
-// TestHalfTurnsLess: products of a transposed A that has more rows than B has columns have the bits that they have with
-// A stored the other way, on several workers too; with matrix registers they are computed as their transposes.
+// TestHalfTurnsLess: products of a transposed A that has more rows than B has columns have the bits of products with A
+// stored the other way, also with several workers. With matrix registers they are computed as their transposes.
 func TestHalfTurnsLess(t *testing.T) {
 	testHalfTurned(t, [][3]int{{144, 16, 2300}, {300, 1, 301}, {70, 33, 1200}, {600, 40, 2100}}, true)
 }
 
-// TestHalfKeepsA: so have those with more columns, for each chunk of which the rows of A stay turned, long sums too.
+// TestHalfKeepsA: so do products with more columns, which keep the transposed rows of A for each chunk of them, also
+// with long sums.
 func TestHalfKeepsA(t *testing.T) {
 	testHalfTurned(t, [][3]int{{64, 600, 2100}, {128, 300, 2048}, {33, 520, 1025}, {20, 300, 9000}, {5, 530, 60}}, false)
 }
@@ -107,7 +108,7 @@ func TestHalfSwappedAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { RunHalf(p, &a, scratch) }))
 }
 
-// TestHalfRowTransposed: a row with a small square matrix, stored the other way.
+// TestHalfRowTransposed: a row times a small square matrix that is stored the other way.
 func TestHalfRowTransposed(t *testing.T) {
 	for _, path := range halfPaths() {
 		defer isa.Override(path)()

@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// halfPaths are the sets of features with which products of 16-bit floats go different ways.
+// halfPaths lists the sets of features with which products of 16-bit floats are computed in different ways.
 func halfPaths() []isa.Features {
 	paths := append(isa.Paths(), isa.Executable()&^(isa.AVX512BF16|isa.BF16))
 	if isa.Executable() != isa.Detected() {
@@ -109,8 +109,8 @@ func halfEpsilon(h vec.Half) float64 {
 	return 0x1p-11
 }
 
-// TestRunHalf compares random products with float64, on every path: a float32 sum, rounded once, and once more with the
-// bias. The number of workers changes no bit.
+// TestRunHalf compares random products with float64, on every path: a float32 sum is rounded once, and once more with
+// the bias. The number of workers changes no bit.
 func TestRunHalf(t *testing.T) {
 	workers := pool.New(3)
 	defer workers.Close()
@@ -193,8 +193,8 @@ func TestHalfReadsNoNeighbours(t *testing.T) {
 	}
 }
 
-// BenchmarkHalf measures products of 16 bits on each way that they go, beside those of float32: the least disturbed
-// run of each, in turns.
+// BenchmarkHalf measures products of 16 bits in each way that they are computed, and those of float32: the fastest run
+// of each, in turns.
 func BenchmarkHalf(b *testing.B) {
 	for _, s := range [][3]int{{64, 512, 784}, {2048, 512, 128}, {2048, 128, 512}, {512, 512, 2048}, {128, 128, 32}, {64, 512, 128}, {1024, 1024, 1024}} {
 		for _, trans := range []string{"", "A", "B"} {
@@ -243,8 +243,8 @@ func benchmarkHalf(b *testing.B, s [3]int, trans string) {
 	}
 }
 
-// TestHalfRowApart: a row whose numbers lie apart, as those of one entry of a batch may, gives the bits of the same row
-// without gaps, with B as it lies, transposed, and in panels.
+// TestHalfRowApart: a row whose numbers are not contiguous, as in an entry of a batch, gives the bits of the same row
+// without gaps, with B in place, transposed, and in panels.
 func TestHalfRowApart(t *testing.T) {
 	for _, path := range halfPaths() {
 		t.Run(path.String(), func(t *testing.T) {

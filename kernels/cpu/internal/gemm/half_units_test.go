@@ -10,8 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestHalfUnitsPackLess: processors that compute whole vectors by halves read B where it lies for more rows, with the
-// same bits.
+// TestHalfUnitsPackLess: processors that compute vectors in halves read B in place for more rows, with the same bits.
 func TestHalfUnitsPackLess(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()

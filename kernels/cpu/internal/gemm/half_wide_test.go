@@ -13,8 +13,8 @@ import (
 )
 
 // TestWideHalfUnits: where the processor multiplies whole vectors at once, panels are made for all rows, rows that
-// begin within words are read where they lie, and a transposed matrix with few columns is the right operand, with the
-// same bits, also beside what is infinite or not a number, and on two workers.
+// begin within words are read in place, and a transposed matrix with few columns becomes the right operand. The bits
+// are the same, also beside infinities and NaN, and with two workers.
 func TestWideHalfUnits(t *testing.T) {
 	two := pool.New(2)
 	defer two.Close()
@@ -59,7 +59,7 @@ func TestWideHalfUnits(t *testing.T) {
 	}
 }
 
-// randomWide draws a product of bfloat16 of many rows, of which every third has a number that is not finite.
+// randomWide draws a product of bfloat16 of many rows; every third has a number that is not finite.
 func randomWide(r *rand.Rand, try int) HalfArgs {
 	a := HalfArgs{Type: vec.BFloat16, M: 20 + r.IntN(320), N: 1 + r.IntN(90), K: 1 + r.IntN(70), TransB: r.IntN(3) == 0, ReLU: r.IntN(4) == 0}
 	if try%20 == 19 {

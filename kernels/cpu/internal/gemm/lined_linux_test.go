@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestLinedTouchesNothingOutside puts the operands of batches of small products against unreadable memory, with NaN in
-// all that their columns leave out.
+// TestLinedTouchesNothingOutside puts the operands of batches of small products next to unreadable memory, with NaN in
+// everything that their columns leave out.
 func TestLinedTouchesNothingOutside(t *testing.T) {
 	draws := 40
 	if testing.Short() {

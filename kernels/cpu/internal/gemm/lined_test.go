@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// drawLined draws a batch of small products, whose operands lie matrix after matrix or interleaved, or are shared.
+// drawLined draws a batch of small products. Their operands are stored matrix after matrix, or interleaved, or shared.
 func drawLined[T Float](rng *rand.Rand) *Args[T] {
 	flags := rng.IntN(64)
 	a := &Args[T]{M: 1 + rng.IntN(20), N: 1 + rng.IntN(40), K: 1 + rng.IntN(12), TransA: flags&1 != 0, TransB: flags&2 != 0,
@@ -62,7 +62,7 @@ func drawLined[T Float](rng *rand.Rand) *Args[T] {
 	return a
 }
 
-// TestLined compares random batches of small products with the products alone, bit by bit, and those with sums in
+// TestLined compares random batches of small products with the single products, bit by bit, and those with sums in
 // float64, on pools of several sizes.
 func TestLined(t *testing.T) {
 	draws := 40
@@ -109,7 +109,7 @@ func checkLined[T Float](t *testing.T, p *pool.Pool, a *Args[T]) {
 	compareLined(t, p, a, want)
 }
 
-// compareLined runs a and compares C with what it should be, NaN and infinities among it.
+// compareLined runs a and compares C with the expected values, which include NaN and infinities.
 func compareLined[T Float](t *testing.T, p *pool.Pool, a *Args[T], want []T) {
 	t.Helper()
 	scratch := make([]T, ScratchSize(a, p.Size()))
@@ -133,7 +133,7 @@ func compareLined[T Float](t *testing.T, p *pool.Pool, a *Args[T], want []T) {
 		TransA: a.TransA, TransB: a.TransB, Accumulate: a.Accumulate, ReLU: a.ReLU, Batch: a.Batch, StrideA: a.StrideA, StrideB: a.StrideB, StrideC: a.StrideC}, finite(c))
 }
 
-// finite returns x with numbers in the place of infinities.
+// finite returns x with infinities replaced by numbers.
 func finite[T Float](x []T) []T {
 	y := append([]T(nil), x...)
 	for i, v := range y {
@@ -144,7 +144,7 @@ func finite[T Float](x []T) []T {
 	return y[:len(y):len(y)]
 }
 
-// rerun is the product of the same operands without infinities, one product after the other.
+// rerun computes the products of the same operands without infinities, one after the other.
 func rerun[T Float](p *pool.Pool, a *Args[T], c []T) []T {
 	g := *a
 	g.A, g.B, g.C = finite(a.A), finite(a.B), finite(c)

@@ -10,9 +10,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
 
-// TestBeginWithinLine: a B of whole cache lines that begins within one is packed for as many rows of A as one of other
-// rows, in a product that runs once and in a prepared one, with the bits and the scratch memory of one that begins with
-// a line.
+// TestBeginWithinLine: a B of whole cache lines that begins within a line is packed from as few rows of A on as any
+// other B, whether a product runs once or is prepared. It has the bits and the scratch memory of a B that begins at a
+// line.
 func TestBeginWithinLine(t *testing.T) {
 	for _, path := range isa.Paths() {
 		for _, workers := range []int{1, 3} {

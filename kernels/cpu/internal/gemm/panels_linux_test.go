@@ -11,7 +11,7 @@ import (
 )
 
 // TestIncompletePanels compares products whose last panels are incomplete, and gradients of few columns, with those of
-// a packed B, bit by bit. Operands lie against unreadable memory, with NaN between their rows and in the scratch
+// a packed B, bit by bit. Operands are next to unreadable memory, with NaN between their rows and in the scratch
 // memory.
 func TestIncompletePanels(t *testing.T) {
 	draws := 60
