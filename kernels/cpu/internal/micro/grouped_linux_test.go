@@ -15,8 +15,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// forGroups runs a test with each family that is to have kernels for groups, for every width of vectors and size of
-// groups that there is.
+// forGroups runs a test with each family that should have kernels for groups, for every available width of vectors and
+// size of groups.
 func forGroups(t *testing.T, test func(t *testing.T, size, lanes int)) {
 	ran := false
 	for _, path := range isa.Paths() {
@@ -59,7 +59,8 @@ func TestGroupedAgainstFloat64(t *testing.T) {
 	})
 }
 
-// checkGrouped runs the kernel and compares each number of C with the definition, or with what was there.
+// checkGrouped runs the kernel. It compares each number of C with the definition, and everything else with its old
+// value.
 func checkGrouped(t *testing.T, g *Grouped[float32]) {
 	t.Helper()
 	want, size := map[int]float64{}, map[int]float64{}
@@ -162,7 +163,7 @@ func checkGroupedSums(t *testing.T, g *GroupedSums[float32]) {
 	}
 }
 
-// TestGroupedInManyCalls: one that is cut into several calls of the assembly, by lines and by vectors, gives the same
+// TestGroupedInManyCalls: cutting a convolution into several assembly calls, by lines and by vectors, gives the same
 // bits.
 func TestGroupedInManyCalls(t *testing.T) {
 	forGroups(t, func(t *testing.T, size, lanes int) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestNothingOutsideIsTouched puts all operands against unreadable memory.
+// TestNothingOutsideIsTouched puts all operands next to unreadable memory.
 func TestNothingOutsideIsTouched(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		testGuarded[float32](t)

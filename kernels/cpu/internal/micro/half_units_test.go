@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// TestHalfUnits computes tiles of every number of columns as on processors that compute whole vectors by halves, and as
-// on others: both are as exact as they have to be, leave what is beside C, and have the same bits.
+// TestHalfUnits computes tiles of every number of columns, as on processors that compute vectors in halves and as on
+// others. Both are as accurate as required, have the same bits, and change nothing beside C.
 func TestHalfUnits(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		t.Run("float32", testHalfUnits[float32])

@@ -22,7 +22,7 @@ func TestCallLayout(t *testing.T) {
 	}
 }
 
-// TestSlideCallLayout does so for the argument block of slides.
+// TestSlideCallLayout does the same for the argument block of slides.
 func TestSlideCallLayout(t *testing.T) {
 	var c slideCall
 	for i, offset := range []uintptr{unsafe.Offsetof(c.a), unsafe.Offsetof(c.b), unsafe.Offsetof(c.c), unsafe.Offsetof(c.bias), unsafe.Offsetof(c.step),

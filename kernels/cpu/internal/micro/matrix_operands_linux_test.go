@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// TestPairsOfOperandsTouchNothingOutside brings operands beside unreadable memory, at either end, into the order of
+// TestPairsOfOperandsTouchNothingOutside converts operands next to unreadable memory, at either end, to the order of
 // matrix registers.
 func TestPairsOfOperandsTouchNothingOutside(t *testing.T) {
 	if !isa.MatrixRegisters() {

@@ -22,8 +22,8 @@ func pairAt(low, high *uint16) uint32 {
 	return pair
 }
 
-// TestPairsOfOperands: operands of matrix registers in any form come into their order, whole, with zeros where a step
-// has more than there is, and with nothing changed around them.
+// TestPairsOfOperands: operands of any form are converted to the order of matrix registers completely, with zeros where
+// a step has more pairs than there are, and nothing around them changes.
 func TestPairsOfOperands(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -92,7 +92,7 @@ func TestPairsOfOperands(t *testing.T) {
 	}
 }
 
-// TestPairsOfManyOperands: what takes several calls.
+// TestPairsOfManyOperands covers operands that take several calls.
 func TestPairsOfManyOperands(t *testing.T) {
 	if !isa.MatrixRegisters() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")

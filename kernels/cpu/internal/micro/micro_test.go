@@ -89,8 +89,8 @@ func testTiles[T Float](t *testing.T) {
 	}
 }
 
-// testTile fills exactly the memory that the tile may touch, plus slack readable numbers after B, and checks C and what
-// surrounds it.
+// testTile allocates exactly the memory that the tile may touch, plus slack readable numbers after B, and checks C and
+// what surrounds it.
 func testTile[T Float](t *testing.T, rng *rand.Rand, tile *Tile[T], bias bool, slack int) {
 	tile.A = random[T](rng, (tile.Outer-1)*tile.AOuter+(tile.Segments-1)*tile.ASegment+(tile.K-1)*tile.AK+(tile.Rows-1)*tile.ARow+1, 0)
 	tile.B = random[T](rng, tile.lastB()+tile.Cols, slack)
@@ -204,7 +204,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// TestLongCalls checks that what takes too long for one assembly call is cut.
+// TestLongCalls checks that work that would take too long for one assembly call is cut up.
 func TestLongCalls(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		const rows, k = 200, 3000
@@ -309,7 +309,7 @@ func TestBoundsAreChecked(t *testing.T) {
 	}
 }
 
-// TestFetchC asks for C with fewer and more sums than are added while it arrives: the result is the same.
+// TestFetchC prefetches C with fewer and with more products than are added meanwhile: the result is the same.
 func TestFetchC(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, k := range []int{1, 20, 21, 35, 36, 37, 64} {

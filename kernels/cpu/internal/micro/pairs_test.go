@@ -21,7 +21,7 @@ func randomPairs(r *rand.Rand, n, slack int) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&x[0])), n+slack)[:n]
 }
 
-// randomPairTile draws a tile of pairs of any form, with what follows the sums.
+// randomPairTile draws a tile of pairs of any form, with any bias and relu.
 func randomPairTile(r *rand.Rand) *Tile[float32] {
 	t := &Tile[float32]{Rows: 1 + r.IntN(40), Cols: 1 + r.IntN(32), K: 1 + r.IntN(70), Segments: 1 + r.IntN(3), Outer: 1 + r.IntN(2), Pairs: true,
 		Accumulate: r.IntN(2) == 0, ReLU: r.IntN(2) == 0, Lines: r.IntN(3), BK: 32}
@@ -77,7 +77,7 @@ func wantPairs(t *Tile[float32], line, r, c int) (sum, size float64) {
 	return sum, size
 }
 
-// TestPairsAgainstFloat64 draws tiles of pairs, for every kernel that multiplies them. Between the rows of C nothing
+// TestPairsAgainstFloat64 draws tiles of pairs for every kernel that multiplies them. Nothing between the rows of C
 // changes, and a row has the same bits alone.
 func TestPairsAgainstFloat64(t *testing.T) {
 	seen := false

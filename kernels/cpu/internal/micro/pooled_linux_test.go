@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// pooledTile makes a tile of random sizes and numbers, in memory that ends where its operands end.
+// pooledTile makes a tile of random sizes and numbers, in memory that ends where its operands do.
 func pooledTile(t *testing.T, rng *rand.Rand, rows, cols int) *Tile[float32] {
 	tile := &Tile[float32]{
 		Rows: rows, Cols: cols, K: 1 + rng.IntN(5), Segments: 1 + rng.IntN(3), Outer: 1 + rng.IntN(2), Lines: 1 + rng.IntN(4),
@@ -30,7 +30,7 @@ func pooledTile(t *testing.T, rng *rand.Rand, rows, cols int) *Tile[float32] {
 	return tile
 }
 
-// poolApart computes the tile with Run and takes the maxima of what it gave.
+// poolApart computes the tile with Run, and then the maxima of the result.
 func poolApart(tile *Tile[float32]) []float32 {
 	all := *tile
 	all.Rows, all.Lines, all.CRow = 2*tile.Rows, 2*tile.Lines, tile.Cols
@@ -52,8 +52,7 @@ func poolApart(tile *Tile[float32]) []float32 {
 	return want
 }
 
-// TestRunPooled: the maxima of windows are those of the sums that Run gives, NaN among them, and nothing else is
-// written.
+// TestRunPooled: the maxima of windows are those of the sums of Run, also with NaN, and nothing else is written.
 func TestRunPooled(t *testing.T) {
 	forLevels(t, testRunPooled)
 }
@@ -78,7 +77,7 @@ func testRunPooled(t *testing.T) {
 	}
 }
 
-// TestRunPooledRefuses: what it has no kernel for is left alone, what is too short is a mistake.
+// TestRunPooledRefuses: tiles without a kernel are left alone, and operands that are too short are a mistake.
 func TestRunPooledRefuses(t *testing.T) {
 	forLevels(t, testRunPooledRefuses)
 }

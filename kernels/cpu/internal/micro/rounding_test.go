@@ -10,15 +10,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// toHalf rounds to the nearest bfloat16, of two as near to the even one.
+// toHalf rounds to the nearest bfloat16, ties to even.
 func toHalf(x float64) float64 {
 	bits := math.Float32bits(float32(x))
 	return float64(math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff))
 }
 
-// TestPairsRounded: rounded sums of any tile, with bias and relu, are those of float64, and nothing around them
-// changes. Each step is monotonic, so a result is between those of the least and of the greatest sum that float32 may
-// have.
+// TestPairsRounded: rounded sums of any tile, with bias and relu, agree with float64, and nothing around them changes.
+// Each step is monotonic, so a result is between those of the least and of the greatest sum that float32 may have.
 func TestPairsRounded(t *testing.T) {
 	if !Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -26,7 +25,7 @@ func TestPairsRounded(t *testing.T) {
 	testPairsRounded(t, false)
 }
 
-// TestPairsRoundedByVectors is the same for tiles that are not for matrix registers.
+// TestPairsRoundedByVectors is the same for tiles that use vectors instead of matrix registers.
 func TestPairsRoundedByVectors(t *testing.T) {
 	defer isa.Override(isa.Executable())()
 	if !RoundsVectors() {
@@ -96,7 +95,7 @@ func testPairsRounded(t *testing.T, vectors bool) {
 	}
 }
 
-// TestPairsRoundedPanics: what is not for RunRounded, and memory that is too short.
+// TestPairsRoundedPanics covers tiles that RunRounded cannot compute, and memory that is too short.
 func TestPairsRoundedPanics(t *testing.T) {
 	if !Rounds() {
 		t.Skip("needs matrix registers (AMX), or an emulator of them (make amx)")
@@ -122,7 +121,7 @@ func TestPairsRoundedPanics(t *testing.T) {
 	}
 }
 
-// TestPairsRoundedByVectorsPanics: tiles that vectors do not round, and memory that is too short.
+// TestPairsRoundedByVectorsPanics covers tiles that vectors cannot round, and memory that is too short.
 func TestPairsRoundedByVectorsPanics(t *testing.T) {
 	defer isa.Override(isa.Executable())()
 	if !RoundsVectors() {

@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// existing calls f for every product of the lines: indices of the input, of the output, of the line and of the kernel's
-// element. Inputs that are missing have none.
+// existing calls f for every product of the lines with the indices of the input, of the output, of the line and of the
+// kernel's element. Missing inputs have no products.
 func existing(pixels, stride, taps, segments, lines, channels int, left, right bool, f func(l, s, t, p, q, c int)) {
 	inputs := inputs(stride*(pixels-1)+1, taps, left, right)
 	for l := range lines {
@@ -38,7 +38,7 @@ func existing(pixels, stride, taps, segments, lines, channels int, left, right b
 	}
 }
 
-// forSlides runs a test with each family that is to have sliding kernels.
+// forSlides runs a test with each family that should have sliding kernels.
 func forSlides(t *testing.T, test func(t *testing.T)) {
 	ran := false
 	for _, path := range isa.Paths() {
@@ -148,7 +148,7 @@ func TestSlideSumsAgainstFloat64(t *testing.T) {
 	})
 }
 
-// TestSlideIsChannels: the same bits as the kernels that compute pixel by pixel.
+// TestSlideIsChannels: the bits are those of the kernels that compute pixel by pixel.
 func TestSlideIsChannels(t *testing.T) {
 	forSlides(t, func(t *testing.T) {
 		const pixels, channels = 21, 40

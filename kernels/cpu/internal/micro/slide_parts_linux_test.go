@@ -10,8 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestSlideParts: windows in parts, and operands whose pixels are apart from each other each in its own way, beside
-// sums in float64.
+// TestSlideParts compares windows in parts, and operands with different distances between pixels, with sums in float64.
 func TestSlideParts(t *testing.T) {
 	forSlides(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(67, 68))
@@ -37,7 +36,7 @@ func TestSlideParts(t *testing.T) {
 	})
 }
 
-// checkParts compares the result with sums in float64, and what lies between its pixels with what was there.
+// checkParts compares the result with sums in float64, and checks that nothing between its pixels changed.
 func checkParts(t *testing.T, s *Slide[float32], before []float32) {
 	for l := range s.Lines {
 		for p := range s.Pixels {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSumsThatEndApart adds to C sums whose B ends right behind its last column, so that the last rows of B are not
+// TestSumsThatEndApart adds sums to C whose B ends right behind its last column, so that the last rows of B are not
 // whole vectors.
 func TestSumsThatEndApart(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// byteProduct is a product with a matrix of eight bits: columns of k numbers.
+// byteProduct is a product with a matrix of eight-bit numbers: columns of k numbers.
 type byteProduct struct {
 	m, n, k, block int
 	x, scale       []float32
@@ -46,8 +46,8 @@ func (p *byteProduct) sums(i, j int) (sum, off float64) {
 	return sum, 0x1p-22*largest*weights + float64(3+(p.k+p.block-1)/p.block)*0x1p-23*size
 }
 
-// TestBytes compares products in digits with those in float64, with rows that are infinite among the others, and the
-// bits of all paths that have them.
+// TestBytes compares products with digits with those in float64, with infinite rows among the others. All paths that
+// have them compute the same bits.
 func TestBytes(t *testing.T) {
 	defer forDots(t)()
 	workers := []*pool.Pool{pool.New(1), pool.New(3)}
@@ -95,7 +95,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestBytesOfLongBlocks: sums of digits of the longest blocks are as large as 32 bits hold.
+// TestBytesOfLongBlocks: in the longest blocks, sums of digits are as large as 32 bits can hold.
 func TestBytesOfLongBlocks(t *testing.T) {
 	defer forDots(t)()
 	one := pool.New(1)
@@ -114,7 +114,7 @@ func TestBytesOfLongBlocks(t *testing.T) {
 	}
 }
 
-// forDots takes the kernels that multiply rows in digits by bytes.
+// forDots runs a test with the kernels that multiply rows of digits by bytes.
 func forDots(t *testing.T) (restore func()) {
 	t.Helper()
 	for _, path := range isa.Paths() {

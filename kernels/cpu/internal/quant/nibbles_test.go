@@ -15,7 +15,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// nibbleProduct is a random product with a matrix of four bits.
+// nibbleProduct is a random product with a matrix of four-bit numbers.
 type nibbleProduct struct {
 	m, n, k, block int
 	x, scale       []float32
@@ -62,7 +62,7 @@ func (p *nibbleProduct) run(pool *pool.Pool) []float32 {
 	return c
 }
 
-// zeroPoint is what is subtracted from numbers with a sign.
+// zeroPoint is what is subtracted from signed numbers.
 func (p *nibbleProduct) zeroPoint(at int) float64 {
 	if p.unsigned {
 		return float64(p.zero[at]) + 120
@@ -131,7 +131,7 @@ func TestNibbles(t *testing.T) {
 	}
 }
 
-// TestNibblesAddTo: with a bias and what C holds, all paths have the same bits, and so do the first rows alone.
+// TestNibblesAddTo: with a bias and an initial C, all paths have the same bits. So do the first rows alone.
 func TestNibblesAddTo(t *testing.T) {
 	one := pool.New(1)
 	defer one.Close()
@@ -167,7 +167,7 @@ func TestNibblesAddTo(t *testing.T) {
 	}
 }
 
-// TestNibblesAreExact: products of integers that digits hold are exact, up to the largest number of each length.
+// TestNibblesAreExact: products of integers that digits can hold are exact, up to the largest number of each length.
 func TestNibblesAreExact(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()
@@ -189,7 +189,7 @@ func TestNibblesAreExact(t *testing.T) {
 	}
 }
 
-// TestNibblesOfInfinity: what is not finite stays so, in its row alone.
+// TestNibblesOfInfinity: numbers that are not finite make their own row not finite, and no other.
 func TestNibblesOfInfinity(t *testing.T) {
 	workers := pool.New(1)
 	defer workers.Close()

@@ -28,8 +28,8 @@ func product(p *pool.Pool, a, b []int8, m, n, k int, transA, transB bool) []int3
 	return c
 }
 
-// TestProductsAreExact compares all families with sums in 64 bits, over the whole range of int8 (-128 included, which
-// saturates where it may).
+// TestProductsAreExact compares all families with 64-bit sums, over the whole range of int8, including -128, where a
+// kernel might saturate.
 func TestProductsAreExact(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
@@ -67,7 +67,7 @@ func TestProductsAreExact(t *testing.T) {
 	}
 }
 
-// TestSumsOfRows sums rows longer than the sums of 16 bits have room for, of the largest and the least numbers too.
+// TestSumsOfRows sums rows that are too long for 16-bit sums, also of the largest and the smallest numbers.
 func TestSumsOfRows(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()

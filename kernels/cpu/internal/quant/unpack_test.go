@@ -12,7 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
-// TestNibblePanels unpacks random rows of random panels, which must be what the numbers stand for, in all families.
+// TestNibblePanels unpacks random rows of random panels in all families, and compares them with the values of the
+// numbers.
 func TestNibblePanels(t *testing.T) {
 	p := pool.New(1)
 	defer p.Close()
@@ -41,7 +42,7 @@ func TestNibblePanels(t *testing.T) {
 	}
 }
 
-// number is what a number stands for.
+// number returns the value of a number.
 func (p *nibbleProduct) number(k, j int) float32 {
 	w := float32(int8(p.packed[k*((p.n+1)/2)+j/2]>>(j%2*4)<<4) >> 4)
 	if p.block > 0 {
@@ -51,8 +52,8 @@ func (p *nibbleProduct) number(k, j int) float32 {
 	return w
 }
 
-// TestProductsOfNibblePanels compares products of random rows with those of the numbers as float32, which gemm packs
-// itself: the bits are the same.
+// TestProductsOfNibblePanels compares products of random rows with those of the same values in float32, which gemm
+// packs itself: the bits are the same.
 func TestProductsOfNibblePanels(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for try := range 60 {

@@ -22,7 +22,8 @@ func bigTimes(a *big.Float, power int) *big.Float {
 	return newBig().SetMantExp(a, power)
 }
 
-// bigSum adds terms up until they do not count any more; next returns one from the one before and its number, from 1.
+// bigSum adds up terms until they no longer matter. next returns a term from the one before and its number, starting at
+// 1.
 func bigSum(first *big.Float, next func(term *big.Float, i int) *big.Float) *big.Float {
 	sum, term := newBig().Set(first), first
 	for i := 1; term.Sign() != 0 && term.MantExp(nil) > sum.MantExp(nil)-bigBits; i++ {
@@ -83,7 +84,7 @@ func bigCircle(x *big.Float) (sine, cosine *big.Float) {
 	return bigSum(r, term(1)), bigSum(bigOf(1), term(0))
 }
 
-// bigAtan improves the arc tangent of a float64, whose tangent is t, by that of (x − t)/(1 + x·t).
+// bigAtan improves the arc tangent of a float64, whose tangent is t, by adding that of (x − t)/(1 + x·t).
 func bigAtan(x *big.Float) *big.Float {
 	f, _ := x.Float64()
 	y := bigOf(math.Atan(f))
@@ -118,7 +119,7 @@ func bigNormal(x *big.Float) *big.Float {
 	return bigTimes(bigAdd(bigOf(1), bigErf(bigDiv(x, bigRoot(bigOf(2))))), -1)
 }
 
-// ulps64 is the distance of got from want in units of the last place of want.
+// ulps64 is the distance of got from want in ULP of want.
 func ulps64(got float64, want *big.Float) float64 {
 	if want.Sign() == 0 && got == 0 {
 		return 0

@@ -132,11 +132,11 @@ func chainReferences[T Float]() []chainReference[T] {
 	}
 }
 
-// TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the
+// TestChains compares random chains of all steps, over operands that are written and read again, with plain Go, to the
 // bit.
 func TestChains(t *testing.T) { testChains[float32](t, Chain) }
 
-// TestChains64 is the same with floats of 64 bits.
+// TestChains64 is the same for 64-bit floats.
 func TestChains64(t *testing.T) { testChains[float64](t, Chain64) }
 
 func testChains[T Float](t *testing.T, run func(steps []ChainStep, n int)) {

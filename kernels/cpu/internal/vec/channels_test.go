@@ -34,7 +34,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// checkMoments has columns whose mean is thousands of times their deviation.
+// checkMoments includes columns whose mean is thousands of times their deviation.
 func checkMoments[T Float](t *testing.T, rng *rand.Rand, rows, cols int, unit float64) {
 	t.Helper()
 	x := random[T](rng, rows*cols)
@@ -129,8 +129,8 @@ func checkChannels[T Float](t *testing.T, rng *rand.Rand, rows, cols int, unit f
 	}
 }
 
-// TestMaskOfChannels: the gradient of relu(x·scale + shift) is let through exactly where the result is positive, also
-// where that is next to 0: all compute it in the same way, whatever is left over of vectors and lines.
+// TestMaskOfChannels: the gradient of relu(x·scale + shift) passes exactly where the result is positive, even close to
+// 0. All kernels compute the result in the same way, whatever fills no vector or line.
 func TestMaskOfChannels(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))

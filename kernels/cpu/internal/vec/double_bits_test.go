@@ -11,7 +11,7 @@ import (
 )
 
 // TestBitsOfDoubles: functions of rows, pixels and windows of float64 give the bits of the loops without vectors at
-// every level, with what vectors leave over of columns, lines and windows, and with numbers that are not finite.
+// every level, also for columns, lines and windows that fill no vector, and for numbers that are not finite.
 func TestBitsOfDoubles(t *testing.T) {
 	const cases = 120
 	want := make([]map[string][]float64, cases)
@@ -33,7 +33,7 @@ func TestBitsOfDoubles(t *testing.T) {
 	})
 }
 
-// doubleResults are those of the functions, of sizes and numbers drawn at random.
+// doubleResults returns the results of the functions, for random sizes and numbers.
 func doubleResults(seed uint64) map[string][]float64 {
 	rng := rand.New(rand.NewPCG(seed, 61))
 	rows, cols := 1+rng.IntN(40), 1+rng.IntN(40)
@@ -112,7 +112,7 @@ func normResults(results map[string][]float64, x, dy []float64, rows, cols int, 
 	results["dx"], results["dgamma"], results["dbeta"] = dx, dgamma, dbeta
 }
 
-// imageResults takes the numbers for pixels of images.
+// imageResults uses the numbers as pixels of images.
 func imageResults(rng *rand.Rand, results map[string][]float64, x, y []float64, numbers func(int) []float64) {
 	h, w, c := 2+rng.IntN(6), 2+rng.IntN(9), 1+rng.IntN(20)
 	image := numbers(h * w * c)

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// function64Case is a function of float64: what computes it, what its value is, its largest error in units of the last
-// place, and what makes an operand of any number.
+// function64Case is a function of float64: its kernel, its value, its largest error in ULP, and a way to turn any
+// number into an operand.
 type function64Case struct {
 	name    string
 	run     func(dst, x []float64)
@@ -70,7 +70,7 @@ var functions64Cases = []function64Case{
 	{"Rsqrt", Rsqrt[float64], func(x *big.Float) *big.Float { return bigDiv(bigOf(1), bigRoot(x)) }, func(x float64) float64 { return 1 / math.Sqrt(x) }, 1.5, math.Abs},
 }
 
-// numbers64 draws numbers of all magnitudes that functions tell apart.
+// numbers64 draws numbers of all magnitudes that functions treat differently.
 func numbers64(r *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -90,12 +90,11 @@ func numbers64(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// ownOfGo are errors, in units of the last place, of what package math computes where there is no assembly: of those
-// beyond 2.
+// ownOfGo lists the errors, in ULP, of the functions of package math that are used without assembly and exceed 2.
 var ownOfGo = map[string]float64{"Sinh": 2.5, "Gelu": 64}
 
-// TestFunctionsOfDoubles compares the functions of float64 with series of many digits, and looks that both lengths of
-// vectors compute the same bits.
+// TestFunctionsOfDoubles compares the functions of float64 with series of many digits. Both lengths of vectors compute
+// the same bits.
 func TestFunctionsOfDoubles(t *testing.T) {
 	before := map[string][]float64{}
 	forLevels(t, func(t *testing.T) {
@@ -132,8 +131,8 @@ func TestFunctionsOfDoubles(t *testing.T) {
 	})
 }
 
-// distance is the error of f(x) = y in units of the last place. That of the inverse of the error function follows from
-// the error function of y.
+// distance is the error of f(x) = y in ULP. The error of the inverse error function follows from the error function of
+// y.
 func (c *function64Case) distance(x, y float64) float64 {
 	if c.want != nil {
 		return ulps64(y, c.want(bigOf(x)))
@@ -142,11 +141,11 @@ func (c *function64Case) distance(x, y float64) float64 {
 	return ulps64(y, bigSub(bigOf(y), bigDiv(bigSub(bigErf(bigOf(y)), bigOf(x)), slope)))
 }
 
-// special64 are operands of which functions have exact values, or none.
+// special64 lists operands for which functions have exact values, or none.
 var special64 = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 2, -2, 1e-300, -1e-300, 5e-324, -5e-324, 0x1p-1022, 1e308, -1e308,
 	math.MaxFloat64, -math.MaxFloat64, 709.78, 709.79, 710.4, 710.5, -708.4, -745.1, -746, 1e5, 1e10, -1e10, 1e22, 0x1p29, 0x1p29 + 1, 0x1p60, 0.5, -0.5, 1 - 0x1p-53, 0x1p-27}
 
-// TestSpecialDoubles compares functions of numbers at the ends of their domains with Go's.
+// TestSpecialDoubles compares functions at the ends of their domains with Go's.
 func TestSpecialDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, c := range functions64Cases {
@@ -187,8 +186,7 @@ func TestSpecialDoubles(t *testing.T) {
 	})
 }
 
-// requireNear64 requires a result that is equal but for a few units of the last place: exact where it is zero, infinite
-// or NaN.
+// requireNear64 requires a result that is equal within a few ULP, and exactly if it is zero, infinite or NaN.
 func requireNear64(t *testing.T, want, got float64, format string, args ...any) {
 	t.Helper()
 	switch {
@@ -268,7 +266,7 @@ func TestPairsOfDoubles(t *testing.T) {
 	})
 }
 
-// TestCircularDoubles looks at the functions near large multiples of π/2, of which little is left.
+// TestCircularDoubles checks the functions near large multiples of π/2, where reduction cancels most digits.
 func TestCircularDoubles(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 64))
@@ -289,7 +287,7 @@ func TestCircularDoubles(t *testing.T) {
 	})
 }
 
-// TestPlacesOfDoubles requires the same bits of a number wherever it lies, and where results replace operands.
+// TestPlacesOfDoubles requires the same bits for a number at any position, also if results replace operands.
 func TestPlacesOfDoubles(t *testing.T) {
 	pairs := map[string]func(dst, a, b []float64){"Pow": Pow[float64], "Atan2": Atan2[float64], "Rem": Rem[float64], "GeluGrad": GeluGrad[float64]}
 	for _, c := range functions64Cases {

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFetch: rows of any kind, up to the end of the slice, change nothing and touch nothing that would fault.
+// TestFetch: prefetching rows of any kind, up to the end of the slice, changes nothing and touches no unreadable
+// memory.
 func TestFetch(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for n := 1; n < 100; n += 7 {

@@ -13,7 +13,7 @@ import (
 
 var every = flag.Uint64("every", 4093, "test functions of one operand with each of so many float32: 1 for all")
 
-// ulps is the distance of got from want in units of the last place of want rounded to float32.
+// ulps is the distance of got from want in ULP of want rounded to float32.
 func ulps(got float32, want float64) float64 {
 	if want != want {
 		if got != got {
@@ -40,7 +40,7 @@ func ulps(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) / ulp
 }
 
-// accurate are the functions of one operand, with the largest error in units of the last place.
+// accurate lists the functions of one operand with their largest error in ULP.
 var accurate = []struct {
 	name string
 	run  func(dst, x []float32)
@@ -133,7 +133,7 @@ func checkFunction(t *testing.T, run func(dst, x []float32), f func(float64) flo
 	t.Logf("at most %.3f units of the last place", worst)
 }
 
-// TestFunctionsOfZero: a zero keeps its sign, or gets the one that it has in package math.
+// TestFunctionsOfZero: a zero keeps its sign, or gets the sign that package math gives it.
 func TestFunctionsOfZero(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		x := make([]float32, 37) // in whole vectors and behind them

@@ -15,8 +15,8 @@ func exactSlope(x float64) float64 {
 	return math.Erfc(-x/math.Sqrt2)/2 + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
 }
 
-// TestGeluAccuracy visits numbers of every exponent, and those around 0 closely. The far tail loses what the square of
-// x loses when it is rounded, x²/2 units.
+// TestGeluAccuracy visits numbers of every exponent, and closely those around 0. In the far tail, the rounding of x²
+// costs x²/2 ULP.
 func TestGeluAccuracy(t *testing.T) {
 	one := func(x []float32) []float32 {
 		y := make([]float32, len(x))

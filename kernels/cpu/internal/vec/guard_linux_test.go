@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestNothingOutsideIsTouched puts all operands against unreadable memory.
+// TestNothingOutsideIsTouched puts all operands next to unreadable memory.
 func TestNothingOutsideIsTouched(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
@@ -110,7 +110,7 @@ func TestNothingOutsideIsTouchedByRows(t *testing.T) {
 	})
 }
 
-// TestCopyRowsTouchesNothingOutside copies rows of which the first or the last lie against unreadable memory.
+// TestCopyRowsTouchesNothingOutside copies rows of which the first or the last is next to unreadable memory.
 func TestCopyRowsTouchesNothingOutside(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if _, ok := vectors(); !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// halvesOf are numbers of bfloat16 as such and as float32.
+// halvesOf returns random bfloat16 numbers, and the same in float32.
 func halvesOf(r *rand.Rand, n int) (x []uint16, wide []float32) {
 	x, wide = make([]uint16, n), make([]float32, n)
 	for i := range wide {
@@ -20,8 +20,7 @@ func halvesOf(r *rand.Rand, n int) (x []uint16, wide []float32) {
 	return x, wide
 }
 
-// TestHalfRows compares what is computed of bfloat16 in place with what is computed of the widened numbers: the bits
-// are the same.
+// TestHalfRows compares results for bfloat16 in place with those for the widened numbers: the bits are the same.
 func TestHalfRows(t *testing.T) {
 	if !BFloat16.inPlace(halfColumnsOfTest) {
 		t.Skip("kernels for rows of bfloat16 need AVX512-BF16, which this processor does not have: rows are widened here, as other tests see")
@@ -76,7 +75,7 @@ func TestHalfRows(t *testing.T) {
 	}
 }
 
-// TestHalfExpAffine compares with what is computed of the widened numbers: half a place, and 2⁻¹⁵ of the number, apart.
+// TestHalfExpAffine compares with results for the widened numbers: they differ by half a ULP and 2⁻¹⁵ of the number.
 func TestHalfExpAffine(t *testing.T) {
 	if !BFloat16.inPlace(0) {
 		t.Skip("kernels for rows of bfloat16 need AVX512-BF16, which this processor does not have: rows are widened here, as other tests see")

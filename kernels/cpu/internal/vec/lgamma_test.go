@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLgammaOfSpecialNumbers: the values of C, in place, however many there are.
+// TestLgammaOfSpecialNumbers: results are those of C, in place, for any number of elements.
 func TestLgammaOfSpecialNumbers(t *testing.T) {
 	inf := float32(math.Inf(1))
 	x := []float32{1, 2, 0, float32(math.Copysign(0, -1)), -1, -7, inf, -inf, float32(math.NaN())}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLogSoftmaxLines compares rows of every length around vectors, and their gradients, with float64, also where the
-// result replaces an operand; what surrounds them stays.
+// TestLogSoftmaxLines compares rows of every length around vectors, and their gradients, with float64, also if the
+// result replaces an operand. What surrounds them does not change.
 func TestLogSoftmaxLines(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(8, 9))
@@ -66,7 +66,7 @@ func checkLogSoftmaxLines[T Float](t *testing.T, rng *rand.Rand, rows, cols int,
 	checkBadLines(t, rng, other, x[1:n+1], cols, scratch)
 }
 
-// checkBadLines takes NaN, infinity and rows of −Inf alone, which make NaN of their rows and of no other.
+// checkBadLines uses NaN, infinity and rows of only −Inf, which turn their own rows into NaN and no other.
 func checkBadLines[T Float](t *testing.T, rng *rand.Rand, y, x []T, cols int, scratch []T) {
 	t.Helper()
 	totals := make([]T, len(x)/cols)

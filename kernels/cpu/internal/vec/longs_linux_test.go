@@ -34,8 +34,8 @@ func ulongs(x []int64) []uint64 {
 	return y
 }
 
-// TestLongs compares with Go's operators, at any length, also where the result overwrites an operand, and at the ends
-// of memory.
+// TestLongs compares with Go's operators, at any length, also if the result overwrites an operand, and at the ends of
+// memory.
 func TestLongs(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 8))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAdamGolden is Keras's own result for three steps from [1, 2] with gradients [.1,−.2], [.3,.05], [−.2,.4].
+// TestAdamGolden uses Keras's own result for three steps from [1, 2] with gradients [.1,−.2], [.3,.05], [−.2,.4].
 func TestAdamGolden(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -36,7 +36,7 @@ func TestAdamGolden(t *testing.T) {
 	})
 }
 
-// TestSGDGolden is Keras's own result for the same three steps.
+// TestSGDGolden uses Keras's own result for the same three steps.
 func TestSGDGolden(t *testing.T) {
 	gradients := [][]float32{{.1, -.2}, {.3, .05}, {-.2, .4}}
 	forLevels(t, func(t *testing.T) {

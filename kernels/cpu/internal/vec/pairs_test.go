@@ -31,7 +31,7 @@ func TestPairRows(t *testing.T) {
 	})
 }
 
-// TestRoundPairs compares with Narrow, and leaves alone what lies behind the columns.
+// TestRoundPairs compares with Narrow; what is behind the columns does not change.
 func TestRoundPairs(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, h := range []Half{Float16, BFloat16} {
@@ -87,7 +87,7 @@ func TestWidenRows(t *testing.T) {
 	})
 }
 
-// TestNarrowRows compares with Narrow and RoundAdd, row by row, and leaves what lies between the rows alone.
+// TestNarrowRows compares with Narrow and RoundAdd, row by row; what is between the rows does not change.
 func TestNarrowRows(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, h := range []Half{Float16, BFloat16} {
@@ -140,8 +140,8 @@ func TestNarrowRows(t *testing.T) {
 	})
 }
 
-// TestNarrowSums compares with Narrow for numbers of every exponent, halfway between two of 16 bits, beside that and
-// elsewhere, and for infinities and NaN. Denormals, which programs flush, may become 0.
+// TestNarrowSums compares with Narrow for numbers of every exponent, halfway between two 16-bit numbers, close to that
+// and elsewhere, and for infinities and NaN. Denormals, which programs flush, may become 0.
 func TestNarrowSums(t *testing.T) {
 	var x []float32
 	for high := range uint32(1 << 16) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/internal/philox"
 )
 
-// TestRandomWords compares runs of blocks of every length, also across the end of the lowest word of the counter, with
-// those that are computed one by one.
+// TestRandomWords compares runs of blocks of every length, also across the overflow of the counter's lowest word, with
+// blocks that are computed one by one.
 func TestRandomWords(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(17, 4))
@@ -34,7 +34,8 @@ func TestRandomWords(t *testing.T) {
 	})
 }
 
-// TestDrop keeps what reaches the threshold, and writes nothing behind the result; what is dropped may be NaN.
+// TestDrop keeps numbers whose words reach the threshold, and writes nothing behind the result; dropped numbers may be
+// NaN.
 func TestDrop(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(18, 4))

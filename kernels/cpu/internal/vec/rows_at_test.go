@@ -10,7 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestAddRowsAt: rows of all lengths, some of which meet, in order; what lies between them stays.
+// TestAddRowsAt covers rows of all lengths, some of them repeated, in order; what is between them does not change.
 func TestAddRowsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for c := 1; c < 17_000; c += 1 + c/20 + c/400*16_000 {
@@ -52,7 +52,7 @@ func TestAddRowsAt(t *testing.T) {
 	require.Panics(t, func() { vec.AddRowsAt(make([]float32, 64), make([]float32, 31), [][2]int{{0, 16}}, 16) })
 }
 
-// TestDescendRowsAt: the same bits as loops without vectors, for rows of all lengths, some of which meet.
+// TestDescendRowsAt: the bits are those of loops without vectors, for rows of all lengths, some of them repeated.
 func TestDescendRowsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
 	for c := 1; c < 17_000; c += 1 + c/20 + c/400*16_000 {

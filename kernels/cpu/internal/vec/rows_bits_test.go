@@ -11,7 +11,7 @@ import (
 )
 
 // TestSumRowsOfParts sums columns of any matrices, which end where memory does, and of parts of them: each column has
-// the bits that it has by itself, whatever lies beside it.
+// the bits that it has alone, whatever is beside it.
 func TestSumRowsOfParts(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(29, 12))

@@ -10,8 +10,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestPlacedRows: the same bits as loops without vectors, for rows of all lengths and numbers, some of which meet, at
-// each level, asked for ahead or not.
+// TestPlacedRows: the bits are those of loops without vectors, for rows of all lengths and numbers, some of them
+// repeated, at each level, prefetched or not.
 func TestPlacedRows(t *testing.T) {
 	for _, level := range isa.Paths() {
 		restore := isa.Override(level)

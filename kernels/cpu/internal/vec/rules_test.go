@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ruleCases are the steps on the elements of four slices and a gradient, as the package makes them and as one writes
-// them down.
+// ruleCases has the steps on the elements of four slices and a gradient, both as the package computes them and as
+// formulas.
 var ruleCases = map[string]struct {
 	step func(x [4][]float32, g []float32)
 	one  func(x *[4]float32, g float32)
@@ -80,8 +80,8 @@ func ftrlOne(l1 float32) func(x *[4]float32, g float32) {
 	}
 }
 
-// TestRules: the same bits with every set of instructions, at every length, as the formulas; also of zeros of both
-// signs, infinities and what is not a number.
+// TestRules: results have the bits of the formulas with every instruction set, at every length, also for zeros of both
+// signs, infinities and NaN.
 func TestRules(t *testing.T) {
 	special := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.NaN()), 1e-42, 3e38}
 	for name, c := range ruleCases {

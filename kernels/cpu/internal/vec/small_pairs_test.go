@@ -99,8 +99,8 @@ func drawPairs[T Small | int32 | uint32](r *rand.Rand, n int) (a, b []T) {
 	return a, b
 }
 
-// TestSmallPairs compares divisions, remainders, shifts and powers of small integers with Go's: all of single bytes,
-// random ones of others, by 0 and of the least numbers too.
+// TestSmallPairs compares divisions, remainders, shifts and powers of small integers with Go's: all pairs of single
+// bytes, and random ones of other types, also by 0 and of the smallest numbers.
 func TestSmallPairs(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		int8s, by := everyPair[int8]()
@@ -122,7 +122,7 @@ func TestSmallPairs(t *testing.T) {
 	})
 }
 
-// requireEdges compares powers of which one exponent in any place is larger than the others, at the end of memory.
+// requireEdges compares powers where the exponent in one place is larger than the others, at the end of memory.
 func requireEdges[T uint8 | uint16 | int32](t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		a, b := guard.Copy(t, make([]T, n), false), guard.Copy(t, make([]T, n), false)

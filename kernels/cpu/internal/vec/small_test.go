@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSmalls computes integers of one and two bytes beside Go's own operators, all pairs of bytes among them.
+// TestSmalls compares operations on integers of one and two bytes with Go's operators, for all pairs of bytes among
+// others.
 func TestSmalls(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		testSmalls[int8](t)
@@ -56,7 +57,7 @@ func testWidened[T int8 | int16 | uint16](t *testing.T) {
 	}
 }
 
-// testWords computes functions of one number of 32 bits, and extremes of those without a sign.
+// testWords computes functions of one 32-bit number, and extremes of unsigned ones.
 func testWords(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 16, 100, 1000} {
 		x, y, got := make([]int32, n), make([]uint32, n), make([]int32, n)

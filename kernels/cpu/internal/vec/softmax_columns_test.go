@@ -9,7 +9,7 @@ import (
 )
 
 // TestScoreColumns draws blocks of keys, some of them hidden, and compares with sums in float64: the powers divided by
-// their sums, the logarithms of those, and a product with the powers that goes through the blocks.
+// their sums, the logarithms of the sums, and a product with the powers that is accumulated over the blocks.
 func TestScoreColumns(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(41, 42))
@@ -80,7 +80,7 @@ func TestScoreColumns(t *testing.T) {
 	})
 }
 
-// TestScoreColumnsPowers: powers are right to a few units, whatever the scores are, and 0 for what is hidden.
+// TestScoreColumnsPowers: powers are accurate to a few ULP, whatever the scores are, and 0 for hidden keys.
 func TestScoreColumnsPowers(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		const rows = 500
@@ -110,7 +110,7 @@ func TestScoreColumnsPowers(t *testing.T) {
 	})
 }
 
-// TestScoreColumnsSpecialValues: what is not a number, or infinite, makes NaN of its column alone.
+// TestScoreColumnsSpecialValues: NaN and infinities turn their own column into NaN, and no other.
 func TestScoreColumnsSpecialValues(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -138,7 +138,7 @@ func TestScoreColumnsSpecialValues(t *testing.T) {
 	})
 }
 
-// TestSeenWords compares with one bit at a time.
+// TestSeenWords compares with a loop over single bits.
 func TestSeenWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	for range 300 {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/guard"
 )
 
-// TestHalvesTouchNothingOutside computes softmax of scores, scaled results and functions with few digits with all
-// operands beside unreadable memory, at either end.
+// TestHalvesTouchNothingOutside computes softmax of scores, scaled results and coarse functions with all operands next
+// to unreadable memory, at either end.
 func TestHalvesTouchNothingOutside(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(37, 38))

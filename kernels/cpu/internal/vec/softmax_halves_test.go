@@ -28,8 +28,8 @@ func (s Scores) draw(rng *rand.Rand) []float32 {
 	return x
 }
 
-// TestSoftmaxHalves compares with exact probabilities: rounded once, and once more where they are multiplied by the
-// row's factor.
+// TestSoftmaxHalves compares with exact probabilities, rounded once, and once more after multiplication by the row's
+// factor.
 func TestSoftmaxHalves(t *testing.T) {
 	const scale, half = 0.3, 1.0/256 + 1.0/65536
 	forLevels(t, func(t *testing.T) {
@@ -63,7 +63,8 @@ func TestSoftmaxHalves(t *testing.T) {
 	})
 }
 
-// TestSoftmaxHalvesSpecialValues: NaN and infinity make NaN of their row alone; large scores are reported.
+// TestSoftmaxHalvesSpecialValues: NaN and infinities turn their own row into NaN, and no other; large scores are
+// reported.
 func TestSoftmaxHalvesSpecialValues(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -87,7 +88,7 @@ func TestSoftmaxHalvesSpecialValues(t *testing.T) {
 	})
 }
 
-// TestScaleHalves compares with Scale and Narrow, and leaves what lies between the rows alone.
+// TestScaleHalves compares with Scale and Narrow; what is between the rows does not change.
 func TestScaleHalves(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(35, 36))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSoftmaxLines compares rows of every length around vectors with sums in float64, also where the result replaces an
-// operand, and what surrounds them stays.
+// TestSoftmaxLines compares rows of every length around vectors with sums in float64, also if the result replaces an
+// operand. What surrounds them does not change.
 func TestSoftmaxLines(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 9))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scoreCases are blocks of every number of columns around the groups, of queries that see all of them and of causal
+// scoreCases lists blocks of every number of columns around the groups, for queries that see all of them and for causal
 // ones.
 func scoreCases() (list []Scores) {
 	for _, cols := range []int{1, 7, 15, 16, 17, 31, 32, 33, 50, 64, 100, 128, 200, 1300} {
@@ -23,7 +23,7 @@ func scoreCases() (list []Scores) {
 	return append(list, Scores{Rows: 1, Cols: 5, Stride: 16, Seen: 5}, Scores{Rows: 3, Seen: 1}, Scores{Cols: 5, Stride: 16, Seen: 5})
 }
 
-// probabilitiesOf are the probabilities of a row of exact numbers, and the logarithm of the sum.
+// probabilitiesOf returns the exact probabilities of a row, and the logarithm of the sum.
 func probabilitiesOf(row []float32, scale float64) (p []float64, total float64) {
 	largest := math.Inf(-1)
 	for _, v := range row {
@@ -101,7 +101,7 @@ func TestSoftmaxRows(t *testing.T) {
 	})
 }
 
-// TestSoftmaxRowsSpecialValues: what is not a number, or infinite, makes NaN of its row alone.
+// TestSoftmaxRowsSpecialValues: NaN and infinities turn their own row into NaN, and no other.
 func TestSoftmaxRowsSpecialValues(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -140,7 +140,7 @@ func TestSoftmaxRowsFloat64(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, 0, 0}, d[s.Stride:][:3], 1e-15)
 }
 
-// TestSoftmaxRowsGradOfRoundedTotals: the gradients of a row sum to 0 though the logarithm of its sum has few digits.
+// TestSoftmaxRowsGradOfRoundedTotals: the gradients of a row sum to 0 even if the logarithm of its sum has few digits.
 func TestSoftmaxRowsGradOfRoundedTotals(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 34))

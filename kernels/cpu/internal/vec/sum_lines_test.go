@@ -41,7 +41,7 @@ func checkLineSums[T Float](t *testing.T, r *rand.Rand, rows, cols int) {
 	}
 }
 
-// numberBits are those of a number, which are the same of all that are none.
+// numberBits returns the bits of a number; all NaN have the same.
 func numberBits[T Float](v T) uint64 {
 	if v != v {
 		return math.Float64bits(math.NaN())

@@ -32,13 +32,13 @@ func random[T Float](rng *rand.Rand, n int) []T {
 	return x
 }
 
-// special is every kind of float32 that arithmetic treats differently.
+// special lists a float32 of every kind that arithmetic treats differently.
 var special = []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, -2, 3.25, math.MaxFloat32, -math.MaxFloat32, 0x1p-126, -0x1p-126,
 
 	0x1p-127, -0x1p-149, 0x1p-149, 100, -100, 88.5, -88.5, 1e-20, 1e20, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
 	math.Float32frombits(0xffc12345)}
 
-// equal compares as the tests need: NaN with NaN, and zeros with their sign.
+// equal compares as the tests need: NaN equals NaN, and zeros must have the same sign.
 func equal(a, b float32) bool {
 	return a != a && b != b || math.Float32bits(a) == math.Float32bits(b)
 }
