@@ -44,8 +44,8 @@ func converted[T any](convert, round Func, v T) (y float32) {
 	return y
 }
 
-// TestConversions compares conversions between numbers with what they are defined to be: integers wrap around, floats
-// are cut and stay within bounds, NaN is 0, and only 0 is false.
+// TestConversions compares conversions between numbers with their definitions: integers wrap around, floats are
+// truncated and saturate, NaN becomes 0, and only 0 is false.
 func TestConversions(t *testing.T) {
 	integers := []ir.DType{ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64}
 	const n = 7 // more than what is converted together
@@ -86,7 +86,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// wrapped is what an integer of type d makes of the bits of v, as an int64 or uint64.
+// wrapped returns what an integer of type d makes of the bits of v, as an int64 or uint64.
 func wrapped(v uint64, d ir.DType) uint64 {
 	unused := 64 - 8*d.Size()
 	if d.IsSigned() {
@@ -95,7 +95,7 @@ func wrapped(v uint64, d ir.DType) uint64 {
 	return v << unused >> unused
 }
 
-// convertAll converts n times v and returns the bits of the results, which must be equal.
+// convertAll converts v n times and returns the bits of the results, which must be equal.
 func convertAll(t *testing.T, from, to ir.DType, v uint64, n int) (bits uint64) {
 	t.Helper()
 	x, y := make([]uint64, n), make([]uint64, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestPowersOfLongs compares powers of integers of 64 bits with package big, exponents of any number of bits in pieces
-// of their own, the result in place of either operand.
+// TestPowersOfLongs compares powers of 64-bit integers with package big. Pieces have exponents of different numbers of
+// bits, and results may overwrite either operand.
 func TestPowersOfLongs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	whole := new(big.Int).Lsh(big.NewInt(1), 64)

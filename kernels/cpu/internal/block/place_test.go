@@ -11,7 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestInPlace: every kernel gives the same result over any operand of the result's size, in blocks of any length.
+// TestInPlace: every kernel gives the same result if it overwrites any operand of the result's size, in blocks of any
+// length.
 func TestInPlace(t *testing.T) {
 	numbers := []ir.DType{ir.Bool, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint8, ir.Uint16, ir.Uint32, ir.Uint64, ir.Float32, ir.Float64}
 	tested := 0
@@ -69,7 +70,8 @@ func TestInPlace(t *testing.T) {
 	require.Greater(t, tested, 1000)
 }
 
-// resultOf is the type of what an operation makes of so many operands; ok is false where it takes others.
+// resultOf returns the type of the result of an operation on that many operands; ok is false if it takes another
+// number.
 func resultOf(op ir.Op, d ir.DType, operands int) (result ir.DType, ok bool) {
 	p := ir.New("")
 	var in []ir.Value
@@ -83,7 +85,7 @@ func resultOf(op ir.Op, d ir.DType, operands int) (result ir.DType, ok bool) {
 	return p.Type(out[0]).DType, true
 }
 
-// draw makes memory for n numbers that no operation turns into NaN by the bits.
+// draw returns memory for n numbers whose bits no operation turns into NaN.
 func draw(r *rand.Rand, d ir.DType, n int) []byte {
 	memory := make([]byte, n*d.Size())
 	for i := range n {

@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TestLongBlocksWithNumbers: operations with a number on more elements than there are copies of it.
+// TestLongBlocksWithNumbers covers operations with a number on more elements than there are copies of the number.
 func TestLongBlocksWithNumbers(t *testing.T) {
 	const n = 1300
 	x, bytes, got := make([]int32, n), make([]uint8, n), make([]int32, n)

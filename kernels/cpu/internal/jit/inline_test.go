@@ -17,8 +17,8 @@ import (
 
 var everyFloat = flag.Bool("every-float", false, "functions of all floats, not one of some thousands")
 
-// TestFunctions: functions in code have the bits of their kernels, for floats of all magnitudes, and leave their
-// operand alone.
+// TestFunctions: compiled functions have the bits of their kernels, for floats of all magnitudes, and do not change
+// their operand.
 func TestFunctions(t *testing.T) {
 	needsFunctions(t)
 	functions := map[vec.ChainOp]func(dst, x []float32){jit.Rsqrt: vec.Rsqrt[float32], jit.Exp: vec.Exp[float32], jit.Log: vec.Log[float32],
@@ -57,7 +57,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsOfTwo is TestFunctions for those of two operands.
+// TestFunctionsOfTwo is TestFunctions for functions of two operands.
 func TestFunctionsOfTwo(t *testing.T) {
 	needsFunctions(t)
 	const n = 1<<12 + 3
@@ -90,7 +90,7 @@ func TestFunctionsOfTwo(t *testing.T) {
 	}
 }
 
-// TestDivisions: quotients and remainders of integers with and without a sign are Go's; by 0 they are 0.
+// TestDivisions: quotients and remainders of signed and unsigned integers are Go's; by 0 they are 0.
 func TestDivisions(t *testing.T) { onEach(t, divisions) }
 
 func divisions(t *testing.T) {
@@ -130,7 +130,7 @@ func divisions(t *testing.T) {
 	}
 }
 
-// TestShiftsAndSigns: shifts, by more bits than there are too, relu, signs and complements of integers of 32 and 64
+// TestShiftsAndSigns: shifts (also by more bits than there are), relu, signs and complements of integers of 32 and 64
 // bits are Go's.
 func TestShiftsAndSigns(t *testing.T) {
 	needsCode(t)
@@ -168,7 +168,7 @@ func requireIntegers[S int32 | int64, U uint32 | uint64](t *testing.T, size int)
 	}
 }
 
-// TestConversionsWithOddBits: numbers of 64 bits that no float of 32 is are cut off and get an odd last bit.
+// TestConversionsWithOddBits: 64-bit numbers that no 32-bit float equals are cut off and get an odd last bit.
 func TestConversionsWithOddBits(t *testing.T) {
 	needsCode(t)
 	const n = 1<<10 + 7

@@ -40,14 +40,14 @@ func onEach(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// block is the memory of pointers.
+// block is the memory that the pointers point to.
 type block struct {
 	pointers [192]unsafe.Pointer
 	floats   [192][]float32
 	bytes    [192][]uint8
 }
 
-// newBlock gives the pointers floats of which the elements from n on must stay.
+// newBlock allocates floats for the pointers; the elements from n on must not change.
 func newBlock(r *rand.Rand, n int) *block {
 	b := &block{}
 	for p := range b.pointers {
@@ -60,7 +60,7 @@ func newBlock(r *rand.Rand, n int) *block {
 	return b
 }
 
-// masksFrom gives the pointers from first on bytes.
+// masksFrom makes the operands from pointer first on bytes.
 func (b *block) masksFrom(r *rand.Rand, first, n int) {
 	for p := first; p < len(b.pointers); p++ {
 		b.bytes[p] = make([]uint8, n+16)
@@ -145,8 +145,8 @@ func (b *block) run(list []jit.Step, n int, number func(uint8) bool) {
 	}
 }
 
-// TestManyValues: steps with more values, masks, numbers and pointers than there are registers, on whole vectors and on
-// a rest, and nothing beyond them.
+// TestManyValues covers steps with more values, masks, numbers and pointers than there are registers, on whole vectors
+// and on a remainder. Nothing beyond them changes.
 func TestManyValues(t *testing.T) { onEach(t, manyValues) }
 
 func manyValues(t *testing.T) {
@@ -177,8 +177,8 @@ func manyValues(t *testing.T) {
 	}
 }
 
-// TestLines: code that goes from line to line by itself computes what it does when it is called for each, and leaves
-// the pointers at the last one.
+// TestLines: code that goes from line to line by itself computes what separate calls for each line compute, and leaves
+// the pointers at the last line.
 func TestLines(t *testing.T) { onEach(t, lines) }
 
 func lines(t *testing.T) {
@@ -216,7 +216,7 @@ func lastResults(list []jit.Step) map[uint8]int {
 	return last
 }
 
-// TestAllocations: code runs without any.
+// TestAllocations: code runs without allocations.
 func TestAllocations(t *testing.T) {
 	needsCode(t)
 	b := newBlock(rand.New(rand.NewPCG(1, 2)), 64)
@@ -240,7 +240,7 @@ func ExampleCompile() {
 	// Output: [2 6 12]
 }
 
-// TestRoom: code that saves little is not made any more when half of what there may be exists.
+// TestRoom: code that saves little is no longer made once half of the possible pieces exist.
 func TestRoom(t *testing.T) {
 	needsCode(t)
 	var all []*jit.Code

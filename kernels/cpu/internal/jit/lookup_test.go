@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// lookups are the memory of code that adds up elements of several tables, and what it makes of them.
+// lookups has the memory of code that adds up elements of several tables, and the expected results.
 type lookups struct {
 	pointers  [192]unsafe.Pointer
 	positions [][]int32
@@ -21,8 +21,8 @@ type lookups struct {
 	steps     []jit.Step
 }
 
-// newLookups returns count lookups of n elements in tables of elements of so many bytes; behind the results is room for
-// 16 elements that must stay.
+// newLookups returns count lookups of n elements, in tables whose elements have the given size. Behind the results is
+// room for 16 elements that must not change.
 func newLookups(r *rand.Rand, count, size, n int) *lookups {
 	l := &lookups{}
 	for k := range count {
@@ -44,7 +44,7 @@ func newLookups(r *rand.Rand, count, size, n int) *lookups {
 	return l
 }
 
-// clip gives all lookups positions beyond the ends, which stand for those.
+// clip gives all lookups positions beyond the ends, which are clamped.
 func (l *lookups) clip(r *rand.Rand) {
 	for k, at := range l.positions {
 		l.steps[k].Lookup.Clips = true
@@ -82,7 +82,7 @@ func TestLookup(t *testing.T) {
 	})
 }
 
-// TestLookupFails: code ends at the vector of the first position that is not allowed, and tells which one it is.
+// TestLookupFails: code stops at the vector of the first position that is not allowed, and reports the position.
 func TestLookupFails(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(72, 5))
@@ -112,8 +112,8 @@ func TestLookupFails(t *testing.T) {
 	})
 }
 
-// TestLookupAmongOthers looks up at what steps of the same code compute, and computes with what is found, more than
-// there are registers for.
+// TestLookupAmongOthers looks up at positions that steps of the same code compute, and computes with the results; there
+// are more values than registers.
 func TestLookupAmongOthers(t *testing.T) {
 	onEach(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(73, 5))

@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
-// TestRoundedWhenStored: what is rounded to 16 bits and stored in one instruction has the bits of a conversion, for
-// floats of all magnitudes; a value that is read later is rounded there too. Denormals, which steps take for zero, are
+// TestRoundedWhenStored: values that one instruction rounds to 16 bits and stores have the bits of a conversion, for
+// floats of all magnitudes. A value that is read later is rounded there too. Denormals, which steps treat as zero, are
 // left out.
 func TestRoundedWhenStored(t *testing.T) { onEach(t, roundedWhenStored) }
 

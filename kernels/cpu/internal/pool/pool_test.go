@@ -51,7 +51,7 @@ func TestEveryIndexOnceWithFixedChunks(t *testing.T) {
 	}
 }
 
-// TestWorkersHelp fails if the caller does all chunks itself: each chunk waits for another one to be started.
+// TestWorkersHelp fails if the caller computes all chunks itself: each chunk waits until another one is started.
 func TestWorkersHelp(t *testing.T) {
 	p := newPool(t, 3)
 	for range 20 {
@@ -204,7 +204,7 @@ func TestPanicInNestedRegionIsWrappedOnce(t *testing.T) {
 	require.NoError(t, e.Unwrap())
 }
 
-// TestGoexit covers a failing test inside a task: no deadlock, and the pool keeps its workers.
+// TestGoexit covers a test that fails inside a task: there is no deadlock, and the pool keeps its workers.
 func TestGoexit(t *testing.T) {
 	p := newPool(t, 2)
 	for range 10 {

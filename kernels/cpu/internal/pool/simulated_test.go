@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// burning computes for a while in each index.
+// burning computes for a while for each index.
 type burning struct {
 	each time.Duration
 	at   []int
@@ -28,7 +28,7 @@ func (b *burning) Run(_, lo, hi int) {
 	}
 }
 
-// TestSimulated: eight equal chunks take four workers two of eight times, and nine take three.
+// TestSimulated: with four workers, eight equal chunks take the time of two, and nine that of three.
 func TestSimulated(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the processor time of a thread is known on Linux alone")
@@ -55,7 +55,7 @@ func TestSimulated(t *testing.T) {
 	assert.Zero(t, none.Saved())
 }
 
-// TestSimulatedVariable: the environment decides what the pool of the process is.
+// TestSimulatedVariable: the environment variable determines the pool of the process.
 func TestSimulatedVariable(t *testing.T) {
 	for value, expected := range map[string]int{"": 0, "12": 12, "x": 0, "-3": 0} {
 		t.Setenv(SimulatedVariable, value)
