@@ -36,7 +36,7 @@ func (s *Shape) abreast(o operation) bool {
 			return false
 		}
 	}
-	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // a single channel gains in long rows too: its sums are short otherwise
+	if s.OutChannels*s.Out()[2] > abreastRow && (s.InChannels > 1 || s.Kernel[2] == 1) { // a single channel gains in long rows too: its sums are short
 		return false
 	}
 	r := s.abreastShape(1, 1)
