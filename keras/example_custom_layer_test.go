@@ -109,7 +109,7 @@ type Pull struct {
 }
 
 func (p *Pull) Penalty(w *ops.Tensor) *ops.Tensor {
-	return ops.MultiplyScalar(ops.Sum(ops.Square(ops.AddScalar(w, -p.To))), p.Factor)
+	return ops.Sum(ops.Square(w.Subtract(p.To))).Multiply(p.Factor)
 }
 
 func init() { regularizers.Register[Pull]("blocks") }

@@ -216,10 +216,10 @@ func (a *operands) pair(x, y string) (*ops.Tensor, *ops.Tensor) {
 // of the tensor's type keeps its value.
 func (a *operands) exactPair(x, y string) (*ops.Tensor, *ops.Tensor) {
 	if u, ok := a.values[x].(*ops.Tensor); ok && a.beyond(u.DType(), y) {
-		return u, a.exact(y)
+		return u, ops.ExactNumberBeside(u, a.values[y])
 	}
 	if v, ok := a.values[y].(*ops.Tensor); ok && a.beyond(v.DType(), x) {
-		return a.exact(x), v
+		return ops.ExactNumberBeside(v, a.values[x]), v
 	}
 	return a.pair(x, y)
 }
@@ -227,34 +227,7 @@ func (a *operands) exactPair(x, y string) (*ops.Tensor, *ops.Tensor) {
 // beyond reports an argument that is a whole number beyond the limits of an integer type.
 func (a *operands) beyond(d ir.DType, name string) bool {
 	v, ok := a.values[name].(int64)
-	return ok && d.IsInteger() && (wrapped(d, v) != v || v < 0 && !d.IsSigned())
-}
-
-// exact is a whole number in the type that holds it.
-func (a *operands) exact(name string) *ops.Tensor {
-	v := a.values[name].(int64)
-	if wrapped(ir.Int32, v) == v {
-		return ops.Full(a.graph, ir.Int32, float64(v))
-	}
-	return wholeNumber(a.graph, ir.Int64, v)
-}
-
-// wrapped is what an integer type makes of a whole number: its lowest bits.
-func wrapped(d ir.DType, v int64) int64 {
-	unused := 64 - 8*d.Size()
-	if d.IsSigned() {
-		return v << unused >> unused
-	}
-	return int64(uint64(v) << unused >> unused)
-}
-
-// wholeNumber is a constant of an integer type, all of whose bits count.
-func wholeNumber(t ops.Traced, d ir.DType, v int64) *ops.Tensor {
-	if v = wrapped(d, v); v >= -1<<53 && v <= 1<<53 && (v >= 0 || d.IsSigned()) {
-		return ops.Full(t, d, float64(v))
-	}
-	high, low := ops.Full(t, d, float64(v>>32&(1<<32-1))), ops.Full(t, d, float64(v&(1<<32-1)))
-	return ops.BitwiseOr(ops.LeftShift(high, ops.Full(t, d, 32)), low)
+	return ok && d.IsInteger() && !d.Holds(v)
 }
 
 // truth is an argument as a bool: a number is true where it is not zero, whatever it meets.
@@ -269,23 +242,9 @@ func (a *operands) truth(name string) *ops.Tensor {
 }
 
 func (a *operands) like(t *ops.Tensor, name string) *ops.Tensor {
-	d := t.DType()
 	switch v := a.values[name].(type) {
-	case bool:
-		return ops.Full(a.graph, d, oneIf(v))
-	case int64:
-		if d == ir.Bool {
-			d = ir.Int32
-		}
-		if d.IsInteger() {
-			return wholeNumber(a.graph, d, v)
-		}
-		return ops.Full(a.graph, d, float64(v))
-	case float64:
-		if !d.IsFloat() {
-			d = ir.Float32
-		}
-		return ops.Full(a.graph, d, v)
+	case bool, int64, float64:
+		return ops.NumberBeside(t, v)
 	}
 	return a.tensor(name)
 }

@@ -125,6 +125,20 @@ func (d DType) IsInteger() bool { return d >= Int8 && d <= Uint64 }
 // IsSigned reports whether d can hold negative values.
 func (d DType) IsSigned() bool { return d >= Int8 && d <= Int64 || d.IsFloat() }
 
+// Wrap returns what an integer type makes of a whole number: its lowest bits.
+func (d DType) Wrap(v int64) int64 {
+	unused := 64 - 8*d.Size()
+	if d.IsSigned() {
+		return v << unused >> unused
+	}
+	return int64(uint64(v) << unused >> unused)
+}
+
+// Holds reports whether a whole number is within the limits of an integer type.
+func (d DType) Holds(v int64) bool {
+	return d.IsInteger() && d.Wrap(v) == v && (v >= 0 || d.IsSigned())
+}
+
 // Valid reports whether d is a real element type.
 func (d DType) Valid() bool { return d > Invalid && d < dtypeCount }
 

@@ -74,3 +74,21 @@ func TestParseDTypeUnknown(t *testing.T) {
 		assert.ErrorContains(t, err, "known: [bool int8")
 	}
 }
+
+func TestWholeNumbersOfIntegerTypes(t *testing.T) {
+	for _, c := range []struct {
+		d       DType
+		v, want int64
+		holds   bool
+	}{
+		{Uint8, 255, 255, true}, {Uint8, 256, 0, false}, {Uint8, -1, 255, false}, {Int8, 128, -128, false}, {Int8, -128, -128, true},
+		{Int64, -1 << 63, -1 << 63, true}, {Uint64, 1<<63 - 1, 1<<63 - 1, true}, {Uint64, -1, -1, false}, {Int32, 1 << 40, 0, false},
+	} {
+		if got := c.d.Wrap(c.v); got != c.want || c.d.Holds(c.v) != c.holds {
+			t.Errorf("%v: %d is %d and held %v; expected %d and %v", c.d, c.v, got, c.d.Holds(c.v), c.want, c.holds)
+		}
+	}
+	if Float32.Holds(1) || Bool.Holds(1) {
+		t.Error("only integer types have limits")
+	}
+}
