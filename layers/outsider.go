@@ -67,4 +67,23 @@ func (b *Builder) findMade() {
 			b.base.made = append(b.base.made, l)
 		}
 	}
+	b.checkNames()
+}
+
+// checkNames reports a method MemberAttributes that does not name each part of a user's layer: files would lack some.
+func (b *Builder) checkNames() {
+	namer, ok := b.base.self.(AttributeNamer)
+	if !ok {
+		return
+	}
+	names, members := namer.MemberAttributes(), Sublayers(b.base.self)
+	if len(names) == len(members) {
+		return
+	}
+	parts := make([]string, len(members))
+	for i, m := range members {
+		parts[i] = Name(m)
+	}
+	b.Fail("MemberAttributes of %T returns %d names, %q, for %d layers inside, %q: name each, first those in exported fields, then the adopted ones; or leave out the method, keep the layers in exported fields, and say the names in tags such as `keras:\"name,attribute\"`",
+		b.base.self, len(names), names, len(members), parts)
 }
