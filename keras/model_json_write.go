@@ -26,7 +26,7 @@ func (m *Model) ToJSON() ([]byte, error) {
 	}
 	compiled, err := m.compileObject()
 	if err != nil {
-		return nil, prefixed("ToJSON", fmt.Errorf("what the model is compiled with cannot be written: %w", err))
+		return nil, prefixed("ToJSON", fmt.Errorf("what the model is compiled with cannot be written: %w, or save the model with keras.WithoutCompile()", err))
 	}
 	if compiled != nil {
 		o["compile_config"] = compiled
@@ -51,7 +51,7 @@ func (m *Model) memberObject(policy string) (map[string]any, error) {
 	}
 	compile, err := m.compileObject()
 	if o["compile_config"] = compile; err != nil {
-		o["compile_config"] = unwritable{fmt.Errorf("what the model %q inside is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", m.Name(), err)}
+		o["compile_config"] = unwritable{fmt.Errorf("what the model %q inside is compiled with cannot be written: %w, or save the model with keras.WithoutCompile()", m.Name(), err)}
 	}
 	return o, nil
 }

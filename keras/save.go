@@ -113,7 +113,7 @@ func (m *Model) fileDocument(compiled bool) ([]byte, error) {
 	if compiled {
 		o, err := m.compileObject()
 		if err != nil {
-			return nil, fmt.Errorf("what the model is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", err)
+			return nil, fmt.Errorf("what the model is compiled with cannot be written: %w, or save the model with keras.WithoutCompile()", err)
 		}
 		if o != nil {
 			document["compile_config"] = o

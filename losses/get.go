@@ -227,5 +227,5 @@ func (l *FuncLoss) ConfigObject() (map[string]any, error) {
 	if l.Reduction != "" && l.Reduction != SumOverBatchSize && l.Reduction != Mean {
 		return nil, fmt.Errorf("the loss %q is a function, of which files have no reduction: this one has %q; write a loss type and make it known with losses.Register", l.LossName(), l.Reduction)
 	}
-	return own.CompileObject(l.F, l.LossName())
+	return own.Object(l.F, l.LossName())
 }

@@ -274,5 +274,5 @@ func (m *FuncMetric) Direction() string { return m.Better }
 
 // ConfigObject is what files have for the function, see [RegisterFunc].
 func (m *FuncMetric) ConfigObject() (map[string]any, error) {
-	return own.CompileObject(m.F, m.MetricName())
+	return own.Object(m.F, m.MetricName())
 }

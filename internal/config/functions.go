@@ -72,15 +72,6 @@ func (r *Functions[F]) Object(f F, name string) (map[string]any, error) {
 	return FunctionObject(full), nil
 }
 
-// CompileObject is Object for functions that a model is compiled with, which files may lack.
-func (r *Functions[F]) CompileObject(f F, name string) (map[string]any, error) {
-	o, err := r.Object(f, name)
-	if err != nil {
-		err = fmt.Errorf("%w, or save the model with keras.WithoutCompile()", err)
-	}
-	return o, err
-}
-
 // FunctionObject is what files have for the function of a name.
 func FunctionObject(name string) map[string]any {
 	return map[string]any{"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}
