@@ -9,7 +9,8 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-// GetWeights returns copies of all weights in the order of Weights. While the model trains they are those between two
+// GetWeights returns copies of all weights in the order of [Model.Weights], which says where it may differ from that of
+// Keras. While the model trains they are those between two
 // steps.
 func (m *Model) GetWeights() ([]kernels.Array, error) {
 	m.values.RLock()
