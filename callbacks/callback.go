@@ -63,7 +63,11 @@ type Progress struct {
 	Done int `json:"-"`
 }
 
-// Model is what callbacks may do with the model in training; *keras.Model implements it.
+// Model is what callbacks may do with the model in training; *keras.Model implements it. It has no Predict and no
+// Evaluate, whose options are types of package keras, which imports this one. A callback outside of it asks for the
+// model itself:
+//
+//	predictions, err := c.Model().(*keras.Model).Predict(ctx, data.Arrays(images, nil))
 type Model interface {
 	// Stop makes Fit end after the current batch.
 	Stop()
