@@ -15,6 +15,9 @@ import (
 //	values, err := data.View[float32](predictions) // all values, in place
 //	rows, err := data.Rows[float64](predictions)   // [][]float64, a row for each example
 //
+// Its methods are those of [kernels.Array], where go doc shows them: Shape, Rank, Len, DType, At, Row, Slice, Reshape,
+// Convert, Clone, Float32s, Float64s, Int64s, Strings, Image and others.
+//
 // Tensors of gorgonia.org/tensor and matrices of gonum are converted to arrays and back by the packages data/gorgonia
 // and data/gonum.
 type Array = kernels.Array
