@@ -121,7 +121,7 @@ func TestTensorMethodsErrors(t *testing.T) {
 func ExampleTensor_Add() {
 	g := ops.NewGraph("contrastive")
 	same, distance := g.Input("same", ir.Float64, 3), g.Input("distance", ir.Float64, 3)
-	margin := ops.MaximumScalar(distance.Negative().Add(1), 0) // max(1 - distance, 0)
+	margin := ops.MaximumScalar(distance.Negative().Add(1), 0)                                     // max(1 - distance, 0)
 	loss := same.Multiply(distance.Power(2)).Add(same.Negative().Add(1).Multiply(margin.Power(2))) // same: 1, else 0
 	near := ops.Cast(distance.Less(0.5), ir.Float64)
 	print(g, []*ops.Tensor{loss, near}, value(ir.Shape{3}, 1, 0, 0), value(ir.Shape{3}, 0.2, 0.3, 2))
