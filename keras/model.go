@@ -382,7 +382,7 @@ func prefixed(what string, err error) error {
 // Weights returns all variables of the model in Keras's order. Those of a layer that consists of others, of one's own,
 // follow the order of its exported fields, then that of [layers.Builder.Adopt]; Keras has them in the order in which
 // Python assigned the attributes. Arrays that go between the two need the fields in that order; files find weights by
-// the names of attributes, whatever the order, and Spec().Name of a variable says which one it is.
+// the names of attributes, whatever the order, and Path of a variable says which one it is.
 func (m *Model) Weights() distribute.Variables { return layers.Weights(m) }
 
 // TrainableVariables returns the variables that training changes.
