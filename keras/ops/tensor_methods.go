@@ -6,13 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Add is Add(t, y), where y is a tensor or a number, as in t + y of Python. The other methods take the same operands
-// and are the functions of their names, as those of symbolic tensors, layers.KerasTensor, are. A number beside a tensor
-// is what [NumberBeside] makes of it; in a quotient and in comparisons, what [ExactNumberBeside] does. The result of
-// arithmetic with a number has the mask of t.
+// Add is Add(t, y), where y is a tensor or a number, as in t + y of Python. The other methods are the functions of
+// their names and take the same operands. A number beside a tensor is what [NumberBeside] makes of it; in a quotient
+// and in comparisons, what [ExactNumberBeside] does. The result of arithmetic with a number has the mask of t.
 //
-// For the other order use what is the same, as t.Negative().Add(1) for 1 - t, or NumberBeside(t, 2).Divide(t) for 2 /
-// t.
+// Symbolic tensors, layers.KerasTensor, have methods of the same names, which also follow Keras where it treats bools
+// and integers of 8 bits as Python does: a sum of two bools is "or" there.
+//
+// There are no methods for the other order. Write t.Negative().Add(1) for 1 - t, and NumberBeside(t, 2).Divide(t) for
+// 2 / t.
 func (t *Tensor) Add(y any) *Tensor { return t.arithmetic(Add, NumberBeside, y) }
 
 // Subtract is t - y, where y is a tensor or a number.
