@@ -12,8 +12,8 @@ const (
 	seluScale = 1.0507009873554805
 )
 
-// wide returns f(x) for a function of several steps. That of half precision is computed in float32 and rounded once, at
-// the end: results, not only steps, are right to the last place.
+// wide returns f(x) for a function of several steps. Half precision is computed in float32 and rounded once, at the
+// end, so that results, and not only the single steps, are right to the last place.
 func wide(x *Tensor, f func(x *Tensor) *Tensor) *Tensor {
 	x = float(x)
 	d := x.DType()
@@ -23,7 +23,7 @@ func wide(x *Tensor, f func(x *Tensor) *Tensor) *Tensor {
 	return Cast(f(Cast(x, ir.Float32)), d).WithMask(x.mask)
 }
 
-// wideOfTwo is wide for a function of two numbers, which it brings to one type and shape.
+// wideOfTwo is wide for a function of two operands. It brings them to one type and shape.
 func wideOfTwo(a, b *Tensor, f func(a, b *Tensor) *Tensor) *Tensor {
 	a, b = common(a, b)
 	d := a.DType()
@@ -33,8 +33,8 @@ func wideOfTwo(a, b *Tensor, f func(a, b *Tensor) *Tensor) *Tensor {
 	return Cast(f(Cast(a, ir.Float32), Cast(b, ir.Float32)), d)
 }
 
-// withSlope is wide for a function whose gradient has a formula of its own: that of its steps is a difference of nearly
-// the same terms.
+// withSlope is wide for a function whose gradient has a formula of its own, because the gradient of its steps would be
+// a difference of nearly equal terms.
 func withSlope(x *Tensor, f func(x *Tensor) *Tensor, slope func(x, dy *Tensor) *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
 		return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
@@ -43,7 +43,7 @@ func withSlope(x *Tensor, f func(x *Tensor) *Tensor, slope func(x, dy *Tensor) *
 	})
 }
 
-// Exponential returns e to the power x; it is [Exp] under its name among the activations.
+// Exponential returns e to the power x. It is the activation's name for [Exp].
 func Exponential(x *Tensor) *Tensor { return Exp(x) }
 
 // ReluWith is the rectifier with all of Keras's options: with threshold t and slope s,
@@ -84,18 +84,18 @@ func Relu6(x *Tensor) *Tensor {
 	return Where(CompareScalar(ir.Ge, x, 6), FullLike(x, 6), Relu(x)).WithMask(x.mask)
 }
 
-// LeakyRelu returns x where x >= 0 and slope · x below.
+// LeakyRelu returns x where x >= 0 and slope · x elsewhere.
 func LeakyRelu(x *Tensor, slope float64) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
 		return Where(CompareScalar(ir.Ge, x, 0), x, MultiplyScalar(x, slope))
 	})
 }
 
-// Elu returns x where x > 0 and alpha · (e^x - 1) below. Source: Clevert et al., 2015.
+// Elu returns x where x > 0 and alpha · (e^x - 1) elsewhere. Source: Clevert et al., 2015.
 func Elu(x *Tensor, alpha float64) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
 		positive := CompareScalar(ir.Gt, x, 0)
-		// The exponential sees no positive number, or its overflow would spoil the gradient of the other branch.
+		// The exponential gets no positive number, because its overflow would spoil the gradient of the other branch.
 		low := Expm1(Where(positive, ZerosLike(x), x))
 		if alpha != 1 {
 			low = MultiplyScalar(low, alpha)
@@ -115,7 +115,7 @@ func Celu(x *Tensor, alpha float64) *Tensor {
 		low := Expm1(DivideScalar(MinimumScalar(x, 0), alpha))
 		return Add(MaximumScalar(x, 0), MultiplyScalar(low, alpha))
 	}
-	if size := math.Abs(alpha); alpha == 1 || !(size > 1e-30 && size < 1e30) { // the exponents are x, or beyond all bounds
+	if size := math.Abs(alpha); alpha == 1 || !(size > 1e-30 && size < 1e30) { // the exponents are x, or too large
 		return wide(x, f)
 	}
 	return withSlope(x, f, func(x, dy *Tensor) *Tensor { return Multiply(dy, expOfProduct(MinimumScalar(x, 0), 1/alpha)) })
@@ -128,8 +128,8 @@ func Softplus(x *Tensor) *Tensor {
 	})
 }
 
-// LogSigmoid returns ln(sigmoid(x)) = -softplus(-x). -x is of the type of x: whole numbers without a sign wrap around,
-// as Keras's do.
+// LogSigmoid returns ln(sigmoid(x)) = -softplus(-x). -x has the type of x, so unsigned integers wrap around, as in
+// Keras.
 func LogSigmoid(x *Tensor) *Tensor {
 	return wide(Negative(x), func(minus *Tensor) *Tensor { return Negative(Softplus(minus)) })
 }
@@ -147,30 +147,30 @@ func Silu(x *Tensor) *Tensor {
 }
 
 // Mish returns x · tanh(softplus(x)). Source: Misra, 2019. With n = e^x (e^x + 2), tanh(ln(1 + e^x)) is n / (n + 2),
-// which needs one exponential and no logarithm, and keeps its digits where it is near 0.
+// which needs one exponential and no logarithm, and stays accurate near 0.
 func Mish(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
-		e := Exp(MinimumScalar(x, 20)) // from there on the quotient is 1, and e² stays finite
+		e := Exp(MinimumScalar(x, 20)) // above 20 the quotient is 1; e² must stay finite
 		n := Multiply(e, AddScalar(e, 2))
 		return Multiply(x, Divide(n, AddScalar(n, 2)))
 	})
 }
 
-// Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the
-// approximation x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
+// Gelu returns x · Φ(x), where Φ(x) = (1 + erf(x/√2)) / 2 is the distribution function of the normal distribution. With
+// approximate set it returns x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
 func Gelu(x *Tensor, approximate bool) *Tensor {
 	x = float(x)
 	if !approximate {
 		return unary(ir.Gelu, x)
 	}
-	// (1 + tanh(u)) / 2 = sigmoid(2u), which keeps its digits where tanh(u) is near -1 and has the shorter gradient.
+	// (1 + tanh(u)) / 2 = sigmoid(2u), which stays accurate where tanh(u) is near -1 and has the shorter gradient.
 	scale := math.Sqrt(8 / math.Pi)
 	return wide(x, func(x *Tensor) *Tensor {
 		return Multiply(x, Sigmoid(Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715*scale), scale))))
 	})
 }
 
-// Glu cuts x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.
+// Glu splits x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.
 func Glu(x *Tensor, axis int) *Tensor {
 	halves := Split(float(x), 2, axis)
 	return Multiply(halves[0], Sigmoid(halves[1]))
@@ -188,7 +188,7 @@ func HardSilu(x *Tensor) *Tensor {
 	})
 }
 
-// HardTanh returns x limited to [-1, 1].
+// HardTanh clips x to [-1, 1].
 func HardTanh(x *Tensor) *Tensor {
 	x = numeric(x)
 	one := OnesLike(x)
@@ -217,7 +217,7 @@ func TanhShrink(x *Tensor) *Tensor {
 
 // Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.
 func Squareplus(x *Tensor, b float64) *Tensor {
-	far := 1e9 * math.Sqrt(math.Max(b, 1)) // the root is |x| from there on, in float64 too
+	far := 1e9 * math.Sqrt(math.Max(b, 1)) // from there on the root is |x|, in float64 too
 	root := func(x *Tensor) *Tensor {      // x² overflows at 2e19
 		size := Abs(x)
 		return Where(CompareScalar(ir.Gt, size, far), size, Sqrt(AddScalar(Square(x), b)))
@@ -228,7 +228,7 @@ func Squareplus(x *Tensor, b float64) *Tensor {
 		})
 }
 
-// SparsePlus returns 0 where x <= -1, x where x >= 1 and (x + 1)²/4 between.
+// SparsePlus returns 0 where x <= -1, x where x >= 1 and (x + 1)²/4 in between.
 func SparsePlus(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
 		between := MultiplyScalar(Square(AddScalar(x, 1)), 0.25)
@@ -250,8 +250,7 @@ func Sparsemax(x *Tensor, axis int) *Tensor {
 	sums := Cumsum(sorted, axis)
 	rank := AddScalar(Iota(x, x.DType(), axis, x.Shape()...), 1)
 	support := CompareScalar(ir.Gt, Subtract(sorted, Divide(SubtractScalar(sums, 1), rank)), 0)
-	// The largest supported sum is the sum over the support: sorted elements of the support come first and sum up to
-	// it.
+	// The largest supported sum is the sum over the support: its elements come first in the sorted order.
 	inside := Where(support, sorted, ZerosLike(sorted))
 	size := Sum(Cast(support, x.DType()), axis)
 	tau := Divide(SubtractScalar(Sum(inside, axis), 1), size)

@@ -24,8 +24,9 @@ func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor {
 }
 
 // adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the
-// elements from floor(i·n/m) to below ceil((i+1)·n/m). Where n and m have a common divisor, the cells of that many
-// pieces of the axis are alike, and computed together, unless the axis is better reduced as a whole.
+// elements from floor(i·n/m) to below ceil((i+1)·n/m). If n and m have a common divisor d, the axis consists of d
+// pieces with the same pattern of cells, which are computed together, unless it is better to reduce the axis as a
+// whole.
 func adaptive(x *Tensor, sizes []int, whole func(n, m int) bool, reduce func(x *Tensor, axis, n, m int) *Tensor) *Tensor {
 	if len(sizes) != x.Rank()-2 {
 		Failf(x.g, "adaptive pooling: x %v has %d spatial axes, received the sizes %v", x.Shape(), x.Rank()-2, sizes)
@@ -51,7 +52,7 @@ func adaptive(x *Tensor, sizes []int, whole func(n, m int) bool, reduce func(x *
 	return x
 }
 
-// commonDivisor is the greatest number that divides both.
+// commonDivisor returns the greatest common divisor.
 func commonDivisor(a, b int) int {
 	for b != 0 { //dim:known
 		a, b = b, a%b //dim:known
@@ -82,8 +83,8 @@ func adaptiveLargest(x *Tensor, axis, n, m int) *Tensor {
 	})
 }
 
-// sampledCell is the number of elements of a cell up to which weighted sums of single elements are faster than sums of
-// parts, which are operations of their own.
+// sampledCell is the number of elements in a cell up to which weighted sums of single elements are faster than sums of
+// parts, each of which is an operation of its own.
 const sampledCell = 16
 
 func sampled(n, m int) bool { return dim.Known(n) && n%m != 0 && (n-1)/m+2 <= sampledCell } //dim:known
@@ -109,8 +110,8 @@ func adaptiveMeans(x *Tensor, axis, n, m int) *Tensor {
 }
 
 // adaptiveSamples averages the n elements of an axis to m cells as sums of single elements, divided by their number.
-// Cells have one element more or less; those with less take their last element in two halves, so that one which is
-// infinite stays so. Weights of 1/n would round each element.
+// Cell lengths differ by at most one element. Shorter cells take half of their last element twice, so that an infinite
+// one stays infinite. Weights of 1/n would round each element.
 func adaptiveSamples(x *Tensor, axis, n, m int) *Tensor {
 	ends := func(k int) (from, to int) { return k * n / m, ((k+1)*n + m - 1) / m } //dim:known
 	taps, lengths := 1, make([]float64, m)
@@ -134,13 +135,14 @@ func adaptiveSamples(x *Tensor, axis, n, m int) *Tensor {
 	return Divide(sums, Constant(x, sums.DType(), shape, lengths))
 }
 
-// adaptiveParts makes m cells, not more than there are elements, of the n elements of an axis. Neighbouring cells share
-// an element at most: what a cell has alone and what it shares are parts, which do not overlap, so that their gradients
-// are put together without sums of whole axes. Each part is changed once, and a cell made of its parts and its length.
+// adaptiveParts makes m cells, at most one per element, of the n elements of an axis. Neighbouring cells share one
+// element at most. The parts are what a cell has alone and what it shares. They do not overlap, so their gradients are
+// concatenated and no sums over whole axes are needed. Each part is changed once; a cell is made from its parts and its
+// length.
 func adaptiveParts(x *Tensor, axis, n, m int, change func(part *Tensor) *Tensor, cell func(parts []*Tensor, length int) *Tensor) *Tensor {
 	part := func(from, to int) *Tensor { return change(SliceAxis(x, axis, from, to)) }
 	cells := make([]*Tensor, m)
-	var shared *Tensor // with the cell before
+	var shared *Tensor // with the previous cell
 	own := 0
 	for k := range cells {
 		from, to := k*n/m, ((k+1)*n+m-1)/m //dim:known

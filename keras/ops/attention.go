@@ -22,7 +22,7 @@ func Attention(q, k, v, mask *Tensor, scale float64, causal bool) *Tensor {
 
 func init() {
 	rules[ir.Attention] = func(c *vjp) []*Tensor {
-		if c.dys[1] != nil { // logsumexp is read only by the gradient's own gradient
+		if c.dys[1] != nil { // only the gradient's own gradient reads logsumexp
 			return decomposedRule(c)
 		}
 		in := []*Tensor{c.in(0), c.in(1), c.in(2), c.out(0), c.out(1), c.dy(0)}

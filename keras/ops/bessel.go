@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// I0 returns the modified Bessel function of the first kind and order 0. In float64 it is, up to |x| = 18, the series
-// Σ (x²/4)^k / (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive, beyond that the asymptotic one
-// e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1); in other types it is minimax approximations of the same form, up
-// to 6 and beyond. Its derivative is the function of order 1.
+// I0 returns the modified Bessel function of the first kind and order 0. In float64, up to |x| = 18, it is the series Σ
+// (x²/4)^k / (k!)² (Abramowitz, Stegun, 9.6.10), all of whose terms are positive. Beyond that it is the asymptotic
+// series e^|x|/sqrt(2π|x|) · Σ Π (2j-1)² / (8·j·|x|) (9.7.1). Other types use minimax approximations of the same forms,
+// which meet at |x| = 6. The derivative is the function of order 1.
 func I0(x *Tensor) *Tensor { return wide(x, besselI0) }
 
 func besselI0(x *Tensor) *Tensor {
@@ -18,7 +18,7 @@ func besselI0(x *Tensor) *Tensor {
 	}, x)[0]
 }
 
-// bessel1 is the function of order 1, whose derivative is I0(x) - I1(x)/x, at 0 one half.
+// bessel1 is the function of order 1. Its derivative is I0(x) - I1(x)/x, which is one half at 0.
 func bessel1(x *Tensor) *Tensor {
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		y := bessel(xs[0], 1)
@@ -36,18 +36,18 @@ func bessel(signed *Tensor, order int) *Tensor {
 	x := Abs(signed)
 	border, nearFactors, farFactors := 6.0, besselNear[order], besselFar[order]
 	if x.DType() == ir.Float64 {
-		border = 18 // where the first series ends and the second one takes over, both are exact to the type's precision
+		border = 18 // where the second series takes over; there both are exact to the type's precision
 		nearFactors = series(50, 1, func(k int) float64 { return 1 / float64(k*(k+order)) })
 		farFactors = series(24, math.Exp(besselShift)/math.Sqrt(2*math.Pi), func(j int) float64 { return float64((2*j-1)*(2*j-1)-4*order*order) / float64(j) })
 	}
 	isLarge := CompareScalar(ir.Gt, x, border)
 	small := Where(isLarge, ZerosLike(x), x)
-	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // where the function is infinite, none of its factors is
+	large := MinimumScalar(Where(isLarge, x, FullLike(x, border)), 1e4) // where the function is infinite, so must no factor be
 	quarter := MultiplyScalar(Square(small), 0.25)
 	near := horner(quarter, nearFactors)
 	far := horner(Reciprocal(MultiplyScalar(large, 8)), farFactors)
-	// The exponential is that of a smaller number, so that it overflows no earlier than the result; the factors make up
-	// for it.
+	// The exponential is taken of a smaller number, so that it does not overflow before the result does. The factors
+	// make up for it.
 	far = Multiply(Exp(SubtractScalar(large, besselShift)), Multiply(far, Rsqrt(large)))
 	if order == 1 {
 		near = Multiply(near, MultiplyScalar(small, 0.5))

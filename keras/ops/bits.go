@@ -21,12 +21,12 @@ func View(x *Tensor, dtype ir.DType) *Tensor {
 	return apply1(ir.BitCast, ir.ConvertAttrs{DType: dtype}, x)
 }
 
-// bitsOf lists, by size, the integers that hold the bits of floats: floats of one sign are ordered as these integers
-// are.
+// bitsOf lists, by size, the integers that hold the bits of floats. Floats of one sign have the same order as these
+// integers.
 var bitsOf = map[int]ir.DType{1: ir.Int8, 2: ir.Int16, 4: ir.Int32, 8: ir.Int64}
 
-// Nextafter returns the next number of the type of a and b after a in the direction of b; where both are equal, b.
-// Integers count as float32. The gradient is that of a.
+// Nextafter returns the next number after a, in the common type of a and b, in the direction of b. Where both are equal
+// it returns b. Integers count as float32. The gradient is that of a.
 func Nextafter(a, b *Tensor) *Tensor {
 	a, b = common(a, b)
 	a, b = float(a), float(b)
@@ -41,7 +41,7 @@ func nextafter(a, b *Tensor) *Tensor {
 	whole := bitsOf[d.Size()]
 	bits, one := View(a, whole), Ones(a, whole)
 	up := Less(a, b)
-	// One more bit moves away from zero.
+	// Adding one to the bits moves away from zero.
 	away := Equal(up, CompareScalar(ir.Gt, a, 0))
 	next := View(Where(away, Add(bits, one), Subtract(bits, one)), d)
 	least := View(one, d)

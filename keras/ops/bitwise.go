@@ -11,12 +11,13 @@ func BitwiseOr(a, b *Tensor) *Tensor { return binary(ir.BitOr, a, b) }
 // BitwiseXor returns the bits set in exactly one of a and b.
 func BitwiseXor(a, b *Tensor) *Tensor { return binary(ir.BitXor, a, b) }
 
-// BitwiseNot returns x with all bits turned over.
+// BitwiseNot returns x with all bits inverted.
 func BitwiseNot(x *Tensor) *Tensor { return unary(ir.Not, x) }
 
-// LeftShift moves the bits of a by b places up; by the width of the type or more, or by a negative number, gives 0.
+// LeftShift shifts the bits of a left by b places. If b is negative, or at least the width of the type, the result is
+// 0.
 func LeftShift(a, b *Tensor) *Tensor { return binary(ir.ShiftLeft, a, b) }
 
-// RightShift moves the bits of a by b places down and fills with the sign; by the width of the type or more, or by a
-// negative number, gives the sign alone.
+// RightShift shifts the bits of a right by b places and fills with the sign. If b is negative, or at least the width of
+// the type, the result consists of sign bits.
 func RightShift(a, b *Tensor) *Tensor { return binary(ir.ShiftRight, a, b) }

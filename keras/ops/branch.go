@@ -18,7 +18,7 @@ func Cond(pred *Tensor, then, otherwise func() []*Tensor) []*Tensor {
 }
 
 // branch is one side of a Cond: the graph it was traced in, what it reads and what it returns. The gradient of the Cond
-// is traced into the same graph, so that custom gradients inside keep their meaning; then one graph serves several
+// is traced into the same graph, so that custom gradients inside keep their meaning. One graph then serves several
 // branches.
 type branch struct {
 	b       *Graph
@@ -50,7 +50,7 @@ func (br *branch) read(t *Tensor) *Tensor {
 	return inner
 }
 
-// branchOf makes a branch of a sub-program that was not traced by hand (that of an inlined program).
+// branchOf makes a branch of a sub-program that was not traced here, such as one from an inlined program.
 func (g *Graph) branchOf(p *ir.Program, operands []*Tensor) *branch {
 	br := &branch{b: g.body(p.Name)}
 	br.b.branch = true
@@ -65,7 +65,7 @@ func (g *Graph) branchOf(p *ir.Program, operands []*Tensor) *branch {
 	return br
 }
 
-// needed returns those of in that the results depend on.
+// needed returns those captures of in that the results depend on.
 func (br *branch) needed() []capture {
 	p := br.b.program
 	needed := make([]bool, p.NumValues())
@@ -167,7 +167,7 @@ func (br *branch) gradient(c *vjp, which []int) *branch {
 		}
 		return grads
 	})
-	for _, k := range b.captured { // what a custom gradient used besides
+	for _, k := range b.captured { // what a custom gradient also used
 		if !slices.ContainsFunc(next.in, func(n capture) bool { return n.inner == k.inner }) {
 			next.in = append(next.in, k)
 		}

@@ -2,17 +2,17 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// NotFiniteError is the error of a step in which [CheckNumerics] met a number that is not finite.
+// NotFiniteError is the error of a step in which [CheckNumerics] found a number that is not finite.
 type NotFiniteError = ir.NotFiniteError
 
-// CheckNumerics returns x, and makes the step fail with a [*NotFiniteError] where an element of it, or of the gradient
-// that flows back through it, is NaN or infinite. A step that fails changes no variable. What names x in the error,
-// besides the calling layer. The result must be used: operations on which nothing depends are not computed. It is
-// tf.debugging.check_numerics. x has a float type and any shape.
+// CheckNumerics returns x, and makes the step fail with a [*NotFiniteError] if an element of x, or of the gradient that
+// flows back through it, is NaN or infinite. A step that fails changes no variable. The error names the calling layer
+// and what. Use the result: operations on which nothing depends are not computed. x has a float type and any shape. It
+// is tf.debugging.check_numerics.
 func CheckNumerics(x *Tensor, what string) *Tensor { return checkFinite(x, what, true) }
 
-// CheckNumericsForward is [CheckNumerics] without checking the gradient, which may be infinite on purpose if a loss is
-// scaled.
+// CheckNumericsForward is [CheckNumerics] without the check of the gradient, which may be infinite on purpose when a
+// loss is scaled.
 func CheckNumericsForward(x *Tensor, what string) *Tensor { return checkFinite(x, what, false) }
 
 func checkFinite(x *Tensor, what string, gradient bool) *Tensor {

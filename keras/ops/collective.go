@@ -6,8 +6,8 @@ import "github.com/gokeras/gokeras/kernels/ir"
 // every replica the result. bucket groups the all-reduces that a backend launches together. With one replica the
 // tensors are returned unchanged.
 //
-// The gradient treats the replicas' targets as one: that of a sum is the sum of the replicas' gradients, that of a mean
-// their mean, and that of a maximum goes to the replicas that hold it, in equal shares.
+// The gradient treats the replicas' targets as one. The gradient of a sum is the sum of the replicas' gradients, that
+// of a mean is their mean, and that of a maximum goes to the replicas that hold the maximum, in equal shares.
 func AllReduce(kind ir.Kind, replicas, bucket int, xs ...*Tensor) []*Tensor {
 	if replicas == 1 || len(xs) == 0 {
 		return append([]*Tensor{}, xs...)
@@ -15,8 +15,8 @@ func AllReduce(kind ir.Kind, replicas, bucket int, xs ...*Tensor) []*Tensor {
 	return apply(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: replicas, Bucket: bucket}, xs...)
 }
 
-// AllReduceGroups is AllReduce in which replicas meet in groups: groups lists the replicas of each, every replica once
-// and all groups of one length. A replica gets what its group has, combined in the order of the group.
+// AllReduceGroups is AllReduce within groups. groups lists the replicas of each group: every replica is in one group,
+// and all groups have the same length. A replica gets the values of its group, combined in the order of the group.
 func AllReduceGroups(kind ir.Kind, replicas int, groups [][]int, xs ...*Tensor) []*Tensor {
 	if len(xs) == 0 {
 		return []*Tensor{}
@@ -29,7 +29,7 @@ func AllGatherGroups(x *Tensor, axis, replicas int, groups [][]int) *Tensor {
 	return apply1(ir.AllGather, ir.CollectiveAttrs{Axis: x.Axis(axis), Replicas: replicas, Groups: groups}, x)
 }
 
-// reduceAlike is an all-reduce among the replicas of other attributes.
+// reduceAlike is an all-reduce among the same replicas as another collective.
 func reduceAlike(a ir.CollectiveAttrs, xs []*Tensor) []*Tensor { return apply(ir.AllReduce, a, xs...) }
 
 // AllGather joins the tensors of all replicas along axis, in replica order, and gives every replica the result.
@@ -41,7 +41,7 @@ func AllGather(x *Tensor, axis, replicas int) *Tensor {
 	return apply1(ir.AllGather, ir.CollectiveAttrs{Axis: axis, Replicas: replicas}, x)
 }
 
-// ReduceScatter combines the tensors of all replicas and gives replica i the i-th of equal parts along axis.
+// ReduceScatter combines the tensors of all replicas and gives replica i part i of equal parts along axis.
 func ReduceScatter(kind ir.Kind, x *Tensor, axis, replicas int) *Tensor {
 	axis = x.Axis(axis)
 	if replicas == 1 {
@@ -58,7 +58,7 @@ func CollectiveBroadcast(x *Tensor, root, replicas int) *Tensor {
 	return apply1(ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root, Replicas: replicas}, x)
 }
 
-// ReplicaID returns the number of the replica that runs the program, a uint32 scalar from 0.
+// ReplicaID returns the number of the replica that runs the program, a uint32 scalar that counts from 0.
 func ReplicaID(t Traced, replicas int) *Tensor {
 	return graphFor(t).add(ir.ReplicaID, ir.CollectiveAttrs{Replicas: replicas})[0]
 }

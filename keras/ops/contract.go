@@ -56,7 +56,7 @@ func Matmul(a, b *Tensor) *Tensor {
 		Fail(g, err)
 	}
 	if a.Dim(-1) == 1 && b.Dim(-2) == 1 {
-		return Multiply(a, b) // without sums
+		return Multiply(a, b) // there is nothing to sum over
 	}
 	a = BroadcastTo(a, ints.Concat(lead, a.Shape()[a.Rank()-2:])...)
 	b = BroadcastTo(b, ints.Concat(lead, b.Shape()[b.Rank()-2:])...)
@@ -70,8 +70,8 @@ func Matmul(a, b *Tensor) *Tensor {
 
 func init() { rules[ir.Dot] = dotRule }
 
-// dotRule: the gradient of one operand contracts dy with the other one over that one's free axes; the result then has
-// its axes in the order batch, free, contracted and is transposed back.
+// dotRule contracts dy with the other operand over that operand's free axes. The result has its axes in the order
+// batch, free, contracted and is transposed back.
 func dotRule(c *vjp) []*Tensor {
 	d := c.node.Attrs.(ir.DotAttrs)
 	a, b, dy := c.in(0), c.in(1), c.dy(0)
@@ -90,7 +90,7 @@ func dotRule(c *vjp) []*Tensor {
 		})
 }
 
-// pairOrder returns axes in the order in which their partners come in the other operand.
+// pairOrder returns axes in the order of their partners in the other operand.
 func pairOrder(axes, partners []int) []int {
 	order := span(0, len(axes))
 	slices.SortFunc(order, func(i, j int) int { return partners[i] - partners[j] })
@@ -119,7 +119,7 @@ func span(from, n int) []int {
 	return axes
 }
 
-// restore transposes t, whose axes stand for the given original axes in turn, to the original order.
+// restore transposes t, whose axes are the original axes listed in groups, back to the original order.
 func restore(t *Tensor, groups ...[]int) *Tensor {
 	from := ints.Concat(groups...)
 	perm := make([]int, len(from))

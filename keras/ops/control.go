@@ -26,8 +26,8 @@ func (g *Graph) traceBody(name string, types []ir.Type, f func(b *Graph, in []*T
 	return b, b.results
 }
 
-// trace runs f, which adds to body b. Bodies that b does not lie in are left aside meanwhile: b may be an earlier loop
-// of which the gradient is asked for inside another body.
+// trace runs f, which adds to body b. The active bodies that do not enclose b are set aside meanwhile, because b may be
+// an earlier loop whose gradient is requested inside another body.
 func (b *Graph) trace(f func()) {
 	root := b.Root()
 	active := root.active
@@ -37,8 +37,8 @@ func (b *Graph) trace(f func()) {
 	root.active = active
 }
 
-// current returns the innermost body being traced inside g, or g: a loop belongs there, since its body may use tensors
-// of it.
+// current returns the innermost body being traced inside g, or g. A loop belongs there, because its body may use
+// tensors of that graph.
 func (g *Graph) current() *Graph {
 	if active := g.Root().active; len(active) > 0 && g.encloses(active[len(active)-1]) {
 		return active[len(active)-1]
@@ -46,8 +46,8 @@ func (g *Graph) current() *Graph {
 	return g
 }
 
-// place returns the graph that a node on tensors of g goes to: the branch being traced inside g, so that the node runs
-// only when the branch is taken, or g.
+// place returns the graph for a node on tensors of g: the branch being traced inside g, so that the node runs only when
+// the branch is taken, or g itself.
 func (g *Graph) place() *Graph {
 	active := g.Root().active
 	for i := len(active) - 1; i >= 0; i-- {
@@ -86,7 +86,7 @@ func types(ts []*Tensor) []ir.Type {
 	return out
 }
 
-// keepBody remembers the graph after the loop added last, for its gradient.
+// keepBody remembers the graph of the last loop added, for its gradient.
 func (g *Graph) keepBody(b *Graph) {
 	if g.bodies == nil {
 		g.bodies = map[int]*Graph{}
@@ -98,11 +98,11 @@ func (g *Graph) keepBody(b *Graph) {
 type ScanOptions struct {
 	// Reverse runs from the last step to the first; each y is stored at its own step.
 	Reverse bool
-	// Length is the number of steps where there are no xs.
+	// Length is the number of steps if there are no xs.
 	Length int
 }
 
-// needFunctions fails where a function that an operation calls is nil.
+// needFunctions fails if a function that an operation calls is nil.
 func needFunctions(g *Graph, what string, given ...bool) {
 	if slices.Contains(given, false) {
 		Failf(g, "%s: the function is nil", what)
@@ -123,7 +123,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 
 // tracedScan is a loop whose body has been traced.
 type tracedScan struct {
-	g         *Graph // that it belongs to
+	g         *Graph // that the loop belongs to
 	carry, xs []*Tensor
 	length    int
 	reverse   bool
@@ -131,7 +131,7 @@ type tracedScan struct {
 	out       []ir.Value // of the body
 }
 
-// traceScan traces the body of a loop for the operation what, which errors name.
+// traceScan traces the body of a loop. what is the operation's name in errors.
 func traceScan(what string, g *Graph, f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) *tracedScan {
 	length := o.Length
 	bodyTypes := types(carry)

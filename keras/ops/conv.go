@@ -13,8 +13,8 @@ type ConvOptions struct {
 	Strides []int
 	// Dilation is the distance between neighbouring kernel cells; nil is 1 everywhere.
 	Dilation []int
-	// PadLow and PadHigh are the zeros added at the ends of each axis; nil is none. ir.SamePadding computes those of
-	// Keras's padding "same".
+	// PadLow and PadHigh are the zeros added at the two ends of each axis; nil is none. ir.SamePadding computes them
+	// for Keras's padding "same".
 	PadLow, PadHigh []int
 	// Groups splits the channels: each group of output channels sees its own group of input channels. 0 is 1.
 	Groups int
@@ -69,7 +69,7 @@ func commonFloat(a, b *Tensor) (*Tensor, *Tensor) {
 	return Cast(a, d), Cast(b, d)
 }
 
-// The three ops are one bilinear form seen from its three sides, so their gradients are closed among themselves.
+// The three ops are one bilinear form seen from its three sides, so each one's gradients are the other two.
 func init() {
 	rules[ir.Conv] = func(c *vjp) []*Tensor {
 		a := c.node.Attrs.(ir.ConvAttrs)

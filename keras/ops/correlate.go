@@ -1,7 +1,7 @@
 package ops
 
-// Correlate returns the cross-correlation of two vectors, c[k] = Σ_i a[i+k]·b[i]. The mode says for which k: "valid"
-// where the shorter one lies inside the longer one, "same" for as many results as the longer one has elements, "full"
+// Correlate returns the cross-correlation of two vectors, c[k] = Σ_i a[i+k]·b[i]. The mode selects the k: "valid" where
+// the shorter vector lies inside the longer one, "same" for as many results as the longer one has elements, "full"
 // wherever they overlap. The result has a float type.
 func Correlate(a, b *Tensor, mode string) *Tensor {
 	d := Promote(a.DType(), b.DType())

@@ -8,8 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by
-// itself.
+// Full returns a tensor filled with value. t says which graph it belongs to, because it has no operands to tell.
 func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
 	g := graphFor(t)
 	needType(g, dtype)
@@ -17,7 +16,7 @@ func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
 	return g.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
 }
 
-// needType fails for what is no element type, the zero value among others.
+// needType fails for invalid element types, such as the zero value.
 func needType(g *Graph, dtype ir.DType) {
 	if !dtype.Valid() {
 		Failf(g, "needs an element type such as ir.Float32, received %v", dtype)
@@ -65,8 +64,7 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 	return g.add(ir.Iota, ir.IotaAttrs{Type: ir.Type{DType: dtype, Shape: shape}, Axis: axis})[0]
 }
 
-// CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too
-// large.
+// CheckTable fails if a table with axes of the given lengths, which the trace is about to compute, would be too large.
 func CheckTable(t Traced, what string, lengths ...int) {
 	open := slices.ContainsFunc(lengths, func(d int) bool { return d < 0 && !dim.Known(d) })
 	if n := ir.MulLengths(lengths...); !open && n > ir.MaxTable {
@@ -102,8 +100,8 @@ func Logspace(t Traced, dtype ir.DType, start, stop float64, n int, base float64
 	return spaced(t, "logspace", dtype, start, stop, n, func(v float64) float64 { return math.Pow(base, v) })
 }
 
-// Geomspace returns n numbers from start to stop, both included and of one sign, each the same multiple of the one
-// before.
+// Geomspace returns n numbers from start to stop, both included and of the same sign, with a constant ratio between
+// neighbours.
 func Geomspace(t Traced, dtype ir.DType, start, stop float64, n int) *Tensor {
 	if !(start*stop > 0) {
 		Failf(graphFor(t), "geomspace: start %v and stop %v must have one sign and not be zero", start, stop)
@@ -134,7 +132,7 @@ func spaced(t Traced, what string, dtype ir.DType, start, stop float64, n int, f
 }
 
 // Vander returns the (len(x), n) matrix of the powers of the elements of vector x: n-1 ... 0 from left to right, or 0
-// ... n-1 with increasing set.
+// ... n-1 if increasing is set.
 func Vander(x *Tensor, n int, increasing bool) *Tensor {
 	if x.Rank() != 1 || n < 0 {
 		Failf(x.g, "vander: needs a vector and a number of columns of 0 or more, received shape %v and %d", x.Shape(), n)
@@ -142,7 +140,7 @@ func Vander(x *Tensor, n int, increasing bool) *Tensor {
 	if n == 0 {
 		return Zeros(x, x.DType(), x.Dim(0), 0)
 	}
-	if x.DType() == ir.Bool { // whose product is and
+	if x.DType() == ir.Bool { // a product of bools is "and"
 		return Cast(Vander(Cast(x, ir.Int32), n, increasing), ir.Bool)
 	}
 	columns := []*Tensor{OnesLike(x)}

@@ -5,16 +5,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ctcNever stands for the logarithm of 0 in [CTCLoss]: far below any probability, and finite so that sums and gradients
-// are too.
+// ctcNever stands for the logarithm of 0 in [CTCLoss]. It is far below that of any probability, and finite so that sums
+// and gradients are finite too.
 const ctcNever = -1e5
 
 // CTCLoss returns -ln P(labels | logits), the connectionist temporal classification loss of each example (batch), for
-// integer labels (batch, N) and logits (batch, time, classes), of which the first labelLengths (batch) and logitLengths
-// (batch) count; nil is all of them. blank is the class that stands for no label.
+// integer labels (batch, N) and logits (batch, time, classes). Only the first labelLengths (batch) and logitLengths
+// (batch) of them count; nil is all. blank is the class that stands for no label.
 //
-// With y_t the log-softmax of step t, the forward variables are φ_n, the log-probability of having emitted the first n
-// labels and standing at a blank, and e_n, of standing at label n. In each step
+// With y_t the log-softmax of step t, the forward variables are log-probabilities after the first n labels have been
+// emitted: φ_n of standing at a blank, e_n of standing at label n. In each step
 //
 //	φ'_n = logaddexp(φ_n, e_n)                        standing at label n is as good as at the blank after it,
 //	                                                  unless label n+1 equals label n
@@ -76,7 +76,7 @@ func checkBlank(g *Graph, blank, classes int) {
 	}
 }
 
-// stepsUpTo is whether a step counts, (time, batch, 1).
+// stepsUpTo returns whether each step counts, (time, batch, 1).
 func stepsUpTo(lengths *Tensor, batch, steps int) *Tensor {
 	if !lengths.Shape().Equal(ir.Shape{batch}) {
 		Failf(lengths.g, "ctc: the lengths must have shape [%s], one for each example, received %v", dim.String(batch), lengths.Shape())
@@ -84,7 +84,7 @@ func stepsUpTo(lengths *Tensor, batch, steps int) *Tensor {
 	return Less(Iota(lengths, ir.Int32, 0, steps, batch, 1), Reshape(Cast(lengths, ir.Int32), 1, batch, 1))
 }
 
-// joinLabels adds, in log space, what comes from label n to the blank after it.
+// joinLabels adds, in log space, the paths from label n to the blank after it.
 func joinLabels(phi, added *Tensor) *Tensor {
 	n := phi.Dim(1)
 	return Concatenate(1, SliceAxis(phi, 1, 0, 1), Logaddexp(SliceAxis(phi, 1, 1, n), added))

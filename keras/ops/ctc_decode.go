@@ -7,10 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// CTCGreedyDecode returns the labels of the best alignment of logits (batch, time, classes), of which the first lengths
-// (batch) steps count: the largest class of each step, without repetitions when mergeRepeated is set, and without
-// blanks. paths (1, batch, time) is int32 and padded with -1; scores (batch, 1) are minus the sums of the largest
-// logits.
+// CTCGreedyDecode returns the labels of the best alignment of logits (batch, time, classes): the largest class of each
+// step, without blanks, and without repetitions if mergeRepeated is set. Only the first lengths (batch) steps count.
+// paths (1, batch, time) is int32 and padded with -1; scores (batch, 1) are minus the sums of the largest logits.
 func CTCGreedyDecode(logits, lengths *Tensor, mergeRepeated bool, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
 	batch, steps := ctcLogits(logits, blank)
@@ -36,22 +35,22 @@ func ctcLogits(logits *Tensor, blank int) (batch, steps int) {
 	return logits.Dim(0), logits.Dim(1)
 }
 
-// beams are the best label sequences so far of each example.
+// beams are the best label sequences of each example so far.
 type beams struct {
 	paths  *Tensor // (batch, beams, time) int32, padded with -1
 	length *Tensor // (batch, beams) int32
-	last   *Tensor // (batch, beams) int32, the last label; -1 of none
+	last   *Tensor // (batch, beams) int32, the last label; -1 if there is none
 	emit   *Tensor // (batch, beams) log-probability of the alignments that end in the last label
-	rest   *Tensor // (batch, beams) of those that end in a blank
+	rest   *Tensor // (batch, beams) log-probability of the alignments that end in a blank
 }
 
-// beamNever is the logarithm of 0 in the search: no sum of log-probabilities comes near.
+// beamNever stands for the logarithm of 0 in the search: no sum of log-probabilities comes near it.
 const beamNever = -1e30
 
 // CTCBeamSearchDecode returns the topPaths most probable label sequences of logits (batch, time, classes), of which the
-// first lengths (batch) steps count, among the width best that it keeps in each step: paths (topPaths, batch, time),
-// int32, padded with -1, and their log-probabilities (batch, topPaths). Source: Graves, "Supervised Sequence Labelling
-// with Recurrent Neural Networks", 2012, section 7.5.
+// first lengths (batch) steps count. The search keeps the width best sequences in each step. It returns paths
+// (topPaths, batch, time), int32, padded with -1, and their log-probabilities (batch, topPaths). Source: Graves,
+// "Supervised Sequence Labelling with Recurrent Neural Networks", 2012, section 7.5.
 func CTCBeamSearchDecode(logits, lengths *Tensor, width, topPaths, blank int) (paths, scores *Tensor) {
 	logits = single(logits)
 	batch, steps := ctcLogits(logits, blank)
@@ -61,7 +60,7 @@ func CTCBeamSearchDecode(logits, lengths *Tensor, width, topPaths, blank int) (p
 	logs := MoveAxis(LogSoftmax(logits, -1), 1, 0)
 	live := stepsUpTo(lengths, batch, steps)
 	none := Full(logits, ir.Int32, -1, batch, width)
-	// The search begins with the empty sequence; the other beams are empty too, and impossible.
+	// The search begins with the empty sequence. The other beams are empty too, and have probability zero.
 	start := Concatenate(1, Zeros(logits, logits.DType(), batch, 1), Full(logits, logits.DType(), beamNever, batch, width-1))
 	b := beams{Full(logits, ir.Int32, -1, batch, width, steps), ZerosLike(none), none, FullLike(start, beamNever), start}
 	first := Concatenate(0, Ones(logits, ir.Bool, 1, batch, 1), SliceAxis(live, 0, 1, steps)) // the first step always counts, as in Keras
@@ -92,16 +91,16 @@ func (b beams) step(x *Tensor, blank int) beams {
 	class := Iota(x, ir.Int32, 2, 1, 1, classes)
 	isTail := BroadcastTo(Equal(tail, class), batch, width, classes)
 
-	// What keeps the sequence: a blank, or the last label again without a blank between.
+	// A blank keeps the sequence, and so does the last label repeated without a blank in between.
 	rest := Add(total, SliceAxis(x, 1, blank, blank+1))
 	wide := BroadcastTo(ExpandDims(x, 1), batch, width, classes)
 	emit := Add(b.emit, Where(CompareScalar(ir.Ge, b.last, 0), Sum(Where(isTail, wide, ZerosLike(wide)), 2), FullLike(b.emit, beamNever)))
 
-	// What makes it longer: another label, or the last one after a blank.
+	// Another label extends it, and so does the last label after a blank.
 	from := Where(isTail, BroadcastTo(ExpandDims(b.rest, 2), batch, width, classes), BroadcastTo(ExpandDims(total, 2), batch, width, classes))
 	longer := Where(CompareScalar(ir.Eq, class, float64(blank)), never(batch, width, classes), Add(from, wide))
 
-	// Beam j may be beam i made longer by its last label: both count as beam j.
+	// Beam j may be beam i extended by the last label of j: both count as beam j.
 	steps := b.paths.Dim(2)
 	at := Iota(x, ir.Int32, 2, 1, 1, steps)
 	before := Where(Less(at, Reshape(SubtractScalar(b.length, 1), batch, width, 1)), b.paths, FullLike(b.paths, -1))

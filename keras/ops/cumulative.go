@@ -13,10 +13,10 @@ func Cumsum(x *Tensor, axis int) *Tensor { return cumulative(ir.Sum, x, axis) }
 // Cumprod returns running products along axis.
 func Cumprod(x *Tensor, axis int) *Tensor { return cumulative(ir.Prod, x, axis) }
 
-// Cummax returns running maxima along axis; of equal ones the first takes the gradient.
+// Cummax returns running maxima along axis. Among equal elements the first gets the gradient.
 func Cummax(x *Tensor, axis int) *Tensor { return cumulative(ir.Max, x, axis) }
 
-// Cummin returns running minima along axis; of equal ones the first takes the gradient.
+// Cummin returns running minima along axis. Among equal elements the first gets the gradient.
 func Cummin(x *Tensor, axis int) *Tensor { return cumulative(ir.Min, x, axis) }
 
 func cumulative(kind ir.Kind, x *Tensor, axis int) *Tensor {
@@ -32,8 +32,8 @@ func cumulativeRule(c *vjp) []*Tensor {
 		a.Reverse = !a.Reverse
 		return []*Tensor{apply1(ir.Cumulative, a, dy)}
 	}
-	// The other kinds are computed forwards, each result with its own element: turn the axis round where it runs from
-	// the end, and move the gradients by one place where results leave out their own element.
+	// The other kinds are computed forwards, and each result includes its own element. So reverse the axis if it runs
+	// from the end, and shift the gradients by one place if results exclude their own element.
 	if a.Reverse {
 		x, dy = Flip(x, a.Axis), Flip(dy, a.Axis)
 	}
@@ -53,8 +53,9 @@ func cumulativeRule(c *vjp) []*Tensor {
 	return []*Tensor{dx}
 }
 
-// cumprodGradient: y_i = x_0·…·x_i, so dx_j = p_j·s_j with the product p_j of the elements before j and
-// s_j = Σ_{i>=j} dy_i·x_{j+1}·…·x_i = dy_j + x_{j+1}·s_{j+1}. There is no division, so zeros do no harm.
+// cumprodGradient computes the gradient of y_i = x_0·…·x_i, which is dx_j = p_j·s_j with the product p_j of the
+// elements before j and s_j = Σ_{i>=j} dy_i·x_{j+1}·…·x_i = dy_j + x_{j+1}·s_{j+1}. There is no division, so zeros do
+// no harm.
 func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
 	if n := x.Dim(axis); dim.Known(n) && n > 0 && n <= shortProduct { //dim:known
 		return shortProductGradient(x, dy, axis, n)
@@ -95,12 +96,13 @@ func shortProductGradient(x, dy *Tensor, axis, n int) *Tensor {
 	return Stack(axis, s...)
 }
 
-// longProduct is the length from which the sums s are computed in pieces side by side.
+// longProduct is the length from which on the sums s are computed in pieces side by side.
 const longProduct = 1024
 
-// recurrence returns s_j = dy_j + x_{j+1}·s_{j+1} along axis 0 of n elements. It is cut into about √n pieces, which a
-// loop goes through side by side as if nothing came after them: s_j = t_j + p_j·S, where S is the first s of the next
-// piece and p_j the product of the x from j+1 to its first. A second loop over the pieces finds S.
+// recurrence returns s_j = dy_j + x_{j+1}·s_{j+1} along axis 0 of n elements. The axis is cut into about √n pieces. One
+// loop goes through all pieces side by side, as if nothing came after them: s_j = t_j + p_j·S, where S is the first s
+// of the next piece and p_j is the product of x from j+1 to the first element of that piece. A second loop over the
+// pieces finds S.
 //
 //dim:known n is a constant
 func recurrence(x, dy *Tensor, n int) *Tensor {
@@ -126,7 +128,7 @@ func recurrence(x, dy *Tensor, n int) *Tensor {
 	return SliceAxis(Reshape(s, append([]int{pieces * length}, dy.Shape()[1:]...)...), 0, 0, n)
 }
 
-// holderGradient gives each dy to the element that holds the running maximum (minimum).
+// holderGradient adds each dy to the element that holds the running maximum (minimum).
 func holderGradient(kind ir.Kind, x, dy *Tensor, axis int) *Tensor {
 	before := apply1(ir.Cumulative, ir.CumulativeAttrs{Kind: kind, Axis: axis, Exclusive: true}, x)
 	wins := Greater(x, before)

@@ -9,10 +9,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Einsum sums products under NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes; one that is missing
-// from the result is summed over, one that occurs twice in an operand takes its diagonal. "..." stands for any further
-// axes, which broadcast. Without "->" the result has the letters that occur once, in alphabetical order. Operands are
-// multiplied from left to right, or in another order where that takes less than half of the products.
+// Einsum sums products in NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes. A letter that is
+// missing from the result is summed over; a letter that occurs twice in an operand takes its diagonal. "..." stands for
+// any further axes, which broadcast. Without "->" the result has the letters that occur once, in alphabetical order.
+// Operands are multiplied from left to right, or in another order if that takes less than half as many products.
 func Einsum(equation string, xs ...*Tensor) *Tensor {
 	e := parseEinsum(equation, xs)
 	terms := make([]einsumTerm, len(xs))
@@ -30,14 +30,14 @@ func Einsum(equation string, xs ...*Tensor) *Tensor {
 	return e.arrange(terms[0].x, terms[0].axes)
 }
 
-// einsum is a parsed equation. The axes behind "..." are named by runes of the private use area, from its start for the
-// last one.
+// einsum is a parsed equation. The axes behind "..." are named by runes of the private use area; the last axis has the
+// first rune.
 type einsum struct {
 	g        *Graph
 	equation string
 	operands []string
 	result   string
-	length   map[rune]int // of the axis of each letter
+	length   map[rune]int // axis length of each letter
 }
 
 const ellipsisAxis = '\ue000'
@@ -82,7 +82,7 @@ func ellipsis(n int) string {
 	return string(names)
 }
 
-// measure notes the axis lengths of operand i.
+// measure records the axis lengths of operand i.
 func (e *einsum) measure(i int, x *Tensor) {
 	names := []rune(e.operands[i])
 	if len(names) != x.Rank() {
@@ -126,7 +126,7 @@ func (e *einsum) checkResult() {
 	}
 }
 
-// prepare takes the diagonal over repeated names and repeats axes of length 1 that are longer elsewhere.
+// prepare takes the diagonal over repeated names, and broadcasts axes of length 1 that are longer elsewhere.
 func (e *einsum) prepare(x *Tensor, operand string) (*Tensor, []rune) {
 	axes := []rune(operand)
 	for i := 0; i < len(axes); i++ {
@@ -165,8 +165,8 @@ func (e *einsum) wanted(name rune, others []string) bool {
 	return strings.ContainsRune(e.result, name) || slices.ContainsFunc(others, func(o string) bool { return strings.ContainsRune(o, name) })
 }
 
-// multiply contracts two operands; axes that both have are batch axes where they are still wanted and summed over
-// otherwise.
+// multiply contracts two operands. An axis that both have is a batch axis if it is still needed; otherwise it is summed
+// over.
 func (e *einsum) multiply(a *Tensor, aAxes []rune, b *Tensor, bAxes []rune, later []string) (*Tensor, []rune) {
 	var d ir.DotAttrs
 	var axes, aFree, bFree []rune

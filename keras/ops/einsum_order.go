@@ -24,10 +24,10 @@ func namesBeside(terms []einsumTerm, i int) []string {
 	return names
 }
 
-// order returns which two terms are multiplied, one pair after the other: the product takes the place of the first, and
-// the second goes. Terms are multiplied from left to right unless the order that has the fewest products next takes
-// less than half of them in all, whatever the length of the first axis: where that is a batch, an example has the same
-// bits in any.
+// order returns which two terms are multiplied, pair by pair: the product replaces the first term, and the second is
+// removed. Terms are multiplied from left to right, unless the greedy order, which picks the pair with the fewest
+// products next, needs less than half as many products in all, whatever the length of the first axis. If that axis is
+// the batch, an example therefore has the same bits in any batch.
 func (e *einsum) order(terms []einsumTerm) [][2]int {
 	left, least := e.plan(terms, false), e.plan(terms, true)
 	if least.each <= left.each/2 && least.fixed+least.each < (left.fixed+left.each)/2 {
@@ -36,14 +36,14 @@ func (e *einsum) order(terms []einsumTerm) [][2]int {
 	return left.pairs
 }
 
-// einsumPlan is an order with the number of its products: those without the first axis of the first operand, and those
-// for each of its elements.
+// einsumPlan is an order with the number of its products: those that do not depend on the first axis of the first
+// operand, and those for each element of that axis.
 type einsumPlan struct {
 	pairs       [][2]int
 	fixed, each float64
 }
 
-// plan multiplies from left to right, or the pair that has the fewest products first.
+// plan multiplies from left to right, or, if least is set, the pair with the fewest products first.
 func (e *einsum) plan(terms []einsumTerm, least bool) (p einsumPlan) {
 	var first rune
 	if axes := terms[0].axes; len(axes) > 0 {
@@ -78,8 +78,8 @@ func (e *einsum) plan(terms []einsumTerm, least bool) (p einsumPlan) {
 	return p
 }
 
-// products is how many numbers the product of two terms multiplies, where the length of an axis, and those that are not
-// known, are 1.
+// products returns how many numbers the product of two terms multiplies. The axis but, and axes of unknown length,
+// count as 1.
 func (e *einsum) products(a, b einsumTerm, but rune) float64 {
 	n := 1.0
 	count := func(name rune) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Erfc returns 1 - erf(x), with all its digits where that is near 0.
+// Erfc returns 1 - erf(x). It is accurate where that is near 0.
 func Erfc(x *Tensor) *Tensor { return unaryFloat(ir.Erfc, x) }
 
 func init() {
@@ -27,7 +27,7 @@ func Cbrt(x *Tensor) *Tensor {
 	})
 }
 
-// cubeRoot improves a power, whose exponent 1/3 is rounded, by one step of Newton's.
+// cubeRoot improves a power, whose exponent 1/3 is rounded, by one Newton step.
 func cubeRoot(x *Tensor) *Tensor {
 	itself := Equal(MultiplyScalar(x, 0.5), x) // zeros and infinities
 	size := Where(itself, OnesLike(x), Abs(x))
@@ -61,13 +61,13 @@ func hypotOf(a, b *Tensor) *Tensor {
 	}, a, b)[0]
 }
 
-// cosine is x/y, the slope of y = sqrt(x² + ...) along x: 0 where y is, and x's sign where x is infinite.
+// cosine is x/y, the slope of y = sqrt(x² + ...) along x. It is 0 where y is 0, and the sign of x where x is infinite.
 func cosine(x, y, isZero *Tensor) *Tensor {
 	slope := Divide(x, Where(isZero, OnesLike(y), y))
 	return Where(CompareScalar(ir.Eq, Abs(x), math.Inf(1)), Sign(x), slope)
 }
 
-// hypot is Hypot of numbers that are not negative.
+// hypot is Hypot for numbers that are not negative.
 func hypot(a, b *Tensor) *Tensor {
 	top, low := Maximum(a, b), Minimum(a, b)
 	isZero := CompareScalar(ir.Eq, top, 0)
@@ -85,13 +85,13 @@ func Heaviside(x, h *Tensor) *Tensor {
 	return Where(Isnan(x), x, step)
 }
 
-// Fmax returns the larger of a and b, and where one is NaN the other.
+// Fmax returns the larger of a and b. If one is NaN, it returns the other.
 func Fmax(a, b *Tensor) *Tensor {
 	a, b = common(a, b)
 	return Where(Isnan(a), b, Where(Isnan(b), a, Maximum(a, b)))
 }
 
-// Fmin returns the smaller of a and b, and where one is NaN the other.
+// Fmin returns the smaller of a and b. If one is NaN, it returns the other.
 func Fmin(a, b *Tensor) *Tensor {
 	a, b = common(a, b)
 	return Where(Isnan(a), b, Where(Isnan(b), a, Minimum(a, b)))
@@ -103,7 +103,7 @@ func Trunc(x *Tensor) *Tensor {
 	return Multiply(Sign(x), Floor(Abs(x)))
 }
 
-// Sinc returns sin(πx)/(πx), 1 at 0.
+// Sinc returns sin(πx)/(πx), which is 1 at 0.
 func Sinc(x *Tensor) *Tensor {
 	return wide(x, func(x *Tensor) *Tensor {
 		return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
@@ -118,7 +118,7 @@ func sinc(x *Tensor) *Tensor {
 	return Where(isZero, OnesLike(x), Divide(ofHalfTurns(Sin, safe), MultiplyScalar(safe, math.Pi)))
 }
 
-// ofHalfTurns is the sine or cosine of πx, by an exact part of a period.
+// ofHalfTurns returns the sine or cosine of πx. It reduces x exactly to part of a period.
 func ofHalfTurns(f func(*Tensor) *Tensor, x *Tensor) *Tensor {
 	whole := Round(x)
 	odd := Subtract(whole, MultiplyScalar(Round(MultiplyScalar(whole, 0.5)), 2)) // 0, 1 or -1
@@ -126,7 +126,7 @@ func ofHalfTurns(f func(*Tensor) *Tensor, x *Tensor) *Tensor {
 	return Multiply(sign, f(MultiplyScalar(Subtract(x, whole), math.Pi)))
 }
 
-// sincSlope is (cos(πx) - sinc(x))/x, near 0, where both terms are the same, the series of that.
+// sincSlope is (cos(πx) - sinc(x))/x. Near 0, where the two terms are nearly equal, it is the series of that.
 func sincSlope(x *Tensor) *Tensor {
 	small := CompareScalar(ir.Lt, Abs(x), 0.25)
 	near := Where(small, x, ZerosLike(x))
@@ -198,8 +198,8 @@ func ArrayEqual(a, b *Tensor) *Tensor {
 	return All(Equal(a, b))
 }
 
-// SaturateCast converts x to another type; numbers beyond its range become its least or greatest. So infinities become
-// finite in a smaller type, and what is below 0 is false.
+// SaturateCast converts x to another type; numbers beyond its range become its smallest or largest number. So
+// infinities become finite in a smaller type, and negative numbers become false.
 func SaturateCast(x *Tensor, dtype ir.DType) *Tensor {
 	from := x.DType()
 	if dtype == ir.Bool && from != ir.Bool {
@@ -232,7 +232,7 @@ func largestOf(d ir.DType) float64 {
 	return high
 }
 
-// integerRange returns the least and greatest number of an integer type; those beyond 2^53 are rounded outwards.
+// integerRange returns the smallest and largest number of an integer type; those beyond 2^53 are rounded outwards.
 func integerRange(d ir.DType) (low, high float64) {
 	bits := d.Size() * 8
 	if d.IsSigned() {

@@ -53,17 +53,17 @@ func Arctan2(a, b *Tensor) *Tensor { return binary(ir.Atan2, float(a), float(b))
 // AddScalar returns x + s in the element type of x. Integers wrap around: -1 added to uint8 subtracts 1.
 func AddScalar(x *Tensor, s float64) *Tensor { return Add(x, wrapping(x, s)).WithMask(x.mask) }
 
-// SubtractScalar returns x - s in the element type of x, as AddScalar.
+// SubtractScalar returns x - s in the element type of x, like AddScalar.
 func SubtractScalar(x *Tensor, s float64) *Tensor {
 	return Subtract(x, wrapping(x, s)).WithMask(x.mask)
 }
 
-// MultiplyScalar returns x * s in the element type of x, as AddScalar.
+// MultiplyScalar returns x * s in the element type of x, like AddScalar.
 func MultiplyScalar(x *Tensor, s float64) *Tensor {
 	return Multiply(x, wrapping(x, s)).WithMask(x.mask)
 }
 
-// wrapping is s in the element type of x; of a whole number beyond the limits of an integer type the lowest bits.
+// wrapping is s in the element type of x. A whole number beyond the limits of an integer type keeps its lowest bits.
 func wrapping(x *Tensor, s float64) *Tensor {
 	if d := x.DType(); d.IsInteger() && s == math.Trunc(s) && math.Abs(s) < 1<<53 {
 		size := math.Ldexp(1, 8*d.Size())
@@ -200,8 +200,8 @@ func Greater(a, b *Tensor) *Tensor { return compare(ir.Gt, a, b) }
 // GreaterEqual returns a >= b.
 func GreaterEqual(a, b *Tensor) *Tensor { return compare(ir.Ge, a, b) }
 
-// CompareScalar compares x with s. Integers are compared as floats with a number that their type does not have: a
-// fraction, or one beyond its limits.
+// CompareScalar compares x with s. If s is a number that the integer type of x does not have, a fraction or one beyond
+// its limits, both are compared as floats.
 func CompareScalar(d ir.Direction, x *Tensor, s float64) *Tensor {
 	if t := x.DType(); t.Valid() && !t.IsFloat() {
 		if l := ir.Scalar(t, s); l.At(0) != s {
@@ -216,16 +216,16 @@ func compare(d ir.Direction, a, b *Tensor) *Tensor {
 	return apply1(ir.Compare, ir.CompareAttrs{Direction: d}, a, b)
 }
 
-// LogicalAnd returns a and b of bools; numbers count as x != 0.
+// LogicalAnd returns a and b; numbers count as x != 0.
 func LogicalAnd(a, b *Tensor) *Tensor { return binary(ir.BitAnd, Cast(a, ir.Bool), Cast(b, ir.Bool)) }
 
-// LogicalOr returns a or b of bools.
+// LogicalOr returns a or b; numbers count as x != 0.
 func LogicalOr(a, b *Tensor) *Tensor { return binary(ir.BitOr, Cast(a, ir.Bool), Cast(b, ir.Bool)) }
 
 // LogicalXor returns whether exactly one of a and b is true.
 func LogicalXor(a, b *Tensor) *Tensor { return binary(ir.BitXor, Cast(a, ir.Bool), Cast(b, ir.Bool)) }
 
-// LogicalNot returns the opposite of a bool.
+// LogicalNot returns the negation of x; numbers count as x != 0.
 func LogicalNot(x *Tensor) *Tensor { return apply1(ir.Not, nil, Cast(x, ir.Bool)) }
 
 // Isfinite returns whether each element is neither NaN nor infinite.
@@ -244,7 +244,7 @@ func Isnan(x *Tensor) *Tensor {
 	return NotEqual(x, x)
 }
 
-// everywhere is one bool in the shape of x.
+// everywhere returns bools of one value in the shape of x.
 func everywhere(x *Tensor, value float64) *Tensor { return Full(x, ir.Bool, value, x.Shape()...) }
 
 // Where returns a where condition holds and b elsewhere; all three broadcast.
@@ -276,8 +276,8 @@ func oneMinusSquare(x *Tensor) *Tensor {
 	return Multiply(Subtract(OnesLike(x), x), AddScalar(x, 1))
 }
 
-// rsqrtNear is 1/√square of a square that is size² ± 1. Where the 1 is below its last place that is 1/size: the square
-// may overflow.
+// rsqrtNear is 1/√square for a square that is size² ± 1. Where the 1 is too small to change size² it is 1/size, because
+// the square may overflow.
 func rsqrtNear(size, square *Tensor) *Tensor {
 	far := CompareScalar(ir.Gt, size, math.Ldexp(1, size.DType().Digits()/2+1))
 	y := Rsqrt(Where(far, size, square))
@@ -295,7 +295,7 @@ func init() {
 	}
 	derive(ir.Abs, func(x, _ *Tensor) *Tensor { return Sign(x) })
 	derive(ir.Exp, func(_, y *Tensor) *Tensor { return y })
-	derive(ir.Expm1, func(x, _ *Tensor) *Tensor { return Exp(x) }) // y + 1 has no digits where y is near -1
+	derive(ir.Expm1, func(x, _ *Tensor) *Tensor { return Exp(x) }) // y + 1 would lose its digits where y is near -1
 	derive(ir.Log, func(x, _ *Tensor) *Tensor { return Reciprocal(x) })
 	derive(ir.Log1p, func(x, _ *Tensor) *Tensor { return Reciprocal(AddScalar(x, 1)) })
 	derive(ir.Sqrt, func(_, y *Tensor) *Tensor { return Divide(Scalar(y, 0.5), y) })
@@ -371,7 +371,7 @@ func init() {
 	}
 }
 
-// each computes the gradients of the operands that need one.
+// each computes the gradients of those operands that need one.
 func (c *vjp) each(f ...func() *Tensor) []*Tensor {
 	grads := make([]*Tensor, len(f))
 	for i := range f {
@@ -410,7 +410,7 @@ func extremeRule(c *vjp, wins ir.Direction) []*Tensor {
 	return c.each(share(a, b), share(b, a))
 }
 
-// ofOne reports whether the node divides the constant 1 before it, as [Reciprocal] does.
+// ofOne reports whether the node divides the constant 1 made right before it, as [Reciprocal] does.
 func (c *vjp) ofOne() bool {
 	before := &c.r.g.program.Nodes[max(c.index-1, 0)]
 	a, ok := before.Attrs.(ir.ConstantAttrs)

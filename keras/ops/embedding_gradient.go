@@ -2,14 +2,14 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// EmbeddingGrad returns the gradient of a table (rows, width) whose rows with the given numbers have the gradients dy
-// of shape (indices..., width); rows that come several times get the sum. Only the shape of the table matters.
+// EmbeddingGrad returns the gradient of a table (rows, width) from the gradients dy (indices..., width) of the rows
+// that indices select. A row that is selected several times gets the sum. Only the shape of the table matters.
 func EmbeddingGrad(table, indices, dy *Tensor) *Tensor {
 	return apply1(ir.EmbeddingGrad, nil, table, indices, dy)
 }
 
-// EmbeddingGradient splits a gradient made by EmbeddingGrad, so that it can be sent as rows; ok is false for all
-// others.
+// EmbeddingGradient splits a gradient made by EmbeddingGrad, so that it can be sent as rows. ok is false for any other
+// gradient.
 func EmbeddingGradient(gradient *Tensor) (table, indices, dy *Tensor, ok bool) {
 	g := gradient.Graph()
 	for i := range g.program.Nodes {

@@ -10,7 +10,7 @@ import (
 
 // Error is a mistake found while a graph was built. It is the only value that graph-building code panics with.
 type Error struct {
-	// Path is the layer in which it happened, such as "model/dense_1"; "" outside any layer.
+	// Path is the layer in which it happened, such as "model/dense_1", or "" outside of all layers.
 	Path string
 	// Err says what was received, what was expected and what to do.
 	Err error
@@ -28,12 +28,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failf reports a mistake at the current place of g (nil where there is none) by panicking with *Error.
+// Failf reports a mistake at the current place of g (nil if there is none) by panicking with *Error.
 func Failf(g *Graph, format string, args ...any) {
 	Fail(g, fmt.Errorf(format, args...))
 }
 
-// Fail is Failf with a ready error. An error that already has a path is passed on as it is.
+// Fail is Failf with a ready error. An error that already has a path is passed on unchanged.
 func Fail(g *Graph, err error) {
 	if err == nil {
 		err = errors.New("failed for a reason that was not given")
@@ -52,7 +52,7 @@ func Fail(g *Graph, err error) {
 	panic(&Error{Path: path, Err: err})
 }
 
-// readable is an error whose text says None, or an expression, for open lengths.
+// readable is an error whose text shows open lengths as None or as an expression.
 type readable struct {
 	err  error
 	text string
@@ -61,7 +61,7 @@ type readable struct {
 func (r *readable) Error() string { return r.text }
 func (r *readable) Unwrap() error { return r.err }
 
-// Catch turns the panic of Fail into an error; any other panic goes on. Use it as
+// Catch turns the panic of Fail into an error; any other panic continues. Use it as
 //
 //	defer ops.Catch(&err)
 func Catch(err *error) {

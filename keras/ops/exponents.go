@@ -6,23 +6,23 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// An exponential of a product loses as many places as the product has digits before the point: e^(c·x) of float32 is
-// off by up to 60 units. Here the exponent is the sum of two numbers: a product of factors of few bits, which is exact,
-// and the small rest.
+// The exponential of a product loses as many binary places as the product has digits before the point: in float32,
+// e^(c·x) is off by up to 60 units in the last place. Here the exponent is the sum of two numbers: a product of factors
+// with few bits, which is exact, and a small rest.
 
-// factorBits are the bits of such factors: the product of two has no more than float32 has.
+// factorBits is the number of bits in such factors: the product of two fits into float32.
 const factorBits = 12
 
-// expOfSum returns e^(high + low), of which low is the smaller one.
+// expOfSum returns e^(high + low), where low is much smaller than high.
 func expOfSum(high, low *Tensor) *Tensor {
 	sum := Add(high, low)
 	lost := Add(Subtract(high, sum), low)
-	return Multiply(Exp(sum), AddScalar(lost, 1)) // to add the product with what is lost would flush it where the result is small
+	return Multiply(Exp(sum), AddScalar(lost, 1)) // adding the product with the rest instead would flush it to zero for small results
 }
 
-// expOfProduct returns e^(c·x) for a constant that is not 0.
+// expOfProduct returns e^(c·x) for a constant c that is not 0.
 func expOfProduct(x *Tensor, c float64) *Tensor {
-	most := 106 / math.Abs(c) // from where on it is infinite or 0
+	most := 106 / math.Abs(c) // from there on the result is infinite or 0
 	if x.DType() == ir.Float64 {
 		most *= 7
 	}

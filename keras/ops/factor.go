@@ -2,8 +2,8 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// factor returns what definition computes of the matrices xs (..., m, n), for backends that have a kernel of
-// that kind, or run the definition. 16 bits are computed in float32.
+// factor returns what definition computes from the matrices xs (..., m, n). Backends either have a kernel of that kind
+// or run the definition. 16-bit types are computed in float32.
 func factor(kind ir.Factorization, definition func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	if d := xs[0].DType(); d.IsHalf() {
 		wide := make([]*Tensor, len(xs))

@@ -37,8 +37,8 @@ func IFFT2(re, im *Tensor) (*Tensor, *Tensor) {
 }
 
 // RFFT returns elements 0 to length/2 of the discrete Fourier transform of the real x along the last axis, (...,
-// length/2+1); the others are their conjugates. x is first cut, or padded with zeros, to length elements; a length of 0
-// is that of x.
+// length/2+1). The other elements are conjugates of these. x is first cut, or padded with zeros, to length elements; 0
+// means the length of x.
 func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	x = single(x)
 	if x.Rank() < 1 {
@@ -60,9 +60,9 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	return out[0], out[1]
 }
 
-// IRFFT is the inverse of [RFFT]: the length real numbers of which re + i·im (..., bins) are elements 0 to length/2 of
-// the transform. A length of 0 is 2·(bins-1). Bins are cut or padded with zeros to length/2+1; the imaginary parts of
-// bin 0, and of bin length/2 for an even length, are ignored.
+// IRFFT is the inverse of [RFFT]. It returns the length real numbers whose transform has re + i·im (..., bins) as
+// elements 0 to length/2. A length of 0 means 2·(bins-1). Bins are cut or padded with zeros to length/2+1. The
+// imaginary parts of bin 0, and of bin length/2 for an even length, are ignored.
 //
 //dim:known transforms have a fixed length
 func IRFFT(re, im *Tensor, length int) *Tensor {
@@ -81,7 +81,8 @@ func IRFFT(re, im *Tensor, length int) *Tensor {
 	return MultiplyScalar(y, 1/float64(length))
 }
 
-// complexOf joins the parts of a number whose last axes are to be transformed, and so must have a fixed length.
+// complexOf joins the parts of complex numbers. Their last axes are to be transformed, so they must have a fixed
+// length.
 func complexOf(what string, re, im *Tensor, axes int) spectrum {
 	x := partsOf(what, re, im, axes)
 	for axis := range axes {
@@ -103,7 +104,7 @@ func partsOf(what string, re, im *Tensor, axes int) spectrum {
 	return spectrum{re, im}
 }
 
-// single brings x to float32 or float64.
+// single converts x to float32 or float64.
 func single(x *Tensor) *Tensor {
 	if x.DType() == ir.Float64 {
 		return x
@@ -127,8 +128,8 @@ func fitLast(x *Tensor, n int) *Tensor {
 
 func (x spectrum) transform2(sign int) spectrum { return x.transform(sign, -1).transform(sign, -2) }
 
-// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform of the other sign is that with the parts
-// exchanged, on both sides.
+// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform with the other sign is the same with real and
+// imaginary parts exchanged before and after.
 //
 //dim:known transforms have a fixed length
 func (x spectrum) transform(sign, axis int) spectrum {
@@ -146,8 +147,8 @@ func (x spectrum) transform(sign, axis int) spectrum {
 }
 
 func init() {
-	// Gradients of linear functions: the inverse transform, and for the real ones each other, where all elements but
-	// those at the ends stand for two.
+	// These are gradients of linear functions. That of the complex transform is the inverse transform. The real
+	// transforms have each other as gradients, where all elements but those at the ends stand for two.
 	rules[ir.Fourier] = func(c *vjp) []*Tensor {
 		y := spectrum{c.dy(0), c.dy(1)}.transform(1, c.node.Attrs.(ir.FourierAttrs).Axis)
 		return []*Tensor{y.re, y.im}
@@ -165,7 +166,7 @@ func init() {
 	}
 }
 
-// pairWeights multiplies elements that stand for their conjugates too.
+// pairWeights multiplies the elements that also stand for their conjugates by a factor.
 //
 //dim:known transforms have a fixed length
 func pairWeights(like *Tensor, a ir.FourierAttrs, by float64) func(t *Tensor) *Tensor {

@@ -8,15 +8,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Take returns the slices of x at the given integer positions along axis: the axis is replaced by the axes of indices.
+// Take returns the slices of x at the given integer positions along axis: the axes of indices replace the axis.
 // Negative positions count from the end; a position outside the axis is an error when the program runs.
 func Take(x, indices *Tensor, axis int) *Tensor {
 	axis = x.Axis(axis)
 	return apply1(ir.Gather, ir.GatherAttrs{Axis: axis}, x, fromFront(indices, x.Dim(axis)))
 }
 
-// fromFront adds n to the negative ones of integer positions that have a place in an axis of length n; others stay as
-// they are, so that the error of the run shows them.
+// fromFront adds n to those negative positions that exist in an axis of length n. Others stay as they are, so that the
+// error of the run shows them.
 func fromFront(indices *Tensor, n int) *Tensor {
 	d := indices.DType()
 	if !d.IsInteger() {
@@ -38,8 +38,8 @@ func fromFront(indices *Tensor, n int) *Tensor {
 	return Where(negative, AddScalar(indices, length), indices)
 }
 
-// Embedding returns the rows of table (rows, width) with the given numbers, of shape (indices..., width). Numbers must
-// be in [0, rows); others are an error when the program runs. Floats are truncated to integers, as in Keras.
+// Embedding returns the rows of table (rows, width) that indices select, (indices..., width). Indices must be in [0,
+// rows); others are an error when the program runs. Floats are truncated to integers, as in Keras.
 func Embedding(table, indices *Tensor) *Tensor {
 	if !indices.DType().IsInteger() {
 		indices = Cast(indices, ir.Int32)
@@ -83,8 +83,8 @@ func putAlong(shape ir.Shape, positions, updates *Tensor, axis int) *Tensor {
 	return Reshape(sum, shape...)
 }
 
-// flatPositions turns positions along one axis of shape into row-major positions. One outside the axis becomes -1, so
-// that it does not land in a neighbouring row. Negative ones count from the end if fromEnd says so.
+// flatPositions turns positions along one axis of shape into row-major positions. A position outside the axis becomes
+// -1, so that it does not land in a neighbouring row. If fromEnd is set, negative positions count from the end.
 func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *Tensor {
 	d := ir.Int32
 	if n := shape.Size(); dim.Known(n) && n > 1<<31-1 || positions.DType().Size() > 4 || positions.DType() == ir.Uint32 {
@@ -93,8 +93,7 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *T
 	n, inner := shape[axis], shape[axis+1:].Size()
 	outer := shape[:axis].Size()
 	p := Reshape(Cast(positions, d), outer, positions.Dim(axis), inner)
-	// Where the lines of the axis begin: few numbers, which are known beforehand. Short lines have one for each
-	// element.
+	// The lines of the axis begin at few positions, which are known in advance. Short lines have one for each element.
 	count := positions.Dim(axis)
 	if length := dim.Mul(count, inner); !dim.Known(length) || length >= 128 {
 		count = 1
@@ -109,13 +108,13 @@ func flatPositions(shape ir.Shape, positions *Tensor, axis int, fromEnd bool) *T
 }
 
 // ScatterAdd adds updates to operand at integer positions along axis; updates has the shape of operand with that axis
-// replaced by the axes of indices. Updates that meet add up.
+// replaced by the axes of indices. Updates at the same position add up.
 func ScatterAdd(operand, indices, updates *Tensor, axis int) *Tensor {
 	return scatter(ir.Sum, operand, indices, updates, axis)
 }
 
-// ScatterUpdate replaces slices of operand at integer positions along axis by updates; where several meet, the last one
-// stays.
+// ScatterUpdate replaces slices of operand at integer positions along axis by updates. Of several at the same position
+// the last one stays.
 func ScatterUpdate(operand, indices, updates *Tensor, axis int) *Tensor {
 	return scatter(ir.Set, operand, indices, updates, axis)
 }
@@ -150,7 +149,7 @@ func SegmentMax(x, segments *Tensor, count int) *Tensor {
 }
 
 // SegmentMin takes the smallest of the slices of x (axis 0) that have the same number in segments; a segment without
-// slices gives infinity (integers: the greatest number).
+// slices gives infinity (integers: the largest number).
 func SegmentMin(x, segments *Tensor, count int) *Tensor {
 	return segment(ir.Min, x, segments, count, neutralElement(ir.Min))
 }
@@ -170,18 +169,18 @@ func segment(kind ir.Kind, x, segments *Tensor, count int, start float64) *Tenso
 	return apply1(ir.Scatter, attrs, Full(graphOf(x, segments), x.DType(), start, shape...), segments, x)
 }
 
-// OneHot returns, along a new last axis of length classes, with one at the index in x and zeros elsewhere; a number
-// outside [0, classes) gives zeros only.
+// OneHot returns, along a new last axis of length classes, a one at the index in x and zeros elsewhere. An index
+// outside [0, classes) gives only zeros.
 func OneHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	d := x.DType()
 	switch {
-	case d == ir.Uint32 || d == ir.Uint64: // beyond int64 wraps to negative numbers, which are no class either
+	case d == ir.Uint32 || d == ir.Uint64: // numbers beyond int64 wrap to negative ones, which are no class either
 		d = ir.Int64
 	case !d.IsInteger() || d.Size() < 4:
 		d = ir.Int32
 	}
 	x = Cast(x, d)
-	if d == ir.Int64 && dim.Known(classes) && classes < math.MaxInt32 { // 32 bits hold what is a class, and one number beside these
+	if d == ir.Int64 && dim.Known(classes) && classes < math.MaxInt32 { // 32 bits hold every class and one number more
 		d = ir.Int32
 		x = Cast(Clip(x, -1, float64(classes)), d) //dim:known
 	}

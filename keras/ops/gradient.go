@@ -18,15 +18,15 @@ type Tape struct{ g *Graph }
 // NewTape returns a tape for the trace that t belongs to.
 func NewTape(t Traced) *Tape { return &Tape{graphFor(t)} }
 
-// replacedSources are sources that may have been replaced within the trace, as variables are by assignments.
+// replacedSources are sources that may have been replaced within the trace, as assignments do to variables.
 type replacedSources interface {
-	// EarlierTensors returns for each source the tensors that stood for it in g before it was replaced.
+	// EarlierTensors returns, for each source, the tensors that stood for it in g before it was replaced.
 	EarlierTensors(g *Graph) [][]*Tensor
 }
 
 // Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the
-// target does not depend on has a nil gradient. For a variable that was assigned within the trace all reads count,
-// before and after, as on TensorFlow's tapes.
+// target does not depend on has a nil gradient. If a variable was assigned within the trace, all reads count, before
+// and after the assignment, as on TensorFlow's tapes.
 func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
 	all := sources.Tensors(t.g)
 	n := len(all)
@@ -84,7 +84,7 @@ func VJP(targets, cotangents []*Tensor, sources ...*Tensor) []*Tensor {
 	}
 	grads := make([]*Tensor, len(sources))
 	for ; g != nil && len(targets) > 0; g = g.parent {
-		// A source further out is reached through the tensors that were captured from there.
+		// A source in an outer graph is reached through the tensors that were captured from there.
 		here, carried := g.level(sources)
 		found := g.vjp(0, targets, cotangents, append(pick(here, sources), g.inner(carried)...))
 		for j, i := range here {
@@ -146,7 +146,7 @@ func (g *Graph) dependent(sources []*Tensor) []bool {
 	return r.onPath
 }
 
-// vjp is VJP through the nodes of g from number first on: values made before depend on nothing but themselves.
+// vjp is VJP through the nodes of g from number first on: values made before them depend on nothing but themselves.
 func (g *Graph) vjp(first int, targets, cotangents, sources []*Tensor) []*Tensor {
 	r := &reverse{g: g, first: first, nodes: len(g.program.Nodes), grads: map[ir.Value]*Tensor{}, wanted: map[ir.Value]bool{}}
 	wanted := make([]ir.Value, len(sources))
@@ -181,7 +181,7 @@ type rule func(c *vjp) []*Tensor
 // rules holds the gradient of each op; the files of this package fill it beside the op.
 var rules = map[ir.Op]rule{}
 
-// vjp is what a rule sees of the node.
+// vjp is what a rule knows about the node.
 type vjp struct {
 	r     *reverse
 	index int
@@ -195,7 +195,7 @@ func (c *vjp) in(i int) *Tensor { return &Tensor{g: c.r.g, v: c.node.Inputs[i]} 
 //go:noinline
 func (c *vjp) out(i int) *Tensor { return &Tensor{g: c.r.g, v: c.node.Outputs[i]} }
 
-// dy is the gradient of result i, zeros where nothing depends on it.
+// dy is the gradient of result i, or zeros if nothing depends on it.
 func (c *vjp) dy(i int) *Tensor {
 	if c.dys[i] == nil {
 		c.dys[i] = ZerosLike(c.out(i))
@@ -203,7 +203,7 @@ func (c *vjp) dy(i int) *Tensor {
 	return c.dys[i]
 }
 
-// needs reports whether the gradient of operand i is of use.
+// needs reports whether the gradient of operand i is needed.
 func (c *vjp) needs(i int) bool { return c.r.onPath[c.node.Inputs[i]] }
 
 type reverse struct {
@@ -218,7 +218,7 @@ type reverse struct {
 	customDys map[*customRule][]*Tensor
 }
 
-// markPath finds the float values that depend on a source, so that no gradient is built for nothing.
+// markPath finds the float values that depend on a source, so that no unneeded gradient is built.
 func (r *reverse) markPath() {
 	p := r.g.program
 	r.onPath = make([]bool, p.NumValues())
@@ -288,8 +288,8 @@ func (r *reverse) step(i int) {
 	}
 }
 
-// decomposedRule differentiates a composite without a rule of its own through its decomposition, and no further:
-// operands that depend on each other each get their own share.
+// decomposedRule differentiates a composite without a rule of its own through its decomposition, and stops at its
+// operands: operands that depend on each other each get their own share.
 func decomposedRule(c *vjp) []*Tensor {
 	g := c.r.g
 	first := len(g.program.Nodes)
@@ -315,16 +315,15 @@ func decomposedRule(c *vjp) []*Tensor {
 	return grads
 }
 
-// StopGradient returns x; no gradient flows through it, whatever the order of the gradient and inside any loop or
-// branch.
+// StopGradient returns x. No gradient flows through it, for gradients of any order and inside any loop or branch.
 func StopGradient(x *Tensor) *Tensor { return apply1(ir.Identity, nil, x).WithMask(x.mask) }
 
-// CustomGradient returns f(xs...), with the gradient that backward gives: it gets the gradients of the results (zeros
-// where nothing depends on one) and returns those of xs, nil for none. The usual rules do not apply between xs and the
-// results, and tensors that f uses besides xs get no gradient.
+// CustomGradient returns f(xs...) with the gradient that backward defines. backward gets the gradients of the results
+// (zeros where nothing depends on one) and returns those of xs, nil for none. The usual rules do not apply between xs
+// and the results, and tensors that f uses besides xs get no gradient.
 //
 // Second derivatives are those of backward's own operations. If a gradient inside a loop is differentiated once more,
-// the nodes of f and not a nested custom gradient of backward count.
+// the nodes of f count, not a nested custom gradient of backward.
 func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Tensor) []*Tensor), xs ...*Tensor) []*Tensor {
 	if f == nil {
 		Failf(nil, "custom gradient: the function is nil")
@@ -342,7 +341,7 @@ func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Te
 	out := make([]*Tensor, len(ys))
 	for i, y := range ys {
 		g.use(y)
-		// A reshape to the same shape costs nothing; it stands between the result and those who use it.
+		// A reshape to the same shape costs nothing. It separates the result from its users.
 		out[i] = g.add(ir.Reshape, ir.ReshapeAttrs{Shape: y.Shape()}, y)[0]
 		rule.outputs = append(rule.outputs, out[i].v)
 		if g.custom == nil {
@@ -366,7 +365,7 @@ func (c *customRule) dependsOn(r *reverse) bool {
 	return slices.ContainsFunc(c.inputs, func(v ir.Value) bool { return r.onPath[v] })
 }
 
-// step collects the gradients of the results; the pass goes backwards, so all are there when the first node is reached.
+// step collects the gradients of the results. The pass goes backwards, so all are there when the first node is reached.
 func (c *customRule) step(r *reverse, i int, dy *Tensor) {
 	if r.customDys == nil {
 		r.customDys = map[*customRule][]*Tensor{}

@@ -13,13 +13,13 @@ import (
 // Graph is a program under construction. It is used by one goroutine.
 type Graph struct {
 	program *ir.Program
-	parent  *Graph // of a loop or branch body: the graph that its free tensors come from
+	parent  *Graph // of a loop or branch body: the graph that its captured tensors come from
 	scope   []string
 
 	captured []capture           // of a body: outer tensors and the inputs that stand for them
 	results  []ir.Value          // of a body: its outputs
 	custom   map[int]*customRule // gradient rules of the nodes made by CustomGradient
-	segments []Segment           // that gradients compute again, in order and none within another
+	segments []Segment           // that gradients recompute, in order and not nested
 	bodies   map[int]*Graph      // loop node -> graph its body was traced in
 	branches map[int][2]*branch  // Cond node -> its branches
 	branch   bool                // a branch of a Cond: only one of two runs
@@ -28,7 +28,7 @@ type Graph struct {
 	owner    Owner
 	streams  map[string]uint32
 	open     bool   // of the root: an input has an open axis
-	shapes   string // of the root: the path of what made it good for shapes alone
+	shapes   string // of the root: the path of what made it valid for its shapes alone
 }
 
 type capture struct {
@@ -42,13 +42,13 @@ func NewGraph(name string) *Graph { return &Graph{program: ir.New(name)} }
 // Program returns the program traced so far.
 func (g *Graph) Program() *ir.Program { return g.program }
 
-// Graph returns g, so that a graph serves where something traced (a replica, a layer context) is asked for.
+// Graph returns g, so that a graph can be passed where something traced (a replica, a layer context) is expected.
 func (g *Graph) Graph() *Graph { return g }
 
 // Traced is anything that belongs to a graph under construction.
 type Traced interface{ Graph() *Graph }
 
-// graphFor returns the graph that t belongs to, and fails where there is none.
+// graphFor returns the graph that t belongs to, and fails if there is none.
 func graphFor(t Traced) *Graph {
 	if t != nil {
 		if g := t.Graph(); g != nil {
@@ -75,23 +75,23 @@ func (g *Graph) Root() *Graph {
 	return g
 }
 
-// Owner manages a trace: what runs it knows how many replicas take part in it.
+// Owner manages a trace. It knows how many replicas take part.
 type Owner interface {
 	// NumReplicasInSync is the number of replicas that share a step.
 	NumReplicasInSync() int
-	// LocalBatchSize and GlobalBatchSize are the numbers of examples on this replica and on all.
+	// LocalBatchSize and GlobalBatchSize are the numbers of examples on this replica and on all replicas.
 	LocalBatchSize() int
 	GlobalBatchSize() int
 }
 
-// SetOwner ties the trace to the object that manages it, which code deeper down finds with Owner.
+// SetOwner ties the trace to the object that manages it. Code deeper down finds it with Owner.
 func (g *Graph) SetOwner(owner Owner) { g.owner = owner }
 
 // Owner returns what SetOwner was given, or nil.
 func (g *Graph) Owner() Owner { return g.owner }
 
-// checkNumber marks the graph where a number was made from the handle of an open length: one as large as those, or the
-// inverse of one.
+// checkNumber marks the graph if a number was made from the handle of an open length: a number as large as such
+// handles, or the inverse of one.
 func (g *Graph) checkNumber(v float64) {
 	if !g.Root().open {
 		return
@@ -109,8 +109,8 @@ func (g *Graph) OnlyShapes() {
 	}
 }
 
-// ShapesOnly returns where numbers of the graph are placeholders, because they depend on open axes in a way that a
-// program cannot express; "" where the graph computes what it should.
+// ShapesOnly returns where the graph has placeholders for numbers that depend on open axes in a way that a program
+// cannot express, or "" if the graph computes what it should.
 func (g *Graph) ShapesOnly() string { return g.Root().shapes }
 
 // InScope runs f with name added to the path that nodes and errors carry.
@@ -122,8 +122,8 @@ func (g *Graph) InScope(name string, f func()) {
 	g.Leave()
 }
 
-// Enter adds name to the path; Leave removes the last one. After a panic of Fail the path is left as it was at the
-// error, and the graph must not be used further.
+// Enter adds name to the path; Leave removes the last one. After a panic of Fail the path stays as it was at the error,
+// and the graph must not be used any more.
 func (g *Graph) Enter(name string) { g.scope = append(g.scope, name) }
 
 // Leave undoes the last Enter.
@@ -142,8 +142,8 @@ func (g *Graph) Path() string {
 	return outer + "/" + path
 }
 
-// SetRandom sets where the graph takes its random state from: a uint32[4] tensor (seed low, seed high, step, replica).
-// The function is called at most once, when a random op is first traced.
+// SetRandom sets the source of the graph's random state: a uint32[4] tensor (seed low, seed high, step, replica). The
+// function is called at most once, when a random op is first traced.
 func (g *Graph) SetRandom(state func() *Tensor) {
 	var t *Tensor
 	g.random = func() *Tensor {
@@ -167,8 +167,8 @@ func (g *Graph) RandomState() *Tensor {
 	return t
 }
 
-// Stream returns a number for a random op that differs from that of all other random ops of the trace and is the same
-// in every trace of the same model: it is derived from the path, the seed and a count.
+// Stream returns a number for a random op. It differs from that of all other random ops of the trace and is the same in
+// every trace of the same model: it is derived from the path, the seed and a count.
 func (g *Graph) Stream(seed uint64) uint32 {
 	root := g.Root()
 	if root.streams == nil {

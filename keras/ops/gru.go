@@ -21,7 +21,7 @@ func init() {
 		if c.dys[0] != nil {
 			copy(grads, apply(ir.GruCellGrad, nil, gates, u, h, c.dy(0)))
 		}
-		if c.dys[1] != nil { // the gates themselves; the candidate also depends on the reset gate
+		if c.dys[1] != nil { // of the gates themselves; the candidate also depends on the reset gate
 			d, s, us := Split(c.dy(1), 3, -1), Split(gates, 3, -1), Split(u, 3, -1)
 			candidate := Multiply(d[2], Subtract(OnesLike(s[2]), Square(s[2])))
 			update := Multiply(d[0], Subtract(s[0], Square(s[0])))

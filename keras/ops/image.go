@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// DepthwiseConv convolves each channel on its own: x is (batch, spatial..., channels), kernel (window..., channels,
+// DepthwiseConv convolves each channel separately: x is (batch, spatial..., channels), kernel (window..., channels,
 // multiplier), and each channel gives multiplier channels of the result.
 func DepthwiseConv(x, kernel *Tensor, o ConvOptions) *Tensor {
 	n := kernel.Rank() - 2
@@ -48,14 +48,14 @@ func SpaceToDepth(x *Tensor, block int) *Tensor {
 	return Reshape(y, b, h, w, dim.Mul(block*block, c))
 }
 
-// MultiHot returns rows of length classes, as the last axis, with ones at all indices in axis 1 of x, or axis 0 of a
-// vector; indices outside are ignored.
+// MultiHot returns rows of length classes, as the last axis, with ones at all indices found in axis 1 of x, or axis 0
+// of a vector. Indices outside are ignored.
 func MultiHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
 	return MultiHotAxis(x, classes, -1, dtype)
 }
 
-// MultiHotAxis is [MultiHot] with the classes along another axis. As in Keras it makes [OneHot] rows along that axis
-// first, and then joins axis 1 of these (axis 0 for a vector).
+// MultiHotAxis is [MultiHot] with the classes along another axis. As in Keras it first makes [OneHot] rows along that
+// axis, and then joins axis 1 of these (axis 0 for a vector).
 func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
 	if axis < -1 || axis > x.Rank() {
 		Failf(x.g, "multi hot: the axis of the classes is -1 or from 0 to %d, received %d", x.Rank(), axis)
@@ -67,7 +67,7 @@ func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
 	return Cast(Any(hot, min(x.Rank()-1, 1)), dtype)
 }
 
-// PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at
+// PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says with what: "reflect" mirrors at
 // the outermost element without repeating it, "symmetric" repeats it, "edge" repeats the outermost element alone,
 // "wrap" continues at the other end. For a constant see [Pad].
 func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
@@ -93,7 +93,7 @@ func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
 	return x
 }
 
-// mirror returns the element of an axis of length n that stands at place i, which may be outside.
+// mirror returns the element of an axis of length n that belongs at position i, which may be outside.
 //
 //dim:known
 func mirror(g *Graph, i, n int, mode string) int {
@@ -123,15 +123,15 @@ func Scatter(indices, values *Tensor, shape ...int) *Tensor {
 	return scatterPoints(ir.Sum, Zeros(graphOf(indices, values), values.DType(), shape...), indices, values)
 }
 
-// ScatterUpdatePoints returns x with the elements (or slices) at the positions that the last axis of indices (..., k)
-// holds along the first k axes replaced by values; where several meet, the last one stays. It is
+// ScatterUpdatePoints returns x with some elements (or slices) replaced by values. The last axis of indices (..., k)
+// holds their positions along the first k axes. Of several values at the same position the last one stays. It is
 // keras.ops.scatter_update.
 func ScatterUpdatePoints(x, indices, values *Tensor) *Tensor {
 	return scatterPoints(ir.Set, x, indices, values)
 }
 
 // ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of the existing value
-// and all values that meet.
+// and all values at the same position.
 func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 	kind, ok := map[string]ir.Kind{"add": ir.Sum, "max": ir.Max, "min": ir.Min, "mul": ir.Prod}[reduction]
 	if !ok {
@@ -142,7 +142,7 @@ func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 
 func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
 	g := graphOf(x, indices, values)
-	if x.DType() == ir.Bool && kind != ir.Set { // the kinds are of numbers; true is any that is not 0
+	if x.DType() == ir.Bool && kind != ir.Set { // the kinds are for numbers; any number that is not 0 is true
 		return Cast(scatterPoints(kind, Cast(x, ir.Int32), indices, Cast(values, ir.Int32)), ir.Bool)
 	}
 	if indices.Rank() == 0 || !dim.Known(indices.Dim(-1)) || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {
@@ -158,11 +158,11 @@ func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
 		n := lead[i]
 		part = fromFront(part, n)
 		valid := LogicalAnd(CompareScalar(ir.Ge, part, 0), CompareLength(ir.Lt, part, n))
-		// A position outside must not land in a neighbouring row: -n·size stays below zero whatever is added.
+		// A position outside must not land in a neighbouring row: -n·size stays below zero, whatever is added.
 		part = Where(valid, MultiplyByLength(part, lead[i+1:].Size()), MultiplyByLength(FullLike(part, -1), lead.Size()))
 		flat = sumOf(flat, part)
 	}
-	// Negative sums are outside for certain; they must not count from the end.
+	// Negative sums are certainly outside; they must not count from the end.
 	flat = Where(CompareScalar(ir.Lt, flat, 0), MultiplyByLength(OnesLike(flat), lead.Size()), flat)
 	y := scatter(kind, Reshape(x, append([]int{lead.Size()}, rest...)...), flat, values, 0)
 	return Reshape(y, x.Shape()...)

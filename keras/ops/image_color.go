@@ -13,10 +13,10 @@ func planes(what string, x *Tensor, axis int) [3]*Tensor {
 	return [3]*Tensor{Index(x, axis, 0), Index(x, axis, 1), Index(x, axis, 2)}
 }
 
-// RGBToHSV turns the red, green and blue from 0 to 1 along an axis of images into hue, saturation and value from 0 to
-// 1: value is the largest of the three, saturation the distance of largest and smallest divided by it, and hue
-// (g-b)/6d, (b-r)/6d + 1/3 or (r-g)/6d + 2/3 after which is the largest (red before green before blue), with 1 added
-// where it is negative. Gray has hue 0. Like Keras, it treats colours below the type's ε as 0.
+// RGBToHSV converts red, green and blue from 0 to 1 along an axis of images to hue, saturation and value from 0 to 1.
+// Value is the largest of the three, and saturation is d divided by it, where d is the largest minus the smallest. Hue
+// is (g-b)/6d, (b-r)/6d + 1/3 or (r-g)/6d + 2/3 if red, green or blue is the largest (in this order if they are equal),
+// plus 1 where that is negative. Gray has hue 0. Like Keras, it treats colours below the type's ε as 0.
 func RGBToHSV(x *Tensor, axis int) *Tensor {
 	c := planes("rgb to hsv", x, axis)
 	zero := ZerosLike(c[0])

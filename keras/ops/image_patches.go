@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// batched gives images of rank without a batch an axis for it, and returns what takes it away again.
+// batched adds a batch axis to images without one, and returns a function that removes it again.
 func batched(what string, x *Tensor, spatial int) (*Tensor, func(*Tensor) *Tensor) {
 	switch x.Rank() {
 	case spatial + 2:
@@ -22,8 +22,8 @@ func batched(what string, x *Tensor, spatial int) (*Tensor, func(*Tensor) *Tenso
 }
 
 // ExtractPatches returns the windows of images (batch, spatial..., channels), with or without the batch: (batch,
-// positions..., window·channels), the elements of a window in row-major order, channels last. The options are those of
-// [Conv].
+// positions..., window·channels). The elements of a window are in row-major order, channels last. The options are those
+// of [Conv].
 func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	x, unbatched := batched("extract patches", x, len(window))
 	all := 1
@@ -43,8 +43,7 @@ func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	return unbatched(Conv(x, Reshape(Identity(x, x.DType(), all), kernel...), o))
 }
 
-// tilePatches returns the patches where they lie side by side, which is a matter of moving elements; nil where they do
-// not.
+// tilePatches returns the patches if they lie side by side, so that elements only have to be moved; otherwise nil.
 func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	a := o.attrs(len(window))
 	var split, perm, inner, out []int
@@ -66,8 +65,8 @@ func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	return Reshape(x, append(out, ir.Shape(window).Size()*channels)...) //dim:known
 }
 
-// FoldOptions are how [Unfold] and [Fold] traverse images: the height and width of the window, the distance of its
-// elements and of its positions (nil is 1), and the zeros around (nil is none).
+// FoldOptions say how [Unfold] and [Fold] traverse images: the height and width of the window, the distance between its
+// elements and between its positions (nil is 1), and the zeros around the image (nil is none).
 type FoldOptions struct{ Window, Dilation, Padding, Strides []int }
 
 // positions returns the number of windows along height and width of an image, and the options in full.
@@ -92,7 +91,7 @@ func (o *FoldOptions) positions(what string, g *Graph, size []int) (n []int, ful
 	return n, full
 }
 
-// Unfold returns the windows of images (batch, channels, height, width), as columns: (batch, channels·window,
+// Unfold returns the windows of images (batch, channels, height, width) as columns: (batch, channels·window,
 // positions).
 func Unfold(x *Tensor, o FoldOptions) *Tensor {
 	if x.Rank() != 4 {
@@ -109,8 +108,8 @@ func (o *FoldOptions) conv() ConvOptions {
 	return ConvOptions{Strides: o.Strides, Dilation: o.Dilation, PadLow: o.Padding, PadHigh: o.Padding}
 }
 
-// Fold adds windows (batch, channels·window, positions) up to images (batch, channels, height, width): the gradient of
-// [Unfold], used forwards.
+// Fold sums windows (batch, channels·window, positions) into images (batch, channels, height, width). It is the
+// gradient of [Unfold], used forwards.
 func Fold(x *Tensor, height, width int, o FoldOptions) *Tensor {
 	if x.Rank() != 3 {
 		Failf(x.g, "fold: needs windows (batch, channels·window, positions), received shape %v", x.Shape())
@@ -146,7 +145,7 @@ func CropImages(x *Tensor, top, left, height, width int) *Tensor {
 	return SliceAxis(SliceAxis(x, -3, top, top+height), -2, left, left+width)
 }
 
-// eachChannel convolves every channel of images (batch, height, width, channels) with the same kernel, zeros around.
+// eachChannel convolves every channel of images (batch, height, width, channels) with the same kernel. Outside is zero.
 func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
 	h, w, channels := kernel.Dim(0), kernel.Dim(1), x.Dim(-1)
 	wide := BroadcastTo(Reshape(kernel, h, w, 1, 1), h, w, channels, 1)
@@ -155,7 +154,7 @@ func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
 }
 
 // SobelEdges returns the slopes of images (batch, height, width, channels) downwards and to the right, along a new last
-// axis, by Sobel's kernel [-1 0 1; -2 0 2; -1 0 1] and its transpose. Outside is zero, as on Keras with JAX; with
+// axis, by Sobel's kernel [-1 0 1; -2 0 2; -1 0 1] and its transpose. Outside is zero, as in Keras on JAX; on
 // TensorFlow it is the mirrored image.
 func SobelEdges(x *Tensor) *Tensor {
 	if x.Rank() != 4 || !x.DType().IsFloat() {
@@ -166,8 +165,8 @@ func SobelEdges(x *Tensor) *Tensor {
 }
 
 // GaussianBlur blurs images (batch, height, width, channels), with or without the batch: a weighted mean with weights
-// exp(-d²/2σ²), each for height and width. Outside is zero. As in Keras sigma[0] and size[0] are of the width, and the
-// window is size[1] high.
+// exp(-d²/2σ²) along height and width. Outside is zero. As in Keras, sigma[0] and size[0] belong to the width, and
+// size[1] is the height of the window.
 func GaussianBlur(x *Tensor, size [2]int, sigma [2]float64) *Tensor {
 	if !x.DType().IsFloat() || min(size[0], size[1]) < 1 || !(sigma[0] > 0 && sigma[1] > 0) {
 		Failf(x.g, "gaussian blur: needs images of floats, a window of at least 1 and a sigma above 0, received %v, %v and %v", x.DType(), size, sigma)

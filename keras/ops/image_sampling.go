@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ImageSampling is how images are read between their cells and outside of them.
+// ImageSampling says how images are read between their cells and outside of them.
 type ImageSampling struct {
 	// Interpolation is "bilinear", which weights the cells around a position, or "nearest", which takes the nearest
 	// one, halves away from zero; "" is "bilinear".
@@ -33,7 +33,7 @@ func (s ImageSampling) check(g *Graph) {
 	}
 }
 
-// tap is one of the cells along an axis that a sampled place is made of.
+// tap is one of the cells along an axis that contribute to a sampled position.
 type tap struct {
 	cell   *Tensor // int32, inside the axis
 	weight *Tensor // nil is 1
@@ -41,7 +41,7 @@ type tap struct {
 }
 
 // SampleImages reads images x (batch, height, width, channels), which have a float type, at rows and columns (batch,
-// height', width'), which need not be integers: (batch, height', width', channels).
+// height', width'), which need not be integers. The result is (batch, height', width', channels).
 func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	s.check(x.Graph())
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
@@ -51,7 +51,7 @@ func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 		index = ir.Int64
 	}
 	base := MultiplyByLength(Iota(x, index, 0, n, 1, 1), dim.Mul(h, w))
-	var outside *Tensor // the place of a cell behind the others that has the value to fill with
+	var outside *Tensor // index of an extra cell behind the others that holds the fill value
 	if s.FillMode == "" || s.FillMode == "constant" {
 		outside = MultiplyByLength(Ones(x, index), dim.Mul(n, h, w))
 		flat = Concatenate(0, flat, Full(x, x.DType(), s.FillValue, 1, channels))
@@ -74,10 +74,11 @@ func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
 	return sum
 }
 
-// takeCells is [Take] along the first axis for places that are known to be inside.
+// takeCells is [Take] along the first axis for positions that are known to be inside.
 func takeCells(x, places *Tensor) *Tensor { return apply1(ir.Gather, ir.GatherAttrs{}, x, places) }
 
-// taps returns the cells of an axis of the given length around the places at: the nearest one, or the two next to it.
+// taps returns the cells of an axis of the given length around the positions at: the nearest one, or the two next to
+// it.
 func (s ImageSampling) taps(at *Tensor, length int) []tap {
 	if s.Interpolation == "nearest" {
 		away := Multiply(Sign(at), Floor(AddScalar(Abs(at), 0.5)))
@@ -90,7 +91,7 @@ func (s ImageSampling) taps(at *Tensor, length int) []tap {
 	return []tap{lower, upper}
 }
 
-// fix brings cells outside of [0, length) inside, by the fill mode.
+// fix moves cells outside of [0, length) inside, by the fill mode.
 func (s ImageSampling) fix(cell *Tensor, length int) tap {
 	n := Number(cell, func() float64 { return float64(length) }, length) //dim:known
 	switch s.FillMode {
@@ -100,7 +101,7 @@ func (s ImageSampling) fix(cell *Tensor, length int) tap {
 		folded := Mod(cell, Scalar(cell, 2*n)) // from 0 to 2n-1
 		return tap{cell: Minimum(folded, Subtract(Scalar(cell, 2*n-1), folded))}
 	case "mirror":
-		period := max(2*n-2, 1) // of one cell alone
+		period := max(2*n-2, 1) // max: if there is only one cell
 		folded := Mod(cell, Scalar(cell, period))
 		return tap{cell: Minimum(folded, Subtract(Scalar(cell, period), folded))}
 	case "nearest":
@@ -110,8 +111,9 @@ func (s ImageSampling) fix(cell *Tensor, length int) tap {
 	return tap{cell: Clip(cell, 0, n-1), inside: inside}
 }
 
-// MapCoordinates samples x at the positions in coordinates (rank of x, ...), along each axis: the result has the shape
-// of coordinates without its first axis. Integers are rounded to the nearest, halves away from zero.
+// MapCoordinates samples x at the positions in coordinates (rank of x, ...), which hold the position along each axis.
+// The result has the shape of coordinates without its first axis. Integers are rounded to the nearest, halves away from
+// zero.
 func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 	g := graphOf(x, coordinates)
 	s.check(g)
@@ -202,8 +204,8 @@ func floatImages(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 }
 
 // PerspectiveTransform moves images (batch, height, width, channels), with or without the batch, by the perspective
-// maps that send the four points end (batch, 4, column and row) to the points start: the cells around end points come
-// from around start points. Without a batch of images the points have none.
+// maps that send the four points end (batch, 4, column and row) to the points start: the cells around the end points
+// come from around the start points. Without a batch of images the points have no batch either.
 func PerspectiveTransform(x, start, end *Tensor, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("perspective transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)
@@ -221,8 +223,8 @@ func PerspectiveTransform(x, start, end *Tensor, s ImageSampling) *Tensor {
 }
 
 // perspectivePlaces returns where the cells of images of the given size come from, as rows and columns (image, height,
-// width). Lengths are counted in widths and heights of the image, so that the equations are of the order of 1 for
-// images of any size. For each point they are, with (p, q) in to and (s, t) in from,
+// width). Lengths are measured in widths and heights of the image, so that the coefficients are of the order of 1 for
+// images of any size. For each point, with (p, q) in to and (s, t) in from, the equations are
 //
 //	h0·p + h1·q + h2 - h6·p·s - h7·q·s = s,   h3·p + h4·q + h5 - h6·p·t - h7·q·t = t
 func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tensor) {
@@ -253,17 +255,17 @@ func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tens
 	return rows, columns
 }
 
-// nearby replaces places further than a cell beside an axis of the given length, also infinite and undefined ones, by
-// one that is: all of them are outside, and numbers stay small.
+// nearby replaces positions more than a cell outside an axis of the given length, including infinite and undefined
+// ones, by a position just outside. All of them are outside anyway, and numbers stay small.
 func nearby(at *Tensor, length int) *Tensor {
 	near := LogicalAnd(CompareScalar(ir.Ge, at, -2), CompareLength(ir.Le, at, dim.Add(length, 1)))
 	return Where(near, at, FullLike(at, -2))
 }
 
 // ElasticTransform distorts images (batch, height, width, channels), with or without the batch, as if they were drawn
-// on rubber: the cell in column u and row v is sampled at u + alpha·dx, v + alpha·dy, with dx and dy normal noise of
-// standard deviation sigma, different for each image, blurred as [GaussianBlur] does with sigma and a window of 6·sigma
-// or one more, which is odd. In Keras dx equals dy.
+// on rubber: the cell in column u and row v is sampled at u + alpha·dx, v + alpha·dy. dx and dy are normal noise of
+// standard deviation sigma, different for each image, blurred as [GaussianBlur] does with sigma and a window of
+// 6·sigma, plus one if that is even. In Keras dx equals dy.
 func ElasticTransform(x *Tensor, alpha, sigma float64, seed uint64, s ImageSampling) *Tensor {
 	images, unbatched := floatImages("elastic transform", x)
 	n, h, w := images.Dim(0), images.Dim(1), images.Dim(2)

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// resamplers are the weights of neighbours by their distance.
+// resamplers give the weight of a neighbour as a function of its distance.
 var resamplers = map[string]func(x *Tensor) *Tensor{
 	"linear": triangleKernel, "bilinear": triangleKernel, "trilinear": triangleKernel, "triangle": triangleKernel,
 	"cubic": cubicKernel, "bicubic": cubicKernel, "tricubic": cubicKernel,
@@ -34,10 +34,10 @@ func lanczosKernel(x *Tensor, radius float64) *Tensor {
 	return Where(CompareScalar(ir.Gt, x, radius), ZerosLike(x), Where(close, OnesLike(x), y))
 }
 
-// ScaleAndTranslate resamples x along the given axes to shape: a place at p along axis axes[i], counted from the edge
-// of the first cell, moves to p·scale[i] + translation[i]. scale and translation are vectors. What comes from outside
-// is zero. method is "linear", "cubic", "lanczos3" or "lanczos5" (or one of Keras's other names of these); antialias
-// widens it where x shrinks.
+// ScaleAndTranslate resamples x along the given axes to shape: a point at p along axis axes[i], counted from the edge
+// of the first cell, moves to p·scale[i] + translation[i]. scale and translation are vectors. Everything from outside
+// is zero. method is "linear", "cubic", "lanczos3" or "lanczos5" (or one of Keras's other names for these); antialias
+// widens its kernel where x shrinks.
 func ScaleAndTranslate(x *Tensor, shape []int, scale, translation *Tensor, axes []int, method string, antialias bool) *Tensor {
 	kernel := resamplers[method]
 	if kernel == nil {
@@ -63,7 +63,7 @@ func ScaleAndTranslate(x *Tensor, shape []int, scale, translation *Tensor, axes 
 	return Cast(y, x.DType())
 }
 
-// resampling is the matrix (in, out) of the weights of cells in those of the result.
+// resampling is the matrix (in, out) of the weights of input cells in output cells.
 func resampling(scale, translation *Tensor, in, out int, kernel func(x *Tensor) *Tensor, antialias bool) *Tensor {
 	d := Promote(scale.DType(), translation.DType())
 	back := Reciprocal(Cast(scale, d))
@@ -91,7 +91,7 @@ type SSIMOptions struct {
 
 // SSIM returns the structural similarity of images (batch, height, width, channels), with or without the batch: (batch)
 // or a scalar. With the means μ, variances σ² and the covariance σ12 of the two images under a window of weights
-// exp(-d²/2σ²), it is the mean over places and channels of
+// exp(-d²/2σ²), it is the mean over positions and channels of
 //
 //	(2μ1μ2 + c1)(2σ12 + c2) / ((μ1² + μ2² + c1)(σ1² + σ2² + c2)),   c1 = (K1·MaxVal)², c2 = (K2·MaxVal)²
 //

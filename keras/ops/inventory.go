@@ -2,12 +2,12 @@ package ops
 
 import "slices"
 
-// Entry is one function of keras.ops and what stands for it here.
+// Entry is one function of keras.ops and its counterpart here.
 type Entry struct {
 	Name       string // in keras.ops: "add", "image.resize"
 	Tier       int    // 1 is what every model needs, 2 what many do, 3 the rest
 	Function   string // here, "Tensor.Rank" for a method; "" where there is none in this package
-	Difference string // from Keras; "" where there is none worth telling
+	Difference string // from Keras; "" if there is none worth mentioning
 }
 
 // Inventory lists the functions of keras.ops in alphabetical order. Those that can be steps of a Functional model are

@@ -6,16 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// This file holds the two factorizations by Jacobi's rotations that [Svd] and [Eigh] are made of. Columns are turned in
-// n/2 disjoint pairs at a time; then the columns move on as players of a round-robin tournament do, so that after n-1
-// moves all pairs have met and all columns are back. Such sweeps are repeated until no pair is left that needs turning.
-// Source: Brent and Luk, "The solution of singular-value and symmetric eigenvalue problems on multiprocessor arrays",
-// 1985.
+// This file holds the two factorizations by Jacobi rotations behind [Svd] and [Eigh]. n/2 disjoint pairs of columns are
+// rotated at a time. Then the columns move on like players of a round-robin tournament, so that after n-1 moves all
+// pairs have met and all columns are back. Such sweeps are repeated until no pair needs a rotation. Source: Brent and
+// Luk, "The solution of singular-value and symmetric eigenvalue problems on multiprocessor arrays", 1985.
 
-// maxSweeps bounds the sweeps; six to ten are the rule.
+// maxSweeps bounds the sweeps; usually six to ten are enough.
 const maxSweeps = 40
 
-// epsilonOf is the distance from 1 to the next number of a type.
+// epsilonOf is the distance from 1 to the next larger number of a type.
 func epsilonOf(d ir.DType) float64 {
 	if d == ir.Float64 {
 		return math.Ldexp(1, -52)
@@ -23,8 +22,8 @@ func epsilonOf(d ir.DType) float64 {
 	return math.Ldexp(1, -23)
 }
 
-// moveOn lets the columns (or rows) along an axis of even length change partners: those of the first half play those of
-// the second.
+// moveOn lets the columns (or rows) along an axis of even length change partners: columns of the first half are paired
+// with those of the second.
 //
 //dim:known matrices that are factorized have fixed axes
 func moveOn(x *Tensor, axis int) *Tensor {
@@ -47,8 +46,8 @@ func turn(x *Tensor, axis int, c, s *Tensor) *Tensor {
 	return Concatenate(axis, Subtract(Multiply(c, p), Multiply(s, q)), Add(Multiply(s, p), Multiply(c, q)))
 }
 
-// rotation returns cosine and sine that make the off-diagonal element gamma of [alpha gamma; gamma beta] zero, and 1, 0
-// where turn is false.
+// rotation returns the cosine and sine that make the off-diagonal element gamma of [alpha gamma; gamma beta] zero, or 1
+// and 0 where turn is false.
 func rotation(alpha, beta, gamma, turn *Tensor) (c, s *Tensor) {
 	zeta := Divide(Subtract(beta, alpha), MultiplyScalar(Where(turn, gamma, OnesLike(gamma)), 2))
 	one := OnesLike(zeta)
@@ -62,7 +61,8 @@ func rotation(alpha, beta, gamma, turn *Tensor) (c, s *Tensor) {
 	return c, Multiply(t, c)
 }
 
-// sweeps repeats a step, which reports how many pairs it turned, as often as it takes. The state is that of the step.
+// sweeps repeats a step as often as necessary. The step reports how many pairs it rotated; the state belongs to the
+// step.
 //
 //dim:known matrices that are factorized have fixed axes
 func sweeps(n int, step func(state []*Tensor) (next []*Tensor, turned *Tensor), state ...*Tensor) []*Tensor {
@@ -81,17 +81,18 @@ func sweeps(n int, step func(state []*Tensor) (next []*Tensor, turned *Tensor), 
 	return out[2:]
 }
 
-// turned counts the pairs to turn in all matrices.
+// turned counts the pairs to rotate in all matrices.
 func turned(pairs *Tensor) *Tensor { return Sum(Cast(pairs, ir.Float32)) }
 
-// scaled divides matrices by their largest element, so that squares neither overflow nor vanish; scale is (..., 1, 1).
+// scaled divides matrices by their largest element, so that squares neither overflow nor underflow. scale is (..., 1,
+// 1).
 func scaled(x *Tensor) (y, scale *Tensor) {
 	largest := ExpandDims(ExpandDims(Max(Abs(x), -2, -1), -1), -1)
 	scale = Where(CompareScalar(ir.Eq, largest, 0), OnesLike(largest), largest)
 	return Divide(x, scale), scale
 }
 
-// evenly adds a column of zeros, and with square a row too, where the number of columns is odd.
+// evenly adds a column of zeros if the number of columns is odd, and a row too if square is set.
 //
 //dim:known matrices that are factorized have fixed axes
 func evenly(x *Tensor, square bool) *Tensor {
@@ -117,7 +118,7 @@ func columnsBy(x, order *Tensor) *Tensor {
 }
 
 // jacobiSvd returns the factors of x (..., m, n), m >= n > 0: u (..., m, n), or (..., m, m) with full set, s (..., n)
-// in falling order and v (..., n, n) with x = u·diag(s)·vᵀ.
+// in descending order and v (..., n, n) with x = u·diag(s)·vᵀ.
 //
 //dim:known matrices that are factorized have fixed axes
 func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
@@ -144,8 +145,8 @@ func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 	size := ExpandDims(s, -2)
 	none := CompareScalar(ir.Eq, size, 0)
 	a = Divide(a, Where(none, OnesLike(size), size))
-	// The factor Q of the columns is the columns up to signs, and something orthogonal to them where they are zero or
-	// missing.
+	// The factor Q of the columns equals the columns up to signs, and is something orthogonal to them where columns are
+	// zero or missing.
 	q, r := reflect(a)
 	diagonal := Sum(Multiply(SliceAxis(r, -2, 0, n), Identity(r, r.DType(), n)), -2)
 	sign := ExpandDims(Where(CompareScalar(ir.Lt, diagonal, 0), FullLike(diagonal, -1), OnesLike(diagonal)), -2)
@@ -156,8 +157,8 @@ func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 	return u, Multiply(s, Squeeze(scale, -1)), v
 }
 
-// jacobiEigh returns the eigenvalues (..., n) in rising order and the eigenvectors, as columns, of symmetric x (..., n,
-// n), n > 0.
+// jacobiEigh returns the eigenvalues (..., n) in ascending order and the eigenvectors, as columns, of symmetric x (...,
+// n, n), n > 0.
 //
 //dim:known matrices that are factorized have fixed axes
 func jacobiEigh(x *Tensor) (w, v *Tensor) {

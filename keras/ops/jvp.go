@@ -1,9 +1,9 @@
 package ops
 
 // JVP returns f(primals...) and the derivative of the results in the direction of the tangents, one for each primal:
-// the product of the Jacobian and the tangents. Gradients here are in reverse mode; the derivative of a vector-Jacobian
-// product, which is linear in its vector, with respect to that vector is the requested product. Results that do not
-// depend on the primals give zeros.
+// the product of the Jacobian and the tangents. Gradients here are in reverse mode. A vector-Jacobian product is linear
+// in its vector, so its derivative with respect to that vector is the requested product. Results that do not depend on
+// the primals give zeros.
 func JVP(f func(xs []*Tensor) []*Tensor, primals, tangents []*Tensor) (results, derivatives []*Tensor) {
 	if len(primals) == 0 || len(primals) != len(tangents) {
 		Failf(graphOf(append(primals, tangents...)...), "jvp: needs one tangent for each primal, received %d primals and %d tangents", len(primals), len(tangents))

@@ -2,9 +2,9 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// leastSquares is Lstsq of matrices of one float type: P·b for the pseudoinverse P of a. Its gradient follows from that
-// of P (see Pinv) for dP = dx·bᵀ: u = Pᵀ·dx for b, and for a, with what is left of b, r = b - a·x, it is
-// r·(P·u)ᵀ - u·xᵀ + Pᵀ·x·(dx - aᵀ·u)ᵀ.
+// leastSquares is Lstsq for matrices of one float type: P·b with the pseudoinverse P of a. Its gradient follows from
+// that of P (see Pinv) for dP = dx·bᵀ: for b it is u = Pᵀ·dx, and for a, with the residual r = b - a·x, it is r·(P·u)ᵀ
+// - u·xᵀ + Pᵀ·x·(dx - aᵀ·u)ᵀ.
 func leastSquares(a, b *Tensor, limit float64) *Tensor {
 	if a.Shape().Size() == 0 {
 		return Matmul(adjoint(a), b)
@@ -21,9 +21,9 @@ func leastSquares(a, b *Tensor, limit float64) *Tensor {
 	}, a, b)[0]
 }
 
-// solveLeastSquares solves with the triangle R of a, or of its transpose, where all singular values are kept, and
-// elsewhere multiplies by the pseudoinverse of singular values. Where b has few columns, they take part in the
-// factorization of a: what becomes of them is Qᵀ·b, and Q is not made.
+// solveLeastSquares solves with the triangle R of a, or of its transpose, if all singular values are kept. Otherwise it
+// multiplies by the pseudoinverse from singular values. If b has few columns, they take part in the factorization of a,
+// which turns them into Qᵀ·b, so that Q is never formed.
 func solveLeastSquares(a, b *Tensor, limit float64) *Tensor {
 	m, n, k := a.Dim(-2), a.Dim(-1), b.Dim(-1)
 	var r *Tensor
@@ -46,11 +46,11 @@ func solveLeastSquares(a, b *Tensor, limit float64) *Tensor {
 	})[0]
 }
 
-// fewRightSides is up to how many columns are factored for what a matrix makes of them.
+// fewRightSides is the number of right-hand sides up to which they are factorized together with the matrix.
 const fewRightSides = 8
 
 // isFull reports whether all singular values of a matrix with the triangle R are kept: whether limit is less than
-// 1/(|R|·|R⁻¹|), with the roots of the sums of squares, which is no more than the smallest one divided by the largest.
+// 1/(|R|·|R⁻¹|), in Frobenius norms, which is at most the smallest singular value divided by the largest.
 func isFull(r *Tensor, limit float64) *Tensor {
 	n := r.Dim(-1)
 	inverse := SolveTriangular(r, Identity(r, r.DType(), n), false)
@@ -60,8 +60,8 @@ func isFull(r *Tensor, limit float64) *Tensor {
 	return CompareScalar(ir.Lt, MultiplyScalar(Multiply(length(r), length(inverse)), least), 1)
 }
 
-// triangleInverse is the pseudoinverse R⁻¹·Qᵀ of a matrix with factors Q and R where all singular values are kept. For
-// others it takes the singular values.
+// triangleInverse is the pseudoinverse R⁻¹·Qᵀ of a matrix with factors Q and R if all singular values are kept. Other
+// matrices go through the singular values.
 func triangleInverse(x *Tensor, limit float64) *Tensor {
 	if x.Dim(-2) < x.Dim(-1) { //dim:known
 		return adjoint(triangleInverse(adjoint(x), limit))

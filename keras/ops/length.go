@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Length returns the length of an axis, or what package dim makes of several, as a scalar of the given type. An open
-// one is counted when the program runs.
+// Length returns the length of an axis, or what package dim computed from several, as a scalar of the given type. An
+// open length is counted when the program runs.
 func Length(t Traced, dtype ir.DType, n int) *Tensor {
 	if dim.Known(n) {
 		return Full(t, dtype, float64(n)) //dim:known
@@ -64,8 +64,8 @@ func Fixed(t Traced, what string, lengths ...int) {
 	}
 }
 
-// Number returns f(), a number that depends on lengths and decides no shape. Where one of the lengths is open it is
-// unknown: the result is 1 and the graph is valid for its shapes alone, see [Graph.ShapesOnly].
+// Number returns f(), a number that depends on lengths and decides no shape. If one of the lengths is open the number
+// is unknown: the result is 1 and the graph is valid for its shapes alone, see [Graph.ShapesOnly].
 func Number(t Traced, f func() float64, lengths ...int) float64 {
 	if dim.AllKnown(lengths) {
 		if f == nil {
@@ -77,8 +77,9 @@ func Number(t Traced, f func() float64, lengths ...int) float64 {
 	return 1
 }
 
-// Table returns a constant of the given shape whose elements, row-major, f computes from lengths. If one of them, or of
-// the shape, is open, the elements are zeros and the graph is valid for its shapes alone, see [Graph.ShapesOnly].
+// Table returns a constant of the given shape whose elements, row-major, f computes from lengths. If one of the
+// lengths, or an axis of the shape, is open, the elements are zeros and the graph is valid for its shapes alone, see
+// [Graph.ShapesOnly].
 func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
 	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
 		if f == nil {

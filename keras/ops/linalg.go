@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// squareMatrix checks that x is (..., n, n) and returns it with a float type, and n.
+// squareMatrix checks that x is (..., n, n), and returns it with a float type, and n.
 func squareMatrix(what string, x *Tensor) (*Tensor, int) {
 	if x.Rank() < 2 || !dim.MayEqual(x.Dim(-1), x.Dim(-2)) {
 		Failf(x.g, "%s: needs square matrices (..., n, n), received shape %v", what, x.Shape())
@@ -18,9 +18,9 @@ func squareMatrix(what string, x *Tensor) (*Tensor, int) {
 // adjoint exchanges the last two axes.
 func adjoint(x *Tensor) *Tensor { return SwapAxes(x, -1, -2) }
 
-// Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is elimination with the
+// Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It uses elimination with the
 // largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da
-// = -db·xᵀ. The result has the float type in which a and b meet.
+// = -db·xᵀ. The result has the common float type of a and b.
 func Solve(a, b *Tensor) *Tensor {
 	a, b = commonFloat(a, b)
 	a, n := squareMatrix("solve", a)
@@ -47,7 +47,7 @@ func sameBatch(a, b *Tensor) (*Tensor, *Tensor) {
 	return BroadcastTo(a, append(lead.Clone(), aMatrix...)...), BroadcastTo(b, append(lead.Clone(), bMatrix...)...)
 }
 
-// eliminate returns a⁻¹·b, and of a the sign of the determinant and the logarithm of its absolute value.
+// eliminate returns a⁻¹·b, and the sign of the determinant of a and the logarithm of its absolute value.
 func eliminate(a, b *Tensor) (x, sign, logDet *Tensor) {
 	out := apply(ir.Eliminate, nil, a, b)
 	return out[0], out[1], out[2]
@@ -80,7 +80,7 @@ func Inv(x *Tensor) *Tensor {
 	x, n := squareMatrix("inv", x)
 	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		y := Solve(xs[0], BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
-		return []*Tensor{y}, func(dys []*Tensor) []*Tensor { // Solve's would eliminate again
+		return []*Tensor{y}, func(dys []*Tensor) []*Tensor { // that of Solve would eliminate again
 			t := adjoint(y)
 			return []*Tensor{Negative(Matmul(Matmul(t, dys[0]), t))}
 		}
@@ -99,7 +99,7 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 }
 
 // smallSlogdet eliminates as for larger matrices, with the larger element of the first column as the pivot, so that
-// nothing overflows; but all matrices do so at once.
+// nothing overflows, but for all matrices at once.
 func smallSlogdet(x *Tensor, n int) (sign, logarithm *Tensor) {
 	if d := x.DType(); d.IsHalf() {
 		sign, logarithm = smallSlogdet(Cast(x, ir.Float32), n)
@@ -125,9 +125,9 @@ func elementsOf(x *Tensor, n int) []*Tensor {
 	return Unstack(Reshape(x, append(slices.Clone(x.Shape()[:x.Rank()-2]), n*n)...), -1) //dim:known at most 3
 }
 
-// Det returns the determinants of the matrices x (..., n, n): of up to three rows as a polynomial of their elements,
-// which rounding or an overflow may leave unlike 0 for a singular matrix. The gradient is det(x)·(x⁻¹)ᵀ, from four rows
-// on NaN for a singular matrix.
+// Det returns the determinants of the matrices x (..., n, n). Up to three rows it is a polynomial of the elements,
+// which rounding or an overflow may leave different from 0 for a singular matrix. The gradient is det(x)·(x⁻¹)ᵀ; from
+// four rows on it is NaN for a singular matrix.
 func Det(x *Tensor) *Tensor {
 	x, n := squareMatrix("det", x)
 	if n > 0 && n <= 3 { //dim:known an open length is a number far from these
@@ -156,8 +156,8 @@ func smallDet(x *Tensor, n int) *Tensor {
 // Logdet returns the natural logarithm of the determinants of the symmetric, positive definite matrices x (..., n, n).
 func Logdet(x *Tensor) *Tensor { _, logarithm := Slogdet(x); return logarithm }
 
-// SolveTriangular returns x with a·x = b as [Solve] does, reading the lower triangle of a only, or with lower false the
-// upper one.
+// SolveTriangular returns x with a·x = b as [Solve] does. It reads only the lower triangle of a, or the upper one if
+// lower is false.
 func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
 	a, b = commonFloat(a, b)
 	a, n := squareMatrix("solve triangular", a)
@@ -178,10 +178,10 @@ func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
 	}, a, b)[0]
 }
 
-// Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), NaN
-// for others; of x the mean with its transpose counts. With upper set it returns Lᵀ. The gradient is that of Murray,
-// "Differentiation of the Cholesky decomposition", 2016, equation 10: dx = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹ made symmetric, where Φ is
-// the lower triangle with half the diagonal.
+// Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), and
+// NaN for others. It uses the mean of x and its transpose. With upper set it returns Lᵀ. The gradient is that of
+// Murray, "Differentiation of the Cholesky decomposition", 2016, equation 10: dx = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹ made symmetric,
+// where Φ is the lower triangle with half the diagonal.
 func Cholesky(x *Tensor, upper bool) *Tensor {
 	x, n := squareMatrix("cholesky", x)
 	if n == 0 {
@@ -189,7 +189,7 @@ func Cholesky(x *Tensor, upper bool) *Tensor {
 	}
 	l := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		l := factor(ir.Cholesky, func(xs []*Tensor) []*Tensor {
-			wide := Cast(xs[0], ir.Float64) // differences of squares: what they lose in float32 is the last pivots
+			wide := Cast(xs[0], ir.Float64) // in float32, differences of squares would lose the last pivots
 			return []*Tensor{Cast(choleskyFactor(MultiplyScalar(Add(wide, adjoint(wide)), 0.5), n), xs[0].DType())}
 		}, xs[0])[0]
 		return []*Tensor{l}, func(dys []*Tensor) []*Tensor {
@@ -205,8 +205,8 @@ func Cholesky(x *Tensor, upper bool) *Tensor {
 	return l
 }
 
-// choleskyFactor makes one column after the other: column k is (x_k - L·(row k of L)ᵀ) divided by the root of its
-// element k.
+// choleskyFactor makes one column after the other: column k is (x_k - L·(row k of L)ᵀ) divided by the square root of
+// its element k.
 func choleskyFactor(x *Tensor, n int) *Tensor {
 	row, zero := Arange(x, ir.Int32, n), Zeros(x, x.DType())
 	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
@@ -221,7 +221,7 @@ func choleskyFactor(x *Tensor, n int) *Tensor {
 	return final[0]
 }
 
-// CholeskyInverse returns the inverse of L·Lᵀ for a lower triangular L (..., n, n), or with upper set that of Uᵀ·U.
+// CholeskyInverse returns the inverse of L·Lᵀ for a lower triangular L (..., n, n), or of Uᵀ·U if upper is set.
 func CholeskyInverse(x *Tensor, upper bool) *Tensor {
 	if upper {
 		x = adjoint(x)
@@ -231,7 +231,7 @@ func CholeskyInverse(x *Tensor, upper bool) *Tensor {
 	return Matmul(adjoint(inverse), inverse)
 }
 
-// MatrixPower returns the n-th power of the matrices x (..., m, m); of a negative n that of the inverse.
+// MatrixPower returns the n-th power of the matrices x (..., m, m). A negative n takes powers of the inverse.
 func MatrixPower(x *Tensor, n int) *Tensor {
 	x, m := squareMatrix("matrix power", x)
 	if n < 0 {

@@ -25,7 +25,7 @@ func NumpyDot(a, b *Tensor) *Tensor {
 	return Tensordot(a, b, []int{-1}, []int{max(b.Rank()-2, 0)})
 }
 
-// Kron returns the Kronecker product: each element of a times the whole of b, laid out as a is.
+// Kron returns the Kronecker product: each element of a is replaced by its product with the whole of b.
 func Kron(a, b *Tensor) *Tensor {
 	for a.Rank() < b.Rank() {
 		a = ExpandDims(a, 0)
@@ -42,7 +42,7 @@ func Kron(a, b *Tensor) *Tensor {
 	return Reshape(Multiply(Reshape(a, as...), Reshape(b, bs...)), shape...)
 }
 
-// Cross returns the vector product over the last axes, of length 3; two of length 2 give the third component alone.
+// Cross returns the vector product over the last axes, of length 3. Two of length 2 give only the third component.
 // Other axes broadcast.
 func Cross(a, b *Tensor) *Tensor {
 	known := func(x *Tensor) bool { return x.Rank() > 0 && (x.Dim(-1) == 2 || x.Dim(-1) == 3) }
@@ -64,7 +64,7 @@ func Cross(a, b *Tensor) *Tensor {
 	return Stack(-1, component(1, 2), component(2, 0), component(0, 1))
 }
 
-// Normalize divides x by its p-norm along axis, which [VectorNorm] defines, but at least by epsilon; for order 2 see
+// Normalize divides x by its p-norm along axis, which [VectorNorm] defines, but at least by epsilon. For order 2 see
 // [L2Normalize].
 func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 	x = float(x)
@@ -74,8 +74,8 @@ func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 	return Divide(x, KeepDims(MaximumScalar(VectorNorm(x, order, axis), epsilon), x, axis)).WithMask(x.mask)
 }
 
-// NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all.
-// Over two axes and with an order other than 2 it is the norm of matrices, as in NumPy.
+// NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all
+// axes. Over two axes, and with an order other than 2, it is a matrix norm, as in NumPy.
 func NormalizeAxes(x *Tensor, axes []int, order, epsilon float64) *Tensor {
 	x = float(x)
 	if x.Rank() == 0 {
@@ -101,11 +101,11 @@ func Cdist(a, b *Tensor) *Tensor {
 		Failf(graphOf(a, b), "cdist: needs (..., m, d) and (..., n, d), received %v and %v", a.Shape(), b.Shape())
 	}
 	if a, b := float(a), float(b); b.DType() == ir.Float32 && dim.Known(b.Dim(-2)) && b.Dim(-2) >= distancesSide {
-		// Distances lie beside each other in vectors, rather than the terms of one.
+		// This way the vector elements are distances, and not the terms of one distance.
 		return Norm(Subtract(ExpandDims(a, -1), ExpandDims(SwapAxes(b, -2, -1), -3)), -2)
 	}
 	return Norm(Subtract(ExpandDims(float(a), -2), ExpandDims(float(b), -3)), -1)
 }
 
-// distancesSide is from how many points of b on Cdist computes their distances side by side, in float32.
+// distancesSide is the number of points of b from which on Cdist computes their distances side by side, in float32.
 const distancesSide = 32

@@ -51,8 +51,8 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 	return associativeScan(f, x, axis, n)
 }
 
-// associativeScan combines neighbours, goes through what they make, which is half as long, and combines its results
-// with the elements between them: in the order in which Keras does, with two results of f for each slice.
+// associativeScan combines neighbours, scans the results, which are half as many, and combines the results of that with
+// the elements in between. The order is that of Keras, with two calls of f for each slice.
 //
 //dim:known n is a constant
 func associativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis, n int) *Tensor {
@@ -89,8 +89,8 @@ func mergeAxes(x *Tensor, axis int) *Tensor {
 	return Reshape(x, slices.Delete(shape, axis+1, axis+2)...)
 }
 
-// Switch runs branches[i] on the operands, i being an integer scalar that is clamped to the range, and returns its
-// results; all branches return tensors of the same types.
+// Switch runs branches[i] on the operands and returns its results. i is an integer scalar, clamped to the range. All
+// branches return tensors of the same types.
 func Switch(i *Tensor, branches []func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	if slices.ContainsFunc(branches, func(f func([]*Tensor) []*Tensor) bool { return f == nil }) {
 		Failf(i.Graph(), "switch: a branch is nil")

@@ -21,7 +21,7 @@ func init() {
 		if c.dys[0] != nil || c.dys[1] != nil {
 			copy(grads, apply(ir.LstmCellGrad, nil, c.out(2), c.in(1), c.dy(0), c.dy(1)))
 		}
-		if c.dys[2] != nil { // the gates themselves: their slopes are s·(1−s) and, for the candidate, 1−t²
+		if c.dys[2] != nil { // of the gates themselves: their slopes are s·(1−s) and, for the candidate, 1−t²
 			gates := c.out(2)
 			slope := make([]*Tensor, 4)
 			for i, s := range Split(gates, 4, -1) {

@@ -3,8 +3,8 @@ package ops
 import "github.com/gokeras/gokeras/kernels/ir"
 
 // LuFactor returns the factors of P·x = L·U for x (..., m, n), with rows exchanged so that the largest element of a
-// column is its pivot: lu (..., m, n) holds U, and below its diagonal L without the ones of its diagonal; row k changed
-// places with row pivots[k] (..., min(m, n)), int32, as LAPACK counts them from 0.
+// column is its pivot. lu (..., m, n) holds U and, below its diagonal, L without the ones on its diagonal. Row k was
+// exchanged with row pivots[k] (..., min(m, n)), int32, as in LAPACK, but counted from 0.
 func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 	x, back := matrices("lu factor", x)
 	m, n := x.Dim(-2), x.Dim(-1)
@@ -16,16 +16,16 @@ func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
 		out := factor(ir.LU, func(xs []*Tensor) []*Tensor { return luFactors(xs[0], m, n, k) }, xs[0])
 		return out, func(dys []*Tensor) []*Tensor {
-			lu, pivots := LuFactor(xs[0]) // the factors once more, in a form that has a gradient itself
+			lu, pivots := LuFactor(xs[0]) // factorized again, in a form that has a gradient itself
 			return []*Tensor{rowsBack(luGradient(lu, dys[0], m, n, k), pivots)}
 		}
 	}, x)
 	return back(out[0]), out[1]
 }
 
-// luGradient is the gradient of the rows in the order of the pivots. Of a square it is L⁻ᵀ·(tril(Lᵀ·dL, -1) +
-// triu(dU·Uᵀ))·U⁻ᵀ; what lies right of one or below it is a division by L or U, which takes its product off the
-// square's.
+// luGradient is the gradient of the rows in the order of the pivots. For a square matrix it is L⁻ᵀ·(tril(Lᵀ·dL, -1) +
+// triu(dU·Uᵀ))·U⁻ᵀ. The part to the right of the square, or below it, is a division by L or U, which subtracts its
+// product from that of the square.
 func luGradient(lu, d *Tensor, m, n, k int) *Tensor {
 	part := func(x *Tensor, rows, columns, toRow, toColumn int) *Tensor {
 		return SliceAxis(SliceAxis(x, -2, rows, toRow), -1, columns, toColumn)
@@ -54,7 +54,7 @@ func luGradient(lu, d *Tensor, m, n, k int) *Tensor {
 	return dx
 }
 
-// rowsBack brings the rows of x to where they were before they changed places.
+// rowsBack moves the rows of x back to where they were before the exchanges.
 func rowsBack(x, pivots *Tensor) *Tensor {
 	m := x.Dim(-2)
 	row := Arange(x, ir.Int32, m)

@@ -53,8 +53,8 @@ func RepeatEach(x *Tensor, counts []int, axis int) *Tensor {
 	return Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)
 }
 
-// Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. Missing axes of x, or missing
-// reps, count as 1 at the front.
+// Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. If x has fewer axes than reps, or
+// the other way round, the missing ones in front count as 1.
 func Tile(x *Tensor, reps ...int) *Tensor {
 	for x.Rank() < len(reps) {
 		x = ExpandDims(x, 0)
@@ -70,7 +70,7 @@ func Tile(x *Tensor, reps ...int) *Tensor {
 	return Reshape(BroadcastTo(Reshape(x, split...), wide...), out...)
 }
 
-// Roll moves the elements by shift places along axis; those that fall off the end come in at the front.
+// Roll shifts the elements by shift places along axis; elements shifted off the end come in at the front.
 func Roll(x *Tensor, shift, axis int) *Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
@@ -98,7 +98,7 @@ func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
 		Failf(x.g, "a triangle needs a tensor of rank 2 or more, received shape %v", x.Shape())
 	}
 	rows, columns := x.Dim(-2), x.Dim(-1)
-	if rows == 1 && dim.Known(columns) { // what is kept is one piece, and needs no mask as large as the tensor
+	if rows == 1 && dim.Known(columns) { // the kept part is one piece, and needs no mask as large as the tensor
 		low, high := make([]int, x.Rank()), make([]int, x.Rank())
 		last := x.Rank() - 1
 		if d == ir.Ge {
@@ -112,9 +112,9 @@ func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
 	return Where(diagonals(x, d, k, rows, columns), x, ZerosLike(x))
 }
 
-// diagonals is the bool (rows, columns) matrix of whether column - row is in relation d to k.
+// diagonals is the bool (rows, columns) matrix that says whether column - row is in relation d to k.
 func diagonals(t Traced, d ir.Direction, k, rows, columns int) *Tensor {
-	k = min(max(k, -1<<30), 1<<30) // beyond every matrix, and row + k does not overflow
+	k = min(max(k, -1<<30), 1<<30) // beyond every matrix, and small enough for row + k not to overflow
 	column, row := Iota(t, ir.Int32, 0, columns), AddScalar(Iota(t, ir.Int32, 0, rows), float64(k))
 	return compare(d, BroadcastTo(column, rows, columns), BroadcastTo(ExpandDims(row, 1), rows, columns))
 }
@@ -142,7 +142,7 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 		Failf(x.g, "diagonal: needs two different axes, received axis %d twice", axis1)
 	}
 	rest := free(x, []int{axis1, axis2}, nil)
-	if rows, columns := x.Dim(axis1), x.Dim(axis2); dim.Known(rows) && dim.Known(columns) && len(rest) > 0 { // what is transposed is all that is read
+	if rows, columns := x.Dim(axis1), x.Dim(axis2); dim.Known(rows) && dim.Known(columns) && len(rest) > 0 { // slice first, so that only what is read is transposed
 		n := min(rows, columns) //dim:known
 		x = SliceAxis(SliceAxis(x, axis1, 0, n), axis2, 0, n)
 		if first := min(axis1, axis2); max(axis1, axis2) == first+1 && n > 0 { //dim:known
@@ -156,7 +156,7 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	if n == 0 {
 		return Reshape(SliceAxis(x, -1, 0, 0), append(lead, 0)...)
 	}
-	// Along the flat matrix diagonal elements are columns+1 apart.
+	// In the flattened matrix, diagonal elements are columns+1 apart.
 	flat := Reshape(x, append(slices.Clone(lead), dim.Mul(rows, columns))...)
 	start, limit, stride := make([]int, flat.Rank()), flat.Shape().Clone(), orAll(nil, 1, flat.Rank())
 	Fixed(x, "a diagonal", columns)
@@ -165,8 +165,8 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	return StridedSlice(flat, start, limit, stride)
 }
 
-// neighbouringDiagonal is [Diagonal] of two axes of length n beside each other, the first of them given: what is
-// transposed is the diagonal alone.
+// neighbouringDiagonal is [Diagonal] of two neighbouring axes of length n, of which the first is given. It transposes
+// only the diagonal.
 func neighbouringDiagonal(x *Tensor, first, n int) *Tensor {
 	shape := x.Shape()
 	flat := Reshape(x, ints.Concat(shape[:first], []int{n * n}, shape[first+2:])...) //dim:known
@@ -175,8 +175,8 @@ func neighbouringDiagonal(x *Tensor, first, n int) *Tensor {
 	return MoveAxis(StridedSlice(flat, start, limit, stride), first, -1)
 }
 
-// DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it where offset is negative): the
-// elements whose position along axis2 is that along axis1 plus offset.
+// DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it if offset is negative): the
+// elements whose position along axis2 is their position along axis1 plus offset.
 func DiagonalAt(x *Tensor, offset, axis1, axis2 int) *Tensor {
 	if a := x.Axis(axis2); offset > 0 {
 		x = SliceAxis(x, a, dim.Min(offset, x.Dim(a)), x.Dim(a))
@@ -219,8 +219,8 @@ func SplitAt(x *Tensor, positions []int, axis int) []*Tensor {
 	return out
 }
 
-// Meshgrid returns one tensor for each vector, in which it varies along its own axis and repeats along those of the
-// others. With Cartesian set (NumPy's indexing "xy") the first two axes are exchanged.
+// Meshgrid returns one tensor for each vector. It varies along the axis of its vector and repeats along those of the
+// others. With cartesian set (NumPy's indexing "xy") the first two axes are exchanged.
 func Meshgrid(cartesian bool, xs ...*Tensor) []*Tensor {
 	shape := make([]int, len(xs))
 	for i, x := range xs {
@@ -251,8 +251,8 @@ func DynamicSlice(x *Tensor, starts []*Tensor, sizes ...int) *Tensor {
 	return apply1(ir.DynamicSlice, ir.DynamicSliceAttrs{Sizes: slices.Clone(sizes)}, in...)
 }
 
-// SliceUpdate returns x with the part that begins at starts (one integer scalar for each axis, moved so that it fits)
-// replaced by update.
+// SliceUpdate returns x with a part replaced by update. The part begins at starts (one integer scalar for each axis),
+// shifted so that it fits.
 func SliceUpdate(x *Tensor, starts []*Tensor, update *Tensor) *Tensor {
 	in := []*Tensor{x, Cast(update, x.DType())}
 	for _, s := range starts {

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// VectorNorm returns the norm of the given order along axes taken together, of all elements without axes:
+// VectorNorm returns the norm of the given order along axes taken together, or of all elements without axes:
 // (Σ|x|^p)^(1/p) for p other than 0, the largest |x| for +Inf, the smallest for -Inf, and the number of elements that
 // are not zero for 0.
 func VectorNorm(x *Tensor, order float64, axes ...int) *Tensor {
@@ -26,8 +26,8 @@ func VectorNorm(x *Tensor, order float64, axes ...int) *Tensor {
 	return PowerScalar(Sum(PowerScalar(Abs(x), order), axes...), 1/order)
 }
 
-// MatrixNorm returns a norm of the matrices along two axes: for order 1 (-1) the largest (smallest) sum of |x| of a
-// column, for +Inf (-Inf) that of a row, for 2 (-2) the largest (smallest) singular value. The Frobenius norm is
+// MatrixNorm returns a norm of the matrices along two axes: for order 1 (-1) the largest (smallest) sum of |x| in a
+// column, for +Inf (-Inf) that in a row, for 2 (-2) the largest (smallest) singular value. The Frobenius norm is
 // VectorNorm of order 2 over both axes, the nuclear norm [NuclearNorm].
 func MatrixNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	x = float(x)
@@ -53,8 +53,8 @@ func MatrixNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	return Min(sums, rest)
 }
 
-// LinspaceOf returns, along a new axis 0, n values at equal distances from each element of start to that of stop, which
-// is included with endpoint set: start + i·(stop-start)/(n-1), without it /n.
+// LinspaceOf returns, along a new axis 0, n values at equal distances from each element of start to that of stop: start
+// + i·(stop-start)/(n-1) with endpoint set, which includes stop, and start + i·(stop-start)/n without.
 func LinspaceOf(start, stop *Tensor, n int, endpoint bool) *Tensor {
 	start, stop = common(float(start), float(stop))
 	if n < 0 {

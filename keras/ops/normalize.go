@@ -45,8 +45,8 @@ func GroupNormalization(x, gamma, beta *Tensor, groups int, epsilon float64) *Te
 	return out[0].WithMask(x.mask)
 }
 
-// normalizesRows reports whether the groups of x are rows as they lie, of one position, in examples so small that what
-// the op for groups does for each of them counts, up to a size that was measured.
+// normalizesRows reports whether the groups of x are contiguous rows of one position each, in examples so small that
+// the group op's overhead per example matters. The limit was measured.
 func normalizesRows(x, gamma, beta *Tensor, groups int) bool {
 	const most = 8192
 	if x.Rank() < 2 || groups < 1 {
@@ -61,7 +61,7 @@ func normalizesRows(x, gamma, beta *Tensor, groups int) bool {
 		gamma.Shape().Equal(perChannel) && beta.Shape().Equal(perChannel)
 }
 
-// groupRows is GroupNormalization by the op for rows, which has kernels for short ones.
+// groupRows is GroupNormalization by the op for rows, which has kernels for short rows.
 func groupRows(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
 	wide := x
 	if x.DType().IsHalf() {
@@ -98,8 +98,8 @@ func Moments(x *Tensor, axes ...int) (mean, variance *Tensor) {
 }
 
 // L2Normalize divides x by its Euclidean length along axis, but at least by epsilon: x / max(‖x‖, epsilon). A row of
-// zeros stays zero and has the gradient dy/epsilon. In types too narrow for epsilon² the root of their least normal
-// number takes its place.
+// zeros stays zero and has the gradient dy/epsilon. In types too narrow for epsilon², the square root of the smallest
+// normal number replaces epsilon.
 func L2Normalize(x *Tensor, axis int, epsilon float64) *Tensor {
 	x = float(x)
 	squares := KeepDims(Sum(Square(x), axis), x, axis)
@@ -112,7 +112,7 @@ func init() {
 	rules[ir.GroupNorm] = groupNormRule
 }
 
-// batchNormRule: gamma and beta only reach y; x also reaches mean and variance, whose slopes are 1/n and 2(x-mean)/n.
+// batchNormRule: gamma and beta reach only y. x also reaches mean and variance, whose slopes are 1/n and 2(x-mean)/n.
 func batchNormRule(c *vjp) []*Tensor {
 	x, gamma, mean, variance := c.in(0), c.in(1), c.out(1), c.out(2)
 	grads := make([]*Tensor, 3)
@@ -148,7 +148,7 @@ func layerNormRule(c *vjp) []*Tensor {
 	return grads
 }
 
-// groupNormRule: the slopes of mean and rstd are those of [layerNormRule], which gradients of gradients meet.
+// groupNormRule: the slopes of mean and rstd are those in [layerNormRule]; gradients of gradients need them.
 func groupNormRule(c *vjp) []*Tensor {
 	x, mean, rstd := c.in(0), c.out(1), c.out(2)
 	grads := make([]*Tensor, 3)
@@ -171,7 +171,7 @@ func groupNormRule(c *vjp) []*Tensor {
 	return grads
 }
 
-// sumOf adds two gradients, of which the first may be missing.
+// sumOf adds two gradients; the first may be missing.
 func sumOf(a, b *Tensor) *Tensor {
 	if a == nil {
 		return b

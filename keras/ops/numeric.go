@@ -16,8 +16,8 @@ func FloorDivide(a, b *Tensor) *Tensor {
 // Mod returns the remainder of FloorDivide; it has the sign of b.
 func Mod(a, b *Tensor) *Tensor { _, r := divmod(a, b); return r }
 
-// divmod takes the truncated remainder r and the quotient (a-r)/b, which comes out even; where r has not the sign of b,
-// both move on by one.
+// divmod takes the truncated remainder r and the quotient (a-r)/b, which is exact. Where the sign of r differs from
+// that of b, both are corrected by one step.
 func divmod(a, b *Tensor) (quotient, remainder *Tensor) {
 	a, b = common(numericPair(a, b))
 	r := apply1(ir.Rem, nil, a, b)
@@ -27,7 +27,7 @@ func divmod(a, b *Tensor) (quotient, remainder *Tensor) {
 		q = Subtract(q, Cast(wrong, q.DType()))
 		r = Add(r, Where(wrong, b, ZerosLike(b)))
 	}
-	if q.DType().IsFloat() { // NumPy: by zero, the quotient is infinite and the remainder NaN
+	if q.DType().IsFloat() { // as in NumPy, by zero, the quotient is infinite and the remainder NaN
 		q = Round(Where(CompareScalar(ir.Eq, b, 0), Divide(a, b), q))
 	}
 	return q, r
@@ -65,10 +65,11 @@ func Logaddexp(a, b *Tensor) *Tensor {
 	return wideOfTwo(float(a), float(b), func(a, b *Tensor) *Tensor { return logOfSum(a, b, Exp, 1) })
 }
 
-// logOfSum is the logarithm of power(a) + power(b), to the base of the powers, whose natural logarithm is base.
+// logOfSum is the logarithm of power(a) + power(b) to the base of the powers; base is the natural logarithm of that
+// base.
 func logOfSum(a, b *Tensor, power func(x *Tensor) *Tensor, base float64) *Tensor {
 	top, diff := Maximum(a, b), Subtract(a, b)
-	// Equal infinities have no difference; their sum is what they are.
+	// The difference of equal infinities is NaN; their sum is the infinity itself.
 	same := LogicalAnd(Equal(a, b), LogicalNot(Isfinite(a)))
 	diff = Negative(Abs(Where(same, ZerosLike(diff), diff)))
 	more := Log1p(power(diff))
@@ -120,13 +121,13 @@ func Average(x, weights *Tensor, axis int) *Tensor {
 	return Divide(Sum(Multiply(x, weights), axis), Sum(weights, axis))
 }
 
-// Outer returns the products of all pairs of elements of a and b, each taken as a vector.
+// Outer returns the products of all pairs of elements of a and b, each flattened to a vector.
 func Outer(a, b *Tensor) *Tensor {
 	return Multiply(ExpandDims(Ravel(a), 1), ExpandDims(Ravel(b), 0))
 }
 
-// Median returns the middle element along axis, of an even number the mean of the two in the middle; NaN if there is
-// any.
+// Median returns the middle element along axis, or the mean of the two middle ones of an even number, or NaN if there
+// is any NaN.
 func Median(x *Tensor, axis int) *Tensor {
 	x = float(x)
 	axis = x.Axis(axis)

@@ -9,27 +9,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// DTypePolicy says in which type a layer computes and in which it keeps its variables.
+// DTypePolicy says in which type a layer computes and in which type it stores its variables.
 type DTypePolicy struct {
 	Name         string
 	Compute      ir.DType
 	Variable     ir.DType
 	Quantization Quantization
 
-	// Map gives layers other policies by their paths; nil: all have this one. See [DTypePolicyMap].
+	// Map gives layers other policies by their paths; nil: this policy applies to all. See [DTypePolicyMap].
 	Map *DTypePolicyMap
 }
 
-// Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32",
+// Quantization is what a dtype policy says about weights stored in fewer bits: "int8_from_float32",
 // "int4/128_from_mixed_bfloat16".
 type Quantization struct {
 	Mode    string // "int8", "int4", "float8", "gptq" or "awq"; "": none
-	Bits    int    // of gptq and awq: of each weight
+	Bits    int    // of gptq and awq: bits of each weight
 	Block   int    // of int4, gptq and awq: the inputs that share a scale; -1: all
-	History int    // of float8: the steps whose largest values decide about the scale
+	History int    // of float8: the number of steps whose largest values determine the scale
 }
 
-// dtypePolicies are the policies of Keras for floats: one type for both, or half precision arithmetic on float32
+// dtypePolicies are Keras's policies for floats: one type for both, or half-precision arithmetic with float32
 // variables.
 var dtypePolicies = map[string]DTypePolicy{
 	"float16":        {Name: "float16", Compute: ir.Float16, Variable: ir.Float16},
@@ -40,8 +40,8 @@ var dtypePolicies = map[string]DTypePolicy{
 	"mixed_bfloat16": {Name: "mixed_bfloat16", Compute: ir.BFloat16, Variable: ir.Float32},
 }
 
-// ParseDTypePolicy returns the policy of the given name; "" is float32. An integer type name gives a policy of that
-// type, for layers that hand on integers. The string of a [DTypePolicyMap] gives its default policy with the map.
+// ParseDTypePolicy returns the policy of the given name; "" is float32. The name of an integer type gives a policy of
+// that type, for layers that pass integers on. The string of a [DTypePolicyMap] gives its default policy with the map.
 func ParseDTypePolicy(name string) (DTypePolicy, error) {
 	if name == "" {
 		name = "float32"
@@ -74,7 +74,7 @@ func ParseDTypePolicy(name string) (DTypePolicy, error) {
 // defaultHistory is the length of the histories of float8, as in Keras.
 const defaultHistory = 1024
 
-// quantizedPolicy returns the policy of the name mode_from_source.
+// quantizedPolicy returns the policy with the name mode_from_source.
 func quantizedPolicy(name, mode, source string) (DTypePolicy, error) {
 	p, err := ParseDTypePolicy(source)
 	if err == nil && p.Quantization.Mode != "" {

@@ -10,17 +10,17 @@ import (
 )
 
 // DTypePolicyMap gives the layers inside a layer or a model policies of their own, by their paths ("encoder/query"). A
-// key is a path or a regular expression that matches whole paths: "encoder/.*" is all layers inside of encoder, and
-// "encoder" is encoder alone. What [DTypePolicyMap.String] returns goes into the field DType of layers, or into the
-// model's option, in place of a policy's name; layers that make others, such as MultiHeadAttention, pass it on to them.
+// key is a path or a regular expression that matches whole paths: "encoder/.*" is all layers inside encoder, and
+// "encoder" is encoder alone. Use the result of [DTypePolicyMap.String] in place of a policy's name, in the field DType
+// of layers or in the model's option. Layers that make other layers, such as MultiHeadAttention, pass it on to them.
 // Behaviour of keras.dtype_policies.DTypePolicyMap; regular expressions are those of package regexp.
 //
-// Differences: without a default policy Keras writes no names of policies to files, here they are written. A layer with
-// a map can be quantized, which gives its path an entry; in Keras that is an error.
+// Differences: Keras writes no policy names to files if the map has no default policy; here they are written. A layer
+// with a map can be quantized, which adds an entry for its path; in Keras that is an error.
 type DTypePolicyMap struct{ m config.PolicyMap }
 
-// NewDTypePolicyMap returns a map without entries. The default policy is that of the paths that no key matches; "" is
-// the policy of the model.
+// NewDTypePolicyMap returns a map without entries. The default policy applies to paths that no key matches; "" is the
+// policy of the model.
 func NewDTypePolicyMap(defaultPolicy string) (*DTypePolicyMap, error) {
 	if m, err := config.ParsePolicyMap(defaultPolicy); m != nil || err != nil {
 		return nil, fmt.Errorf("ops: the default policy of a DTypePolicyMap cannot be a map itself")
@@ -31,7 +31,8 @@ func NewDTypePolicyMap(defaultPolicy string) (*DTypePolicyMap, error) {
 	return &DTypePolicyMap{config.PolicyMap{Default: defaultPolicy, Map: map[string]string{}}}, nil
 }
 
-// ParseDTypePolicyMap returns the map for which [DTypePolicyMap.String] returned s; nil if s is the name of a policy.
+// ParseDTypePolicyMap returns the map for which [DTypePolicyMap.String] returned s, or nil if s is the name of a
+// policy.
 func ParseDTypePolicyMap(s string) (*DTypePolicyMap, error) {
 	m, err := config.ParsePolicyMap(s)
 	if m == nil || err != nil {
@@ -49,8 +50,8 @@ func ParseDTypePolicyMap(s string) (*DTypePolicyMap, error) {
 	return p, nil
 }
 
-// Set adds an entry; one that exists is deleted first by those who mean to replace it. The policy "" is that of the
-// model.
+// Set adds an entry. It is an error if the key exists: to replace an entry, delete it first. The policy "" is that of
+// the model.
 func (p *DTypePolicyMap) Set(key, policy string) error {
 	if has, ok := p.m.Map[key]; ok {
 		return fmt.Errorf("ops: DTypePolicyMap: %q has the policy %q already; delete it first, or use another key", key, has)
@@ -80,14 +81,14 @@ func (p *DTypePolicyMap) Delete(key string) error {
 	return nil
 }
 
-// Has reports whether the map has an entry of that very key.
+// Has reports whether the map has an entry with exactly this key.
 func (p *DTypePolicyMap) Has(key string) bool { _, ok := p.m.Map[key]; return ok }
 
 // Keys returns the keys, sorted.
 func (p *DTypePolicyMap) Keys() []string { return slices.Sorted(maps.Keys(p.m.Map)) }
 
-// Match returns the name of the policy of the entry for a path: the one with this very key, else the one whose key
-// matches the whole path; ok is false if there is none. That several match is an error.
+// Match returns the name of the policy for a path: that of the entry with exactly this key, otherwise of the entry
+// whose key matches the whole path. ok is false if there is none. It is an error if several match.
 func (p *DTypePolicyMap) Match(path string) (policy string, ok bool, err error) {
 	if policy, ok = p.m.Map[path]; ok {
 		return policy, true, nil
@@ -111,7 +112,7 @@ func (p *DTypePolicyMap) Match(path string) (policy string, ok bool, err error) 
 	return "", false, fmt.Errorf("ops: DTypePolicyMap: the path %q matches several keys: %q; make sure that each path matches one at most", path, matching)
 }
 
-// Get is [DTypePolicyMap.Match] with the default policy where there is no entry.
+// Get is [DTypePolicyMap.Match], with the default policy if there is no entry.
 func (p *DTypePolicyMap) Get(path string) (string, error) {
 	policy, ok, err := p.Match(path)
 	if !ok {
@@ -120,14 +121,14 @@ func (p *DTypePolicyMap) Get(path string) (string, error) {
 	return policy, err
 }
 
-// Default is the policy of paths that no key matches; "" is that of the model.
+// Default returns the policy of paths that no key matches; "" is that of the model.
 func (p *DTypePolicyMap) Default() string { return p.m.Default }
 
-// String returns what the field DType of layers holds: JSON.
+// String returns the map as JSON, for the field DType of layers.
 func (p *DTypePolicyMap) String() string { return p.m.String() }
 
-// At returns the policy that a layer computes with, given that of its model: the policy itself unless that is a map.
-// Of several paths that a layer has, the first one with an entry counts.
+// At returns the policy that a layer computes with, given that of its model: the policy itself, unless that is a map.
+// If a layer has several paths, the first one with an entry counts.
 func (p DTypePolicy) At(model DTypePolicy, paths ...string) (DTypePolicy, error) {
 	if p.Map == nil {
 		return p, nil
@@ -149,7 +150,7 @@ func (p DTypePolicy) At(model DTypePolicy, paths ...string) (DTypePolicy, error)
 	return ParseDTypePolicy(name)
 }
 
-// Text is what fields and options take for the policy: its name, or its map's string.
+// Text returns what fields and options accept for the policy: its name, or the string of its map.
 func (p DTypePolicy) Text() string {
 	if p.Map != nil {
 		return p.Map.String()

@@ -22,8 +22,8 @@ func (o PoolOptions) attrs() ir.PoolAttrs {
 	return ir.PoolAttrs{Window: orAll(o.Window, 1, n), Strides: orAll(strides, 1, n), PadLow: orAll(o.PadLow, 0, n), PadHigh: orAll(o.PadHigh, 0, n)}
 }
 
-// MaxPool returns the largest element of each window of x (batch, spatial..., channels); NaN wins. The first of equal
-// maxima takes the gradient.
+// MaxPool returns the largest element of each window of x (batch, spatial..., channels); NaN wins. Of equal maxima the
+// first gets the gradient.
 func MaxPool(x *Tensor, o PoolOptions) *Tensor { return apply1(ir.MaxPool, o.attrs(), float(x)) }
 
 // AveragePool returns the mean of the real cells of each window of x (batch, spatial..., channels).

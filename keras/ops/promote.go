@@ -2,7 +2,7 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Promote returns the element type in which values of types a and b are combined (see the package comment).
+// Promote returns the common element type of values of types a and b (see the package comment).
 func Promote(a, b ir.DType) ir.DType {
 	switch {
 	case a == b:
@@ -12,7 +12,7 @@ func Promote(a, b ir.DType) ir.DType {
 	case b == ir.Bool:
 		return a
 	case a.IsFloat() && b.IsFloat():
-		if a.Size() == b.Size() { // float16 with bfloat16
+		if a.Size() == b.Size() { // float16 and bfloat16
 			return ir.Float32
 		}
 		return larger(a, b)
@@ -38,7 +38,7 @@ func Promote(a, b ir.DType) ir.DType {
 	case ir.Uint32:
 		return ir.Int64
 	}
-	return ir.Float32 // as JAX does for int64 with uint64
+	return ir.Float32 // as JAX does for int64 and uint64
 }
 
 func larger(a, b ir.DType) ir.DType {

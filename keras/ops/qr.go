@@ -3,12 +3,12 @@ package ops
 import "github.com/gokeras/gokeras/kernels/ir"
 
 // Qr returns Q with orthonormal columns and the upper triangular R with Q·R = x, for x (..., m, n), by Householder
-// reflections with the signs of LAPACK. With complete unset Q is (..., m, min(m, n)) and R (..., min(m, n), n); with it
+// reflections with the signs of LAPACK. Without complete, Q is (..., m, min(m, n)) and R (..., min(m, n), n); with it
 // they are (..., m, m) and (..., m, n).
 //
 // The gradient, for m >= n: dx = (dQ + Q·C)·R⁻ᵀ, where C is the lower triangle of R·dRᵀ - dQᵀ·Q mirrored at the
-// diagonal. Source: Seeger et al., "Auto-Differentiating Linear Algebra", 2017. Of the columns that complete adds to Q
-// no gradient is meaningful.
+// diagonal. Source: Seeger et al., "Auto-Differentiating Linear Algebra", 2017. The columns that complete adds to Q
+// have no meaningful gradient.
 func Qr(x *Tensor, complete bool) (q, r *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "qr: needs matrices (..., m, n), received shape %v", x.Shape())
@@ -38,7 +38,7 @@ func Qr(x *Tensor, complete bool) (q, r *Tensor) {
 	return out[0], out[1]
 }
 
-// factorQR returns the first columns of Q, as many as are asked for, and as many rows of R.
+// factorQR returns the given number of columns of Q, and as many rows of R.
 func factorQR(x *Tensor, columns int) (q, r *Tensor) {
 	if x.Dim(-1) == 0 { //dim:known
 		return reflect(x)
@@ -66,7 +66,7 @@ func reflect(x *Tensor) (q, r *Tensor) {
 		column := Sum(Where(Equal(columns, xs[0]), r, zero), -1) // (..., m)
 		head := Sum(Where(isK, column, zero), -1)
 		tail := Sum(Where(below, Square(column), zero), -1)
-		done := CompareScalar(ir.Eq, tail, 0) // nothing to do, as LAPACK has it
+		done := CompareScalar(ir.Eq, tail, 0) // no reflection is needed, as in LAPACK
 		length := Sqrt(Where(done, OnesLike(tail), Add(Square(head), tail)))
 		beta := Where(CompareScalar(ir.Ge, head, 0), Negative(length), length)
 		v := Where(isK, ExpandDims(Subtract(head, beta), -1), Where(below, column, zero))

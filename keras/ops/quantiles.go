@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Quantiles is [QuantileMethod] for the quantiles that the tensor q holds: the result has the axes of q, and then those
-// of x without axis.
+// Quantiles is [QuantileMethod] for the quantiles in the tensor q. The result has the axes of q, then those of x
+// without axis.
 func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	x, q = commonTypes(x, q)
-	if d := x.DType(); d.IsHalf() { // which cannot count further than 2048
+	if d := x.DType(); d.IsHalf() { // half precision counts at most to 2048
 		return Cast(Quantiles(Cast(x, ir.Float32), Cast(q, ir.Float32), method, axis), d)
 	}
 	sorted, missing := sortedForQuantiles("quantile", x, axis)
@@ -26,8 +26,8 @@ func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	return Where(missing, FullLike(y, math.NaN()), y)
 }
 
-// quantilePlace is where a method reads a quantile that lies at the place at among the sorted elements; between two, it
-// interpolates.
+// quantilePlace is the position at which a method reads a quantile that lies at position at among the sorted elements.
+// At a fractional position, the elements on both sides are interpolated.
 func quantilePlace(at *Tensor, method string) *Tensor {
 	switch method {
 	case "linear":
@@ -45,13 +45,13 @@ func quantilePlace(at *Tensor, method string) *Tensor {
 	return nil
 }
 
-// commonTypes brings both to the float type that they share.
+// commonTypes converts both to their common float type.
 func commonTypes(x, q *Tensor) (*Tensor, *Tensor) {
 	d := Promote(float(x).DType(), q.DType())
 	return Cast(x, d), Cast(q, d)
 }
 
-// sortedForQuantiles moves the axis to the front and sorts along it; missing is where an element is NaN.
+// sortedForQuantiles moves the axis to the front and sorts along it; missing says where an element is NaN.
 func sortedForQuantiles(what string, x *Tensor, axis int) (sorted, missing *Tensor) {
 	x = MoveAxis(x, axis, 0)
 	if x.Dim(0) == 0 {
@@ -61,17 +61,17 @@ func sortedForQuantiles(what string, x *Tensor, axis int) (sorted, missing *Tens
 	return sorted, Isnan(Index(sorted, 0, -1)) // NaN sorts last
 }
 
-// LogspaceOf returns base to the power of n numbers at equal distances from start to stop along a new first axis; with
-// endpoint stop is the last exponent, otherwise it would be the next.
+// LogspaceOf returns base to the power of n numbers at equal distances from start to stop along a new first axis. With
+// endpoint set stop is the last exponent, otherwise it would be the next one.
 func LogspaceOf(start, stop *Tensor, n int, endpoint bool, base float64) *Tensor {
 	start, stop = common(start, stop)
 	x := LinspaceOf(start, stop, n, endpoint)
 	return Power(Scalar(x, base), x)
 }
 
-// GeomspaceOf returns n numbers from start to stop, of one sign, each the same multiple of the one before, along a new
-// first axis; with endpoint stop is the last of them, otherwise it would be the next. Where the signs differ the result
-// is NaN. As in Keras the result is float32 for the half types.
+// GeomspaceOf returns n numbers from start to stop, which have the same sign, with a constant ratio between neighbours,
+// along a new first axis. With endpoint set stop is the last number, otherwise it would be the next one. If the signs
+// differ the result is NaN. As in Keras, the result is float32 for the half types.
 func GeomspaceOf(start, stop *Tensor, n int, endpoint bool) *Tensor {
 	start, stop = common(float(start), float(stop))
 	d := Promote(start.DType(), ir.Float32)

@@ -7,16 +7,16 @@ import (
 )
 
 // RandomBits returns uniformly distributed uint32 numbers. They are a function of the random state of the trace (seed,
-// step, replica), of the place in the model, of seed and of the element's number, and of nothing else (Philox4x32-10;
-// Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the same program draws the same numbers on
-// every backend. Inside the body of a loop every step draws the same numbers.
+// step, replica), the position in the model, seed and the element's index, and of nothing else (Philox4x32-10; Salmon
+// et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the same program draws the same numbers on every
+// backend. Inside the body of a loop every step draws the same numbers.
 func RandomBits(t Traced, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
 	return g.add(ir.RngBits, ir.RngAttrs{Shape: append(ir.Shape{}, shape...), Stream: g.Stream(seed)}, g.RandomState())[0]
 }
 
-// RandomUniform returns numbers distributed evenly in [low, high): new ones in every step, on every replica, and for
-// every call, also where calls have the same seed (0 will do). Models that are made with equal seeds draw equal
+// RandomUniform returns numbers uniformly distributed in [low, high). Every step, every replica and every call draws
+// new numbers, even if calls have the same seed, so 0 will do. Models that are made with equal seeds draw equal
 // numbers. See [RandomBits].
 func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, shape ...int) *Tensor {
 	g := graphFor(t)
@@ -28,14 +28,14 @@ func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, sha
 	if low == 0 && high == 1 {
 		return unit
 	}
-	// Rounding of the last operation could give high itself.
+	// Rounding in the last operation could give high itself.
 	below := largestBelow(dtype, high)
 	return MinimumScalar(AddScalar(MultiplyScalar(unit, high-low), low), below)
 }
 
-// RandomNormal returns numbers of the normal distribution: mean + stddev · sqrt(2) · erfinv(u) for u uniform in (-1,
-// 1). They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0
-// will do). In a layer:
+// RandomNormal returns normally distributed numbers: mean + stddev · sqrt(2) · erfinv(u) for u uniform in (-1, 1).
+// Every step, every replica and every call draws new numbers, even if calls have the same seed, so 0 will do. In a
+// layer:
 //
 //	noise := ops.RandomNormal(c, x.DType(), 0, 1, 0, x.Shape()...)
 //
@@ -59,8 +59,9 @@ func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64
 	return Cast(AddScalar(MultiplyScalar(z, stddev), mean), dtype)
 }
 
-// Dropout zeroes each element with probability rate and multiplies the others by 1/(1-rate), so that the expected value
-// stays. The gradient passes through the same elements with the same factor. Source: Srivastava et al., JMLR 2014.
+// Dropout zeroes each element with probability rate and multiplies the others by 1/(1-rate), which preserves the
+// expected value. The gradient passes through the same elements with the same factor. Source: Srivastava et al., JMLR
+// 2014.
 func Dropout(x *Tensor, rate float64, seed uint64) *Tensor {
 	g := x.Graph()
 	if !(rate >= 0 && rate < 1) {
@@ -86,7 +87,7 @@ func wider(dtype ir.DType) ir.DType {
 	return ir.Float32
 }
 
-// largestBelow is the largest number of the type below v.
+// largestBelow is the largest number of the type that is less than v.
 func largestBelow(dtype ir.DType, v float64) float64 {
 	switch dtype {
 	case ir.Float64:
@@ -99,7 +100,7 @@ func largestBelow(dtype ir.DType, v float64) float64 {
 		return float64(math.Nextafter32(f, float32(math.Inf(-1))))
 	}
 	_, exp := math.Frexp(v)
-	ulp := math.Ldexp(1, exp-dtype.Digits()-1) // of the binade below a power of two
+	ulp := math.Ldexp(1, exp-dtype.Digits()-1) // below a power of two, the spacing of the lower binade
 	f := math.Ceil(v/ulp)*ulp - ulp
 	return ir.RoundFloat(dtype, f)
 }
@@ -126,8 +127,8 @@ func unitInterval(g *Graph, dtype ir.DType, seed uint64, shape []int) *Tensor {
 	return Cast(MultiplyScalar(n, math.Ldexp(1, -bits)), dtype)
 }
 
-// openInterval returns numbers even and symmetric in (-1, 1): the odd multiples of 2^-(bits) with bits one below the
-// precision, which are exact.
+// openInterval returns numbers distributed uniformly and symmetrically in (-1, 1): the odd multiples of 2^-bits, with
+// bits one below the precision, which are exact.
 func openInterval(g *Graph, wide ir.DType, seed uint64, shape []int) *Tensor {
 	bits := wide.Digits() - 1
 	n := integers(g, wide, bits, seed, shape)

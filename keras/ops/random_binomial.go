@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// binomialCandidates is how many numbers are drawn for each one of [RandomBinomial] with a mean of 10 and more. A
-	// candidate is taken with a probability of at least 0.68, so that none is with one of at most 10^-12; then the
-	// rounded mean stands.
+	// binomialCandidates is how many candidates are drawn for each number of [RandomBinomial] with a mean of 10 or
+	// more. Each is accepted with a probability of at least 0.68, so the probability that all are rejected is at most
+	// 10^-12. Then the result is the rounded mean.
 	binomialCandidates = 24
-	// binomialSteps is how far the smaller ones are counted: beyond lie at most 10^-20 of them.
+	// binomialSteps is how far numbers with smaller means are counted: at most a share of 10^-20 lies beyond.
 	binomialSteps = 64
 )
 
-// RandomBinomial returns numbers of the binomial distribution, how many of counts tries succeed that do with the given
-// probability each. counts and probabilities are tensors of a float type, and broadcast to the shape of the result;
-// counts are whole and at least 0, probabilities from 0 to 1, others give NaN. Numbers have the type of probabilities,
-// and are new ones in every step, on every replica and for every call; see [RandomBits]. There is no gradient.
+// RandomBinomial returns binomially distributed numbers: how many of counts trials succeed, each with the given
+// probability. counts and probabilities are tensors of a float type, and broadcast to the shape of the result. counts
+// are whole and at least 0, probabilities from 0 to 1; others give NaN. The result has the type of probabilities. Every
+// step, every replica and every call draws new numbers; see [RandomBits]. There is no gradient.
 //
-// Means below 10 are counted along the distribution function; above, candidates are taken or rejected. Source: Hörmann,
-// "The Generation of Binomial Random Variates", Journal of Statistical Computation and Simulation 46, 1993 (algorithm
-// BTRS). Behaviour of keras.random.binomial.
+// If the mean is below 10, the distribution function is inverted; above, candidates are accepted or rejected. Source:
+// Hörmann, "The Generation of Binomial Random Variates", Journal of Statistical Computation and Simulation 46, 1993
+// (algorithm BTRS). Behaviour of keras.random.binomial.
 func RandomBinomial(counts, probabilities *Tensor, seed uint64, shape ...int) *Tensor {
 	g, dtype := probabilities.g, probabilities.DType()
 	needFloat(g, "random binomial", dtype)
@@ -34,7 +34,7 @@ func RandomBinomial(counts, probabilities *Tensor, seed uint64, shape ...int) *T
 	// The differences of logarithms below cancel digits.
 	wide := func(t *Tensor) *Tensor { return BroadcastTo(StopGradient(Cast(t, ir.Float64)), shape...) }
 	n, given := wide(counts), wide(probabilities)
-	turned := CompareScalar(ir.Gt, given, 0.5) // of the two outcomes the rarer one is counted
+	turned := CompareScalar(ir.Gt, given, 0.5) // the rarer of the two outcomes is counted
 	p := Where(turned, Subtract(OnesLike(given), given), given)
 	valid := LogicalAnd(LogicalAnd(CompareScalar(ir.Ge, p, 0), CompareScalar(ir.Ge, n, 0)), Equal(n, Floor(n)))
 	n, p = Where(valid, n, ZerosLike(n)), Where(valid, p, ZerosLike(p))
@@ -45,19 +45,19 @@ func RandomBinomial(counts, probabilities *Tensor, seed uint64, shape ...int) *T
 	return Cast(Where(valid, x, FullLike(x, math.NaN())), dtype)
 }
 
-// binomial are the parameters of draws, with probabilities up to one half.
+// binomial holds the parameters of draws, with probabilities up to one half.
 type binomial struct {
 	n, p  *Tensor
 	seed  uint64
 	shape []int
 }
 
-// counted inverts the distribution function: the number is how many of its values lie at or below u, uniform in [0, 1).
+// counted inverts the distribution function: the result is how many of its values are at or below u, uniform in [0, 1).
 func (b binomial) counted(large *Tensor) *Tensor {
 	n, p := Where(large, ZerosLike(b.n), b.n), b.p
 	u := unitInterval(n.g, ir.Float64, b.seed, b.shape)
 	odds := Divide(p, Subtract(OnesLike(p), p))
-	share := Exp(Multiply(n, Log1p(Negative(p)))) // of the number 0
+	share := Exp(Multiply(n, Log1p(Negative(p)))) // probability of 0
 	below, x := share, ZerosLike(n)
 	for k := range binomialSteps {
 		x = Add(x, Cast(LogicalAnd(GreaterEqual(u, below), CompareScalar(ir.Gt, n, float64(k))), ir.Float64))
@@ -67,7 +67,7 @@ func (b binomial) counted(large *Tensor) *Tensor {
 	return x
 }
 
-// rejected draws candidates under a hat and takes the first that lies below the distribution.
+// rejected draws candidates under a hat function and takes the first that lies below the distribution.
 func (b binomial) rejected(large *Tensor) *Tensor {
 	n, p := Where(large, b.n, FullLike(b.n, 40)), Where(large, b.p, FullLike(b.p, 0.5))
 	q := Subtract(OnesLike(p), p)
@@ -103,7 +103,7 @@ func (b binomial) rejected(large *Tensor) *Tensor {
 	return result
 }
 
-// stirlingTail is log(k!) less Stirling's approximation (k+½)·log(k+1) - (k+1) + ½·log 2π.
+// stirlingTail is log(k!) minus Stirling's approximation (k+½)·log(k+1) - (k+1) + ½·log 2π.
 func stirlingTail(k *Tensor) *Tensor {
 	x := AddScalar(k, 1)
 	square := Square(x)

@@ -6,26 +6,27 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gammaCandidates is how many numbers are drawn for each one of [RandomGamma]. A candidate is taken with a probability
-// of at least 0.95, so that none is with one of at most 4·10^-11; then the last one stands.
+// gammaCandidates is how many candidates are drawn for each number of [RandomGamma]. Each is accepted with a
+// probability of at least 0.95, so the probability that all are rejected is at most 4·10^-11. Then the last one is
+// used.
 const gammaCandidates = 8
 
 // RandomGamma returns numbers of the gamma distribution with shape parameter alpha and scale 1, whose density at x > 0
 // is x^(alpha-1)·exp(-x)/Γ(alpha). alpha is a tensor of a float type, positive, and is broadcast to the shape of the
-// result. Numbers have its type, and are new ones in every step, on every replica and for every call; see [RandomBits].
-// There is no gradient with respect to alpha.
+// result, which has its type. Every step, every replica and every call draws new numbers; see [RandomBits]. There is no
+// gradient with respect to alpha.
 //
-// With d = a - 1/3, c = 1/sqrt(9d), z normal and u uniform in (0, 1], a candidate is d·v for v = (1 + c·z)³, taken
-// where v > 0 and ln u < z²/2 + d·(1 - v + ln v); a is alpha+1, and the candidate is multiplied by w^(1/alpha) for
-// another such number w. Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", TOMS 2000.
-// Behaviour of keras.random.gamma.
+// With a = alpha+1, d = a - 1/3, c = 1/sqrt(9d), z normal and u uniform in (0, 1], a candidate is d·v for v = (1 +
+// c·z)³. It is accepted if v > 0 and ln u < z²/2 + d·(1 - v + ln v), and is then multiplied by w^(1/alpha) for another
+// number w distributed like u. Source: Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables", TOMS
+// 2000. Behaviour of keras.random.gamma.
 func RandomGamma(alpha *Tensor, seed uint64, shape ...int) *Tensor {
 	return Cast(Exp(logGamma("random gamma", alpha, seed, shape)), alpha.DType())
 }
 
 // RandomBeta returns numbers of the beta distribution: x/(x+y) for x and y of [RandomGamma] with parameters alpha and
-// beta, computed from their logarithms, so that small parameters give numbers near 0 and 1 and not NaN. The density at
-// x in (0, 1) is proportional to x^(alpha-1)·(1-x)^(beta-1). Behaviour of keras.random.beta.
+// beta. It is computed from their logarithms, so that small parameters give numbers near 0 and 1 and not NaN. The
+// density at x in (0, 1) is proportional to x^(alpha-1)·(1-x)^(beta-1). Behaviour of keras.random.beta.
 func RandomBeta(alpha, beta *Tensor, seed uint64, shape ...int) *Tensor {
 	x, y := logGamma("random beta", alpha, seed, shape), logGamma("random beta", beta, seed, shape)
 	return Cast(Sigmoid(Subtract(x, y)), alpha.DType())
@@ -40,7 +41,7 @@ func RandomDirichlet(alpha *Tensor, seed uint64, shape ...int) *Tensor {
 	return Cast(Softmax(logGamma("random dirichlet", alpha, seed, shape), -1), alpha.DType())
 }
 
-// logGamma returns logarithms of numbers of the gamma distribution, in at least single precision.
+// logGamma returns the logarithms of gamma-distributed numbers, in at least single precision.
 func logGamma(what string, alpha *Tensor, seed uint64, shape []int) *Tensor {
 	g := alpha.Graph()
 	needFloat(g, what, alpha.DType())

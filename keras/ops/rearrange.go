@@ -8,8 +8,8 @@ import (
 )
 
 // Rearrange reorders, joins and splits axes by a pattern of names, as einops does: "b (h p) c -> (b p) h c" splits the
-// second axis and joins its second part to the first. Names in parentheses make up one axis; lengths give those that
-// cannot be computed, at most one in each pair of parentheses being left open.
+// second axis and joins its second part to the first. Names in parentheses make up one axis. lengths gives the lengths
+// that cannot be computed; at most one in each pair of parentheses can be left out.
 func Rearrange(x *Tensor, pattern string, lengths map[string]int) *Tensor {
 	left, right, ok := strings.Cut(pattern, "->")
 	if !ok {

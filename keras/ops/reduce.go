@@ -15,7 +15,7 @@ func reduce(kind ir.Kind, x *Tensor, axes []int) *Tensor {
 	return apply1(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: all}, x)
 }
 
-// KeepDims gives reduced back the axes that a reduction of x over axes took out, with length 1.
+// KeepDims puts back into reduced, with length 1, the axes that a reduction of x over axes removed.
 func KeepDims(reduced, x *Tensor, axes ...int) *Tensor {
 	return Reshape(reduced, x.Shape().WithOnes(allAxes(x, axes)...)...)
 }
@@ -55,7 +55,7 @@ func numeric(x *Tensor) *Tensor {
 	return x
 }
 
-// numericPair turns two bools into int32; one alone takes the type of the number that it meets.
+// numericPair converts two bools to int32; a bool paired with a number takes the number's type.
 func numericPair(a, b *Tensor) (*Tensor, *Tensor) {
 	if a.DType() == ir.Bool && b.DType() == ir.Bool {
 		return numeric(a), numeric(b)
@@ -63,8 +63,8 @@ func numericPair(a, b *Tensor) (*Tensor, *Tensor) {
 	return a, b
 }
 
-// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half
-// precision is computed in float32: its sums would overflow.
+// Mean returns the average along the given axes, or of all elements without axes; that of an empty axis is NaN. Half
+// precision is computed in float32, because sums would overflow.
 func Mean(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
 	if d := x.DType(); d.IsHalf() {
@@ -144,8 +144,8 @@ func reduceRule(c *vjp) []*Tensor {
 	return zeroGradient(c)
 }
 
-// prodGradient is dy times the product of the other elements: the whole product divided by the element where no element
-// is 0; where exactly one is, only that element has a gradient.
+// prodGradient is dy times the product of the other elements. If no element is 0, that is the whole product divided by
+// the element. If exactly one is 0, only that element has a gradient.
 func prodGradient(x, dy, y *Tensor, axes []int, wide func(*Tensor) *Tensor) *Tensor {
 	isZero := CompareScalar(ir.Eq, x, 0)
 	zeros := wide(Sum(Cast(isZero, x.DType()), axes...))
@@ -156,7 +156,8 @@ func prodGradient(x, dy, y *Tensor, axes []int, wide func(*Tensor) *Tensor) *Ten
 	return Multiply(dy, slope)
 }
 
-// othersGradient is prodGradient for one axis of a few elements: the products of those before and of those behind each.
+// othersGradient is prodGradient for one axis of a few elements. It multiplies the products of the elements before and
+// after each.
 //
 //dim:known n is a constant
 func othersGradient(x, dy *Tensor, axis, n int) *Tensor {

@@ -19,8 +19,8 @@ func BeginSegment(t Traced) Segment {
 	return Segment{g: g, first: len(g.program.Nodes)}
 }
 
-// Remat ends the segment and lets gradients compute its values again from what it reads, in place of keeping them from
-// the forward pass until then. A segment within another one changes nothing. What is in a segment but not computed
+// Remat ends the segment and makes gradients recompute its values from what it reads, instead of keeping them from the
+// forward pass until then. A segment inside another one changes nothing. Some things in a segment are not computed
 // twice: loops and branches (whose gradients choose for themselves what they keep), collectives, and results of
 // [CustomGradient].
 func (s Segment) Remat() {
@@ -39,8 +39,8 @@ func (s Segment) Remat() {
 	}
 }
 
-// Remat returns f(xs...), and gradients compute again what lies between xs and the results, in place of keeping it from
-// the forward pass until then: less memory for more time, with the same numbers (dropout draws the same ones again).
+// Remat returns f(xs...). Gradients recompute the values between xs and the results, instead of keeping them from the
+// forward pass until then: less memory for more time, with the same numbers (dropout draws the same ones again).
 // Assignments to variables within f happen once. See [Segment.Remat] for what is kept nevertheless.
 //
 // Source: keras.remat; Chen et al., "Training Deep Nets with Sublinear Memory Cost" (2016).
@@ -55,10 +55,10 @@ func Remat(f func(xs ...*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	return ys
 }
 
-// rematerialized is what a backward pass knows of values that it has computed again.
+// rematerialized is what a backward pass knows about recomputed values.
 type rematerialized struct {
-	nodes  map[int]int           // by node: the one that computes it again
-	values map[ir.Value]ir.Value // by value of a segment: the one that was computed again
+	nodes  map[int]int           // by node: the one that recomputes it
+	values map[ir.Value]ir.Value // by value of a segment: its recomputed value
 	behind map[ir.Value]ir.Value // by value that a segment reads: the barrier before it
 	fixed  []bool                // by value: an input of the program or a constant
 }
@@ -71,7 +71,7 @@ func (r *reverse) node(i int) ir.Node {
 	return r.g.program.Nodes[i]
 }
 
-// enter computes the values of a segment again when the pass reaches its last node and gradients flow into it.
+// enter recomputes the values of a segment when the pass reaches its last node and gradients flow into it.
 func (r *reverse) enter(i int) {
 	at := slices.IndexFunc(r.g.segments, func(s Segment) bool { return s.end == i+1 })
 	if at < 0 {
@@ -88,8 +88,8 @@ func (r *reverse) enter(i int) {
 	}
 }
 
-// rematerialize appends the nodes of s again. They read what the segment reads from behind barriers that wait for dy,
-// so that they are neither taken for those of the forward pass nor computed early.
+// rematerialize appends the nodes of s again. They read the segment's inputs through barriers that wait for dy, so that
+// they are neither merged with the nodes of the forward pass nor computed early.
 func (r *reverse) rematerialize(s Segment, dy ir.Value) {
 	p := r.g.program
 	if r.again.nodes == nil {
@@ -118,7 +118,7 @@ func (r *reverse) rematerialize(s Segment, dy ir.Value) {
 				in[j], moved = r.barrier(v, dy), true
 			}
 		}
-		if !moved { // of variables and constants alone, as masks of dropout are
+		if !moved { // computed from variables and constants alone, such as dropout masks
 			in[0] = r.barrier(in[0], dy)
 		}
 		r.again.nodes[i] = len(p.Nodes)
@@ -129,7 +129,7 @@ func (r *reverse) rematerialize(s Segment, dy ir.Value) {
 	}
 }
 
-// barrier returns x as it is read after y.
+// barrier returns x, available only after y.
 func (r *reverse) barrier(x, y ir.Value) ir.Value {
 	behind, ok := r.again.behind[x]
 	if !ok {

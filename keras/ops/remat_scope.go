@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// RematScope says which layers of a model are computed again for the gradient, in place of keeping what they compute
-// from the forward pass until then: less memory for more time, with the same numbers.
+// RematScope says which layers of a model are recomputed for the gradient, instead of keeping their values from the
+// forward pass until then: less memory for more time, with the same numbers.
 //
 // Source: keras.RematScope.
 type RematScope struct {
@@ -14,13 +14,13 @@ type RematScope struct {
 	// that have one), "larger_than" (layers whose results have more than OutputSizeThreshold elements) or
 	// "list_of_layers" (those named in LayerNames, which may be models inside the model).
 	Mode string
-	// OutputSizeThreshold is in elements of all results, those of the whole batch; 0 is 1024.
+	// OutputSizeThreshold is a number of elements, counted over all results and the whole batch; 0 is 1024.
 	OutputSizeThreshold int
 	// LayerNames are the names of layers, without their path.
 	LayerNames []string
 }
 
-// Check returns an error where a field has no meaning.
+// Check returns an error if a field has no valid value.
 func (s *RematScope) Check() error {
 	switch modes := []string{"", "full", "activations", "larger_than", "list_of_layers"}; {
 	case s == nil:
@@ -35,8 +35,7 @@ func (s *RematScope) Check() error {
 	return nil
 }
 
-// Recomputes reports whether a layer of that name (of a model, if container is set) with these results is computed
-// again.
+// Recomputes reports whether a layer of that name (a model, if container is set) with these results is recomputed.
 func (s *RematScope) Recomputes(name string, container bool, results []*Tensor) bool {
 	switch {
 	case s == nil || container && s.Mode != "list_of_layers":
@@ -56,5 +55,5 @@ func (s *RematScope) Recomputes(name string, container bool, results []*Tensor) 
 	return s.Mode != "activations"
 }
 
-// RecomputesActivations reports whether the activations of layers are computed again.
+// RecomputesActivations reports whether the activations of layers are recomputed.
 func (s *RematScope) RecomputesActivations() bool { return s != nil && s.Mode == "activations" }

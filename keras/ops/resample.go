@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Resample gives the cells of an axis of floats other ones that are sums of a few: y[.. i ..] = Σ_t
-// weights[i·taps+t]·x[.. cells[i·taps+t] ..] with len(cells)/taps cells in the result. Resizing is such a sum for each
-// of the spatial axes.
+// Resample replaces the cells of an axis of floats by weighted sums of a few of them: y[.. i ..] = Σ_t
+// weights[i·taps+t]·x[.. cells[i·taps+t] ..] with len(cells)/taps cells in the result. Resizing is such a sum along
+// each spatial axis.
 func Resample(x *Tensor, axis, taps int, cells []int, weights []float64) *Tensor {
 	x = float(x)
 	return apply1(ir.Resample, ir.ResampleAttrs{Axis: x.Axis(axis), Taps: taps, Cells: cells, Weights: weights}, x)

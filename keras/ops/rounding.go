@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// RoundTo rounds to the given number of decimals, halves to even: round(x·10^d)/10^d, with a negative d to tens,
-// hundreds, ... Whole numbers stay as they are for d of at least 0. The gradient is zero.
+// RoundTo rounds to the given number of decimals, halves to even: round(x·10^d)/10^d, where a negative d rounds to
+// tens, hundreds, ... Integers stay unchanged for d of at least 0. The gradient is zero.
 func RoundTo(x *Tensor, decimals int) *Tensor {
 	if !x.DType().IsFloat() {
 		if decimals >= 0 {
@@ -26,14 +26,14 @@ func RoundTo(x *Tensor, decimals int) *Tensor {
 	return DivideScalar(Round(MultiplyScalar(x, scale)), scale)
 }
 
-// Fmod returns the remainder of the quotient a / b cut to an integer; it has the sign of a. (See [Mod] for the other
-// convention.)
+// Fmod returns the remainder of a / b with the quotient truncated to an integer; it has the sign of a. (See [Mod] for
+// the other convention.)
 func Fmod(a, b *Tensor) *Tensor {
 	a, b = common(numericPair(a, b))
 	return apply1(ir.Rem, nil, a, b)
 }
 
-// Signbit returns whether each element is negative; minus zero is.
+// Signbit returns whether the sign bit of each element is set; that of minus zero is.
 func Signbit(x *Tensor) *Tensor {
 	if !x.DType().IsFloat() {
 		return CompareScalar(ir.Lt, numeric(x), 0)

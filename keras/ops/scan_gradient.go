@@ -8,9 +8,10 @@ import (
 
 // scanGradient derives the loop that runs a scan backwards.
 //
-// The gradient of one step is traced into the graph of the body, which then holds both directions. What depends on the
-// incoming gradients becomes the body of the backward loop; what it reads of the rest (the residuals) the forward loop
-// is made to hand out, stacked over the steps. So nothing of the forward step is computed twice.
+// The gradient of one step is traced into the graph of the body, which then holds both directions. Everything that
+// depends on the incoming gradients becomes the body of the backward loop. The forward loop is changed to return the
+// other values that this body reads (the residuals), stacked over the steps. So nothing of the forward step is computed
+// twice.
 type scanGradient struct {
 	c     *vjp
 	attrs ir.ScanAttrs
@@ -37,7 +38,7 @@ func scanRule(c *vjp) []*Tensor {
 	return s.loop(residuals, stacks)
 }
 
-// bodyOf makes a graph of a sub-program that was not traced by hand (the body of a backward loop).
+// bodyOf makes a graph of a sub-program that was not traced here (the body of a backward loop).
 func bodyOf(g *Graph, p *ir.Program) *Graph {
 	b := g.body(p.Name)
 	var in []ir.Value
@@ -165,7 +166,7 @@ func (s *scanGradient) isX(v ir.Value) (operand int, ok bool) {
 	return 0, false
 }
 
-// handOut makes the forward loop stack the residuals and returns the stacks.
+// handOut makes the forward loop return the residuals, stacked, and returns the stacks.
 func (s *scanGradient) handOut(residuals []ir.Value) []*Tensor {
 	g, b := s.c.r.g, s.b
 	outputs := slices.Clone(b.results)

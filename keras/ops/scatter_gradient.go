@@ -18,20 +18,21 @@ func scatterRule(c *vjp) []*Tensor {
 	return scatterExtremeRule(c)
 }
 
-// gatherBack reads t, which has the shape of the operand of a scatter, where the updates went.
+// gatherBack reads t, which has the shape of a scatter's operand, at the positions of the updates.
 func (c *vjp) gatherBack(t *Tensor) *Tensor {
 	a := c.node.Attrs.(ir.ScatterAttrs)
 	return apply1(ir.Gather, ir.GatherAttrs{Axis: a.Axis, Mode: a.Mode}, t, c.in(1))
 }
 
-// scatterLike scatters updates into operand where the updates of the node went.
+// scatterLike scatters updates into operand at the positions of the node's updates.
 func (c *vjp) scatterLike(kind ir.Kind, operand, updates *Tensor) *Tensor {
 	a := c.node.Attrs.(ir.ScatterAttrs)
 	a.Kind = kind
 	return apply1(ir.Scatter, a, operand, c.in(1), updates)
 }
 
-// scatterSetRule: the operand has no gradient where it was overwritten; of the updates that meet only the last one has.
+// scatterSetRule: the operand has no gradient where it was overwritten. Of several updates at the same position only
+// the last one has a gradient.
 func scatterSetRule(c *vjp) []*Tensor {
 	a := c.node.Attrs.(ir.ScatterAttrs)
 	dy, indices := c.dy(0), c.in(1)
@@ -87,7 +88,7 @@ func scatterProdRule(c *vjp) []*Tensor {
 // neutralElement is the number that changes no maximum (minimum).
 func neutralElement(kind ir.Kind) float64 {
 	if kind == ir.Max {
-		return math.Inf(-1) // integers saturate to the least number
+		return math.Inf(-1) // integers saturate to the smallest number
 	}
 	return math.Inf(1)
 }

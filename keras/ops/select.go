@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Select takes, element by element, the choice of the first condition that holds, and otherwise where none does.
+// Select returns, for each element, the choice of the first condition that holds, or otherwise if none does.
 func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
 	if len(conditions) != len(choices) || len(choices) == 0 {
 		Failf(otherwise.Graph(), "select: needs as many conditions as choices, and at least one; received %d and %d", len(conditions), len(choices))
@@ -22,13 +22,13 @@ func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
 // Angle returns the angle of real numbers in the complex plane: π below 0 and for -0, 0 elsewhere, NaN for NaN.
 func Angle(x *Tensor) *Tensor {
 	x = float(x)
-	// Of the bits, the sign is that of the number, also of a zero.
+	// The sign of the bits is that of the number, even for zeros.
 	negative := CompareScalar(ir.Lt, View(x, bitsOf[x.DType().Size()]), 0)
 	angle := Where(StopGradient(negative), FullLike(x, math.Pi), ZerosLike(x))
 	return Where(compare(ir.Ne, x, x), x, angle)
 }
 
-// Ldexp returns x · 2^n, also where 2^n is beyond the numbers of the type of x.
+// Ldexp returns x · 2^n, even if 2^n is too large or too small for the type of x.
 func Ldexp(x, n *Tensor) *Tensor {
 	x = float(x)
 	n = Cast(n, x.DType())
@@ -36,8 +36,8 @@ func Ldexp(x, n *Tensor) *Tensor {
 	return Multiply(Multiply(x, Exp2(half)), Exp2(Subtract(n, half)))
 }
 
-// Argpartition returns int32 positions that bring the k-th smallest element along axis to its place, the smaller ones
-// before it and the larger ones after it.
+// Argpartition returns int32 positions that put the k-th smallest element along axis in its sorted position, with the
+// smaller ones before it and the larger ones after it.
 func Argpartition(x *Tensor, k, axis int) *Tensor {
 	if n := x.Dim(axis); dim.Known(n) && (k < -n || k >= n) {
 		Failf(x.g, "argpartition: there is no element %d among the %d of axis %d", k, n, axis)

@@ -7,11 +7,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// manyParts is the number of neighbouring steps up to which windows are put together from single steps, and added up
-// step by step.
+// manyParts is the number of neighbouring steps up to which windows are assembled from single steps, and added up step
+// by step.
 const manyParts = 32
 
-// fewWindows is the number of windows up to which each one is cut out by itself.
+// fewWindows is the number of windows up to which each one is sliced separately.
 const fewWindows = 8
 
 // ExtractSequences returns the windows of length elements, stride apart, of the last axis of x (..., n): (...,
@@ -39,8 +39,8 @@ func ExtractSequences(x *Tensor, length, stride int) *Tensor {
 	return SliceAxis(stepWindows(x, count, parts), -1, 0, length)
 }
 
-// stepWindows makes windows of so many steps, each one after the other, of steps x (..., count+parts-1, stride): (...,
-// count, parts·stride). Those of more than manyParts steps are made of up to four shorter ones.
+// stepWindows makes windows of parts steps each from steps x (..., count+parts-1, stride): (..., count, parts·stride).
+// Windows of more than manyParts steps are made of up to four shorter ones.
 func stepWindows(x *Tensor, count, parts int) *Tensor {
 	part := 1
 	if parts > manyParts {
@@ -53,7 +53,7 @@ func stepWindows(x *Tensor, count, parts int) *Tensor {
 	for i := 0; i < parts; i += part {
 		at := min(i, parts-part)
 		y := SliceAxis(x, -2, at, dim.Add(at, count))
-		if i > at { // the end of a window that begins before
+		if i > at { // the end of a window that begins earlier
 			y = SliceAxis(y, -1, dim.Mul(i-at, dim.FloorDiv(x.Dim(-1), part)), x.Dim(-1))
 		}
 		shifted = append(shifted, y)
@@ -61,12 +61,12 @@ func stepWindows(x *Tensor, count, parts int) *Tensor {
 	return Concatenate(-1, shifted...)
 }
 
-// windowPlaces holds the places of the elements of windows, (count, length).
+// windowPlaces holds the positions of the elements of windows, (count, length).
 func windowPlaces(t Traced, count, length, stride int) *Tensor {
 	return Add(MultiplyScalar(Iota(t, ir.Int32, 0, count, 1), float64(stride)), Iota(t, ir.Int32, 1, 1, length))
 }
 
-// overlapAdd adds windows x (..., count, length) up at their places, stride apart: (..., (count-1)·stride+length).
+// overlapAdd adds up windows x (..., count, length), stride apart: (..., (count-1)·stride+length).
 func overlapAdd(x *Tensor, stride int) *Tensor {
 	count, length := x.Dim(-2), x.Dim(-1)
 	Fixed(x, "overlapping windows", length)
@@ -91,19 +91,19 @@ func overlapAdd(x *Tensor, stride int) *Tensor {
 	return fitLast(Reshape(sum, append(lead, dim.Mul(dim.Add(count, parts, -1), stride))...), total)
 }
 
-// STFTOptions say how [STFT] cuts a signal into frames and [ISTFT] puts it together.
+// STFTOptions say how [STFT] cuts a signal into frames and [ISTFT] reassembles it.
 type STFTOptions struct {
-	// SequenceLength is the length of the window, SequenceStride the distance of frames; both are at least 1.
+	// SequenceLength is the length of the window, SequenceStride the distance between frames; both are at least 1.
 	SequenceLength, SequenceStride int
 	// FFTLength is the length of a frame, at least SequenceLength; the window lies in its middle, with zeros around.
 	FFTLength int
 	// Window is "hann", 1/2 - 1/2·cos(2πk/SequenceLength), or "hamming", 0.54 - 0.46·cos(...); "" is "hann". "none"
-	// weighs all FFTLength elements of a frame equally.
+	// gives all FFTLength elements of a frame the same weight.
 	Window string
-	// WindowWeights is a custom window, (SequenceLength); it takes the place of Window.
+	// WindowWeights is a custom window, (SequenceLength), that replaces Window.
 	WindowWeights *Tensor
-	// NotCentered begins frame t at element t·SequenceStride. Otherwise it has its middle there, and the signal is
-	// mirrored by FFTLength/2 at both ends.
+	// NotCentered makes frame t begin at element t·SequenceStride. Otherwise the middle of the frame is there, and the
+	// signal is mirrored by FFTLength/2 at both ends.
 	NotCentered bool
 }
 
@@ -142,9 +142,9 @@ func (o *STFTOptions) weights(what string, like *Tensor) *Tensor {
 	return Pad(Cast(w, like.DType()), []int{low}, []int{o.FFTLength - o.SequenceLength - low}, 0)
 }
 
-// STFT returns the short-time Fourier transform of x (..., samples): of each frame of FFTLength samples, weighed with
-// the window, the elements 0 to FFTLength/2 of its transform, as real and imaginary part (..., frames, FFTLength/2+1).
-// x is float32 or float64.
+// STFT returns the short-time Fourier transform of x (..., samples). Each frame of FFTLength samples is multiplied by
+// the window and transformed; elements 0 to FFTLength/2 are returned, as real and imaginary part (..., frames,
+// FFTLength/2+1). x is float32 or float64.
 func STFT(x *Tensor, o STFTOptions) (re, im *Tensor) {
 	if x.Rank() < 1 || x.DType() != ir.Float32 && x.DType() != ir.Float64 {
 		Failf(x.g, "stft: needs a signal (..., samples) of float32 or float64, received %v", x.Type())
@@ -161,9 +161,9 @@ func STFT(x *Tensor, o STFTOptions) (re, im *Tensor) {
 	return RFFT(Multiply(ExtractSequences(x, o.FFTLength, o.SequenceStride), w), o.FFTLength)
 }
 
-// ISTFT is the inverse of [STFT] with equal options, (..., samples): the inverse transforms of the frames are weighed
-// with the window once more, added up at their places, and divided by the sums of the squared windows there, where
-// these are above 1e-10. What the mirrored ends held is cut off. A length above 0 is the number of samples to return.
+// ISTFT is the inverse of [STFT] with equal options, (..., samples): the inverse transforms of the frames are
+// multiplied by the window once more, added up at their positions, and divided by the sum of the squared windows there,
+// where that is above 1e-10. The mirrored ends are cut off. If length is above 0 it is the number of samples to return.
 func ISTFT(re, im *Tensor, length int, o STFTOptions) *Tensor {
 	x := partsOf("istft", re, im, 2)
 	w := o.weights("istft", re)

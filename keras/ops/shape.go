@@ -8,7 +8,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Reshape gives x a new shape with the same elements in row-major order; one axis may be -1 and is computed.
+// Reshape gives x a new shape with the same elements in row-major order; one axis may be -1 and is then computed.
 func Reshape(x *Tensor, shape ...int) *Tensor {
 	s := slices.Clone(shape)
 	if i := slices.Index(s, -1); i >= 0 {
@@ -63,13 +63,13 @@ func BroadcastTo(x *Tensor, shape ...int) *Tensor {
 	return apply1(ir.Broadcast, ir.BroadcastAttrs{Shape: slices.Clone(shape), Axes: axes}, x)
 }
 
-// ExpandDims inserts an axis of length 1 so that it becomes axis number axis of the result.
+// ExpandDims inserts an axis of length 1 as axis number axis of the result.
 func ExpandDims(x *Tensor, axis int) *Tensor {
 	axis = normalizeAxis(x.g, axis, x.Rank()+1, x.Shape())
 	return Reshape(x, slices.Insert(x.Shape().Clone(), axis, 1)...)
 }
 
-// Squeeze takes out the given axes, which must have length 1; without axes, all such.
+// Squeeze removes the given axes, which must have length 1; without axes, all axes of length 1.
 func Squeeze(x *Tensor, axes ...int) *Tensor {
 	drop := make([]int, 0, x.Rank())
 	for i, d := range x.Shape() {
@@ -87,18 +87,18 @@ func Squeeze(x *Tensor, axes ...int) *Tensor {
 	return Reshape(x, x.Shape().Without(drop...)...)
 }
 
-// Slice cuts elements start[i] to limit[i]-1 along each axis, as Go's slices do; keras.ops.slice takes the lengths in
-// place of the limits.
+// Slice takes elements start[i] to limit[i]-1 along each axis, as Go's slices do; keras.ops.slice takes lengths instead
+// of limits.
 func Slice(x *Tensor, start, limit []int) *Tensor {
 	return StridedSlice(x, start, limit, ints.Repeat(1, x.Rank()))
 }
 
-// StridedSlice cuts every stride[i]-th element from start[i] below limit[i] along each axis.
+// StridedSlice takes every stride[i]-th element from start[i] below limit[i] along each axis.
 func StridedSlice(x *Tensor, start, limit, stride []int) *Tensor {
 	return apply1(ir.Slice, ir.SliceAttrs{Start: slices.Clone(start), Limit: slices.Clone(limit), Stride: slices.Clone(stride)}, x)
 }
 
-// SliceAxis cuts elements from start below limit along one axis.
+// SliceAxis takes elements from start below limit along one axis.
 func SliceAxis(x *Tensor, axis, start, limit int) *Tensor {
 	axis = x.Axis(axis)
 	low, high := make([]int, x.Rank()), x.Shape().Clone()
@@ -118,7 +118,7 @@ func Index(x *Tensor, axis, i int) *Tensor {
 	return Squeeze(SliceAxis(x, axis, i, dim.Add(i, 1)), axis)
 }
 
-// checkParts fails where a tensor would be cut into more parts than a program has operations.
+// checkParts fails if a tensor would be cut into more parts than a program may have operations.
 func checkParts(x *Tensor, what string, parts int) {
 	if parts > ir.MaxNodes { //dim:known parts are counted
 		Failf(x.g, "%s: %d parts of %v; at most %d are possible", what, parts, x.Shape(), ir.MaxNodes)
@@ -254,7 +254,7 @@ func broadcastRule(c *vjp) []*Tensor {
 	return []*Tensor{Reshape(Sum(c.dy(0), axes...), x.Shape()...)}
 }
 
-// sliceRule puts the gradient back in place among zeros.
+// sliceRule puts the gradient back into its place among zeros.
 func sliceRule(c *vjp) []*Tensor {
 	a := c.node.Attrs.(ir.SliceAttrs)
 	x, dy := c.in(0), c.dy(0)
@@ -267,7 +267,7 @@ func sliceRule(c *vjp) []*Tensor {
 	return []*Tensor{apply1(ir.Pad, attrs, dy, Scalar(dy, 0))}
 }
 
-// padRule cuts the operand's elements out again; what is left belongs to the padding value.
+// padRule cuts the operand's elements out again; the rest belongs to the padding value.
 func padRule(c *vjp) []*Tensor {
 	a := c.node.Attrs.(ir.PadAttrs)
 	x, dy := c.in(0), c.dy(0)

@@ -2,12 +2,12 @@ package ops
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// Softmax returns exp(x) / sum(exp(x)) along axis, computed around the largest element so that nothing overflows.
+// Softmax returns exp(x) / sum(exp(x)) along axis. The largest element is subtracted first, so that nothing overflows.
 func Softmax(x *Tensor, axis int) *Tensor {
 	return lastAxis(float(x), axis, func(x *Tensor) *Tensor { return apply1(ir.Softmax, nil, x) })
 }
 
-// LogSoftmax returns x - ln(sum(exp(x))) along axis, computed around the largest element.
+// LogSoftmax returns x - ln(sum(exp(x))) along axis. The largest element is subtracted first.
 func LogSoftmax(x *Tensor, axis int) *Tensor {
 	return lastAxis(float(x), axis, func(x *Tensor) *Tensor { return apply1(ir.LogSoftmax, nil, x) })
 }
@@ -18,13 +18,13 @@ func lastAxis(x *Tensor, axis int, f func(*Tensor) *Tensor) *Tensor {
 	if axis == x.Rank()-1 {
 		return f(x).WithMask(x.mask)
 	}
-	// The other axes keep their order, so that what lies behind the axis moves as one.
+	// The other axes keep their order, so that everything behind the axis moves as one block.
 	return MoveAxis(f(MoveAxis(x, axis, -1)), -1, axis).WithMask(x.mask)
 }
 
-// SparseSoftmaxCrossEntropy returns -ln(softmax(logits)[label]) for each row of logits (..., classes); labels are
-// integers in [0, classes) of the shape of logits without the last axis. A label outside is an error when the program
-// runs.
+// SparseSoftmaxCrossEntropy returns -ln(softmax(logits)[label]) for each row of logits (..., classes). Labels are
+// integers in [0, classes), with the shape of logits without the last axis. A label outside is an error when the
+// program runs.
 func SparseSoftmaxCrossEntropy(logits, labels *Tensor) *Tensor {
 	if !labels.DType().IsInteger() {
 		Failf(graphOf(logits, labels), "sparse softmax cross-entropy: labels must be integers (class numbers), received %v; cast them first", labels.Type())

@@ -18,8 +18,8 @@ func Argsort(x *Tensor, axis int) *Tensor {
 	return apply(ir.Sort, ir.SortAttrs{Axis: x.Axis(axis)}, x)[1]
 }
 
-// partitioned returns the elements along axis and their positions as Sort and Argsort do, of which only those at the
-// places kth, counted from the end where they are negative, need to be in place.
+// partitioned returns the elements along axis and their positions as Sort and Argsort do, but only the positions kth
+// need to hold the sorted elements. Negative kth count from the end.
 func partitioned(x *Tensor, axis int, kth ...int) (values, positions *Tensor) {
 	a := ir.SortAttrs{Axis: x.Axis(axis)}
 	if n := x.Dim(a.Axis); dim.Known(n) {

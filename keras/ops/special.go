@@ -9,10 +9,10 @@ import (
 // Lgamma returns ln|Γ(x)|.
 func Lgamma(x *Tensor) *Tensor { return unaryFloat(ir.Lgamma, x) }
 
-// Digamma returns the logarithmic derivative of the gamma function. Below 1/2 it uses ψ(x) = ψ(1-x) - π/tan(πx). From
-// there on it is in float64 ψ(x+8) - Σ 1/(x+k) and the asymptotic series of ψ (Abramowitz, Stegun, 6.3.5, 6.3.7,
-// 6.3.18), which leaves an error below 1e-14; in other types it is up to 3 a quotient times the distance from the zero
-// of ψ, and the asymptotic series beyond.
+// Digamma returns the logarithmic derivative of the gamma function. Below 1/2 it uses ψ(x) = ψ(1-x) - π/tan(πx). In
+// float64, the rest is ψ(x+8) - Σ 1/(x+k) with the asymptotic series of ψ (Abramowitz, Stegun, 6.3.5, 6.3.7, 6.3.18),
+// whose error is below 1e-14. In other types it is, up to 3, a quotient times the distance from the zero of ψ, and the
+// asymptotic series beyond.
 func Digamma(x *Tensor) *Tensor {
 	return withSlope(x, digamma, func(x, dy *Tensor) *Tensor { return Multiply(dy, trigamma(x)) })
 }
@@ -61,7 +61,7 @@ func digammaOfSingle(z *Tensor) *Tensor {
 	return Where(CompareScalar(ir.Gt, z, border), Subtract(Log(far), series), Multiply(SubtractScalar(SubtractScalar(near, zero), rest), quotient))
 }
 
-// trigamma is the derivative of ψ: Σ 1/(x+k)² and the asymptotic series, or π²/sin²(πx) less that of 1 - x.
+// trigamma is the derivative of ψ: Σ 1/(x+k)² and the asymptotic series, or π²/sin²(πx) minus the trigamma of 1 - x.
 func trigamma(x *Tensor) *Tensor {
 	mirrored, z := aboveHalf(x)
 	w := AddScalar(z, gammaShift)

@@ -29,7 +29,7 @@ func ColumnStack(xs ...*Tensor) *Tensor {
 	return Concatenate(1, columns...)
 }
 
-// atLeast gives each tensor the rank n as NumPy does: new axes come in front, a third one at the end.
+// atLeast extends each tensor to rank n as NumPy does: new axes come in front, a third one at the end.
 func atLeast(n int, xs []*Tensor) []*Tensor {
 	out := make([]*Tensor, len(xs))
 	for i, x := range xs {
@@ -53,8 +53,7 @@ func Vsplit(x *Tensor, parts int) []*Tensor { return Split(x, parts, 0) }
 // Dsplit cuts x into equal parts along axis 2.
 func Dsplit(x *Tensor, parts int) []*Tensor { return Split(x, parts, 2) }
 
-// ArraySplit cuts x along axis into parts of which the first ones are longer by one where the length does not divide
-// evenly.
+// ArraySplit cuts x along axis into parts. If the length does not divide evenly, the first parts are longer by one.
 func ArraySplit(x *Tensor, parts, axis int) []*Tensor {
 	if parts <= 0 {
 		Failf(x.Graph(), "array split: needs at least one part, received %d", parts)
@@ -79,13 +78,13 @@ func Fliplr(x *Tensor) *Tensor { return Flip(x, 1) }
 // Flipud reverses axis 0.
 func Flipud(x *Tensor) *Tensor { return Flip(x, 0) }
 
-// Rot90 turns the plane of two axes by times quarter turns, from the first axis towards the second.
+// Rot90 rotates the plane of two axes by times quarter turns, from the first axis towards the second.
 func Rot90(x *Tensor, times, axis1, axis2 int) *Tensor {
 	a, b := x.Axis(axis1), x.Axis(axis2)
 	if a == b {
 		Failf(x.g, "rot90: needs two different axes, received axis %d twice", a)
 	}
-	// What is turned round are the rows along the outer axis, which move as wholes, before or after the exchange.
+	// Reverse the rows along the outer axis, which move as a whole, before or after the exchange.
 	switch turns := (times%4 + 4) % 4; {
 	case turns == 1 && a < b:
 		return Flip(SwapAxes(x, a, b), a)

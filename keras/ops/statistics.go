@@ -7,19 +7,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Amax is [Max] under its name in NumPy.
+// Amax is NumPy's name for [Max].
 func Amax(x *Tensor, axes ...int) *Tensor { return Max(x, axes...) }
 
-// Amin is [Min] under its name in NumPy.
+// Amin is NumPy's name for [Min].
 func Amin(x *Tensor, axes ...int) *Tensor { return Min(x, axes...) }
 
-// Var is [Variance] under its name in keras.ops.
+// Var is the name of [Variance] in keras.ops.
 func Var(x *Tensor, axes ...int) *Tensor { return Variance(x, axes...) }
 
 // Ptp returns the largest minus the smallest element along the given axes.
 func Ptp(x *Tensor, axes ...int) *Tensor { return Subtract(Max(x, axes...), Min(x, axes...)) }
 
-// Diff returns the differences of neighbours along axis, repeated n times.
+// Diff returns the differences of neighbours along axis. n is how many times that is repeated.
 func Diff(x *Tensor, n, axis int) *Tensor {
 	for x = numeric(x); n > 0; n-- {
 		m := x.Dim(axis)
@@ -31,7 +31,7 @@ func Diff(x *Tensor, n, axis int) *Tensor {
 	return x
 }
 
-// Trapezoid integrates y along axis by the trapezoidal rule, for samples at distance dx.
+// Trapezoid integrates y along axis by the trapezoidal rule, with samples dx apart.
 func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	y = float(y)
 	n := y.Dim(axis)
@@ -40,9 +40,10 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	}
 	if !dim.Known(n) || n <= 2 || y.Axis(axis) != y.Rank()-1 || math.Abs(dx) > 1 { // weights would cost more than the sum, or overflow
 		pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, dim.Sub(n, 1)))
-		return Sum(MultiplyScalar(pairs, dx/2), axis) // halved before they are added: their sum may overflow where its half does not
+		return Sum(MultiplyScalar(pairs, dx/2), axis) // halved before the sum, which may overflow where its half does not
 	}
-	// Each number is half of two pairs, those at the ends of one: that takes no neighbours, and a gradient none either.
+	// Each element is in two pairs with weight one half, and those at the ends in one. Using these weights avoids
+	// reading neighbours, in the gradient too.
 	i := Iota(y, ir.Int32, 0, n)
 	ends := LogicalOr(Equal(i, ZerosLike(i)), Equal(i, Full(i, ir.Int32, float64(n-1), n))) //dim:known
 	weights := Where(ends, Full(y, y.DType(), dx/2, n), Full(y, y.DType(), dx, n))
@@ -60,16 +61,16 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	}, y)[0]
 }
 
-// longTrapezoid is the length of rows from which on their weights cost more than a sum of the numbers between the ends.
+// longTrapezoid is the length of rows from which on weights cost more than a sum of the elements between the ends.
 const longTrapezoid = 4096
 
-// Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated
-// linearly between neighbours. NaN if there is any.
+// Quantile returns the q-th quantile along axis, q in [0, 1]: the sorted element at q·(n-1), interpolated linearly
+// between neighbours. It is NaN if there is any NaN.
 func Quantile(x *Tensor, q float64, axis int) *Tensor { return QuantileMethod(x, q, "linear", axis) }
 
-// QuantileMethod is Quantile with another rule for a place q·(n-1) between two elements: "linear" interpolates, "lower"
-// and "higher" take the neighbour, "nearest" the nearer one, of two equally near ones that of even number, and
-// "midpoint" the mean of both.
+// QuantileMethod is Quantile with another rule for a position q·(n-1) between two elements: "linear" interpolates,
+// "lower" and "higher" take that neighbour, "nearest" the nearer one (the one with the even position if both are
+// equally near), and "midpoint" the mean of both.
 func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	x = float(x)
 	n := x.Dim(axis)
@@ -106,9 +107,9 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 // Percentile is Quantile for q in percent.
 func Percentile(x *Tensor, q float64, axis int) *Tensor { return Quantile(x, q/100, axis) }
 
-// Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32;
-// with weights, a tensor of the shape of x, it adds those up instead. Numbers outside are left out; of negative ones,
-// Keras's backends make an error or, on JAX, zeros.
+// Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32.
+// With weights, a tensor of the shape of x, it adds up the weights instead. Numbers outside are left out; for negative
+// numbers, Keras's backends fail or, on JAX, return zeros.
 func Bincount(x, weights *Tensor, length int) *Tensor {
 	if x.Rank() < 1 || x.Rank() > 2 {
 		Failf(x.g, "bincount: needs a vector or a matrix, received shape %v", x.Shape())
@@ -130,7 +131,7 @@ func Bincount(x, weights *Tensor, length int) *Tensor {
 }
 
 // Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted:
-// before equal elements, or with right set after them; int32.
+// before equal elements, or after them if right is set. The result is int32.
 func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	if sorted.Rank() != 1 {
 		Failf(sorted.g, "searchsorted: needs a sorted vector, received shape %v", sorted.Shape())
@@ -140,8 +141,8 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 		wide := ExpandDims(values, -1)
 		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
-	// The value is compared with every step-th element; what is left is a binary search. Count is how many are known to
-	// lie before it.
+	// The value is compared with every step-th element; a binary search does the rest. Count is how many elements are
+	// known to lie before it.
 	step := 1
 	for n/step > fewBorders { //dim:known
 		step *= 2
@@ -163,10 +164,11 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	return count
 }
 
-// fewBorders is up to how many elements a value is compared with, before it is looked for between two of them.
+// fewBorders is the number of elements up to which a value is compared with each before it is searched between two of
+// them.
 const fewBorders = 32
 
-// fewBins is up to how many bins of equal width every border is compared with.
+// fewBins is the number of bins of equal width up to which every border is compared.
 const fewBins = 20
 
 // before reports which elements lie before values, equal ones if right is set.
@@ -177,8 +179,8 @@ func before(elements, values *Tensor, right bool) *Tensor {
 	return Less(elements, values)
 }
 
-// Digitize returns the number of the bin of each element of x, given the increasing inner borders of the bins: the
-// count of borders not above it; int32.
+// Digitize returns the bin number of each element of x, given the increasing inner borders of the bins: the count of
+// borders not above it, int32.
 func Digitize(x, borders *Tensor) *Tensor { return Searchsorted(borders, x, true) }
 
 // Histogram counts the elements of x in bins of equal width between low and high and returns the counts, in the float
@@ -200,7 +202,7 @@ func binOf(x, borders *Tensor, bins int, low, high float64) *Tensor {
 		bin := SubtractScalar(Digitize(x, borders), 1)
 		return Where(CompareScalar(ir.Eq, x, high), FullLike(bin, float64(bins-1)), bin)
 	}
-	// Bins of equal width need no search: rounding leads to the bin or to one beside it.
+	// Bins of equal width need no search: the computed bin is right, or off by one through rounding.
 	bin := Cast(SubtractScalar(MultiplyScalar(x, scale), low*scale), ir.Int32)
 	bin = MaximumScalar(MinimumScalar(bin, float64(bins-1)), 0)
 	border := func(i *Tensor) *Tensor { return apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, borders, i) }
@@ -236,12 +238,12 @@ func Nansum(x *Tensor, axes ...int) *Tensor { return Sum(withoutNaN(x, 0), axes.
 // Nanprod is Prod over the elements that are not NaN.
 func Nanprod(x *Tensor, axes ...int) *Tensor { return Prod(withoutNaN(x, 1), axes...) }
 
-// Nanmax is Max over the elements that are not NaN, NaN where all are.
+// Nanmax is Max over the elements that are not NaN, or NaN if all are NaN.
 func Nanmax(x *Tensor, axes ...int) *Tensor {
 	return orNaN(Max(withoutNaN(x, math.Inf(-1)), axes...), x, axes)
 }
 
-// Nanmin is Min over the elements that are not NaN, NaN where all are.
+// Nanmin is Min over the elements that are not NaN, or NaN if all are NaN.
 func Nanmin(x *Tensor, axes ...int) *Tensor {
 	return orNaN(Min(withoutNaN(x, math.Inf(1)), axes...), x, axes)
 }
@@ -259,7 +261,7 @@ func Nanmean(x *Tensor, axes ...int) *Tensor {
 	return Divide(Nansum(x, axes...), Sum(Cast(LogicalNot(Isnan(x)), x.DType()), axes...))
 }
 
-// Nanvar is Variance over the elements that are not NaN; with an infinite one among them it is NaN.
+// Nanvar is Variance over the elements that are not NaN. If one of them is infinite, the result is NaN.
 func Nanvar(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
 	missing := Isnan(x)

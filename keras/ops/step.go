@@ -20,8 +20,8 @@ func OptimizerUpdate(rule string, values []float64, w, gradient, learningRate, s
 // (gates·units) of the cell "gru" and nil for others, states the first states (batch, units), mask nil or bool (batch,
 // steps). It returns the results of the steps (batch, steps, units) and the last states.
 //
-// The gradient goes through the decomposition into a loop, which runs forwards once more: a layer that trains is better
-// built with [Scan].
+// The gradient goes through the decomposition into a loop, which repeats the forward pass. So build layers that train
+// with [Scan] instead.
 func RnnScan(attrs ir.RnnAttrs, x, recurrent, bias *Tensor, states []*Tensor, mask *Tensor) (ys *Tensor, last []*Tensor) {
 	in := []*Tensor{x, recurrent}
 	if bias != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// matrices checks that x is (..., m, n) and returns it in a type that factorizations are computed in, with a function
-// that brings results back to x's own.
+// matrices checks that x is (..., m, n) and converts it to a type in which factorizations are computed. It also returns
+// a function that converts results back to the type of x.
 func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "%s: needs matrices (..., m, n), received shape %v", what, x.Shape())
@@ -23,12 +23,12 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 }
 
 // Svd returns the singular value decomposition x = u·diag(s)·vh of x (..., m, n): with k = min(m, n), u (..., m, k), s
-// (..., k) in falling order and vh (..., k, n); with full set u is (..., m, m) and vh (..., n, n), and the added
+// (..., k) in descending order and vh (..., k, n). With full set u is (..., m, m) and vh (..., n, n), and the added
 // vectors complete an orthonormal basis. The signs of the vectors are not those of LAPACK.
 //
 // The gradient is U·[(F∘(UᵀdU-dUᵀU))·S + diag(ds) + S·(F∘(VᵀdV-dVᵀV))]·Vᵀ + (I-U·Uᵀ)·dU·S⁻¹·Vᵀ for m >= n, with F =
 // 1/(sⱼ²-sᵢ²), which is 0 here where two singular values are equal. Source: Townsend, "Differentiating the singular
-// value decomposition", 2016. Of the vectors that full adds no gradient is meaningful.
+// value decomposition", 2016. The vectors that full adds have no meaningful gradient.
 func Svd(x *Tensor, full bool) (u, s, vh *Tensor) {
 	x, back := matrices("svd", x)
 	m, n := x.Dim(-2), x.Dim(-1)
@@ -50,7 +50,7 @@ func Svd(x *Tensor, full bool) (u, s, vh *Tensor) {
 			return []*Tensor{u, s, v}
 		}, xs[0])
 		return []*Tensor{out[0], out[1], adjoint(out[2])}, func(dys []*Tensor) []*Tensor {
-			u, s, vh := Svd(xs[0], false) // the factors once more, in a form that has a gradient itself
+			u, s, vh := Svd(xs[0], false) // factorized again, in a form that has a gradient itself
 			return []*Tensor{svdGradient(u, s, adjoint(vh), SliceAxis(dys[0], -1, 0, n), dys[1], adjoint(dys[2]))}
 		}
 	}, x)
@@ -78,14 +78,14 @@ func reciprocalOr0(x *Tensor) *Tensor {
 	return Where(zero, ZerosLike(x), Divide(OnesLike(x), Where(zero, OnesLike(x), x)))
 }
 
-// SingularValues returns the singular values (..., min(m, n)) of x (..., m, n) in falling order: svd with compute_uv
+// SingularValues returns the singular values (..., min(m, n)) of x (..., m, n) in descending order: svd with compute_uv
 // false.
 func SingularValues(x *Tensor) *Tensor {
 	_, s, _ := Svd(x, false)
 	return s
 }
 
-// spectralNorm is the matrix norm of order 2 (the largest singular value), -2 (the smallest) along axes rows and
+// spectralNorm is the matrix norm of order 2 (the largest singular value) or -2 (the smallest) along axes rows and
 // columns.
 func spectralNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	s := SingularValues(MoveAxis(MoveAxis(x, max(rows, columns), -1), min(rows, columns), -2))
@@ -105,8 +105,8 @@ func NuclearNorm(x *Tensor, rows, columns int) *Tensor {
 	return Sum(SingularValues(MoveAxis(MoveAxis(x, max(rows, columns), -1), min(rows, columns), -2)), -1)
 }
 
-// Eigh returns the eigenvalues w (..., n) in rising order and the eigenvectors, the columns of v (..., n, n), of the
-// symmetric matrices x (..., n, n); of x the mean with its transpose counts. The signs of the vectors are not those of
+// Eigh returns the eigenvalues w (..., n) in ascending order and the eigenvectors, the columns of v (..., n, n), of the
+// symmetric matrices x (..., n, n). It uses the mean of x and its transpose. The signs of the vectors are not those of
 // LAPACK. The gradient is V·(diag(dw) + F∘(Vᵀ·dV))·Vᵀ made symmetric, with F = 1/(wⱼ-wᵢ), which is 0 here where two
 // eigenvalues are equal.
 func Eigh(x *Tensor) (w, v *Tensor) {
@@ -122,7 +122,7 @@ func Eigh(x *Tensor) (w, v *Tensor) {
 			return []*Tensor{w, v}
 		}, xs[0])
 		return out, func(dys []*Tensor) []*Tensor {
-			w, v := Eigh(xs[0]) // once more, in a form that has a gradient itself
+			w, v := Eigh(xs[0]) // factorized again, in a form that has a gradient itself
 			f := reciprocalOr0(Subtract(ExpandDims(w, -2), ExpandDims(w, -1)))
 			inner := Add(Multiply(f, Matmul(adjoint(v), dys[1])), Multiply(ExpandDims(dys[0], -1), Identity(w, w.DType(), n)))
 			dx := Matmul(Matmul(v, inner), adjoint(v))
@@ -132,10 +132,10 @@ func Eigh(x *Tensor) (w, v *Tensor) {
 	return back(out[0]), back(out[1])
 }
 
-// Pinv returns the pseudoinverses (..., n, m) of x (..., m, n) by Moore and Penrose. Singular values up to cutoff times
-// the largest one count as zero; nil is Keras's default, 10·max(m, n)·ε. Gradient: -Pᵀ·dP·Pᵀ + (I-x·P)·dPᵀ·P·Pᵀ +
-// Pᵀ·P·dPᵀ·(I-P·x), after Golub and Pereyra, 1973; where values other than zero are cut off, it is, as on Keras's
-// backends, that of a rank which stays.
+// Pinv returns the Moore-Penrose pseudoinverses (..., n, m) of x (..., m, n). Singular values up to cutoff times the
+// largest one count as zero; nil is Keras's default, 10·max(m, n)·ε. Gradient: -Pᵀ·dP·Pᵀ + (I-x·P)·dPᵀ·P·Pᵀ +
+// Pᵀ·P·dPᵀ·(I-P·x), after Golub and Pereyra, 1973. If values other than zero are cut off, it assumes, as Keras's
+// backends do, that the rank stays the same.
 func Pinv(x *Tensor, cutoff *float64) *Tensor {
 	x, back := matrices("pinv", x)
 	limit := 10 * float64(max(x.Dim(-1), x.Dim(-2))) * epsilonOf(x.DType()) //dim:known
@@ -145,7 +145,7 @@ func Pinv(x *Tensor, cutoff *float64) *Tensor {
 	return back(pseudoinverse(x, limit, ir.Gt))
 }
 
-// pseudoinverse keeps the singular values that compare with limit times the largest one.
+// pseudoinverse keeps the singular values for which the comparison with limit times the largest one holds.
 func pseudoinverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	if x.Shape().Size() == 0 {
 		return adjoint(x)
@@ -169,7 +169,7 @@ func pseudoinverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	}, x)[0]
 }
 
-// singularInverse is the pseudoinverse by singular values.
+// singularInverse is the pseudoinverse from the singular values.
 func singularInverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	u, s, vh := Svd(x, false)
 	floor := MultiplyScalar(SliceAxis(s, -1, 0, 1), limit)
@@ -181,8 +181,8 @@ func singularInverse(x *Tensor, limit float64, compare ir.Direction) *Tensor {
 	return Matmul(Multiply(adjoint(vh), ExpandDims(inverse, -2)), adjoint(u))
 }
 
-// MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...); nil is
-// Keras's default: the largest one times max(m, n)·ε.
+// MatrixRank returns how many singular values of x (..., m, n) are larger than tolerance, as int32 (...). nil is
+// Keras's default: the largest singular value times max(m, n)·ε.
 func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 	x, _ = matrices("matrix rank", x)
 	s := SingularValues(x)
@@ -196,9 +196,9 @@ func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 	return Sum(Cast(Greater(s, ExpandDims(floor, -1)), ir.Int32), -1)
 }
 
-// Lstsq returns the x of least length among those that make |a·x - b| least, for a (m, n) and b (m) or (m, k). Singular
-// values of a below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and so is ε for a
-// negative one. The result has the float type in which a and b meet.
+// Lstsq returns the x of smallest norm among those that minimize |a·x - b|, for a (m, n) and b (m) or (m, k). Singular
+// values of a below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and a negative
+// cutoff means ε. The result has the common float type of a and b.
 func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 	if a.Rank() != 2 || b.Rank() < 1 || b.Rank() > 2 || !dim.MayEqual(a.Dim(0), b.Dim(0)) {
 		Failf(graphOf(a, b), "lstsq: needs a matrix (m, n) and a right side (m) or (m, k), received shapes %v and %v", a.Shape(), b.Shape())

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Tensor is one value of a graph under construction: it has a type and no numbers yet.
+// Tensor is one value of a graph under construction: it has a type but no numbers yet.
 type Tensor struct {
 	g    *Graph
 	v    ir.Value
@@ -65,14 +65,14 @@ func normalizeAxis(g *Graph, axis, rank int, shape ir.Shape) int {
 // Mask returns the Keras mask that travels with the tensor: bool, true where a step counts; nil where there is none.
 func (t *Tensor) Mask() *Tensor { return t.mask }
 
-// WithMask returns the same tensor with another mask (nil takes it off).
+// WithMask returns the same tensor with another mask (nil removes it).
 //
 //go:noinline
 func (t *Tensor) WithMask(mask *Tensor) *Tensor {
 	return &Tensor{g: t.g, v: t.v, mask: mask}
 }
 
-// DropMask takes the mask off this tensor, for all who hold it.
+// DropMask removes the mask from this tensor, for everyone who holds it.
 func (t *Tensor) DropMask() { t.mask = nil }
 
 // Tensors returns t alone, so that a tensor serves as a source of gradients.

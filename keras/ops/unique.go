@@ -9,25 +9,25 @@ import (
 type UniqueResult struct {
 	// Values (size) are the different elements, ascending.
 	Values *Tensor
-	// Index (size) is where each first occurs, int32; of missing ones that of the smallest element.
+	// Index (size) is where each value first occurs, int32; missing values have that of the smallest element.
 	Index *Tensor
-	// Inverse, of the shape of x, is the place of each element of x in Values, int32.
+	// Inverse, of the shape of x, is the position of each element of x in Values, int32.
 	Inverse *Tensor
-	// Counts (size) is how often each occurs, int32.
+	// Counts (size) is how often each value occurs, int32.
 	Counts *Tensor
 }
 
-// Unique returns the different elements of x in ascending order. Their number is size, since shapes do not depend on
-// numbers: larger ones are left out, and missing ones padded with fill. NaN, which differs from itself, counts once for
-// each occurrence.
+// Unique returns the different elements of x in ascending order. Shapes do not depend on numbers, so the number of
+// elements is always size: the largest are left out, or missing ones are filled with fill. NaN differs from itself, so
+// each NaN counts separately.
 func Unique(x *Tensor, size int, fill float64) UniqueResult {
 	u := uniqueRows(Reshape(x, -1, 1), size, fill)
 	u.Values, u.Inverse = Ravel(u.Values), Reshape(u.Inverse, x.Shape()...)
 	return u
 }
 
-// UniqueAlong is [Unique] of slices along an axis, in the order of their first elements that differ. Values has size
-// slices along the axis; Index, Inverse (length of the axis) and Counts are of slices.
+// UniqueAlong is [Unique] for slices along an axis, ordered by their first elements that differ. Values has size slices
+// along the axis; Index, Inverse (length of the axis) and Counts refer to slices.
 func UniqueAlong(x *Tensor, axis, size int, fill float64) UniqueResult {
 	axis = x.Axis(axis)
 	first := MoveAxis(x, axis, 0)
@@ -50,11 +50,11 @@ func uniqueRows(x *Tensor, size int, fill float64) UniqueResult {
 	if n != 1 {
 		fresh = Concatenate(0, fresh, Any(NotEqual(SliceAxis(sorted, 0, 1, n), SliceAxis(sorted, 0, 0, dim.Sub(n, 1))), 1))
 	}
-	group := SubtractScalar(Cumsum(Cast(fresh, ir.Int32), 0), 1) // of each place of sorted
+	group := SubtractScalar(Cumsum(Cast(fresh, ir.Int32), 0), 1) // of each position in sorted
 	inverse := ScatterUpdatePoints(ZerosLike(order), ExpandDims(order, 1), group)
-	kept := Minimum(group, FullLike(group, float64(size))) // what is too much falls into a place of its own
+	kept := Minimum(group, FullLike(group, float64(size))) // surplus groups share one extra position
 	counts := SliceAxis(Scatter(ExpandDims(kept, 1), OnesLike(order), size+1), 0, 0, size)
-	// The first place of a group in sorted; rows that are equal keep their order.
+	// The first position of a group in sorted, because equal rows keep their order.
 	ends := Cumsum(counts, 0)
 	first := Minimum(Subtract(ends, counts), Length(ends, ends.DType(), dim.Sub(n, 1)))
 	present := CompareScalar(ir.Gt, counts, 0)
@@ -64,8 +64,8 @@ func uniqueRows(x *Tensor, size int, fill float64) UniqueResult {
 	return UniqueResult{values, index, inverse, counts}
 }
 
-// orderOfRows sorts rows by their first elements that differ: by the last column first, where rows that are equal keep
-// their order each time.
+// orderOfRows sorts rows by their first elements that differ. It sorts stably by one column after the other, the last
+// one first.
 func orderOfRows(x *Tensor) *Tensor {
 	if x.Dim(1) == 1 {
 		return Argsort(Ravel(x), 0)

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// VectorizedMap computes f of each slice of xs along axis 0 at once and stacks the results along a new axis 0, as
+// VectorizedMap computes f for all slices of xs along axis 0 at once and stacks the results along a new axis 0, as
 // keras.ops.vectorized_map does: f is traced for one slice, and each of its operations is added for all slices. It
-// needs the memory of all slices. Where f has an operation that cannot be widened (a lookup of a slice in a slice, a
-// convolution, a loop, dropout, a gradient of its own) it runs slice by slice, as Map does. Tensors that f uses
-// besides are the same for all slices. It is differentiable.
+// needs the memory of all slices. If f has an operation that cannot be widened (a lookup of a slice in a slice, a
+// convolution, a loop, dropout, a custom gradient), it runs slice by slice, as Map does. Other tensors that f uses are
+// the same for all slices. It is differentiable.
 func VectorizedMap(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	loop := traceMap("vectorized_map", f, xs)
 	if len(loop.body.custom) > 0 || !widensAll(loop.body.program, len(xs)) {
@@ -34,7 +34,8 @@ func VectorizedMap(f func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
 	return ys
 }
 
-// mapped is what stands for a value of the function: a tensor with an axis 0 of slices in front, or one for all.
+// mapped stands for a value of the function: a tensor with an axis 0 of slices in front, or one that is the same for
+// all.
 type mapped struct {
 	t   *Tensor
 	any bool // differs between slices
@@ -47,8 +48,7 @@ type widening struct {
 	values map[ir.Value]mapped
 }
 
-// widensAll reports whether all operations of a program, of whose inputs the first ones differ between slices, can be
-// widened.
+// widensAll reports whether all operations of a program can be widened if its first inputs differ between slices.
 func widensAll(p *ir.Program, inputs int) bool {
 	differs := map[ir.Value]bool{}
 	for _, in := range p.Inputs[:inputs] {
@@ -67,7 +67,7 @@ func widensAll(p *ir.Program, inputs int) bool {
 	return true
 }
 
-// widens reports whether a node of which an operand differs between slices can be widened.
+// widens reports whether a node with an operand that differs between slices can be widened.
 func widens(n *ir.Node, differs map[ir.Value]bool) bool {
 	switch n.Op {
 	case ir.Broadcast, ir.Reshape, ir.Transpose, ir.Reduce, ir.Slice, ir.Reverse, ir.Concat, ir.Dot, ir.ArgMax, ir.ArgMin, ir.Cumulative, ir.Sort, ir.TopK,
@@ -125,7 +125,7 @@ func (w *widening) wide(s mapped) *Tensor {
 // shape is the shape of all slices.
 func (w *widening) shape(s ir.Shape) ir.Shape { return append(ir.Shape{w.length}, s...) }
 
-// attrs are the node's for operands with an axis more in front.
+// attrs returns the node's attributes for operands with one more axis in front.
 func (w *widening) attrs(n *ir.Node, in []mapped) ir.Attrs {
 	switch a := n.Attrs.(type) {
 	case ir.BroadcastAttrs:
@@ -160,7 +160,7 @@ func (w *widening) attrs(n *ir.Node, in []mapped) ir.Attrs {
 	return n.Attrs
 }
 
-// moved returns the axes moved back by one, with axis 0 in front of them or not.
+// moved returns the axes shifted up by one, with axis 0 in front of them if first is set.
 func moved(axes []int, first bool) []int {
 	out := make([]int, 0, len(axes)+1)
 	if first {
@@ -175,11 +175,11 @@ func moved(axes []int, first bool) []int {
 // withFirst puts a number in front of others.
 func withFirst(first int, list []int) []int { return append([]int{first}, list...) }
 
-// dot adds a product: slices of both operands are a batch axis more, those of one are rows or columns, which are
-// brought to the front of the result.
+// dot adds a product. If both operands have slices, these are one more batch axis. If only one has, they are rows or
+// columns, which are moved to the front of the result.
 func (w *widening) dot(a ir.DotAttrs, in []mapped) *Tensor {
 	batch := len(a.LhsBatch)
-	left := in[0].t.Rank() - batch - len(a.LhsContract) // free axes, with that of the slices
+	left := in[0].t.Rank() - batch - len(a.LhsContract) // free axes, with the axis of slices
 	both := in[0].any && in[1].any
 	if in[0].any {
 		a.LhsBatch, a.LhsContract = moved(a.LhsBatch, both), moved(a.LhsContract, false)
