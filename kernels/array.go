@@ -13,8 +13,8 @@ import (
 // data.Array.
 //
 // An Array is a view, like a slice: copying it copies no elements, and writes to Data, or to a slice from [View], are
-// visible in all copies. [Array.Clone] copies the elements. The zero Array means no array; see [Array.IsZero]. One with
-// an axis of length 0 is an array without elements.
+// visible in all copies. [Array.Clone] copies the elements. The zero Array means no array; see [Array.IsZero]. An array
+// with an axis of length 0 is an array without elements.
 //
 // An array of text is an array of bytes (uint8) whose last axis holds the characters; see [TextArray].
 type Array struct {
@@ -25,8 +25,8 @@ type Array struct {
 // NewArray returns zeros.
 func NewArray(t ir.Type) Array { return Array{t, make([]byte, t.Bytes())} }
 
-// Must returns a, and panics where err is not nil: for arrays whose creation cannot fail, as in package variables and
-// tests.
+// Must returns a and panics if err is not nil. Use it for arrays whose creation cannot fail, as in package variables
+// and tests.
 func Must(a Array, err error) Array {
 	if err != nil {
 		panic(err)
@@ -80,13 +80,13 @@ func (a Array) Clone() Array {
 	return Array{ir.Type{DType: a.Type.DType, Shape: a.Type.Shape.Clone()}, append(make([]byte, 0, len(a.Data)), a.Data...)}
 }
 
-// Equal reports whether two arrays have the same type and the same bits in every element; so a NaN equals itself, and 0
+// Equal reports whether two arrays have the same type and the same bits in every element. So a NaN equals itself, and 0
 // differs from -0.
 func (a Array) Equal(b Array) bool {
 	return a.IsZero() == b.IsZero() && a.Type.Equal(b.Type) && bytes.Equal(a.Data, b.Data)
 }
 
-// Reshape returns the same elements, in the same memory, with other axes; one length may be -1 and is computed.
+// Reshape returns the same elements, in the same memory, with other axes. One length may be -1 and is then computed.
 func (a Array) Reshape(shape ...int) (Array, error) {
 	if err := a.Check(); err != nil {
 		return Array{}, fmt.Errorf("kernels: Reshape: %w", err)
@@ -114,8 +114,8 @@ func (a Array) Reshape(shape ...int) (Array, error) {
 	return Array{ir.Type{DType: a.Type.DType, Shape: out}, a.Data}, nil
 }
 
-// Element returns element i, counted row-major, as a float64; 64-bit integers beyond 2^53 are rounded. It panics if
-// there is none.
+// Element returns element i, counted row-major, as a float64; 64-bit integers beyond 2^53 are rounded. It panics if i
+// is out of range.
 func (a Array) Element(i int) float64 { return ir.Element(a.Data, a.Type.DType, i) }
 
 // At returns the element at an index for each axis, as a float64. It panics if an index is out of range or missing, as
@@ -135,8 +135,8 @@ func (a Array) At(indices ...int) float64 {
 	return a.Element(at)
 }
 
-// Slice returns elements from to until-1 of the first axis; they share the array's memory. It panics where slicing a
-// slice would.
+// Slice returns elements from to until-1 of the first axis; they share the array's memory. It panics if the range is
+// invalid, as slicing a slice does.
 func (a Array) Slice(from, until int) Array {
 	row := 0
 	if n := a.Type.Shape[0]; n > 0 {
@@ -150,7 +150,8 @@ func (a Array) Slice(from, until int) Array {
 	return Array{ir.Type{DType: a.Type.DType, Shape: shape}, a.Data[from*row : until*row : until*row]}
 }
 
-// Row returns element i of the first axis without that axis; it shares the array's memory. It panics if there is none.
+// Row returns element i of the first axis without that axis; it shares the array's memory. It panics if i is out of
+// range.
 func (a Array) Row(i int) Array {
 	row := a.Slice(i, i+1)
 	row.Type.Shape = row.Type.Shape[1:]
@@ -165,7 +166,7 @@ func FromFloat64s(dtype ir.DType, shape ir.Shape, values []float64) (Array, erro
 	return Array{l.Type, l.Data}, err
 }
 
-// SetFloat64s converts values, as [FromFloat64s] does, and replaces the elements from first on.
+// SetFloat64s converts values, as [FromFloat64s] does, and replaces the elements from index first on.
 func (a Array) SetFloat64s(first int, values []float64) error {
 	size := a.Type.DType.Size()
 	if n := len(a.Data) / size; first < 0 || len(values) > n-first {

@@ -8,9 +8,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Image returns a copy of an array (height, width, channels) as an image: with 1 channel, or none, a gray one, with 3
-// red, green and blue, with 4 opacity too, not premultiplied. Values are those of data.LoadImage, 0 to 255; floats are
-// rounded, and values outside are clipped. For a batch use [Array.Row].
+// Image returns a copy of an array (height, width, channels) as an image: gray with 1 channel or no channel axis, red,
+// green and blue with 3, and with opacity too, not premultiplied, with 4. Values are those of data.LoadImage, 0 to 255;
+// floats are rounded, and values outside are clipped. For a batch use [Array.Row].
 func (a Array) Image() (image.Image, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("kernels: Image: %w", err)

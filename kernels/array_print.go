@@ -8,14 +8,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What String shows of long arrays.
+// How much String shows of long arrays.
 const (
-	shownElements = 1000 // arrays of up to so many are shown whole
-	shownEdge     = 3    // of longer ones the first and last so many of each axis
+	shownElements = 1000 // arrays of up to this size are shown in full
+	shownEdge     = 3    // of longer ones, how many elements are shown at both ends of each axis
 )
 
-// String returns the elements as NumPy prints them, for arrays with more than 1000 elements only the corners; Type has
-// the rest.
+// String returns the elements as NumPy prints them, without the type, which is in the field Type. Of arrays with more
+// than 1000 elements it shows only the corners.
 //
 //	[[1 2 3]
 //	 [4 5 6]]
@@ -39,7 +39,7 @@ type printer struct {
 	out   strings.Builder
 }
 
-// each calls f with the positions of an axis that are shown, and -1 for the gap.
+// each calls f with the positions of an axis that are shown, and with -1 for the gap.
 func (p *printer) each(axis int, f func(i int)) {
 	n := p.a.Type.Shape[axis]
 	if p.whole || n <= 2*shownEdge {
@@ -57,7 +57,7 @@ func (p *printer) each(axis int, f func(i int)) {
 	}
 }
 
-// measure finds the longest element that is shown, so that columns stand below each other.
+// measure finds the longest element that is shown, so that columns are aligned.
 func (p *printer) measure(axis, at int) {
 	if axis == len(p.a.Type.Shape) {
 		p.width = max(p.width, len(p.a.text(at)))
@@ -100,7 +100,7 @@ func (p *printer) axis(axis, at int) {
 	p.out.WriteByte(']')
 }
 
-// text is element i in as few digits as tell it from its neighbours.
+// text is element i in as few digits as distinguish it from its neighbours.
 func (a Array) text(i int) string {
 	switch a.Type.DType {
 	case ir.Bool:

@@ -15,18 +15,18 @@ type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// Element is a Go type that elements of arrays can have: numbers, and bools. int and uint are the integers of their
-// size, int64 and uint64 on most machines.
+// Element is a Go type that elements of arrays can have: numbers and bools. int and uint are stored as integers of
+// their size, int64 and uint64 on most machines.
 type Element interface{ Number | ~bool }
 
-// kinds are the element types for kinds of Go types, but int and uint.
+// kinds are the element types for kinds of Go types, except int and uint.
 var kinds = [...]ir.DType{
 	reflect.Bool: ir.Bool, reflect.Int8: ir.Int8, reflect.Int16: ir.Int16, reflect.Int32: ir.Int32, reflect.Int64: ir.Int64,
 	reflect.Uint8: ir.Uint8, reflect.Uint16: ir.Uint16, reflect.Uint32: ir.Uint32, reflect.Uint64: ir.Uint64,
 	reflect.Float32: ir.Float32, reflect.Float64: ir.Float64,
 }
 
-// DTypeOfKind returns the element type for a kind of Go types; Invalid where there is none.
+// DTypeOfKind returns the element type for a kind of Go types, or Invalid if there is none.
 func DTypeOfKind(k reflect.Kind) ir.DType {
 	switch {
 	case k == reflect.Int && unsafe.Sizeof(int(0)) == 8:
@@ -46,11 +46,10 @@ func DTypeOfKind(k reflect.Kind) ir.DType {
 // DTypeOf returns the element type of arrays of T.
 func DTypeOf[T Element]() ir.DType { return DTypeOfKind(reflect.TypeFor[T]().Kind()) }
 
-// nativeIsLittle says whether this machine keeps numbers as arrays do.
+// nativeIsLittle says whether this machine stores numbers as arrays do.
 var nativeIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// ArrayOf returns an array of the given shape (default: a vector) whose elements are those of values, in the same
-// memory.
+// ArrayOf returns an array of the given shape (default: a vector) that uses the memory of values.
 func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	if shape == nil {
 		shape = []int{len(values)}
@@ -58,8 +57,8 @@ func ArrayOf[T Element](values []T, shape ...int) (Array, error) {
 	return ArrayAt(DTypeOf[T](), unsafe.Pointer(unsafe.SliceData(values)), len(values), shape...)
 }
 
-// ArrayAt returns an array of the given shape (default: a scalar) whose elements are the n elements of a type at an
-// address: [ArrayOf] for code that knows types by reflection alone.
+// ArrayAt returns an array of the given shape (default: a scalar) that uses the memory of n elements of a type at an
+// address. It is [ArrayOf] for code that knows types only by reflection.
 func ArrayAt(dtype ir.DType, data unsafe.Pointer, n int, lengths ...int) (Array, error) {
 	shape := slices.Clone(ir.Shape(lengths))
 	if slices.ContainsFunc(shape, func(length int) bool { return length < 0 }) {
@@ -138,7 +137,7 @@ func Values[T Number](a Array) []T {
 		for i := range out {
 			out[i] = T(le.Uint64(d[8*i:]))
 		}
-	default: // which float64 holds exactly
+	default: // float64 holds these exactly
 		for i := range out {
 			out[i] = T(ir.Element(d, a.Type.DType, i))
 		}
@@ -188,8 +187,8 @@ func Rows[T Number](a Array) ([][]T, error) {
 	return rows, nil
 }
 
-// Convert returns the elements in another element type, rounded or cut as [ir.AppendElement] says; a itself where it
-// has that type.
+// Convert returns the elements in another element type, rounded or truncated as in [ir.AppendElement]. It returns a
+// itself if it already has that type.
 func (a Array) Convert(dtype ir.DType) (Array, error) {
 	if err := a.Check(); err != nil {
 		return Array{}, fmt.Errorf("kernels: Convert: %w", err)
@@ -213,8 +212,8 @@ func (a Array) Convert(dtype ir.DType) (Array, error) {
 }
 
 // Elements returns the elements as a slice of their Go type, row-major: []float32, []int64, []bool, ... in the memory
-// of the array if [View] can do that, else a copy; []float32 for types of half precision, nil for the zero Array. It is
-// for code that does not know the type; other code takes View or [Values].
+// of the array if [View] can do that, otherwise as a copy. For half precision it is []float32, for the zero Array nil.
+// It is for code that does not know the type; other code uses View or [Values].
 func (a Array) Elements() any {
 	switch a.Type.DType {
 	case ir.Bool:

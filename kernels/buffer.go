@@ -11,14 +11,14 @@ type Buffer interface {
 	Write(src []byte) error
 	// Read copies the whole buffer to host memory; it waits for pending writes to the buffer and for the copy.
 	Read(dst []byte) error
-	// Upload is Write without the copy in between: src must not change until the event.
+	// Upload is Write without the intermediate copy: src must not change until the event is done.
 	Upload(src []byte) Event
-	// Download is Read without waiting: dst is filled at the event.
+	// Download is Read without waiting: dst is filled when the event is done.
 	Download(dst []byte) Event
-	// CopyFrom copies another buffer of the same type and of a device of the same kind, on the devices.
+	// CopyFrom copies another buffer of the same type, on a device of the same kind, without going through the host.
 	CopyFrom(src Buffer) Event
-	// Bytes returns the host memory that backs the buffer, or nil when it lives elsewhere. Callers may write it while
-	// no program that uses the buffer runs.
+	// Bytes returns the host memory that backs the buffer, or nil if it is elsewhere. Callers may write it while no
+	// program that uses the buffer is running.
 	Bytes() []byte
 	// Free releases the memory when all pending operations are over; the buffer must not be used afterwards.
 	Free()
@@ -28,28 +28,28 @@ type Buffer interface {
 // not be copied.
 type Borrower interface {
 	Buffer
-	// Borrow makes the buffer use the given memory, which must be as long and must not change while a program runs. A
-	// program writes it only where it is told to replace the buffer's value. nil, and Write, restore the buffer's own
+	// Borrow makes the buffer use the given memory, which must have the same length and must not change while a program
+	// runs. A program writes to it only if told to replace the buffer's value. nil, and Write, restore the buffer's own
 	// memory.
 	Borrow(memory []byte) error
 }
 
-// Stager is implemented by buffers on devices that copy from host memory of their own. What is written there
-// beforehand, by another goroutine, costs the one that runs steps no time.
+// Stager is implemented by buffers on devices that copy from host memory of their own. If another goroutine writes that
+// memory in advance, the goroutine that runs steps loses no time.
 type Stager interface {
 	Buffer
-	// Stage returns host memory as long as the buffer, or nil where there is none to be had. It may be called at any
-	// time and from any goroutine, also when the buffer has been freed.
+	// Stage returns host memory as long as the buffer, or nil if none is available. It may be called at any time and
+	// from any goroutine, even when the buffer has been freed.
 	Stage() Staged
-	// WriteStaged is Write of what the memory holds, which it takes back.
+	// WriteStaged is Write with the contents of staged memory, which it takes back.
 	WriteStaged(s Staged) error
 }
 
 // Staged is host memory from a [Stager], for one WriteStaged or Drop.
 type Staged interface {
-	// Bytes is the memory. It holds anything at first.
+	// Bytes is the memory. Its initial contents are undefined.
 	Bytes() []byte
-	// Drop gives it back unused.
+	// Drop returns it unused.
 	Drop()
 }
 
@@ -64,7 +64,7 @@ type Exchanger interface {
 // Filler is implemented by buffers in host memory whose contents can be written in place.
 type Filler interface {
 	Buffer
-	// Fill passes the memory to f, which writes it and does not retain it. No program that uses the buffer may be
+	// Fill passes the memory to f, which writes it and must not retain it. No program that uses the buffer may be
 	// running.
 	Fill(f func(memory []byte) error) error
 }
@@ -76,18 +76,18 @@ type RangeReader interface {
 	ReadRange(dst []byte, offset int) error
 }
 
-// Checksummer is implemented by buffers in host memory that tell contents apart without a copy.
+// Checksummer is implemented by buffers in host memory whose contents can be compared without a copy.
 type Checksummer interface {
 	Buffer
-	// Checksum is the CRC-32 of the contents, in the polynomial of IEEE. It takes no time where they have not changed
-	// since the last one. No program that writes the buffer may be running.
+	// Checksum is the CRC-32 (IEEE) of the contents. If they have not changed since the last call it takes no time. No
+	// program that writes the buffer may be running.
 	Checksum() uint32
 }
 
-// Scratcher is implemented by buffers that a running program passes to a communicator while the device cannot do
-// anything else.
+// Scratcher is implemented by buffers that a running program passes to a communicator while the device is otherwise
+// blocked.
 type Scratcher interface {
 	Buffer
-	// Scratch allocates memory of another type on the same device, which is used during calls from that program.
+	// Scratch allocates memory of another type on the same device, for use during calls from that program.
 	Scratch(t ir.Type) (Buffer, error)
 }

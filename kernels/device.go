@@ -13,19 +13,19 @@ type Device struct {
 	Index int
 }
 
-// ErrNotComing is in the errors of communicators that have waited in vain for replicas of other processes: no
-// connection is lost, and yet nothing comes.
+// ErrNotComing is wrapped by errors of communicators that have waited in vain for replicas of other processes: no
+// connection is lost, but no data arrives.
 var ErrNotComing = errors.New("replicas of another process do not come")
 
-// ErrDeviceLost is in the errors of calls on a device that does not work any more, such as a GPU that fell off the bus.
-// Other devices do.
+// ErrDeviceLost is wrapped by errors of calls on a device that no longer works, such as a GPU that fell off the bus.
+// Other devices still work.
 var ErrDeviceLost = errors.New("the device is lost")
 
 // String returns the usual spelling, "cpu:0".
 func (d Device) String() string { return d.Kind + ":" + strconv.Itoa(d.Index) }
 
-// ParseDevice reads "cpu:0", "CPU:0", "/cpu:0", "/device:CPU:0" and "cpu" (index 0). Names that a backend has as an
-// alias, such as "gpu" of package cuda, give the kind that they stand for.
+// ParseDevice reads "cpu:0", "CPU:0", "/cpu:0", "/device:CPU:0" and "cpu" (index 0). An alias of a backend, such as
+// "gpu" for package cuda, gives the kind that it stands for.
 func ParseDevice(name string) (Device, error) {
 	s := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "/"), "device:")
 	kind, index, found := strings.Cut(s, ":")

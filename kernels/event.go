@@ -4,13 +4,13 @@ import "context"
 
 // Event stands for the end of an operation on a device: a launch or a copy.
 type Event interface {
-	// Wait returns when it is over, with its error. ctx ends the waiting, nothing else.
+	// Wait returns when the operation is over, with its error. ctx ends only the waiting.
 	Wait(ctx context.Context) error
-	// Done reports whether it is over: then Wait returns at once.
+	// Done reports whether the operation is over; then Wait returns at once.
 	Done() bool
 }
 
-// Completed returns the event of an operation that is already over, as all are on backends whose queue is the caller.
+// Completed returns the event of an operation that is already over. On backends whose queue is the caller, all are.
 func Completed(err error) Event {
 	if err == nil {
 		return success
@@ -25,9 +25,9 @@ var success Event = &completed{} // one for all: completing allocates nothing
 func (c *completed) Wait(context.Context) error { return c.err }
 func (c *completed) Done() bool                 { return true }
 
-// Queue orders launches on one device and keeps failures. One goroutine at a time uses it.
+// Queue orders launches on one device and remembers failures. One goroutine at a time uses it.
 //
-// A failure stays: launches that follow a failed one in its queue change nothing and fail with the same error, until
+// A failure persists: launches that follow a failed one in its queue change nothing and fail with the same error, until
 // Wait has returned it. So a caller may be steps ahead of the device and still finds the variables as they were before
 // the step that failed.
 type Queue interface {

@@ -18,7 +18,7 @@ func Load(b Backend, p *ir.Program, d Device) (*Loaded, error) {
 	return LoadReplica(b, p, d, nil)
 }
 
-// LoadReplica compiles a program for the replica at one end of a communicator.
+// LoadReplica compiles a program for the replica of a communicator.
 func LoadReplica(b Backend, p *ir.Program, d Device, c Communicator) (*Loaded, error) {
 	o, s := CompileOptions{Device: d, Replicas: 1, TF32: AllowsTF32()}, SessionOptions{Device: d}
 	if c != nil {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// OpTime is what a step of a program took on a device.
+// OpTime is the time that a step of a program took on a device.
 type OpTime struct {
 	Name  string // the ops of the step, joined by "+"
 	Scope string // the layer
 	Calls int
-	Time  time.Duration // of all calls
-	Bytes int64         // of one call: the values that the step reads from memory and writes to it
+	Time  time.Duration // of all calls together
+	Bytes int64         // of one call: bytes of the values that the step reads from memory and writes to it
 	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention; 0 for other ops
-	Peak  float64       // FLOPs a second that the device can do in such a step; 0 where that is not known
-	// Bandwidth is how many bytes a second the device's memory reads and writes at most; 0 where that is not known.
+	Peak  float64       // FLOPs per second that the device can reach in such a step; 0 if unknown
+	// Bandwidth is the largest number of bytes per second that the device's memory reads and writes; 0 if unknown.
 	Bandwidth float64
 }
 
-// Meter is told what launches under a context took. Devices time each step by itself then, which is slower.
+// Meter receives the times of launches under a context. Devices then time each step separately, which is slower.
 type Meter interface {
 	// Ran reports a launch, with the steps in the program's order.
 	Ran(program string, ops []OpTime)
@@ -26,8 +26,8 @@ type Meter interface {
 
 type meterKey struct{}
 
-// WithMeter returns a context for launches that are reported to the meter that current returns at the time; nil: to
-// none.
+// WithMeter returns a context whose launches are reported to the meter that current returns at the time, or to none if
+// that is nil.
 func WithMeter(ctx context.Context, current func() Meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, current)
 }

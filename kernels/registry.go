@@ -14,7 +14,7 @@ var registry = struct {
 	aliases  map[string]string
 }{backends: map[string]Backend{}, aliases: map[string]string{}}
 
-// Register makes a backend available; it panics when its kind is taken, as database/sql does.
+// Register makes a backend available. It panics if its kind is taken, as database/sql does.
 func Register(b Backend) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -25,7 +25,7 @@ func Register(b Backend) {
 }
 
 // RegisterAlias makes another name for the devices of a backend: with RegisterAlias("gpu", "cuda"), [ParseDevice] reads
-// "/gpu:0" as "cuda:0". Backends call it next to [Register]; the first one to take a name has it.
+// "/gpu:0" as "cuda:0". Backends call it next to [Register]; the first to take a name keeps it.
 func RegisterAlias(alias, kind string) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -67,7 +67,7 @@ func Lookup(kind string) (Backend, error) {
 	return b, nil
 }
 
-// packages are those of this module that register a backend for a device kind, or for its alias.
+// packages are the packages of this module that register a backend for a device kind, or for its alias.
 var packages = map[string]string{
 	"cpu":  "github.com/gokeras/gokeras/kernels/cpu",
 	"cuda": "github.com/gokeras/gokeras/kernels/cuda",

@@ -7,16 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Typed is implemented by backends that do not have all element types of package ir, as happens to those that know a
-// list of types when one is added. Their NewBuffer and Compile refuse the others, with what [CheckType] and
-// [CheckTypes] return.
+// Typed is implemented by backends that do not support all element types of package ir, for example because a type was
+// added later. Their NewBuffer and Compile refuse the others, with the errors of [CheckType] and [CheckTypes].
 type Typed interface {
 	Backend
-	// HasType reports whether the devices can hold values of the type and compute with them.
+	// HasType reports whether the devices can store the type and compute with it.
 	HasType(d ir.DType) bool
 }
 
-// CheckType returns an error that wraps [errors.ErrUnsupported] where a backend of the given kind has no such type.
+// CheckType returns an error that wraps [errors.ErrUnsupported] if a backend of the given kind does not have the type.
 func CheckType(kind string, d ir.DType, has func(ir.DType) bool) error {
 	if has(d) {
 		return nil
