@@ -2,9 +2,9 @@ package ir
 
 import "slices"
 
-// Attrs are the static attributes of a node. Each op that has any uses exactly one of the types of this file; ops
-// without attributes have nil, and Identity may have. All are plain structs of comparable text, so a node prints and
-// hashes by its fields.
+// Attrs are the static attributes of a node. Each op with attributes uses exactly one of the types in this file; ops
+// without attributes have nil, and those of Identity are optional. All types are plain structs of comparable text, so a
+// node prints and hashes by its fields.
 type Attrs interface{ attrs() }
 
 // Kind names the way values are combined by reductions, scatters and collectives.
@@ -27,13 +27,13 @@ type Factorization string
 
 // The factorizations.
 const (
-	Cholesky Factorization = "cholesky" // of the mean of x and its transpose -> the lower triangle l with l·lᵀ = x, NaN where there is none
-	LU       Factorization = "lu"       // -> u, with l below its diagonal; the row that each row changed places with, int32, min(m, n)
-	QR       Factorization = "qr"       // m >= n -> q (m, n or m), r (as many, n), by reflections with LAPACK's signs
-	SVD      Factorization = "svd"      // m >= n -> u (m, n or m), s (n) in falling order, v (n, n) with x = u·diag(s)·vᵀ
-	Eigh     Factorization = "eigh"     // symmetric x -> eigenvalues (n) in rising order, eigenvectors in columns
-	Lower    Factorization = "lower"    // the lower triangle l of x, and y (n, k), which is divided by it -> z with l·z = y
-	Upper    Factorization = "upper"    // as Lower, of the upper triangle
+	Cholesky Factorization = "cholesky" // of the mean of x and its transpose -> the lower triangle l with l·lᵀ = x, or NaN if there is none
+	LU       Factorization = "lu"       // -> u, with l below its diagonal; the row that each row was exchanged with, int32, min(m, n)
+	QR       Factorization = "qr"       // m >= n -> q (m, n or m), r (n or m, n), by reflections with LAPACK's signs
+	SVD      Factorization = "svd"      // m >= n -> u (m, n or m), s (n) in descending order, v (n, n) with x = u·diag(s)·vᵀ
+	Eigh     Factorization = "eigh"     // symmetric x -> eigenvalues (n) in ascending order, eigenvectors in columns
+	Lower    Factorization = "lower"    // the lower triangle l of x, and y (n, k) -> z with l·z = y
+	Upper    Factorization = "upper"    // like Lower, with the upper triangle
 )
 
 // Direction is the relation tested by Compare. Comparisons with NaN are false, except Ne, which is true.
@@ -53,9 +53,9 @@ const (
 type IndexMode string
 
 // The index modes. IndexError (the zero value) makes the run return an error that names the layer, the index and the
-// axis length; IndexClip uses the nearest valid index (an empty axis has none: then it is IndexDrop); IndexDrop reads
-// zero and writes nothing. Negative indices are outside. Ops without a mode (embedding, cross-entropy labels) follow
-// IndexError.
+// axis length. IndexClip uses the nearest valid index; since an empty axis has none, it then acts as IndexDrop.
+// IndexDrop reads zero and writes nothing. Negative indices are outside. Ops without a mode (embedding, cross-entropy
+// labels) follow IndexError.
 const (
 	IndexError IndexMode = ""
 	IndexClip  IndexMode = "clip"
@@ -70,9 +70,9 @@ type (
 		Type Type
 		Axis int
 	}
-	// RngAttrs describe an RngBits: the shape of the result and the stream, a number that tells apart the random ops of
-	// one program. The state operand is (seed low, seed high, step, replica); element i (row-major) is word i%4 of the
-	// Philox4x32-10 block of counter (i/4, Stream, step, replica) under the key (seed low, seed high).
+	// RngAttrs describe an RngBits: the shape of the result and the stream, a number that distinguishes the random ops
+	// of one program. The state operand is (seed low, seed high, step, replica); element i (row-major) is word i%4 of
+	// the Philox4x32-10 block of counter (i/4, Stream, step, replica) under the key (seed low, seed high).
 	RngAttrs struct {
 		Shape  Shape
 		Stream uint32
@@ -81,7 +81,7 @@ type (
 	ConvertAttrs struct{ DType DType }
 	// CompareAttrs give the relation of a Compare.
 	CompareAttrs struct{ Direction Direction }
-	// ReshapeAttrs give the new shape of a Reshape; the number of elements stays.
+	// ReshapeAttrs give the new shape of a Reshape; the number of elements is unchanged.
 	ReshapeAttrs struct{ Shape Shape }
 	// TransposeAttrs: axis i of the result is axis Perm[i] of the operand.
 	TransposeAttrs struct{ Perm []int }
@@ -105,14 +105,14 @@ type (
 	// DotAttrs: the result has the batch axes, then the free axes of the left, then those of the right operand.
 	DotAttrs struct {
 		LhsBatch, RhsBatch, LhsContract, RhsContract []int
-		// Sums is Int32 where products of Int8 are summed up in 32 bits, which is the type of the result then; Invalid:
+		// Sums is Int32 if products of Int8 are summed in 32 bits, which is then the type of the result; Invalid means
 		// the type of the operands.
 		Sums DType
 	}
-	// PackedDotAttrs: the matrix has Columns columns, of an odd number of which the last high bits are 0. Block
+	// PackedDotAttrs: the matrix has Columns columns; if their number is odd, the last high bits are 0. Block
 	// neighbouring rows share a scale and a zero point, the last block perhaps fewer; 0: there are none. ByColumns: the
-	// matrix is transposed, uint8 [⌈N/2⌉ K], of numbers without a sign, and so are zero, uint8, and scale, [N blocks].
-	// With Bits, from 1 to 8, it is [N K] then: each byte has one number below 1<<Bits.
+	// matrix is transposed, uint8 [⌈N/2⌉ K], with unsigned numbers; zero is then uint8 too, and scale and zero are [N
+	// blocks]. With Bits, from 1 to 8, the matrix is [N K]: each byte has one number below 1<<Bits.
 	PackedDotAttrs struct {
 		Columns, Block int
 		ByColumns      bool
@@ -123,16 +123,16 @@ type (
 		Axis int
 		Mode IndexMode
 	}
-	// ScatterAttrs: the mirror image of Gather; updates that meet are combined by Kind (Sum, Prod, Max, Min; with Set
-	// the last one in index order wins). The operand's own element takes part, first, except with Set.
+	// ScatterAttrs: the mirror image of Gather. Updates at the same position are combined by Kind (Sum, Prod, Max, Min;
+	// with Set the last one in index order wins). The operand's own element takes part, first, except with Set.
 	ScatterAttrs struct {
 		Axis int
 		Kind Kind
 		Mode IndexMode
 	}
-	// ReduceAttrs: the axes (strictly increasing) disappear from the result. Reducing nothing gives the kind's neutral
-	// value: 0 for Sum, 1 for Prod, true for And, false for Or, and for Max (Min) minus (plus) infinity or the least
-	// (greatest) integer. NaN wins in Max and Min.
+	// ReduceAttrs: the axes (strictly increasing) are removed from the result. Reducing nothing gives the kind's
+	// neutral value: 0 for Sum, 1 for Prod, true for And, false for Or, and for Max (Min) minus (plus) infinity or the
+	// smallest (largest) integer. NaN wins in Max and Min.
 	ReduceAttrs struct {
 		Kind Kind
 		Axes []int
@@ -146,9 +146,9 @@ type (
 		Reverse   bool
 	}
 	// SortAttrs describe a stable sort along Axis. NaN counts as greater than all other numbers: it sorts last, as in
-	// NumPy, or first when Descending. Equal elements (-0 equals 0) keep their order in both directions. With Kth,
-	// which are increasing places along Axis, only the elements there need to be the sorted ones, with those that come
-	// before them in front, as in numpy.partition; a backend may sort all the same.
+	// NumPy, or first when Descending. Equal elements (-0 equals 0) keep their order in both directions. Kth lists
+	// increasing positions along Axis. With it, only the elements at these positions need to be the sorted ones, with
+	// the smaller ones in front, as in numpy.partition; a backend may sort completely all the same.
 	SortAttrs struct {
 		Axis       int
 		Descending bool
@@ -181,7 +181,7 @@ type (
 	// CondAttrs: the first input (a bool scalar) picks which sub-program maps the remaining inputs to the outputs.
 	CondAttrs struct{ Then, Else *Program }
 
-	// FactorAttrs describe a factorization of matrices. Definition computes the same, maybe with other signs of
+	// FactorAttrs describe a factorization of matrices. Definition computes the same, except perhaps for the signs of
 	// eigenvectors and singular vectors: backends without a kernel run it.
 	FactorAttrs struct {
 		Kind       Factorization
@@ -216,8 +216,7 @@ type (
 	}
 	// NormAttrs give the epsilon added to the variance under the root.
 	NormAttrs struct{ Epsilon float64 }
-	// GroupNormAttrs give the number of groups of channels besides, each of which is normalized by itself in each
-	// example.
+	// GroupNormAttrs also give the number of groups of channels. Each group is normalized separately in each example.
 	GroupNormAttrs struct {
 		Groups  int
 		Epsilon float64
@@ -238,16 +237,16 @@ type (
 	}
 	// RnnAttrs describe a recurrent layer run over time with the cell Cell ("simple", "lstm", "gru",
 	// "gru_reset_before") and the named activations (see KnownActivation). x is the inputs' share x_t·W+b and U the
-	// recurrent kernel; h and c are the states, kernel columns come in blocks of units in the order given:
+	// recurrent kernel; h and c are the states. Kernel columns come in blocks of units in the order given:
 	//
 	//	simple:           h' = act(x + h·U)
 	//	lstm, i f c o:    z = x + h·U; c' = rec(z_f)∘c + rec(z_i)∘act(z_c); h' = rec(z_o)∘act(c')
 	//	gru, z r h:       z = rec(x_z + h·U_z + b_z); r = rec(x_r + h·U_r + b_r); h' = z∘h + (1-z)∘act(x_h + r∘(h·U_h + b_h))
 	//	gru_reset_before: z = rec(x_z + h·U_z); r = rec(x_r + h·U_r); h' = z∘h + (1-z)∘act(x_h + (r∘h)·U_h)
 	//
-	// The states are h, for lstm h and c. y of a step is its h'. Reverse runs from the last step to the first; y stays
-	// at its own step. A step whose mask is false keeps the states and repeats the y of the step run before it (zeros
-	// for the first one), or gives zeros with ZeroOutputForMask.
+	// The states are h, and for lstm h and c. The y of a step is its h'. Reverse runs from the last step to the first;
+	// each y stays at its own step. A step whose mask is false keeps the states and repeats the y of the step run
+	// before it (zeros for the first one), or gives zeros with ZeroOutputForMask.
 	RnnAttrs struct {
 		Cell                string
 		Activation          string
@@ -269,24 +268,24 @@ type (
 	// These are Keras's formulas; Adam's epsilon is the one the paper calls epsilon hat (Kingma, Ba 2015, end of
 	// section 2).
 	//
-	// Two more operands at the end make the update one of mixed precision: a bool, and a scalar that the gradient is
-	// divided by first. If the bool is false all results are the old values. The gradient of a
-	// float32 w may then be of 16 bits.
+	// Two more operands at the end make it an update in mixed precision: a bool, and a scalar that the gradient is
+	// divided by first. If the bool is false all results are the old values. The gradient of a float32 w may then have
+	// 16 bits.
 	OptimizerAttrs struct {
 		Rule   string
 		Values []float64
 	}
 
-	// LayoutAttrs say where the value of an Identity lies if the program is divided over a mesh of devices: axis i of
-	// the value is divided along axis Axes[i] of the mesh, or whole where that is -1. Mesh has the number of devices
-	// along each axis. Programs of one device, and replicas, do nothing of it. It is the one Identity that gradients
+	// LayoutAttrs say how the value of an Identity is laid out if the program is divided over a mesh of devices: axis i
+	// of the value is divided along axis Axes[i] of the mesh, or not divided if that is -1. Mesh has the number of
+	// devices along each axis. Programs of one device, and replicas, ignore it. It is the only Identity that gradients
 	// pass through.
 	LayoutAttrs struct{ Mesh, Axes []int }
 
 	// CollectiveAttrs describe a collective over Replicas replicas. Axis is used by AllGather and ReduceScatter, Root
 	// by Broadcast, Kind by the reducing ones. Bucket groups the all-reduces that a backend should launch together.
-	// Groups lists replicas that meet among themselves, each replica in one of them and all of one length; nil is one
-	// group of all. Root is then a place in the group, and values lie in the order of the group.
+	// Groups lists replicas that meet separately: each replica is in one group, and all groups have the same length.
+	// nil is one group of all. Root is then a position in the group, and values are in the order of the group.
 	CollectiveAttrs struct {
 		Kind     Kind
 		Replicas int
@@ -297,7 +296,7 @@ type (
 	}
 )
 
-// Size is the number of replicas that meet.
+// Size is the number of replicas in a group.
 func (a CollectiveAttrs) Size() int {
 	if len(a.Groups) > 0 {
 		return len(a.Groups[0])
@@ -305,7 +304,7 @@ func (a CollectiveAttrs) Size() int {
 	return a.Replicas
 }
 
-// Group returns the replicas that meet with one, and its place among them.
+// Group returns the members of a replica's group, and its position among them.
 func (a CollectiveAttrs) Group(replica int) (members []int, place int) {
 	for _, g := range a.Groups {
 		if i := slices.Index(g, replica); i >= 0 {

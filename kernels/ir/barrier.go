@@ -3,7 +3,7 @@ package ir
 import "fmt"
 
 func init() {
-	decompositions[Barrier] = func(_ *builder, n *Node) []Value { return n.Inputs[:1] } // whoever has no barriers may keep x and all that is computed from it
+	decompositions[Barrier] = func(_ *builder, n *Node) []Value { return n.Inputs[:1] } // a backend without barriers may keep x and everything computed from it
 }
 
 func inferBarrier(in []Type, attrs Attrs) ([]Type, error) {

@@ -6,15 +6,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// decompositions maps each composite to the program text that defines it. The files decompose_*.go fill it, one family
+// decompositions maps each composite to the function that defines it. The files decompose_*.go fill it, one family
 // each.
 //
 // Sums and differences of 16-bit floats are decomposed through float32, and the results rounded once (see
-// builder.wide), so that a decomposed op is as exact as one that is taken whole.
+// builder.wide), so that a decomposed op is as exact as one with a kernel.
 var decompositions [opCount]func(b *builder, n *Node) []Value
 
 // Decompose appends to p the primitives (or simpler composites) that compute node n, whose operands must be values of
-// p, and returns the values that stand for its results. It reports false for an op that has no decomposition.
+// p, and returns the values of its results. It reports false for an op that has no decomposition.
 func Decompose(p *Program, n *Node) (results []Value, ok bool, err error) {
 	if !n.Op.IsComposite() {
 		return nil, false, nil
@@ -62,7 +62,7 @@ func (b *builder) like(v Value, x float64) Value {
 	return b.op(Constant, ConstantAttrs{Scalar(t.DType, x, t.Shape...)})
 }
 
-// length fills the type of v with a length. An open one is counted when the program runs.
+// length is a tensor of the type of v filled with a length. An open length is counted when the program runs.
 func (b *builder) length(v Value, n int) Value {
 	if dim.Known(n) {
 		return b.like(v, float64(n)) //dim:known

@@ -14,8 +14,8 @@ func init() {
 	}
 }
 
-// activations are the functions that a recurrent cell may name, with Keras's formulas. If a branch is not taken, its
-// argument is cut to the range of the branch, so that gradients derived from these stay finite.
+// activations are the functions that a recurrent cell may name, with Keras's formulas. The argument of a branch that is
+// not taken is clipped to the range of the branch, so that gradients stay finite.
 var activations = map[string]func(b *builder, x Value) Value{
 	"linear":      func(_ *builder, x Value) Value { return x },
 	"relu":        func(b *builder, x Value) Value { return b.op(Maximum, nil, x, b.like(x, 0)) },

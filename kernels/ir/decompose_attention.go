@@ -49,8 +49,8 @@ func decomposeAttention(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.byHead(p, 3, in[2]), total)
 }
 
-// decomposeAttentionGrad makes the probabilities p again from the scores and the logsumexp; then dv = pᵀ·dy,
-// ds = scale·p∘(dy·vᵀ - Σ y∘dy), dq = ds·k and dk = dsᵀ·q.
+// decomposeAttentionGrad recomputes the probabilities p from the scores and the logsumexp; then dv = pᵀ·dy, ds =
+// scale·p∘(dy·vᵀ - Σ y∘dy), dq = ds·k and dk = dsᵀ·q.
 func decomposeAttentionGrad(b *builder, n *Node) []Value {
 	a := n.Attrs.(AttentionAttrs)
 	in := b.wideAll(n.Inputs[:6])

@@ -12,7 +12,7 @@ func init() {
 	decompositions[ConvKernelGrad] = decomposeConvKernelGrad
 }
 
-// window walks over the places ("taps") of a window: at each, the cells that all output positions see there form a
+// window walks over the positions ("taps") inside a window. The cells that all output positions see at one tap form a
 // strided slice of the padded input. Shapes are (batch, spatial..., channels).
 type window struct {
 	input, output                Shape // spatial lengths
@@ -59,7 +59,7 @@ func (w window) padded(b *builder, x, v Value) Value {
 	return b.op(Pad, PadAttrs{around(0, w.low, 0), around(0, w.high, 0), interior}, x, v)
 }
 
-// cells cuts out of the padded input what the output positions see at a tap: (batch, output..., channels).
+// cells cuts out of the padded input the cells that the output positions see at a tap: (batch, output..., channels).
 func (w window) cells(b *builder, padded Value, tap []int) Value {
 	channels := b.shape(padded)[len(w.size)+1]
 	start, limit := make([]int, len(w.size)), make([]int, len(w.size))
@@ -73,8 +73,8 @@ func (w window) cells(b *builder, padded Value, tap []int) Value {
 // reach is the distance from the cell that the first output position sees to the one after the last.
 func (w window) reach(i int) int { return dim.Add(dim.Mul(dim.Sub(w.output[i], 1), w.stride[i]), 1) }
 
-// spreadCells is the transpose of cells: it puts (batch, output..., channels) where the tap's cells lie in an otherwise
-// zero padded input.
+// spreadCells is the transpose of cells: it puts (batch, output..., channels) at the positions of the tap's cells in an
+// otherwise zero padded input.
 func (w window) spreadCells(b *builder, v Value, tap []int) Value {
 	low, high, interior := make([]int, len(w.size)), make([]int, len(w.size)), make([]int, len(w.size))
 	for i := range low {
@@ -85,7 +85,7 @@ func (w window) spreadCells(b *builder, v Value, tap []int) Value {
 	return b.op(Pad, PadAttrs{around(0, low, 0), around(0, high, 0), around(0, interior, 0)}, v, b.scalar(b.typ(v).DType, 0))
 }
 
-// cropped takes the padding off again.
+// cropped removes the padding again.
 func (w window) cropped(b *builder, v Value) Value {
 	limit := make([]int, len(w.size))
 	for i := range limit {
@@ -172,8 +172,8 @@ func decomposeConv(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.groupsLast(sum))
 }
 
-// decomposeConvInputGrad multiplies dy with each tap's transposed matrices and adds the products where the tap's cells
-// lie.
+// decomposeConvInputGrad multiplies dy with each tap's transposed matrices and adds the products at the positions of
+// the tap's cells.
 func decomposeConvInputGrad(b *builder, n *Node) []Value {
 	a := n.Attrs.(ConvGradAttrs)
 	dy, kernel := b.wide(n.Inputs[0]), b.wide(n.Inputs[1])

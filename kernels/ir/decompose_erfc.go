@@ -4,9 +4,9 @@ func init() {
 	decompositions[Erfc] = func(b *builder, n *Node) []Value { return b.narrow(n.Inputs[0], b.erfc(b.wide(n.Inputs[0]))) }
 }
 
-// erfc is 1 - erf(x) up to 1/2, beyond that e^(-a²)·R(a) of a = |x|, or 2 less that. Of the exponent a part is an exact
-// square, so that it keeps the digits of a. R(a) is e^(a²)·erfc(a), of which 2a + 1 times are a polynomial of (a - 4) /
-// (a + 4).
+// erfc is 1 - erf(x) up to 1/2. Beyond that it is e^(-a²)·R(a) with a = |x|, or 2 minus that for negative x. Part of
+// the exponent is an exact square, which keeps the digits of a. R(a) is e^(a²)·erfc(a), and (2a + 1)·R(a) is a
+// polynomial of (a - 4) / (a + 4).
 func (b *builder) erfc(x Value) Value {
 	parts, most := 128.0, 10.3 // a·parts has as many digits as fit twice into the type; from most on the result is 0
 	if b.typ(x).DType == Float64 {
@@ -28,7 +28,7 @@ func (b *builder) erfc(x Value) Value {
 	return b.op(Select, nil, b.compare(Gt, size, b.like(x, 0.5)), far, near)
 }
 
-// erfcTerms interpolate at Chebyshev's nodes, to 2^-56 of the result.
+// erfcTerms interpolate at Chebyshev nodes, with an error of 2^-56 of the result.
 var erfcTerms = [...]float64{-8.906208663934622e-09, -9.456271524915692e-09, 1.0181247475149971e-07, 5.883230632914435e-08, -8.187662562915786e-07,
 	3.0994402010831546e-07, 5.706827475068264e-06, -1.1232086023404734e-05, -2.4398609353512906e-05, 0.00015062567141369432,
 	-0.00019925669640425623, -0.0007577743061693371, 0.005031969952329153, -0.016197733895959854, 0.03716751554242076, -0.06633036582729279,

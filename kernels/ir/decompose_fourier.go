@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// LargestFourierPrime bounds the prime lengths of Fourier transforms that are decomposed into products: one of a larger
-// prime is a convolution with a chirp.
+// LargestFourierPrime bounds the prime lengths of Fourier transforms that are decomposed into products. A transform
+// with a larger prime is a convolution with a chirp.
 const LargestFourierPrime = 256
 
 const largestFourierMatrix = 64 // lengths up to this are decomposed into one product
@@ -33,7 +33,7 @@ func FourierFactors(length int) []int {
 	return all
 }
 
-// fourierOperands checks operands of one type whose axis has a length.
+// fourierOperands checks operands of one type whose transformed axis has a known length.
 func fourierOperands(in []Type, attrs Attrs, last bool) (FourierAttrs, error) {
 	a, ok := attrs.(FourierAttrs)
 	if !ok {
@@ -113,13 +113,13 @@ func decomposeRealFourier(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.cutLast(y[0], 0, a.Bins()), b.cutLast(y[1], 0, a.Bins()))
 }
 
-// decomposeHermitianFourier adds the conjugates. The inverse transform is the transform with the parts exchanged, on
-// both sides.
+// decomposeHermitianFourier adds the conjugates. The inverse transform is the transform with real and imaginary parts
+// exchanged before and after.
 //
 //dim:known transforms have a fixed length
 func decomposeHermitianFourier(b *builder, n *Node) []Value {
 	in, a := b.wideAll(n.Inputs), n.Attrs.(FourierAttrs)
-	keep := make([]float64, a.Bins()) // 0 for the imaginary parts that a real signal has not
+	keep := make([]float64, a.Bins()) // 0 for the imaginary parts that a real signal does not have
 	for i := 1; 2*i < a.Length; i++ {
 		keep[i] = 1
 	}
@@ -185,7 +185,7 @@ func (b *builder) fourier(re, im Value, n int) (Value, Value) {
 	return b.reshape(swap(re), s...), b.reshape(swap(im), s...)
 }
 
-// turned multiplies complex numbers by cos - i·sin of the last axes.
+// turned multiplies complex numbers by cos - i·sin over the last axes.
 func (b *builder) turned(re, im Value, cos, sin []float64, shape ...int) (Value, Value) {
 	t := b.typ(re)
 	axes := upTo(len(t.Shape) - len(shape))
@@ -193,8 +193,8 @@ func (b *builder) turned(re, im Value, cos, sin []float64, shape ...int) (Value,
 	return b.add(b.mul(re, c), b.mul(im, d)), b.sub(b.mul(im, c), b.mul(re, d))
 }
 
-// fourierChirp is the transform as a convolution (Bluestein 1970), which transforms of a power of two compute: with
-// w[t] = exp(-πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]).
+// fourierChirp is the transform as a convolution (Bluestein 1970), which is computed by transforms whose length is a
+// power of two: with w[t] = exp(-πi·t²/n), X[k] = w[k]·Σ_t (x[t]·w[t])·conj(w[k-t]).
 //
 //dim:known transforms have a fixed length
 func (b *builder) fourierChirp(re, im Value, n int) (Value, Value) {
@@ -216,7 +216,7 @@ func (b *builder) fourierChirp(re, im Value, n int) (Value, Value) {
 	re, im = b.turned(re, im, cos, sin, n)
 	re, im = b.fourier(b.padLast(re, m), b.padLast(im, m), m)
 	re, im = b.turned(re, im, kernelCos, kernelSin, m)
-	im, re = b.fourier(im, re, m) // backwards
+	im, re = b.fourier(im, re, m) // the inverse transform
 	return b.turned(b.cutLast(re, 0, n), b.cutLast(im, 0, n), cos, sin, n)
 }
 
@@ -228,7 +228,7 @@ func (b *builder) padLast(v Value, n int) Value {
 	return b.op(Concat, AxisAttrs{len(s) - 1}, v, b.zeros(Type{t.DType, s}))
 }
 
-// transformed is the Fourier transform of a power of two of numbers.
+// transformed is the Fourier transform of numbers whose count is a power of two.
 func transformed(x []complex128) []complex128 {
 	if len(x) == 1 {
 		return x

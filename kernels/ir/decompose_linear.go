@@ -49,8 +49,8 @@ func decomposeEliminate(b *builder, n *Node) []Value {
 	return b.narrow(n.Inputs[0], b.op(Slice, SliceAttrs{start, limit, stride}, out[0]), out[1], out[2])
 }
 
-// eliminateBody is the step for column k of a whole matrix (..., size, size + more). Alone: there are no more columns
-// than those of a.
+// eliminateBody is the step for column k of a whole matrix (..., size, size + more). Alone means that there are only
+// the columns of a.
 func eliminateBody(outer *builder, carry []Value, size int, alone bool) *Program {
 	b := &builder{New("eliminate_column"), outer.scope}
 	m, sign, logarithm := b.p.AddInput("", outer.typ(carry[0])), b.p.AddInput("", outer.typ(carry[1])), b.p.AddInput("", outer.typ(carry[2]))
@@ -83,10 +83,10 @@ func eliminateBody(outer *builder, carry []Value, size int, alone bool) *Program
 	moved := b.compare(Ne, p, b.spread(k, b.shape(p), upTo(rank-2)...))
 	sign = b.mul(sign, b.mul(b.op(Sign, nil, pivot), b.op(Select, nil, moved, b.like(pivot, -1), b.like(pivot, 1))))
 	logarithm = b.add(logarithm, b.op(Log, nil, b.op(Abs, nil, pivot)))
-	// The row of the pivot changes places with row k and is divided by the pivot; its multiples are taken from all
-	// others.
+	// The row of the pivot is exchanged with row k and divided by the pivot; its multiples are subtracted from all
+	// other rows.
 	divisor := pivot
-	if alone { // for the determinant, a pivot of 0 has said everything, and must not make NaN of the rest
+	if alone { // a pivot of 0 already determines the determinant, and must not make the rest NaN
 		divisor = b.op(Select, nil, b.compare(Eq, pivot, b.like(pivot, 0)), b.like(pivot, 1), pivot)
 	}
 	top := line(isP)

@@ -35,7 +35,7 @@ func inferLstmCellGrad(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{in[0], in[1]}, checkOperands(in[2:], in[1], in[1])
 }
 
-// gate returns gate i of a number that lie side by side in the last axis.
+// gate returns gate i of count gates that are side by side in the last axis.
 func (b *builder) gate(v Value, i, count int) Value {
 	s := b.shape(v)
 	start, limit, stride := make([]int, len(s)), s.Clone(), make([]int, len(s))

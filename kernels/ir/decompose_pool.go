@@ -23,7 +23,7 @@ func (b *builder) poolWindow(x Type, a PoolAttrs) (window, Type) {
 	return newWindow(x.Shape, shape, a.Window, a.Strides, nil, a.PadLow, a.PadHigh), Type{x.DType, shape}
 }
 
-// decomposeMaxPool pads with minus infinity, which no maximum notices.
+// decomposeMaxPool pads with minus infinity, which changes no maximum.
 func decomposeMaxPool(b *builder, n *Node) []Value {
 	x := n.Inputs[0]
 	w, result := b.poolWindow(b.typ(x), n.Attrs.(PoolAttrs))
@@ -52,7 +52,7 @@ func decomposeMaxPoolGrad(b *builder, n *Node) []Value {
 	padded := w.padded(b, x, b.scalar(b.typ(x).DType, math.Inf(-1)))
 	inside := b.op(Constant, ConstantAttrs{Scalar(Bool, 1, b.shape(x)...)})
 	valid := w.padded(b, inside, b.scalar(Bool, 0))
-	open := b.op(Constant, ConstantAttrs{Scalar(Bool, 1, b.shape(y)...)}) // windows that have not given yet
+	open := b.op(Constant, ConstantAttrs{Scalar(Bool, 1, b.shape(y)...)}) // windows that have not passed on their gradient yet
 	var sum Value
 	for i, tap := range w.taps() {
 		cells := w.cells(b, padded, tap)

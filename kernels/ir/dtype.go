@@ -27,8 +27,8 @@ const (
 	dtypeCount
 )
 
-// dtypeTable is all that this package, the reference and the conformance suite know of a type: a new one is a constant
-// and a row here.
+// dtypeTable is everything that this package, the reference and the conformance suite know about a type. To add one,
+// add a constant and a row here.
 var dtypeTable = [dtypeCount]struct {
 	name   string
 	hlo    string
@@ -94,8 +94,8 @@ func (d DType) LeastNormal() float64 {
 	return math.Ldexp(1, dtypeTable[d].least)
 }
 
-// Largest is the largest finite number of a floating point type, 0 for others: types have IEEE's layout, in which the
-// exponents reach as far up as down.
+// Largest is the largest finite number of a floating point type, 0 for others. Types have IEEE's layout, in which the
+// exponent range is symmetric.
 func (d DType) Largest() float64 {
 	if !d.IsFloat() {
 		return 0
@@ -110,8 +110,8 @@ func (d DType) IsFloat() bool { return d < dtypeCount && dtypeTable[d].digits > 
 // and computed in float32. [DType.Half] converts.
 func (d DType) IsHalf() bool { return d < dtypeCount && dtypeTable[d].narrow != nil }
 
-// Half returns what rounds a float32 to the bits of half precision, or of a smaller type, and what reads them, exactly;
-// nil for other types.
+// Half returns functions that round a float32 to the bits of half precision, or of a smaller type, and that read these
+// bits exactly. They are nil for other types.
 func (d DType) Half() (narrow func(float32) uint16, widen func(uint16) float32) {
 	return dtypeTable[d].narrow, dtypeTable[d].widen
 }

@@ -2,13 +2,12 @@ package ir
 
 import "fmt"
 
-// Expand returns a program of the same meaning in which composites are replaced by their decompositions, in
-// sub-programs too, until none is left but those that keep accepts. Inputs, outputs and aliases stay in order; values
-// are renumbered.
+// Expand returns an equivalent program in which composites are replaced by their decompositions, in sub-programs too,
+// until only those remain that keep accepts. Inputs, outputs and aliases stay in order; values are renumbered.
 //
-// A backend calls it with the composites that it has kernels for; keep may be nil to keep none. It is given the program
-// that the node is in, which is p at first, then what p was expanded to so far, or a sub-program: values have other
-// numbers in each.
+// A backend passes a keep that accepts the composites that it has kernels for; keep may be nil to keep none. It
+// receives the program that the node is in: p at first, then what p has been expanded to so far, or a sub-program.
+// Values have other numbers in each.
 func Expand(p *Program, keep func(p *Program, n *Node) bool) (*Program, error) {
 	for {
 		expanded, changed, err := expandOnce(p, keep)
@@ -58,7 +57,7 @@ func expandOnce(p *Program, keep func(p *Program, n *Node) bool) (q *Program, ch
 	return q, changed, nil
 }
 
-// sameResults guards against a decomposition that does not fit its op's rule.
+// sameResults guards against a decomposition that does not match its op's shape rule.
 func sameResults(p *Program, n *Node, q *Program, results []Value) error {
 	if len(results) != len(n.Outputs) {
 		return fmt.Errorf("%v has %d results, its decomposition %d", n.Op, len(n.Outputs), len(results))

@@ -13,7 +13,7 @@ func (p *Program) Clone() *Program {
 }
 
 // Extract returns the program that computes outputs (values of p) from inputs (other values of p, in this order). Nodes
-// that the outputs do not need are left out. It fails when an output needs an input of p that is not among inputs.
+// that the outputs do not need are left out. It fails if an output needs an input of p that is not among inputs.
 func Extract(p *Program, name string, inputs, outputs []Value) (*Program, error) {
 	e := New(name)
 	mapped := make(map[Value]Value, len(inputs))
@@ -76,7 +76,7 @@ func (p *Program) Inline(sub *Program, operands []Value) ([]Value, error) {
 }
 
 // copyNode appends a copy of n, whose operands are looked up in mapped, and records its results there. Results that are
-// already mapped (handed over as inputs) keep their mapping.
+// already mapped (because they were passed as inputs) keep their mapping.
 func (p *Program) copyNode(n *Node, mapped map[Value]Value) error {
 	in := make([]Value, len(n.Inputs))
 	for j, v := range n.Inputs {

@@ -8,14 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// FillRows makes a program whose batch may be padded with copies of its examples: it gets one more input, the last one,
-// an int32 that says how many of the rows count, the first ones. If the examples meet, in sums, products, maxima and
-// minima over them, in products of matrices and in sums into segments, the other rows are left out. So results that do
-// not count the examples are those of the batch without the rows that fill it up, but for the order in which sums are
-// formed.
+// FillRows makes a program whose batch may be padded with copies of its examples. The program gets one more input, the
+// last one, an int32 that says how many rows count; these come first. Where examples meet, in sums, products, maxima
+// and minima over them, in products of matrices and in sums into segments, the other rows are left out. So results
+// without an axis of examples are those of the batch without padding, except for the order in which sums are formed.
 //
-// p has open axes, and its examples are counted by the named size; see [RowWise] for what counts them. The error says
-// which operation works across the examples in another way.
+// p has open axes, and the named size counts its examples; [RowWise] says which axes do that. The error says which
+// operation works across the examples in another way.
 func FillRows(p *Program, size string) (*Program, error) {
 	f := filler{rows: rows{p: p, size: size, batch: dim.Symbol(size)}, out: New(p.Name), mapped: make(map[Value]Value, p.NumValues()), masks: map[int]Value{}}
 	out, err := f.program()
@@ -30,9 +29,9 @@ type filler struct {
 	out    *Program
 	mapped map[Value]Value
 	count  Value         // how many rows count
-	masks  map[int]Value // by length of the axis, where there is one element or several for each row: which of them count
-	// numbered: examples have been numbered, so that rows that do not count need not be copies of others, and indices
-	// in them not valid.
+	masks  map[int]Value // by length of an axis that has one or several elements for each row: which of them count
+	// numbered: examples have been numbered. Rows that do not count may then differ from all examples, and indices in
+	// them may be invalid.
 	numbered bool
 }
 
@@ -56,11 +55,11 @@ func (f *filler) program() (*Program, error) {
 	return f.out, nil
 }
 
-// add copies a node; where examples meet in it, with operands whose other rows change nothing.
+// add copies a node. If examples meet in it, its operands get values in the other rows that change nothing.
 func (f *filler) add(n *Node) error {
 	across := f.node(n)
 	switch {
-	case n.Op == Iota: // the rows that count are the first ones, so their numbers are what they were
+	case n.Op == Iota: // the rows that count come first, so their numbers are unchanged
 		f.numbered = f.numbered || across != nil
 		across = nil
 	case n.Op == Gather && across != nil:
@@ -115,7 +114,7 @@ func (f *filler) add(n *Node) error {
 	return nil
 }
 
-// indexOperand is which operand holds indices that end a run where they are not valid; none for nodes without such.
+// indexOperand is the index of the operand with indices that end a run if they are invalid; none for other nodes.
 func indexOperand(n *Node) int {
 	mode := IndexError
 	switch a := n.Attrs.(type) {
@@ -140,8 +139,8 @@ func looksUp(p *Program) bool {
 	})
 }
 
-// boundIndices makes indices in rows that do not count 0 for this node, where they may be anything. The function that
-// it returns ends that.
+// boundIndices sets the indices of this node to 0 in rows that do not count, if they might be invalid there. The
+// returned function undoes that.
 func (f *filler) boundIndices(n *Node) (restore func(), err error) {
 	at := indexOperand(n)
 	if !f.numbered || at == none {
@@ -159,7 +158,7 @@ func (f *filler) boundIndices(n *Node) (restore func(), err error) {
 	return func() { f.mapped[v] = was }, nil
 }
 
-// meeting tells of a node in which examples meet: the number that changes nothing there, and the axes of examples of
+// meeting describes a node in which examples meet: the number that changes nothing there, and the axes of examples of
 // the operands that must have it in the rows that do not count.
 func (f *filler) meeting(n *Node) (neutral float64, operands []int, ok bool) {
 	operands = make([]int, len(n.Inputs))
@@ -178,9 +177,9 @@ func (f *filler) meeting(n *Node) (neutral float64, operands []int, ok bool) {
 	case ReduceAttrs: // over the axis of examples, or the result would have one
 		neutral, ok = neutralOf(a.Kind, f.p.Type(n.Inputs[0]).DType)
 		return neutral, operands, ok
-	case DotAttrs: // of rows with rows; both must be 0, because 0 times infinity is not
+	case DotAttrs: // rows with rows; both must be 0, because 0 times infinity is not 0
 		return 0, operands, n.Op == Dot && operands[0] != none && operands[1] != none
-	case ScatterAttrs: // the indices stay, which are valid because they are copies
+	case ScatterAttrs: // the indices stay; they are valid because they are copies
 		updates := operands[2]
 		ok = n.Op == Scatter && a.Kind == Sum && operands[0] == none && operands[1] != none && updates == a.Axis+operands[1]
 		return 0, []int{none, none, updates}, ok
@@ -188,8 +187,8 @@ func (f *filler) meeting(n *Node) (neutral float64, operands []int, ok bool) {
 	return 0, nil, false
 }
 
-// gather adds a Gather that picks examples: the indices end where the rows that count do. Rows that do not count pick
-// the first one.
+// gather adds a Gather that picks examples. Indices are limited to the rows that count; rows that do not count pick the
+// first one.
 func (f *filler) gather(n *Node) (bool, error) {
 	a := n.Attrs.(GatherAttrs)
 	from, err := f.axis(n.Inputs[0])

@@ -4,9 +4,9 @@ import "fmt"
 
 // CheckFiniteAttrs describe a CheckFinite.
 type CheckFiniteAttrs struct {
-	// What is what the operand is ("the result", "the gradient of the kernel"), for the error.
+	// What describes the operand ("the result", "the gradient of the kernel"), for the error.
 	What string
-	// Gradient makes the gradient that flows back through the node be looked at, too.
+	// Gradient extends the check to the gradient that flows back through the node.
 	Gradient bool
 }
 
@@ -22,12 +22,12 @@ func (a CheckFiniteAttrs) Failure(scope string, shape Shape, element int) *NotFi
 	return e
 }
 
-// NotFiniteError reports a NaN or an infinity that a CheckFinite met while a program ran.
+// NotFiniteError reports a NaN or an infinity that a CheckFinite found while a program ran.
 type NotFiniteError struct {
 	Scope   string // the path of the layer
-	What    string // what was looked at
+	What    string // what was checked
 	Shape   Shape
-	Element []int // where in it the first one is, along each axis
+	Element []int // position of the first one, along each axis
 }
 
 // Error says which layer it was, and what to do.

@@ -14,7 +14,7 @@ func BFloat16FromFloat32(f float32) uint16 {
 // BFloat16ToFloat32 widens exactly.
 func BFloat16ToFloat32(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// Float16FromFloat32 rounds to the nearest IEEE half, ties to even; what is beyond 65504 (after rounding) becomes
+// Float16FromFloat32 rounds to the nearest IEEE half, ties to even; values beyond 65504 (after rounding) become
 // infinite.
 func Float16FromFloat32(f float32) uint16 {
 	b := math.Float32bits(f)
@@ -46,8 +46,8 @@ func Float16ToFloat32(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// toOdd32 narrows to float32 so that a later rounding to 16 bits is the one rounding of v: what does not fit exactly
-// goes to the neighbour with an odd last bit ("rounding to odd"), which no tie of a 16-bit type is.
+// toOdd32 narrows to float32 so that a later rounding to 16 bits equals a single rounding of v. A number that does not
+// fit exactly becomes the neighbour with an odd last bit ("rounding to odd"), which is never a tie of a 16-bit type.
 func toOdd32(v float64) float32 {
 	f := float32(v)
 	if v != v || float64(f) == v {
@@ -59,10 +59,10 @@ func toOdd32(v float64) float32 {
 	return math.Float32frombits(math.Float32bits(f) | 1)
 }
 
-// RoundFloat returns the value of the floating point type d that is nearest to v, ties to even, as a float64. What is
-// beyond the largest finite value (after rounding) becomes infinite; NaN stays.
+// RoundFloat returns the value of the floating point type d that is nearest to v, ties to even, as a float64. Values
+// beyond the largest finite one (after rounding) become infinite; NaN stays.
 func RoundFloat(d DType, v float64) float64 {
-	if d == BFloat16 { // what the table would do, without calls
+	if d == BFloat16 { // the same as by the table, without calls
 		return float64(BFloat16ToFloat32(BFloat16FromFloat32(toOdd32(v))))
 	}
 	if f := &dtypeTable[d]; f.narrow != nil {

@@ -11,7 +11,7 @@ import (
 // to the end, as in Keras.
 func SamePadding(in, window, stride, dilation int) (low, high int) {
 	span := (window-1)*dilation + 1
-	total := max(span-stride, 0) // of a length that the stride divides
+	total := max(span-stride, 0) // for a length that the stride divides
 	if dim.Mod(in, stride) != 0 {
 		covered := dim.Mul(dim.Sub(dim.CeilDiv(in, stride), 1), stride)
 		total = dim.Max(dim.Sub(dim.Add(covered, span), in), 0)

@@ -27,7 +27,7 @@ func (a CollectiveAttrs) checkGroups() error {
 	for _, group := range a.Groups {
 		count += len(group)
 	}
-	if count != a.Replicas { // before anything is made for so many
+	if count != a.Replicas { // before allocating for that number
 		return fmt.Errorf("groups of replicas %v; expected each of the replicas 0 to %d once", a.Groups, a.Replicas-1)
 	}
 	seen := make([]bool, a.Replicas)

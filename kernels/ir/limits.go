@@ -9,15 +9,15 @@ import (
 // strides fit an int.
 const MaxElements = math.MaxInt >> 4
 
-// MaxNodes is the largest number of nodes of a program: what is traced in a loop of Go (steps of an unrolled recurrent
-// layer, bins of a pooling) ends in an error before it ends the memory.
+// MaxNodes is the largest number of nodes of a program. A Go loop that traces too much (steps of an unrolled recurrent
+// layer, bins of a pooling) then ends in an error before it exhausts the memory.
 const MaxNodes = 1 << 20
 
 // MaxTable is the largest number of elements of a table that is computed while a program is traced (weights of a
-// filter, places to take from), and of the window of a convolution or pooling.
+// filter, positions to read from), and of the window of a convolution or pooling.
 const MaxTable = 1 << 26
 
-// MulLengths multiplies lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.
+// MulLengths multiplies lengths without overflow: a result that does not fit an int is math.MaxInt or math.MinInt.
 func MulLengths(lengths ...int) int {
 	n := 1
 	for _, d := range lengths {
@@ -47,7 +47,7 @@ func magnitude(n int) uint {
 	return uint(n) //dim:known a number
 }
 
-// AddLengths adds lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.
+// AddLengths adds lengths without overflow: a result that does not fit an int is math.MaxInt or math.MinInt.
 func AddLengths(lengths ...int) int {
 	n := 0
 	for _, d := range lengths {

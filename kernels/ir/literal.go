@@ -69,7 +69,7 @@ func AppendElement(data []byte, dtype DType, v float64) []byte {
 	panic(fmt.Sprintf("ir: no encoding for %v", dtype))
 }
 
-// truncate cuts v to an integer of the given type, as two's complement bits.
+// truncate truncates v to an integer of the given type, as two's complement bits.
 func truncate(dtype DType, v float64) uint64 {
 	bits := dtype.Size() * 8
 	low, high := 0.0, math.Ldexp(1, bits) // v must be in [low, high)
@@ -114,7 +114,7 @@ func Element(data []byte, dtype DType, i int) float64 {
 		return float64(int64(le.Uint64(data[8*i:])))
 	case Uint64:
 		return float64(le.Uint64(data[8*i:]))
-	case BFloat16: // what the table would do, without calls
+	case BFloat16: // the same as by the table, without calls
 		return float64(BFloat16ToFloat32(le.Uint16(data[2*i:])))
 	case Float32:
 		return float64(math.Float32frombits(le.Uint32(data[4*i:])))

@@ -57,7 +57,7 @@ func inferPackedColumns(in []Type, a PackedDotAttrs) ([]Type, error) {
 	return []Type{{x.DType, out}}, checkOperands(in[2:], Type{x.DType, scales}, Type{Uint8, scales})
 }
 
-// lines is how many rows a matrix has that is packed by columns.
+// lines is the number of rows of a matrix that is packed by columns.
 func (a PackedDotAttrs) lines() int {
 	if a.Bits > 0 {
 		return a.Columns

@@ -33,7 +33,7 @@ type Output struct {
 	Alias int
 }
 
-// Program is a typed graph in single assignment form. Nodes are in an order in which operands come before their uses.
+// Program is a typed graph in single assignment form. Nodes are ordered so that operands come before their uses.
 type Program struct {
 	Name    string
 	Inputs  []Input
@@ -131,8 +131,8 @@ func operandCount(low, high int) string {
 	return fmt.Sprintf("%d to %d operands", low, high)
 }
 
-// ReplaceNode swaps the op, attributes and operands of node i and appends further results. The types of the results
-// that exist must stay. It serves the gradient of loops, which makes a loop hand out more of what it computed.
+// ReplaceNode replaces the op, attributes and operands of node i and appends further results. The types of the existing
+// results must stay. The gradient of loops uses it to make a loop return more of the values that it computes.
 func (p *Program) ReplaceNode(i int, op Op, attrs Attrs, inputs []Value) ([]Value, error) {
 	types, err := p.infer(op, attrs, inputs)
 	if err != nil {
@@ -255,8 +255,8 @@ func SubPrograms(attrs Attrs) []*Program {
 	return nil
 }
 
-// Live marks the nodes whose results reach an output, directly or not. Collectives, and control flow that holds one,
-// are always live: a replica that left one out would leave the others waiting.
+// Live marks the nodes whose results reach an output, directly or not. Collectives, and control flow that contains one,
+// are always live: if a replica left one out, the others would wait for it.
 func (p *Program) Live() []bool {
 	needed := make([]bool, len(p.types))
 	for _, out := range p.Outputs {

@@ -31,10 +31,11 @@ func inferResample(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{{x.DType, shape}}, nil
 }
 
-// Transposed returns the attributes of the transposed sum, which takes the gradients of the result to those of an
-// operand of the given length: what cell j gives to cell i with a weight, it takes from it. Weights of 0 would make NaN
-// of an infinite gradient. So cells that give less often than others take their first tap in parts, and those that give
-// nothing take the cell behind the last one, which must be there, with zeros, if [ResampleAttrs.Cells] has it.
+// Transposed returns the attributes of the transposed sum, which maps the gradients of the result to those of an
+// operand of the given length. Cell j gets the gradient of each cell i that it contributes to, with the same weight.
+// Padding with weights of 0 would make NaN of an infinite gradient. So cells with fewer taps than others split their
+// first tap into parts, and cells without any tap read the cell behind the last one, which must be there and hold
+// zeros, if [ResampleAttrs.Cells] refers to it.
 func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	type use struct {
 		cell   int
@@ -73,9 +74,9 @@ func (a ResampleAttrs) Transposed(length int) ResampleAttrs {
 	return t
 }
 
-// inParts cuts a weight into parts, the smallest first. Each is what was added up before it, so that sums of products
-// with them round as the product with the weight does. Where that makes the smallest ones too small, they are alike:
-// they count too little then.
+// inParts splits a weight into parts, the smallest first. Each part is the sum of those before it, so that sums of
+// products with them round as the product with the weight does. If that would make the smallest parts too small, these
+// are equal: they then matter too little.
 func inParts(parts []float64, weight float64) {
 	for range 32 {
 		if last := len(parts) - 1; last > 0 {

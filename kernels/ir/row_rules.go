@@ -7,15 +7,15 @@ import (
 )
 
 // rowRule reports whether an op keeps examples apart. in and out are the axes of examples of its operands and results,
-// none where there is none.
+// or none.
 type rowRule func(r rows, n *Node, in, out []int) bool
 
 func (r rows) operand(n *Node, i int) Shape { return r.p.Type(n.Inputs[i]).Shape }
 
-// rowsAcross: it works across the examples, or nobody has looked.
+// rowsAcross: the op works across the examples, or nobody has checked.
 func rowsAcross(rows, *Node, []int, []int) bool { return false }
 
-// rowsKept: the examples follow the axes, wherever they go.
+// rowsKept: the examples follow their axes, wherever these go.
 func rowsKept(rows, *Node, []int, []int) bool { return true }
 
 // rowsAligned: operands and results have the examples on the same axis.
@@ -28,7 +28,7 @@ func rowsAligned(_ rows, _ *Node, in, out []int) bool {
 	return true
 }
 
-// rowsAlignedOffLast: and that is not the last one, along which it works.
+// rowsAlignedOffLast: as rowsAligned, and the axis is not the last one, along which the op works.
 func rowsAlignedOffLast(r rows, n *Node, in, out []int) bool {
 	return rowsOffLast(r, n, in, out) && rowsAligned(r, n, in, out)
 }
@@ -44,7 +44,7 @@ func rowsOfFourier(r rows, n *Node, in, out []int) bool {
 	return rowsAligned(r, n, in, out) && in[0] != n.Attrs.(FourierAttrs).Axis
 }
 
-// rowsFirst: the examples are the first axis of what has any.
+// rowsFirst: the examples are the first axis of all values that have any.
 func rowsFirst(_ rows, _ *Node, in, _ []int) bool {
 	return in[0] == 0 && !slices.ContainsFunc(in, func(k int) bool { return k > 0 })
 }
@@ -58,7 +58,7 @@ func rowsOfConstant(_ rows, n *Node, _, _ []int) bool { return n.Attrs.(Constant
 
 func rowsOfIota(_ rows, n *Node, _, out []int) bool { return n.Attrs.(IotaAttrs).Axis != out[0] }
 
-// rowsOfReshape: the examples follow each other within blocks, as many before as after.
+// rowsOfReshape: the examples follow each other within blocks, and their number is the same before and after.
 func rowsOfReshape(r rows, n *Node, in, out []int) bool {
 	return in[0] != none && out[0] != none && r.operand(n, 0)[:in[0]].Size() == n.Attrs.(ReshapeAttrs).Shape[:out[0]].Size()
 }
@@ -90,7 +90,7 @@ func rowsOfDynamicSlice(r rows, n *Node, in, _ []int) bool {
 	return in[0] != none && n.Attrs.(DynamicSliceAttrs).Sizes[in[0]] == r.operand(n, 0)[in[0]]
 }
 
-// rowsOfDynamicUpdate: of the whole axis of examples.
+// rowsOfDynamicUpdate: the update covers the whole axis of examples.
 func rowsOfDynamicUpdate(r rows, n *Node, in, _ []int) bool {
 	return in[0] != none && in[1] == in[0] && r.operand(n, 0)[in[0]] == r.operand(n, 1)[in[0]]
 }
@@ -128,7 +128,7 @@ func rowsOfCumulative(_ rows, n *Node, in, _ []int) bool {
 
 func rowsOfSort(_ rows, n *Node, in, _ []int) bool { return n.Attrs.(SortAttrs).Axis != in[0] }
 
-// rowsOfScan: it does not loop over the examples, and not as often as there are examples.
+// rowsOfScan: the op does not loop over the examples, nor as often as there are examples.
 func rowsOfScan(r rows, n *Node, in, _ []int) bool {
 	a := n.Attrs.(ScanAttrs)
 	return !slices.Contains(in[a.Carry:a.Carry+a.Xs], 0) && !dim.Depends(a.Length, r.size)

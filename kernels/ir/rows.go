@@ -8,11 +8,11 @@ import (
 
 // RowWise reports whether a program with open axes treats examples independently: its outputs have an axis 0 as long as
 // the named size (the batch), and row i of each follows from row i of the inputs that have such an axis, in the same
-// way for each row and whatever the number of rows is. The error says which operation does not, or cannot be said to.
+// way for each row and whatever the number of rows is. The error says which operation does not, or is not known to.
 //
-// An axis counts examples where its length is the size, or a multiple of it whose parts belong to one example each. An
-// operation is row-wise where it leaves the order of that axis alone and computes nothing across it. So no value
-// without such an axis depends on an example.
+// An axis counts examples if its length is the size, or a multiple of it whose parts belong to one example each. An
+// operation is row-wise if it keeps the order of that axis and computes nothing across it. So no value without such an
+// axis depends on an example.
 func RowWise(p *Program, size string) error {
 	r := rows{p: p, size: size, batch: dim.Symbol(size)}
 	if err := r.check(); err != nil {
@@ -27,8 +27,8 @@ func RowWise(p *Program, size string) error {
 }
 
 // KeepsRows reports whether the node computes row i of each result, along the given axis of each, from row i of the
-// operands along theirs, in the same way for each row and whatever their number is. An axis of -1 says that all rows
-// share the operand. Shapes are those of a program that runs. Nodes with programs of their own do not count as such.
+// operands along theirs, in the same way for each row and whatever the number of rows. An axis of -1 says that all rows
+// share the operand. Shapes are those of a program that runs. Nodes with sub-programs never qualify.
 func KeepsRows(p *Program, n *Node, in, out []int) bool {
 	t := n.Op.Traits()
 	return t.rows != nil && SubPrograms(n.Attrs) == nil && !t.Random && !n.Op.IsCollective() && t.rows(rows{p: p}, n, in, out)

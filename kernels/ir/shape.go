@@ -63,8 +63,8 @@ func (s Shape) WithOnes(axes ...int) Shape {
 	return out
 }
 
-// String prints the shape as [2 3]; a scalar prints as []. An open axis (-1 in those of symbolic tensors) prints as
-// None, as in Keras, and what is computed from one as an expression: [None 2*time+1].
+// String prints the shape as [2 3]; a scalar prints as []. An open axis (-1 in the shapes of symbolic tensors) prints
+// as None, as in Keras, and a length computed from one as an expression: [None 2*time+1].
 func (s Shape) String() string {
 	parts := make([]string, len(s))
 	for i, d := range s {
@@ -75,8 +75,8 @@ func (s Shape) String() string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// BroadcastShapes returns the shape that both operands expand to under NumPy's rule: axes are aligned at the end, and
-// an axis of length 1 repeats. An open axis is taken to fit.
+// BroadcastShapes returns the shape that both operands expand to by NumPy's rule: axes are aligned at the end, and an
+// axis of length 1 repeats. An open axis is assumed to fit.
 func BroadcastShapes(a, b Shape) (Shape, error) {
 	out := make(Shape, max(len(a), len(b)))
 	for i := range out {
@@ -92,7 +92,7 @@ func BroadcastShapes(a, b Shape) (Shape, error) {
 			out[i] = da
 		case da == 1:
 			out[i] = db
-		case !dim.Known(da) && !dim.Known(db): // equal, or one of them 1: it shows when the program is specialised
+		case !dim.Known(da) && !dim.Known(db): // equal, or one of them 1: specializing the program will tell
 			out[i] = dim.Max(da, db)
 		case !dim.Known(da):
 			out[i] = db
@@ -117,7 +117,7 @@ func (t Type) Fits(u Type) bool { return t.DType == u.DType && dim.ShapesMayEqua
 // Equal reports whether both types are the same.
 func (t Type) Equal(u Type) bool { return t.DType == u.DType && t.Shape.Equal(u.Shape) }
 
-// check reports a type that no value can have.
+// check returns an error for a type that no value can have.
 func (t Type) check() error {
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 && dim.Known(d) }) {
 		return fmt.Errorf("type %v needs an element type and axis lengths of 0 or more", t)
@@ -130,7 +130,7 @@ func (t Type) check() error {
 	size := 1
 	for _, d := range t.Shape {
 		if !dim.Known(d) {
-			continue // at least 1 some time
+			continue // at least 1 for some sizes
 		}
 		if size = MulLengths(size, max(d, 1)); size > MaxElements { //dim:known checked above
 			return fmt.Errorf("type %v has more elements than can be counted; check the sizes that a layer was given and the shape of its input", t)

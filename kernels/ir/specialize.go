@@ -7,8 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Specialize returns the program for known sizes: every length that is an expression becomes the number that it comes
-// to.
+// Specialize returns the program for known sizes: every length that is an expression becomes a number.
 func Specialize(p *Program, sizes map[string]int) (*Program, error) {
 	s := specializer{sizes: sizes}
 	out, err := s.program(p)
@@ -71,7 +70,7 @@ func (s *specializer) length(d int) int {
 	return n
 }
 
-// value replaces the lengths inside attributes. These are plain structs of numbers, texts, lists and programs; lists
+// value replaces the lengths inside attributes. These are plain structs of numbers, texts, lists and programs. Lists
 // are copied, because programs share them.
 func (s *specializer) value(v reflect.Value) {
 	switch v.Kind() {

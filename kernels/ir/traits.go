@@ -1,20 +1,20 @@
 package ir
 
-// Traits are the facts about an op that passes and backends ask for, in one table with a row for each op that is not
+// Traits are the facts about an op that passes and backends need, in one table with a row for each op that is not
 // elementwise.
 type Traits struct {
-	// MayFail: it can end a run with an error, because it looks at indices or for numbers that are not finite, meets
-	// other replicas, or runs programs that may.
+	// MayFail: it can end a run with an error, because it checks indices or finiteness, meets other replicas, or
+	// contains programs that may.
 	MayFail bool
 	// Moves: its results are elements of its operands, or numbers that need no computing, whatever their type. Loops
-	// and branches count: their programs are looked at by themselves.
+	// and branches count; their sub-programs are checked separately.
 	Moves bool
 	// Cheap: it takes no longer than reading its result from memory.
 	Cheap bool
 	// Random: it draws random numbers.
 	Random bool
-	// InPlace has, by result, the operand whose memory the result may take over, because no element is read after its
-	// place was written; -1 for none. InPlaceEach: result i may take over operand i.
+	// InPlace has, for each result, the operand whose memory the result may take over, because no element is read after
+	// its position was written; -1 for none. InPlaceEach: result i may take over operand i.
 	InPlace     []int
 	InPlaceEach bool
 
@@ -42,11 +42,10 @@ func (op Op) InPlaceOperand(j int) int {
 	return -1
 }
 
-// Multiplies reports whether the op multiplies matrices in one form or another.
+// Multiplies reports whether the op multiplies matrices in some form.
 func (op Op) Multiplies() bool { return op.Traits().flops != nil }
 
-// FLOPs returns the multiplications and additions of a node that multiplies matrices in one form or another, 0 for
-// others.
+// FLOPs returns the multiplications and additions of a node that multiplies matrices in some form, 0 for others.
 func (p *Program) FLOPs(n *Node) int64 {
 	if f := n.Op.Traits().flops; f != nil {
 		return f(p, n)
@@ -95,7 +94,7 @@ func init() {
 		CheckFinite: {MayFail: true, Moves: true, rows: rowsAligned, InPlace: []int{0}},
 
 		Scan:  {MayFail: true, Moves: true, rows: rowsOfScan},
-		While: {MayFail: true, Moves: true, rows: rowsKept}, // their bodies are looked at; what decides is a scalar, which no example reaches
+		While: {MayFail: true, Moves: true, rows: rowsKept}, // their bodies are checked; a scalar that no example reaches decides
 		Cond:  {MayFail: true, Moves: true, rows: rowsKept},
 
 		Conv:                          {rows: rowsFirstPlainKernel, flops: convFLOPs},
@@ -121,12 +120,12 @@ func init() {
 		LogSoftmax:                    {rows: rowsAlignedOffLast, InPlace: []int{0}},
 		LogSoftmaxGrad:                {rows: rowsAcross, InPlace: []int{1}},
 		SparseSoftmaxCrossEntropy:     {MayFail: true, rows: rowsAlignedOffLast},
-		SparseSoftmaxCrossEntropyGrad: {rows: rowsAcross}, // the indices that the loss has looked at
+		SparseSoftmaxCrossEntropyGrad: {rows: rowsAcross}, // the loss has checked its indices
 		Dropout:                       {Random: true, rows: rowsAcross, InPlace: []int{0}},
 		Attention:                     {rows: rowsFirst, flops: attentionFLOPs},
 		AttentionGrad:                 {rows: rowsFirst, flops: attentionGradFLOPs},
 		Embedding:                     {MayFail: true, Moves: true, rows: rowsOfEmbedding},
-		EmbeddingGrad:                 {rows: rowsAcross}, // the indices that Embedding has looked at
+		EmbeddingGrad:                 {rows: rowsAcross}, // Embedding has checked its indices
 		Fourier:                       {rows: rowsOfFourier},
 		RealFourier:                   {rows: rowsOfFourier},
 		HermitianFourier:              {rows: rowsOfFourier},

@@ -12,14 +12,14 @@ import (
 const (
 	// Largest is the largest constant length: no memory holds an axis that is longer.
 	Largest = 1 << (bits.UintSize - 4 - 12*(bits.UintSize/64))
-	// Limit is how many different expressions a process can have.
+	// Limit is the number of different expressions that a process can have.
 	Limit = 1 << 18
 
 	base    = 1 << (bits.UintSize - 3) // handles are -base to 1-2*base
-	invalid = 1 - base                 // what operations on a value that is no length give
+	invalid = 1 - base                 // the result of operations on a value that is no length
 )
 
-// Overflow is a constant that no int holds; sums and products with it are Overflow, and Check refuses it.
+// Overflow stands for a constant that no int holds. Sums and products with it are Overflow, and Check refuses it.
 const Overflow = math.MaxInt
 
 // Known reports whether a length is a constant.
@@ -98,7 +98,7 @@ func Sub(a, b int) int {
 func Mul(ds ...int) int {
 	product, over := 1, false
 	for i, d := range ds {
-		if d < -Largest { // a handle; a number may be larger than any length, where bytes are counted
+		if d < -Largest { // a handle; in counts of bytes, a number may be larger than any length
 			return mul(product, ds[i:])
 		}
 		high, low := bits.Mul64(magnitude(product), magnitude(d))
@@ -170,14 +170,14 @@ func Min(a, b int) int {
 	return Sub(Add(a, b), Max(a, b))
 }
 
-// MayEqual reports whether two lengths are equal, or one of them is open, so that it shows only later. This is the test
-// of Keras, where None fits anything.
+// MayEqual reports whether two lengths are equal, or one of them is open, so that only a run will tell. Keras tests the
+// same way: None fits anything.
 func MayEqual(a, b int) bool { return a == b || !Known(a) || !Known(b) }
 
 // ShapesMayEqual is MayEqual for each axis.
 func ShapesMayEqual(a, b []int) bool { return slices.EqualFunc(a, b, MayEqual) }
 
-// Differ reports whether two lengths are known to differ whatever the sizes are, if these are 1 or more.
+// Differ reports whether two lengths are known to differ for all sizes of at least 1.
 func Differ(a, b int) bool {
 	if a == b {
 		return false
@@ -195,7 +195,7 @@ func Differ(a, b int) bool {
 	return known && more > 0 || alsoKnown && less > 0
 }
 
-// AtLeast reports whether a length is known to be n or more whatever the sizes are.
+// AtLeast reports whether a length is known to be n or more for all sizes.
 func AtLeast(d, n int) bool {
 	if Known(d) {
 		return d >= n
@@ -217,8 +217,8 @@ func combine(a, b int, f func(p, q polynomial) int) int {
 	return f(p, q)
 }
 
-// Less reports whether a is known to be smaller than b. Of two lengths one of which is open, that is said only where
-// both are bounded by the same expression: t is less than t+1.
+// Less reports whether a is known to be smaller than b. If one of the lengths is open, that is only known if both are
+// bounded by the same expression: t is less than t+1.
 func Less(a, b int) bool {
 	if Known(a) && Known(b) {
 		return a < b

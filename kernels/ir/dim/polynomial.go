@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// term is factor times the product of atoms: handles of symbols, quotients and maxima, sorted, one for each power.
+// term is factor times the product of atoms, which are handles of symbols, quotients and maxima. They are sorted; a
+// power repeats its atom.
 type term struct {
 	factor int
 	atoms  []int
@@ -21,7 +22,7 @@ func constant(n int) polynomial {
 	return polynomial{{factor: n}}
 }
 
-// polynomialOf returns the polynomial that a length stands for; false where it is no length.
+// polynomialOf returns the polynomial that a length stands for, or false if it is no length.
 func polynomialOf(d int) (polynomial, bool) {
 	if Known(d) {
 		return constant(d), true
@@ -36,7 +37,7 @@ func polynomialOf(d int) (polynomial, bool) {
 	return polynomial{{1, []int{d}}}, true
 }
 
-// handle returns the length that a polynomial is.
+// handle returns the length that stands for the polynomial.
 func (p polynomial) handle() int {
 	switch {
 	case len(p) == 0:
@@ -62,7 +63,7 @@ func byText(a, b int) int {
 }
 
 // normal sorts terms, which are few and nearly in order, and adds up those with the same atoms. slices.SortFunc would
-// weigh 10 kB.
+// add 10 kB to programs.
 func normal(terms []term) polynomial {
 	var out polynomial
 	for _, t := range terms {
@@ -110,7 +111,7 @@ func (p polynomial) split() (polynomial, int) {
 	return p, 0
 }
 
-// least returns a lower bound for sizes of at least the given one; false where there is none.
+// least returns a lower bound for sizes of at least the given one, or false if there is none.
 func (p polynomial) least(size int) (int, bool) {
 	n, known := p.leastOfTerms(size)
 	if q, changed := p.withoutQuotients(); changed {
@@ -121,8 +122,8 @@ func (p polynomial) least(size int) (int, bool) {
 	return n, known
 }
 
-// withoutQuotients returns a polynomial that is never above p, in which numbers stand for multiples of quotients by
-// their divisors: c·floor(a/c) is from a-c+1 to a.
+// withoutQuotients returns a polynomial that is never above p, in which multiples of quotients by their divisors are
+// replaced by bounds: c·floor(a/c) is from a-c+1 to a.
 func (p polynomial) withoutQuotients() (q polynomial, changed bool) {
 	for _, t := range p {
 		if len(t.atoms) == 1 {
@@ -159,9 +160,9 @@ func (p polynomial) leastOfTerms(size int) (int, bool) {
 	return total, true
 }
 
-// withoutDifferences takes out what is a difference of quotients with one divisor of numbers a constant apart, such as
-// floor((t+1)/2) - floor(t/2), and returns the least that they come to: floor(a/c) - floor(b/c) is at least
-// floor((a-b)/c).
+// withoutDifferences removes differences of quotients with the same divisor whose dividends differ by a constant, such
+// as floor((t+1)/2) - floor(t/2), and returns a lower bound of the sum of these differences: floor(a/c) - floor(b/c) is
+// at least floor((a-b)/c).
 func (p polynomial) withoutDifferences() (rest polynomial, least int) {
 	divided := func(t term) (open polynomial, k, c int) {
 		if len(t.atoms) != 1 {
@@ -218,8 +219,8 @@ func leastAtom(d, size int) (int, bool) {
 	}
 }
 
-// floorDiv divides, rounding down: what divides without a remainder is taken out, factors in common are cancelled, a
-// quotient of a quotient is one quotient, and that of a maximum is the maximum of the quotients.
+// floorDiv divides, rounding down. Terms that divide without a remainder are taken out, common factors are cancelled, a
+// quotient of a quotient becomes one quotient, and that of a maximum becomes the maximum of the quotients.
 func floorDiv(p, q polynomial) int {
 	if len(q) == 0 {
 		return invalid
@@ -313,8 +314,8 @@ func (p polynomial) over(q polynomial) (polynomial, bool) {
 	return normal(out), true
 }
 
-// maximum returns the largest of several lengths. Maxima among them are opened, what another one is never below is left
-// out, and a constant is made 0 by taking it out of all.
+// maximum returns the largest of several lengths. Nested maxima are flattened, lengths that another one always reaches
+// are left out, and a constant among them is subtracted from all, so that it becomes 0.
 func maximum(ps []polynomial) int {
 	var flat []polynomial
 	for _, p := range ps {

@@ -61,7 +61,7 @@ func intern(e *expr) int {
 	}
 	table.Lock()
 	defer table.Unlock()
-	for ; ; d = -(base | (1-d)&(base-1)) { // past another expression with the same hash
+	for ; ; d = -(base | (1-d)&(base-1)) { // skips another expression with the same hash
 		switch known := table.exprs[d]; {
 		case known == nil && len(table.exprs) >= Limit:
 			return invalid

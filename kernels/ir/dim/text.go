@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// String prints a length: 12, batch, 3*batch+1, floor((time-3)/2)+1, max(0,time-2); "?" for what is none.
+// String prints a length: 12, batch, 3*batch+1, floor((time-3)/2)+1, max(0,time-2); "?" for a value that is no length.
 func String(d int) string {
 	if e := find(d); e != nil {
 		return e.text
@@ -21,8 +21,8 @@ func String(d int) string {
 // handles are runs of digits as long as those of a handle.
 var handles = regexp.MustCompile(`-\d{8,}`)
 
-// Readable replaces the handles in a text by what they stand for: None for a size, as Keras prints an open axis, and
-// the expression of others.
+// Readable replaces the handles in a text: a size becomes None, as Keras prints an open axis, and others become their
+// expression.
 func Readable(text string) string {
 	return handles.ReplaceAllStringFunc(text, func(digits string) string {
 		d, err := strconv.Atoi(digits)
@@ -36,7 +36,7 @@ func Readable(text string) string {
 	})
 }
 
-// Name returns the name of a length that is a size itself, "" for all others.
+// Name returns the name of a length that is itself a size, "" for all others.
 func Name(d int) string {
 	if e := find(d); e != nil && e.kind == symbol {
 		return e.name
@@ -114,14 +114,14 @@ func Eval(d int, sizes map[string]int) (int, error) {
 	})
 }
 
-// Steps say what to make of the parts of an expression; see [Fold]. Div rounds down.
+// Steps say how to combine the parts of an expression; see [Fold]. Div rounds down.
 type Steps[T any] struct {
 	Constant           func(n int) (T, error)
 	Size               func(name string) (T, error)
 	Add, Mul, Div, Max func(a, b T) (T, error)
 }
 
-// Fold takes an expression apart: constants and sizes are turned into values, and these combined.
+// Fold takes an expression apart: constants and sizes are turned into values, and these are combined.
 func Fold[T any](d int, s Steps[T]) (T, error) {
 	var zero T
 	if Known(d) {
@@ -193,7 +193,7 @@ func foldTerm[T any](t term, s Steps[T]) (T, error) {
 	return out, nil
 }
 
-// Depends reports whether a length follows the size of the given name.
+// Depends reports whether a length depends on the size of the given name.
 func Depends(d int, size string) bool {
 	either := func(a, b bool) (bool, error) { return a || b, nil }
 	depends, _ := Fold(d, Steps[bool]{
