@@ -8,17 +8,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// gatherCall is what one trace brings to an AllGather.
+// gatherCall is what one trace contributes to an AllGather.
 type gatherCall struct {
 	typ  ir.Type
 	axis int
 }
 
 // AllGather joins the replicas' tensors along axis in replica order; every replica gets the result. They may differ in
-// the length of axis. The gradient of a replica's part is the sum of what the replicas have for it.
+// the length of axis. The gradient of a replica's part is the sum of the gradients that all replicas have for it.
 //
-// Shapes are static, so a replica must know the others' lengths while it is traced. The replicas are traced again where
-// the lengths turn out to differ.
+// Shapes are static, so a replica must know the others' lengths while it is traced. If the lengths turn out to differ,
+// the replicas are traced again.
 func (r *Replica) AllGather(x *ops.Tensor, axis int) *ops.Tensor {
 	r.inReplica("AllGather")
 	return r.allGather(x, axis)
@@ -59,8 +59,8 @@ func (r *Replica) gatherParts(x *ops.Tensor, axis int) []*ops.Tensor {
 	return parts
 }
 
-// gatherLengths works out what the replicas must know of each other's AllGathers: by call, the lengths by replica, nil
-// where they are equal.
+// gatherLengths determines what the replicas must know about each other's AllGathers: for each call the lengths by
+// replica, or nil if they are equal.
 func gatherLengths(replicas [][]gatherCall) ([][]int, error) {
 	calls := len(replicas[0])
 	for _, list := range replicas {

@@ -13,23 +13,23 @@ import (
 )
 
 // Instance is a session of a compiled function on every replica, with memory for inputs and results. Fill the inputs,
-// run, read the results; give it back with Release.
+// run, read the results; then give it back with Release.
 type Instance struct {
 	owner *compiled
 	// CompileTime is how long tracing and compiling took; 0 for an instance that was ready.
 	CompileTime time.Duration
 
 	replicas []replicaInstance
-	run      []func() // of the replicas but the first
+	run      []func() // of all replicas but the first
 	wait     sync.WaitGroup
-	sessions []kernels.Session // of the current run, where the replicas take turns
+	sessions []kernels.Session // of the current run, if the replicas take turns
 	launches []kernels.Launch
 	remote   bool // replicas of other processes take part
 	first    int  // global number of the first replica
 	// sameDraws makes all replicas draw the same random numbers.
 	sameDraws bool
 	ctx       context.Context // of the current run
-	detached  detached        // that context, where the run goes on when it ends
+	detached  detached        // that context, if the run continues when it ends
 	errs      []error
 	halves    bool // new values of variables are computed beside the old ones; see Compute
 	writes    bool // of variables
@@ -43,7 +43,7 @@ type Instance struct {
 	set     *communicatorSet // of the current run
 
 	total    int   // replicas of all processes
-	loop     *loop // of the steps that are launched together; nil: none yet
+	loop     *loop // of steps that are launched together; nil: none yet
 	unlooped bool  // the backend cannot compile it
 }
 
@@ -59,7 +59,7 @@ type replicaInstance struct {
 	results   []kernels.Buffer
 	random    randomState
 	updates   []update
-	unwritten int // bytes of inputs whose own memory nobody is expected to write
+	unwritten int // bytes of inputs whose own memory is not expected to be written
 }
 
 func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
@@ -163,8 +163,8 @@ func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replic
 // Stats describes the program of the first replica.
 func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].stats }
 
-// WritesVariables reports whether a run changes variables: then no other run that uses them may continue at the same
-// time.
+// WritesVariables reports whether a run changes variables. Then no other run that uses them may be in progress at the
+// same time.
 func (inst *Instance) WritesVariables() bool { return inst.writes }
 
 func (inst *Instance) close() {

@@ -16,9 +16,9 @@ type fetched struct {
 	scratch     []byte
 }
 
-// withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the
-// first one does. What is needed for the updates alone is dead code then; collectives stay, so that the replicas still
-// meet.
+// withoutCentralWrites returns the program of a replica that does not update the variables of central storage, because
+// the first replica does. Everything needed only for the updates is then dead code. Collectives stay, so that the
+// replicas still meet.
 func withoutCentralWrites(p *tracedProgram, at *Placement) *ir.Program {
 	if !at.Central {
 		return p.program
@@ -32,8 +32,8 @@ func withoutCentralWrites(p *tracedProgram, at *Placement) *ir.Program {
 	return &q
 }
 
-// variable returns the memory that the program reads and writes the variable in: the replica's copy, or for central
-// storage the one copy, where no other replica can get in its way, or else a working copy.
+// variable returns the memory in which the program reads and writes the variable. That is the replica's copy. For
+// central storage, it is the single copy if no other replica can interfere, and otherwise a working copy.
 func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Program, input int, d kernels.Device, backend kernels.Backend) (kernels.Buffer, error) {
 	master, err := v.Buffer(r.local)
 	if err != nil || !v.Strategy().Placement().isCentral(v) {
@@ -54,7 +54,7 @@ func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Pr
 	return own, nil
 }
 
-// reads reports whether anything in the program that matters needs the value.
+// reads reports whether any live part of the program needs the value.
 func reads(p *ir.Program, v ir.Value) bool {
 	live := p.Live()
 	for i, n := range p.Nodes {
@@ -79,7 +79,7 @@ func (r *replicaInstance) fetch() error {
 	return nil
 }
 
-// store brings back what the replica has written.
+// store copies back what the replica has written.
 func (r *replicaInstance) store() error {
 	for i := range r.fetched {
 		f := &r.fetched[i]
@@ -92,12 +92,12 @@ func (r *replicaInstance) store() error {
 	return nil
 }
 
-// copyBuffer copies on the devices where they are of one kind, and otherwise through host memory.
+// copyBuffer copies on the devices if they are of one kind, and otherwise through host memory.
 func copyBuffer(dst, src kernels.Buffer, scratch []byte) error {
 	if dst.Device().Kind == src.Device().Kind {
 		e := dst.CopyFrom(src)
 		if !e.Done() {
-			return nil // it is in order with what follows
+			return nil // ordered before later operations
 		}
 		return e.Wait(context.Background())
 	}

@@ -7,19 +7,20 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Named is a communicator that tells the processes of the others what its calls belong to.
+// Named is a communicator that tells other processes which call its collectives belong to.
 type Named interface{ SetCall(call WorkerCall) }
 
-// communicatorSet connects the replicas of this process, with those of others where the strategy spans several.
+// communicatorSet connects the replicas of this process, and those of others if the strategy spans several.
 type communicatorSet struct {
 	ends []kernels.Communicator
 	made int // generation of the pool
 	told []Named
-	met  map[WorkerCall]bool // calls that all processes have agreed about; see [communicatorSet.agree]
+	met  map[WorkerCall]bool // calls that all processes have agreed on; see [communicatorSet.agree]
 }
 
-// agree makes sure that all processes are about to do the same, where their devices cannot tell and workers come and
-// go, so that they do not agree when they trace; once for a program and a set, which all make anew at the same time.
+// agree makes sure that all processes are about to make the same call. It is for devices that cannot tell, and workers
+// that come and go and so do not agree when they trace. It runs once for a program and a set; all processes make new
+// sets at the same time.
 func (s *communicatorSet) agree(ctx context.Context, at *Placement, call WorkerCall) error {
 	if !at.Elastic || at.Group == nil || s.told != nil || s.met[call] {
 		return nil
@@ -34,16 +35,16 @@ func (s *communicatorSet) agree(ctx context.Context, at *Placement, call WorkerC
 	return nil
 }
 
-// communicatorPool keeps the communicators of a strategy. A step takes a set and gives it back when all replicas have
-// been launched; programs without collectives take none. So there are as many sets as steps run at the same time,
-// whatever the number of programs. A set that was aborted is closed, never used again.
+// communicatorPool holds the communicators of a strategy. A step takes a set and gives it back when all replicas have
+// been launched; programs without collectives take none. So there are as many sets as steps that run at the same time,
+// whatever the number of programs. A set that was aborted is closed and never used again.
 type communicatorPool struct {
 	mu   sync.Mutex
 	idle []*communicatorSet
-	made int // counts up where the replicas change: sets made before serve no more
+	made int // increases when the replicas change: earlier sets are no longer valid
 }
 
-// take returns a set, made by connect where none is idle.
+// take returns a set. If none is idle, connect makes one.
 func (p *communicatorPool) take(connect func() ([]kernels.Communicator, error)) (*communicatorSet, error) {
 	p.mu.Lock()
 	made := p.made
@@ -67,7 +68,7 @@ func (p *communicatorPool) take(connect func() ([]kernels.Communicator, error)) 
 	return s, nil
 }
 
-// give takes a set back that has not failed.
+// give takes back a set that has not failed.
 func (p *communicatorPool) give(s *communicatorSet) {
 	p.mu.Lock()
 	if s.made == p.made {
@@ -78,7 +79,7 @@ func (p *communicatorPool) give(s *communicatorSet) {
 	s.close()
 }
 
-// drop closes a set that has failed, also where it has been given back meanwhile.
+// drop closes a set that has failed, even if it has been given back meanwhile.
 func (p *communicatorPool) drop(s *communicatorSet) {
 	p.mu.Lock()
 	for i, other := range p.idle {
@@ -91,7 +92,7 @@ func (p *communicatorPool) drop(s *communicatorSet) {
 	s.close()
 }
 
-// clear closes all idle sets; those that are out are closed when they come back.
+// clear closes all idle sets. Sets in use are closed when they come back.
 func (p *communicatorPool) clear() {
 	p.mu.Lock()
 	idle := p.idle

@@ -8,32 +8,30 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Context is what a layer gets to know when it is called: the trace, whether it is training, and the default dtype
-// policy.
+// Context is what a layer knows when it is called: the trace, whether it is training, and the default dtype policy.
 type Context struct {
 	*Replica
 	// Training tells dropout to drop and batch normalization to use the statistics of the batch.
 	Training bool
 	// Policy applies to layers that have none of their own.
 	Policy ops.DTypePolicy
-	// Within is the name of the outermost Sequential model while it is called; "" in other models. Keras's paths of its
-	// layers begin with it.
+	// Within is the name of the outermost Sequential model while it is called, or "" in other models. In Keras, the
+	// paths of its layers begin with it.
 	Within string
-	// Watch, if it is set, is called after each call of a layer, with the layer, its inputs in the type in which it
-	// computes, and its results: inner layers before those that they are part of.
+	// Watch, if set, is called after each call of a layer, with the layer, its inputs in the type in which it computes,
+	// and its results. Inner layers come before the layers that contain them.
 	Watch func(layer any, inputs, results []*ops.Tensor)
 
-	// Inspect, if it is set, is given each result of a layer that is no model, and what it returns takes the result's
-	// place.
+	// Inspect, if set, is given each result of a layer that is not a model. Its return value replaces the result.
 	Inspect func(result *ops.Tensor) *ops.Tensor
-	// Remat, if it is set, says which layers are computed again for the gradient, in place of keeping their values.
+	// Remat, if set, says which layers are recomputed for the gradient, instead of keeping their values.
 	Remat *ops.RematScope
 
-	// Frozen, if it is set, says which layers are not trained in this trace, in place of what they say of themselves.
+	// Frozen, if set, says which layers are not trained in this trace; it overrides the layers' own settings.
 	Frozen func(layer any) bool
 
-	// Staged is the model that is called with what its layers on the host have made of its inputs, within another
-	// model; nil for none.
+	// Staged is the model inside another model that is called with inputs already processed by its layers on the host,
+	// or nil.
 	Staged any
 
 	compute []ir.DType
@@ -67,13 +65,13 @@ func (c *Context) EnterLayer(name string, compute ir.DType) {
 	c.compute = append(c.compute, compute)
 }
 
-// LeaveLayer ends what EnterLayer began.
+// LeaveLayer ends the call that EnterLayer began.
 func (c *Context) LeaveLayer() {
 	c.Graph().Leave()
 	c.compute = c.compute[:len(c.compute)-1]
 }
 
-// LayerOutputs gives the results of a layer, of the given path, the layouts that the strategy has for them.
+// LayerOutputs gives the results of a layer, of the given path, the strategy's layouts for them.
 func (c *Context) LayerOutputs(path string, results []*ops.Tensor) []*ops.Tensor {
 	at := placementOf(c.strategy)
 	if at == nil || at.LayerOutput == nil {
@@ -86,7 +84,7 @@ func (c *Context) LayerOutputs(path string, results []*ops.Tensor) []*ops.Tensor
 	return out
 }
 
-// Weight reads a variable in the type in which the layer computes (floats only; others are read as they are).
+// Weight reads a variable in the type in which the layer computes. Only floats are converted.
 func (c *Context) Weight(v *Variable) *ops.Tensor {
 	x := c.Read(v)
 	if x.DType().IsFloat() {
@@ -96,14 +94,14 @@ func (c *Context) Weight(v *Variable) *ops.Tensor {
 }
 
 // AddLoss adds a scalar to the loss of the step, as Keras's add_loss does. Each replica's scalar counts for its part of
-// the batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. If rows of the
-// batch are no examples, see [Replica.Rows], that is not possible, and an error.
+// the batch: it is weighted by local over global batch size, so that the sum over replicas is the mean. If some rows of
+// the batch are padding, see [Replica.Rows], that is impossible, and an error.
 func (c *Context) AddLoss(loss *ops.Tensor) {
 	objectives.NoFilling(c, c, "what a layer adds to the loss")
 	c.AddLossOfRows(loss)
 }
 
-// AddLossOfRows is AddLoss of a scalar in which rows that are no examples count as zeros.
+// AddLossOfRows is AddLoss for a scalar in which padding rows count as zeros.
 func (c *Context) AddLossOfRows(loss *ops.Tensor) {
 	if loss.Rank() != 0 {
 		loss = ops.Sum(loss)
@@ -114,7 +112,7 @@ func (c *Context) AddLossOfRows(loss *ops.Tensor) {
 // addedLoss is what a layer added to the loss of the step.
 type addedLoss struct {
 	value *ops.Tensor
-	by    []any // the layer, and those that it was called in
+	by    []any // the layer, and those that called it
 }
 
 // Losses returns what AddLoss collected in this trace.
@@ -126,14 +124,15 @@ func (r *Replica) Losses() []*ops.Tensor {
 	return out
 }
 
-// NoteLosses says that all losses but the first ones were added in the call of a layer, by itself or by one inside.
+// NoteLosses records that all losses from number first on were added in the call of a layer, by itself or by a layer
+// inside.
 func (r *Replica) NoteLosses(first int, layer any) {
 	for i := first; i < len(r.losses); i++ {
 		r.losses[i].by = append(r.losses[i].by, layer)
 	}
 }
 
-// ForgetLosses drops what was added to the loss in calls of some layers.
+// ForgetLosses drops the losses that were added in calls of some layers.
 func (r *Replica) ForgetLosses(of func(layer any) bool) {
 	r.losses = slices.DeleteFunc(r.losses, func(one addedLoss) bool { return slices.ContainsFunc(one.by, of) })
 }

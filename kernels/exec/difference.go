@@ -11,15 +11,15 @@ import (
 )
 
 // Workers that disagree about a program know only its checksum. So that the error can say where the programs differ,
-// they send each other the texts, once it is too late anyway.
+// they send each other the texts; at that point nothing can be saved any more.
 
-// differing is implemented by errors of groups that say that workers disagree.
+// differing is implemented by errors of groups that report a disagreement between workers.
 type differing interface {
 	// ProgramsDiffer reports whether they make the same call with different programs.
 	ProgramsDiffer() bool
 }
 
-// programText is what a worker tells of itself, as JSON.
+// programText is what a worker says about itself, as JSON.
 type programText struct {
 	Devices, Site string
 	Lines         []programLine
@@ -34,8 +34,8 @@ const mostLines = 1 << 17
 // explainWithin bounds the wait for the texts of the others.
 const explainWithin = 5 * time.Second
 
-// explain adds to an error that workers disagree about programs where these differ first. All workers get the error,
-// and call it.
+// explain adds to an error about workers that disagree the first place where their programs differ. All workers get the
+// error, and call it.
 func explain(at *Placement, name string, programs []*tracedProgram, err error) error {
 	var d differing
 	if !errors.As(err, &d) || !d.ProgramsDiffer() {
@@ -101,7 +101,7 @@ func appendLines(lines []programLine, p *ir.Program) []programLine {
 	return lines
 }
 
-// firstDifference is the number of the first line that is another one; -1 where all are equal.
+// firstDifference is the number of the first line that differs; -1 if all are equal.
 func firstDifference(a, b []programLine) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i].Text != b[i].Text {
@@ -111,7 +111,7 @@ func firstDifference(a, b []programLine) int {
 	return -1
 }
 
-// who names a worker, with what it computes on and where its strategy was made.
+// who names a worker, with its devices and where its strategy was made.
 func (p *programText) who(rank int) string {
 	text := fmt.Sprintf("worker %d (%s", rank, p.Devices)
 	if p.Site != "" {

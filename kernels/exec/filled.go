@@ -9,16 +9,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that pad a batch would count.
+// ErrNotFilled is wrapped by the error of [Function.AcquireFilled] if rows that pad a batch would count.
 var ErrNotFilled = errors.New("batches of this function cannot be filled up")
 
-// AcquireFilled returns an instance for batches of up to rows examples, which are padded with copies of their examples:
-// what fills them up is left out wherever examples meet. types are those of the inputs with that many rows. The
-// instance has one more input, the last one: an int32, the number of examples, whose rows come first.
+// AcquireFilled returns an instance for batches of up to rows examples. They are padded with copies of their examples,
+// which are left out wherever examples meet. types are the types of the inputs with that many rows. The instance has
+// one more input, the last one: an int32 with the number of examples, whose rows come first.
 //
-// Whether that can be done is decided on the program, which is traced for a batch of any size, see [ir.FillRows]: with
-// several replicas it is not, and where an operation works across the examples in a way that cannot leave out any. The
-// error is ErrNotFilled then, with the reason.
+// Whether this is possible is decided on the program, traced for a batch of any size, see [ir.FillRows]. It is not with
+// several replicas, nor if an operation works across the examples in a way that cannot leave out any. Then the error is
+// ErrNotFilled, with the reason.
 func (f *Function) AcquireFilled(types []ir.Type, rows int) (*Instance, error) {
 	if n := f.replicas(); n != 1 || f.group() != nil {
 		return nil, fmt.Errorf("distribute: %s: %w: it runs on %d replicas", f.name, ErrNotFilled, n)
@@ -29,7 +29,8 @@ func (f *Function) AcquireFilled(types []ir.Type, rows int) (*Instance, error) {
 // batchSize is the name of the number of examples in traces for batches of any size.
 const batchSize = "batch"
 
-// traceFilled traces the function for a batch of any size, and makes the program for the given number of rows of it.
+// traceFilled traces the function for a batch of any size, and makes from that the program for the given number of
+// rows.
 func (f *Function) traceFilled(types []ir.Type, rows int) (list []*tracedProgram, err error) {
 	defer func() {
 		if err != nil {

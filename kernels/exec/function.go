@@ -17,19 +17,19 @@ import (
 // Variables that it assigns keep their new values after the run.
 type TraceFunc func(r *Replica, in []*ops.Tensor) []*ops.Tensor
 
-// cacheLimit bounds the compiled shapes kept by one function. A training run needs two (full and last batch) for each
-// of train and test; serving with many batch sizes recompiles the least recently used.
+// cacheLimit bounds the number of compiled shapes that one function keeps. A training run needs two (full and last
+// batch) for each of train and test. Serving with more batch sizes than this recompiles the least recently used.
 const cacheLimit = 16
 
 // Function is traced code. It is compiled once for each combination of input types and then replayed on every replica
-// of its strategy. It may be used by many goroutines; each run has an instance to itself.
+// of its strategy. It may be used by many goroutines; each run has its own instance.
 type Function struct {
 	strategy Strategy
 	name     string
 	trace    TraceFunc
 	step     func(c counts) TraceFunc // makes trace of a StepFunction once the kinds of inputs are known
-	inputs   counts                   // that it was made for
-	alone    bool                     // replicas of other processes take no part
+	inputs   counts                   // that trace was made for
+	alone    bool                     // replicas of other processes do not take part
 
 	// Seed sets the random numbers of Strategy.Run.
 	Seed  uint64
@@ -47,8 +47,8 @@ func NewFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: inside(s), name: name, trace: f}
 }
 
-// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the
-// strategy spans several: its sums are those of this process, and other processes need not run it.
+// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, even if the strategy
+// spans several: its sums are those of this process, and other processes need not run it.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: inside(s), name: name, trace: f, alone: true}
 }
@@ -79,7 +79,7 @@ func (f *Function) first() int {
 	return f.strategy.Placement().First
 }
 
-// group connects the processes that take part; nil where that is this one alone.
+// group connects the processes that take part; nil if that is only this one.
 func (f *Function) group() WorkerGroup {
 	if f.alone {
 		return nil
@@ -87,16 +87,16 @@ func (f *Function) group() WorkerGroup {
 	return f.strategy.Placement().Group
 }
 
-// Wait returns when all launches of instances that write variables are over. The error is a [*LateError] where one
-// failed that nobody has heard of.
+// Wait returns when all launches of instances that write variables are over. The error is a [*LateError] if one failed
+// and no caller has been told yet.
 func (f *Function) Wait() error { return f.lane.wait(context.Background()) }
 
 // Strategy returns the strategy that the function runs under.
 func (f *Function) Strategy() Strategy { return f.strategy }
 
-// Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number
-// of examples of each replica of this process. Under a strategy over several processes these tell each other their
-// numbers, where the function has inputs; [Function.AcquireSplit] does without.
+// Acquire returns an instance for the given types of each replica's inputs, and compiles if necessary. local is the
+// number of examples of each replica of this process. If the strategy spans several processes and the function has
+// inputs, the processes exchange these numbers; [Function.AcquireSplit] avoids that.
 func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	all, err := f.sizesOfAll(types, local)
 	if err != nil {
@@ -105,8 +105,8 @@ func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	return f.AcquireSplit(types, all)
 }
 
-// acquireBatch is Acquire for the parts of a batch as they are: replicas that run one program need parts of one length,
-// those of other processes too.
+// acquireBatch is Acquire for the parts of a batch as they are. Replicas that run one program need parts of one length,
+// including those of other processes.
 func (f *Function) acquireBatch(types [][]ir.Type, local []int) (*Instance, error) {
 	all, err := f.sizesOfAll(types, local)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Function) sizesOfAll(types [][]ir.Type, local []int) ([]int, error) {
 }
 
 // AcquireSplit is Acquire for a caller that knows the number of examples of every replica in all processes, as
-// [Function.Split] gives them.
+// [Function.Split] returns them.
 func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error) {
 	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
 		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)
@@ -160,8 +160,8 @@ func (f *Function) acquire(types [][]ir.Type, all []int, filled bool) (*Instance
 	return inst, nil
 }
 
-// connection is how the replicas of this process meet: the communicators of the strategy, or those of this process
-// alone.
+// connection says how the replicas of this process meet: with the communicators of the strategy, or with communicators
+// of this process alone.
 func (f *Function) connection() (*communicatorPool, func() ([]kernels.Communicator, error)) {
 	at := f.strategy.Placement()
 	if f.alone {
@@ -170,7 +170,7 @@ func (f *Function) connection() (*communicatorPool, func() ([]kernels.Communicat
 	return &at.all, at.Connect
 }
 
-// Release gives an instance back for the next Acquire. It is kept for as long as runs at the same time need as many.
+// Release gives an instance back for the next Acquire. It is kept while as many are needed at the same time.
 func (f *Function) Release(inst *Instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *Function) Release(inst *Instance) {
 	inst.owner.use(-1)
 	if inst.owner.evicted {
 		inst.close()
-		if f.out == 0 && len(f.shapes) == 0 { // Close has left the lane to the last one
+		if f.out == 0 && len(f.shapes) == 0 { // Close has left the lane to the last instance
 			f.lane.close()
 		}
 		return
@@ -214,8 +214,8 @@ func (f *Function) Programs() string {
 	return b.String()
 }
 
-// Program returns what the first replica of this process would run for inputs of the given types, as traced: nothing is
-// compiled. all is as for AcquireSplit.
+// Program returns what the first replica of this process would run for inputs of the given types, as traced, without
+// compiling. all is as for AcquireSplit.
 func (f *Function) Program(types [][]ir.Type, all []int) (*ir.Program, error) {
 	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
 		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)

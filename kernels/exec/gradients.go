@@ -8,8 +8,9 @@ import (
 )
 
 // SumGradients adds up the gradients of all replicas, in buckets of [Placement].BytesPerPack. The gradients of the last
-// weights are ready first, so buckets are filled from the back. The gradient of an embedding goes as the rows that the
-// batch touches where these are less than the table: the rows of all replicas are joined and put together on each.
+// weights are ready first, so buckets are filled from the back. The gradient of an embedding is sent as the rows that
+// the batch touches, if these are less than the table: the rows of all replicas are joined, and each replica adds them
+// up.
 func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 	r.inReplica("SumGradients")
 	if r.replicas == 1 || r.skipSum {
@@ -45,9 +46,9 @@ func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// WithoutAggregation runs f, in which optimizers take their gradients as they are instead of summing them over the
-// replicas: for gradients that are summed already, or for replicas that go their own ways on purpose. (It is
-// TensorFlow's skip_gradients_aggregation.) Central storage has one copy of each variable and cannot do without.
+// WithoutAggregation runs f, in which optimizers take their gradients unchanged instead of summing them over the
+// replicas: for gradients that are already summed, or for replicas that differ on purpose. (It is TensorFlow's
+// skip_gradients_aggregation.) It is not possible with central storage, which has one copy of each variable.
 func (r *Replica) WithoutAggregation(f func()) {
 	if at := placementOf(r.strategy); at != nil && at.Central && r.replicas > 1 {
 		ops.Failf(r.graph, "%v keeps one copy of each variable, so gradients must be summed over the replicas; use a Mirrored strategy to skip that", r.strategy)
@@ -61,14 +62,15 @@ func (r *Replica) WithoutAggregation(f func()) {
 	f()
 }
 
-// sumSparse sums a gradient that is made of rows, or returns nil where it is not or where all of it is less to send.
+// sumSparse sums a gradient that consists of rows. It returns nil if the gradient does not, or if all of it is less to
+// send.
 func (r *Replica) sumSparse(g *ops.Tensor) *ops.Tensor {
 	table, indices, rows, ok := ops.EmbeddingGradient(g)
 	if !ok || indices.Rank() == 0 || indices.Dim(0) != r.local {
 		return nil
 	}
 	if r.strategy == nil && r.local*r.replicas != r.global {
-		return nil // the other replicas may have parts of other sizes, which are not known here
+		return nil // the other replicas may have parts of other, unknown sizes
 	}
 	width := rows.Dim(-1)
 	total := indices.Shape()[1:].Size() * r.global

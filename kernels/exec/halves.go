@@ -7,9 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// A step over several processes can fail in any of its collectives. So that the variables are then those of the step
-// before, a step can be run in two halves: Compute writes the new values of all variables to memory beside them, and
-// Commit puts these in their place. The second half talks to nobody and cannot fail half way.
+// A step over several processes can fail in any of its collectives. So that the variables keep the values of the step
+// before, a step can be run in two halves: Compute writes the new values of all variables to separate memory, and
+// Commit puts them in place. The second half communicates with nobody and cannot fail half way.
 
 // update is a variable that a replica's program replaces.
 type update struct {
@@ -17,8 +17,8 @@ type update struct {
 	current, next kernels.Buffer
 }
 
-// Compute is the first half of Run: all variables keep their values. What they will be is in [Instance.Next]. Another
-// Compute, instead of Commit, forgets it.
+// Compute is the first half of Run: all variables keep their values, and [Instance.Next] has the new ones. Another
+// Compute instead of Commit discards them.
 func (inst *Instance) Compute(ctx context.Context, seed uint64, step uint32) error {
 	if err := inst.apart(); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (inst *Instance) Compute(ctx context.Context, seed uint64, step uint32) err
 	return inst.compute(ctx, seed, step)
 }
 
-// Commit is the second half: the variables take the values of the last Compute. It allocates nothing and copies nothing
-// where the memory can be exchanged.
+// Commit is the second half: the variables take the values of the last Compute. It allocates nothing, and copies
+// nothing if the memory can be exchanged.
 func (inst *Instance) Commit() error {
 	for i := range inst.replicas {
 		r := &inst.replicas[i]
@@ -66,7 +66,7 @@ func (inst *Instance) OnReadVariables() Variables {
 	return list
 }
 
-// apart gives the program memory of its own for the variables that it replaces.
+// apart gives the program separate memory for the variables that it replaces.
 func (inst *Instance) apart() error {
 	if inst.halves {
 		return nil
@@ -99,7 +99,7 @@ func (inst *Instance) apart() error {
 	return nil
 }
 
-// exchange makes current hold what next holds.
+// exchange puts the contents of next into current.
 func exchange(current, next kernels.Buffer) error {
 	if e, ok := current.(kernels.Exchanger); ok {
 		return e.Exchange(next)

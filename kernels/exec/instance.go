@@ -11,8 +11,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Run computes one step on all replicas and waits for it. seed and step set the random numbers: equal ones give equal
-// numbers.
+// Run computes one step on all replicas and waits for it. seed and step determine the random numbers: equal ones give
+// equal numbers.
 //
 // If ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables
 // stay equal; ctx ends only the waiting for replicas of other processes.
@@ -23,8 +23,8 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	return inst.Commit()
 }
 
-// RunThen is Run, after which read reads results. Where a device works by itself, it is asked for them before it has
-// computed them, so that the host waits once; where the step fails, read has read anything, and its error is that of
+// RunThen is Run, after which read reads results. A device that runs by itself is asked for them before it has computed
+// them, so that the host waits only once. If the step fails, what read has seen is undefined, and the error is that of
 // the step.
 func (inst *Instance) RunThen(ctx context.Context, seed uint64, step uint32, read func() error) error {
 	if inst.meets || inst.remote || inst.halves || inst.lane.inline() {
@@ -59,7 +59,7 @@ func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) err
 	return nil
 }
 
-// heardAtOnce takes the last launch out of a [LateError]: its caller hears of it at once.
+// heardAtOnce removes the last launch from a [LateError], because its caller is told at once.
 func heardAtOnce(err error) error {
 	var late *LateError
 	if !errors.As(err, &late) {
@@ -71,10 +71,10 @@ func heardAtOnce(err error) error {
 	return err
 }
 
-// Wait returns when all launches are over. The error is a [*LateError] where one failed.
+// Wait returns when all launches are over. The error is a [*LateError] if one failed.
 func (inst *Instance) Wait() error { return inst.lane.wait(context.Background()) }
 
-// explain says where the programs of workers differ, where err is that they do.
+// explain adds where the programs of workers differ, if that is the error.
 func (inst *Instance) explain(err error) error {
 	if err == nil || inst.at.Group == nil {
 		return err
@@ -82,9 +82,9 @@ func (inst *Instance) explain(err error) error {
 	return explain(inst.at, inst.owner.call.Name, inst.owner.programs, err)
 }
 
-// Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at
-// once. What fails is the [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and
-// neither do those launched after it.
+// Launch is Run without waiting, on devices that run by themselves: inputs may be written and the next step launched at
+// once. A failure is the [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and neither
+// do those launched after it.
 func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -108,12 +108,12 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 	}
 	switch {
 	case inst.remote:
-		inst.ctx = ctx // the communicators end the waiting for other processes a while after it ends
+		inst.ctx = ctx // the communicators stop waiting for other processes a while after it ends
 	case inst.lane.inline():
 		inst.detached.Context = ctx
 		inst.ctx = &inst.detached
 	case kernels.MeterOf(ctx) != nil || tracing.Active(ctx) != nil:
-		inst.ctx = context.WithoutCancel(ctx) // devices report to who asks
+		inst.ctx = context.WithoutCancel(ctx) // devices report to whoever asks
 	default:
 		inst.ctx = context.Background()
 	}
@@ -136,8 +136,8 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 	return inst.replicas[0].store()
 }
 
-// detached is a context that does not end when the one within does: what has begun is not interrupted. It is a field of
-// the instance, since to make one for each step would allocate.
+// detached is a context that does not end when the one within does, because a step that has begun is not interrupted.
+// It is a field of the instance, so that steps allocate nothing.
 type detached struct{ context.Context }
 
 func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
@@ -178,7 +178,7 @@ func (inst *Instance) prepare(seed uint64, step uint32) error {
 // them in one order.
 var launching sync.Mutex
 
-// enqueue launches the step on devices that work by themselves.
+// enqueue launches the step on devices that run by themselves.
 func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) error {
 	s, err := inst.lane.next(ctx)
 	if err == nil {
@@ -199,7 +199,7 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 	}
 	hosted := inst.set != nil && inst.set.told != nil
 	inst.giveSet(nil)
-	if err == nil && hosted { // the processes meet through the group, whose other calls come in order only when these are over
+	if err == nil && hosted { // the processes meet through the group, whose next calls are in order only when these are over
 		return inst.lane.wait(ctx)
 	}
 	return err
@@ -224,7 +224,7 @@ func (inst *Instance) launchOf(i int) (kernels.Session, kernels.Launch) {
 	return session, l
 }
 
-// inTurns runs the replicas on this goroutine, if they can and do better so.
+// inTurns runs the replicas on this goroutine, if they can do that and it is better.
 func (inst *Instance) inTurns() bool {
 	if inst.remote {
 		return false
@@ -240,7 +240,7 @@ func (inst *Instance) inTurns() bool {
 	return done
 }
 
-// runAll runs the replicas at the same time where the queue is the caller.
+// runAll runs the replicas at the same time, if the queue is the caller.
 func (inst *Instance) runAll() error {
 	if len(inst.replicas) == 1 {
 		return inst.runReplica(0)
@@ -270,7 +270,7 @@ func (inst *Instance) runReplica(i int) error {
 	return err
 }
 
-// forgetRandom says that nobody knows how far the devices have counted.
+// forgetRandom records that the counters of the devices are unknown.
 func (inst *Instance) forgetRandom() {
 	for i := range inst.replicas {
 		inst.replicas[i].random.known = false
@@ -278,10 +278,10 @@ func (inst *Instance) forgetRandom() {
 }
 
 // randomState is the input that random numbers are drawn from: the seed, a counter of steps and the number of the
-// replica. The program counts by itself, so that steps that follow each other need nothing from the host.
+// replica. The program itself advances the counter, so that consecutive steps need nothing from the host.
 type randomState struct {
 	buffer  kernels.Buffer // nil: the program draws none
-	known   bool           // what follows is what the device has
+	known   bool           // the fields below are what the device has
 	seed    uint64
 	step    uint32
 	replica uint32

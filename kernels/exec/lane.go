@@ -8,13 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// lane is where launches of one function follow each other: a queue on each device of this process. On devices that
-// work by themselves the host is steps ahead. What fails there is found later, and the queues see to it that the
-// launches after it change nothing.
+// lane orders the launches of one function: a queue on each device of this process. If devices run by themselves, the
+// host is steps ahead. A failure there is found later, and the queues make sure that the launches after it change
+// nothing.
 type lane struct {
 	queues []kernels.Queue
-	under  []launched // way, the oldest first
-	free   []launched // used again
+	under  []launched // launches in progress, the oldest first
+	free   []launched // for reuse
 }
 
 // launched is one step on all replicas.
@@ -23,13 +23,13 @@ type launched struct {
 	pool   *communicatorPool
 	set    *communicatorSet // nil: without collectives
 	inst   *Instance
-	steps  int // that the launch is
+	steps  int // number of steps in the launch
 }
 
-// ahead is by how many steps the host may be ahead of the devices.
+// ahead is how many steps the host may be ahead of the devices.
 const ahead = 32
 
-// LateError is the error of a step that ended after others had been launched.
+// LateError is the error of a step that failed after others had been launched.
 type LateError struct {
 	Err error
 	// Undone is how many steps have changed nothing: the one that failed, and those after it.
@@ -71,7 +71,7 @@ func (l *lane) open(devices []kernels.Device) error {
 // inline reports that launches are over when they return.
 func (l *lane) inline() bool { return l.queues[0].Inline() }
 
-// next returns the place for the events of a step. Where the host is too far ahead it waits for the oldest one.
+// next returns the slot for the events of a step. If the host is too far ahead, it waits for the oldest one.
 func (l *lane) next(ctx context.Context) (*launched, error) {
 	if err := l.look(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (l *lane) next(ctx context.Context) (*launched, error) {
 	return &l.under[len(l.under)-1], nil
 }
 
-// cancel takes back the place that next has returned last, of a step that was not launched.
+// cancel takes back the slot that next returned last, for a step that was not launched.
 func (l *lane) cancel() {
 	k := len(l.under) - 1
 	l.free = append(l.free, launched{events: l.under[k].events})
@@ -104,7 +104,7 @@ func (l *lane) cancel() {
 	l.under = l.under[:k]
 }
 
-// look forgets the steps that are over, without waiting. It returns the error of one that failed.
+// look removes the steps that are over, without waiting. It returns the error of one that failed.
 func (l *lane) look() error {
 	over := 0
 	for i := range l.under {
@@ -125,7 +125,7 @@ func (l *lane) look() error {
 	return nil
 }
 
-// shift forgets the oldest steps.
+// shift removes the oldest steps.
 func (l *lane) shift(n int) {
 	if n == 0 {
 		return
@@ -139,7 +139,7 @@ func (l *lane) shift(n int) {
 	l.under = l.under[:k]
 }
 
-// failed ends all that is under way, of which step number i failed, and returns its error.
+// failed ends everything in progress after step number i has failed, and returns its error.
 func (l *lane) failed(i int) error {
 	undone := 0
 	for _, s := range l.under[i:] {
@@ -185,7 +185,7 @@ func (l *lane) close() {
 	l.queues = nil
 }
 
-// firstCause returns the error of the two that is the cause: the replica that failed first has it, the others were only
+// firstCause returns the error of the two that is the cause: the replica that failed first has it; the others were only
 // told.
 func firstCause(a, b error) error {
 	if b != nil && (a == nil || errors.Is(a, errAborted) || errors.Is(a, b)) {

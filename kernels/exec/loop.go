@@ -14,7 +14,7 @@ import (
 type loop struct {
 	steps    int
 	replicas []loopReplica
-	staged   int // batches that wait
+	staged   int // waiting batches
 	seed     uint64
 	first    uint32 // step of the first of them
 	running  bool   // launch means the loop
@@ -27,7 +27,7 @@ type loopReplica struct {
 	outputs []kernels.Buffer
 }
 
-// Loops reports whether several steps can be one launch: the devices say that they repeat steps by themselves (see
+// Loops reports whether several steps can be one launch: the devices can repeat steps by themselves (see
 // [kernels.Looper]), and a step leaves nothing but the new values of variables.
 func (inst *Instance) Loops() bool {
 	if inst.remote || inst.halves || !inst.writes || len(inst.sharded) > 0 || inst.unlooped {
@@ -49,9 +49,9 @@ func (inst *Instance) Loops() bool {
 	return true
 }
 
-// Stage keeps the inputs for one of a number of steps. With the last of them all are launched as one, in which the
-// device repeats the step. Seed and step are as for Launch, where steps follow each other. If the launch fails, none of
-// them has changed anything: the [*LateError] counts those before this one.
+// Stage keeps the inputs for one of several steps. The last one launches all of them as one program, in which the
+// device repeats the step. Seed and step are as for Launch; steps must be consecutive. If the launch fails, none of
+// them has changed anything: the [*LateError] counts the earlier ones.
 func (inst *Instance) Stage(ctx context.Context, seed uint64, step uint32, of int) error {
 	if of < 2 {
 		return inst.Launch(ctx, seed, step)
@@ -90,7 +90,8 @@ func (inst *Instance) Stage(ctx context.Context, seed uint64, step uint32, of in
 	return nil
 }
 
-// mistake is the error of a copy that has ended already. Nobody waits for others: launches come after them.
+// mistake is the error of a copy that has already ended. It does not wait for other copies: the launches are ordered
+// after them.
 func mistake(e kernels.Event) error {
 	if e.Done() {
 		return e.Wait(context.Background())
@@ -98,7 +99,7 @@ func mistake(e kernels.Event) error {
 	return nil
 }
 
-// undo adds steps that were staged and are lost to an error.
+// undo adds the number of staged steps that an error has lost.
 func (l *loop) undo(err error, steps int) error {
 	l.staged = 0
 	var late *LateError
@@ -112,7 +113,7 @@ func (l *loop) undo(err error, steps int) error {
 	return &LateError{err, steps}
 }
 
-// Flush launches what was staged, one step after the other.
+// Flush launches the staged steps, one after the other.
 func (inst *Instance) Flush(ctx context.Context) error {
 	l := inst.loop
 	if l == nil || l.staged == 0 {
@@ -135,7 +136,7 @@ func (inst *Instance) Flush(ctx context.Context) error {
 	return nil
 }
 
-// makeLoop compiles the loop and takes memory for its batches.
+// makeLoop compiles the loop and allocates memory for its batches.
 func (inst *Instance) makeLoop(steps int) error {
 	l := &loop{steps: steps, replicas: make([]loopReplica, len(inst.replicas))}
 	inst.loop = l
@@ -221,8 +222,8 @@ func (inst *Instance) closeLoop() {
 	inst.loop = nil
 }
 
-// repeated is the program of several steps: a scan over the batches that carries the variables. In place of each data
-// input it has one for each step.
+// repeated is the program of several steps: a scan over the batches that carries the variables. Each data input becomes
+// one for each step.
 func repeated(p *tracedProgram, steps int) (*ir.Program, error) {
 	step := p.program
 	out := ir.New(step.Name + "_loop")

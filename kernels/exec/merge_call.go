@@ -5,13 +5,12 @@ import (
 )
 
 // CrossReplica is what the function of a MergeCall works with: code that runs once for all replicas. A tensor in it
-// stands for one value on each replica, or, where it came from Reduce, Gather or Broadcast, for one value that all
-// share.
+// stands for one value on each replica or, if it came from Reduce, Gather or Broadcast, for one value that all share.
 type CrossReplica struct{ r *Replica }
 
-// MergeCall joins the replicas: f is called with the replicas' values in cross-replica context, and what it returns
-// goes back to every replica. A result that is one value for all, such as that of Reduce, is the same on each; one that
-// stands for a value on each replica is split again. All replicas must make the same calls in the same order.
+// MergeCall joins the replicas: f is called with the replicas' values in cross-replica context, and its results go back
+// to every replica. A result that is one value for all, such as that of Reduce, is the same on each; one that stands
+// for a value on each replica is split again. All replicas must make the same calls in the same order.
 //
 // Gradients flow through it.
 func (r *Replica) MergeCall(f func(c *CrossReplica, values ...*ops.Tensor) []*ops.Tensor, values ...*ops.Tensor) []*ops.Tensor {
@@ -22,7 +21,7 @@ func (r *Replica) MergeCall(f func(c *CrossReplica, values ...*ops.Tensor) []*op
 	return f(&CrossReplica{r}, values...)
 }
 
-// inCross fails outside the function of the MergeCall.
+// inCross fails outside the function of a MergeCall.
 func (c *CrossReplica) inCross(what string) {
 	if !c.r.cross {
 		ops.Failf(c.r.graph, "%s requires being in cross-replica context; call it inside the function of MergeCall", what)
@@ -73,7 +72,7 @@ func (c *CrossReplica) Assign(v *Variable, value *ops.Tensor) {
 	c.r.AssignMirrored(v, value)
 }
 
-// Read returns the variable's value in cross-replica context: combined, where it is synchronized on read.
+// Read returns the variable's value in cross-replica context: the combined value, if it is synchronized on read.
 func (c *CrossReplica) Read(v *Variable) *ops.Tensor {
 	c.inCross("Read")
 	if v.spec.Synchronization == OnRead && v.spec.Aggregation == None && c.r.replicas > 1 {

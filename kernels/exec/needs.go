@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// checkMemory refuses a function whose variables and results, which are made one by one, do not fit in host memory
-// together: weights take long to fill, and slots of an optimizer come after them.
+// checkMemory refuses a function whose variables and results together do not fit in host memory. They are made one by
+// one, and filling weights takes long before the slots of an optimizer are reached.
 func (f *Function) checkMemory(c *compiled) error {
 	total, most, largest := 0, 0, ""
 	add := func(t ir.Type, what string) {
@@ -59,7 +59,7 @@ func madeBy(p *ir.Program, v ir.Value) string {
 	return fmt.Sprintf(" (of layer %q)", p.Nodes[i].Scope)
 }
 
-// expectBorrowed notes that a buffer stands for memory of others as a rule.
+// expectBorrowed records that a buffer usually uses the caller's memory.
 func (r *replicaInstance) expectBorrowed(b kernels.Buffer) {
 	if _, borrows := b.(kernels.Borrower); borrows && b.Device().Kind == hostKind {
 		n := b.Type().Bytes()

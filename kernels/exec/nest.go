@@ -10,11 +10,11 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Structures are values nested in map[string]any and []any, TensorFlow's dicts, lists and tuples. Everything else is a
-// leaf.
+// Structures are values nested in map[string]any and []any, like TensorFlow's dicts, lists and tuples. Everything else
+// is a leaf.
 
 // MapStructure returns the structure with f applied to each leaf. Maps are visited in the order of their keys; path
-// names the place.
+// names the position of the leaf.
 func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error) {
 	if f == nil {
 		return nil, errors.New("MapStructure: the function is nil")
@@ -46,10 +46,10 @@ func mapStructure(path string, v any, f func(string, any) (any, error)) (any, er
 	return f(path, v)
 }
 
-// PerReplicaObjects is one Go value on each replica: what a function of NewNestFunction returned besides tensors.
+// PerReplicaObjects is one Go value on each replica: what a function of NewNestFunction returned apart from tensors.
 type PerReplicaObjects []any
 
-// merge puts the structures that the replicas returned together. leaf combines the leaves of all replicas.
+// merge combines the structures that the replicas returned. leaf combines the leaves of all replicas.
 func merge(path string, parts []any, leaf func(path string, leaves []any) (any, error)) (any, error) {
 	first := parts[0]
 	for i, p := range parts[1:] {
@@ -115,7 +115,7 @@ func alike(a, b any) error {
 	return nil
 }
 
-// isSame reports whether Go values are equal, where they can be compared.
+// isSame reports whether Go values are equal, if they can be compared.
 func isSame(values []any) bool {
 	for _, v := range values[1:] {
 		if !reflect.DeepEqual(v, values[0]) {
@@ -125,7 +125,7 @@ func isSame(values []any) bool {
 	return true
 }
 
-// asValue returns the value to feed for a leaf of the arguments, nil for one that is no array.
+// asValue returns the value to feed for a leaf of the arguments, or nil if it is not an array.
 func asValue(leaf any) PerReplica {
 	switch v := leaf.(type) {
 	case PerReplica:

@@ -32,7 +32,7 @@ type NestFunction struct {
 // nestFunction serves one structure of arguments.
 type nestFunction struct {
 	fn   *Function
-	args []any // of the current call: what is not fed is taken from it while tracing
+	args []any // of the current call: tracing takes from it what is not fed
 }
 
 // NewNestFunction prepares f for a strategy.
@@ -43,16 +43,16 @@ func NewNestFunction(s Strategy, f func(r *Replica, args ...any) any) *NestFunct
 // argument and result leaves stand for tensors in structures.
 type (
 	argument struct{ index int }
-	result   struct{ index, input int } // input: the argument that is returned as it is, or -1
+	result   struct{ index, input int } // input: the argument that is returned unchanged, or -1
 )
 
 // Run calls the function on every replica. Leaves of the arguments that are PerReplica are unwrapped: each replica gets
-// its own value. A kernels.Array goes to all replicas. Variables and other Go values are handed on as they are, when
-// the function is traced.
+// its own value. A kernels.Array goes to all replicas. Variables and other Go values are passed on unchanged when the
+// function is traced.
 //
-// In the result, tensors become PerReplica; an array that was handed to all replicas and is returned as it is comes
-// back bare. Other Go values come back bare where they are equal on all replicas, or else as PerReplicaObjects.
-// Replicas must return equal structures.
+// In the result, tensors become PerReplica. An array that was passed to all replicas and is returned unchanged is
+// returned without PerReplica. So are other Go values if they are equal on all replicas; otherwise they become
+// PerReplicaObjects. Replicas must return equal structures.
 func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 	n := len(f.strategy.Devices())
 	var values []PerReplica
@@ -92,7 +92,7 @@ func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 	return inst.structure(values)
 }
 
-// identity tells Go values apart: by address where they have one, or else by what they hold.
+// identity identifies Go values: by address if they have one, otherwise by their contents.
 func identity(v any) string {
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Pointer, reflect.Func, reflect.Chan, reflect.Map, reflect.UnsafePointer:
@@ -127,7 +127,7 @@ func (f *NestFunction) acquire(key string, shape []any, values []PerReplica) (*I
 	return inst, nf.fn, err
 }
 
-// trace calls the function with tensors in place of the arguments and notes the structure of what it returns.
+// trace calls the function with tensors in place of the arguments and records the structure of its result.
 func (f *NestFunction) trace(r *Replica, shape []any, in []*ops.Tensor) []*ops.Tensor {
 	args, _ := MapStructure(any(shape), func(_ string, leaf any) (any, error) {
 		if a, ok := leaf.(argument); ok {
@@ -155,7 +155,7 @@ func (f *NestFunction) trace(r *Replica, shape []any, in []*ops.Tensor) []*ops.T
 	return out
 }
 
-// structure puts the results of all replicas together.
+// structure combines the results of all replicas.
 func (inst *Instance) structure(values []PerReplica) (any, error) {
 	parts := make([]any, len(inst.replicas))
 	for i, p := range inst.owner.programs {

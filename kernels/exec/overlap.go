@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// advanceAllReduces moves the all-reduces of all programs to the earliest place in each, so that a bucket of gradients
-// is summed while the rest of the backward pass is computed. Replicas must make the same calls in the same order: where
-// programs of different shapes would come to different orders, all stay as they are.
+// advanceAllReduces moves the all-reduces of all programs to the earliest position in each, so that a bucket of
+// gradients is summed while the rest of the backward pass is computed. Replicas must make the same calls in the same
+// order: if programs of different shapes would get different orders, all stay unchanged.
 func advanceAllReduces(programs []*tracedProgram) {
 	old := map[*tracedProgram][]ir.Node{}
 	for _, p := range programs {
@@ -27,9 +27,9 @@ func advanceAllReduces(programs []*tracedProgram) {
 	}
 }
 
-// advanced returns the nodes of a program with every all-reduce right after the last node that it depends on. What is
-// between that and the all-reduce and does next to nothing, as conversions of gradients to the type of the weights,
-// comes along.
+// advanced returns the nodes of a program with every all-reduce right after the last node that it depends on. Nodes
+// between that node and the all-reduce that cost next to nothing, such as conversions of gradients to the type of the
+// weights, move along.
 func advanced(p *ir.Program) []ir.Node {
 	after := make([]int, p.NumValues()) // by value: the node, of those that do not move, after which it exists
 	for i := range after {
@@ -88,7 +88,7 @@ func movable(p *ir.Program) []bool {
 	return moves
 }
 
-// placedNode says after which node that does not move a node stands; one that does not move stands after itself.
+// placedNode says after which fixed node a node is placed; a fixed node is placed after itself.
 type placedNode struct {
 	node, behind int
 	moved        bool

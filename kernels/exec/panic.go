@@ -17,7 +17,7 @@ type PanicError struct {
 // Error returns the value of the panic; the stack is in the field.
 func (e *PanicError) Error() string { return fmt.Sprintf("the step function panicked: %v", e.Value) }
 
-// Unwrap returns the value of the panic where it is an error.
+// Unwrap returns the value of the panic if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Strategy is what functions and variables belong to: somebody who says where they are.
+// Strategy is what functions and variables belong to. It says where they are.
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int
@@ -15,21 +15,21 @@ type Strategy interface {
 	Devices() []kernels.Device
 	// String names the strategy and its devices.
 	String() string
-	// Placement says where replicas and variables are. It is the same one at each call.
+	// Placement says where replicas and variables are. It returns the same one at each call.
 	Placement() *Placement
 }
 
-// Placement says where the replicas of a strategy run, where its variables lie and how replicas meet. A strategy fills
-// it in before anything runs; [Placement.Renew] tells of a change.
+// Placement says where the replicas of a strategy run, where its variables are and how replicas meet. A strategy fills
+// it in before anything runs, and calls [Placement.Renew] after a change.
 type Placement struct {
-	Strategy Strategy         // whose placement it is: what functions and variables say that they belong to
-	Site     string           // where the strategy was made, "" where nobody needs to know
+	Strategy Strategy         // whose placement it is; functions and variables name it as theirs
+	Site     string           // where the strategy was made, "" if nobody needs to know
 	Devices  []kernels.Device // of the replicas of this process
 	First    int              // number of the first of them among the replicas of all processes
 	Total    int              // replicas of all processes
 	Group    WorkerGroup      // the processes; nil: only this one
-	// Hosts are processes that run the same replicas together, on devices of which each has a part, and so make the
-	// same calls in the same order; nil: there are none. Group is nil then.
+	// Hosts are processes that run the same replicas together, each on some of the devices, and so make the same calls
+	// in the same order. nil: there are none. Group is nil if there are hosts.
 	Hosts WorkerGroup
 	// Elastic says that workers come and go, so that one may trace a program before the others do.
 	Elastic bool
@@ -41,15 +41,15 @@ type Placement struct {
 	SameDraws    bool // all replicas draw the same random numbers
 	// ShardOptimizerState cuts variables that allow it (VariableSpec.Sharded) into pieces, one on each replica.
 	ShardOptimizerState bool
-	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are padded
-	// to the longest.
+	// Lockstep says that all replicas run one program: if their parts of a batch differ in length, they are padded to
+	// the longest.
 	Lockstep bool
 
-	// LayerOutput says how a result of a layer lies on the devices, by the layer's path; nil where nobody does.
+	// LayerOutput says how a result of a layer is laid out on the devices, by the layer's path; nil: nobody does.
 	LayerOutput func(layer string, y *ops.Tensor) *ops.Tensor
 
-	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn
-	// with each other alone.
+	// Connect makes communicators that connect the replicas of this process with those of all processes. ConnectOwn
+	// connects only those of this process.
 	Connect, ConnectOwn func() ([]kernels.Communicator, error)
 
 	all, own communicatorPool
@@ -59,7 +59,8 @@ type Placement struct {
 // while gradients are still being computed.
 const DefaultBytesPerPack = 4 << 20
 
-// Renew closes the communicators that no step is using: the replicas of all processes, or their number, are others now.
+// Renew closes the communicators that no step is using, because the replicas of all processes, or their number, have
+// changed.
 func (p *Placement) Renew() { p.all.clear() }
 
 // DeviceNames lists the devices of the replicas of this process, for messages.
@@ -71,7 +72,7 @@ func (p *Placement) DeviceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// bytesPerPack is the size of buckets of gradients; p is nil in a trace that no strategy made.
+// bytesPerPack is the size of buckets of gradients; p is nil in a trace without a strategy.
 func (p *Placement) bytesPerPack() int {
 	if p == nil || p.BytesPerPack == 0 {
 		return DefaultBytesPerPack
@@ -79,8 +80,8 @@ func (p *Placement) bytesPerPack() int {
 	return p.BytesPerPack
 }
 
-// VariableDevices lists where the copies of a variable live: one on each replica, or with central storage one on the
-// parameter device. State that each replica keeps for itself without ever combining it stays with the replicas.
+// VariableDevices lists where the copies of a variable are: one on each replica, or with central storage one on the
+// parameter device. State that each replica keeps for itself and that is never combined stays with the replicas.
 func (p *Placement) VariableDevices(v *Variable) []kernels.Device {
 	if p.isCentral(v) {
 		return []kernels.Device{p.Parameter}
@@ -93,7 +94,7 @@ func (p *Placement) isCentral(v *Variable) bool {
 	return p != nil && p.Central && !(v.spec.Synchronization == OnRead && v.spec.Aggregation == None)
 }
 
-// MadeAt tells where the strategy was made, " made at file:line", "" where that is not known.
+// MadeAt says where the strategy was made, " made at file:line", or "" if that is unknown.
 func (p *Placement) MadeAt() string {
 	if p.Site == "" {
 		return ""
@@ -126,7 +127,7 @@ func splitEvenly(examples, n int) []int {
 	return parts
 }
 
-// placementOf returns the placement of a strategy; nil where there is none.
+// placementOf returns the placement of a strategy; nil if there is none.
 func placementOf(s Strategy) *Placement {
 	if s == nil {
 		return nil
@@ -134,7 +135,7 @@ func placementOf(s Strategy) *Placement {
 	return s.Placement()
 }
 
-// inside returns the strategy that a value stands for which embeds it.
+// inside returns the strategy embedded in a value that stands for it.
 func inside(s Strategy) Strategy {
 	if s == nil {
 		return nil

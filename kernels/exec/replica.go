@@ -6,7 +6,7 @@ import (
 )
 
 // Replica is the view that traced code has of the replica it will run on. The same trace serves every replica with the
-// same local shapes: what differs at run time are the data, the random state and [Replica.ID].
+// same local shapes; only the data, the random state and [Replica.ID] differ at run time.
 type Replica struct {
 	// Probing marks a trace that only works out shapes and will not run.
 	Probing bool
@@ -15,7 +15,7 @@ type Replica struct {
 	replicas int
 	global   int
 	local    int
-	parts    []int // examples of each replica, where local counts rows that are none; see Rows
+	parts    []int // examples of each replica, if local includes padding rows; see Rows
 	// rowWeights is what RowWeights returned.
 	rowWeights *ops.Tensor
 
@@ -30,32 +30,32 @@ type Replica struct {
 	skipSum bool         // inside WithoutAggregation
 	merges  int          // calls of MergeCall
 	gathers []gatherCall // calls of AllGather
-	lengths [][]int      // of each AllGather, the replicas' lengths; nil where they are equal
+	lengths [][]int      // of each AllGather, the replicas' lengths; nil if they are equal
 	result  any          // structure of the results of a NestFunction
 
 	lookup func(table *Variable, ids *ops.Tensor) *ops.Tensor // answers Lookup; nil: nobody does
-	rows   func(table *Variable) *ops.Tensor                  // what gradients of tables are taken of; nil: of the tables
+	rows   func(table *Variable) *ops.Tensor                  // the rows that stand for tables as sources of gradients; nil: the tables do
 }
 
-// tracedVariable is a variable inside one trace: the input it came in as and the value it has by now.
+// tracedVariable is a variable inside one trace: the input that holds it and its current value.
 type tracedVariable struct {
 	input    int
-	current  *ops.Tensor // of a sharded variable this replica's piece
+	current  *ops.Tensor // of a sharded variable, this replica's piece
 	assigned bool
 	replaced bool // assigned otherwise than by adding to it
 	sharded  bool
-	whole    *ops.Tensor   // of a sharded variable, where it was gathered or assigned
-	earlier  []*ops.Tensor // what was read before assignments
+	whole    *ops.Tensor   // of a sharded variable, once it was gathered or assigned
+	earlier  []*ops.Tensor // values that were read before assignments
 }
 
-// giveWay notes that the value gives way to another one, of which gradients know nothing.
+// giveWay records that another value replaces this one, without a gradient between them.
 func (e *tracedVariable) giveWay() {
 	if x := e.read(); x != nil {
 		e.earlier = append(e.earlier, x)
 	}
 }
 
-// read is what readers of the variable were given; nil where a sharded one was not gathered.
+// read is the value that readers of the variable were given; nil if a sharded one was not gathered.
 func (e *tracedVariable) read() *ops.Tensor {
 	if e.sharded {
 		return e.whole
@@ -90,7 +90,7 @@ func (r *Replica) Graph() *ops.Graph { return r.graph }
 // NumReplicasInSync is the number of replicas that take part in each step.
 func (r *Replica) NumReplicasInSync() int { return r.replicas }
 
-// ID returns the number of the replica that runs the program, an int32 scalar from 0.
+// ID returns the number of the replica that runs the program, an int32 scalar that counts from 0.
 func (r *Replica) ID() *ops.Tensor {
 	return ops.Cast(ops.ReplicaID(r.graph, r.replicas), ir.Int32)
 }
@@ -121,9 +121,9 @@ func (r *Replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return r.allReduce(kind, xs...)
 }
 
-// AllReduceGroups is AllReduce within groups of replicas: groups lists the replicas of each group, every replica once
-// and all groups of one length. A replica gets what its group has, combined in the order of the group; nil is one group
-// of all. The gradient is combined in the same groups. Other groups than these are an error.
+// AllReduceGroups is AllReduce within groups of replicas. groups lists the replicas of each group: every replica is in
+// one group, and all groups have the same length. A replica gets the values of its group, combined in the order of the
+// group; nil is one group of all. The gradient is combined in the same groups. Other groups are an error.
 func (r *Replica) AllReduceGroups(kind ir.Kind, groups [][]int, xs ...*ops.Tensor) []*ops.Tensor {
 	r.inReplica("AllReduceGroups")
 	if groups == nil {
@@ -140,9 +140,9 @@ func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return ops.AllReduce(kind, r.replicas, r.bucket, xs...)
 }
 
-// Read returns the value that the variable has at this point of the trace, on this replica. No gradient flows through
-// an assignment, as with TensorFlow's tapes: a variable that is read after it was assigned is a number of its own, with
-// which gradients of what follows are taken.
+// Read returns the value that the variable has at this point of the trace, on this replica. As on TensorFlow's tapes,
+// no gradient flows through an assignment: a variable that is read after it was assigned is a separate source, with
+// respect to which later gradients are taken.
 func (r *Replica) Read(v *Variable) *ops.Tensor {
 	e := r.entry(v)
 	if !e.sharded {
@@ -200,7 +200,7 @@ func (r *Replica) aggregate(v *Variable, x *ops.Tensor) *ops.Tensor {
 	return x
 }
 
-// ofFirst returns the value of the first replica on all.
+// ofFirst returns the value of the first replica on all replicas.
 func (r *Replica) ofFirst(x *ops.Tensor) *ops.Tensor {
 	return ops.CollectiveBroadcast(x, 0, r.replicas)
 }
@@ -215,14 +215,14 @@ func (r *Replica) AssignsVariables() bool {
 	return false
 }
 
-// OnlyAdds reports whether the trace has changed the variable by AssignAdd, AssignSub and their like alone, if at all:
-// then changes that several make from the same value add up.
+// OnlyAdds reports whether the trace has changed the variable only by AssignAdd, AssignSub and the like, or not at all.
+// Then changes that several replicas make to the same value add up.
 func (r *Replica) OnlyAdds(v *Variable) bool {
 	e := r.entries[v]
 	return e == nil || !e.replaced
 }
 
-// DropAssignments lets the program that is being traced leave all variables as they are, whatever was assigned so far.
+// DropAssignments makes the program that is being traced leave all variables unchanged, whatever was assigned so far.
 func (r *Replica) DropAssignments() {
 	for _, e := range r.entries {
 		e.assigned = false

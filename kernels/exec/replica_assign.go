@@ -15,8 +15,8 @@ func (r *Replica) isCentral(v *Variable) bool { return placementOf(r.strategy).i
 
 // Assign gives the variable a new value from this point of the trace on. A mirrored variable with an aggregation gets
 // the combined value on all replicas; without one each replica writes its own copy, so every replica must compute the
-// same value. A variable that is synchronized on read keeps a value on each replica. With central storage the one copy
-// gets the combined value, and without an aggregation it is an error.
+// same value. A variable that is synchronized on read keeps a value on each replica. With central storage the single
+// copy gets the combined value; there it is an error to have no aggregation.
 func (r *Replica) Assign(v *Variable, value *ops.Tensor) {
 	r.set(v, r.combined(v, r.fitting(v, value)))
 }
@@ -31,19 +31,19 @@ func (r *Replica) AssignSub(v *Variable, delta *ops.Tensor) {
 	r.move(v, ops.Subtract(r.Read(v), ops.Cast(r.combined(v, delta), v.spec.DType)))
 }
 
-// AssignMirrored gives the variable a value that all replicas share already, such as one worked out from sums over the
-// replicas. Nothing is combined. It is what optimizers do, and corresponds to an assignment in cross-replica context.
+// AssignMirrored gives the variable a value that all replicas already share, such as one computed from sums over the
+// replicas. Nothing is combined. Optimizers use it; it corresponds to an assignment in cross-replica context.
 func (r *Replica) AssignMirrored(v *Variable, value *ops.Tensor) { r.set(v, value) }
 
-// AssignDifferentiable is AssignMirrored of a value through which gradients flow on to what it was computed from, as
-// they do where variables are arguments and results of a function: a layer that replaces a weight by a function of it,
-// as SpectralNormalization does, is trained through it.
+// AssignDifferentiable is AssignMirrored with gradients: they flow through the value to what it was computed from. So a
+// layer that replaces a weight by a function of it, as SpectralNormalization does, is trained through that function, as
+// if variables were arguments and results of functions.
 func (r *Replica) AssignDifferentiable(v *Variable, value *ops.Tensor) {
 	r.bind(v, r.fitting(v, value))
 }
 
-// AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so the aggregation Sum
-// refuses it where there are several replicas: the sum would depend on their number.
+// AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so with several
+// replicas the aggregation Sum refuses it: the sum would depend on their number.
 func (r *Replica) AssignConstant(v *Variable, value kernels.Array) {
 	r.Assign(v, r.constant(v, value))
 }
@@ -81,7 +81,7 @@ func (r *Replica) fitting(v *Variable, value *ops.Tensor) *ops.Tensor {
 	return value
 }
 
-// combined brings the replicas' values together where writing the variable asks for it.
+// combined combines the replicas' values if writing the variable requires it.
 func (r *Replica) combined(v *Variable, value *ops.Tensor) *ops.Tensor {
 	if !r.combinesOnWrite(v) {
 		return value
@@ -90,21 +90,21 @@ func (r *Replica) combined(v *Variable, value *ops.Tensor) *ops.Tensor {
 	return r.aggregate(v, value)
 }
 
-// needsAggregation fails where replicas write a single copy and nothing says how to combine what they write.
+// needsAggregation fails if replicas write a single copy and nothing says how to combine their values.
 func (r *Replica) needsAggregation(v *Variable) {
 	if r.replicas > 1 && v.spec.Aggregation == None && r.isCentral(v) {
 		ops.Failf(r.graph, "variable %s (made at %s) has one copy for %d replicas, so it needs an aggregation to be assigned in replica context; set VariableSpec.Aggregation, or use AssignMirrored for what all replicas share", v.Path(), v.site, r.replicas)
 	}
 }
 
-// set makes value the variable's from here on; to gradients it is a number.
+// set makes value the variable's value from here on, without a gradient.
 func (r *Replica) set(v *Variable, value *ops.Tensor) {
 	value = ops.StopGradient(r.fitting(v, value))
 	r.entry(v).giveWay()
 	r.bind(v, value)
 }
 
-// move is set of the value with something added.
+// move is set for the old value plus something.
 func (r *Replica) move(v *Variable, value *ops.Tensor) {
 	e := r.entry(v)
 	replaced := e.replaced

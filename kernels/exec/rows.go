@@ -9,9 +9,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Rows returns how many rows the memory of each replica has for parts of a batch with the given numbers of examples: as
-// many. If the replicas run one program, all have as many as the longest part; what fills the others up is told apart
-// by [Replica.Rows].
+// Rows returns how many rows each replica has in memory for parts of a batch with the given numbers of examples. That
+// is the number of examples, but if the replicas run one program, all have as many rows as the longest part;
+// [Replica.Rows] tells which are padding.
 func (f *Function) Rows(parts []int) []int {
 	if !f.strategy.Placement().Lockstep || even(parts) {
 		return parts
@@ -23,7 +23,7 @@ func even(parts []int) bool {
 	return !slices.ContainsFunc(parts, func(n int) bool { return n != parts[0] })
 }
 
-// checkLockstep refuses inputs of different types where all replicas run one program.
+// checkLockstep refuses inputs of different types if all replicas run one program.
 func (f *Function) checkLockstep(types [][]ir.Type) error {
 	if !f.strategy.Placement().Lockstep {
 		return nil
@@ -36,10 +36,10 @@ func (f *Function) checkLockstep(types [][]ir.Type) error {
 	return nil
 }
 
-// Rows says which rows of the inputs are examples, a bool (local batch); nil where all are. Replicas that run one
-// program have as many rows as the longest part of the batch, LocalBatchSize; the rows that fill a part up are copies
-// of an example and must not count. GlobalBatchSize is the number of examples. Losses, metrics and batch normalization
-// leave the other rows out.
+// Rows says which rows of the inputs are examples, a bool (local batch); nil if all are. Replicas that run one program
+// have as many rows as the longest part of the batch, LocalBatchSize. The rows that pad a part are copies of an example
+// and must not count. GlobalBatchSize is the number of examples. Losses, metrics and batch normalization leave the
+// padding out.
 func (r *Replica) Rows() *ops.Tensor {
 	if r.parts == nil {
 		return nil
@@ -52,8 +52,8 @@ func (r *Replica) Rows() *ops.Tensor {
 	return ops.Less(ops.Arange(r.graph, ir.Int32, r.local), own)
 }
 
-// RowWeights is Rows as numbers 1 and 0, for what takes sample weights; nil where all rows are examples. One trace has
-// one of them.
+// RowWeights is Rows as numbers 1 and 0, for functions that take sample weights; nil if all rows are examples. All
+// calls in one trace return the same tensor.
 func (r *Replica) RowWeights() *ops.Tensor {
 	if r.rowWeights == nil && r.parts != nil {
 		r.rowWeights = ops.Cast(r.Rows(), ir.Float32)

@@ -17,9 +17,9 @@ type compiled struct {
 	first    int         // of the replicas of this process
 	filled   bool
 	programs []*tracedProgram // by replica; replicas with equal shapes share one
-	idle     []*Instance      // given back last comes last
-	used     int              // instances that are out
-	peak     int              // the most of them since the idle ones were last looked through
+	idle     []*Instance      // the last one was given back last
+	used     int              // instances in use
+	peak     int              // largest value of used since the idle ones were last checked
 	returns  int              // since then
 	evicted  bool
 	call     WorkerCall // names the program to other processes
@@ -87,7 +87,7 @@ func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled,
 	return c, nil, nil
 }
 
-// takes reports whether the programs are those for what an instance is wanted for.
+// takes reports whether the programs are those that the requested instance needs.
 func (c *compiled) takes(types [][]ir.Type, all []int, first int, filled bool) bool {
 	if c.first != first || c.filled != filled || len(c.types) != len(types) || !slices.Equal(c.all, all) {
 		return false
@@ -100,16 +100,17 @@ func (c *compiled) takes(types [][]ir.Type, all []int, first int, filled bool) b
 	return true
 }
 
-// use counts the instances that are out.
+// use counts the instances in use.
 func (c *compiled) use(n int) {
 	c.used += n
 	c.peak = max(c.peak, c.used)
 }
 
-// lookThrough is after how many returns the idle instances are looked through.
+// lookThrough is the number of returns after which the idle instances are checked.
 const lookThrough = 64
 
-// trim closes idle instances that the last runs did not need: after a burst of goroutines their memory goes back.
+// trim closes idle instances that the last runs did not need, so that their memory is freed after a burst of
+// goroutines.
 func (c *compiled) trim() {
 	if c.returns++; c.returns < lookThrough {
 		return
@@ -120,9 +121,9 @@ func (c *compiled) trim() {
 	c.returns, c.peak = 0, c.used
 }
 
-// burst is the most instances that were out at the same time, lately.
+// burst is the largest recent number of instances in use at the same time.
 type burst struct {
-	now, before int // since the last lookThrough returns began, and in those before
+	now, before int // during the current lookThrough returns, and during those before
 	returns     int
 }
 
@@ -133,9 +134,9 @@ func (b *burst) returned(out int) {
 	}
 }
 
-// trim closes idle instances of all shapes together: there are as many as ran at the same time lately, and one more for
-// each shape. Each shape by itself may have had a burst of as many, at another time. Of shapes with several idle
-// instances the one that was used the longest time ago gives up one.
+// trim closes idle instances of all shapes together. It keeps as many as recently ran at the same time, and one more
+// for each shape. Each shape by itself may have had that many, at different times. Among shapes with several idle
+// instances, the one that was unused the longest gives up one.
 func (f *Function) trim() {
 	idle := 0
 	for _, c := range f.shapes {
@@ -154,7 +155,7 @@ func (c *compiled) closeOldest() {
 	c.idle = append(c.idle[:0], c.idle[1:]...)
 }
 
-// executablesOf compiles the programs once for all instances. Who comes meanwhile waits.
+// executablesOf compiles the programs once for all instances. Other callers wait meanwhile.
 func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 	c.making.Lock()
 	defer c.making.Unlock()
@@ -222,7 +223,7 @@ func (c *compiled) close() {
 	defer c.making.Unlock()
 	for i, p := range c.executables {
 		if !slices.ContainsFunc(c.executables[:i], func(q replicaProgram) bool { return q.executable == p.executable }) {
-			p.executable.Close() // sessions that run stay usable
+			p.executable.Close() // running sessions stay usable
 		}
 	}
 	c.executables = nil

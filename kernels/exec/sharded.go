@@ -9,15 +9,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A sharded variable has one value that no replica holds all of: its elements, row-major, are cut into equal pieces,
-// one for each replica of all processes; the last ones are padded with zeros. Who reads the variable gets the whole,
-// gathered; who assigns it gives the whole, of which each replica keeps its piece. Optimizers work on the pieces where
-// their rules allow that.
+// No replica holds all of a sharded variable. Its elements, row-major, are cut into equal pieces, one for each replica
+// of all processes; the last ones are padded with zeros. Readers of the variable get the whole value, gathered. An
+// assignment takes the whole value, of which each replica keeps its piece. Optimizers work on the pieces if their rules
+// allow that.
 
 // pieceOf returns the number of elements that each of n replicas keeps of a variable with size elements.
 func pieceOf(size, n int) int { return (size + n - 1) / n }
 
-// shards reports whether the variable is cut over the replicas of a placement. One with fewer elements than there are
+// shards reports whether the variable is cut over the replicas of a placement. A variable with fewer elements than
 // replicas is not.
 func (p *Placement) shards(v *Variable) bool {
 	return p != nil && p.ShardOptimizerState && v.spec.Sharded && p.Total > 1 && v.Size() >= p.Total
@@ -31,7 +31,7 @@ func (p *Placement) storedType(v *Variable) ir.Type {
 	return v.Type()
 }
 
-// Sharded reports whether each replica holds only a piece of the variable. It does where VariableSpec.Sharded allows it
+// Sharded reports whether each replica holds only a piece of the variable. That is so if VariableSpec.Sharded allows it
 // and the variable's strategy shards the state of optimizers.
 func (v *Variable) Sharded() bool {
 	v.mu.Lock()
@@ -39,8 +39,8 @@ func (v *Variable) Sharded() bool {
 	return v.strategy != nil && v.strategy.Placement().shards(v)
 }
 
-// ReadingMeets reports whether Value exchanges data with other processes, so that all must call it: where these hold
-// copies of a variable that is synchronized on read, or pieces of a sharded one, or run replicas together.
+// ReadingMeets reports whether Value exchanges data with other processes, so that all must call it: these hold copies
+// of a variable that is synchronized on read, or pieces of a sharded one, or run replicas together.
 func (v *Variable) ReadingMeets() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -81,7 +81,7 @@ func pieceBytes(data []byte, i, bytes int) []byte {
 	return piece
 }
 
-// readPieces puts the value together; with several processes all must call it. The lock is held.
+// readPieces assembles the value; with several processes all must call it. The lock is held.
 func (v *Variable) readPieces() (kernels.Array, error) {
 	at := v.strategy.Placement()
 	bytes := at.storedType(v).Bytes()
@@ -109,8 +109,8 @@ func (v *Variable) readPieces() (kernels.Array, error) {
 	return out, nil
 }
 
-// WholeOn returns the value that the process root has set last, where no step has changed it since, and otherwise what
-// Value returns. All processes must call it.
+// WholeOn returns the value that the process root set last, if no step has changed it since, and otherwise what Value
+// returns. All processes must call it.
 func (v *Variable) WholeOn(ctx context.Context, root int) (kernels.Array, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,8 +156,8 @@ func (r *Replica) ShardsState() bool {
 // Sharded reports whether the replicas hold pieces of a variable; see [Replica.ReadShard].
 func (r *Replica) Sharded(v *Variable) bool { return placementOf(r.strategy).shards(v) }
 
-// Shard returns this replica's piece of a tensor that all replicas hold: of its elements in order the i-th of equal
-// pieces, where the last ones are padded with zeros.
+// Shard returns this replica's piece of a tensor that all replicas hold: piece i of its elements in order, cut into
+// equal pieces of which the last ones are padded with zeros.
 func (r *Replica) Shard(x *ops.Tensor) *ops.Tensor {
 	n := x.Shape().Size()
 	piece := pieceOf(n, r.replicas)
@@ -168,7 +168,7 @@ func (r *Replica) Shard(x *ops.Tensor) *ops.Tensor {
 	return ops.DynamicSlice(x, []*ops.Tensor{ops.MultiplyScalar(r.ID(), float64(piece))}, piece)
 }
 
-// Unshard is the reverse of [Replica.Shard] for several tensors at once, of the given shapes: pieces of one element
+// Unshard is the reverse of [Replica.Shard] for several tensors at once, of the given shapes. Pieces of one element
 // type travel together, in buckets of [Placement].BytesPerPack.
 func (r *Replica) Unshard(pieces []*ops.Tensor, shapes []ir.Shape) []*ops.Tensor {
 	limit := placementOf(r.strategy).bytesPerPack()
@@ -203,7 +203,7 @@ func (r *Replica) unshard(pieces []*ops.Tensor, shapes []ir.Shape, out []*ops.Te
 	}
 }
 
-// ReadShard returns this replica's piece of a sharded variable, without talking to the others.
+// ReadShard returns this replica's piece of a sharded variable, without communication.
 func (r *Replica) ReadShard(v *Variable) *ops.Tensor {
 	e := r.entry(v)
 	if !e.sharded {
@@ -212,7 +212,7 @@ func (r *Replica) ReadShard(v *Variable) *ops.Tensor {
 	return e.current
 }
 
-// AssignShard gives a sharded variable a new value of which each replica has computed its piece.
+// AssignShard gives a sharded variable a new value, of which each replica has computed its piece.
 func (r *Replica) AssignShard(v *Variable, piece *ops.Tensor) {
 	e := r.entry(v)
 	if want := placementOf(r.strategy).storedType(v); !e.sharded || !piece.Shape().Equal(want.Shape) {

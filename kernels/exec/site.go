@@ -13,7 +13,7 @@ const module = "github.com/gokeras/gokeras/"
 var programs = []string{"examples/", "cmd/"}
 
 // CallSite returns file and line of the user's code that is calling: the innermost frame outside the library, or the
-// outermost library frame where there is none.
+// outermost library frame if there is none.
 func CallSite() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// IndexedSlices are rows of a larger tensor: row i of Values belongs in row Indices[i] of a tensor of shape DenseShape
-// whose other rows are zero. Rows with one index add up. It is what the gradient of an embedding is made of.
+// IndexedSlices are rows of a larger tensor: row i of Values belongs to row Indices[i] of a tensor of shape DenseShape
+// whose other rows are zero. Rows with the same index add up. The gradient of an embedding has this form.
 type IndexedSlices struct {
 	Indices    *ops.Tensor // (rows), integers
 	Values     *ops.Tensor // (rows, ...)
@@ -53,7 +53,7 @@ func (r *Replica) joined(s IndexedSlices) IndexedSlices {
 	return IndexedSlices{r.allGather(s.Indices, 0), r.allGather(s.Values, 0), s.DenseShape}
 }
 
-// ScatterAdd adds slices to the variable. Where writes are combined over the replicas (see [Replica.Assign]) the slices
+// ScatterAdd adds slices to the variable. If writes are combined over the replicas (see [Replica.Assign]), the slices
 // of all replicas are applied, one after the other; with Mean they are divided by the number of replicas. Variables
 // that are synchronized on read refuse all scatter updates.
 func (r *Replica) ScatterAdd(v *Variable, s IndexedSlices) {

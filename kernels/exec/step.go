@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Batch is what a step function sees of one replica's part of a batch. X, Y and SampleWeight are the first of each kind
-// (nil where there is none); Xs, Ys and SampleWeights are all.
+// Batch is a step function's view of one replica's part of a batch. X, Y and SampleWeight are the first of each kind
+// (nil if there is none); Xs, Ys and SampleWeights are all of them.
 type Batch struct {
 	X, Y, SampleWeight    *ops.Tensor
 	Xs, Ys, SampleWeights []*ops.Tensor
@@ -118,7 +118,7 @@ func (f *Function) bind(b HostBatch) error {
 	defer f.mu.Unlock()
 	n := counts{len(b.X), len(b.Y), len(b.SampleWeight)}
 	switch {
-	case f.step == nil: // made by NewFunction: takes whatever comes
+	case f.step == nil: // made by NewFunction, which accepts any inputs
 	case f.trace == nil:
 		f.trace, f.inputs = f.step(n), n
 	case f.inputs != n:
@@ -127,7 +127,7 @@ func (f *Function) bind(b HostBatch) error {
 	return nil
 }
 
-// Results copies result 0 of every replica; none gives nil.
+// Results copies result 0 of every replica. Without results it returns nil.
 func (inst *Instance) Results() (PerReplica, error) {
 	if len(inst.replicas[0].results) == 0 {
 		return nil, nil

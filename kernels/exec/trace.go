@@ -24,8 +24,8 @@ type tracedProgram struct {
 	result    any // structure of the results of a NestFunction
 }
 
-// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. If
-// replicas join tensors of different lengths they are traced again with the lengths that the last trace found, until
+// traceAll traces the programs of all replicas, including those of other processes; those with equal inputs share one.
+// If replicas join tensors of different lengths they are traced again with the lengths that the last trace found, until
 // these do not change any more.
 func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, error) {
 	global := 0
@@ -75,7 +75,7 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 }
 
 // maxTraces bounds how often a function is traced because of AllGathers of different lengths: once for each that
-// follows from another.
+// depends on another.
 const maxTraces = 64
 
 func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {
@@ -86,7 +86,7 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int,
 	return f.traceOn(r, types), nil, nil
 }
 
-// traceOn traces the function for inputs of the given types. It panics with what is wrong.
+// traceOn traces the function for inputs of the given types. It panics with the mistake.
 func (f *Function) traceOn(r *Replica, types []ir.Type) *tracedProgram {
 	in := make([]*ops.Tensor, len(types))
 	for i, t := range types {
@@ -121,14 +121,14 @@ func (f *Function) traceOn(r *Replica, types []ir.Type) *tracedProgram {
 	return p
 }
 
-// tracesUnderWay is the number of traces under way.
+// tracesUnderWay is the number of traces in progress.
 var tracesUnderWay atomic.Int32
 
 // errInStep is why data cannot be read in a step function.
 var errInStep = errors.New("distribute: the next batch was requested inside a step function, which is traced once and would see one batch forever; " +
 	"ask outside of it and pass the batch to Run, as in strategy.Run(ctx, step, batch)")
 
-// OutsideTrace is an error where the caller is a function that is being traced.
+// OutsideTrace returns an error if the caller is a function that is being traced.
 func OutsideTrace() error {
 	if tracesUnderWay.Load() == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 // a value that is not distributed.
 type PerReplica []kernels.Array
 
-// CheckArray reports an array whose memory does not fit its type.
+// CheckArray returns an error for an array whose memory does not fit its type.
 func CheckArray(a kernels.Array) error {
 	if len(a.Data) != a.Type.Bytes() {
 		return fmt.Errorf("an array of type %v needs %d bytes, received %d", a.Type, a.Type.Bytes(), len(a.Data))
@@ -18,7 +18,7 @@ func CheckArray(a kernels.Array) error {
 	return nil
 }
 
-// CheckValue reports a value that does not belong to n replicas.
+// CheckValue returns an error for a value that does not belong to n replicas.
 func CheckValue(what string, value PerReplica, n int) error {
 	if len(value) != n && len(value) != 1 {
 		return fmt.Errorf("distribute: %s: received %d values; expected one for each of the %d replicas, as Run returns them", what, len(value), n)

@@ -13,20 +13,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// VariableSynchronization says when the copies of a variable are brought together.
+// VariableSynchronization says when the copies of a variable are synchronized.
 type VariableSynchronization string
 
 // The synchronizations. The zero value is OnWrite, TensorFlow's AUTO and ON_WRITE.
 const (
 	OnWrite           VariableSynchronization = ""        // mirrored: each write is combined, all copies stay equal
 	OnRead            VariableSynchronization = "on_read" // each replica writes its own copy; reading combines them
-	NoSynchronization VariableSynchronization = "none"    // exists to be refused, as in TensorFlow
+	NoSynchronization VariableSynchronization = "none"    // always refused, as in TensorFlow
 )
 
 // VariableAggregation says how different values from the replicas are combined.
 type VariableAggregation string
 
-// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or
+// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute the same, or
 // their copies will differ.
 const (
 	None             VariableAggregation = ""
@@ -41,7 +41,7 @@ type ReduceOp = VariableAggregation
 // Initializer makes initial values. Equal arguments give equal values.
 type Initializer interface {
 	// Initialize writes the elements of a tensor, row-major, into an array of zeros; [kernels.Array.SetFloat64s]
-	// converts them. seed is used where the initializer has none of its own.
+	// converts them. seed is used if the initializer has none of its own.
 	Initialize(into kernels.Array, seed uint64) error
 }
 
@@ -61,21 +61,22 @@ type VariableSpec struct {
 	// one.
 	Regularizer func(w *ops.Tensor) *ops.Tensor
 	Constraint  func(w *ops.Tensor) *ops.Tensor
-	// ConstraintOf is the value whose method Constraint is, for who applies it elsewhere; nil where it is not known.
+	// ConstraintOf is the value whose method Constraint is, for code that applies it elsewhere; nil if unknown.
 	ConstraintOf any
-	// Check, if it is not nil, refuses values that the variable cannot be given.
+	// Check, if it is not nil, refuses values that the variable must not be given.
 	Check func(a kernels.Array) error
-	// Owner gives the first part of the path. It is asked whenever the path is, because layers get their names late.
+	// Owner gives the first part of the path. It is asked whenever the path is needed, because layers get their names
+	// late.
 	Owner interface{ Path() string }
 }
 
 // Variable is state that outlives a step: a weight, an optimizer slot, a metric's count. It has a copy on each replica
-// of the strategy that it belongs to. Its memory is made, and its initial value drawn, when it is first needed.
+// of its strategy. Its memory is allocated, and its initial value drawn, when it is first needed.
 type Variable struct {
 	spec VariableSpec
 	site string // where it was made
 
-	fallback func() Strategy // that it belongs to where it is used before it was placed
+	fallback func() Strategy // strategy if it is used before it was placed
 
 	mu       sync.Mutex
 	strategy Strategy
@@ -83,12 +84,12 @@ type Variable struct {
 	copies   []kernels.Buffer
 	seed     uint64
 	pending  *kernels.Array                // value given before there was memory
-	whole    atomic.Pointer[kernels.Array] // of a variable whose pieces lie in several processes: the value set last, until a step changes it
+	whole    atomic.Pointer[kernels.Array] // of a variable with pieces in several processes: the value set last, until a step changes it
 	assigned atomic.Bool                   // by a program that was traced
 }
 
-// NewVariable returns a variable that belongs to no strategy yet. If it is used before it was placed, it belongs to
-// that of fallback.
+// NewVariable returns a variable that belongs to no strategy yet. If it is used before it was placed, it belongs to the
+// strategy that fallback returns.
 func NewVariable(spec VariableSpec, fallback func() Strategy) *Variable {
 	return &Variable{spec: spec, site: CallSite(), fallback: fallback}
 }
@@ -117,24 +118,24 @@ func (s VariableSpec) check() error {
 // Spec returns what the variable was created from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
 
-// Trainable reports whether training may change the variable: one that was not made Frozen, and that SetTrainable has
-// not fixed since.
+// Trainable reports whether training may change the variable: it was not made Frozen, and SetTrainable has not fixed it
+// since.
 func (v *Variable) Trainable() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return !v.spec.Frozen && !v.fixed
 }
 
-// SetTrainable fixes a variable that is trained otherwise, or lets it be trained again. It keeps its place among the
-// weights of its layer, and one that was made Frozen stays so. What was compiled before does not notice.
+// SetTrainable fixes a trainable variable, or lets it be trained again. It keeps its place among the weights of its
+// layer, and a variable that was made Frozen stays so. Functions that are already compiled do not change.
 func (v *Variable) SetTrainable(trainable bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.fixed = !trainable
 }
 
-// PlaceLike gives the variable to the strategy that another one belongs to, with its seed; to none where that has none
-// yet.
+// PlaceLike gives the variable to the strategy of another one, with its seed. If the other has none yet, it does
+// nothing.
 func (v *Variable) PlaceLike(other *Variable) error {
 	other.mu.Lock()
 	s, seed := other.strategy, other.seed
@@ -203,7 +204,7 @@ func (v *Variable) place(s Strategy, seed uint64) error {
 	return nil
 }
 
-// Buffer returns the memory of the copy on one replica of this process, made on first use. Where one copy serves all
+// Buffer returns the memory of the copy on one replica of this process, allocated on first use. If one copy serves all
 // replicas it is that.
 func (v *Variable) Buffer(replica int) (kernels.Buffer, error) {
 	v.mu.Lock()
@@ -269,7 +270,7 @@ func (v *Variable) newCopies() ([]kernels.Buffer, error) {
 	return copies, nil
 }
 
-// fillAll makes a value where it belongs, in the first copy, and the others equal to that.
+// fillAll writes a value directly into the first copy, and makes the others equal to it.
 func fillAll(first kernels.Filler, others []kernels.Buffer, fill func(memory []byte) error) error {
 	err := first.Fill(fill)
 	for _, c := range others {
@@ -310,7 +311,7 @@ func hashSeed(seed uint64, text string) uint64 {
 }
 
 // write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so
-// that replicas that continue from it start alike; the first copy takes what rounding leaves over.
+// that replicas that continue from it start alike; the first copy takes the rounding error.
 func (v *Variable) write(a kernels.Array) error {
 	if v.strategy.Placement().shards(v) {
 		return v.writePieces(a)
@@ -335,7 +336,8 @@ func (v *Variable) write(a kernels.Array) error {
 	return nil
 }
 
-// sharers is the number of replicas that have copies, of which this process has some, and the number of its first one.
+// sharers returns the number of replicas that have copies, of which this process has some, and the number of its first
+// one.
 func (v *Variable) sharers(copies int) (n, start int) {
 	if at := v.strategy.Placement(); at.Group != nil {
 		return at.Total, at.First
@@ -348,7 +350,7 @@ func (v *Variable) keepsShares() bool {
 	return v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum
 }
 
-// shares cuts a value into n parts that add up to it, all but the first equal.
+// shares splits a value into n parts that add up to it, all but the first equal.
 func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
 	whole := a.Float64s()
 	part := make([]float64, len(whole))
@@ -370,9 +372,9 @@ func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
 	return first, others, err
 }
 
-// Value returns a copy of the value: of a mirrored variable that of the first replica, of a sync-on-read variable the
-// aggregated one. Under a strategy over several processes the latter is aggregated over all, which all must ask for
-// then.
+// Value returns a copy of the value: for a mirrored variable that of the first replica, for a sync-on-read variable the
+// aggregated one. If the strategy spans several processes, the latter is aggregated over all of them, and all must call
+// Value.
 func (v *Variable) Value() (kernels.Array, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -422,12 +424,12 @@ func (v *Variable) Value() (kernels.Array, error) {
 	return kernels.FromFloat64s(v.spec.DType, v.spec.Shape, sum)
 }
 
-// workers connects the processes that have copies of the variable; nil where all are in this one.
+// workers connects the processes that have copies of the variable; nil if all are in this one.
 func (v *Variable) workers() WorkerGroup {
 	return v.strategy.Placement().Group
 }
 
-// SetValue replaces the value on all replicas. It must not run while a step does.
+// SetValue replaces the value on all replicas. It must not run during a step.
 func (v *Variable) SetValue(a kernels.Array) error {
 	if !a.Type.Shape.Equal(v.spec.Shape) {
 		return fmt.Errorf("distribute: variable %s has shape %v, received a value of shape %v", v.Path(), v.spec.Shape, a.Type.Shape)
@@ -451,7 +453,7 @@ func (v *Variable) SetValue(a kernels.Array) error {
 	return v.write(a)
 }
 
-// Free gives the memory back; the variable must not be used afterwards.
+// Free releases the memory; the variable must not be used afterwards.
 func (v *Variable) Free() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -464,8 +466,8 @@ func (v *Variable) Free() {
 // Variables is an ordered set of variables; it serves as the sources of gradients.
 type Variables []*Variable
 
-// Tensors returns the tensors that stand for the variables in the trace of g: of a table on parameter servers the rows
-// that are here, where the step needs no others.
+// Tensors returns the tensors that stand for the variables in the trace of g. For a table on parameter servers these
+// are the rows that are here, if the step needs no others.
 func (vs Variables) Tensors(g *ops.Graph) []*ops.Tensor {
 	r := ReplicaOf(g)
 	out := make([]*ops.Tensor, len(vs))

@@ -15,7 +15,7 @@ func (v *Variable) errNoAggregation(what string) error {
 
 // Assign replaces the value in cross-replica context: all copies of a mirrored variable get it. A variable that is
 // synchronized on read gets a share of it on each replica with the aggregation Sum, and all of it otherwise; with None
-// it is an error. It must not run while a step does.
+// it is an error. It must not run during a step.
 func (v *Variable) Assign(value kernels.Array) error { return v.assign("assigned", value, 0) }
 
 // AssignAdd adds the same to all copies, in cross-replica context. It is an error for a variable that is synchronized
@@ -92,7 +92,7 @@ func plus(a, b kernels.Array, sign float64) (kernels.Array, error) {
 	return kernels.FromFloat64s(a.Type.DType, a.Type.Shape, values)
 }
 
-// Components returns the copies of this process, in replica order; one where a single copy serves all replicas. Those
+// Components returns the copies of this process, in replica order, or one if a single copy serves all replicas. Those
 // of a sharded variable are its pieces, of rank 1.
 func (v *Variable) Components() (PerReplica, error) {
 	v.mu.Lock()
@@ -134,10 +134,10 @@ func (v *Variable) SetComponents(values PerReplica) error {
 	return nil
 }
 
-// Assigned reports whether a program that was traced in this process assigns the variable.
+// Assigned reports whether a program traced in this process assigns the variable.
 func (v *Variable) Assigned() bool { return v.assigned.Load() }
 
-// ValueOn reads the copy on the given device; where there is none, the first.
+// ValueOn reads the copy on the given device, or the first copy if there is none.
 func (v *Variable) ValueOn(device string) (kernels.Array, error) {
 	d, err := kernels.ParseDevice(device)
 	if err != nil {
@@ -168,8 +168,8 @@ func (v *Variable) Clone() (*Variable, error) {
 	return c, c.SetComponents(values)
 }
 
-// CheckMirrored reports the first mirrored variable whose copies differ: one that replicas wrote without an aggregation
-// and without computing alike. It is for debugging; training does not look.
+// CheckMirrored reports the first mirrored variable whose copies differ, because replicas wrote different values
+// without an aggregation. It is for debugging; training does not check.
 func (vs Variables) CheckMirrored() error {
 	for _, v := range vs {
 		if v.spec.Synchronization == OnRead || v.Sharded() {

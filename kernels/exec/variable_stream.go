@@ -10,13 +10,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// piece is how much of a value is in memory twice while it is written.
+// piece is how much of a value is in memory twice while it is being written.
 const piece = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([piece]byte) }}
 
 // WriteTo writes the bytes of the value, those of the array that [Variable.Value] returns. Values in host memory are
-// copied piece by piece, so that writing a large model needs no memory for it. The value must not change meanwhile.
+// copied piece by piece, so that writing a large model needs little memory. The value must not change meanwhile.
 func (v *Variable) WriteTo(w io.Writer) (int64, error) {
 	memory, err := v.readable()
 	if err != nil {
@@ -46,7 +46,7 @@ func (v *Variable) WriteTo(w io.Writer) (int64, error) {
 	return int64(total), nil
 }
 
-// readable returns the memory that holds the whole value; nil where it must be put together or lies on a device.
+// readable returns the memory that holds the whole value; nil if it must be assembled or is on a device.
 func (v *Variable) readable() (kernels.RangeReader, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,9 +61,9 @@ func (v *Variable) readable() (kernels.RangeReader, error) {
 }
 
 // ReadValue replaces the value by what read puts into memory as elements of the given type, as [Variable.SetValue]
-// does. Where the variable has that type, is placed and has no memory yet, it gets memory, and read fills that if it is
-// in host memory; else read gets memory that is kept in scratch for the next variable. If read fails the value is as
-// before.
+// does. If the variable has that type, is placed and has no memory yet, it gets memory, and read fills that directly if
+// it is in host memory. Otherwise read gets memory from scratch, which is kept for the next variable. If read fails,
+// the value is unchanged.
 func (v *Variable) ReadValue(dtype ir.DType, read func(memory []byte) error, scratch *[]byte) error {
 	if read == nil || scratch == nil {
 		return errors.New("distribute: ReadValue: received no function or no scratch memory")
@@ -81,7 +81,7 @@ func (v *Variable) ReadValue(dtype ir.DType, read func(memory []byte) error, scr
 	return v.SetValue(a)
 }
 
-// sized returns n bytes of scratch, which grows.
+// sized returns n bytes of scratch, which grows if necessary.
 func sized(scratch *[]byte, n int) []byte {
 	if cap(*scratch) < n {
 		*scratch = make([]byte, n)
@@ -89,7 +89,7 @@ func sized(scratch *[]byte, n int) []byte {
 	return (*scratch)[:n]
 }
 
-// readFirst reads the first value of a variable to where it belongs, if that can be.
+// readFirst reads the first value of a variable directly into its memory, if possible.
 func (v *Variable) readFirst(read func(memory []byte) error, scratch *[]byte) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +121,7 @@ func (v *Variable) readFirst(read func(memory []byte) error, scratch *[]byte) (b
 	return true, nil
 }
 
-// check refuses values that the variable cannot be given.
+// check refuses values that the variable must not be given.
 func (v *Variable) check(a kernels.Array) error {
 	if v.spec.Check == nil {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// WorkerGroup connects the processes of a strategy over several. All of them make the same calls in the same order;
-// what is combined has the same bits everywhere. Package distribute/multiworker has the one that works over networks
-// and shared memory; it is apart so that programs on one machine do without gRPC.
+// WorkerGroup connects the processes of a strategy that spans several. All of them make the same calls in the same
+// order; combined values have the same bits everywhere. Package distribute/multiworker has the implementation for
+// networks and shared memory. It is separate so that programs on one machine do without gRPC.
 type WorkerGroup interface {
-	// Rank is the place of this process in the group, from 0, and Size the number of processes.
+	// Rank is the number of this process in the group, from 0, and Size the number of processes.
 	Rank() int
 	Size() int
 	// AllReduce combines the values over the processes, in place: [ir.Sum], [ir.Mean], [ir.Max], [ir.Min] or [ir.Prod].
@@ -23,16 +23,16 @@ type WorkerGroup interface {
 	Broadcast(ctx context.Context, call WorkerCall, root int, values []kernels.Array) error
 	// AllGather returns the bytes of every process, by rank. Their numbers may differ.
 	AllGather(ctx context.Context, call WorkerCall, data []byte) ([][]byte, error)
-	// Agree is an error on all processes where their calls differ.
+	// Agree returns an error on all processes if their calls differ.
 	Agree(ctx context.Context, call WorkerCall) error
-	// Fail ends what the others wait for with an error that holds the text. It does nothing where err came from the
-	// group, so that all know it.
+	// Fail ends what the others wait for with an error that contains the text. It does nothing if err came from the
+	// group, because then all know it.
 	Fail(err error)
 	// Close leaves the group.
 	Close() error
 }
 
-// WorkerCall says what a collective of processes belongs to. It must be equal on all; where it is not, all get an error
+// WorkerCall says what a collective of processes belongs to. It must be equal on all; if it is not, all get an error
 // that shows both.
 type WorkerCall struct {
 	Name    string
@@ -85,9 +85,9 @@ func SumOverWorkers(g WorkerGroup, name string, values []float64) error {
 	return nil
 }
 
-// agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs
-// without collectives need no agreement: a worker may run them alone. Nor do those of workers that come and go, some of
-// which may have traced them earlier: then the first collective finds a difference.
+// agree makes sure that all workers have traced the same programs, and returns the call that names them from then on.
+// Programs without collectives need no agreement: a worker may run them alone. Nor do those of workers that come and
+// go, some of which may have traced them earlier: then the first collective finds a difference.
 func agree(at *Placement, name string, programs []*tracedProgram) (WorkerCall, error) {
 	h := sha256.New()
 	meets := false
@@ -108,7 +108,7 @@ func agree(at *Placement, name string, programs []*tracedProgram) (WorkerCall, e
 	return call, nil
 }
 
-// typesOfAll returns the input types of the replicas of all processes, from those of this one and the numbers of
+// typesOfAll returns the input types of the replicas of all processes, from those of this process and the numbers of
 // examples of all.
 func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
 	if len(all) == len(types) {
@@ -123,7 +123,7 @@ func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
 		}
 		own := all[first]
 		if f.strategy.Placement().Lockstep {
-			n = own // all have the rows of the longest part
+			n = own // all have as many rows as the longest part
 		}
 		for _, t := range types[0] {
 			if len(t.Shape) > 0 && t.Shape[0] == own && n != own {
