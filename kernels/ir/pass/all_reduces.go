@@ -8,11 +8,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// MergeAllReduces returns the pass that makes one call of all-reduces of one bucket.
+// MergeAllReduces returns the pass that merges the all-reduces of a bucket into one call.
 func MergeAllReduces() Pass { return New("merge all-reduces", mergeAllReduces) }
 
-// mergeAllReduces makes one call of the all-reduces of a bucket that can be launched together: those whose results
-// nobody needs before the last of them. All replicas run the same program, so they merge alike.
+// mergeAllReduces merges those all-reduces of a bucket that can be launched together: no result may be needed before
+// the last of them. All replicas run the same program, so they merge alike.
 func mergeAllReduces(p *ir.Program) (*ir.Program, error) {
 	first := firstReaders(p)
 	type key struct {
@@ -22,7 +22,7 @@ func mergeAllReduces(p *ir.Program) (*ir.Program, error) {
 	}
 	open := map[key][]int{}  // the nodes of a call, still growing
 	calls := map[int][]int{} // by the last node of a call
-	merged := map[int]bool{} // nodes that are part of a later one's call
+	merged := map[int]bool{} // nodes that are part of the call of a later node
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if n.Op != ir.AllReduce {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// DropBarriers returns the pass that lets those who read the result of a barrier read its operand. It comes after the
-// passes that compute what is repeated once: the nodes keep their order, in which what is computed again comes late.
+// DropBarriers returns the pass that lets readers of a barrier read its operand. It comes after the passes that remove
+// repeated computations. The nodes keep their order, in which recomputed values come late.
 func DropBarriers() Pass { return New("drop barriers", dropBarriers) }
 
 func dropBarriers(p *ir.Program) (*ir.Program, error) {

@@ -7,10 +7,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Decompose returns the pass that replaces composites by their decompositions, but those that kernel says the backend
-// has a kernel for, and computes in float32 what is not elementwise and reads half precision, rounding the results
-// once, but the nodes that half says the backend has a kernel for; it may be nil. Dead nodes go. Sub-programs stay as
-// they are.
+// Decompose returns the pass that replaces composites by their decompositions, except those that the backend has a
+// kernel for, as kernel reports. Nodes that read half precision and are not elementwise are computed in float32 and
+// their results rounded once, except those that the backend has a kernel for, as half reports; half may be nil. Dead
+// nodes are removed. Sub-programs stay unchanged.
 func Decompose(kernel func(op ir.Op) bool, half func(p *ir.Program, n *ir.Node) bool) Pass {
 	return New("decompose", func(p *ir.Program) (*ir.Program, error) {
 		for {
@@ -56,7 +56,7 @@ func decomposeOnce(p *ir.Program, kernel func(op ir.Op) bool, half func(p *ir.Pr
 	return r.Finish(), changed, nil
 }
 
-// needsFloat32 reports whether the node computes with half precision in other ways than element by element.
+// needsFloat32 reports whether the node computes with half precision and is not elementwise.
 func needsFloat32(p *ir.Program, n *ir.Node) bool {
 	if n.Op.IsElementwise() || n.Op.IsCollective() || n.Op.Traits().Moves {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Derived is a value of a program that depends on variables alone.
+// Derived is a value of a program that depends only on variables.
 type Derived struct {
 	// Program computes the value, its one output, from the inputs of the program that Inputs lists.
 	Program *ir.Program
@@ -15,18 +15,18 @@ type Derived struct {
 }
 
 const (
-	deriveFrom = 1 << 8  // elements that variables have at least from which it pays to keep a value
-	deriveMore = 1 << 18 // bytes of a value that may take more memory than they do, at most
+	deriveFrom = 1 << 8  // variables with fewer elements are not worth keeping a value for
+	deriveMore = 1 << 18 // bytes of a value, at most, that may take more memory than its variables
 )
 
-// Derive takes out of a program what it computes from variables alone, which are the inputs with these numbers: a
-// kernel that is standardized, rounded to eight bits or put into another order, rows of a table of positions. What is
-// left takes these values as further inputs, in their order, so that whoever runs it may compute them only when a
-// variable has changed.
+// Derive removes from a program what it computes only from variables, which are the inputs with these numbers: a kernel
+// that is standardized, rounded to eight bits or reordered, or rows of a table of positions. The rest of the program
+// takes these values as further inputs, in their order, so that they need to be computed only when a variable has
+// changed.
 //
-// Left in place are what only views, repeats or converts variables, since kernels read such operands as they are; what
-// takes more memory than the variables it is computed from, but for little memory and for numbers of four bits that are
-// unpacked to bytes; and what is computed from few numbers.
+// Some values stay in place: views, repetitions and conversions of variables, since kernels read such operands
+// directly; values that take more memory than their variables, unless that is little memory or 4-bit numbers unpacked
+// to bytes; and values computed from few numbers.
 func Derive(p *ir.Program, variables []int) (rest *ir.Program, derived []Derived, err error) {
 	d := deriver{p: p, kind: make([]dependence, p.NumValues()), def: make([]int, p.NumValues())}
 	for i := range d.def {
@@ -79,9 +79,9 @@ func Derive(p *ir.Program, variables []int) (rest *ir.Program, derived []Derived
 type dependence int8
 
 const (
-	onRun       dependence = iota // what differs from run to run
-	onNothing                     // constants
-	onVariables                   // and constants
+	onRun       dependence = iota // differs from run to run
+	onNothing                     // only constants
+	onVariables                   // variables and constants
 )
 
 type deriver struct {
@@ -91,7 +91,7 @@ type deriver struct {
 	found []ir.Value
 }
 
-// classify says what each value depends on, and finds the values to take out.
+// classify determines what each value depends on, and finds the values to take out.
 func (d *deriver) classify() {
 	for i := range d.p.Nodes {
 		n := &d.p.Nodes[i]
@@ -121,7 +121,7 @@ func (d *deriver) classify() {
 	}
 }
 
-// consider takes v out, or what it is computed from, where that pays.
+// consider takes out v, or the values that it is computed from, if that pays.
 func (d *deriver) consider(v ir.Value) {
 	if d.kind[v] != onVariables || d.def[v] < 0 || slices.Contains(d.found, v) {
 		return
@@ -139,7 +139,7 @@ func (d *deriver) consider(v ir.Value) {
 		if elements < deriveFrom {
 			return
 		}
-		if d.p.Type(v).DType.Size() == 1 { // numbers of four bits, unpacked
+		if d.p.Type(v).DType.Size() == 1 { // unpacked 4-bit numbers
 			bytes *= 2
 		}
 		if d.p.Type(v).Bytes() <= max(bytes, deriveMore) {

@@ -9,25 +9,26 @@ import (
 
 // ExcessOptions say what [ExcessPrecision] may do.
 type ExcessOptions struct {
-	// Type reports whether what a program computes in a 16-bit type is to be computed in float32.
+	// Type reports whether values that a program computes in a 16-bit type are to be computed in float32.
 	Type func(d ir.DType) bool
 	// Keep reports whether a node of the program stays in 16 bits all the same, with the elementwise nodes that read
-	// it; nil: none does.
+	// it; nil: no node does.
 	Keep func(p *ir.Program, n *ir.Node) bool
-	// Most is how many bytes more the results may take up, all of them together, or those that live at a time. A
-	// program that would need more stays as it is.
+	// Most is how many more bytes the results may take, all of them together, or those that live at the same time. A
+	// program that would need more stays unchanged.
 	Most    int
 	AtATime bool
 }
 
-// ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits of numbers that it
-// converts from float32, as mixed precision does. They are rounded no more on their way from one operation to the next,
-// only where they leave the program, meet other replicas, or where the program asks whether numbers of float16, or sums
-// of them, are finite, which those beyond its range are not. This is what XLA calls excess precision: where a processor
-// has no arithmetic in 16 bits, rounding is work besides, which takes precision away.
+// ExcessPrecision returns the pass that computes in float32 what a program computes in 16 bits from numbers that it
+// converts from float32, as mixed precision does. These numbers are then no longer rounded between operations. They are
+// rounded only where they leave the program, meet other replicas, or where the program checks whether numbers of
+// float16, or sums of them, are finite, because those beyond its range are not. XLA calls this excess precision. On a
+// processor without arithmetic in 16 bits, rounding is extra work that loses precision.
 //
-// What a program reads in 16 bits stays so, with all that is computed of it, and where a layer rounds numbers and
-// converts them back, without computing in between, they are rounded. What one layer rounds for another is not.
+// Values that a program reads in 16 bits stay so, with everything computed from them. If a layer rounds numbers and
+// converts them back, without computing in between, they are rounded. If one layer rounds numbers for another, they are
+// not.
 func ExcessPrecision(o ExcessOptions) Pass {
 	return New("excess precision", func(p *ir.Program) (*ir.Program, error) {
 		if !worthExcess(p, o) {
@@ -41,16 +42,16 @@ func ExcessPrecision(o ExcessOptions) Pass {
 	})
 }
 
-// worthExcess reports whether there is something to do, in the memory that it may take.
+// worthExcess reports whether there is something to do, and enough memory for it.
 func worthExcess(p *ir.Program, o ExcessOptions) bool {
 	any, bytes := excessBytes(p, o)
 	return any && bytes <= o.Most
 }
 
-// excessBytes reports whether a program has results of the types, and returns how many bytes more they take up.
+// excessBytes reports whether a program has results of the types, and returns how many more bytes they would take.
 func excessBytes(p *ir.Program, o ExcessOptions) (any bool, bytes int) {
 	ends := resultEnds(p, o.AtATime)
-	live := make([]int, len(p.Nodes)+1) // by node: bytes that begin there, less those that end before
+	live := make([]int, len(p.Nodes)+1) // by node: bytes that begin to live there, less those that end before
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		for _, v := range n.Outputs {
@@ -77,10 +78,10 @@ func excessBytes(p *ir.Program, o ExcessOptions) (any bool, bytes int) {
 	return any, bytes
 }
 
-// passesOn reports whether an operation takes up no memory of its own for numbers in float32, or next to none.
+// passesOn reports whether an operation takes no memory of its own for numbers in float32, or next to none.
 func passesOn(op ir.Op) bool { return op == ir.Convert || op == ir.Broadcast || op == ir.Reshape }
 
-// resultEnds returns, by value, the node from which on nothing reads it, or the end of the program for all of them.
+// resultEnds returns, by value, the node after which nothing reads it, or the end of the program for all of them.
 func resultEnds(p *ir.Program, early bool) []int {
 	ends := make([]int, p.NumValues())
 	for v := range ends {
@@ -105,19 +106,19 @@ func resultEnds(p *ir.Program, early bool) []int {
 	return ends
 }
 
-// excess rewrites a program. Rewriter.Mapped has values in the types that they had; where there is none yet, -1.
+// excess rewrites a program. Rewriter.Mapped has values in their original types, or -1 if there is no such value yet.
 type excess struct {
 	*Rewriter
 	o      ExcessOptions
 	inside bool // a loop or a branch, whose inputs and outputs are wide
 	def    []int
 	wide   []ir.Value // by value of the old program: in float32, or -1
-	stays  []bool     // of 16 bits, and so is what is computed of it
-	beside []bool     // of 16 bits, as is what is computed of it element by element
-	exact  []bool     // a number that was rounded, and nothing computed
-	by     []string   // of those, the layer that rounded it
+	stays  []bool     // of 16 bits, and so is everything computed from it
+	beside []bool     // of 16 bits, and so is everything computed from it element by element
+	exact  []bool     // a number that was rounded, without computing anything
+	by     []string   // the layer that rounded a number in exact
 	whole  []bool     // a number in float32 that is not rounded
-	asked  []bool     // what is computed of it is asked whether it is finite
+	asked  []bool     // something computed from it is checked for finiteness
 }
 
 func newExcess(p *ir.Program, o ExcessOptions, inside bool) *excess {
@@ -203,7 +204,7 @@ func (e *excess) literal(l ir.Literal) (ir.Value, error) {
 	return out[0], nil
 }
 
-// narrowed returns a value in the type that it had.
+// narrowed returns a value in its original type.
 func (e *excess) narrowed(v ir.Value) (ir.Value, error) {
 	var err error
 	if e.Mapped[v] < 0 {
@@ -212,7 +213,7 @@ func (e *excess) narrowed(v ir.Value) (ir.Value, error) {
 	return e.Mapped[v], err
 }
 
-// any reports whether one of the values of 16 bits that the node reads is marked.
+// any reports whether one of the 16-bit values that the node reads is marked.
 func (e *excess) any(n *ir.Node, marked []bool) bool {
 	for _, v := range n.Inputs {
 		if marked[v] {
@@ -243,7 +244,7 @@ func (e *excess) node(n *ir.Node) error {
 	return e.same(n, nil)
 }
 
-// computesWide reports whether the op gives in float32 what it gives in 16 bits, without roundings.
+// computesWide reports whether the op computes in float32 the same as in 16 bits, without roundings.
 func computesWide(op ir.Op) bool {
 	switch op {
 	case ir.Constant, ir.Iota, ir.BitCast, ir.CheckFinite, ir.OptimizerUpdate:
@@ -252,7 +253,7 @@ func computesWide(op ir.Op) bool {
 	return !op.IsCollective()
 }
 
-// same adds the node as it is, and marks its results of 16 bits.
+// same adds the node unchanged, and marks its 16-bit results.
 func (e *excess) same(n *ir.Node, mark []bool) error {
 	in := make([]ir.Value, len(n.Inputs))
 	var err error
@@ -275,7 +276,7 @@ func (e *excess) same(n *ir.Node, mark []bool) error {
 	return nil
 }
 
-// conversion adds a conversion to or from 16 bits, or leaves it out; false: it is another one.
+// conversion adds a conversion to or from 16 bits, or leaves it out. It reports false for other conversions.
 func (e *excess) conversion(n *ir.Node) (done bool, err error) {
 	from, to := n.Inputs[0], n.Outputs[0]
 	switch {
@@ -297,8 +298,8 @@ func (e *excess) conversion(n *ir.Node) (done bool, err error) {
 	return false, nil
 }
 
-// barrier adds a barrier. Its result is what its first operand is: what is computed again is what was computed before,
-// whatever it waits for.
+// barrier adds a barrier. Its result has the marks of its first operand, because a recomputed value equals the
+// original, whatever it waits for.
 func (e *excess) barrier(n *ir.Node) error {
 	x, y, to := n.Inputs[0], n.Inputs[1], n.Outputs[0]
 	from, after, results := e.Mapped[x], e.Mapped[y], e.Mapped
@@ -316,9 +317,8 @@ func (e *excess) barrier(n *ir.Node) error {
 	return err
 }
 
-// ask marks the numbers that reach a question whether numbers are finite through sums, which may be those over
-// replicas: what of them is beyond the range of float16 has to be infinite before. What isFinite asks itself is not
-// among them.
+// ask marks the numbers that reach a finiteness check through sums, which may be sums over replicas: numbers beyond the
+// range of float16 must become infinite before that. What isFinite checks directly is not among them.
 func (e *excess) ask() {
 	for i := len(e.From.Nodes) - 1; i >= 0; i-- {
 		n := &e.From.Nodes[i]
@@ -339,7 +339,7 @@ func (e *excess) ofHalf(v ir.Value) bool {
 	return i >= 0 && e.From.Nodes[i].Op == ir.Convert && e.half(e.From.Nodes[i].Inputs[0])
 }
 
-// isFinite adds the question whether numbers are finite: those of float16 in 16 bits, whatever they were converted to.
+// isFinite adds a finiteness check. Numbers of float16 are checked in 16 bits, whatever they were converted to.
 func (e *excess) isFinite(n *ir.Node) error {
 	v := n.Inputs[0]
 	if e.ofHalf(v) {
@@ -347,7 +347,7 @@ func (e *excess) isFinite(n *ir.Node) error {
 	}
 	var in ir.Value
 	var err error
-	if e.half(v) && e.From.Type(v).DType == ir.BFloat16 { // which has the range of float32
+	if e.half(v) && e.From.Type(v).DType == ir.BFloat16 { // bfloat16 has the range of float32
 		in, err = e.widened(v)
 	} else {
 		in, err = e.narrowed(v)

@@ -6,9 +6,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// FoldExact computes the one elementwise node of a program of scalars, if every device comes to the same bits:
-// arithmetic that IEEE 754 rounds in one way, comparisons, and conversions that lose nothing. It leaves alone what is
-// not finite, and denormal numbers, which devices may flush to zero.
+// FoldExact computes the single elementwise node of a program of scalars, if every device computes the same bits:
+// arithmetic for which IEEE 754 prescribes the rounding, comparisons, and conversions that lose nothing. It does not
+// fold numbers that are not finite, nor denormal numbers, which devices may flush to zero.
 func FoldExact(p *ir.Program, operands []ir.Literal) (result []byte, ok bool) {
 	n := &p.Nodes[0]
 	d := p.Type(n.Outputs[0]).DType
@@ -30,8 +30,8 @@ func FoldExact(p *ir.Program, operands []ir.Literal) (result []byte, ok bool) {
 	return result, isPlain(d, rounded)
 }
 
-// foldFloat64 computes in float64. Rounding the result to a type of at most 24 bits gives what arithmetic in that type
-// gives.
+// foldFloat64 computes in float64. Rounding the result to a type of at most 24 bits is the same as arithmetic in that
+// type.
 func foldFloat64(n *ir.Node, x []float64) (y float64, ok bool) {
 	switch n.Op {
 	case ir.Neg:
@@ -60,8 +60,8 @@ func compare(d ir.Direction, a, b float64) (y float64, ok bool) {
 	return 0, ok
 }
 
-// isPlain reports whether x is a number that float64 and all devices hold alike: an integer that float64 has exactly,
-// or 0, or a normal finite number of the type d.
+// isPlain reports whether float64 and all devices represent x alike: as an integer that float64 represents exactly, 0,
+// or a normal finite number of the type d.
 func isPlain(d ir.DType, x float64) bool {
 	if !d.IsFloat() {
 		return math.Abs(x) <= 1<<53

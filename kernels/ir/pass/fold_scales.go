@@ -6,14 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// foldedKernel limits the kernels that scales are folded into, in multiples of the results of one example: to scale a
-// larger one costs more than it saves wherever the scaled kernel cannot be kept.
+// foldedKernel limits the size of kernels that scales are folded into, in multiples of the results of one example.
+// Scaling a larger kernel costs more than it saves, unless the scaled kernel can be kept.
 const foldedKernel = 32
 
-// FoldScales returns the pass that multiplies the kernel of a convolution, or the matrix of a product, by the numbers
-// that its result is multiplied by channel by channel, as batch normalization does in programs that predict; what is
-// added before is multiplied too. What is left is one sum with a vector. Kernels are inputs that nothing else reads.
-// Results are rounded differently, by some units of the last place of the largest product.
+// FoldScales returns the pass that folds factors per channel, as in batch normalization of programs that predict, into
+// the kernel of a convolution or the matrix of a product. Numbers added before are multiplied too, and only one sum
+// with a vector is left. Only inputs that nothing else reads count as kernels. Results are rounded differently, by some
+// units in the last place of the largest product.
 func FoldScales() Pass {
 	return New("fold_scales", func(p *ir.Program) (*ir.Program, error) {
 		f := &scaleFolder{Rewriter: NewRewriter(p), readers: make([][]int, p.NumValues()), vectors: map[ir.Value]bool{}}
@@ -62,11 +62,11 @@ type scaleFolder struct {
 	*Rewriter
 	uses, def []int
 	readers   [][]int
-	vectors   map[ir.Value]bool // what fromVectors found out
+	vectors   map[ir.Value]bool // results of fromVectors so far
 }
 
-// channelChain is a product and what is done to its result channel by channel: its only reader, the only reader of
-// that, and so on.
+// channelChain is a product and the operations per channel on its result: its only reader, the only reader of that, and
+// so on.
 type channelChain struct {
 	product int
 	steps   []channelStep
@@ -76,7 +76,7 @@ type channelChain struct {
 type channelStep struct {
 	node int
 	with ir.Value // the numbers; no value for a negation
-	left bool     // they are the first operand
+	left bool     // these numbers are the first operand
 }
 
 // chain returns what can be folded into the product, up to the last multiplication and the sum after it, or nil.
@@ -123,7 +123,7 @@ func (f *scaleFolder) folds(n *ir.Node) bool {
 	return f.def[v] < 0 && f.uses[v] == 1 && v != n.Inputs[0] && k.Shape.Size() <= foldedKernel*t.Shape[1:].Size()
 }
 
-// step describes what node i does to v, if that is one number for each channel.
+// step describes what node i does to v, if it combines v with one number for each channel.
 func (f *scaleFolder) step(i int, v ir.Value) (s channelStep, multiplies, ok bool) {
 	n := &f.From.Nodes[i]
 	s.node = i
@@ -164,8 +164,8 @@ func (f *scaleFolder) byChannel(v ir.Value) bool {
 	return false
 }
 
-// fromVectors reports whether v is computed from vectors and numbers alone, as weights of channels are and examples are
-// not: what one example is multiplied by is not folded, also where there is just one.
+// fromVectors reports whether v is computed only from vectors and numbers, as factors of channels are. Factors that
+// differ between examples are not folded, even if there is only one example.
 func (f *scaleFolder) fromVectors(v ir.Value) bool {
 	if known, ok := f.vectors[v]; ok {
 		return known
@@ -199,7 +199,7 @@ func (f *scaleFolder) channels(scope string, v ir.Value, count int) (ir.Value, e
 	return f.add(scope, ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{count}, Axes: []int{0}}, one)
 }
 
-// affine is what a chain comes to: result·scale + offset. -1 stands for neither.
+// affine is the combined effect of a chain: result·scale + offset. -1 means none.
 type affine struct{ scale, offset ir.Value }
 
 // fold adds the product with its scaled kernel, and the sum.
@@ -233,7 +233,7 @@ func (f *scaleFolder) fold(c *channelChain) error {
 	return f.Define(last, []ir.Value{y})
 }
 
-// then continues m with a step: for two operands, (x·scale + offset)·w, (x·scale + offset) + w, and so on.
+// then appends a step to m: (x·scale + offset)·w, (x·scale + offset) + w, and so on.
 func (f *scaleFolder) then(m *affine, s channelStep, count int) error {
 	n := &f.From.Nodes[s.node]
 	change := func(v *ir.Value, op ir.Op, in ...ir.Value) error {

@@ -6,10 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// GateUpdates returns the pass for what scaling the loss does to updates of variables. Each of their results is chosen
-// in place of the old value if all gradients are finite, and gradients are divided by the scale, maybe after they were
-// converted from 16 bits: updates then do all of that by themselves (see [ir.OptimizerAttrs]), in one pass over memory.
-// What only asks whether all of a converted value is finite asks that of the 16 bits.
+// GateUpdates returns the pass for updates under a scaled loss. There, each result of an update is chosen over the old
+// value only if all gradients are finite, and gradients are divided by the scale, perhaps after a conversion from 16
+// bits. The pass makes updates do all of that themselves (see [ir.OptimizerAttrs]), in one pass over memory. Checks
+// whether all of a converted value is finite then read the 16 bits.
 func GateUpdates() Pass { return New("gate updates", gateUpdates) }
 
 // gates is the pass over one program.
@@ -23,7 +23,7 @@ type gates struct {
 type gated struct {
 	node    int
 	chosen  []int      // by result: the node that chooses it
-	old     []ir.Value // by result: what it chooses otherwise
+	old     []ir.Value // by result: the value chosen otherwise
 	gate    ir.Value
 	divisor ir.Value // or -1
 	g       ir.Value // the gradient
@@ -69,7 +69,7 @@ func gateUpdates(p *ir.Program) (*ir.Program, error) {
 	return t.Finish(), nil
 }
 
-// find returns what node i and its readers are, or nil.
+// find returns the gated update that consists of node i and its readers, or nil.
 func (t *gates) find(i int) *gated {
 	n := &t.From.Nodes[i]
 	if n.Op != ir.OptimizerUpdate || len(n.Inputs) > 3+len(n.Outputs) || t.From.Type(n.Inputs[0]).DType.IsHalf() {
@@ -114,7 +114,7 @@ func (t *gates) scalar(v ir.Value) (ir.Value, bool) {
 	return v, len(t.From.Type(v).Shape) == 0
 }
 
-// join adds the update with its gate, where all that it reads has been computed.
+// join adds the update with its gate, once everything that it reads has been computed.
 func (t *gates) join(u *gated) error {
 	n := &t.From.Nodes[u.node]
 	add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ([]ir.Value, error) {
@@ -158,8 +158,8 @@ func (t *gates) join(u *gated) error {
 	return nil
 }
 
-// narrowed returns the operands of node i: what a number is converted from if the node asks whether it is finite, of 16
-// bits or as it is.
+// narrowed returns the operands of node i. If the node checks whether a number converted from 16 bits is finite, that
+// is the number before the conversion.
 func (t *gates) narrowed(i int) []ir.Value {
 	n := &t.From.Nodes[i]
 	in := t.Operands(n)

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// PadConvolutions returns the pass that makes zeros around the images of a convolution its padding, so that they are
-// never stored. Weights that are not finite are multiplied by zeros that are stored, but not by padding.
+// PadConvolutions returns the pass that turns zeros around the images of a convolution into its padding, so that they
+// are never stored. Weights that are not finite are multiplied by stored zeros, but not by padding.
 func PadConvolutions() Pass {
 	return New("pad_convolutions", func(p *ir.Program) (*ir.Program, error) {
 		def := make([]*ir.Node, p.NumValues())
@@ -38,7 +38,7 @@ func PadConvolutions() Pass {
 	})
 }
 
-// convPadding returns the attributes of a convolution that takes in the zeros around its images, if there are some.
+// convPadding returns the attributes of a convolution that includes the zeros around its images, if there are any.
 func convPadding(def []*ir.Node, n *ir.Node) (ir.ConvAttrs, bool) {
 	a, ok := n.Attrs.(ir.ConvAttrs)
 	if !ok || n.Op != ir.Conv || def[n.Inputs[0]] == nil || def[n.Inputs[0]].Op != ir.Pad {

@@ -6,15 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Pass makes a program of a program, with the same meaning. Inputs and outputs stay in order, with their names, types
-// and aliases.
+// Pass turns a program into an equivalent one. Inputs and outputs stay in order, with their names, types and aliases.
 type Pass interface {
 	Name() string
-	// Run returns the new program, or p itself where there is nothing to do. It does not change p.
+	// Run returns the new program, or p itself if there is nothing to do. It does not change p.
 	Run(p *ir.Program) (*ir.Program, error)
 }
 
-// New returns a pass that is a function.
+// New returns a pass that runs a function.
 func New(name string, run func(p *ir.Program) (*ir.Program, error)) Pass { return function{name, run} }
 
 type function struct {
@@ -28,8 +27,7 @@ func (f function) Run(p *ir.Program) (*ir.Program, error) { return f.run(p) }
 // Sequence returns the pass that runs passes in order.
 func Sequence(name string, passes ...Pass) Pass { return sequence{name: name, passes: passes} }
 
-// CleanUp returns the pass that runs passes in order and, where one of them changed the program, another one after
-// them.
+// CleanUp returns the pass that runs passes in order and, if one of them changed the program, the pass with after them.
 func CleanUp(name string, with Pass, passes ...Pass) Pass {
 	return sequence{name: name, passes: passes, after: with}
 }
@@ -37,7 +35,7 @@ func CleanUp(name string, with Pass, passes ...Pass) Pass {
 type sequence struct {
 	name   string
 	passes []Pass
-	after  Pass // runs if a pass changed something, or nil
+	after  Pass // runs if a pass changed something; may be nil
 }
 
 func (s sequence) Name() string                           { return s.name }
@@ -51,8 +49,8 @@ func (s sequence) shown(p *ir.Program, show func(name string, p *ir.Program)) (*
 	return Run(q, show, s.after)
 }
 
-// Run runs passes in order. show, unless nil, is called with the name of each, those in sequences too, and with the
-// program that it made. An error names the pass.
+// Run runs passes in order. show, unless nil, is called with the name of each pass, including those in sequences, and
+// its resulting program. An error names the pass.
 func Run(p *ir.Program, show func(name string, p *ir.Program), passes ...Pass) (*ir.Program, error) {
 	for _, s := range passes {
 		if inner, ok := s.(sequence); ok {

@@ -8,11 +8,11 @@ import (
 )
 
 // The gradient of an activation reads values of the forward pass again. If they are one operation with a constant away
-// from another value, as x/2 and 1 - x are, it is cheaper to compute them again than to write them and to read them
-// back. So it is for numbers of 16 bits in float32, which take twice the memory, whatever reads them: normalizations
-// under mixed precision and their gradients do.
+// from another value, as x/2 and 1 - x are, recomputing them is cheaper than writing them and reading them back. The
+// same holds for 16-bit numbers in float32, which take twice the memory, whatever reads them: normalizations under
+// mixed precision and their gradients do.
 
-// farBytes is the size of values that are still in the cache when they are read again.
+// farBytes is the size up to which values are still in the cache when they are read again.
 const farBytes = 64 << 10
 
 // recomputing is the pass over one program.
@@ -27,8 +27,8 @@ type recomputing struct {
 // away, instead of keeping them.
 func RecomputeCheap() Pass { return New("recompute cheap values", recomputeCheap) }
 
-// recomputeCheap lets elementwise nodes compute again what is a cheap function of one value, where they read it in
-// another segment than that in which it is computed first.
+// recomputeCheap makes elementwise nodes recompute cheap functions of one value if they read them in another segment
+// than the one that first computes them.
 func recomputeCheap(p *ir.Program) (*ir.Program, error) {
 	c := newRecomputing(p)
 	again := c.choose()
@@ -93,8 +93,8 @@ func newRecomputing(p *ir.Program) *recomputing {
 	return c
 }
 
-// choose returns the values to compute again. A value that is in memory anyway serves any number of them; another one
-// must save more trips than it costs itself.
+// choose returns the values to recompute. A value that is in memory anyway serves any number of them; any other must
+// save more reads and writes than it costs itself.
 func (c *recomputing) choose() map[ir.Value]bool {
 	candidates := map[ir.Value][]ir.Value{} // by the value that they are functions of
 	var order []ir.Value
@@ -125,7 +125,8 @@ func (c *recomputing) choose() map[ir.Value]bool {
 	return again
 }
 
-// widens reports whether the node converts many numbers of 16 bits that are computed, and read far away, to float32.
+// widens reports whether the node converts to float32 many 16-bit numbers that are computed by the program and read far
+// away.
 func (c *recomputing) widens(n *ir.Node) bool {
 	if n.Op != ir.Convert || c.def[n.Inputs[0]] < 0 {
 		return false
@@ -135,7 +136,7 @@ func (c *recomputing) widens(n *ir.Node) bool {
 		slices.ContainsFunc(c.users[v], func(i int) bool { return i >= 0 && c.segment[i] != c.segment[c.def[v]] }) && !slices.Contains(c.users[v], -1)
 }
 
-// functionOf returns the value that a node computes a cheap function of.
+// functionOf returns x if the node computes a cheap function of x alone.
 func (c *recomputing) functionOf(n *ir.Node) (x ir.Value, ok bool) {
 	if !n.Op.Traits().Cheap {
 		return 0, false
@@ -161,7 +162,7 @@ func (c *recomputing) isSplat(v ir.Value) bool {
 	return ok && a.Literal.Splat
 }
 
-// onlyReadFar reports whether v would lie in memory only for elementwise nodes of other segments.
+// onlyReadFar reports whether v would be stored only for elementwise nodes of other segments.
 func (c *recomputing) onlyReadFar(v ir.Value) bool {
 	far := false
 	for _, i := range c.users[v] {
@@ -173,13 +174,13 @@ func (c *recomputing) onlyReadFar(v ir.Value) bool {
 	return far
 }
 
-// inMemory reports whether x is in memory whatever becomes of the functions of it.
+// inMemory reports whether x is stored in any case, whatever is done with the functions of it.
 func (c *recomputing) inMemory(x ir.Value) bool {
 	i := c.def[x]
 	if i < 0 || !c.p.Nodes[i].Op.IsElementwise() {
 		return true
 	}
-	for _, v := range c.p.Nodes[i].Inputs { // what is added to a product becomes part of its step
+	for _, v := range c.p.Nodes[i].Inputs { // a value added to a product becomes part of its step
 		if j := c.def[v]; j >= 0 && (c.p.Nodes[j].Op == ir.Dot || c.p.Nodes[j].Op == ir.Conv) {
 			return true
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Rewriter copies a program node by node. A pass adds to the new program, for each node of the old one, that node or
-// others that make the same results, and tells with define which they are.
+// Rewriter copies a program node by node. For each node of the old program, a pass adds that node or an equivalent to
+// the new one, and calls Define with the results.
 type Rewriter struct {
 	From, To *ir.Program
-	Mapped   []ir.Value // by value of the old program: the one of the new program that stands for it
+	Mapped   []ir.Value // by value of the old program: its counterpart in the new program
 }
 
 // NewRewriter begins a program with the inputs of p.

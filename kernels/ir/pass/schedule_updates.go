@@ -8,22 +8,23 @@ import (
 )
 
 // ScheduleUpdates returns the pass that computes new values of variables as early as they may overwrite the old ones. A
-// traced program has its updates at the end, where all gradients are alive; after the pass, a gradient is used up soon
-// after it was computed, and its memory serves what follows.
+// traced program has its updates at the end, where all gradients are alive. After the pass, a gradient is consumed soon
+// after it was computed, and its memory can be reused.
 //
 // A new value may overwrite the old one after the last node that may fail, because a step that fails changes nothing,
-// and after the last node that reads the old one, directly or through nodes that only move elements, and what a backend
-// may compute together with that node: elementwise nodes that are the only ones to read its result. A new value that a
-// program computes before that is computed later. What waits for a collective is not moved forward: other work
-// overlaps with the communication until then. Nodes that may fail keep their order, collectives among them.
+// and after the last node that reads the old one, directly or through nodes that only move elements. It must also come
+// after the nodes that a backend may compute together with that reader: elementwise nodes that are the only readers of
+// its result. A new value that the program computes earlier is moved to that point. Nodes that wait for a collective
+// are not moved forward, because other work overlaps with the communication until then. Nodes that may fail, among them
+// collectives, keep their order.
 //
 // Backends that overwrite variables, or whose memory is planned in the order of the program, run it last.
 func ScheduleUpdates() Pass { return New("schedule updates", scheduleUpdates) }
 
-// updates is the pass over one program. Slot t of the new order is what follows node t-1 of the old one.
+// updates is the pass over one program. Slot t of the new order follows node t-1 of the old order.
 type updates struct {
 	p      *ir.Program
-	part   []bool  // by node: it computes nothing but new values
+	part   []bool  // by node: it computes only new values
 	def    []int   // by value: the node that defines it, or -1
 	old    []int   // by value: the input that it replaces, or -1
 	read   [][]int // by value: the nodes that read it, themselves or through nodes that move its elements
@@ -58,7 +59,7 @@ func newUpdates(p *ir.Program) *updates {
 	n := p.NumValues()
 	_, def := Uses(p)
 	u := &updates{p: p, def: def, part: make([]bool, len(p.Nodes)), old: ints.Repeat(-1, n), read: make([][]int, n), direct: make([][]int, n), slot: make([]int, len(p.Nodes))}
-	other := make([]bool, n) // values that serve something else than updates
+	other := make([]bool, n) // values that also serve something other than updates
 	for _, out := range p.Outputs {
 		if out.Alias >= 0 {
 			u.old[out.Value] = out.Alias
@@ -69,7 +70,7 @@ func newUpdates(p *ir.Program) *updates {
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		node := &p.Nodes[i]
 		u.part[i] = belongsToUpdate(node.Op)
-		reached := false // an update, rather than nothing
+		reached := false // reaches an update, rather than nothing
 		for _, v := range node.Outputs {
 			u.part[i] = u.part[i] && !other[v]
 			reached = reached || u.old[v] >= 0 || len(u.read[v]) > 0
@@ -90,8 +91,8 @@ func newUpdates(p *ir.Program) *updates {
 	return u
 }
 
-// belongsToUpdate reports whether the op is one that updates are made of: those that compute an element from elements
-// in the same place, and numbers for all of them. What computes gradients, a product or a sum, stays where it is.
+// belongsToUpdate reports whether updates consist of such ops: ops that compute an element from elements at the same
+// position, and from scalars. Products and sums, which compute gradients, stay where they are.
 func belongsToUpdate(op ir.Op) bool {
 	switch op {
 	case ir.Constant, ir.Broadcast, ir.Reshape, ir.OptimizerUpdate:
@@ -126,7 +127,7 @@ func (u *updates) order() []int {
 	return order
 }
 
-// earliest returns the first slot for node i, which is part of an update. Those of the nodes before it are known.
+// earliest returns the first slot for node i, which is part of an update. The slots of earlier nodes are known.
 func (u *updates) earliest(i, safe int) int {
 	n, slot := &u.p.Nodes[i], safe
 	for _, v := range n.Inputs {

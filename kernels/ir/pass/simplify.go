@@ -11,39 +11,40 @@ import (
 
 // SimplifyOptions say what [Simplify] may assume of a backend.
 type SimplifyOptions struct {
-	// Replicas that run the program together; collectives of one replica are its operands. 0 is 1.
+	// Replicas is the number of replicas that run the program together; with one, the result of a collective is its
+	// operand. 0 is 1.
 	Replicas int
 	// Int8Sums lets products of int32 whose operands are converted from int8 read the bytes ([ir.DotAttrs].Sums). The
 	// backend must have a kernel for that.
 	Int8Sums bool
-	// FewProducts lets products with few numbers for each result, of any types and orders of axes, become elementwise
-	// operations, sums of them included. The backend's elementwise kernels must be faster there than those of products,
-	// and none of its others may look for such products.
+	// FewProducts turns products that multiply few numbers for each result, of any types and orders of axes, into
+	// elementwise operations, including sums of them. The backend's elementwise kernels must be faster there than its
+	// kernels for products, and none of its other passes may look for such products.
 	FewProducts bool
-	// Fold computes the one elementwise node of a program of scalars, with the bits that the backend's kernels would
-	// give it at run time; false where it cannot. nil is [FoldExact].
+	// Fold computes the single elementwise node of a program of scalars, with the bits that the backend's kernels would
+	// give at run time, or returns false if it cannot. nil is [FoldExact].
 	Fold func(p *ir.Program, operands []ir.Literal) (result []byte, ok bool)
 }
 
-// Simplify returns the pass that drops dead nodes, computes what occurs twice once (collectives, loops and branches
-// apart), folds constants of one repeated element, drops operations that change nothing, and joins movements of data.
-// No result changes a bit, provided that Fold keeps them. Sub-programs stay as they are; see [Inside].
+// Simplify returns the pass that removes dead nodes, computes repeated values once (except collectives, loops and
+// branches), folds constants of one repeated element, removes operations that change nothing, and joins movements of
+// data. No bit of any result changes, provided that Fold preserves them. Sub-programs stay unchanged; see [Inside].
 func Simplify(o SimplifyOptions) Pass {
 	return New("simplify", func(p *ir.Program) (*ir.Program, error) { return simplify(p, o) })
 }
 
-// simplifier rewrites a program with exact identities: a result never changes a bit, for NaN, infinities and -0 too.
+// simplifier rewrites a program with exact identities: a result never changes a bit, not even for NaN, infinities and
+// -0.
 type simplifier struct {
 	Rewriter
 	options SimplifyOptions
 	def     []int // by value of the new program: the node that defines it, or -1
 	known   map[string][]ir.Value
 	relus   map[ir.Value]ir.Value // x -> relu(x)
-	joined  map[ir.Value]bool     // concatenations that sums of pads became
+	joined  map[ir.Value]bool     // concatenations that replaced sums of pads
 }
 
-// simplify drops what nobody needs, computes what is there twice once, and replaces nodes by simpler ones of the same
-// result.
+// simplify removes dead nodes, computes repeated values once, and replaces nodes by simpler ones with the same result.
 func simplify(p *ir.Program, o SimplifyOptions) (*ir.Program, error) {
 	s := &simplifier{Rewriter: *NewRewriter(p), options: o, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}, joined: map[ir.Value]bool{}}
 	for range s.To.NumValues() {
@@ -129,7 +130,7 @@ func (s *simplifier) producer(v ir.Value, op ir.Op) *ir.Node {
 	return nil
 }
 
-// splat returns the element that fills v, if v is such a constant.
+// splat returns the element that fills v, if v is a constant of one repeated element.
 func (s *simplifier) splat(v ir.Value) (ir.Literal, bool) {
 	n := s.producer(v, ir.Constant)
 	if n == nil {
@@ -142,7 +143,7 @@ func (s *simplifier) splat(v ir.Value) (ir.Literal, bool) {
 	return l, l.Splat
 }
 
-// isSplat reports whether v is filled with x, -0 and +0 being different.
+// isSplat reports whether v is filled with x; -0 and +0 are different.
 func (s *simplifier) isSplat(v ir.Value, x float64) bool {
 	l, ok := s.splat(v)
 	return ok && math.Float64bits(l.At(0)) == math.Float64bits(x)
@@ -191,10 +192,10 @@ func (s *simplifier) constant(n *ir.Node) (ir.Value, bool, error) {
 	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: l.Type, Data: l.Data[:size], Splat: true}})
 }
 
-// iota counts along one axis only and repeats that along the others, which elementwise units read through.
+// iota counts along one axis only and repeats that along the others; elementwise units read through the repetition.
 func (s *simplifier) iota(n *ir.Node) (ir.Value, bool, error) {
 	t, axis := n.Attrs.(ir.IotaAttrs).Type, n.Attrs.(ir.IotaAttrs).Axis
-	if t.Shape[axis] == 1 && t.Shape.Size() > 0 { // counts to 1: all elements are 0
+	if t.Shape[axis] == 1 && t.Shape.Size() > 0 { // the axis has length 1: all elements are 0
 		return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: t, Data: make([]byte, t.DType.Size()), Splat: true}})
 	}
 	if t.Shape.Size() == t.Shape[axis] {
@@ -208,7 +209,7 @@ func (s *simplifier) iota(n *ir.Node) (ir.Value, bool, error) {
 	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: t.Shape, Axes: []int{axis}}, v)
 }
 
-// elementwise folds constants and drops operations that change nothing.
+// elementwise folds constants and removes operations that change nothing.
 func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	if v, ok, err := s.foldSplats(n, in); ok || err != nil {
 		return v, ok, err
@@ -258,8 +259,8 @@ func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, err
 		}
 		return in[1], in[1] == in[2], nil
 	case ir.Compare:
-		// The mask of a relu reads the relu's result, so that the pre-activation need not be kept: x > 0 as relu(x) >
-		// 0.
+		// The mask of a relu reads the result of the relu, x > 0 as relu(x) > 0, so that the pre-activation need not be
+		// kept.
 		if n.Attrs.(ir.CompareAttrs).Direction == ir.Gt && s.isSplat(in[1], 0) {
 			if y, ok := s.relus[in[0]]; ok {
 				return s.one(n, ir.Compare, n.Attrs, y, in[1])

@@ -6,13 +6,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// dot lets a product read the operand of a transpose, if that leaves the order of the free axes, and so the result, as
-// it is.
+// dot makes a product read the operand of a transpose directly, if that keeps the order of the free axes, and so the
+// result.
 func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	a := n.Attrs.(ir.DotAttrs)
 	narrow, bytes := s.narrowed(in)
 	bytes = bytes && s.options.Int8Sums && a.Sums == ir.Invalid
-	if !bytes { // whose kernels are faster than elementwise operations for a single row too
+	if !bytes { // for bytes, product kernels are faster than elementwise operations even for a single row
 		if v, ok, err := s.rowwise(n, a, in); ok || err != nil {
 			return v, ok, err
 		}
@@ -47,7 +47,7 @@ func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	return 0, false, nil
 }
 
-// narrowed returns the int8 values that all operands of a product of int32 are converted from.
+// narrowed returns the int8 values that all operands of an int32 product are converted from.
 func (s *simplifier) narrowed(in []ir.Value) (narrow []ir.Value, ok bool) {
 	for _, v := range in {
 		c := s.producer(v, ir.Convert)
@@ -59,7 +59,7 @@ func (s *simplifier) narrowed(in []ir.Value) (narrow []ir.Value, ok bool) {
 	return narrow, true
 }
 
-// through returns the axes of a transpose's operand that its result's axes are.
+// through maps axes of the result of a transpose to axes of its operand.
 func through(perm, axes []int) []int {
 	out := make([]int, len(axes))
 	for i, axis := range axes {

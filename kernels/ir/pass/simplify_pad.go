@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// What gradients of slices, splits and concatenations leave: pads of pads, slices of slices, and sums of pads that fill
+// Gradients of slices, splits and concatenations leave pads of pads, slices of slices, and sums of pads that fill
 // different parts.
 
 // sliceOfSlice returns what outer cuts out of what inner cuts out.
@@ -28,7 +28,7 @@ func sliceOfSlice(inner, outer ir.SliceAttrs) ir.SliceAttrs {
 	return a
 }
 
-// onlyAdds reports whether a pad cuts nothing off and puts nothing in between.
+// onlyAdds reports whether a pad cuts nothing off and adds nothing between elements.
 func onlyAdds(a ir.PadAttrs) bool {
 	return all(a.Interior, func(x int) bool { return x == 0 }) && all(ints.Concat(a.Low, a.High), func(x int) bool { return x >= 0 })
 }
@@ -55,7 +55,7 @@ func (s *simplifier) pad(n *ir.Node, a ir.PadAttrs, in []ir.Value) (ir.Value, bo
 	return s.one(n, ir.Pad, both, inner.Inputs[0], in[1])
 }
 
-// concat drops a concatenation of one operand and joins those of the same axis.
+// concat removes a concatenation of one operand and joins nested ones along the same axis.
 func (s *simplifier) concat(n *ir.Node, a ir.AxisAttrs, in []ir.Value) (ir.Value, bool, error) {
 	if len(in) == 1 {
 		return in[0], true, nil
@@ -74,7 +74,7 @@ func (s *simplifier) concat(n *ir.Node, a ir.AxisAttrs, in []ir.Value) (ir.Value
 	return s.concatOfSlices(n, a.Axis, in)
 }
 
-// concatOfSlices makes one slice of neighbouring slices of one value: what was taken apart is put together again.
+// concatOfSlices replaces a concatenation of neighbouring slices of one value by one slice.
 func (s *simplifier) concatOfSlices(n *ir.Node, axis int, in []ir.Value) (ir.Value, bool, error) {
 	first := s.producer(in[0], ir.Slice)
 	if first == nil {
@@ -102,9 +102,9 @@ func (s *simplifier) concatOfSlices(n *ir.Node, axis int, in []ir.Value) (ir.Val
 	return s.one(n, ir.Slice, whole, source)
 }
 
-// sumOfPads makes one pad of the sum of two that fill the same part with something, or neighbouring parts along one
-// axis, and adds to a part of what was joined from such parts. (Where a number was added to the other pad's 0, -0 stays
-// -0.)
+// sumOfPads turns the sum of two pads into one pad, if they fill the same part, or neighbouring parts along one axis.
+// It also adds a pad to one part of a value that was joined from such parts. (Where a number was added to the other
+// pad's 0, -0 stays -0.)
 func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.zeroPad(in[0]), s.zeroPad(in[1])
 	for i, pad := range []*ir.Node{y, x} {
@@ -155,8 +155,8 @@ func (s *simplifier) sumOfPads(n *ir.Node, in []ir.Value) (ir.Value, bool, error
 	return s.one(n, ir.Pad, ir.PadAttrs{Low: low, High: high, Interior: p.Interior}, joined, zero)
 }
 
-// sumOfOverlapping pads the concatenation of what x alone fills, what both fill, and what the longer one fills alone. y
-// begins behind x, or with it.
+// sumOfOverlapping pads the concatenation of the part that only x fills, the part that both fill, and the part that
+// only the longer one fills. y begins after x begins, or at the same position.
 func (s *simplifier) sumOfOverlapping(n *ir.Node, axis int, x, y *ir.Node) (ir.Value, bool, error) {
 	p, q := x.Attrs.(ir.PadAttrs), y.Attrs.(ir.PadAttrs)
 	a, b := x.Inputs[0], y.Inputs[0]
@@ -166,7 +166,7 @@ func (s *simplifier) sumOfOverlapping(n *ir.Node, axis int, x, y *ir.Node) (ir.V
 		}
 	}
 	shift, lengthA, lengthB := q.Low[axis]-p.Low[axis], s.To.Type(a).Shape[axis], s.To.Type(b).Shape[axis]
-	end := min(lengthA, shift+lengthB) // of what both fill, counted from where x begins
+	end := min(lengthA, shift+lengthB) // end of what both fill, counted from the beginning of x
 	var err error
 	cut := func(v ir.Value, from, to int) ir.Value {
 		if err == nil {
@@ -200,7 +200,7 @@ func (s *simplifier) sumOfOverlapping(n *ir.Node, axis int, x, y *ir.Node) (ir.V
 	return s.one(n, ir.Pad, ir.PadAttrs{Low: p.Low, High: high, Interior: p.Interior}, joined, x.Inputs[1])
 }
 
-// cut returns a piece of v along an axis; of negated numbers, the negated piece.
+// cut returns a piece of v along an axis. If v is negated, it negates the piece.
 func (s *simplifier) cut(n *ir.Node, v ir.Value, axis, from, to int) (ir.Value, error) {
 	shape := s.To.Type(v).Shape
 	if from == 0 && to == shape[axis] {
@@ -223,7 +223,7 @@ func (s *simplifier) cut(n *ir.Node, v ir.Value, axis, from, to int) (ir.Value, 
 	return v, err
 }
 
-// sumWithPart adds what pad y fills with something to the same part of x: parts that were joined, and maybe padded.
+// sumWithPart adds the part that pad y fills to the same part of x, which was joined from parts, and perhaps padded.
 func (s *simplifier) sumWithPart(n *ir.Node, x ir.Value, y *ir.Node) (ir.Value, bool, error) {
 	around := s.zeroPad(x)
 	joined, at := x, make([]int, len(s.To.Type(x).Shape))

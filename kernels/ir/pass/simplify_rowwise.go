@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// rowwise makes elementwise operations of products without a matrix in them: what sums nothing, and sums of products
-// that have one row or column of results, where no kernel for matrices is faster.
+// rowwise turns products without a matrix into elementwise operations: products without a sum, and sums of products
+// with a single row or column of results, if no matrix kernel is faster.
 func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value, bool, error) {
 	x, y := s.To.Type(in[0]), s.To.Type(in[1])
 	if a.Sums != ir.Invalid || x.DType != y.DType {
@@ -39,8 +39,8 @@ func (s *simplifier) rowwise(n *ir.Node, a ir.DotAttrs, in []ir.Value) (ir.Value
 	return 0, false, nil
 }
 
-// plainRows reports whether rows are multiplied with rows, for each example or none, or with a number for each, and all
-// axes are in order: what every backend computes faster elementwise.
+// plainRows reports whether rows are multiplied with rows, for each example or without examples, or with a number for
+// each, and all axes are in order. Every backend computes that faster elementwise.
 func plainRows(d ir.DType, a ir.DotAttrs, left, right []int) bool {
 	examples := numbers(0, len(a.LhsBatch))
 	if d != ir.Float32 && d != ir.Float64 || !slices.Equal(a.LhsBatch, examples) || !slices.Equal(a.RhsBatch, examples) {
@@ -71,8 +71,8 @@ func lengths(shape ir.Shape, axes []int) int {
 	return size
 }
 
-// sumOfProducts multiplies the elements of the left operand, in its order, with those of the right one that belong to
-// them, and adds them up. The right operand has no axes of its own but single ones.
+// sumOfProducts multiplies the elements of the left operand, in its order, with the matching elements of the right one,
+// and adds them up. The right operand has no axes of its own except those of length 1.
 func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, single []int) (ir.Value, bool, error) {
 	shape := s.To.Type(in[0]).Shape
 	y := factor{in[1], ints.Concat(a.RhsBatch, a.RhsContract), ints.Concat(a.LhsBatch, a.LhsContract), single}
@@ -95,9 +95,9 @@ func (s *simplifier) sumOfProducts(n *ir.Node, a ir.DotAttrs, in []ir.Value, sin
 	return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: s.From.Type(n.Outputs[0]).Shape}, v)
 }
 
-// withoutSum multiplies each element of one operand with those of the other that the result pairs it with. Where one of
-// them has no rows or columns of its own, the product has the order of the other's axes at first, which is then not
-// copied before.
+// withoutSum multiplies each element of one operand with the elements of the other that the result pairs it with. If
+// one operand has no rows or columns of its own, the product first has the order of the other's axes, so that the other
+// need not be copied first.
 func (s *simplifier) withoutSum(n *ir.Node, a ir.DotAttrs, in []ir.Value, left, right []int) (ir.Value, bool, error) {
 	batch, rank := len(a.LhsBatch), len(a.LhsBatch)+len(left)+len(right)
 	x := factor{in[0], ints.Concat(a.LhsBatch, left), numbers(0, batch+len(left)), a.LhsContract}
@@ -131,15 +131,15 @@ func (s *simplifier) withoutSum(n *ir.Node, a ir.DotAttrs, in []ir.Value, left, 
 	return s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: places}, product)
 }
 
-// factor is an operand of a product that sums nothing.
+// factor is an operand of a product without a sum.
 type factor struct {
 	v       ir.Value
-	axes    []int // those that are left in the result
-	results []int // the result's axis for each of them
+	axes    []int // axes that remain in the result
+	results []int // the result's axis for each of axes
 	single  []int // axes of length 1, which are dropped
 }
 
-// inItsOrder returns the result's axes that the factor has in the order in which they lie there, then the others.
+// inItsOrder returns the result's axes that the factor has, in the factor's order, then the others.
 func (f factor) inItsOrder(all []int) []int {
 	places := ranks(f.axes)
 	order := make([]int, len(places), len(all))
@@ -154,7 +154,7 @@ func (f factor) inItsOrder(all []int) []int {
 	return order
 }
 
-// spread repeats the elements of a factor along the axes that only the other one has.
+// spread repeats the elements of a factor along the axes that only the other factor has.
 func (s *simplifier) spread(n *ir.Node, f factor, places []int, shape ir.Shape) (ir.Value, bool, error) {
 	all, at := through(places, f.results), make([]int, len(f.axes))
 	perm, own := make([]int, len(at)), make(ir.Shape, len(at))

@@ -10,7 +10,7 @@ import (
 func (s *simplifier) movement(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	x := s.To.Type(in[0])
 	if n.Op != ir.Reduce && n.Op != ir.Pad && n.Op != ir.Concat {
-		if l, ok := s.splat(in[0]); ok && x.Shape.Size() > 0 && len(n.Outputs) > 0 { // a node made on the way has no results yet
+		if l, ok := s.splat(in[0]); ok && x.Shape.Size() > 0 && len(n.Outputs) > 0 { // a node made during the rewrite has no results yet
 			l.Type.Shape = s.From.Type(n.Outputs[0]).Shape
 			return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: l})
 		}
@@ -82,7 +82,7 @@ func (s *simplifier) transpose(n *ir.Node, a ir.TransposeAttrs, x ir.Value) (ir.
 	return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: out}, x)
 }
 
-// broadcast drops repetitions of nothing and combines two in a row.
+// broadcast removes repetitions of nothing and combines two in a row.
 func (s *simplifier) broadcast(n *ir.Node, a ir.BroadcastAttrs, x ir.Value) (ir.Value, bool, error) {
 	shape := s.To.Type(x).Shape
 	if a.Shape.Size() == shape.Size() {

@@ -6,14 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// sumMinColumns is the fewest columns of a product that is computed after the sum over its rows: to add up the rows of
-// its operand instead of those of its result has to cost less than it spares.
+// sumMinColumns is the smallest number of columns of a product that is computed after the sum over its rows. Adding up
+// the rows of its operand instead of those of its result must cost less than it saves.
 const sumMinColumns = 8
 
 // SumFirst returns the pass that adds up rows before they are multiplied by a matrix instead of after it, as in a mean
-// over the steps of a sequence after a layer without an activation: one row is multiplied then instead of all. What is
-// added to the product, a bias or another value, is summed by itself. Results are rounded differently; a batch of one
-// example has one row then, whose products a backend may sum in another order than those of several.
+// over the steps of a sequence after a layer without an activation. One row is then multiplied instead of all. Values
+// added to the product, such as a bias, are summed separately. Results are rounded differently. A batch of one example
+// then has one row, whose products a backend may sum in another order than those of several.
 func SumFirst() Pass {
 	return New("sum_first", func(p *ir.Program) (*ir.Program, error) {
 		s := &summing{Rewriter: NewRewriter(p)}
@@ -57,7 +57,7 @@ func (s *summing) node(v ir.Value) *ir.Node {
 	return &s.From.Nodes[s.def[v]]
 }
 
-// pays reports whether v is a product, or a sum with one, whose rows the axes are.
+// pays reports whether v is a product, or a sum with one, whose rows are the axes.
 func (s *summing) pays(v ir.Value, axes []int) bool {
 	n := s.node(v)
 	t := s.From.Type(v)
@@ -86,7 +86,7 @@ func (s *summing) ofRows(n *ir.Node, axes []int) bool {
 	return len(a.LhsBatch) == 0 && len(a.LhsContract) > 0 && slices.Max(axes) < rows && sums > 1 && shape[rows:].Size() >= sumMinColumns
 }
 
-// ofPixels reports whether the node is a convolution of single pixels, and the axes are those of the image.
+// ofPixels reports whether the node is a 1x1 convolution, and the axes are those of the image.
 func (s *summing) ofPixels(n *ir.Node, axes []int) bool {
 	a, k, shape := n.Attrs.(ir.ConvAttrs), s.From.Type(n.Inputs[1]).Shape, s.From.Type(n.Outputs[0]).Shape
 	other := func(n int) func(int) bool { return func(m int) bool { return m != n } }
@@ -148,7 +148,7 @@ func (s *summing) sum(scope string, v ir.Value, axes []int) (ir.Value, error) {
 	return s.add(scope, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: slices.Clone(axes)}, s.Mapped[v])
 }
 
-// repeated adds the sum of a value that is the same all along the axes: a multiple. ok is false for others.
+// repeated adds the sum of a value that is constant along the axes: a multiple. ok is false for other values.
 func (s *summing) repeated(n *ir.Node, axes []int) (sum ir.Value, ok bool, err error) {
 	a := n.Attrs.(ir.BroadcastAttrs)
 	if slices.ContainsFunc(axes, func(axis int) bool { return slices.Contains(a.Axes, axis) }) {
@@ -156,7 +156,7 @@ func (s *summing) repeated(n *ir.Node, axes []int) (sum ir.Value, ok bool, err e
 	}
 	count := 1
 	var shape ir.Shape
-	position := make([]int, len(a.Shape)) // of the axes that stay
+	position := make([]int, len(a.Shape)) // of the axes that remain
 	for axis, length := range a.Shape {
 		position[axis] = len(shape)
 		if slices.Contains(axes, axis) {

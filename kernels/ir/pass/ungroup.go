@@ -7,8 +7,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Ungroup returns the pass that makes collectives of groups of replicas out of those of all replicas: everybody gathers
-// what all have and keeps what its group has. It is for backends whose replicas meet all together only.
+// Ungroup returns the pass that turns collectives of groups of replicas into collectives of all replicas: every replica
+// gathers the values of all and keeps those of its group. It is for backends whose collectives always include all
+// replicas.
 func Ungroup() Pass { return Inside(New("ungroup", ungroup)) }
 
 func ungroup(p *ir.Program) (*ir.Program, error) {
@@ -41,7 +42,7 @@ func ungroup(p *ir.Program) (*ir.Program, error) {
 	return u.Finish(), nil
 }
 
-// ungrouper rewrites one collective after the other. The first error stays.
+// ungrouper rewrites one collective after the other. It keeps the first error.
 type ungrouper struct {
 	*Rewriter
 	node *ir.Node
@@ -101,7 +102,7 @@ func cutFirst(shape ir.Shape, i int) ir.SliceAttrs {
 	return a
 }
 
-// own is the replica's row of a table with as many numbers for each.
+// own is the replica's row of a table that has each numbers per replica.
 func (u *ungrouper) own(a ir.CollectiveAttrs, table []int32, each int) ir.Value {
 	numbers := make([]float64, len(table))
 	for i, n := range table {
@@ -120,7 +121,7 @@ func (u *ungrouper) zero() ir.Value {
 	return u.add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Int32, 0)})
 }
 
-// members are the values of the replica's group, along a first axis of their own.
+// members are the values of the replica's group, along a new first axis.
 func (u *ungrouper) members(a ir.CollectiveAttrs, v ir.Value) ir.Value {
 	var table []int32
 	for r := range a.Replicas {
@@ -162,7 +163,7 @@ func (u *ungrouper) reduced(a ir.CollectiveAttrs, v ir.Value) ir.Value {
 	return sum
 }
 
-// joined lays the group's values one after the other along an axis.
+// joined concatenates the group's values along an axis.
 func (u *ungrouper) joined(a ir.CollectiveAttrs, v ir.Value) ir.Value {
 	shape := u.shape(v).Clone()
 	all := u.members(a, v)
