@@ -68,7 +68,7 @@ func (h heads) score(b, n, t, s int) float64 {
 	return sum * h.Scale
 }
 
-// probability of a key under the row's logsumexp; 0 in a row that sees nothing.
+// probability of a key given the row's logsumexp; 0 in a row that sees nothing.
 func probability(score, total float64) float64 {
 	if math.IsInf(score, -1) {
 		return 0
@@ -106,7 +106,7 @@ func (c *call) attentionGrad() error {
 	y, total, dy := c.in[3], c.in[4], c.in[5]
 	dq, dk, dv := c.out[0], c.out[1], c.out[2]
 	h.each(func(b, n, t int) {
-		mean := 0.0 // of the gradients of the probabilities, under the probabilities: Σ_s p_s·dp_s = y·dy
+		mean := 0.0 // mean of the gradients of the probabilities, weighted by the probabilities: Σ_s p_s·dp_s = y·dy
 		for i := range h.width {
 			mean += y.F[h.at(y, b, t, n, i)] * dy.F[h.at(dy, b, t, n, i)]
 		}

@@ -7,15 +7,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// hub is the meeting place of the replicas. At a collective each hands in its operands and waits until all have; then
-// each reads what all the others handed in.
+// hub is the meeting point of the replicas. At a collective each posts its operands and waits until all have; then each
+// reads what the others have posted.
 type hub struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	posts   [][]Value // the operands handed in for the present meeting, by replica
+	posts   [][]Value // the operands posted for the current meeting, by replica
 	ops     []ir.Op
 	arrived int
-	meeting int // number of the present meeting
+	meeting int // number of the current meeting
 	last    [][]Value
 	left    int // replicas that have finished
 	err     error
@@ -44,7 +44,7 @@ func (h *hub) exchange(replica int, op ir.Op, operands []Value) ([][]Value, erro
 	return h.last, nil
 }
 
-// settle ends the present meeting when everyone is there, or fails it when someone will never come.
+// settle ends the current meeting when everyone is there, or fails it if someone will never come.
 func (h *hub) settle() {
 	n := len(h.posts)
 	if h.arrived > 0 && h.arrived+h.left == n && h.left > 0 && h.err == nil {

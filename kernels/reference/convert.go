@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// convert rounds also without Interpreter.Round, unless Interpreter.Excess says otherwise: rounding is what it means.
+// convert rounds even without Interpreter.Round, because rounding is its purpose, unless Interpreter.Excess is set.
 func (c *call) convert() error {
 	from, to := c.in[0].Type.DType, c.out[0].Type.DType
 	for i := range c.in[0].Type.Shape.Size() {

@@ -27,7 +27,7 @@ var (
 		ir.Cos:   math.Cos,
 		ir.Tan:   math.Tan,
 		ir.Asin:  math.Asin,
-		ir.Acos:  func(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }, // math.Acos has few digits near 1
+		ir.Acos:  func(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }, // math.Acos is inaccurate near 1
 		ir.Atan:  math.Atan,
 		ir.Sinh:  math.Sinh,
 		ir.Cosh:  math.Cosh,
@@ -43,7 +43,7 @@ var (
 		ir.Erfc:   math.Erfc,
 		ir.Lgamma: func(x float64) float64 {
 			y, _ := math.Lgamma(x)
-			if math.IsInf(x, -1) { // as in C; Go has -Inf
+			if math.IsInf(x, -1) { // as in C; Go returns -Inf
 				return math.Inf(1)
 			}
 			return y
@@ -118,7 +118,8 @@ var (
 		ir.BitAnd: func(_ ir.DType, x, y int64) int64 { return x & y },
 		ir.BitOr:  func(_ ir.DType, x, y int64) int64 { return x | y },
 		ir.BitXor: func(_ ir.DType, x, y int64) int64 { return x ^ y },
-		// Go's shifts by a too large unsigned amount give what the op table says; a negative amount is very large.
+		// Go's shifts by too large an unsigned amount give what the op table says; a negative amount becomes very
+		// large.
 		ir.ShiftLeft: func(_ ir.DType, x, y int64) int64 { return x << uint64(y) },
 		ir.ShiftRight: func(d ir.DType, x, y int64) int64 {
 			if d.IsSigned() {

@@ -6,7 +6,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// fourier is the sum of the definition.
+// fourier is the sum from the definition.
 func (c *call) fourier() error {
 	a := c.node.Attrs.(ir.FourierAttrs)
 	for _, line := range lines(c.in[0].Type.Shape, a.Axis) {

@@ -2,7 +2,7 @@ package reference
 
 import "math"
 
-// gruUnits calls f for every unit with the places of its three gates and of its state.
+// gruUnits calls f for every unit with the positions of its three gates and of its state.
 func gruUnits(states, units int, f func(gates [3]int, i int)) {
 	for i := range states {
 		row, unit := i/units, i%units

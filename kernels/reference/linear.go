@@ -31,8 +31,8 @@ func (c *call) eliminate() error {
 	return nil
 }
 
-// eliminateRows makes the unit matrix of the first columns, and returns the sign of their determinant and the logarithm
-// of its absolute value.
+// eliminateRows turns the first columns into the identity matrix. It returns the sign of their determinant and the
+// logarithm of its absolute value.
 func eliminateRows(rows [][]float64) (sign, logarithm float64) {
 	sign = 1
 	for k := range rows {

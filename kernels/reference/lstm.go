@@ -2,7 +2,7 @@ package reference
 
 import "math"
 
-// lstmRows calls f for every unit with the places of its four gates and of its carry.
+// lstmRows calls f for every unit with the positions of its four gates and of its carry.
 func (c *call) lstmRows(f func(gates [4]int, i int)) {
 	s := c.in[1].Type.Shape
 	units := s[len(s)-1]

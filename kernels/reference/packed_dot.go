@@ -28,7 +28,7 @@ func (c *call) packedDot() error {
 	return nil
 }
 
-// numberByColumns is a number of a matrix that is packed by columns.
+// numberByColumns is one number of a matrix that is packed by columns.
 func numberByColumns(w Value, a ir.PackedDotAttrs, k, column int) int64 {
 	rows := w.Type.Shape[1]
 	if a.Bits > 0 {
@@ -37,7 +37,7 @@ func numberByColumns(w Value, a ir.PackedDotAttrs, k, column int) int64 {
 	return w.I[column/2*rows+k] >> (column % 2 * 4) & 15
 }
 
-// packedColumns is packedDot of a matrix that is packed by columns.
+// packedColumns is packedDot for a matrix that is packed by columns.
 func (c *call) packedColumns(a ir.PackedDotAttrs) {
 	x, w, y := c.in[0], c.in[1], c.out[0]
 	rows := w.Type.Shape[1]

@@ -38,7 +38,7 @@ var activations = map[string]func(x float64) float64{
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// cell is one recurrent cell at one place of the batch.
+// cell is one recurrent cell for one example of the batch.
 type cell struct {
 	units, gates int
 	kernel       []float64 // (units, gates·units)

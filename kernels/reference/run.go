@@ -10,14 +10,14 @@ import (
 
 // Interpreter runs programs. The zero value computes in float64 throughout.
 type Interpreter struct {
-	// Round rounds the results of every op to their element type, as a device does that stores each result in memory.
+	// Round rounds the results of every op to their element type, as on a device that stores each result in memory.
 	Round bool
 	// Noise, if it is not nil, moves results of arithmetic by about a unit in the last place of their type, up or down,
-	// before they are rounded. Results that move data, or choose, stay. The results of programs differ as they may
-	// where the same is computed in another order.
+	// before they are rounded. Results that only move or select data are unchanged. So results differ as they may if
+	// the same values are computed in another order.
 	Noise *rand.Rand
-	// Excess lets conversions between floats keep numbers as they are, as devices do that compute mixed precision in
-	// float32 throughout. With Round, results of 16 bits are rounded to float32 then.
+	// Excess lets conversions between floats keep numbers unchanged, as on devices that compute mixed precision
+	// entirely in float32. With Round, 16-bit results are then rounded to float32.
 	Excess bool
 }
 
@@ -149,7 +149,7 @@ func (c *call) evaluate() error {
 	return nil
 }
 
-// exact reports whether the results are the same in whatever way they are computed.
+// exact reports whether the results are the same however they are computed.
 func (c *call) exact() bool {
 	switch a := c.node.Attrs.(type) {
 	case ir.ReduceAttrs:

@@ -42,7 +42,7 @@ func (c *call) bitCast() error {
 	return nil
 }
 
-// pick fills the result: its element at an index is the operand's at the index that from gives.
+// pick fills the result: its element at an index is the operand's element at the index that from gives.
 func (c *call) pick(from func(at, operand []int)) error {
 	x := c.in[0]
 	operand := make([]int, len(x.Type.Shape))
