@@ -12,8 +12,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Backend has devices that are each a mesh of devices of another backend. A program for a mesh is that of one device;
-// [Program] spreads it. A launch returns when the run is over.
+// Backend has devices that are each a mesh of devices of another backend. A program for a mesh is a program for one
+// device; [Program] spreads it. A launch returns when the run is over.
 type Backend struct {
 	base kernels.Backend
 	kind string
@@ -39,7 +39,7 @@ var (
 	backends   = map[string]*Backend{}
 )
 
-// For returns the backend of meshes of a backend's devices, whose kind ends in "_mesh".
+// For returns the backend for meshes of a backend's devices. Its kind ends in "_mesh".
 func For(base kernels.Backend) (*Backend, error) {
 	backendsMu.Lock()
 	defer backendsMu.Unlock()
@@ -55,7 +55,7 @@ func For(base kernels.Backend) (*Backend, error) {
 	return b, nil
 }
 
-// NewMesh makes one device of several; see [kernels.Partitioner].
+// NewMesh combines several devices into one; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
 	if o.Span != nil {
 		return kernels.Device{}, fmt.Errorf("partition: a mesh over several processes of devices of kind %q: %w; expected those of a PJRT plugin", b.base.Kind(), errors.ErrUnsupported)
@@ -96,10 +96,10 @@ func (b *Backend) at(d kernels.Device) (*mesh, error) {
 // Kind is the kind of the meshes.
 func (b *Backend) Kind() string { return b.kind }
 
-// Devices is empty: meshes are made by those who use them.
+// Devices is empty: meshes are made by their users.
 func (b *Backend) Devices() []kernels.Device { return nil }
 
-// Open reports that there is no such mesh.
+// Open returns an error if there is no such mesh.
 func (b *Backend) Open(d kernels.Device) error {
 	_, err := b.at(d)
 	return err
@@ -176,7 +176,7 @@ func (m *mesh) connected(ctx context.Context) ([]kernels.Communicator, error) {
 	return m.ends, nil
 }
 
-// disconnect gives communicators up after a failure, which has ended them.
+// disconnect closes communicators after a failure, which has ended them.
 func (m *mesh) disconnect() {
 	for _, end := range m.ends {
 		end.Close()

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// buffer is an array on a mesh. How it is divided is known when a program uses it; until then its contents wait in host
-// memory.
+// buffer is an array on a mesh. How it is divided is known only when a program uses it; until then its contents are in
+// host memory.
 type buffer struct {
 	mesh *mesh
 	typ  ir.Type
@@ -19,7 +19,7 @@ type buffer struct {
 	host  []byte // contents while there are no parts; nil is zeros
 	at    layout
 	parts []kernels.Buffer // by device; nil: none yet
-	own   []byte           // one part, on the way
+	own   []byte           // one part in host memory, for copies
 	freed bool
 }
 
@@ -34,7 +34,7 @@ func (b *buffer) check(what string, n int) error {
 	return nil
 }
 
-// alive reports a buffer that was freed. The caller holds the mesh.
+// alive returns an error if the buffer was freed. The caller holds the mesh.
 func (b *buffer) alive() error {
 	if b.freed {
 		return fmt.Errorf("partition: the buffer %v on %v is used after Free", b.typ, b.mesh.name)
@@ -73,7 +73,7 @@ func (b *buffer) write(src []byte) error {
 	return nil
 }
 
-// one is memory for a part.
+// one is host memory for a part.
 func (b *buffer) one() []byte {
 	if n := b.mesh.shape.Part(b.typ, b.at).Bytes(); len(b.own) != n {
 		b.own = make([]byte, n)
@@ -116,7 +116,7 @@ func (b *buffer) read(dst []byte) error {
 func (b *buffer) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
 func (b *buffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
 
-// CopyFrom copies another buffer by way of the host.
+// CopyFrom copies another buffer through the host.
 func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	if !src.Type().Equal(b.typ) {
 		return kernels.Completed(fmt.Errorf("partition: a buffer %v on %v cannot be a copy of %v on %v", b.typ, b.mesh.name, src.Type(), src.Device()))
@@ -148,7 +148,7 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	return nil
 }
 
-// PartShape is the shape of what lies on each device; that of the whole array where no program has used it yet.
+// PartShape is the shape of the part on each device, or of the whole array if no program has used it yet.
 func (b *buffer) PartShape() []int {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
@@ -191,7 +191,7 @@ func (b *buffer) free() {
 	b.parts, b.at, b.own = nil, nil, nil
 }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (b *buffer) Free() {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// place brings a value into another layout: devices fetch the parts that they lack, and cut out what they keep.
+// place brings a value into another layout: devices fetch the parts that they lack, and cut out the parts that they
+// keep.
 func (s *spreader) place(v value, want layout) value {
 	if slices.Equal(v.at, want) {
 		return v
@@ -25,7 +26,7 @@ func (s *spreader) move(v value, want layout) value {
 	if v.spread != nil {
 		return s.broadcast(v, want)
 	}
-	free := slices.Clone(v.at) // first what can be cut, so that less is fetched
+	free := slices.Clone(v.at) // cut first, so that less is fetched
 	for i, axis := range want {
 		if axis >= 0 && free[i] < 0 && !slices.Contains(free, axis) {
 			free[i] = axis
@@ -40,7 +41,7 @@ func (s *spreader) move(v value, want layout) value {
 	return s.cut(v, want)
 }
 
-// broadcast makes a part of a broadcast of a part of its operand.
+// broadcast makes a part of a broadcast by broadcasting a part of its operand.
 func (s *spreader) broadcast(v value, want layout) value {
 	at := whole(len(v.spread.at))
 	for i, axis := range v.axes {
@@ -63,7 +64,7 @@ func (s *spreader) number(n int) ir.Value {
 	return v
 }
 
-// coordinate is the device's place along an axis of the mesh.
+// coordinate is the device's position along an axis of the mesh.
 func (s *spreader) coordinate(axis int) ir.Value {
 	if v, ok := s.own[axis]; ok {
 		return v
@@ -103,7 +104,7 @@ func (s *spreader) gather(v value, i int) value {
 	return value{id: s.add(ir.AllGather, a, v.id)[0], at: v.at.with(i, -1), of: v.of}
 }
 
-// alike groups the devices that differ along the given axes of the mesh alone; nil is one group of all.
+// alike groups the devices that differ only along the given axes of the mesh; nil is one group of all.
 func (s *spreader) alike(axes ...int) [][]int {
 	var groups [][]int
 	index := map[string]int{}
@@ -129,13 +130,14 @@ func (s *spreader) alike(axes ...int) [][]int {
 	return groups
 }
 
-// combine sums up, or takes the maximum or minimum of, what the devices along axes of the mesh have.
+// combine sums the values that the devices along axes of the mesh have, or takes their maximum or minimum.
 func (s *spreader) combine(kind ir.Kind, v value, axes []int) value {
 	v.id = s.add(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: s.devices, Groups: s.alike(axes...)}, v.id)[0]
 	return v
 }
 
-// reshape keeps an axis divided where it is the first one, of more than one element, of those that become others.
+// reshape keeps an axis divided if, among the axes that are regrouped together, it is the first one with more than one
+// element.
 func (s *spreader) reshape(v value, t ir.Type) value {
 	from, to := v.of.Shape, t.Shape
 	keep, at := whole(len(from)), whole(len(to))

@@ -21,12 +21,13 @@ func (l layout) with(i, axis int) layout {
 	return out
 }
 
-// value is a value of the program that is spread, as it lies on the devices.
+// value is a value of the original program, as it is laid out on the devices.
 type value struct {
-	id ir.Value // of the part
+	id ir.Value // the part on the device
 	at layout
-	of ir.Type // the whole
-	// spread is the operand where the value is a broadcast: that of a part is cheaper than a part of one.
+	of ir.Type // type of the whole
+	// spread is the operand if the value is a broadcast: broadcasting a part is cheaper than cutting a part of the
+	// broadcast.
 	spread *value
 	axes   []int // of the broadcast
 }
@@ -47,10 +48,10 @@ type spreader struct {
 // failure is what spreaders panic with; Program returns it.
 type failure struct{ error }
 
-// Program rewrites a program of one device for the devices of a mesh. layouts has one for each input: for each axis the
-// axis of the mesh along which it is divided, or -1; nil is a full copy on every device. An output that replaces an
-// input lies as that input, the others are full copies. All devices run the result, as replicas numbered in row-major
-// order of the mesh. Layouts that do not fit are errors that name the input.
+// Program rewrites a program for one device so that the devices of a mesh run it. layouts has one entry for each input:
+// for each axis the axis of the mesh along which it is divided, or -1; nil is a full copy on every device. An output
+// that replaces an input has the layout of that input, the others are full copies. All devices run the result, as
+// replicas numbered in row-major order of the mesh. Layouts that do not fit are errors that name the input.
 func Program(p *ir.Program, mesh []int, layouts [][]int) (out *ir.Program, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -86,8 +87,8 @@ func Program(p *ir.Program, mesh []int, layouts [][]int) (out *ir.Program, err e
 	return s.out, nil
 }
 
-// Layout checks that an array can be divided as a layout says and returns the layout without what divides nothing: axes
-// of the mesh that have one device.
+// Layout checks that an array can be divided as a layout says. It returns the layout without axes of the mesh that have
+// only one device, which divide nothing.
 func Layout(name string, t ir.Type, mesh, l []int) ([]int, error) {
 	at, err := parts.Mesh(mesh).Layout(name, t, l)
 	if err != nil {
@@ -96,7 +97,7 @@ func Layout(name string, t ir.Type, mesh, l []int) ([]int, error) {
 	return at, nil
 }
 
-// part is the type of what each device has.
+// part is the type of each device's part.
 func (s *spreader) part(t ir.Type, at layout) ir.Type { return s.mesh.Part(t, at) }
 
 // add appends an operation on parts.
@@ -183,7 +184,7 @@ func (s *spreader) copies(p *ir.Program, n *ir.Node, in []value) []value {
 	return out
 }
 
-// decompose spreads what a composite is made of.
+// decompose spreads the decomposition of a composite.
 func (s *spreader) decompose(p *ir.Program, n *ir.Node, in []value) []value {
 	inner := ir.New(p.Name)
 	moved := ir.Node{Op: n.Op, Scope: n.Scope, Attrs: n.Attrs}

@@ -6,12 +6,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// labels say which axes of the operands and results of an operation belong together: axes of one label are divided
-// alike, or not at all. An axis of label none must be whole. Where an axis of an operand has a label that a result
-// lacks, devices compute partial results, which combine them.
+// labels say which axes of the operands and results of an operation belong together: axes with the same label are
+// divided alike, or not at all. An axis with the label none must be whole. If an axis of an operand has a label that a
+// result lacks, devices compute partial results, which are combined with combine.
 type labels struct {
 	in, out [][]int
-	combine ir.Kind // of partial results; "" where there can be none
+	combine ir.Kind // how partial results are combined; "" if there can be none
 	attrs   func(out []ir.Type) ir.Attrs
 }
 
@@ -57,9 +57,9 @@ func (l *labels) needsWhole(in []value) bool {
 	return false
 }
 
-// axes chooses the axis of the mesh of each label among those of the operands. First come labels on which operands
-// agree, then those that the first result is wanted with, then those of results, whose parts need not be combined, then
-// sums. Broadcasts come last, as they are cut for nothing.
+// axes chooses the axis of the mesh for each label, from those of the operands. Labels on which operands agree come
+// first, then those that the wanted layout of the first result has, then those of results, whose parts need not be
+// combined, then sums. Broadcasts come last, because cutting them is free.
 func (l *labels) axes(in []value, want layout) map[int]int {
 	chosen, taken := map[int]int{}, map[int]bool{}
 	choose := func(fits func(j, label, axis int) bool) {
@@ -112,7 +112,7 @@ func (s *spreader) apply(p *ir.Program, n *ir.Node, l *labels, in []value) []val
 		want = s.wanted[n.Outputs[0]]
 	}
 	axes := l.axes(in, want)
-	if want != nil && (n.Op.IsElementwise() || n.Op == ir.OptimizerUpdate) { // nothing is gained by another layout
+	if want != nil && (n.Op.IsElementwise() || n.Op == ir.OptimizerUpdate) { // another layout gains nothing
 		axes = map[int]int{}
 		for i, axis := range want {
 			if label := l.out[0][i]; axis >= 0 && label != none {
@@ -163,7 +163,7 @@ func (s *spreader) apply(p *ir.Program, n *ir.Node, l *labels, in []value) []val
 	return out
 }
 
-// ruleOf returns the rule of an op; nil where there is none.
+// ruleOf returns the rule of an op; nil if there is none.
 func ruleOf(op ir.Op) rule {
 	if r := rules[op]; r != nil {
 		return r
@@ -174,7 +174,7 @@ func ruleOf(op ir.Op) rule {
 	return nil
 }
 
-// aligned: all operands and results have one shape. Axes of operands that are shorter, scalars above all, are whole.
+// aligned: all operands and results have one shape. Axes of shorter operands, mostly scalars, are whole.
 func aligned(p *ir.Program, n *ir.Node) *labels {
 	all := upTo(len(p.Type(n.Outputs[0]).Shape))
 	return same(p, n, all)

@@ -31,7 +31,7 @@ func init() {
 		ir.MaxPool: firstAndLast, ir.MaxPoolGrad: firstAndLast, ir.AvgPool: firstAndLast, ir.AvgPoolGrad: avgPoolGrad,
 		ir.OptimizerUpdate: optimizerUpdate,
 	}
-	delete(rules, ir.CheckFinite) // its error names a place in the whole array
+	delete(rules, ir.CheckFinite) // its error names a position in the whole array
 }
 
 func transpose(_ *ir.Program, n *ir.Node) *labels {
@@ -116,7 +116,7 @@ func reduce(p *ir.Program, n *ir.Node) *labels {
 	return l
 }
 
-// starts are the places of a dynamic slice, which are scalars.
+// starts are the labels of the start indices of a dynamic slice, which are scalars.
 func starts(n *ir.Node, first int) [][]int { return make([][]int, len(n.Inputs)-first) }
 
 func dynamicSlice(p *ir.Program, n *ir.Node) *labels {
@@ -162,7 +162,7 @@ func dot(p *ir.Program, n *ir.Node) *labels {
 	return &labels{in: [][]int{l, r}, out: [][]int{out}, combine: ir.Sum}
 }
 
-// gather, of rows of an embedding too: the axis that indices select from must be whole.
+// gather, also of rows of an embedding: the axis that indices select from must be whole.
 func gather(p *ir.Program, n *ir.Node) *labels {
 	axis := 0
 	if a, ok := n.Attrs.(ir.GatherAttrs); ok {
@@ -239,7 +239,7 @@ func attention(p *ir.Program, n *ir.Node) *labels {
 	return l
 }
 
-// optimizerUpdate: weights, gradient and slots lie alike.
+// optimizerUpdate: weights, gradient and slots have the same layout.
 func optimizerUpdate(p *ir.Program, n *ir.Node) *labels {
 	all := upTo(len(p.Type(n.Inputs[0]).Shape))
 	l := &labels{in: repeat(all, len(n.Inputs)), out: repeat(all, len(n.Outputs))}

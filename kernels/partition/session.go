@@ -66,7 +66,7 @@ type session struct {
 	closed   bool            // guarded by the mesh
 }
 
-// Close releases the sessions of the devices, when a launch that goes on is over. Later launches are errors.
+// Close releases the sessions of the devices after the current launch is over. Later launches are errors.
 func (s *session) Close() {
 	s.mesh.mu.Lock()
 	defer s.mesh.mu.Unlock()
@@ -115,10 +115,10 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	return kernels.Completed(s.outcome())
 }
 
-// errOther is what devices fail with because another one has failed.
+// errOther is the error of devices that fail because another one has failed.
 var errOther = errors.New("another device failed")
 
-// run runs one device and waits for it. A failure ends the others' waiting.
+// run runs one device and waits for it. A failure ends the waiting of the others.
 func (s *session) run(i int) {
 	s.errs[i] = s.sessions[i].Launch(s.ctx, s.launches[i]).Wait(s.ctx)
 	if s.errs[i] != nil && s.launches[i].Communicator != nil {
@@ -126,7 +126,7 @@ func (s *session) run(i int) {
 	}
 }
 
-// enqueue launches on devices that work by themselves, and waits.
+// enqueue launches on devices that run by themselves, and waits.
 func (s *session) enqueue() {
 	events := make([]kernels.Event, len(s.sessions))
 	for i, own := range s.sessions {
@@ -154,7 +154,7 @@ func (s *session) outcome() error {
 	return first
 }
 
-// bind checks what a launch was given and places it. The output that replaces an input is that input.
+// bind checks the buffers of a launch and places them. The output that replaces an input is that input.
 func (s *session) bind(l kernels.Launch) error {
 	p := s.program
 	if len(l.Inputs) != len(p.Inputs) || len(l.Outputs) != len(p.Outputs) {
@@ -205,8 +205,8 @@ func (s *session) bind(l kernels.Launch) error {
 	return nil
 }
 
-// checkOverlap refuses an output buffer that is also an input that the output does not replace, or another output: it
-// may have to be divided in two ways, and what a program reads would change while it runs.
+// checkOverlap refuses an output buffer that is also another output, or an input that the output does not replace: it
+// might have to be divided in two ways, and an input would change while the program runs.
 func checkOverlap(p *ir.Program, l kernels.Launch) error {
 	for j, b := range l.Outputs {
 		if b == nil {

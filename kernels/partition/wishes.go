@@ -2,9 +2,9 @@ package partition
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// wishes are the layouts that values had best have, because new values of variables follow from them element by
-// element: those of the variables. So a gradient is brought into the layout of its variable once, and not each of what
-// an optimizer computes from it.
+// wishes are the preferred layouts of values from which new values of variables follow element by element: those of the
+// variables. So a gradient is brought into the layout of its variable once, and not everything that an optimizer
+// computes from it.
 func wishes(p *ir.Program, in []value) map[ir.Value]layout {
 	want := map[ir.Value]layout{}
 	for _, out := range p.Outputs {
