@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// canFail reports whether a program, or one inside it, looks at indices whose being outside is an error, or for numbers
-// that are not finite.
+// canFail reports whether a program, or one inside it, has checks: for indices outside their axis that are an error, or
+// for numbers that are not finite.
 func canFail(p *ir.Program) bool {
 	return slices.ContainsFunc(p.Nodes, nodeCanFail)
 }
@@ -51,8 +51,8 @@ type look struct {
 	indices, inside value
 }
 
-// check looks at indices. Its outcome waits for [emitter.settle]. Indices that an earlier check of the region looked at
-// in the same way are not looked at again.
+// check checks indices. Its outcome waits for [emitter.settle]. Indices that have already been checked in the same way
+// in this region are not checked again.
 func (e *emitter) check(c Check, indices, inside value) {
 	if indices.shape().Size() == 0 {
 		return
@@ -66,11 +66,11 @@ func (e *emitter) check(c Check, indices, inside value) {
 	e.looks = append(e.looks, look{len(e.checks), indices, inside})
 }
 
-// settle sets the failure flag to the first index of the first check of the region that is not inside, unless it is
-// set.
+// settle sets the failure flag to the first index outside in the first failing check of the region, unless the flag is
+// already set.
 //
 // In a program that is divided over a mesh, the devices sum how many indices are outside, which compilers do together
-// with other sums of theirs, and find the first one only where there is any.
+// with other sums, and search for the first one only if there are any.
 func (e *emitter) settle() {
 	looks := e.looks
 	e.looks = nil
@@ -92,7 +92,7 @@ func (e *emitter) settle() {
 	e.flag = e.general("if", []value{any}, "", find+", "+leave, []ir.Type{FlagType})[0]
 }
 
-// countOutside is the number of indices that are not inside, as a float32, which may be rounded but not to zero.
+// countOutside is the number of indices that are outside, as a float32, which may be rounded but not to zero.
 func (e *emitter) countOutside(looks []look) value {
 	var total value
 	for i, all := range byShape(looks) {
@@ -112,12 +112,12 @@ func (e *emitter) countOutside(looks []look) value {
 
 // findFirst writes the search for the first failure.
 //
-// Each index that is outside becomes a number: the check's above, its position below that, and itself in the lowest 32
-// bits. The least of them is the first failure.
+// Each index that is outside becomes a number: the check's number in the highest bits, its position below that, and the
+// index itself in the lowest 32 bits. The smallest of these numbers is the first failure.
 func (e *emitter) findFirst(waiting []look) {
 	for len(waiting) > 0 {
 		n, positions := 0, 0
-		for _, l := range waiting { // as many as have numbers of 63 bits
+		for _, l := range waiting { // as many checks at a time as fit into 63 bits
 			most := max(positions, bits.Len(uint(l.indices.shape().Size()-1)))
 			if n > 0 && bits.Len(uint(n))+most > 31 {
 				break
@@ -129,7 +129,7 @@ func (e *emitter) findFirst(waiting []look) {
 	}
 }
 
-// byShape puts together those whose indices have the same shape.
+// byShape groups the checks whose indices have the same shape.
 func byShape(looks []look) [][]look {
 	var all [][]look
 	for _, l := range looks {
@@ -180,13 +180,14 @@ func (e *emitter) findAmong(looks []look, positions int) {
 	e.flag = e.choose(e.broadcast(take, e.flag.shape()), found, e.flag)
 }
 
-// failureNumber is, for each index that is outside, its number with the check above; elsewhere the greatest int64.
+// failureNumber is, for each index that is outside, its number with the check's number on top; elsewhere it is the
+// largest int64.
 func (e *emitter) failureNumber(l look, check uint64) value {
 	shape := l.indices.shape()
 	t := ir.Type{DType: ir.Int64, Shape: shape}
 	index := e.convert(l.indices, ir.Int64)
 	switch d := l.indices.dtype(); {
-	case d.Size() == 8: // what is outside may be far outside
+	case d.Size() == 8: // an index outside may be far outside
 		index = e.binary("maximum", e.long(t, math.MinInt32), e.binary("minimum", e.long(t, math.MaxInt32), index))
 	case d == ir.Uint32:
 		index = e.binary("minimum", e.long(t, math.MaxInt32), index)

@@ -48,7 +48,7 @@ func (e *emitter) collective(n *ir.Node) ir.CollectiveAttrs {
 	return a
 }
 
-// groups is the attribute that lists the replicas that meet.
+// groups is the attribute that lists the groups of replicas that meet.
 func (e *emitter) groups(a ir.CollectiveAttrs) string {
 	lists := a.Groups
 	if lists == nil {
@@ -82,8 +82,8 @@ func (e *emitter) reduceScatter(a ir.CollectiveAttrs, x value) value {
 	return sum
 }
 
-// fromRoot gathers the values of all replicas that meet and keeps the root's, bit by bit; few backends have StableHLO's
-// own broadcast.
+// fromRoot gathers the values of all replicas that meet and keeps the root's, bit by bit, because few backends
+// implement StableHLO's own broadcast.
 func (e *emitter) fromRoot(a ir.CollectiveAttrs, x value) value {
 	shape := x.shape()
 	all := e.allGather(a, e.reshape(x, append([]int{1}, shape...)...), 0)

@@ -18,7 +18,7 @@ func init() {
 	}
 }
 
-// literal writes a constant. Numbers go as the hexadecimal digits of their bytes, which keeps every bit.
+// literal writes a constant. Numbers are written as the hexadecimal digits of their bytes, which preserves every bit.
 func (e *emitter) literal(l ir.Literal) value {
 	switch {
 	case l.Type.Shape.Size() == 0:
@@ -29,7 +29,7 @@ func (e *emitter) literal(l ir.Literal) value {
 	return e.definef(l.Type, "stablehlo.constant dense<\"0x%s\"> : %s", strings.ToUpper(hex.EncodeToString(l.Data)), tensor(l.Type))
 }
 
-// bools writes truth values by name; as bytes MLIR would pack eight of them into one.
+// bools writes truth values by name. Given as bytes, MLIR would pack eight of them into one.
 func (e *emitter) bools(l ir.Literal) value {
 	word := func(b byte) string {
 		if b != 0 {
@@ -48,7 +48,7 @@ func (e *emitter) bools(l ir.Literal) value {
 	return e.reshape(e.definef(flat, "stablehlo.constant dense<[%s]> : %s", strings.Join(words, ", "), tensor(flat)), l.Type.Shape...)
 }
 
-// splat is a constant with one number everywhere.
+// splat is a constant with the same number everywhere.
 func (e *emitter) splat(t ir.Type, x float64) value {
 	return e.literal(ir.Scalar(t.DType, x, t.Shape...))
 }
@@ -77,7 +77,7 @@ func (e *emitter) iota(t ir.Type, axis int) value {
 	return e.definef(t, "stablehlo.iota dim = %d : %s", axis, tensor(t))
 }
 
-// long is a constant of int64 with one number everywhere.
+// long is a constant of int64 with the same number everywhere.
 func (e *emitter) long(t ir.Type, x int64) value {
 	return e.literal(ir.Literal{Type: t, Data: binary.LittleEndian.AppendUint64(nil, uint64(x)), Splat: true})
 }

@@ -9,7 +9,7 @@ func init() {
 }
 
 // loop writes a while over the given state. Regions see nothing from outside, as compilers that come from HLO expect,
-// so constants travel in the state. The failure flag is part of it where something inside can fail.
+// so constants travel in the state. The failure flag is part of it if something inside can fail.
 func (e *emitter) loop(state []value, fails bool, cond func(state []value) value, body func(state []value) []value) []value {
 	all := state
 	if fails {
@@ -38,11 +38,11 @@ func (e *emitter) loop(state []value, fails bool, cond func(state []value) value
 	return results[:len(state)]
 }
 
-// scan counts steps; slices of the stacked inputs are cut out and those of the stacked outputs put in at the step's
-// place.
+// scan counts steps. At each step, slices of the stacked inputs are cut out and slices of the stacked outputs are put
+// in.
 func (e *emitter) scan(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.ScanAttrs)
-	var stacked []value // the ys, which begin empty
+	var stacked []value // the ys, which are empty at first
 	for _, out := range a.Body.Outputs[a.Carry:] {
 		t := a.Body.Type(out.Value)
 		stacked = append(stacked, e.splat(ir.Type{DType: t.DType, Shape: append(ir.Shape{a.Length}, t.Shape...)}, 0))
@@ -65,7 +65,7 @@ func (e *emitter) scanStep(a ir.ScanAttrs, state []value, inputs int) []value {
 	if a.Reverse {
 		place = e.binary("subtract", e.splat(step.typ, float64(a.Length-1)), step)
 	}
-	at := func(rank int) []value { // the start of the place's slice
+	at := func(rank int) []value { // start of the slice at the step
 		starts := make([]value, rank)
 		for i := range starts {
 			starts[i] = zero
@@ -90,8 +90,8 @@ func (e *emitter) scanStep(a ir.ScanAttrs, state []value, inputs int) []value {
 	return next
 }
 
-// while tests its condition before the loop and at the end of each step, and carries the answer: what fails in a
-// condition then reaches the failure flag, which the region of a condition could not hand out.
+// while tests its condition before the loop and at the end of each step, and carries the answer. A failure in a
+// condition then reaches the failure flag, which the region of a condition could not return.
 func (e *emitter) while(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.WhileAttrs)
 	fails := canFail(a.Cond) || canFail(a.Body)

@@ -65,7 +65,7 @@ func (e *emitter) conv(n *ir.Node, in []value) []value {
 	return []value{e.convolve(in[0], in[1], numbers, w, a.Groups, 1, shape)}
 }
 
-// convInputGrad convolves dy, spread by the strides, with the kernel turned round.
+// convInputGrad convolves dy, spread by the strides, with the reversed kernel.
 func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	dy, kernel := in[0], in[1]
@@ -75,7 +75,7 @@ func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	turned := make([]int, spatial)
 	for i := range spatial {
 		turned[i] = i
-		reach := (kernel.shape()[i] - 1) * a.Conv.Dilation[i] // of the kernel beyond one cell
+		reach := (kernel.shape()[i] - 1) * a.Conv.Dilation[i] // length of the kernel beyond one cell
 		spread := (dy.shape()[i+1]-1)*a.Conv.Strides[i] + 1
 		w.low[i] = reach - a.Conv.PadLow[i]
 		w.high[i] = a.Shape[i+1] - spread - w.low[i] + reach
@@ -83,7 +83,7 @@ func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	if dy.shape().Size() == 0 || kernel.shape().Size() == 0 {
 		return []value{e.splat(ir.Type{DType: dy.dtype(), Shape: a.Shape}, 0)}
 	}
-	channels := "o, i" // the kernel leads back, from outputs to inputs
+	channels := "o, i" // the kernel maps back, from outputs to inputs
 	if a.Conv.Groups > 1 {
 		kernel, channels = e.swapGroups(kernel, spatial, a.Conv.Groups), "i, o"
 	}
@@ -91,8 +91,8 @@ func (e *emitter) convInputGrad(n *ir.Node, in []value) []value {
 	return []value{e.convolve(dy, e.reverse(kernel, turned), numbers, w, a.Conv.Groups, 1, a.Shape)}
 }
 
-// swapGroups makes of a kernel (window..., in/groups, out) one that leads from outputs to inputs, (window...,
-// out/groups, in).
+// swapGroups turns a kernel (window..., in/groups, out) into one that maps outputs to inputs, (window..., out/groups,
+// in).
 func (e *emitter) swapGroups(kernel value, spatial, groups int) value {
 	s := kernel.shape()
 	in, out := s[spatial], s[spatial+1]
@@ -106,7 +106,7 @@ func (e *emitter) swapGroups(kernel value, spatial, groups int) value {
 	return e.reshape(swapped, append(window.Clone(), out/groups, groups*in)...)
 }
 
-// convKernelGrad convolves x with dy as the kernel: batch and channels change places.
+// convKernelGrad convolves x with dy as the kernel: batch and channels exchange their roles.
 func (e *emitter) convKernelGrad(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.ConvGradAttrs)
 	x, dy := in[0], in[1]
@@ -125,9 +125,8 @@ func (e *emitter) convKernelGrad(n *ir.Node, in []value) []value {
 	return []value{e.convolve(x, dy, numbers, w, 1, a.Conv.Groups, a.Shape)}
 }
 
-// groupedKernelGrad is convKernelGrad of several groups of channels as a product for each cell of the kernel. XLA's
-// partitioners, GSPMD and Shardy alike, give a convolution with groups in the batch wrong results where that is
-// divided.
+// groupedKernelGrad is convKernelGrad for several groups of channels, as a product for each cell of the kernel. XLA's
+// partitioners, both GSPMD and Shardy, compute wrong results for a convolution with batch groups that is divided.
 func (e *emitter) groupedKernelGrad(a ir.ConvGradAttrs, x, dy value) value {
 	spatial, groups, d := len(a.Conv.Strides), a.Conv.Groups, x.dtype()
 	image := axes(spatial, "b", "f")

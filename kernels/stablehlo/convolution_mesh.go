@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// partlyCopied reports whether values of the program may lie on several devices in copies while others of them hold
-// parts: on a mesh of more than one axis.
+// partlyCopied reports whether some devices may hold copies of a value while other devices hold different parts: on a
+// mesh of more than one axis.
 func (e *emitter) partlyCopied() bool {
 	if e.options == nil || e.partitions <= 1 {
 		return false
@@ -24,8 +24,8 @@ func (e *emitter) partlyCopied() bool {
 }
 
 // wholeImages keeps the partitioner from dividing the spatial axes of an operand or the result of a convolution, which
-// the numbers in its description name ("[b, 0, 1, f]"). Where such an axis is divided along one axis of a mesh and
-// copied along another, GSPMD's sums, which Shardy uses too, count every copy. The other axes may be divided.
+// are the numbers in its description ("[b, 0, 1, f]"). If such an axis is divided along one axis of a mesh and copied
+// along another, the sums of GSPMD, which Shardy uses too, count every copy. The other axes may be divided.
 func (e *emitter) wholeImages(v value, description string) value {
 	if !e.partlyCopied() {
 		return v

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	for _, op := range ir.Ops() { // those whose results have the operands' type, of which some are spelled out below
+	for _, op := range ir.Ops() { // those whose results have the operands' type; some are written out below
 		if op.IsElementwise() && !op.IsComposite() && op.StableHLO() != "" {
 			lowerings[op] = sameType(op.StableHLO())
 		}
@@ -26,8 +26,8 @@ func init() {
 		return e.convert(e.compare(ir.Ne, x, e.like(x, 0)), x.dtype())
 	})
 	lowerings[ir.Atan] = one(func(e *emitter, x value) value {
-		// A barrier hides that the other side is one. XLA would turn this into its own arc tangent, whose results for
-		// CPUs changed from run to run in version 0.115 of the plugin interface.
+		// A barrier hides that the other side is 1. XLA would turn this into its own arc tangent, whose results on CPUs
+		// changed from run to run in version 0.115 of the plugin interface.
 		side := e.definef(x.typ, "stablehlo.optimization_barrier %s : %s", e.like(x, 1).name, tensor(x.typ))
 		return e.binary("atan2", x, side)
 	})
@@ -101,20 +101,20 @@ func (e *emitter) apply(name string, in ...value) value {
 func (e *emitter) unary(name string, x value) value     { return e.apply("stablehlo."+name, x) }
 func (e *emitter) binary(name string, x, y value) value { return e.apply("stablehlo."+name, x, y) }
 
-// forSigned lowers an op that StableHLO has for signed numbers only.
+// forSigned lowers an op that StableHLO has only for signed numbers.
 func forSigned(name string, unsigned func(e *emitter, x value) value) lowering {
 	return one(func(e *emitter, x value) value {
 		if !x.dtype().IsSigned() {
 			return unsigned(e, x)
 		}
 		if y, ok := e.negated[x.name]; ok && name == "abs" {
-			x = y // so that functions of a number and of its negative, as losses have them, become one
+			x = y // so that functions of a number and of its negative, which losses contain, are merged
 		}
 		return e.unary(name, x)
 	})
 }
 
-// byNonzero divides, and gives 0 where an integer is divided by zero.
+// byNonzero divides, and gives 0 if an integer is divided by zero.
 func byNonzero(name string) lowering {
 	return func(e *emitter, _ *ir.Node, in []value) []value {
 		x, y := in[0], in[1]
@@ -128,8 +128,8 @@ func byNonzero(name string) lowering {
 	}
 }
 
-// integerPower multiplies the squares that the bits of the exponent name, wrapping; compilers disagree about their own
-// op. A negative exponent gives the whole part of a fraction: 0, unless the base is 1 or -1.
+// integerPower multiplies the squares that the bits of the exponent select, wrapping, because compilers disagree about
+// StableHLO's own op. A negative exponent gives the integer part of the fraction: 0, unless the base is 1 or -1.
 func (e *emitter) integerPower(x, y value) value {
 	one := e.like(x, 1)
 	result, square := one, x
@@ -176,11 +176,11 @@ func (e *emitter) and(x, y value) value { return e.binary("and", x, y) }
 func (e *emitter) or(x, y value) value  { return e.binary("or", x, y) }
 func (e *emitter) not(x value) value    { return e.unary("not", x) }
 
-// isNaN is a truth value for floats; other numbers have none.
+// isNaN is a bool for floats; other types have no NaN.
 func (e *emitter) isNaN(x value) value { return e.compare(ir.Ne, x, x) }
 
-// convert changes the element type. Floats become integers by cutting off, saturating, and NaN becomes 0, which
-// StableHLO leaves open.
+// convert changes the element type. Floats become integers by truncation, with saturation, and NaN becomes 0; StableHLO
+// leaves this open.
 func (e *emitter) convert(x value, to ir.DType) value {
 	from := x.dtype()
 	t := ir.Type{DType: to, Shape: x.shape()}
@@ -198,7 +198,7 @@ func (e *emitter) convert(x value, to ir.DType) value {
 func (e *emitter) truncate(x value, t ir.Type) value {
 	x = e.wide(x)
 	bits := t.DType.Size() * 8
-	low, high := 0.0, math.Ldexp(1, bits) // the least number, and the first that is too large; powers of two, exact in every float
+	low, high := 0.0, math.Ldexp(1, bits) // the smallest number, and the first that is too large; powers of two, exact in every float
 	if t.DType.IsSigned() {
 		low, high = -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1)
 	}
@@ -220,7 +220,7 @@ func (e *emitter) wide(x value) value {
 	return x
 }
 
-// extreme is the greatest or least number of a type: an infinity for floats.
+// extreme is the largest or smallest number of a type: an infinity for floats.
 func extreme(t ir.Type, greatest bool) ir.Literal {
 	if greatest {
 		return ir.Scalar(t.DType, math.Inf(1), t.Shape...)
@@ -228,7 +228,7 @@ func extreme(t ir.Type, greatest bool) ir.Literal {
 	return ir.Scalar(t.DType, math.Inf(-1), t.Shape...)
 }
 
-// neutral is what combining leaves unchanged.
+// neutral is the number that changes nothing when it is combined.
 func neutral(e *emitter, kind ir.Kind, dtype ir.DType) ir.Literal {
 	t := ir.Type{DType: dtype}
 	switch kind {

@@ -30,17 +30,17 @@ type emitter struct {
 	checks     []Check
 	// flag is the failure flag as it stands in the current region.
 	flag value
-	// looks are the checks of the current region that the flag does not tell of yet.
+	// looks are the checks of the current region that are not in the flag yet.
 	looks []look
 
-	// written are the operations of the current region with one result, by their text: who asks for one again gets it.
+	// written are the operations of the current region with one result, by their text, so that none is written twice.
 	written map[string]value
 	// negated are operands of negations of the current region, by the name of the result.
 	negated map[string]value
 
 	locations map[string]int
 	scopes    []string
-	// functions other than main, which operations call.
+	// functions are the functions other than main, which operations call.
 	functions     map[string]string
 	functionOrder []string
 }
@@ -48,7 +48,7 @@ type emitter struct {
 // lowering writes one node.
 type lowering func(e *emitter, n *ir.Node, in []value) []value
 
-// lowerings of all ops that are not decomposed. The files of this package fill it, one family each.
+// lowerings are those of all ops that are not decomposed. The files of this package fill it, one family each.
 var lowerings = map[ir.Op]lowering{}
 
 // inline writes the nodes of a program and returns its outputs.
@@ -62,7 +62,7 @@ func (e *emitter) inline(p *ir.Program, arguments []value) []value {
 	return outputsOf(p, values)
 }
 
-// inputsOf returns the place for all values of a program, with those of its inputs.
+// inputsOf returns a list for all values of a program, filled with those of its inputs.
 func inputsOf(p *ir.Program, arguments []value) []value {
 	values := make([]value, p.NumValues())
 	for i, in := range p.Inputs {
@@ -114,7 +114,7 @@ func (e *emitter) linef(format string, arguments ...any) {
 	e.text.WriteByte('\n')
 }
 
-// location is the reference to the current scope after an operation, or nothing where there is none.
+// location is the reference to the current scope after an operation, or nothing if there is none.
 func (e *emitter) location() string {
 	if e.scope == "" {
 		return ""
@@ -128,7 +128,7 @@ func (e *emitter) location() string {
 	return fmt.Sprintf(" loc(#loc%d)", number)
 }
 
-// definef writes an operation with one result, unless it has been written in this region.
+// definef writes an operation with one result, unless it has already been written in this region.
 func (e *emitter) definef(t ir.Type, format string, arguments ...any) value {
 	text := fmt.Sprintf(format, arguments...)
 	if v, ok := e.written[text]; ok {
@@ -145,8 +145,8 @@ func (e *emitter) definef(t ir.Type, format string, arguments ...any) value {
 	return v
 }
 
-// longText is the length of an operation that is not looked for among those that were written: a constant of many
-// elements.
+// longText is the length from which on an operation is not compared with those already written, such as a constant of
+// many elements.
 const longText = 1000
 
 // defineAllf writes an operation with any number of results.

@@ -6,13 +6,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// guarded writes the nodes of the whole program and returns its outputs. Those that replace inputs repeat these where
-// the failure flag of any replica is set.
+// guarded writes the nodes of the whole program and returns its outputs. Those that replace inputs repeat these if the
+// failure flag of any replica is set.
 //
-// What the checks need is written first, then the flag of all replicas. From there on, the rest of the program sees a
-// new value as it is kept: the selection is then part of the loop that computes the value, and whoever reads it reads
-// memory. If readers saw the value before the selection, XLA would compute it once more for them, from a copy of the
-// old one, which the kept value overwrites. A copy of all slots of an optimizer made a step half as long again.
+// The nodes that checks need are written first, then the flag of all replicas. From there on, the rest of the program
+// reads a new value after the selection. The selection is then part of the loop that computes the value, and readers
+// read memory. If readers saw the value before the selection, XLA would compute it once more for them, from a copy of
+// the old value, which the stored value overwrites. Such a copy of all slots of an optimizer made a step half as long
+// again.
 func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 	source := sources(p)
 	kept := keptValues(p, source)
@@ -20,7 +21,7 @@ func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 	replaces := slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Alias >= 0 })
 	values := inputsOf(p, arguments)
 	for i := range p.Nodes {
-		before[i] = before[i] || !replaces // otherwise the order of the program will do
+		before[i] = before[i] || !replaces // otherwise the order of the program is right
 		if live[i] && before[i] {
 			e.node(p, &p.Nodes[i], values)
 		}
@@ -67,7 +68,7 @@ func (e *emitter) guarded(p *ir.Program, arguments []value) []value {
 	return results
 }
 
-// sources gives each value the one that it is another name of: what an Identity without a layout was given.
+// sources maps each value to the one that it is another name of: the operand of an Identity without a layout.
 func sources(p *ir.Program) []ir.Value {
 	source := make([]ir.Value, p.NumValues())
 	for i := range source {
@@ -81,7 +82,7 @@ func sources(p *ir.Program) []ir.Value {
 	return source
 }
 
-// keptValues gives each computed value that replaces an input the first of its outputs that does.
+// keptValues maps each computed value that replaces inputs to the first of these outputs.
 func keptValues(p *ir.Program, source []ir.Value) map[ir.Value]int {
 	inputs := map[ir.Value]bool{}
 	for _, in := range p.Inputs {
@@ -97,7 +98,7 @@ func keptValues(p *ir.Program, source []ir.Value) map[ir.Value]int {
 	return kept
 }
 
-// beforeChecks tells which nodes checks need, themselves included.
+// beforeChecks reports which nodes checks need, including the checks themselves.
 func beforeChecks(p *ir.Program) []bool {
 	needed := make([]bool, p.NumValues())
 	before := make([]bool, len(p.Nodes))
@@ -121,7 +122,7 @@ func (e *emitter) checkNumber(flag value) value {
 	return e.reshape(e.slice(flag, []int{1}, []int{2}, []int{1}))
 }
 
-// agree sets the flag of all replicas to that of the first one where it is set.
+// agree sets the flag of all replicas to that of the first replica whose flag is set.
 func (e *emitter) agree() {
 	all := e.allGather(ir.CollectiveAttrs{Replicas: e.replicas}, e.reshape(e.flag, 1, 3), 0)
 	for i := e.replicas - 1; i >= 0; i-- {

@@ -24,8 +24,8 @@ func init() {
 	}
 }
 
-// gather cuts out of x the slices that the indices name along an axis. An index outside is an error, the nearest one,
-// or reads zeros.
+// gather cuts out of x the slices at the given indices along an axis. An index outside is an error, is clipped to the
+// nearest one, or reads zeros.
 func (e *emitter) gather(n *ir.Node, axis int, mode ir.IndexMode, x, indices value) value {
 	length := x.shape()[axis]
 	shape := append(append(x.shape()[:axis].Clone(), indices.shape()...), x.shape()[axis+1:]...)
@@ -100,7 +100,7 @@ func (e *emitter) targets(n *ir.Node, a ir.ScatterAttrs, length int, indices val
 	return e.choose(inside, clamped, e.like(clamped, float64(length)))
 }
 
-// scatter combines updates with the elements of x that the indices name; what lies outside writes nothing.
+// scatter combines updates with the elements of x at the indices; an index outside writes nothing.
 func (e *emitter) scatter(kind ir.Kind, axis int, x, indices, updates value) value {
 	if updates.shape().Size() == 0 || x.shape().Size() == 0 {
 		return x
@@ -119,8 +119,8 @@ func (e *emitter) scatter(kind ir.Kind, axis int, x, indices, updates value) val
 	return e.general("scatter", []value{x, indices, updates}, properties, e.combine(kind, x.dtype()), []ir.Type{x.typ})[0]
 }
 
-// scatterSet lets the last update of an element win. StableHLO leaves open which does, so the updates are numbered, the
-// greatest number that meets each place is found, and that update is taken.
+// scatterSet lets the last update of an element win. StableHLO leaves open which one does. So the updates are numbered,
+// the largest number at each position is determined, and that update is taken.
 func (e *emitter) scatterSet(n *ir.Node, a ir.ScatterAttrs, x, indices, updates value) value {
 	length, count := x.shape()[a.Axis], indices.shape().Size()
 	targets := e.targets(n, a, length, indices)

@@ -2,7 +2,7 @@ package stablehlo
 
 import "github.com/gokeras/gokeras/kernels/ir"
 
-// identity writes nothing, unless it says how a value lies on a mesh that the program is divided over.
+// identity writes nothing, unless it gives a value a layout on a mesh that the program is divided over.
 func (e *emitter) identity(n *ir.Node, in []value) []value {
 	a, ok := n.Attrs.(ir.LayoutAttrs)
 	if !ok || e.options == nil || e.options.Shardings == nil || e.options.Layout == nil {

@@ -10,34 +10,34 @@ import (
 // Options say how a module will be run.
 type Options struct {
 	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span
-	// as many.
+	// the same number.
 	Replicas int
-	// Platform is that of the compiler, as plugins call it: "cpu", "cuda", "tpu". Some ops have another text for one
-	// that is slow or wrong with the usual one; "" is a compiler that follows StableHLO's specification.
+	// Platform is that of the compiler, as plugins call it: "cpu", "cuda", "tpu". Some ops are written differently for
+	// a platform where the usual text is slow or wrong; "" is a compiler that follows StableHLO's specification.
 	Platform string
-	// Number tells the module apart from others in the failure flag.
+	// Number identifies the module in the failure flag.
 	Number int32
 	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all
 	// inputs as they are.
 	Donate bool
-	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program stays that
-	// of one device.
+	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program itself
+	// remains a program for one device.
 	Partitions int
-	// Shardings says for each input how it is divided over them, as GSPMD writes it ("{devices=[2,1]0,1}"), or as
-	// Shardy does ("[{\"model\"}, {}]") where Mesh is given. An output that replaces an input lies as that input;
+	// Shardings says for each input how it is divided over them, in GSPMD's notation ("{devices=[2,1]0,1}"), or, if
+	// Mesh is set, in Shardy's ("[{\"model\"}, {}]"). An output that replaces an input has the layout of that input;
 	// others are whole on every device.
 	Shardings []string
-	// Mesh names the axes of the devices for Shardy, with their lengths: `["batch"=2, "model"=2]`. "" is GSPMD.
+	// Mesh names the axes of the devices for Shardy, with their lengths: `["batch"=2, "model"=2]`. "" selects GSPMD.
 	Mesh string
-	// Layout writes the sharding of a value within a program with Shardings, in the same way; an error is one of the
-	// program.
+	// Layout writes the sharding of a value within a program with Shardings, in the same notation. An error is a
+	// mistake in the program.
 	Layout func(a ir.LayoutAttrs, t ir.Type) (string, error)
 }
 
 // Module is a program in StableHLO.
 type Module struct {
 	Text string
-	// Checks are the places at which the program looks at indices.
+	// Checks are the points at which the program can set the failure flag.
 	Checks []Check
 
 	number int32
@@ -46,18 +46,18 @@ type Module struct {
 // FlagType is the type of the failure flag.
 var FlagType = ir.Type{DType: ir.Int32, Shape: ir.Shape{3}}
 
-// Check is one place at which a program looks at indices, or for numbers that are not finite.
+// Check is one point at which a program checks indices, or whether numbers are finite.
 type Check struct {
 	Scope  string // path of the layer
 	Op     ir.Op
-	Axis   int // that the indices select from
+	Axis   int // axis that the indices select from
 	Length int // of the axis
 
 	finite ir.CheckFiniteAttrs // of a CheckFinite, whose indices are the elements' own
 	shape  ir.Shape            // of its operand
 }
 
-// Error describes the failure of the check on an index that it met.
+// Error describes the failure of the check for the given index.
 func (c Check) Error(index int32) error {
 	if c.Op == ir.CheckFinite {
 		return c.finite.Failure(c.Scope, c.shape, int(index))
@@ -65,7 +65,7 @@ func (c Check) Error(index int32) error {
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 
-// Failure reads a failure flag. It is nil where no check failed, and where the check was another module's.
+// Failure interprets a failure flag. It is nil if no check failed, or if the check belongs to another module.
 func (m *Module) Failure(flag [3]int32) error {
 	if flag[0] != m.number || flag[1] <= 0 || int(flag[1]) > len(m.Checks) {
 		return nil
@@ -76,8 +76,8 @@ func (m *Module) Failure(flag [3]int32) error {
 // lowerError is what emitters panic with; Lower returns it.
 type lowerError struct{ error }
 
-// Lower writes a program as StableHLO. A program that does not verify, and collectives over another number of replicas
-// than the options', are errors that name the op and the layer.
+// Lower writes a program as StableHLO. It returns an error that names the op and the layer if a program does not
+// verify, or has collectives over another number of replicas than in the options.
 func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	return &Module{Text: e.module(p.Name, max(o.Partitions, 1), o.Mesh), Checks: e.checks, number: o.Number}, nil
 }
 
-// lowers reports whether a node has a text of its own; others are decomposed.
+// lowers reports whether a node has a lowering of its own; others are decomposed.
 func (o *Options) lowers(n *ir.Node) bool {
 	if n.Op == ir.MaxPoolGrad {
 		return scatters(o.Platform, n.Attrs.(ir.PoolAttrs))
@@ -140,7 +140,7 @@ func symbol(name string) string {
 	return clean
 }
 
-// quoted writes a string as MLIR does: other bytes than printable ASCII as two hexadecimal digits.
+// quoted writes a string as MLIR does: bytes other than printable ASCII as two hexadecimal digits.
 func quoted(s string) string {
 	var out strings.Builder
 	out.WriteByte('"')
@@ -209,7 +209,7 @@ func (o *Options) sharding(text string) string {
 	return "mhlo.sharding = " + quoted(text)
 }
 
-// whole is the attribute of what lies on every device of a mesh.
+// whole is the attribute of a value that is whole on every device of a mesh.
 func (o *Options) whole(t ir.Type) string {
 	if o.Mesh != "" {
 		return o.sharding("[" + strings.TrimSuffix(strings.Repeat("{}, ", len(t.Shape)), ", ") + "]")
@@ -217,7 +217,7 @@ func (o *Options) whole(t ir.Type) string {
 	return o.sharding("{replicated}")
 }
 
-// within writes attributes of an argument or result, nothing where there are none.
+// within writes the attributes of an argument or result, or nothing if there are none.
 func within(attributes []string) string {
 	if len(attributes) == 0 {
 		return ""

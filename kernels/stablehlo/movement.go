@@ -95,10 +95,9 @@ func (e *emitter) slice(x value, start, limit, stride []int) value {
 	return e.general("slice", []value{x}, "limit_indices = "+array(limit)+", start_indices = "+array(start)+", strides = "+array(stride), "", []ir.Type{t})[0]
 }
 
-// pad adds (or, where negative, cuts) low and high elements at the ends of each axis and interior ones between
-// neighbours.
-// pad adds elements around and between. What negative numbers cut off is cut apart in programs that are divided over
-// devices, as XLA's partitioner ends the process where it meets both.
+// pad adds low and high elements at the ends of each axis, or cuts them off if negative, and adds interior ones between
+// neighbours. In programs that are divided over devices, the cut is a separate operation, because XLA's partitioner
+// ends the process if an operation does both.
 func (e *emitter) pad(x, with value, low, high, interior []int) value {
 	negative := func(n int) bool { return n < 0 }
 	if e.partitions > 1 && (slices.ContainsFunc(low, negative) || slices.ContainsFunc(high, negative)) {
@@ -144,8 +143,8 @@ func (e *emitter) dynamicSlice(x value, starts []value, sizes []int) value {
 	return e.general("dynamic_slice", append([]value{x}, starts...), "slice_sizes = "+array(sizes), "", []ir.Type{t})[0]
 }
 
-// startsInside moves the starts of a slice to where all of it lies inside, in programs that are divided over devices.
-// StableHLO says that its operations do so, but XLA's partitioners forget it of updates, and so write them elsewhere or
+// startsInside moves the starts of a slice so that all of it is inside, in programs that are divided over devices.
+// StableHLO says that its operations do so, but XLA's partitioners forget it for updates, and write these elsewhere or
 // not at all.
 func (e *emitter) startsInside(shape, sizes ir.Shape, starts []value) []value {
 	if e.partitions <= 1 {

@@ -21,8 +21,8 @@ func init() {
 	}
 }
 
-// sort returns the elements in order and their positions. NaN counts as the greatest number; -0 equals 0, which IEEE
-// comparisons give.
+// sort returns the elements in order and their positions. NaN counts as the largest number; -0 equals 0, as in IEEE
+// comparisons.
 func (e *emitter) sort(x value, axis int, descending bool) []value {
 	positions := e.iota(ir.Type{DType: ir.Int32, Shape: x.shape()}, axis)
 	direction := ir.Lt

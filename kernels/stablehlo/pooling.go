@@ -21,7 +21,7 @@ func init() {
 	lowerings[ir.AvgPoolGrad] = (*emitter).avgPoolGrad
 }
 
-// around puts the numbers of the batch and channel axes beside those of the spatial ones.
+// around adds the numbers of the batch and channel axes to those of the spatial ones.
 func around(outer int, spatial []int) []int {
 	return append(append([]int{outer}, spatial...), outer)
 }
@@ -72,7 +72,7 @@ func (e *emitter) cellCounts(like value, input ir.Shape, a ir.PoolAttrs) value {
 	return e.broadcast(e.floats(like.dtype(), spatial.Clone(), counts), like.shape(), axes...)
 }
 
-// avgPoolGrad spreads each share of dy over the cells of its window: a sum over windows of the shares, put apart by the
+// avgPoolGrad spreads each share of dy over the cells of its window: a sum over windows of the shares, spread by the
 // strides.
 func (e *emitter) avgPoolGrad(n *ir.Node, in []value) []value {
 	a := n.Attrs.(ir.PoolGradAttrs)
@@ -96,10 +96,10 @@ func (e *emitter) avgPoolGrad(n *ir.Node, in []value) []value {
 	return []value{e.convert(dx, in[0].dtype())}
 }
 
-// scatters reports whether the gradient of a maximum is select_and_scatter; else it is slices, comparisons and pads,
-// which the op is decomposed into. Compilers for TPUs keep an array for each cell of a window then; XLA's for CPUs
-// takes a fifth of the time. What XLA rewrites the op to for other devices takes another of several maxima where
-// windows are padded, so that JAX pads beforehand there, with numbers that could be maxima.
+// scatters reports whether the gradient of a maximum is select_and_scatter. Otherwise the op is decomposed into slices,
+// comparisons and pads. These make compilers for TPUs keep an array for each cell of a window, but take XLA on CPUs a
+// fifth of the time. On other devices XLA rewrites select_and_scatter so that, if windows are padded, another of
+// several maxima is selected. JAX therefore pads beforehand there, with numbers that could be maxima.
 func scatters(platform string, a ir.PoolAttrs) bool {
 	switch platform {
 	case "", "tpu":
@@ -123,7 +123,7 @@ func (e *emitter) maxPoolGrad(n *ir.Node, in []value) []value {
 	if divided || overlap(a) { // shares are summed
 		x, dy = e.wide(x), e.wide(dy)
 	}
-	if divided { // XLA divides the op where the region is one comparison, and gathers its operands otherwise
+	if divided { // XLA divides the op if the region is one comparison, and gathers its operands otherwise
 		x = e.below(x)
 	}
 	scalar := ir.Type{DType: x.dtype()}
@@ -139,8 +139,8 @@ func (e *emitter) maxPoolGrad(n *ir.Node, in []value) []value {
 	return []value{e.convert(dx, in[0].dtype())}
 }
 
-// below has numbers in the order of x that are no NaN: each positive one becomes the next below it, so that infinity is
-// left for NaN. Of different numbers only the smallest above 0, which many devices flush to 0, becomes equal to
+// below has numbers in the order of x without NaN: each positive number becomes the next smaller one, so that infinity
+// is free for NaN. Of different numbers, only the smallest above 0, which many devices flush to 0, becomes equal to
 // another.
 func (e *emitter) below(x value) value {
 	to := ir.Int32

@@ -63,7 +63,7 @@ func (e *emitter) philox(blocks int) string {
 	return name
 }
 
-// product is the low and the high word of x·y.
+// product returns the low and the high word of x·y.
 func (e *emitter) product(x, y value) (low, high value) {
 	wide := e.binary("multiply", e.convert(x, ir.Uint64), e.convert(y, ir.Uint64))
 	return e.binary("multiply", x, y), e.convert(e.binary("shift_right_logical", wide, e.like(wide, 32)), ir.Uint32)

@@ -25,8 +25,8 @@ func (e *emitter) reduce(kind ir.Kind, x value, axes ...int) value {
 	return e.general("reduce", []value{x, start}, "dimensions = "+array(axes), e.combine(kind, x.dtype()), []ir.Type{t})[0]
 }
 
-// cumulative combines windows that reach from each element to the start (or end) of its axis; compilers turn these into
-// scans.
+// cumulative combines windows that extend from each element to the start (or end) of its axis; compilers turn these
+// into scans.
 func (e *emitter) cumulative(a ir.CumulativeAttrs, x value) value {
 	length := x.shape()[a.Axis]
 	if x.shape().Size() == 0 {
@@ -70,8 +70,8 @@ func ones(n int) []int {
 	return all
 }
 
-// arg reduces pairs of an element and its position to the better one: NaN is better than all numbers, and of equals the
-// first.
+// arg reduces pairs of an element and its position to the better one: NaN is better than all numbers, and among equal
+// elements the first wins.
 func (e *emitter) arg(n *ir.Node, x value, better ir.Direction) []value {
 	axis := n.Attrs.(ir.AxisAttrs).Axis
 	positions := e.iota(ir.Type{DType: ir.Int32, Shape: x.shape()}, axis)
