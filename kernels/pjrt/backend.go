@@ -16,19 +16,19 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// Option is a setting that the plugin takes when it connects to its devices, such as "cpu_device_count" of XLA's plugin
-// for CPUs. Value is a string, int64, []int64, float32 or bool; which options there are is the plugin's affair.
+// Option is a setting for the plugin's connection to its devices, such as "cpu_device_count" of XLA's plugin for CPUs.
+// Value is a string, int64, []int64, float32 or bool. The plugin defines which options there are.
 type Option = capi.Option
 
 // Backend runs programs through one plugin.
 type Backend struct {
 	kind    string
 	find    func() (string, error) // the plugin's file
-	prepare func() error           // says why there is no use in opening it; may be nil
+	prepare func() error           // says why it is useless to open the plugin; may be nil
 	options []Option
 	meshes  *meshes
 	loaded  atomic.Int64   // programs that came from the cache
-	hosts   *kernels.Hosts // that the devices belong to; nil: this process. See [Backend.Join]
+	hosts   *kernels.Hosts // hosts of the devices; nil: this process. See [Backend.Join]
 	dead    unreachable.List
 	lent    lent
 
@@ -39,13 +39,13 @@ type Backend struct {
 	err      error
 }
 
-// flagsOf are the settings of XLA without which a platform's results are not those of StableHLO.
+// flagsOf are the settings of XLA that a platform needs for its results to be those of StableHLO.
 var flagsOf = map[string]map[string]bool{
 	"cpu": {"xla_cpu_enable_fast_min_max": false}, // fast maxima lose NaN
 }
 
-// New makes a backend for devices of the given kind, "xla" say, from a plugin's file. The plugin is opened at the first
-// use; its options are for the connection to the devices.
+// New makes a backend for devices of the given kind, such as "xla", from a plugin's file. The plugin is opened at the
+// first use; its options are for the connection to the devices.
 func New(kind, path string, options ...Option) *Backend {
 	return &Backend{kind: kind, find: func() (string, error) { return path, nil }, options: options, meshes: newMeshes(kind)}
 }
@@ -85,7 +85,7 @@ func (b *Backend) open() {
 	b.flags = flagsOf[b.platform]
 }
 
-// Devices lists the devices of the plugin; none where there is no plugin or it finds none.
+// Devices lists the devices of the plugin. There are none if there is no plugin or it finds none.
 func (b *Backend) Devices() []kernels.Device {
 	c, err := b.connect()
 	if err != nil {
@@ -98,13 +98,13 @@ func (b *Backend) Devices() []kernels.Device {
 	return all
 }
 
-// Lockstep is true: XLA compiles one program for all replicas.
+// Lockstep is true, because XLA compiles one program for all replicas.
 func (b *Backend) Lockstep() bool { return true }
 
-// LoopsSteps is true: XLA repeats steps on the device.
+// LoopsSteps is true, because XLA repeats steps on the device.
 func (b *Backend) LoopsSteps() bool { return true }
 
-// Cores lists the devices of all processes, with their places where the platform knows them.
+// Cores lists the devices of all processes, with their places if the platform knows them.
 func (b *Backend) Cores() ([]kernels.Core, error) {
 	c, err := b.connect()
 	if err != nil {
@@ -125,7 +125,8 @@ func (b *Backend) Cores() ([]kernels.Core, error) {
 	return cores, nil
 }
 
-// Open reports why a device cannot be used: no plugin was found, it is too old, or it has fewer devices.
+// Open returns an error that says why a device cannot be used: no plugin was found, it is too old, or it has fewer
+// devices.
 func (b *Backend) Open(d kernels.Device) error {
 	_, _, err := b.device(d)
 	return err
@@ -151,7 +152,7 @@ type Info struct {
 	Path              string
 	Interface         string // version of the plugin interface, "0.115"
 	Platform, Version string
-	StableHLO         string // the newest version that the plugin reads; "" where it does not say
+	StableHLO         string // the newest version that the plugin reads; "" if it does not say
 }
 
 // Info describes the plugin that the backend uses.
@@ -171,7 +172,7 @@ func (b *Backend) Info() (Info, error) {
 	return info, err
 }
 
-// Close ends the connection. Buffers and executables that have not been freed must not be used any more.
+// Close ends the connection. Buffers and executables that have not been freed must no longer be used.
 func (b *Backend) Close() error {
 	b.once.Do(func() { b.err = errors.New("pjrt: the backend is closed") })
 	if b.client == nil {

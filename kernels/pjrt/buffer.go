@@ -17,17 +17,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// object is a buffer of the plugin's, which never changes; copies share it.
+// object is a buffer of the plugin, which never changes; copies share it.
 type object struct {
 	client *capi.Client
 	handle uintptr
-	memory uintptr // that it lies in; 0: the default one of its device
-	lent   bool    // its contents are in memory of the host that is not the plugin's, and must not be replaced
+	memory uintptr // memory that it is in; 0: the default memory of its device
+	lent   bool    // its contents are in host memory that is not the plugin's, and must not be replaced
 	users  atomic.Int32
-	remote atomic.Pointer[link] // of a run with other processes that makes or reads it; nil where there was none
+	remote atomic.Pointer[link] // of a run with other processes that writes or reads it; nil if there was none
 }
 
-// objects are used again: each step makes one for each of its results.
+// objects are reused, because each step makes one for each of its results.
 var objects = sync.Pool{New: func() any { return &object{} }}
 
 func newObject(client *capi.Client, handle uintptr) *object {
@@ -43,7 +43,7 @@ func (o *object) share() *object {
 	return o
 }
 
-// release gives up one use; nil is no object. Who made it does not touch the object any more.
+// release gives up one use; nil is no object. The caller must not touch the object any more.
 func (o *object) release() error {
 	if o == nil || o.users.Add(-1) != 0 {
 		return nil
@@ -53,7 +53,7 @@ func (o *object) release() error {
 	return client.Free(handle)
 }
 
-// read copies the contents to host memory when they are there.
+// read waits for the contents and copies them to host memory.
 func (o *object) read(ctx context.Context, dst []byte) error {
 	remote := o.remote.Load()
 	if remote == nil {
@@ -86,25 +86,25 @@ func (o *object) await() error {
 }
 
 // buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one,
-// which takes the place of the one before.
+// which replaces the one before.
 type buffer struct {
 	backend *Backend
 	client  *capi.Client
 	place   uintptr // the plugin's device
-	memory  uintptr // where the contents lie between programs; 0: the default memory of the device
-	usual   uintptr // the default memory, where memory is not 0
+	memory  uintptr // memory of the contents between programs; 0: the default memory of the device
+	usual   uintptr // the default memory, if memory is not 0
 	device  kernels.Device
 	typ     ir.Type
 
 	mu     sync.Mutex
-	object *object // nil while nothing but zeros has been written
-	// meeting is the launch of several replicas that will replace the object when all have come; nil otherwise.
+	object *object // nil while the buffer holds only zeros
+	// meeting is the launch of several replicas that will replace the object when all have arrived; nil otherwise.
 	meeting *meeting
 
 	stages atomic.Pointer[stages] // nil before the first
 }
 
-// NewBuffer returns memory filled with zeros, which is taken when it is first used.
+// NewBuffer returns memory filled with zeros, which is allocated when it is first used.
 func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
 	client, place, err := b.device(d)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 func (b *buffer) Type() ir.Type          { return b.typ }
 func (b *buffer) Device() kernels.Device { return b.device }
 
-// Bytes is nil: the memory is the device's.
+// Bytes is nil, because the memory is on the device.
 func (b *buffer) Bytes() []byte { return nil }
 
 func (b *buffer) checkLength(what string, n int) error {
@@ -168,14 +168,14 @@ func (b *buffer) write(src []byte) error {
 	return b.replace(o)
 }
 
-// replace gives the object up for another one.
+// replace replaces the object by another one.
 func (b *buffer) replace(o *object) error {
 	old := b.object
 	b.object = o
 	return old.release()
 }
 
-// ready returns the object, for use by the caller, who releases it; it is made of zeros where nothing was written.
+// ready returns the object for use by the caller, who must release it. If nothing was written, it makes one of zeros.
 func (b *buffer) ready() (*object, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,10 +208,10 @@ func (b *buffer) Read(dst []byte) error {
 	return nil
 }
 
-// Upload is Write: the plugin copies the array during the call.
+// Upload is Write, because the plugin copies the array during the call.
 func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
 
-// Download begins Read on another goroutine. What the buffer holds now is what is read, whatever is launched meanwhile.
+// Download begins Read on another goroutine. It reads the current contents, whatever is launched meanwhile.
 func (b *buffer) Download(dst []byte) kernels.Event {
 	if err := b.checkLength("reading", len(dst)); err != nil {
 		return kernels.Completed(err)
@@ -228,7 +228,7 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	})
 }
 
-// CopyFrom copies another buffer. On one device the two share what neither can change.
+// CopyFrom copies another buffer. On one device the two share the object, because neither can change it.
 func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	from, ok := src.(*buffer)
 	if !ok || !from.typ.Equal(b.typ) || from.client != b.client {
@@ -272,20 +272,20 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settle()
-	o.mu.Lock() // who exchanges uses neither buffer elsewhere, so the order of the locks does not matter
+	o.mu.Lock() // nobody else may use either buffer now, so the order of the locks does not matter
 	defer o.mu.Unlock()
 	o.settle()
 	b.object, o.object = o.object, b.object
 	return nil
 }
 
-// Free gives the memory back when what was launched is over.
+// Free releases the memory when the launches so far are over.
 func (b *buffer) Free() {
 	unreachable.Forget(b)
 	b.Discard()
 }
 
-// Discard is Free of a buffer that nobody can reach.
+// Discard is Free for a buffer that nobody can reach.
 func (b *buffer) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

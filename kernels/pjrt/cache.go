@@ -14,11 +14,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// cacheVariable names the folder in which compiled programs are kept, for later processes; without it none are kept.
+// cacheVariable names the folder in which compiled programs are stored for later processes. If it is not set, none are
+// stored.
 const cacheVariable = "GOKERAS_PJRT_CACHE"
 
-// compile compiles a module, or loads what an earlier process compiled of it. What cannot be read, or belongs to
-// another plugin, is recompiled; what cannot be written is not kept.
+// compile compiles a module, or loads the result of an earlier process. A file that cannot be read, or belongs to
+// another plugin, is recompiled; a file that cannot be written is not stored.
 func (b *Backend) compile(client *capi.Client, text []byte, o capi.CompileOptions) (*capi.Executable, error) {
 	folder := os.Getenv(cacheVariable)
 	if folder == "" {
@@ -39,7 +40,7 @@ func (b *Backend) compile(client *capi.Client, text []byte, o capi.CompileOption
 		return nil, err
 	}
 	if code, err := e.Serialize(); err == nil && os.MkdirAll(folder, 0o700) == nil {
-		_ = atomicfile.Write(path, func(w io.Writer) error { // without it the next process compiles again
+		_ = atomicfile.Write(path, func(w io.Writer) error { // if this fails the next process compiles again
 			_, err := w.Write(code)
 			return err
 		})
@@ -47,7 +48,7 @@ func (b *Backend) compile(client *capi.Client, text []byte, o capi.CompileOption
 	return e, nil
 }
 
-// cachePath names the file of a program: by its text, for what it is compiled, and by what.
+// cachePath names the file of a program after its text, its compile options, and the compiler.
 func cachePath(folder string, client *capi.Client, text []byte, o capi.CompileOptions) (string, error) {
 	platform, version, err := client.Platform()
 	if err != nil {

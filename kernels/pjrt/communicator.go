@@ -13,8 +13,8 @@ import (
 )
 
 // group is where the replicas of a strategy meet: the plugin runs a program on all devices at once, in one call, which
-// the replica that comes last makes. What is combined is combined inside the program, by the devices. Where replicas
-// of other processes take part, the plugins of all meet.
+// the last replica to arrive makes. The devices combine values inside the program. If replicas of other processes take
+// part, the plugins of all processes meet.
 type group struct {
 	backend *Backend
 	devices []kernels.Device // of this process
@@ -23,10 +23,10 @@ type group struct {
 	remote  *link // to other processes; nil: there are none
 
 	mu      sync.Mutex
-	meeting *meeting // that some replicas have come to; nil where none has
+	meeting *meeting // that some replicas have arrived at; nil if none has
 	err     error    // after Abort
 
-	programs map[string]*executable // of calls outside of programs
+	programs map[string]*executable // programs of calls outside of programs
 }
 
 // meeting is one run that replicas come together for.
@@ -38,7 +38,7 @@ type meeting struct {
 	stop  []func() bool // ends the watching of contexts
 }
 
-// communicator is the end of one replica.
+// communicator belongs to one replica.
 type communicator struct {
 	group   *group
 	replica int
@@ -77,7 +77,7 @@ func (b *Backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOp
 	return all, nil
 }
 
-// bring adds a replica's part to the meeting. The last one to come hands the run to the plugin.
+// bring adds a replica's part to the meeting. The last one to arrive hands the run to the plugin.
 func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +110,7 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	if g.remote == nil {
 		m.err = p.session.run(g.place, m.parts, nil)
 	} else {
-		g.mu.Unlock() // another process may never come, and who says so needs the lock
+		g.mu.Unlock() // another process may never come, and whoever says so needs the lock
 		m.err = p.session.run(g.place, m.parts, g.remote)
 		g.mu.Lock()
 	}
@@ -120,12 +120,12 @@ func (g *group) bring(ctx context.Context, p *part) kernels.Event {
 	for _, p := range m.parts {
 		p.over()
 	}
-	m.parts = nil // they hold what the buffers hold that wait for the meeting, in a circle
+	m.parts = nil // they hold what is in buffers that wait for the meeting, which is a cycle
 	close(m.over)
 	return event
 }
 
-// fits checks that a replica comes once, from its device, with the others' program.
+// fits checks that a replica comes once, from its device, with the same program as the others.
 func (g *group) fits(m *meeting, p *part) error {
 	s := p.session
 	own := s.replica - g.first
@@ -143,7 +143,7 @@ func (g *group) fits(m *meeting, p *part) error {
 	return nil
 }
 
-// expect makes whoever touches the part's outputs, or its queue, wait for the meeting.
+// expect makes everyone who touches the part's outputs, or its queue, wait for the meeting.
 func (g *group) expect(m *meeting, p *part) {
 	for _, b := range p.outputs {
 		b.mu.Lock()
@@ -155,7 +155,7 @@ func (g *group) expect(m *meeting, p *part) {
 	p.queue.mu.Unlock()
 }
 
-// abort gives a meeting up, unless it is over.
+// abort gives up a meeting, unless it is over.
 func (g *group) abort(m *meeting, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,7 +164,7 @@ func (g *group) abort(m *meeting, err error) {
 	}
 }
 
-// fail ends the group: who waits gets the error, and so does who comes later. The caller holds mu.
+// fail ends the group: everyone who waits gets the error, and so does everyone who comes later. The caller holds mu.
 func (g *group) fail(err error) {
 	if g.err == nil {
 		g.err = err
@@ -191,7 +191,7 @@ func (g *group) end(err error) {
 	g.fail(err)
 }
 
-// Replica is this end's number among the replicas of all processes.
+// Replica is the number of this replica among those of all processes.
 func (c *communicator) Replica() int  { return c.group.first + c.replica }
 func (c *communicator) Replicas() int { return len(c.group.place.ids) }
 
@@ -201,7 +201,7 @@ func (c *communicator) Abort(err error) {
 	c.group.end(err)
 }
 
-// Close ends calls under way.
+// Close ends calls in progress.
 func (c *communicator) Close() {
 	c.group.end(errors.New("pjrt: the communicator is closed"))
 	c.group.mu.Lock()

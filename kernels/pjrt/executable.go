@@ -25,11 +25,11 @@ type executable struct {
 	module   *stablehlo.Module
 	number   int32 // of the module, in failure flags
 	replicas int
-	ahead    int // launches that may be under way on a device
+	ahead    int // launches that may be in progress on a device
 
 	mu       sync.Mutex
 	compiled map[string]*compiled // by the devices
-	sessions int                  // that are open
+	sessions int                  // open sessions
 	closed   bool                 // by the caller; the code is freed with the last session
 }
 
@@ -40,8 +40,8 @@ type compiled struct {
 	idle       []*capi.Launch
 }
 
-// Compile lowers a program to StableHLO and has the plugin compile it. Errors of the plugin name the layer that it met
-// them in.
+// Compile lowers a program to StableHLO and has the plugin compile it. The plugin's errors name the layer that they
+// refer to.
 func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
 	client, _, err := b.device(o.Device)
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	}
 	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, ahead: ahead(p), compiled: map[string]*compiled{}}
 	b.dead.Watch(e)
-	if replicas == 1 { // which devices several replicas have is known when they meet
+	if replicas == 1 { // the devices of several replicas are known only when they meet
 		place, failed := b.placementOf([]kernels.Device{o.Device})
 		if failed != nil {
 			return nil, failed
@@ -70,8 +70,9 @@ func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	return e, err
 }
 
-// ahead is how many launches of a program may be under way on a device: 32, or fewer where what each of them brings
-// would take more than 256 MB of the device's memory together, but 2, so that the device need not wait for the host.
+// ahead is how many launches of a program may be in progress on a device: 32, or fewer if their inputs and results
+// would together take more than 256 MB of the device's memory, but at least 2, so that the device need not wait for the
+// host.
 func ahead(p *ir.Program) int {
 	replaced := map[int]bool{}
 	for _, out := range p.Outputs {
@@ -86,7 +87,7 @@ func ahead(p *ir.Program) int {
 	return min(max(256<<20/bytes, 2), 32)
 }
 
-// placement is the plugin's devices that the replicas of a program run on.
+// placement holds the plugin's devices that the replicas of a program run on.
 type placement struct {
 	devices []kernels.Device // of this process
 	ids     []int            // of the replicas of all processes
@@ -146,7 +147,7 @@ func (e *executable) Close() {
 	e.Discard()
 }
 
-// Discard is Close of a program that nobody can reach.
+// Discard is Close for a program that nobody can reach.
 func (e *executable) Discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +155,7 @@ func (e *executable) Discard() {
 	e.free()
 }
 
-// free gives the plugin's code back when nobody can run it any more. The caller holds mu.
+// free releases the plugin's code when nobody can run it any more. The caller holds mu.
 func (e *executable) free() {
 	if !e.closed || e.sessions > 0 {
 		return
@@ -165,7 +166,7 @@ func (e *executable) free() {
 	clear(e.compiled)
 }
 
-// launch returns the place for the arguments of a run.
+// launch returns the memory for the arguments of a run.
 func (c *compiled) launch(replicas, inputs int) *capi.Launch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +191,7 @@ func (c *compiled) close() {
 	c.executable.Close()
 }
 
-// session is one replica of an executable. Memory for intermediate values is the plugin's affair.
+// session is one replica of an executable. The plugin manages the memory for intermediate values.
 type session struct {
 	*executable
 	device  kernels.Device
@@ -203,7 +204,7 @@ type session struct {
 	free []*part // of earlier launches
 }
 
-// NewSession checks the place.
+// NewSession checks the placement.
 func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
 	_, place, err := e.backend.device(o.Device)
 	if err != nil {
@@ -234,7 +235,7 @@ func (s *session) Close() {
 	s.Discard()
 }
 
-// Discard is Close of a session that nobody can reach.
+// Discard is Close for a session that nobody can reach.
 func (s *session) Discard() {
 	s.once.Do(func() {
 		e := s.executable
@@ -245,7 +246,7 @@ func (s *session) Discard() {
 	})
 }
 
-// Launch hands a run to the plugin, or brings this replica's part to where it meets the others.
+// Launch hands a run to the plugin, or brings this replica's part to the meeting with the others.
 func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	if err := ctx.Err(); err != nil {
 		return kernels.Completed(err)
@@ -299,7 +300,7 @@ func (s *session) part(l kernels.Launch) (*part, error) {
 	if err := p.bind(l.Inputs, l.Outputs); err != nil {
 		p.drop()
 		if !own {
-			mine.put(nil, 0, nil, 0, err) // for who waits for the queue alone
+			mine.put(nil, 0, nil, 0, err) // for those who wait only for the queue
 		}
 		return nil, err
 	}
@@ -377,7 +378,7 @@ func (e *executable) run(at *placement, parts []*part, remote *link) (err error)
 	return err
 }
 
-// start makes the plugin's call, a second time where there was too little memory at first.
+// start makes the plugin's call, a second time if there was too little memory at first.
 func (e *executable) start(l *capi.Launch, keep []int, remote *link) error {
 	if remote != nil {
 		return remote.run(l, keep)

@@ -50,7 +50,7 @@ func findTPU() (string, error) {
 	return "", fmt.Errorf("pjrt: no libtpu.so in %s: install the Python package libtpu, or set TPU_LIBRARY_PATH to the file", strings.Join(places, ", "))
 }
 
-// prepareTPU looks for the hardware: without any, libtpu would ask the cloud's metadata server for minutes.
+// prepareTPU looks for the hardware, because without any, libtpu would ask the cloud's metadata server for minutes.
 func prepareTPU() error {
 	if _, err := os.Stat("/dev/accel0"); err == nil {
 		return nil

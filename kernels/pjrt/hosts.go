@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// Join connects to the devices of several hosts through the plugin: all of them call it, before anything else uses a
-// device. Plugins that need to be told who is who, which are all but those of TPUs, get the options "node_id" and
-// "num_nodes" besides those of the backend.
+// Join connects to the devices of several hosts through the plugin. All hosts call it, before anything else uses a
+// device. All plugins except those of TPUs must be told which host is which: they get the options "node_id" and
+// "num_nodes" in addition to those of the backend.
 func (b *Backend) Join(h kernels.Hosts) (process int, err error) {
 	if h.Count < 1 || h.Index < 0 || h.Index >= h.Count || h.Keys == nil {
 		return 0, fmt.Errorf("pjrt: joining host %d of %d; expected a number below that of the hosts, and a store of keys", h.Index, h.Count)
@@ -35,19 +35,19 @@ func (b *Backend) Join(h kernels.Hosts) (process int, err error) {
 	return b.client.Process, nil
 }
 
-// settings are what the connection to the devices is made with.
+// settings are used to connect to the devices.
 func (b *Backend) settings() (capi.Store, []capi.Option) {
 	if b.hosts == nil {
 		return nil, b.options
 	}
 	options := slices.Clone(b.options)
-	if b.kind != "tpu" { // libtpu finds its pod by itself, and takes no options that it does not know
+	if b.kind != "tpu" { // libtpu finds its pod by itself, and rejects options that it does not know
 		options = append(options, Option{Name: "node_id", Value: int64(b.hosts.Index)}, Option{Name: "num_nodes", Value: int64(b.hosts.Count)})
 	}
 	return keys{b.hosts.Keys}, options
 }
 
-// keys gives the errors of a store the codes that plugins know.
+// keys translates the errors of a store to the codes that plugins know.
 type keys struct{ store kernels.KeyStore }
 
 func (k keys) Get(key string, timeout time.Duration) ([]byte, error) {

@@ -10,18 +10,18 @@ import (
 // launched is the event of a launch.
 type launched struct {
 	told  *told
-	own   *queue // that was made for this launch; nil: another
-	group *group // that the launch met the other replicas in; nil for a single one
+	own   *queue // made for this launch; nil: the queue is another one
+	group *group // in which the launch met the other replicas; nil for a single one
 
 	mu      sync.Mutex
-	meeting *meeting // that the launch waits for; nil where it has been handed to the plugin
+	meeting *meeting // that the launch waits for; nil once it has been handed to the plugin
 	flag    *object
 	data    flagBytes
 	known   bool
 	err     error
 }
 
-// Discard lets go of the flag of a launch that nobody will wait for, and makes the event that of another.
+// Discard releases the flag of a launch that nobody will wait for, so that the event can be reused.
 func (e *launched) Discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

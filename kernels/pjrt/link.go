@@ -16,7 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// acrossHosts works out the placement of the replicas of all processes: each tells the others the numbers of its
+// acrossHosts determines the placement of the replicas of all processes: each tells the others the numbers of its
 // devices.
 func (b *Backend) acrossHosts(ctx context.Context, o kernels.CommunicatorOptions, own *placement) (*placement, error) {
 	ids, err := b.idsAcrossHosts(ctx, o, own.ids)
@@ -67,8 +67,8 @@ func (b *Backend) idsAcrossHosts(ctx context.Context, o kernels.CommunicatorOpti
 	return all, nil
 }
 
-// link is the connection of a group to the replicas of other processes, which may stop at any time. What waits for them
-// in the plugin waits for ever then: it is given up when the processes have found out who is gone.
+// link is the connection of a group to the replicas of other processes, which may stop at any time. A call of the
+// plugin that waits for them then never returns. It is given up when the processes have found out who is gone.
 type link struct {
 	broken func(err error) error
 	over   chan struct{} // closed when the processes have parted
@@ -92,17 +92,18 @@ func (l *link) end(err error) {
 	})
 }
 
-// lastWords is how long a call may take to return after the processes have parted: what does not need the others does.
+// lastWords is how long a call may take to return after the processes have parted: calls that do not need the others
+// do.
 const lastWords = time.Second
 
-// givenUp is the error of a call that has not returned: what it uses must stay.
+// givenUp is the error of a call that has not returned: the memory that it uses must stay.
 type givenUp struct{ error }
 
 func (e givenUp) Unwrap() error { return e.error }
 
 func isGivenUp(err error) bool { return err != nil && errors.As(err, new(givenUp)) }
 
-// await makes a call of the plugin, and gives it up where the others do not come. The call must own what it uses.
+// await makes a call of the plugin, and gives it up if the others do not come. The call must own what it uses.
 func (l *link) await(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- call() }()
@@ -126,20 +127,20 @@ func (l *link) await(ctx context.Context, call func() error) error {
 	return givenUp{l.err}
 }
 
-// run is await of a run; without other processes there is nothing to give up.
+// run is await for a run; without other processes there is nothing to give up.
 func (l *link) run(launch *capi.Launch, keep []int) error {
 	if l == nil {
 		return launch.Run(keep)
 	}
 	select {
-	case <-l.over: // a call would never return
+	case <-l.over: // the call would never return
 		return l.err
 	default:
 	}
 	return l.await(context.Background(), func() error { return launch.Run(keep) })
 }
 
-// explain asks why the connection to other processes broke, where err may say that it did.
+// explain asks why the connection to other processes broke, if err may mean that it did.
 func (l *link) explain(err error) error {
 	var e *capi.Error
 	if err == nil || !errors.As(err, &e) || l.broken == nil {

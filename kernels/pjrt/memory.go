@@ -11,16 +11,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Memory is one that a device reaches: its own, or the host's.
+// Memory is a memory that a device reaches: its own, or the host's.
 type Memory struct {
 	ID      int    `json:"id"`   // among memories of its kind
 	Kind    string `json:"kind"` // "device", "pinned_host", "unpinned_host", ...; the platform's names
 	Text    string `json:"text"` // as the plugin describes it
 	Devices []int  `json:"devices"`
-	Default bool   `json:"default"` // where arrays lie unless told otherwise
+	Default bool   `json:"default"` // where arrays are by default
 }
 
-// Memories lists the memories that a device reaches. There are none where the plugin does not tell memories apart.
+// Memories lists the memories that a device reaches. There are none if the plugin does not distinguish memories.
 func (b *Backend) Memories(d kernels.Device) ([]Memory, error) {
 	client, place, err := b.device(d)
 	if err != nil {
@@ -37,10 +37,10 @@ func (b *Backend) Memories(d kernels.Device) ([]Memory, error) {
 	return all, nil
 }
 
-// NewBufferIn is NewBuffer in a memory of a kind that the device reaches: "pinned_host" for what is used seldom and
-// shall leave the device's memory to others. A program that takes the buffer is given a copy in the device's default
-// memory, for as long as it runs; what replaces the buffer's contents is copied back. A kind that the device does not
-// reach is an error that lists the kinds.
+// NewBufferIn is NewBuffer in a memory of a kind that the device reaches, such as "pinned_host" for data that is seldom
+// used and should leave the device's memory to others. A program that takes the buffer gets a copy in the device's
+// default memory while it runs; new contents are copied back. For a kind that the device does not reach, the error
+// lists the kinds.
 func (b *Backend) NewBufferIn(d kernels.Device, t ir.Type, kind string) (kernels.Buffer, error) {
 	made, err := b.NewBuffer(d, t)
 	if err != nil {
@@ -76,7 +76,8 @@ func (b *Backend) NewBufferIn(d kernels.Device, t ir.Type, kind string) (kernels
 	return own, nil
 }
 
-// in is a copy of the object in a memory that its device reaches; handle is that memory's. The object is released.
+// in is a copy of the object in a memory that its device reaches; handle identifies that memory. The object is
+// released.
 func (o *object) in(memory, handle uintptr) (*object, error) {
 	copied, err := o.client.CopyToMemory(handle, o.handle)
 	if err != nil {
@@ -91,7 +92,7 @@ func (o *object) in(memory, handle uintptr) (*object, error) {
 	return moved, nil
 }
 
-// taken is ready for a program, which wants its inputs in the default memory.
+// taken is ready for a program, which needs its inputs in the default memory.
 func (b *buffer) taken() (*object, error) {
 	o, err := b.ready()
 	if err != nil || o.memory == 0 {
@@ -100,7 +101,7 @@ func (b *buffer) taken() (*object, error) {
 	return o.in(0, b.usual)
 }
 
-// keep is replace for what a program made.
+// keep is replace for the result of a program.
 func (b *buffer) keep(o *object) error {
 	if b.memory != 0 {
 		var err error

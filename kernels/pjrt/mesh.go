@@ -31,16 +31,16 @@ type mesh struct {
 	name    kernels.Device
 	shape   parts.Mesh
 	ids     []int     // the numbers of the plugin's devices, in row-major order of shape
-	own     []int     // which of them are this process's, by their places in ids: all, where it does not span several
+	own     []int     // positions in ids of this process's devices: all, unless the mesh spans several processes
 	places  []uintptr // these
 	span    *span     // over several processes; nil: one
 	layouts func(p *ir.Program) ([][]int, error)
 
-	mu   sync.Mutex // one run, or one look at a buffer, at a time
+	mu   sync.Mutex // for one run, or one access to a buffer, at a time
 	flag *spread    // zeros, for the failure flag
 }
 
-// NewMesh makes one device of several; see [kernels.Partitioner].
+// NewMesh combines several devices into one; see [kernels.Partitioner].
 func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
 	devices := len(o.Devices)
 	if o.Span != nil {
@@ -79,7 +79,7 @@ func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
 
 func newMeshes(kind string) *meshes { return &meshes{kind: kind + "_mesh"} }
 
-// add gives a mesh a name. The first one makes the kind known.
+// add gives a mesh a name. The first one registers the kind.
 func (s *meshes) add(m *mesh) (kernels.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *meshes) at(d kernels.Device) (*mesh, error) {
 
 func (s *meshes) Kind() string { return s.kind }
 
-// Devices is empty: meshes are made by those who use them.
+// Devices is empty: meshes are made by their users.
 func (s *meshes) Devices() []kernels.Device { return nil }
 
 func (s *meshes) Open(d kernels.Device) error {
@@ -137,8 +137,8 @@ func (q meshQueue) Inline() bool                   { return true }
 func (q meshQueue) Wait(ctx context.Context) error { return ctx.Err() }
 func (q meshQueue) Close()                         {}
 
-// Compile compiles a program for all devices of the mesh together. That of replicas is compiled when they meet, as
-// their meshes are known then.
+// Compile compiles a program for all devices of the mesh together. A program for replicas is compiled when they meet,
+// because only then their meshes are known.
 func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
 	m, err := s.at(o.Device)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *meshes) close() error {
 	return err
 }
 
-// zeros is the failure flag of a run before which none failed. The caller holds the mesh.
+// zeros is the failure flag for a run that follows no failure. The caller holds the mesh.
 func (m *mesh) zeros() (*spread, error) {
 	if m.flag == nil {
 		f, err := m.spread(stablehlo.FlagType, nil, make([]byte, stablehlo.FlagType.Bytes()))

@@ -20,7 +20,7 @@ type spread struct {
 	layout  []int
 	handles []uintptr // by device of this process
 	remote  *link     // to the other processes that took part in making it; nil: none did
-	held    bool      // by a run that was given up, for ever
+	held    bool      // forever, by a run that was given up
 }
 
 // spread puts an array on the devices.
@@ -68,8 +68,8 @@ func (m *mesh) gather(name string, t ir.Type, s *spread, into []byte) error {
 	return m.span.complete(m, name, t, s.layout, all, into)
 }
 
-// download reads the part on one of this process's devices. A result that other processes take part in may never come:
-// then it is given up, and what it would have been written to belongs to the call.
+// download reads the part on one of this process's devices. A result that other processes take part in may never come.
+// Then it is given up, and the memory that it would have been written to belongs to the call.
 func (m *mesh) download(s *spread, i int, into []byte) error {
 	if s.remote == nil {
 		return m.client.Download(s.handles[i], into)
@@ -94,8 +94,8 @@ func (s *spread) free(client *capi.Client) error {
 	return err
 }
 
-// meshBuffer is an array on a mesh. How it is cut is known when a program uses it; until then its contents wait in host
-// memory.
+// meshBuffer is an array on a mesh. How it is divided is known only when a program uses it; until then its contents are
+// in host memory.
 type meshBuffer struct {
 	mesh *mesh
 	typ  ir.Type
@@ -128,7 +128,7 @@ func (b *meshBuffer) Write(src []byte) error {
 	return b.replace(nil)
 }
 
-// replace gives the parts up for others. The caller holds the mesh.
+// replace replaces the parts by others. The caller holds the mesh.
 func (b *meshBuffer) replace(s *spread) error {
 	old := b.spread
 	b.spread = s
@@ -157,7 +157,7 @@ func (b *meshBuffer) read(dst []byte) error {
 func (b *meshBuffer) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
 func (b *meshBuffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
 
-// CopyFrom copies another buffer by way of the host.
+// CopyFrom copies another buffer through the host.
 func (b *meshBuffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	if !src.Type().Equal(b.typ) {
 		return kernels.Completed(fmt.Errorf("pjrt: a buffer %v on %v cannot be a copy of %v on %v", b.typ, b.mesh.name, src.Type(), src.Device()))
@@ -185,7 +185,7 @@ func (b *meshBuffer) Exchange(other kernels.Buffer) error {
 	return nil
 }
 
-// placed returns the parts, cut as a program wants them. The caller holds the mesh.
+// placed returns the parts, divided as a program wants them. The caller holds the mesh.
 func (b *meshBuffer) placed(layout []int) (*spread, error) {
 	if b.spread != nil && (slices.Equal(b.spread.layout, layout) || !parts.Divided(b.spread.layout) && !parts.Divided(layout)) {
 		return b.spread, nil
@@ -201,7 +201,7 @@ func (b *meshBuffer) placed(layout []int) (*spread, error) {
 	return s, b.replace(s)
 }
 
-// PartShape is the shape of what lies on each device; that of the whole array where no program has used it yet.
+// PartShape is the shape of the part on each device, or of the whole array if no program has used it yet.
 func (b *meshBuffer) PartShape() []int {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()
@@ -211,13 +211,13 @@ func (b *meshBuffer) PartShape() []int {
 	return b.mesh.shape.Part(b.typ, b.spread.layout).Shape
 }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (b *meshBuffer) Free() {
 	unreachable.Forget(b)
 	b.Discard()
 }
 
-// Discard is Free of a buffer that nobody can reach.
+// Discard is Free for a buffer that nobody can reach.
 func (b *meshBuffer) Discard() {
 	b.mesh.mu.Lock()
 	defer b.mesh.mu.Unlock()

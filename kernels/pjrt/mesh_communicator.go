@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// meshGroup is where replicas meet that are meshes: the last one to come runs the program on all devices.
+// meshGroup is where replicas meet that are meshes: the last one to arrive runs the program on all devices.
 type meshGroup struct {
 	kind   *meshes
 	meshes []*mesh // of this process
@@ -23,7 +23,7 @@ type meshGroup struct {
 	remote *link   // to other processes; nil: none takes part
 
 	mu       sync.Mutex
-	meeting  *meshMeeting // that some replicas have come to; nil where none has
+	meeting  *meshMeeting // that some replicas have arrived at; nil if none has
 	err      error        // after Abort
 	programs map[string]kernels.Executable
 }
@@ -36,14 +36,14 @@ type meshMeeting struct {
 	errs  []error
 }
 
-// meshCommunicator is the end of one replica.
+// meshCommunicator belongs to one replica.
 type meshCommunicator struct {
 	group   *meshGroup
 	replica int
 }
 
 // NewCommunicators connects meshes of one shape, each a replica: those of this process, or of all hosts that were
-// joined. Meshes that span hosts themselves are known to each, and connected by each.
+// joined. Meshes that themselves span hosts are known to each of these, and each connects them.
 func (s *meshes) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	if len(o.Devices) == 0 {
 		return nil, errors.New("pjrt: no meshes to connect")
@@ -95,7 +95,8 @@ func (g *meshGroup) connect(ctx context.Context, o kernels.CommunicatorOptions) 
 	return err
 }
 
-// bring adds a replica's part to the meeting and returns its error when the run is over. The last one to come runs.
+// bring adds a replica's part to the meeting and returns its error when the run is over. The last one to arrive runs
+// it.
 func (g *meshGroup) bring(ctx context.Context, p *meshPart) error {
 	g.mu.Lock()
 	if g.err != nil {
@@ -115,7 +116,7 @@ func (g *meshGroup) bring(ctx context.Context, p *meshPart) error {
 	m.came++
 	if m.came == len(g.meshes) {
 		g.meeting = nil
-		g.mu.Unlock() // another process may never come, and who says so needs the lock
+		g.mu.Unlock() // another process may never come, and whoever says so needs the lock
 		copy(m.errs, m.parts[0].session.run(g.ids, g.remote, m.parts))
 		close(m.over)
 		if err := errors.Join(m.errs...); err != nil && g.remote != nil {
@@ -135,7 +136,7 @@ func (g *meshGroup) bring(ctx context.Context, p *meshPart) error {
 	return m.errs[own]
 }
 
-// fits checks that a replica comes once, from its mesh, with the others' program.
+// fits checks that a replica comes once, from its mesh, with the same program as the others.
 func (g *meshGroup) fits(m *meshMeeting, p *meshPart) error {
 	s := p.session
 	own := s.replica - g.first
@@ -154,7 +155,7 @@ func (g *meshGroup) fits(m *meshMeeting, p *meshPart) error {
 	return nil
 }
 
-// fail ends the group: who waits gets the error, and so does who comes later. The caller holds mu.
+// fail ends the group: everyone who waits gets the error, and so does everyone who comes later. The caller holds mu.
 func (g *meshGroup) fail(err error) {
 	if g.err == nil {
 		g.err = err
@@ -175,19 +176,19 @@ func (g *meshGroup) end(err error) {
 	g.fail(err)
 }
 
-// Replica is this end's number among the replicas of all processes.
+// Replica is the number of this replica among those of all processes.
 func (c *meshCommunicator) Replica() int  { return c.group.first + c.replica }
 func (c *meshCommunicator) Replicas() int { return c.group.total }
 
 // Abort makes current and later calls of all replicas return err.
 func (c *meshCommunicator) Abort(err error) {
-	if c.group.meshes[0].span == nil { // the link of a mesh that spans processes is the mesh's
+	if c.group.meshes[0].span == nil { // a mesh that spans processes keeps its link
 		c.group.remote.end(err)
 	}
 	c.group.end(err)
 }
 
-// Close ends calls under way.
+// Close ends calls in progress.
 func (c *meshCommunicator) Close() {
 	g := c.group
 	g.end(errors.New("pjrt: the communicator is closed"))

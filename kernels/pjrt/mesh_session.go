@@ -17,7 +17,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// meshExecutable is a program that XLA has spread over a mesh, or over several of one shape, each of which is a
+// meshExecutable is a program that XLA has spread over a mesh, or over several meshes of one shape, each of which is a
 // replica.
 type meshExecutable struct {
 	mesh     *mesh
@@ -69,7 +69,7 @@ func (e *meshExecutable) Close() {
 	e.Discard()
 }
 
-// Discard is Close of a program that nobody can reach.
+// Discard is Close for a program that nobody can reach.
 func (e *meshExecutable) Discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *meshSession) Close() {
 	s.Discard()
 }
 
-// Discard is Close of a session that nobody can reach.
+// Discard is Close for a session that nobody can reach.
 func (s *meshSession) Discard() {
 	s.once.Do(func() {
 		s.mu.Lock()
@@ -169,7 +169,7 @@ func (s *meshSession) run(ids []int, remote *link, all []*meshPart) []error {
 	errs := make([]error, len(all))
 	for _, p := range all {
 		m := p.session.mesh
-		m.mu.Lock() // a run may take the memory of what others want to read
+		m.mu.Lock() // a run may take memory that others want to read
 		defer m.mu.Unlock()
 	}
 	fail := func(err error) []error {
@@ -218,7 +218,7 @@ func (p *meshPart) hold() {
 	}
 }
 
-// place puts the inputs on the devices and into the arguments of a launch, from the first device on.
+// place puts the inputs on the devices and into the arguments of a launch, starting with device number first.
 func (p *meshPart) place(l *capi.Launch, first int) error {
 	s := p.session
 	flag, err := s.mesh.zeros()
@@ -243,7 +243,7 @@ func (p *meshPart) place(l *capi.Launch, first int) error {
 	return nil
 }
 
-// buffers checks what a launch was given. The output that replaces an input is that input.
+// buffers checks the buffers of a launch. The output that replaces an input is that input.
 func (s *meshSession) buffers(l kernels.Launch) (inputs, outputs []*meshBuffer, err error) {
 	p := s.program
 	own := func(b kernels.Buffer, v ir.Value, what string, i int) (*meshBuffer, error) {
@@ -277,8 +277,8 @@ func (s *meshSession) buffers(l kernels.Launch) (inputs, outputs []*meshBuffer, 
 	return inputs, outputs, nil
 }
 
-// keep lists the inputs whose memory the run must not take: an output replaces them elsewhere, or they are read as
-// another input too.
+// keep lists the inputs whose memory the run must not take: an output replaces them in another buffer, or they are also
+// read as another input.
 func (s *meshSession) keep(inputs, outputs []*meshBuffer) []int {
 	var keep []int
 	for i, out := range s.program.Outputs {

@@ -13,14 +13,14 @@ import (
 	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
 )
 
-// lockFile is what libtpu locks: one process has the TPU.
+// lockFile is locked by libtpu, because only one process can have the TPU.
 const lockFile = "/tmp/libtpu_lockfile"
 
-// aborted is the code of an error that a plugin gives when it cannot have what it shares with others.
+// aborted is the error code of a plugin that cannot get a resource that it shares with others.
 const aborted = 10
 
-// occupied explains the error of libtpu where another process has the TPU. libtpu itself only recommends to delete the
-// file that it locks, which helps nobody while that process runs.
+// occupied explains the error of libtpu when another process has the TPU. libtpu itself only recommends deleting the
+// file that it locks, which does not help while that process runs.
 func occupied(err error) error {
 	var e *capi.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Message, "already in use") && (e.Code != aborted || !strings.Contains(e.Message, "lockfile")) {
@@ -29,7 +29,7 @@ func occupied(err error) error {
 	return fmt.Errorf("pjrt: another process%s uses the TPU, which one process can have at a time: end that one, or give each process chips of its own (TPU_VISIBLE_CHIPS, TPU_PROCESS_BOUNDS): %w", holder(lockFile), err)
 }
 
-// holder names the process that has locked a file, " 1234 (python)"; "" where that is not known.
+// holder names the process that has locked a file, " 1234 (python)", or "" if that is unknown.
 func holder(path string) string {
 	var file syscall.Stat_t
 	locks, err := os.ReadFile("/proc/locks")

@@ -9,18 +9,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// part is what one replica brings to a run.
+// part is what one replica contributes to a run.
 type part struct {
 	session         *session
 	queue           *queue
 	event           *launched
-	inputs, outputs []*buffer // outputs has the input's buffer where that is replaced
+	inputs, outputs []*buffer // outputs has the input's buffer if that is replaced
 	objects         []*object // of the inputs, and the flag
 	keep            []int     // inputs whose memory the run must not take
 	alone           [1]*part  // itself
 }
 
-// newPart returns one whose lists have room.
+// newPart returns a part whose lists are allocated.
 func (s *session) newPart() *part {
 	s.idle.Lock()
 	defer s.idle.Unlock()
@@ -86,14 +86,14 @@ func (p *part) bind(inputs, outputs []kernels.Buffer) error {
 	return nil
 }
 
-// kept lists the inputs whose memory the run must not take although an output replaces them: their contents are wanted
-// elsewhere.
+// kept lists the inputs whose memory the run must not take although an output replaces them, because their contents are
+// needed elsewhere.
 func (p *part) kept(keep []int) []int {
 	for i, out := range p.session.program.Outputs {
 		if out.Alias < 0 {
 			continue
 		}
-		// The buffer and this part use the object; anybody else is one too many.
+		// The buffer and this part use the object; there must be no other user.
 		if o := p.objects[out.Alias]; o.lent || p.outputs[i] != p.inputs[out.Alias] || o.users.Load() > 2 {
 			keep = append(keep, out.Alias)
 		}
@@ -115,7 +115,7 @@ func (p *part) own(b kernels.Buffer, t ir.Type, what string, i int) (*buffer, er
 	return own, nil
 }
 
-// drop lets go of what the part holds.
+// drop releases what the part holds.
 func (p *part) drop() {
 	for _, o := range p.objects {
 		o.release()

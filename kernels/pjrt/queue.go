@@ -16,8 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// queue chains launches on one device by the failure flag: each takes the flag of the one before and hands on its own,
-// so that launches after a failed one change nothing although nobody has looked yet.
+// queue chains launches on one device by the failure flag: each takes the flag of the launch before and passes on its
+// own, so that launches after a failed one change nothing even before the host has noticed.
 type queue struct {
 	backend *Backend
 	client  *capi.Client
@@ -26,23 +26,23 @@ type queue struct {
 
 	mu   sync.Mutex
 	flag *object // of the last launch; nil stands for zeros
-	err  error   // of the host's side: the plugin refused a launch, or its replicas did not meet
+	err  error   // of the host: the plugin refused a launch, or its replicas did not meet
 	told *told
-	// meeting is the last launch that several replicas take part in; nil where it has been handed to the plugin.
+	// meeting is the last launch that several replicas take part in; nil once it has been handed to the plugin.
 	meeting *meeting
-	under   []*object // way: the flags of the last launches, the oldest first
+	under   []*object // flags of the launches in progress, the oldest first
 	ring    []*launched
 	next    int // place in the ring of the next launch's event
 
-	data flagBytes // of Wait, which one goroutine at a time calls
+	data flagBytes // used by Wait, which one goroutine at a time calls
 }
 
-// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches
-// has become that of a later one.
+// ringSize is how many launches of a queue have events of their own. After that many later launches, an event becomes
+// that of a later launch.
 const ringSize = 256
 
-// told are the modules that a queue has launched since its last Wait, for the meaning of the flag. Events hold it and
-// not the queue, which holds them, so that the collector finds both.
+// told are the modules that a queue has launched since its last Wait, needed to interpret the flag. Events hold it and
+// not the queue, because the queue holds them, so that the garbage collector can find both.
 type told struct {
 	device  kernels.Device
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ func (b *Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 
 func (q *queue) Device() kernels.Device { return q.device }
 
-// Inline is false: the plugin runs what is launched.
+// Inline is false, because the plugin runs the launches.
 func (q *queue) Inline() bool { return false }
 
 // take returns the flag of the last launch, for use by the caller, and the error that stops launches before they reach
@@ -84,8 +84,8 @@ func (q *queue) take() (*object, error) {
 	return q.flag.share(), nil
 }
 
-// settle waits until a launch of several replicas has been handed to the plugin. The caller holds mu, which is free
-// meanwhile for the one who does that.
+// settle waits until a launch of several replicas has been handed to the plugin. The caller holds mu, which is released
+// meanwhile for the goroutine that does that.
 func (q *queue) settle() {
 	for q.meeting != nil {
 		m := q.meeting
@@ -101,7 +101,7 @@ func (q *queue) settle() {
 	}
 }
 
-// put records the outcome of a launch, and waits where more launches than ahead would be under way.
+// put records the outcome of a launch, and waits if more launches than ahead would be in progress.
 func (q *queue) put(m *stablehlo.Module, number int32, flag *object, ahead int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,12 +116,12 @@ func (q *queue) put(m *stablehlo.Module, number int32, flag *object, ahead int, 
 	q.flag = flag.share()
 	q.under = append(q.under, flag.share())
 	if over := len(q.under) - ahead; over > 0 {
-		_ = q.under[over-1].await() // the failure goes from launch to launch
+		_ = q.under[over-1].await() // the flag carries the failure from launch to launch
 		q.forget(over)
 	}
 }
 
-// forget takes the oldest launches off the list. The caller holds mu.
+// forget removes the oldest launches from the list. The caller holds mu.
 func (q *queue) forget(n int) {
 	for _, flag := range q.under[:n] {
 		flag.release()
@@ -202,7 +202,7 @@ func (q *queue) Close() {
 	q.Discard()
 }
 
-// Discard is Close of a queue that nobody can reach. Events of it may still be waited for.
+// Discard is Close for a queue that nobody can reach. Its events may still be waited for.
 func (q *queue) Discard() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +220,7 @@ func (q *queue) Discard() {
 	q.ring = nil
 }
 
-// event returns that of the next launch.
+// event returns the event of the next launch.
 func (q *queue) event() *launched {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// divide says how a program is written that XLA divides over a mesh, and how its inputs lie there: XLA has two
-// partitioners, GSPMD and the newer Shardy, each with attributes of its own.
+// divide says how to write a program that XLA divides over a mesh, and how its inputs are laid out there. XLA has two
+// partitioners, GSPMD and the newer Shardy, each with its own attributes.
 func divide(p *ir.Program, mesh parts.Mesh, layouts [][]int, replicas int, shardy bool) ([][]int, stablehlo.Options, error) {
 	o := stablehlo.Options{Donate: true, Number: 1, Replicas: replicas, Partitions: mesh.Devices(), Shardings: make([]string, len(layouts))}
 	if len(layouts) != len(p.Inputs) {
@@ -48,8 +48,8 @@ func divide(p *ir.Program, mesh parts.Mesh, layouts [][]int, replicas int, shard
 	return kept, o, nil
 }
 
-// firstShardy is the first version of the plugin interface (0.firstShardy) whose plugins are given Shardy's attributes.
-// JAX has used nothing else since, and XLA announces the end of GSPMD.
+// firstShardy is the first version of the plugin interface (0.firstShardy) whose plugins get Shardy's attributes. Since
+// then JAX uses nothing else, and XLA announces the end of GSPMD.
 const firstShardy = 100
 
 func takesShardy(p *capi.Plugin) bool { return p.Minor >= firstShardy }
@@ -68,8 +68,8 @@ func shardyText(layout []int) string {
 	return "[" + strings.Join(axes, ", ") + "]"
 }
 
-// gspmdText has the parts of each axis, then the devices in the order of the parts. Devices that have equal parts
-// follow each other, along a last axis of their own.
+// gspmdText has the number of parts along each axis, then the devices in the order of the parts. Devices with equal
+// parts are consecutive, along an additional last axis.
 func gspmdText(mesh parts.Mesh, layout []int) string {
 	if !parts.Divided(layout) {
 		return "{replicated}"

@@ -22,7 +22,7 @@ type span struct {
 	places   [][]int // which devices of the mesh each process has
 }
 
-// link ends the waiting for the others; nil where there are none.
+// link ends the waiting for the others; nil if there are none.
 func (s *span) link() *link {
 	if s == nil {
 		return nil
@@ -108,8 +108,8 @@ func (s *span) meet(m *mesh) error {
 	return nil
 }
 
-// together is how long a process waits for the others to read or compile what it does: they may be a step behind. One
-// that waits meanwhile for a step of this process would wait for ever.
+// together is how long a process waits for the others to read or compile the same thing: they may be a step behind. If
+// another process meanwhile waits for a step of this one, both would otherwise wait forever.
 const together = 5 * time.Minute
 
 // same makes sure that all processes compile the same program.
@@ -133,11 +133,11 @@ func (s *span) same(name, module string) error {
 	return nil
 }
 
-// complete pastes the parts that this process does not have. All processes must ask for them. own are the parts that it
-// has.
+// complete adds the parts that this process does not have. All processes must call it. own are the parts that this
+// process has.
 func (s *span) complete(m *mesh, name string, t ir.Type, layout []int, own, into []byte) error {
 	if s == nil || !slices.ContainsFunc(s.places, func(devices []int) bool { return !m.shape.Covered(layout, devices) }) {
-		return nil // each process has all: what others do matters, as all must ask or none
+		return nil // each process has all parts. What others have matters, because all must exchange or none
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), together, fmt.Errorf("the other processes did not read it within %v", together))
 	defer cancel()

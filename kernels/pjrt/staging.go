@@ -15,8 +15,8 @@ import (
 
 var _ kernels.Stager = (*buffer)(nil)
 
-// stages is the host memory of a buffer that is written anew for each step. The plugin reads it where it is: one for
-// CPUs all the time that the step runs, others until they have copied it.
+// stages is the host memory of a buffer that is written for each step. The plugin reads it in place: a plugin for CPUs
+// during the whole step, others until they have copied it.
 type stages struct {
 	client *capi.Client
 	typ    ir.Type
@@ -28,15 +28,15 @@ type stages struct {
 	closed bool
 }
 
-// stage is memory of a buffer. It must not refer to the buffer, which the collector looks for.
+// stage is memory of a buffer. It must not refer to the buffer, or the garbage collector would not find that.
 type stage struct {
 	of   *stages
 	lent *capi.Lent
-	held bool // by who called Stage
+	held bool // by the caller of Stage
 }
 
-// A buffer has up to fewStages, and up to manyStages while they take no more than stageBytes together. Launches under
-// way have one each where the plugin reads it all the time.
+// A buffer has up to fewStages, and up to manyStages if they take no more than stageBytes together. If the plugin reads
+// in place during a step, each launch in progress has one.
 const (
 	fewStages  = 4
 	manyStages = 40
@@ -55,8 +55,8 @@ func (s *stage) Drop() {
 	}
 }
 
-// Stage returns memory that the plugin is done with, or more where there may be; none where the device is so far behind
-// that it has all.
+// Stage returns memory that the plugin no longer uses, or new memory within the limits. It returns none if the device
+// is so far behind that it uses all of it.
 func (b *buffer) Stage() kernels.Staged {
 	if b.typ.Bytes() == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (b *buffer) Stage() kernels.Staged {
 	return s
 }
 
-// noStages is what a buffer has that was freed.
+// noStages belongs to a buffer that was freed.
 var noStages = &stages{closed: true}
 
 func (s *stages) take() *stage {
@@ -94,7 +94,7 @@ func (s *stages) take() *stage {
 	return &stage{of: s, lent: s.client.NewLent(elementTypes[s.typ.DType], s.typ.Shape, size), held: true}
 }
 
-// collect finds what the plugin is done with. The caller holds mu.
+// collect finds the memory that the plugin no longer uses. The caller holds mu.
 func (s *stages) collect() error {
 	n, done := 0, true
 	var err error
@@ -138,7 +138,7 @@ func (b *buffer) WriteStaged(from kernels.Staged) error {
 	return b.replace(o)
 }
 
-// close gives up the memory, of which the backend keeps what the plugin still has.
+// close gives up the memory. The backend keeps what the plugin still uses.
 func (s *stages) close(b *Backend) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *stages) close(b *Backend) {
 	s.idle, s.sent = nil, nil
 }
 
-// lent is memory of buffers that are gone which the plugin has not done with.
+// lent is memory of freed buffers that the plugin still uses.
 type lent struct {
 	mu  sync.Mutex
 	all []*stage
@@ -163,7 +163,7 @@ func (l *lent) keep(sent []*stage) {
 	})
 }
 
-// close forgets what the plugin has not said to be done with. Its connection ends.
+// close drops the memory that the plugin still uses, because its connection ends.
 func (l *lent) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 	"github.com/gokeras/gokeras/kernels/stablehlo"
 )
 
-// Target is a set of devices that need not be here, which programs are compiled for ahead of time: to see whether they
-// compile, and what memory and arithmetic a step takes.
+// Target is a set of devices that need not be here. Programs are compiled for it ahead of time, to see whether they
+// compile, and how much memory and arithmetic a step needs.
 type Target struct {
 	name     string
 	topology *capi.Topology
 	devices  []capi.DeviceInfo
 }
 
-// NewTarget opens the plugin of a file, or libtpu where path is "", and describes devices by the platform's name for
-// them: "v5e:2x2", "v4:2x2x1", "v6e:2x4" of libtpu. No hardware and no network are needed.
+// NewTarget opens the plugin in a file, or libtpu if path is "", and describes devices by the platform's name for them:
+// "v5e:2x2", "v4:2x2x1", "v6e:2x4" for libtpu. No hardware and no network are needed.
 func NewTarget(path, name string) (*Target, error) {
 	if path == "" {
 		var err error
@@ -59,18 +59,18 @@ func NewTarget(path, name string) (*Target, error) {
 // Devices is the number of devices.
 func (t *Target) Devices() int { return len(t.devices) }
 
-// Model is what the devices are, "TPU v5 lite".
+// Model is the name of the devices, "TPU v5 lite".
 func (t *Target) Model() string { return t.devices[0].Kind }
 
-// Close gives the target back.
+// Close releases the target.
 func (t *Target) Close() error { return t.topology.Close() }
 
-// Analysis is what the compiler says of a program, for one device and one run.
+// Analysis is the compiler's analysis of a program, for one device and one run.
 type Analysis struct {
 	FLOPs         float64 `json:"flops"`
 	BytesAccessed float64 `json:"bytes_accessed"`
-	// Bytes on the device: of the code, of what goes in and comes out, of outputs that have the memory of an input, of
-	// intermediate values, and the most at any time.
+	// Bytes on the device: of the code, of inputs and outputs, of outputs that share the memory of an input, of
+	// intermediate values, and the peak.
 	Code      int64 `json:"code_bytes"`
 	Arguments int64 `json:"argument_bytes"`
 	Outputs   int64 `json:"output_bytes"`
@@ -80,14 +80,14 @@ type Analysis struct {
 }
 
 // Compile compiles a program for all devices together, each of them a replica, with donation. Collectives of the
-// program must span as many. Nothing can be run of it.
+// program must span the same number. The result cannot be run.
 func (t *Target) Compile(p *ir.Program) (Analysis, error) {
 	hash := fnv.New32a()
 	hash.Write([]byte(p.Hash()))
 	return t.compile(p, stablehlo.Options{Replicas: t.Devices(), Number: int32(hash.Sum32() &^ (1 << 31)), Donate: true}, capi.CompileOptions{Replicas: t.Devices()})
 }
 
-// CompileMesh compiles a program of one device that is divided over all devices, with donation. mesh is the number of
+// CompileMesh compiles a program for one device that is divided over all devices, with donation. mesh is the number of
 // devices along each axis of a mesh; layouts are those of [kernels.MeshOptions] for the inputs of the program.
 func (t *Target) CompileMesh(p *ir.Program, mesh []int, layouts [][]int) (Analysis, error) {
 	if err := parts.Mesh(mesh).Check(t.Devices()); err != nil {
