@@ -11,12 +11,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// All-reduces can be arranged otherwise than in one go or in shares: within groups of near replicas first, on one of
-// them alone, or round a ring. An arrangement is a list of moves, each of which combines pieces that lie with some
-// replicas and puts the result into the memory of one. Moves of one round go on at the same time, and use what those of
-// the rounds before have made.
+// All-reduces can be arranged in other ways than in one go or in shares: first within groups of near replicas, on one
+// of them alone, or around a ring. An arrangement is a list of moves. Each move combines pieces that are on some
+// replicas and puts the result into the memory of one. Moves of one round run at the same time, and use the results of
+// earlier rounds.
 
-// holding is which of a replica's numbers a move reads or writes.
+// holding says which of a replica's numbers a move reads or writes.
 type holding uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 	results
 )
 
-// held is where a piece lies.
+// held says where a piece is.
 type held struct {
 	replica int
 	holding holding
@@ -56,8 +56,8 @@ func cut(lengths []int, first, limit int) (all []stretch) {
 	return all
 }
 
-// moves are those of an all-reduce of values of these lengths, over n replicas. A pack begins one round behind the one
-// before it, so that the packs are on their ways between different devices.
+// moves are those of an all-reduce of values of these lengths, over n replicas. A pack begins one round after the one
+// before it, so that the packs use different connections at any time.
 func moves(a *kernels.Arrangement, n int, lengths []int) (all []move) {
 	total := 0
 	var limits []int
@@ -88,7 +88,7 @@ func moves(a *kernels.Arrangement, n int, lengths []int) (all []move) {
 	return all
 }
 
-// groupMoves combine within the groups, then over them, and hand the result down the same way.
+// groupMoves combine within the groups, then over them, and send the result down the same way.
 func groupMoves(round int, groups [][]int, lengths []int, first, limit int) (all []move) {
 	pieces := cut(lengths, first, limit)
 	add := func(round int, last bool, to held, from ...held) {
@@ -130,8 +130,8 @@ func groupMoves(round int, groups [][]int, lengths []int, first, limit int) (all
 	return all
 }
 
-// ringMoves pass parts round the ring: each replica adds its own numbers to what its predecessor has of a part, and the
-// sums go round once more.
+// ringMoves pass parts around the ring: each replica adds its own numbers to its predecessor's sum for a part, and the
+// sums go around once more.
 func ringMoves(round, n int, lengths []int, first, limit int) (all []move) {
 	size := (limit - first + n - 1) / n
 	for part := range n {

@@ -47,7 +47,7 @@ type backend struct {
 	api     driver.API
 	err     error
 	mu      sync.Mutex
-	devices []*device // by index; nil where it was not used yet
+	devices []*device // by index; nil if it was not used yet
 	numbers map[int64]*numbered
 
 	openNCCL func() (nccl.API, error)
@@ -55,10 +55,10 @@ type backend struct {
 	nccl     nccl.API
 	ncclErr  error
 
-	// measure times a way in which values meet; nil: that is not done. It is told how to make so many runs.
+	// measure times one way in which values meet; run repeats it. nil: nothing is timed.
 	measure func(way string, bytes int, run func(times int) error) (time.Duration, error)
 
-	pick   func(lower.Question) int // which kernel of several is taken; nil: those that were measured
+	pick   func(lower.Question) int // which of several kernels is taken; nil: as measured
 	cut    func(lower.Cut) lower.Cut
 	tuning *tuning // nil: nothing is measured
 
@@ -102,7 +102,7 @@ func (b *backend) connect() error {
 	return b.err
 }
 
-// Devices lists the GPUs; none where there is no driver.
+// Devices lists the GPUs. There are none without a driver.
 func (b *backend) Devices() []kernels.Device {
 	if b.connect() != nil {
 		return nil
@@ -114,7 +114,7 @@ func (b *backend) Devices() []kernels.Device {
 	return all
 }
 
-// Open reports why a device cannot be used.
+// Open returns an error that says why a device cannot be used.
 func (b *backend) Open(d kernels.Device) error {
 	_, err := b.device(d)
 	return err
@@ -147,7 +147,7 @@ func (b *backend) device(d kernels.Device) (*device, error) {
 	return b.devices[d.Index], nil
 }
 
-// blockingVariable is set where the host is to wait for each kernel.
+// blockingVariable makes the host wait for each kernel if it is set.
 const blockingVariable = "GOKERAS_CUDA_BLOCKING"
 
 // memoryLimit reads the limit that the user has set, a number of bytes.
@@ -164,7 +164,7 @@ func memoryLimit(all int64) (int64, error) {
 	return n, nil
 }
 
-// close gives all devices back, for tests: buffers, sessions and queues must be gone.
+// close releases all devices, for tests: buffers, sessions and queues must be gone.
 func (b *backend) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

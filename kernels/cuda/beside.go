@@ -10,17 +10,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective whose results are not needed at once goes on in a second stream of the device, while kernels run in the
-// first: it begins behind what the first stream was given so far, and an event says when it is over. The failure flag
-// that it carries is a copy, since kernels may set the flag meanwhile; what it brings from the others is put together
-// with the flag where the first stream waits for the event.
+// A collective whose results are not needed at once runs in a second stream of the device, in parallel with kernels in
+// the first. It begins after everything that is already in the first stream, and an event says when it is over. It uses
+// a copy of the failure flag, since kernels may set the flag meanwhile. The outcome of the others is combined with the
+// flag when the first stream waits for the event.
 
-// aside is what a session has for such collectives.
+// aside is what a session needs for such collectives.
 type aside struct {
 	done  []driver.Handle // by number: recorded at the end of a collective
 	flags driver.Address  // by number: the copy, and the outcome
 	bytes int64           // of them
-	merge *session        // puts an outcome and the flag together
+	merge *session        // combines an outcome and the flag
 }
 
 // asideSlot is the room for the flags of one collective.
@@ -69,7 +69,7 @@ func (g *group) setAside(replica int, s *session) error {
 	return err
 }
 
-// close gives back what a session has.
+// close releases what a session has.
 func (a *aside) close(d *device) {
 	if a == nil {
 		return
@@ -83,7 +83,7 @@ func (a *aside) close(d *device) {
 	})
 }
 
-// stream is where the session's kernels are put.
+// stream is the stream for the session's kernels.
 func (s *session) stream() driver.Handle {
 	if s.lane != 0 {
 		return s.lane
@@ -108,7 +108,7 @@ func (g *group) outcomeOf(replica int) driver.Address {
 	return s.flag
 }
 
-// depart chooses the stream of a replica's collective, which comes after what its kernels have done so far.
+// depart chooses the stream of a replica's collective, which comes after its kernels so far.
 func (g *group) depart(replica int, d *device, _ *combining) error {
 	s, n := g.parts[replica].session, g.steps[replica].Number
 	g.lanes[replica], g.flags[replica] = d.Stream, s.flag
@@ -134,8 +134,8 @@ func (g *group) done(replica int, d *device, _ *combining) error {
 	return d.Err(d.API.RecordEvent(g.parts[replica].session.aside.done[n-1], d.beside), "cuEventRecord")
 }
 
-// await lets the kernels that come wait for a collective, and for those before it. Where values meet through host
-// memory, they are there already.
+// await makes later kernels wait for a collective, and for those before it. Values that meet through host memory are
+// already there.
 func (s *session) await(step *lower.Step) error {
 	if s.met == nil {
 		return nil

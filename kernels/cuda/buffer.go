@@ -44,7 +44,7 @@ func (d *device) newBuffer(t ir.Type) (*buffer, error) {
 func (b *buffer) Type() ir.Type          { return b.typ }
 func (b *buffer) Device() kernels.Device { return b.device.name }
 
-// Bytes is nil: the memory is the device's.
+// Bytes is nil, because the memory is on the device.
 func (b *buffer) Bytes() []byte { return nil }
 
 func (b *buffer) check(what string, n int) error {
@@ -57,16 +57,16 @@ func (b *buffer) check(what string, n int) error {
 	return nil
 }
 
-// pieceBytes is how much is copied at once where the host waits for it anyway.
+// pieceBytes is how much is copied at once if the host waits anyway.
 var pieceBytes = 32 << 20
 
-// Write copies src to host memory that the device reads later. Of what is larger than two pieces it waits for all but
-// these.
+// Write copies src to host memory that the device reads later. If src is larger than two pieces, it waits for all but
+// the last two.
 func (b *buffer) Write(src []byte) error {
 	if err := b.check("writing", len(src)); err != nil || len(src) == 0 {
 		return err
 	}
-	defer runtime.KeepAlive(b) // what the collector finds is given back
+	defer runtime.KeepAlive(b) // the garbage collector releases what it finds
 	d := b.device
 	var blocks [2]*block
 	defer func() {
@@ -126,7 +126,7 @@ func (b *buffer) fetch(at, n int) (*block, error) {
 	return h, nil
 }
 
-// arrive waits for a copy to host memory and hands it on.
+// arrive waits for a copy to host memory and copies it to dst.
 func (d *device) arrive(h *block, dst []byte) error {
 	defer d.keepBlock(h)
 	if err := d.Enter(); err != nil {
@@ -158,7 +158,7 @@ func (b *buffer) Read(dst []byte) error {
 	return nil
 }
 
-// Upload is Write: what the device reads late is a copy.
+// Upload is Write, because the device reads a copy.
 func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
 
 // Download begins Read.
@@ -173,7 +173,7 @@ func (b *buffer) Download(dst []byte) kernels.Event {
 	return background.Run(func() error { return b.device.arrive(h, dst) })
 }
 
-// CopyFrom copies another buffer, through host memory where it lies on a device whose memory this one does not reach.
+// CopyFrom copies another buffer. It goes through host memory if this device does not reach the other's memory.
 func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
 	from, ok := src.(*buffer)
 	if !ok || !from.typ.Equal(b.typ) || from.freed || b.freed {
@@ -213,7 +213,7 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	return nil
 }
 
-// Free gives the memory back when what was asked for so far is over.
+// Free releases the memory when all operations so far are over.
 func (b *buffer) Free() {
 	if b.freed {
 		return

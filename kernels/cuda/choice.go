@@ -17,18 +17,18 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Where values can meet in several ways, each is timed when the devices are connected, with sums of a few sizes. All
-// processes tell each other their times, and the slowest counts, so that all choose alike. The choice stays. In one
-// process it does not change the bits, since all ways form sums in the order of the replicas; NCCL is not among them
-// unless it was asked for.
+// If values can meet in several ways, each is timed when the devices are connected, with sums of a few sizes. The
+// processes exchange their times, and the slowest counts, so that all choose alike. The choice is final. In one process
+// it does not change the bits, since all ways form sums in the order of the replicas; NCCL is considered only if it was
+// requested.
 
-// choiceSizes are the sums that are timed, in bytes.
+// choiceSizes are the sizes of the timed sums, in bytes.
 var choiceSizes = []int{16 << 10, 256 << 10, 4 << 20}
 
-// choice is what was found.
+// choice is the result of the measurement.
 type choice struct {
-	shares int // all-reduces of so many bytes and more are done in shares
-	nccl   int // collectives of so many bytes and more go through NCCL, the others through windows
+	shares int // all-reduces of at least this many bytes are done in shares
+	nccl   int // collectives of at least this many bytes go through NCCL, the others through windows
 	times  map[string][]time.Duration
 }
 
@@ -55,8 +55,8 @@ func (c *choice) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Measured connects all GPUs of this machine and says how all-reduces of replicas on them are done, as measured: "in
-// one go below 256 KiB, else in shares". Fewer than two have nobody to meet, which is an error.
+// Measured connects all GPUs of this machine, measures all-reduces of replicas on them, and says how these are done:
+// "in one go below 256 KiB, else in shares". It returns an error for fewer than two GPUs.
 func Measured(ctx context.Context) (string, error) { return own.measured(ctx) }
 
 func (b *backend) measured(ctx context.Context) (string, error) {
@@ -85,7 +85,7 @@ const (
 	throughNCCL = "NCCL"
 )
 
-// from is the size from which on the second way is faster, never where it is not faster for the largest size.
+// from is the size from which on the second way is faster, or never if it is not faster for the largest size.
 func from(first, second []time.Duration) int {
 	limit := never
 	for i := len(choiceSizes) - 1; i >= 0 && second[i] < first[i]; i-- {
@@ -182,7 +182,7 @@ func slowestOf(ctx context.Context, own map[string][]time.Duration, exchange fun
 	return own, nil
 }
 
-// timed is the time of one of several runs, after as many that are not counted.
+// timed is the time of one of several runs, after as many warm-up runs.
 func timed(_ string, _ int, run func(times int) error) (time.Duration, error) {
 	const times = 5
 	if err := run(times); err != nil {
@@ -289,7 +289,7 @@ func (g *group) carrier() carrier {
 	return g.link.carrier
 }
 
-// both is a link by windows and by NCCL: small collectives go through the ones, large ones through the other.
+// both is a link through windows and NCCL: small collectives go through windows, large ones through NCCL.
 type both struct {
 	*windows
 	nccl *ends

@@ -11,15 +11,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order,
-// and writes its result; all wait again. Small all-reduces are done in one such go, in which every replica works out
-// all of the sums. In large ones each works out an equal share, and the shares are copied around. If a device does not
-// reach another one's memory, what that brings goes through host memory.
+// In a collective, all wait for all; each replica runs a small program that reads the operands of all, in replica
+// order, and writes its result; then all wait again. Small all-reduces are done in one such go, in which every replica
+// computes all sums. In large ones each computes an equal share, and the shares are copied to all. If a device does not
+// reach another one's memory, the values go through host memory.
 
-// twoShotBytes is from where on the values of an all-reduce are large, where that is not measured.
+// twoShotBytes is the size from which on the values of an all-reduce count as large, if that is not measured.
 var twoShotBytes = 256 << 10
 
-// inShares reports whether all-reduces of so many bytes are done in shares.
+// inShares reports whether all-reduces of this size are done in shares.
 func (g *group) inShares(bytes int) bool {
 	if g.choice != nil {
 		return bytes >= g.choice.shares
@@ -30,29 +30,29 @@ func (g *group) inShares(bytes int) bool {
 // combining is what one replica does in a collective.
 type combining struct {
 	values []combined
-	shares bool // each replica works out a share
+	shares bool // each replica computes a share
 	flags  *session
 	needs  int64         // bytes of scratch memory
 	pinned int           // bytes of host memory
-	linked []linkedValue // where NCCL combines
+	linked []linkedValue // if NCCL combines
 	packs  []pack        // of these values, those that travel together
-	rounds []windowRound // where windows do
+	rounds []windowRound // if windows do
 	window []windowValue
-	relay  *relay // where the all-reduce is arranged
+	relay  *relay // if the all-reduce is arranged
 }
 
 // combined is one value of a collective.
 type combined struct {
-	program   *session // of this replica; nil where its share is empty
-	operand   int      // bytes of what each brings
+	program   *session // of this replica; nil if its share is empty
+	operand   int      // bytes of each replica's operand
 	unit      int      // bytes of an element
 	length    int      // elements, where they are shared out
 	low, high int      // bytes of the share of this replica
 	scratch   int64    // where the operands of the others lie, in slots of the share's size
 	pinned    int      // where the operand lies in host memory; the result as far behind all operands
 
-	// Where a sum travels in a narrower type, the lengths above are those of this type.
-	before, after  *session // to the type and back; nil: its own
+	// If a sum travels in a narrower type, the lengths above are those of this type.
+	before, after  *session // to the type and back; nil: its own type
 	travels, whole int64    // scratch: the operand and the result as they travel
 }
 
@@ -64,7 +64,7 @@ func share(replica, replicas, n, unit int) (low, high int) {
 
 func rounded(n int) int { return (n + flagSlot - 1) &^ (flagSlot - 1) }
 
-// prepare makes what a session needs for its collectives. Nothing is made in later launches.
+// prepare makes what a session needs for its collectives. Later launches need nothing more.
 func (g *group) prepare(replica int, s *session) error {
 	if s.met == g {
 		return nil
@@ -108,7 +108,7 @@ func (g *group) prepare(replica int, s *session) error {
 	return nil
 }
 
-// plan says how a replica does a collective.
+// plan determines how a replica does a collective.
 func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 	n := len(g.devices)
 	if step.Attrs.Replicas != n {
@@ -147,7 +147,7 @@ func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
 			m.low, m.high = share(replica, n, m.length, m.unit)
 		}
 		m.scratch, m.pinned = c.needs, c.pinned
-		if !g.peers { // also for what the device reaches: all have the same places
+		if !g.peers { // even for what the device reaches, because all use the same layout
 			c.needs += int64(n * rounded(m.high-m.low))
 			c.pinned += rounded(m.operand)
 		}
@@ -236,8 +236,8 @@ func (g *group) reserve(replica int, c *combining) error {
 	})
 }
 
-// collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu
-// and the order of all devices.
+// collect does the collective at which all replicas have arrived. It returns the replica that failed. The caller holds
+// mu and the order of all devices.
 func (g *group) collect() (int, error) {
 	if i, err := g.each((*group).depart); err != nil {
 		return i, err
@@ -287,7 +287,7 @@ func (g *group) collectAmong() (int, error) {
 		return i, err
 	}
 	if g.of(0).shares {
-		return g.barrier() // nobody goes on to write what another one still copies
+		return g.barrier() // nobody may overwrite what another one still copies
 	}
 	return 0, nil
 }
@@ -321,7 +321,7 @@ func (g *group) result(replica, k int) driver.Address {
 	return g.parts[replica].session.place(v[len(v)/2+k].Place)
 }
 
-// publish copies what a replica brings to host memory, for those that do not reach the device's.
+// publish copies a replica's operands to host memory, for devices that do not reach its memory.
 func (g *group) publish(replica int, d *device, c *combining) error {
 	if !g.hidden(replica) {
 		return nil
@@ -342,7 +342,7 @@ func (g *group) publish(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// combineFlags works out which failure flag of all is set first.
+// combineFlags determines which failure flag of all is set first.
 func (g *group) combineFlags(replica int, d *device, c *combining) error {
 	area := g.areas[replica].scratch
 	c.flags.begin(g.lanes[replica])
@@ -359,7 +359,7 @@ func (g *group) combineFlags(replica int, d *device, c *combining) error {
 	return c.flags.small(area)
 }
 
-// combine works out a replica's results, or its share of them, and which failure flag of all is set first.
+// combine computes a replica's results, or its share of them, and determines which failure flag of all is set first.
 func (g *group) combine(replica int, d *device, c *combining) error {
 	if err := g.combineFlags(replica, d, c); err != nil {
 		return err
@@ -399,14 +399,14 @@ func (g *group) combine(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// resultsAt is how far after the operands the results lie in host memory.
+// resultsAt is the offset of the results from the operands in host memory.
 func (g *group) resultsAt(replica int) int {
 	c := g.of(replica)
 	last := &c.values[len(c.values)-1]
 	return last.pinned + rounded(last.operand) - flagSlot
 }
 
-// settle takes over a failure of any replica, and the shares of the others.
+// settle copies a failure of any replica, and the shares of the others.
 func (g *group) settle(replica int, d *device, c *combining) error {
 	err := d.Err(d.API.CopyOnDevice(g.outcomeOf(replica), g.areas[replica].scratch, lower.FlagBytes, g.lanes[replica]), "cuMemcpyDtoDAsync_v2")
 	if err != nil || !c.shares {
@@ -434,10 +434,10 @@ func (g *group) settle(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// begin forgets the places of the last run of a small program, which runs in a stream.
+// begin forgets the operands of the last run of a small program, which runs in a stream.
 func (s *session) begin(lane driver.Handle) { s.lane, s.inputs = lane, s.inputs[:0] }
 
-// small runs a program of one result from the places that were added, as part of another one's launch.
+// small runs a program with one result on the operands that were added, as part of another one's launch.
 func (s *session) small(to driver.Address) error {
 	s.outputs = append(s.outputs[:0], to)
 	return s.steps(s.executable.plan.Steps)

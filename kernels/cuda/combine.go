@@ -9,7 +9,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// builder writes a program; the first mistake stays.
+// builder writes a program and keeps the first error.
 type builder struct {
 	*ir.Program
 	err error
@@ -27,8 +27,8 @@ func (b *builder) add(op ir.Op, attrs ir.Attrs, inputs ...ir.Value) ir.Value {
 	return out[0]
 }
 
-// combine is the program by which a replica works out its result of a collective from operands of type t, which n
-// replicas bring. Numbers are combined in the order of the replicas; those of 16 bits as float32.
+// combine is the program by which a replica computes its result of a collective from the operands of n replicas, of
+// type t. Numbers are combined in the order of the replicas; 16-bit numbers are combined in float32.
 func combine(op ir.Op, a ir.CollectiveAttrs, t ir.Type, n, replica int) (*ir.Program, error) {
 	b := &builder{Program: ir.New(fmt.Sprintf("%v of %v over %d", op, t, n))}
 	all := make([]ir.Value, n)

@@ -13,15 +13,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// communicator is the end of one replica of a group.
+// communicator belongs to one replica of a group.
 type communicator struct {
 	group   *group
 	replica int
 	closed  bool // guarded by the group
 }
 
-// NewCommunicators connects replicas of this process by kernels of our own, or by NCCL where that is asked for, and
-// those of several processes by NCCL. Without NCCL the latter is [errors.ErrUnsupported], unless it was asked for.
+// NewCommunicators connects replicas of this process by kernels of our own, or by NCCL if requested, and those of
+// several processes by NCCL. Without NCCL the latter is [errors.ErrUnsupported], unless NCCL was requested.
 func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	for _, d := range o.Devices {
 		if err := b.Open(d); err != nil {
@@ -66,7 +66,7 @@ func (g *group) ends() []kernels.Communicator {
 	return all
 }
 
-// Replica is this end's number among the replicas of all processes.
+// Replica is the number of this replica among those of all processes.
 func (c *communicator) Replica() int {
 	if l := c.group.link; l != nil {
 		return l.first + c.replica
@@ -85,7 +85,7 @@ func (c *communicator) Replicas() int {
 // Abort makes current and later calls of all replicas return err.
 func (c *communicator) Abort(err error) { c.group.end(err) }
 
-// Close ends calls under way. The last end releases what the group holds.
+// Close ends calls in progress. The last communicator to be closed releases what the group holds.
 func (c *communicator) Close() {
 	unreachable.Forget(c)
 	g := c.group
@@ -120,14 +120,14 @@ func (c *communicator) Broadcast(ctx context.Context, root int, value kernels.Bu
 	return c.call(ctx, ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root}, []kernels.Buffer{value}, nil)
 }
 
-// call runs a program of one collective. Without outputs the results take the place of the operands.
+// call runs a program with one collective. Without outputs the results replace the operands.
 func (c *communicator) call(ctx context.Context, op ir.Op, a ir.CollectiveAttrs, inputs, outputs []kernels.Buffer) error {
 	g := c.group
 	g.mu.Lock()
 	err := g.err
 	g.mu.Unlock()
 	for _, b := range append(inputs[:len(inputs):len(inputs)], outputs...) {
-		if _, ok := b.(*buffer); !ok && err == nil { // it may be of a running program, which the devices would wait for
+		if _, ok := b.(*buffer); !ok && err == nil { // it may belong to a running program, which the devices would wait for
 			err = fmt.Errorf("cuda: %v: received a %T, expected a buffer of %v; communicators that wrap those of GPUs must read and write values in host memory", op, b, g.devices[c.replica].name)
 			c.Abort(err)
 		}
@@ -181,7 +181,7 @@ func (c *communicator) launch(ctx context.Context, p *ir.Program, inputs, output
 	return s.Launch(ctx, kernels.Launch{Inputs: inputs, Outputs: outputs, Communicator: c}).Wait(ctx)
 }
 
-// single is the communicator of a replica that has nobody to meet.
+// single is the communicator of a replica without peers.
 type single struct {
 	mu  sync.Mutex
 	err error
@@ -223,5 +223,5 @@ func (c *single) Abort(err error) {
 	}
 }
 
-// Close gives nothing back: there is nothing.
+// Close has nothing to release.
 func (c *single) Close() { c.Abort(errClosed) }

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// Copies from one device to another, without the host where the one reaches the memory of the other: the copy is in
-// order with what both streams do before and after it.
+// Copies from one device to another go without the host if one reaches the memory of the other. The copy is ordered
+// with everything before and after it in both streams.
 
 // crossing is what a device needs for copies from others.
 type crossing struct {
@@ -61,7 +61,7 @@ func (d *device) makeCrossing() error {
 	return d.Err(r, "cuEventCreate")
 }
 
-// cross copies memory of another device. The other one's stream waits for the copy, so that what comes later there may
+// cross copies memory of another device. The other device's stream waits for the copy, so that later work there may
 // overwrite the memory.
 func (d *device) cross(to driver.Address, from *device, source driver.Address, bytes int64) error {
 	d.await()

@@ -4,7 +4,7 @@ package cuda
 
 import "github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 
-// cursor is a place in a plan, between two collectives.
+// cursor is a position in a plan, between two collectives.
 type cursor struct{ frames []frame }
 
 // frame is a list of steps: those of the plan, or the body of a loop.
@@ -17,7 +17,7 @@ type frame struct {
 
 func (c *cursor) reset(steps []lower.Step) { c.frames = append(c.frames[:0], frame{steps: steps}) }
 
-// next launches what comes until the next collective, which it returns; nil at the end.
+// next launches everything before the next collective, and returns that; nil at the end.
 func (c *cursor) next(s *session) (*lower.Step, error) {
 	for len(c.frames) > 0 {
 		f := &c.frames[len(c.frames)-1]

@@ -23,13 +23,13 @@ type device struct {
 	name kernels.Device
 
 	meeting atomic.Pointer[group] // of a launch on this device that waits for other replicas
-	beside  driver.Handle         // a second stream, for collectives that go on beside kernels; 0: not made yet
+	beside  driver.Handle         // a second stream, for collectives in parallel with kernels; 0: not made yet
 
 	mu     sync.Mutex
 	limit  int64 // bytes that may be used
 	used   int64
 	idle   []*block
-	stages []*stage // without a block, to be used again
+	stages []*stage // without a block, for reuse
 	dead   *unreachable.List
 	// blocking: the host waits for each kernel, so that an error names its layer.
 	blocking bool
@@ -45,7 +45,7 @@ type device struct {
 	loading sync.Mutex         // guards kernels
 	kernels map[string]*kernel // that programs have loaded, by text
 	kept    *kept.Folder       // of compiled kernels
-	retired []driver.Address   // windows that processes may still read which have not noticed that the group has ended
+	retired []driver.Address   // windows that processes may still read because they have not noticed the end of the group
 }
 
 // block is host memory that the device can reach. The event tells when the last copy is over.
@@ -55,8 +55,8 @@ type block struct {
 	busy   bool // the event was recorded
 }
 
-// Err is the error of a call on the device: where the device does not work any more, a [kernels.ErrDeviceLost] that
-// names it.
+// Err is the error of a call on the device. If the device no longer works, it is a [kernels.ErrDeviceLost] that names
+// it.
 func (d *device) Err(r driver.Result, call string) error {
 	if r == driver.Success {
 		return nil
@@ -64,7 +64,7 @@ func (d *device) Err(r driver.Result, call string) error {
 	return d.orLost(d.Device.Err(r, call))
 }
 
-// Enter is that of the driver's device, with the same errors.
+// Enter is Enter of the driver's device, with the errors of Err.
 func (d *device) Enter() error { return d.orLost(d.Device.Enter()) }
 
 func (d *device) orLost(err error) error {
@@ -90,13 +90,13 @@ func (d *device) enqueue(f func() error) error {
 	return f()
 }
 
-// OutOfMemoryError says what was asked of a device's memory and what there is.
+// OutOfMemoryError says what was requested from a device's memory and what there is.
 type OutOfMemoryError struct {
 	Device      kernels.Device
 	What        string // what the memory is for
 	Asked, Used int64  // bytes
-	Limit, Free int64  // what may be used; what the driver says is free
-	Driver      error  // the driver's refusal; nil where the limit is the reason
+	Limit, Free int64  // what may be used; what the driver reports as free
+	Driver      error  // the driver's refusal; nil if the limit is the reason
 }
 
 func (e *OutOfMemoryError) Error() string {
@@ -110,7 +110,7 @@ func (e *OutOfMemoryError) Error() string {
 // Unwrap is the driver's refusal.
 func (e *OutOfMemoryError) Unwrap() error { return e.Driver }
 
-// alloc takes memory of the device. Where there is too little, that of copies ahead of time is given back first, then
+// alloc allocates memory of the device. If there is too little, memory for copies ahead of time is released first, then
 // that of models which nobody can reach.
 func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 	a, err := d.tryAlloc(bytes, what, d.Stream)
@@ -127,7 +127,7 @@ func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
 	return a, err
 }
 
-// tryAlloc takes memory in the order of a stream.
+// tryAlloc allocates memory in the order of a stream.
 func (d *device) tryAlloc(bytes int64, what string, stream driver.Handle) (driver.Address, error) {
 	if bytes == 0 {
 		bytes = 1
@@ -145,7 +145,7 @@ func (d *device) tryAlloc(bytes int64, what string, stream driver.Handle) (drive
 	err := d.enqueue(func() error {
 		var r driver.Result
 		a, r = d.API.Alloc(bytes, stream)
-		if r == driver.OutOfMemory { // freed memory may lie in pieces that are too small
+		if r == driver.OutOfMemory { // freed memory may be in pieces that are too small
 			if err := d.trim(); err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (d *device) tryAlloc(bytes int64, what string, stream driver.Handle) (drive
 	return a, err
 }
 
-// trim gives freed memory back to the system; the caller has the context.
+// trim returns freed memory to the system; the caller has the context.
 func (d *device) trim() error {
 	if err := d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (d *device) outOfMemoryInside(bytes, used int64, what string, cause error) 
 	return &OutOfMemoryError{Device: d.name, What: what, Asked: bytes, Used: used, Limit: d.limit, Free: free, Driver: cause}
 }
 
-// free gives memory back when what was put into the stream so far is over.
+// free releases memory when everything put into the stream so far is over.
 func (d *device) free(a driver.Address, bytes int64) error {
 	if bytes == 0 {
 		bytes = 1
@@ -200,10 +200,10 @@ func (d *device) free(a driver.Address, bytes int64) error {
 // minBlock is the size of the smallest blocks of host memory.
 const minBlock = 4096
 
-// hostBytes is how much host memory copies of one size may have under way.
+// hostBytes is how much host memory the copies of one size in progress may use.
 var hostBytes = 256 << 20
 
-// takeBlock returns host memory for a copy: one that is idle, where there is one, else another one.
+// takeBlock returns host memory for a copy: an idle block if there is one, otherwise a new one.
 func (d *device) takeBlock(bytes int) (*block, error) {
 	if err := d.Enter(); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (d *device) keepBlock(b *block) {
 	d.idle = append(d.idle, b)
 }
 
-// dropBlock gives the memory of a large block back, when its copy is over: memory that does not move is scarce.
+// dropBlock releases the memory of a large block when its copy is over, because pinned memory is scarce.
 func (d *device) dropBlock(b *block) error {
 	if err := d.Enter(); err != nil {
 		return err
@@ -277,8 +277,7 @@ func (d *device) dropBlock(b *block) error {
 	return errors.Join(d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
 }
 
-// record marks the end of the copy that uses the block; the caller holds the order. Where that fails, the copy has
-// ended.
+// record marks the end of the copy that uses the block; the caller holds the order. If that fails, the copy has ended.
 func (d *device) record(b *block, stream driver.Handle) error {
 	err := d.Err(d.API.RecordEvent(b.event, stream), "cuEventRecord")
 	b.busy = err == nil

@@ -65,8 +65,8 @@ func (b *backend) executable(p *ir.Program, plan *lower.Plan) *executable {
 	return e
 }
 
-// options describe the device to the lowering, or where replicas run a program on others too, the least of all. Kernels
-// for one architecture alone are for devices that are all of it, and for a driver that knows it.
+// options describe the device to the lowering. If replicas run the program on other devices too, they describe the
+// least capable one. Kernels for a single architecture are used only if all devices have it and the driver knows it.
 func (b *backend) options(o kernels.CompileOptions) (lower.Options, error) {
 	least, err := driver.Capability(b.api, o.Device.Index)
 	most := least
@@ -134,7 +134,7 @@ func (e *executable) Close() {
 	e.release()
 }
 
-// discard is Close of an executable that nobody can reach: its sessions are gone.
+// Discard is Close for an executable that nobody can reach: its sessions are gone.
 func (e *executable) Discard() { e.release() }
 
 func (e *executable) release() {
@@ -189,7 +189,7 @@ func (e *executable) on(d *device) (*loaded, error) {
 	return l, nil
 }
 
-// allowShared lets kernels have more shared memory than the driver gives unasked.
+// allowShared lets kernels use more shared memory than the driver allows by default.
 func (e *executable) allowShared(d *device, l *loaded, steps []lower.Step) error {
 	for i := range steps {
 		s := &steps[i]

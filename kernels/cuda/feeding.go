@@ -8,13 +8,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 )
 
-// While kernels run, the host writes the inputs of later steps: the host is ahead of the device. Such a copy from host
-// memory goes through a second stream into memory of its own, a slot, beside the kernels. The first stream waits for
-// it where the copy would have been, and moves the slot's contents to the buffer. So a batch is on the device when the
-// step asks for it, what kernels see is what they would see without, and buffers keep their places, as captured steps
-// need.
+// While kernels run, the host is ahead of the device and writes the inputs of later steps. Such a copy from host memory
+// goes through a second stream into separate memory, a slot, in parallel with the kernels. The first stream waits for
+// it at the point where the copy would have been, and moves the contents of the slot to the buffer. So a batch is
+// already on the device when the step needs it. Kernels see the same contents as without slots, and buffers keep their
+// addresses, as captured steps require.
 
-// feedFrom is the least number of bytes for which that is done: moving less costs more than it saves.
+// feedFrom is the smallest number of bytes for which that is done: moving less costs more than it saves.
 const feedFrom = 32 << 10
 
 // feedDepth is how many slots of one size there are: the inputs of about two steps.
@@ -31,12 +31,12 @@ type feed struct {
 type slot struct {
 	memory driver.Address
 	bytes  int64
-	used   uint64        // the turn in which it was used last
+	used   uint64        // the turn in which it was last used
 	filled driver.Handle // recorded in the second stream behind the copy from host memory
-	free   driver.Handle // recorded in the first one where the slot may be filled again; at first, nowhere
+	free   driver.Handle // recorded in the first stream where the slot may be filled again; nowhere at first
 }
 
-// busy reports whether kernels or copies are under way, or are waited for.
+// busy reports whether kernels or copies are in progress, or are waited for.
 func (d *device) busy() bool {
 	if d.Enter() != nil {
 		return false
@@ -63,8 +63,8 @@ func (d *device) send(to driver.Address, h *block, n int) error {
 	})
 }
 
-// ahead copies a block to a slot now, and the slot to its place when that is its turn; the caller has the context, and
-// the order.
+// ahead copies a block to a slot now, and the slot to its destination in turn; the caller has the context, and the
+// order.
 func (d *device) ahead(s *slot, to driver.Address, h *block, n int) error {
 	f := &d.feed
 	if err := d.Err(d.API.WaitEvent(f.stream, s.free), "cuStreamWaitEvent"); err != nil {
@@ -87,13 +87,13 @@ func (d *device) ahead(s *slot, to driver.Address, h *block, n int) error {
 	}
 	err := d.Err(d.API.RecordEvent(s.free, d.Stream), "cuEventRecord")
 	if err != nil {
-		d.API.SynchronizeStream(d.Stream) // nothing else says when the slot may be filled
+		d.API.SynchronizeStream(d.Stream) // nothing else would say when the slot may be filled
 	}
 	return err
 }
 
-// slot returns the one for the next copy of n bytes: one that is free, a new one, or the one whose turn is the longest
-// ago; nil where there is no memory for any. The caller holds feeding.
+// slot returns the slot for the next copy of n bytes: a free one, a new one, or the least recently used one; nil if
+// there is no memory for any. The caller holds feeding.
 func (d *device) slot(n int64) *slot {
 	size := int64(feedFrom)
 	for size < n {
@@ -112,7 +112,7 @@ func (d *device) slot(n int64) *slot {
 		}
 	}
 	if count < feedDepth && (oldest == nil || !d.over(oldest.free)) && d.hasRoom(size) {
-		if s, err := d.newSlot(size); err == nil { // without one copies come in turn
+		if s, err := d.newSlot(size); err == nil { // without a slot, copies wait for their turn
 			f.slots = append(f.slots, s)
 			oldest = s
 		}
@@ -124,7 +124,7 @@ func (d *device) slot(n int64) *slot {
 	return oldest
 }
 
-// over reports whether what an event stands for has happened.
+// over reports whether an event has happened.
 func (d *device) over(e driver.Handle) bool {
 	if d.Enter() != nil {
 		return false
@@ -133,7 +133,7 @@ func (d *device) over(e driver.Handle) bool {
 	return d.API.QueryEvent(e) == driver.Success
 }
 
-// hasRoom reports whether another slot leaves most of the memory to models.
+// hasRoom reports whether another slot would leave most of the memory to models.
 func (d *device) hasRoom(size int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,8 +143,8 @@ func (d *device) hasRoom(size int64) bool {
 	return size <= d.limit/16 && d.used+size <= d.limit
 }
 
-// newSlot makes a slot, and the second stream with the first one. The memory is taken in the second stream, which need
-// not wait for the kernels in the first.
+// newSlot makes a slot, and with the first one the second stream. The memory is allocated in the second stream, which
+// need not wait for the kernels in the first.
 func (d *device) newSlot(size int64) (*slot, error) {
 	f := &d.feed
 	if f.stream == 0 {
@@ -180,7 +180,7 @@ func (d *device) newSlot(size int64) (*slot, error) {
 	return s, nil
 }
 
-// dropSlot gives a slot back; copies to it are over.
+// dropSlot releases a slot; copies to it must be over.
 func (d *device) dropSlot(s *slot) error {
 	err := d.free(s.memory, s.bytes)
 	return errors.Join(err, d.enqueue(func() error {
@@ -194,7 +194,7 @@ func (d *device) dropSlot(s *slot) error {
 	}))
 }
 
-// starve gives all slots back, and reports whether there were any.
+// starve releases all slots, and reports whether there were any.
 func (d *device) starve() bool {
 	d.feeding.Lock()
 	defer d.feeding.Unlock()

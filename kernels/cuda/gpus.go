@@ -19,9 +19,9 @@ type GPU struct {
 	Capability string // "9.0"
 	Processors int    // streaming multiprocessors
 	Driver     string // the CUDA version that the driver is for, "12.4"
-	Problem    string // why it cannot be used; "" where it can
+	Problem    string // why it cannot be used; "" if it can
 
-	// What NVIDIA's management library tells; zero without it.
+	// From NVIDIA's management library; zero without it.
 	Release string // of the driver, "550.54.15"
 	UUID    string
 	Bus     string // PCI address
@@ -41,7 +41,7 @@ func (g GPU) String() string {
 }
 
 // GPUs describes the GPUs of this machine, without using them. The error says why there are none: no driver, too old a
-// one, no permission.
+// driver, or no permission.
 func GPUs() ([]GPU, error) { return own.gpus() }
 
 func (b *backend) gpus() ([]GPU, error) {
@@ -49,7 +49,7 @@ func (b *backend) gpus() ([]GPU, error) {
 		return nil, err
 	}
 	all := make([]GPU, len(b.devices))
-	machine, _ := b.survey() // it tells nothing that is needed
+	machine, _ := b.survey() // the error does not matter here
 	for i := range all {
 		f, err := driver.Describe(b.api, i)
 		if err != nil {
@@ -70,9 +70,9 @@ func (b *backend) gpus() ([]GPU, error) {
 	return all, nil
 }
 
-// Libraries tells, in a line each, which libraries of NVIDIA this machine has besides the driver, of which version, and
-// what they are used for. None is needed: every operation has a kernel of this package's own. Versions that could not
-// be used are ignored, and said so.
+// Libraries lists, one per line, which of NVIDIA's libraries this machine has besides the driver, their versions, and
+// what they are used for. None is needed: this package has a kernel of its own for every operation. Versions that could
+// not be used are listed as ignored.
 func Libraries() []string { return own.libraries() }
 
 func (b *backend) libraries() []string {

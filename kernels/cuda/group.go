@@ -15,17 +15,17 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// group is where the replicas of one process meet. Each brings its launch; the one that comes last puts the work of all
-// into the devices' streams, from one collective to the next, so that no stream waits for an event that nobody has
-// recorded yet. Between the devices it is events that wait; the host goes on.
+// group is where the replicas of one process meet. Each brings its launch. The last one to arrive puts the work of all
+// into the devices' streams, from one collective to the next, so that no stream waits for an event that has not been
+// recorded yet. Only the devices wait, for events; the host continues.
 type group struct {
 	backend *backend
 	devices []*device
 	order   []*device // by their indices, as all groups lock them
 	peers   bool      // all devices reach each other's memory
 	reach   [][]bool  // by replica: whose memory its device reads
-	link    *link     // NCCL, by which values meet with those of all processes; nil: kernels of our own
-	choice  *choice   // how values meet, as measured; nil: it was not
+	link    *link     // NCCL, which connects the values of all processes; nil: kernels of our own
+	choice  *choice   // how values meet, as measured; nil: not measured
 	packs   int       // in which NCCL combines the values of a call; 0: each on its own
 	narrow  ir.DType  // the type in which large sums of float32 travel; Invalid: their own
 
@@ -33,18 +33,18 @@ type group struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	parts   []part // by replica; without a session where it has not come
+	parts   []part // by replica; without a session if it has not come yet
 	came    int
 	round   int   // counts the meetings
-	err     error // for good
-	open    int   // ends that were not closed
+	err     error // permanent
+	open    int   // communicators that were not closed
 
 	recordings map[uint64]*recording // by the number of the first replica's session
-	moved      int                   // counts how often the areas have moved
+	moved      int                   // counts how often the areas were reallocated
 
-	steps  []*lower.Step    // where the replicas are
-	lanes  []driver.Handle  // the streams of the collective that they have come to
-	flags  []driver.Address // and where their failure flags lie
+	steps  []*lower.Step    // current steps of the replicas
+	lanes  []driver.Handle  // the streams of the current collective
+	flags  []driver.Address // and the addresses of its failure flags
 	events []driver.Handle
 	areas  []area // by replica
 
@@ -54,7 +54,7 @@ type group struct {
 	old      [][]byte              // host memory that copies may still use
 }
 
-// part is what a replica brings.
+// part is what a replica contributes.
 type part struct {
 	session *session
 	queue   *queue
@@ -67,10 +67,10 @@ type part struct {
 type area struct {
 	scratch driver.Address
 	bytes   int64
-	pinned  []byte // where devices do not reach each other
+	pinned  []byte // if devices do not reach each other
 }
 
-// flagSlot is the room that a failure flag is given in an area.
+// flagSlot is the room for a failure flag in an area.
 const flagSlot = 256
 
 // group makes the group of several devices of this process.
@@ -86,7 +86,7 @@ func (b *backend) group(ctx context.Context, o kernels.CommunicatorOptions) (*gr
 	return g, g.chosen(ctx, nil)
 }
 
-// chosen is choose, after which nothing is left where it fails.
+// chosen is choose, but releases everything if that fails.
 func (g *group) chosen(ctx context.Context, exchange func(context.Context, []byte) ([][]byte, error)) error {
 	err := g.choose(ctx, exchange)
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	return g, nil
 }
 
-// bring adds a replica's launch. The last one to come does the work of all.
+// bring adds a replica's launch. The last one to arrive does the work of all.
 func (g *group) bring(ctx context.Context, replica int, s *session, q *queue, e *launched) kernels.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,7 +192,7 @@ func (g *group) leave(err error) {
 	g.changed.Broadcast()
 }
 
-// fail ends the group: who waits gets the error, and so does who comes later. The caller holds mu.
+// fail ends the group: everyone who waits gets the error, and so does everyone who comes later. The caller holds mu.
 func (g *group) fail(err error) {
 	if g.err == nil {
 		g.err = err
@@ -205,7 +205,7 @@ func (g *group) fail(err error) {
 	}
 }
 
-// abandon gives a meeting up, unless it is over.
+// abandon gives up a meeting, unless it is over.
 func (g *group) abandon(round int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -214,7 +214,7 @@ func (g *group) abandon(round int, err error) {
 	}
 }
 
-// end is fail for callers who do not hold mu, which somebody may hold who waits for NCCL.
+// end is fail for callers who do not hold mu, because the holder may be waiting for NCCL.
 func (g *group) end(err error) {
 	if g.link != nil {
 		g.link.abort(err)
@@ -241,7 +241,7 @@ func (g *group) undecided(e *launched) bool {
 	return e.waiting
 }
 
-// await returns when the launch that the device takes part in was put into its stream: what comes later must come after
+// await returns when the launch that the device takes part in was put into its stream, so that later work comes after
 // it.
 func (d *device) await() {
 	g := d.meeting.Load()
@@ -268,18 +268,18 @@ func (g *group) run() error {
 		}
 		return nil
 	}
-	if g.link != nil { // what was begun waits for the others
+	if g.link != nil { // work that has begun waits for the others
 		err = g.link.reason(err)
 		g.link.abort(err)
 	}
-	for i := range g.parts { // the others shall not change anything alone
+	for i := range g.parts { // the others must not change anything alone
 		p, d := &g.parts[i], g.devices[i]
 		if d.Enter() == nil {
 			d.API.Fill(p.session.flag, 1, 4, d.Stream)
 			d.Leave()
 		}
 	}
-	for i, d := range g.devices { // what was begun reads memory of others, which may be freed next
+	for i, d := range g.devices { // work that has begun reads memory of others, which may be freed next
 		if d.Enter() == nil {
 			d.synchronize()
 			g.parts[i].session.timing.drop(d)
@@ -366,7 +366,7 @@ func (g *group) enlist() (int, error) {
 	return 0, nil
 }
 
-// differs returns the first replica whose collective is another one than that of replica 0; 0 where all agree.
+// differs returns the first replica whose collective differs from that of replica 0; 0 if all agree.
 func (g *group) differs() int {
 	a := g.steps[0]
 	for i, b := range g.steps[1:] {
@@ -404,7 +404,7 @@ func (p *part) finish() error {
 	return d.record(p.event.block, d.Stream)
 }
 
-// barrier makes the stream of every replica's collective wait for what all of them were given so far.
+// barrier makes the stream of every replica's collective wait for everything already in the streams of all.
 func (g *group) barrier() (int, error) {
 	for i, d := range g.devices {
 		if err := d.Enter(); err != nil {

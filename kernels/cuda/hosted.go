@@ -13,8 +13,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Communicators of others, such as those that connect processes, work on host memory. A launch that meets through one
-// goes on by itself: at each collective it waits for the device and lets the communicator read and write the values.
+// Communicators of other packages, such as those that connect processes, work on host memory. A launch that meets
+// through one runs on a goroutine: at each collective it waits for the device and lets the communicator read and write
+// the values.
 
 // hosted starts a launch whose replica meets the others through host memory.
 func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) kernels.Event {
@@ -43,7 +44,7 @@ func (q *queue) hosted(ctx context.Context, s *session, c kernels.Communicator) 
 	s.device.await()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.err = nil // what counts is the communicator
+	g.err = nil // only the communicator's error counts
 	p := &g.parts[0]
 	p.session, p.queue, p.event = s, q, e
 	p.cursor.reset(s.executable.plan.Steps)
@@ -92,8 +93,8 @@ func (s *session) throughHost(ctx context.Context, p *part, c kernels.Communicat
 	}
 }
 
-// order runs f, which puts work into the stream, without waiting for a meeting: it belongs to the one that the device
-// takes part in.
+// order runs f, which puts work into the stream, without waiting for a meeting, because it belongs to the meeting that
+// the device takes part in.
 func (d *device) order(f func() error) error {
 	d.Order.Lock()
 	defer d.Order.Unlock()
@@ -104,7 +105,7 @@ func (d *device) order(f func() error) error {
 	return f()
 }
 
-// failed waits for the device and looks at the failure flag.
+// failed waits for the device and reads the failure flag.
 func (s *session) failed() error {
 	flag := shown{device: s.device, typ: ir.Type{DType: ir.Uint8, Shape: ir.Shape{lower.FlagBytes}}, address: s.flag}
 	var data [lower.FlagBytes]byte
@@ -161,13 +162,13 @@ func (s *session) scatter(ctx context.Context, whole, part *shown, a ir.Collecti
 	return part.Write(out)
 }
 
-// shown is a value of a running program as a communicator sees it.
+// shown is a value of a running program, as a communicator sees it.
 type shown struct {
 	device  *device
 	typ     ir.Type
 	address driver.Address
-	session *session    // that stands still
-	step    *lower.Step // at which it does
+	session *session    // paused
+	step    *lower.Step // at which it is paused
 }
 
 func (b *shown) Type() ir.Type          { return b.typ }
@@ -219,7 +220,7 @@ func (b *shown) Read(dst []byte) error {
 func (b *shown) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
 func (b *shown) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
 
-// Scratch is memory of the host: the device does not give away any meanwhile.
+// Scratch is host memory, because device memory cannot be allocated meanwhile.
 func (b *shown) Scratch(t ir.Type) (kernels.Buffer, error) {
 	return &onHost{shown: shown{device: b.device, typ: t}, data: kernels.NewArray(t).Data}, nil
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Workers with several GPUs whose processes meet through host memory still sum the values of their own GPUs in device
-// memory. The launches stand still at a collective then, each with the communicator that brought it there; their ends
-// below meet on the host, and the one that comes last puts the work of all into the devices' streams.
+// memory. The launches then pause at a collective, each in the communicator that brought it there. Their inner
+// communicators meet on the host, and the last one to arrive puts the work of all into the devices' streams.
 
 // inner is what the ends of one set share: a group in which calls meet, not launches. Its parts, steps and lanes are
 // those of the collective under way.
@@ -24,7 +24,7 @@ type inner struct {
 	values [][]kernels.Buffer // by replica, of the call
 }
 
-// innerEnd is the end of one replica.
+// innerEnd is the inner communicator of one replica.
 type innerEnd struct {
 	*inner
 	replica int
@@ -38,7 +38,7 @@ type nested struct {
 	steps map[*lower.Step]*lower.Step
 }
 
-// newInner connects devices that all reach each other's memory; a nil arrangement leaves the way to the backend.
+// newInner connects devices that all reach each other's memory; if the arrangement is nil, the backend chooses the way.
 func (b *backend) newInner(devices []kernels.Device, a *kernels.Arrangement) ([]kernels.Communicator, error) {
 	g, err := b.empty(devices)
 	if err != nil {
@@ -60,13 +60,13 @@ func (b *backend) newInner(devices []kernels.Device, a *kernels.Arrangement) ([]
 	return all, nil
 }
 
-// Replica is the number of this end.
+// Replica is the number of this replica.
 func (c *innerEnd) Replica() int { return c.replica }
 
-// Replicas is the number of ends.
+// Replicas is the number of replicas.
 func (c *innerEnd) Replicas() int { return len(c.devices) }
 
-// Serves reports whether these are values of a launch that stands still.
+// Serves reports whether these are values of a paused launch.
 func (c *innerEnd) Serves(values []kernels.Buffer) bool {
 	for _, v := range values {
 		if _, ok := v.(*shown); !ok {
@@ -76,7 +76,7 @@ func (c *innerEnd) Serves(values []kernels.Buffer) bool {
 	return true
 }
 
-// Prepare makes what the session needs for its all-reduces. A launch that stands still can take no memory.
+// Prepare makes what the session needs for its all-reduces, because a paused launch cannot allocate memory.
 func (c *innerEnd) Prepare(made kernels.Session) error {
 	s, ok := made.(*session)
 	if !ok || s.nested.among == c.inner {
@@ -133,7 +133,7 @@ func (c *innerEnd) AllGather(context.Context, kernels.Buffer, kernels.Buffer, in
 // Abort makes current and later calls of all ends return err.
 func (c *innerEnd) Abort(err error) { c.end(err) }
 
-// Close releases what the set holds, with the last end.
+// Close releases what the set holds, when the last communicator is closed.
 func (c *innerEnd) Close() {
 	c.mu.Lock()
 	c.fail(errClosed)
@@ -187,7 +187,7 @@ func (n *inner) together(work func(*inner) (int, error)) (int, error) {
 	}
 	replica, err := work(n)
 	if err != nil {
-		for _, d := range n.devices { // what was begun reads memory of others, which may be freed next
+		for _, d := range n.devices { // work that has begun reads memory of others, which may be freed next
 			if d.Enter() == nil {
 				d.synchronize()
 				d.Leave()
@@ -197,7 +197,7 @@ func (n *inner) together(work func(*inner) (int, error)) (int, error) {
 	return replica, err
 }
 
-// reduce does the all-reduce at which the launches stand still.
+// reduce does the all-reduce at which the launches are paused.
 func (n *inner) reduce() (int, error) {
 	for r, values := range n.values {
 		v := values[0].(*shown)

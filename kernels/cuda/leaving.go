@@ -9,17 +9,17 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 )
 
-// Leave takes leave of the other processes.
+// Leave leaves the group of processes; see [kernels.Leaver].
 func (c *communicator) Leave(ctx context.Context, why error) { c.group.takeLeave(ctx, why) }
 
 var _ kernels.Leaver = (*communicator)(nil)
 
-// takeLeave lets what is in the streams end, in all processes, and nothing else begin.
+// takeLeave lets everything in the streams end, in all processes, and nothing else begin.
 func (g *group) takeLeave(ctx context.Context, why error) {
 	if g.link == nil {
 		return
 	}
-	for !g.mu.TryLock() { // somebody may hold it who waits for others
+	for !g.mu.TryLock() { // a holder may be waiting for others
 		if !pause(ctx) {
 			return
 		}
@@ -39,7 +39,7 @@ func (g *group) takeLeave(ctx context.Context, why error) {
 	g.link.finish(ctx)
 }
 
-// pause waits a little; false says that the context is done.
+// pause waits a little. It returns false if the context is done.
 func pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

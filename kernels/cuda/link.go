@@ -17,42 +17,42 @@ import (
 )
 
 // link is how a group meets those of other processes: through NCCL, or through memory that processes open to each
-// other. Both wait for ranks that do not come forever, in the devices' streams. So a goroutine watches what is under
-// way, and aborts the link where a device or a connection is lost, where nothing ends for too long, or where the caller
+// other. Both wait forever, in the devices' streams, for ranks that do not come. So a goroutine watches the work in
+// progress, and aborts the link if a device or a connection is lost, if nothing ends for too long, or if the caller
 // says so. An aborted link is never used again.
 //
-// NCCL gives a communicator back, also by an abort, when the graphs are gone that calls on it were captured in. So they
-// are discarded before a link ends in good order. Where it is aborted, whoever could discard them may be waiting for
-// the abort: both happen at the same time.
+// NCCL releases a communicator, even by an abort, only when the graphs that captured its calls are gone. So they are
+// discarded before a link ends in good order. When it is aborted, whoever could discard them may be waiting for the
+// abort, so both happen at the same time.
 type link struct {
 	carrier      carrier
 	devices      []*device
 	first, ranks int           // of the ranks of all processes
 	timeout      time.Duration // the longest wait without progress
 	broken       func(err error) error
-	called       func() bool // others wait in vain, and want to know who does so too
-	everybody    []offer     // what all processes have, this one too; empty where they do not tell each other
+	called       func() bool // others wait in vain, and ask who else does
+	everybody    []offer     // what all processes offer, including this one; empty if they do not tell each other
 	finishing    sync.Once
 	captured     bool           // NCCL takes part in graphs that span several devices of a process
 	graphs       func()         // discards the graphs of steps, which NCCL would wait for; it may wait for devices
-	aborting     sync.WaitGroup // what goes on after an abort
+	aborting     sync.WaitGroup // work that continues after an abort
 
 	mu     sync.Mutex // guards what follows, and every call on a communicator of NCCL
 	err    error      // why it was aborted
 	ended  bool       // in good order, in all processes
 	flight []flight
 	moved  time.Time     // when a launch ended, or the first one began
-	work   chan struct{} // tells the watch that there is something
+	work   chan struct{} // tells the watch that there is work
 	over   chan struct{} // closed when the link is
 }
 
-// carrier is what is beneath a link.
+// carrier is the implementation of a link.
 type carrier interface {
 	// name is for errors: "NCCL".
 	name() string
-	// plan says how a replica does a collective, and collect does it for those that all replicas have come to, with the
-	// order of all devices held; it returns the replica that failed. begin and end are called around the collectives of
-	// a launch.
+	// plan determines how a replica does a collective. collect does it for those at which all replicas have arrived,
+	// with the order of all devices held; it returns the replica that failed. begin and end are called around the
+	// collectives of a launch.
 	plan(g *group, replica int, step *lower.Step) (*combining, error)
 	begin(g *group)
 	collect(g *group) (replica int, err error)
@@ -61,11 +61,11 @@ type carrier interface {
 	records() bool
 	// lost says what is wrong with a replica's connection to the others. The link's lock is held, here and in abort.
 	lost(i int) error
-	// abort ends whatever waits, for good. It does not wait itself.
+	// abort permanently ends all waiting. It does not wait itself.
 	abort()
 	// finish ends a link in good order, if the others do so too.
 	finish(ctx context.Context) error
-	// release gives back what is left when nothing waits any more.
+	// release releases what is left when nothing waits any more.
 	release()
 }
 
@@ -76,10 +76,10 @@ type flight struct {
 	end    int
 }
 
-// defaultTimeout is how long a collective may wait where nobody says: as long as the workers' groups wait.
+// defaultTimeout is the default for how long a collective may wait, the same as for the workers' groups.
 const defaultTimeout = 10 * time.Minute
 
-// errAborted is what a failure flag says that an aborted collective has left as it was.
+// errAborted is the error if an aborted collective has left a failure flag unchanged.
 var errAborted = errors.New("cuda: a collective was aborted")
 
 // newLink connects the devices of this process with those of all. If others connect too, exchange reports what each
@@ -113,7 +113,7 @@ func (b *backend) newLink(ctx context.Context, o kernels.CommunicatorOptions, g 
 	return l, nil
 }
 
-// carry chooses between windows, which may be nil, and NCCL; where both can be measured, it takes both.
+// carry chooses between windows, which may be nil, and NCCL. If both can be measured, it uses both.
 func (b *backend) carry(ctx context.Context, o kernels.CommunicatorOptions, l *link, w *windows, found found) (carrier, error) {
 	switch {
 	case w == nil && found.problem != nil:
@@ -132,7 +132,7 @@ func (b *backend) carry(ctx context.Context, o kernels.CommunicatorOptions, l *l
 	return &both{w, c.(*ends)}, nil
 }
 
-// launched notes what was put into the streams, for the watch.
+// launched tells the watch what was put into the streams.
 func (l *link) launched(parts []part) {
 	l.mu.Lock()
 	idle := true
@@ -152,10 +152,10 @@ func (l *link) launched(parts []part) {
 	}
 }
 
-// watchEvery is how often the watch looks while something is under way.
+// watchEvery is how often the watch checks while work is in progress.
 const watchEvery = 20 * time.Millisecond
 
-// watch looks at what is under way until the link is over.
+// watch checks the work in progress until the link is over.
 func (l *link) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -206,8 +206,8 @@ func (l *link) others() string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// explain asks why the connection to other processes broke, where err is that it did. Locks may not be held that an
-// abort needs.
+// explain asks why the connection to other processes broke, if err says that it did. The caller must not hold locks
+// that an abort needs.
 func (l *link) explain(err error) error {
 	var call *nccl.Error
 	var wait *waitError
@@ -218,7 +218,7 @@ func (l *link) explain(err error) error {
 	return l.broken(err)
 }
 
-// look takes out what has ended, and reports whether anything is left, and what is wrong.
+// look removes what has ended, and reports whether anything is left, and what is wrong.
 func (l *link) look() (busy bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -258,12 +258,12 @@ func (l *link) look() (busy bool, err error) {
 	return busy, nil
 }
 
-// answerAfter is how long this process has waited that answers others which look for one that is missing.
+// answerAfter is how long this process must have waited before it answers others that look for a missing one.
 const answerAfter = 5 * watchEvery
 
 func (l *link) rollCalled() bool { return l.called != nil && l.called() }
 
-// answer is the error of a process that waits, too.
+// answer is the error of a process that also waits.
 func (l *link) answer() error {
 	return &waitError{fmt.Sprintf("cuda: replicas %d to %d of %d on %v wait for the others in %s, and other processes have waited too long; one is lost or does not make the same calls%s", l.first, l.first+len(l.devices)-1, l.ranks, l.names(), l.carrier.name(), l.others()), true}
 }
@@ -277,7 +277,7 @@ func (l *link) names() []kernels.Device {
 	return names
 }
 
-// failure is why a collective was aborted: because the link was, or that of another process, whose flag came here.
+// failure is why a collective was aborted: because the link was, or that of another process, whose flag arrived here.
 func (l *link) failure() error {
 	l.mu.Lock()
 	err := l.err
@@ -288,8 +288,8 @@ func (l *link) failure() error {
 	return err
 }
 
-// reason completes an error with why the link was aborted, or, where it was not, with what is known about a connection
-// that broke.
+// reason completes an error with the reason why the link was aborted or, if it was not, with what is known about a
+// broken connection.
 func (l *link) reason(err error) error {
 	l.mu.Lock()
 	why := l.err
@@ -303,7 +303,7 @@ func (l *link) reason(err error) error {
 	return errors.Join(err, why)
 }
 
-// abort ends whatever waits, for good. The first reason counts.
+// abort permanently ends all waiting. The first reason counts.
 func (l *link) abort(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -337,7 +337,7 @@ func (l *link) finish(ctx context.Context) {
 	})
 }
 
-// settled waits for what goes on after an abort, though not forever: a lost device may never answer.
+// settled waits for work that continues after an abort, but not forever: a lost device may never answer.
 func (l *link) settled() {
 	over := make(chan struct{})
 	go func() {

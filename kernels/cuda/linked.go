@@ -11,20 +11,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective by NCCL is: values go through it; small programs of our own finish what it cannot do; the failure flags
-// of all are gathered, after the values, into memory that says "failed" until then. So where a collective is aborted,
-// the flag is set, and what comes later in the stream changes nothing.
+// In a collective by NCCL, values go through NCCL, and small programs of our own do what it cannot do. After the
+// values, the failure flags of all are gathered into memory that until then says "failed". So if a collective is
+// aborted, the flag is set, and later work in the stream changes nothing.
 
-// way is how a value goes.
+// way is how a value travels.
 type way uint8
 
 const (
 	direct   way = iota // by one call
-	gathered            // all ranks' operands are brought to each, which combines them in rank order
-	shared              // each rank combines a share of all operands, as float32, and hands it to all
+	gathered            // all ranks' operands are copied to each, which combines them in rank order
+	shared              // each rank combines a share of all operands, as float32, and sends it to all
 )
 
-// narrowFrom is how many bytes of float32 a sum has at least that travels in a narrower type, as between workers
+// narrowFrom is the smallest sum of float32, in bytes, that travels in a narrower type; it is the same between workers
 // without GPUs.
 var narrowFrom = 16 << 10
 
@@ -36,18 +36,18 @@ type linkedValue struct {
 	kind    nccl.DataType
 	op      nccl.Op
 	count   int64    // elements of a direct call
-	operand int      // bytes of what each brings, as it travels
+	operand int      // bytes of each rank's operand, as it travels
 	unit    int      // bytes of an element, as it travels
 	length  int      // elements
-	before  *session // to the type in which it travels; nil: its own
-	program *session // combines what was brought; nil: NCCL did, or there is no share
+	before  *session // to the type in which it travels; nil: its own type
+	program *session // combines the operands; nil: NCCL did, or there is no share
 	after   *session // what remains to be done with the result
 	travels int64    // scratch: the operand as it travels
 	slots   int64    // scratch: what others bring
 	whole   int64    // scratch: the result as it travels
 }
 
-// plan says how a replica does a collective by NCCL.
+// plan determines how a replica does a collective by NCCL.
 func (e *ends) plan(g *group, replica int, step *lower.Step) (*combining, error) {
 	n := g.link.ranks
 	if step.Attrs.Replicas != n {
@@ -87,7 +87,7 @@ func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower
 	kind, known := nccl.TypeOf(t.DType)
 	op, able := nccl.OpOf(a.Kind)
 	able = able || a.Kind == ir.Mean // as a sum
-	// NCCL's largest and smallest of floats are not those of NaN.
+	// NCCL's maximum and minimum of floats treat NaN differently.
 	able = able && known && !wide && (sums || a.Kind == ir.Prod || !t.DType.IsFloat())
 	m.way, m.kind, m.op, m.count = gathered, kind, op, int64(m.length)
 	switch step.Op {
@@ -126,7 +126,7 @@ func (g *group) planValue(replica int, c *combining, m *linkedValue, step *lower
 	return g.helper(replica, &m.program, key, t, func(t ir.Type) (*ir.Program, error) { return combine(step.Op, a, t, n, g.link.first+replica) })
 }
 
-// planShared is for sums of 16 bits, which are formed as float32.
+// planShared is for sums of 16 bits, which are formed in float32.
 func (g *group) planShared(replica int, m *linkedValue, kind ir.Kind, t ir.Type, narrow bool, take func(int) int64) error {
 	n := g.link.ranks
 	flat := ir.Type{DType: t.DType, Shape: ir.Shape{m.length}}
@@ -173,7 +173,7 @@ func convert(t ir.Type, to ir.DType) (*ir.Program, error) {
 	return b.Program, b.err
 }
 
-// collect does the collective that all replicas have come to.
+// collect does the collective at which all replicas have arrived.
 func (e *ends) collect(g *group) (int, error) {
 	for _, phase := range []func() (int, error){
 		func() (int, error) { return g.each((*group).bringLinked) },
@@ -195,7 +195,7 @@ func (e *ends) collect(g *group) (int, error) {
 	return 0, nil
 }
 
-// exchange lets NCCL do what calls asks for, as one group.
+// exchange makes NCCL do the calls, as one group.
 func (e *ends) exchange(g *group, calls func(g *group, replica int, m *caller)) (int, error) {
 	return e.group(func(i int, c nccl.Comm, _ *device) (nccl.Result, string) {
 		m := caller{api: e.api, comm: c, stream: g.lanes[i]}
@@ -232,7 +232,7 @@ func (g *group) arrives(replica, k int, m *linkedValue) driver.Address {
 	return g.result(replica, k)
 }
 
-// bringLinked makes the operands ready to travel, and the place of the flags say "failed".
+// bringLinked prepares the operands for travelling, and makes the memory of the flags say "failed".
 func (g *group) bringLinked(replica int, d *device, c *combining) error {
 	area := g.areas[replica].scratch
 	if err := d.Err(d.API.Fill(area+flagSlot, 0xff, int64(g.link.ranks*lower.FlagBytes), g.lanes[replica]), "cuMemsetD8Async"); err != nil {
@@ -263,7 +263,7 @@ func (g *group) bringLinked(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// callsFirst are the calls that bring operands.
+// callsFirst are the calls that send operands.
 func (g *group) callsFirst(replica int, m *caller) {
 	g.callsPacks(replica, m)
 	step, area := g.steps[replica], g.areas[replica].scratch
@@ -300,7 +300,7 @@ func (g *group) callsFirst(replica int, m *caller) {
 	}
 }
 
-// combineLinked works out what NCCL has only brought.
+// combineLinked combines the values that NCCL has only copied.
 func (g *group) combineLinked(replica int, d *device, c *combining) error {
 	if err := g.movePacked(replica, d, c, true); err != nil {
 		return err
@@ -326,7 +326,7 @@ func (g *group) combineLinked(replica int, d *device, c *combining) error {
 	return nil
 }
 
-// callsShares are the calls that hand shares to all; they are uneven.
+// callsShares are the calls that send shares to all; shares have different lengths.
 func (g *group) callsShares(replica int, m *caller) {
 	c, n := g.of(replica), g.link.ranks
 	for k := range c.linked {

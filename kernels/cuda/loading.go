@@ -11,9 +11,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
 )
 
-// Each kernel is a module of its own on a device, for all programs that have it: training and evaluation share those of
-// the layers. What is not there yet is taken from the folder of compiled kernels, or compiled by the driver, several
-// kernels at once.
+// Each kernel is a module of its own on a device, shared by all programs that have it: training and evaluation share
+// those of the layers. A missing kernel is read from the folder of compiled kernels, or compiled by the driver, several
+// at once.
 
 // kernel is a kernel on a device.
 type kernel struct {
@@ -24,8 +24,8 @@ type kernel struct {
 // making is a kernel that is being made.
 type making struct {
 	ptx.Entry
-	binary []byte // nil: the driver does not hand out what it compiles
-	kept   bool   // binary is from the folder
+	binary []byte // nil: the driver does not return what it compiles
+	kept   bool   // binary was read from the folder
 }
 
 // load makes the kernels of a program's text usable, and returns them by their names there.
@@ -81,7 +81,7 @@ func (d *device) assemble(all []*making) error {
 				case failures <- err:
 				default:
 				}
-				for range work { // nobody may wait
+				for range work { // no kernel may be waiting
 				}
 				return
 			}
@@ -105,15 +105,15 @@ func (d *device) assemble(all []*making) error {
 		return err
 	default:
 	}
-	_ = d.kept.Trim() // what cannot be kept is compiled again
+	_ = d.kept.Trim() // a kernel that cannot be stored is compiled again
 	return nil
 }
 
-// compile returns what the driver makes of a text, and keeps it; nil where the driver does not hand it out.
+// compile returns the driver's binary for a text, and stores it; nil if the driver does not return binaries.
 func (d *device) compile(text string) []byte {
 	binary, _, r := d.API.Assemble(text)
 	if r != driver.Success {
-		return nil // LoadModule says why, if that was not all
+		return nil // if this is a real error, LoadModule returns it
 	}
 	_ = d.kept.Put(d.key(text), binary)
 	return binary
@@ -131,7 +131,7 @@ func (d *device) make(m *making, program string) (*kernel, error) {
 	if m.binary != nil {
 		k.module, r = d.API.LoadBinary(m.binary)
 	}
-	if unfit(r) && m.kept { // of another machine, whatever the key says
+	if unfit(r) && m.kept { // for another machine, whatever the key says
 		d.kept.Drop(d.key(m.Text))
 		if m.binary = d.compile(m.Text); m.binary != nil {
 			k.module, r = d.API.LoadBinary(m.binary)
@@ -158,7 +158,7 @@ func unfit(r driver.Result) bool {
 	return r == invalidImage || r == driver.NoBinary
 }
 
-// unload gives kernels back that no other program has.
+// unload releases kernels that no other program has.
 func (d *device) unload(texts []string) {
 	d.loading.Lock()
 	defer d.loading.Unlock()
@@ -175,7 +175,7 @@ func (d *device) unloadLocked(texts []string) {
 		}
 	}
 	d.enqueue(func() error {
-		err := d.trim() // launches may be under way
+		err := d.trim() // launches may be in progress
 		for _, k := range last {
 			d.API.UnloadModule(k.module)
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Large sums of float32 can travel between devices in 16 bits. Each replica converts what it brings; the sums are
-// formed as float32 in the order of the replicas, and rounded; each converts the results back. So all get the same
-// bits, in one go and in shares, with NCCL and without.
+// Large sums of float32 can travel between devices in 16 bits. Each replica converts its values; the sums are formed in
+// float32 in the order of the replicas, and rounded; each replica converts the results back. So all get the same bits,
+// in one go and in shares, with NCCL and without.
 
-// narrowing is the type in which the sums of float32 of a collective travel; Invalid: their own.
+// narrowing is the type in which the float32 sums of a collective travel; Invalid: their own type.
 func (g *group) narrowing(step *lower.Step) ir.DType {
 	total := 0
 	for _, v := range step.Values[:len(step.Values)/2] {
@@ -26,7 +26,7 @@ func (g *group) narrowing(step *lower.Step) ir.DType {
 	return g.narrow
 }
 
-// planNarrow makes the programs that convert so many numbers to a type, and back.
+// planNarrow makes the programs that convert length numbers to a type, and back.
 func (g *group) planNarrow(replica int, before, after **session, narrow ir.DType, length int) error {
 	from, to := ir.Type{DType: ir.Float32, Shape: ir.Shape{length}}, ir.Type{DType: narrow, Shape: ir.Shape{length}}
 	if err := g.helper(replica, before, fmt.Sprint("to ", narrow), from, func(t ir.Type) (*ir.Program, error) { return convert(t, narrow) }); err != nil {
@@ -42,7 +42,7 @@ func (s *session) from(lane driver.Handle, from, to driver.Address) error {
 	return s.small(to)
 }
 
-// brings is where what a replica brings lies as it travels, and gives where the result does.
+// brings is where a replica's operand lies as it travels, and gives where the result does.
 func (g *group) brings(replica, k int) driver.Address {
 	if m := &g.of(replica).values[k]; m.before != nil {
 		return g.areas[replica].scratch + driver.Address(m.travels)

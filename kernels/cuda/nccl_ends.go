@@ -43,8 +43,8 @@ func (b *backend) byNCCL(ctx context.Context, o kernels.CommunicatorOptions, l *
 	return e, nil
 }
 
-// compare tells all processes whether this one could begin to connect, and learns whether they could. NCCL would wait
-// for one that could not.
+// compare tells all processes whether this one is able to connect, and learns whether they are. NCCL would wait for one
+// that is not.
 func (l *link) compare(ctx context.Context, o kernels.CommunicatorOptions, own error) error {
 	if o.Exchange == nil {
 		return own
@@ -85,8 +85,8 @@ func (e *ends) come(id nccl.ID) error {
 
 func (e *ends) name() string { return "NCCL" }
 
-// records is false where any process has several devices, unless that is asked for: whether a call is captured must be
-// the same for all ranks; see [recording].
+// records is false if any process has several devices, unless capturing is requested: whether a call is captured must
+// be the same for all ranks; see [recording].
 func (e *ends) records() bool {
 	l := e.link
 	if l.captured {
@@ -145,7 +145,7 @@ func (e *ends) release() {
 	e.giveBack(comms, e.api.Destroy)
 }
 
-// settle waits until no call goes on any more.
+// settle waits until no call is in progress.
 func (e *ends) settle(ctx context.Context) error {
 	l := e.link
 	pause, looked := time.Microsecond, time.Now()
@@ -222,17 +222,17 @@ func (e *ends) submit(f func(i int, c nccl.Comm, d *device) (nccl.Result, string
 			break
 		}
 	}
-	// also after a failure: the thread must come out of the group
+	// also after a failure, because the thread must leave the group
 	return failed, errors.Join(err, nccl.Check(e.api, e.api.GroupEnd(), "ncclGroupEnd", ""))
 }
 
-// giveBack hands communicators, which nobody calls any more, to f at the same time: the library may let the ends of one
-// process wait for each other.
+// giveBack passes communicators that nobody calls any more to f, all at the same time, because the library may make
+// those of one process wait for each other.
 func (e *ends) giveBack(comms []*nccl.Comm, f func(nccl.Comm) nccl.Result) {
 	var all sync.WaitGroup
 	for i, c := range comms {
 		all.Go(func() {
-			if e.link.devices[i].Enter() == nil { // without its context too: what waits must end
+			if e.link.devices[i].Enter() == nil { // even without its context, because waiting calls must end
 				defer e.link.devices[i].Leave()
 			}
 			f(*c)

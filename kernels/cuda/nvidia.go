@@ -25,7 +25,7 @@ type opened[A interface {
 	own string
 }
 
-// warn says once for each device that a library which was found is not used. Tests replace it.
+// warn says once for each device that a library was found but is not used. Tests replace it.
 var warn = func(text string) { fmt.Fprintln(os.Stderr, text) }
 
 // open returns the library; the caller has the device's context.
@@ -56,7 +56,7 @@ func (l *opened[A]) used() bool {
 	return l.api != *new(A) && l.err == nil
 }
 
-// refuse does without the library from now on.
+// refuse stops using the library.
 func (l *opened[A]) refuse(d *device, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *opened[A]) refused(d *device, err error) {
 	warn(fmt.Sprintf("cuda: %v goes on without %s: %v", d.name, l.own, err))
 }
 
-// close gives the library back; the caller has the device's context.
+// close releases the library; the caller has the device's context.
 func (l *opened[A]) close() error {
 	if l.api == *new(A) {
 		return nil
@@ -97,7 +97,8 @@ func (b *backend) finds(l *sought, name string, find func(driver int) libraries.
 func (b *backend) findsBLAS() libraries.Found { return b.finds(&b.soughtBLAS, lower.BLAS, b.findBLAS) }
 func (b *backend) findsDNN() libraries.Found  { return b.finds(&b.soughtDNN, lower.DNN, b.findDNN) }
 
-// libraryPicker says which products and convolutions of programs with these options libraries make; nil: none.
+// libraryPicker returns the function that decides which products and convolutions of programs with these options
+// libraries compute; nil: none.
 func (b *backend) libraryPicker(name kernels.Device, o lower.Options) func(lower.Question) string {
 	if b.pickLibrary != nil {
 		return b.pickLibrary

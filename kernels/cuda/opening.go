@@ -17,8 +17,8 @@ type invitation struct {
 	Problem string // why there is none
 }
 
-// byWindows opens the windows of all processes to each other. Where any of them cannot, the link stays without them, in
-// all processes, which learn why.
+// byWindows opens the windows of all processes to each other. If any process cannot, the link does without them in all
+// processes, which learn why.
 func (b *backend) byWindows(ctx context.Context, o kernels.CommunicatorOptions, l *link) (w *windows, refused, err error) {
 	var own invitation
 	w, err = newWindows(l.devices[0], l.first, l.ranks)
@@ -42,7 +42,7 @@ func (b *backend) byWindows(ctx context.Context, o kernels.CommunicatorOptions, 
 	return nil, refused, failed
 }
 
-// exchange tells all processes what one has, or what is wrong.
+// exchange tells all processes what this one has, or what is wrong.
 func exchange(ctx context.Context, o kernels.CommunicatorOptions, own invitation, err error) ([]invitation, error) {
 	if err != nil {
 		own.Problem = err.Error()
@@ -61,7 +61,7 @@ func exchange(ctx context.Context, o kernels.CommunicatorOptions, own invitation
 	return all, err
 }
 
-// refusal is why a process cannot take part; nil where all can.
+// refusal says why a process cannot take part; nil if all can.
 func refusal(all []invitation) error {
 	for rank, i := range all {
 		if i.Problem != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// The values of an all-reduce that NCCL combines by itself can be laid end to end in scratch memory, those of one type
-// together, and combined in packs of equal lengths, as tf.distribute's NcclAllReduce does with num_packs.
+// The values of an all-reduce that NCCL combines directly can be laid end to end in scratch memory, grouped by type,
+// and combined in packs of equal lengths, as tf.distribute's NcclAllReduce does with num_packs.
 
 // pack is a stretch of scratch memory.
 type pack struct {

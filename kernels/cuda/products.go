@@ -14,8 +14,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Where the machine has NVIDIA's cuBLASLt or cuDNN, large products and convolutions may be theirs. A plan has both, the
-// library's call and our kernels, because a call of the library may fail: then the device does without it from then on.
+// If the machine has NVIDIA's cuBLASLt or cuDNN, these may compute large products and convolutions. A plan has both the
+// library's call and our kernels, because a call of the library may fail; the device then stops using it.
 
 // blasTypes and dnnTypes are those of the libraries.
 var (
@@ -72,7 +72,7 @@ func convolving(c *lower.Convolution) cudnn.Problem {
 	}
 }
 
-// multiply puts a call of a library into the stream, with what comes before and after it; our own kernels where it
+// multiply puts a call of a library into the stream, with the steps before and after it, or our own kernels if it
 // fails.
 func (s *session) multiply(step *lower.Step) error {
 	done, err := s.byLibrary(step)
@@ -85,8 +85,8 @@ func (s *session) multiply(step *lower.Step) error {
 	return s.steps(step.Body)
 }
 
-// prepared makes the call of a step ready, unless the library cannot, and returns its number and what does without the
-// library from then on. The caller has the context.
+// prepared prepares the library call of a step, if the library supports it. It returns the call's number and a function
+// that stops using the library. The caller has the context.
 func (s *session) prepared(step *lower.Step) (number int, refuse func(error), ready bool) {
 	d, b := s.device, s.executable.backend
 	if s.called == nil {
@@ -127,7 +127,7 @@ func (s *session) prepared(step *lower.Step) (number int, refuse func(error), re
 	return number, refuse, true
 }
 
-// byLibrary reports whether the library has made the product. The caller has the context.
+// byLibrary reports whether the library has computed the product. The caller has the context.
 func (s *session) byLibrary(step *lower.Step) (done bool, failed error) {
 	d := s.device
 	number, refuse, ready := s.prepared(step)
@@ -178,7 +178,7 @@ func (s *session) closeCalls() {
 	if !slices.ContainsFunc(s.called, func(c called) bool { return c != nil }) {
 		return
 	}
-	s.device.enqueue(func() error { // a device that is lost has taken them along
+	s.device.enqueue(func() error { // a lost device has released them
 		for _, c := range s.called {
 			if c != nil {
 				c.Close()

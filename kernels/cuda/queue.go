@@ -16,7 +16,7 @@ import (
 )
 
 // queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once
-// while it is set, so that launches after a failed one change nothing although nobody has looked yet.
+// while it is set, so that launches after a failed one change nothing even before the host has noticed.
 type queue struct {
 	backend *backend
 	device  *device
@@ -28,13 +28,13 @@ type queue struct {
 	closed bool
 
 	failing sync.Mutex
-	err     error // of the host's side: the driver refused a call
+	err     error // of the host: the driver refused a call
 
-	link atomic.Pointer[link] // by which the last launch met others; nil: none
+	link atomic.Pointer[link] // through which the last launch met others; nil: none
 }
 
-// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has
-// their outcome.
+// ringSize is how many launches of a queue have events of their own. After that many later launches, an event has the
+// outcome of a later one.
 const ringSize = 256
 
 // NewQueue opens a queue.
@@ -76,10 +76,10 @@ func (q *queue) reset() {
 
 func (q *queue) Device() kernels.Device { return q.device.name }
 
-// Inline is false: the device runs what is launched.
+// Inline is false, because the device runs the launches.
 func (q *queue) Inline() bool { return false }
 
-// fail records an error of the host's side.
+// fail records an error of the host.
 func (q *queue) fail(err error) {
 	q.failing.Lock()
 	defer q.failing.Unlock()
@@ -106,7 +106,7 @@ func (q *queue) launch(s *session) kernels.Event {
 		e.mu.Unlock()
 		err = q.start(s, e)
 	}
-	if err == nil && q.device.blocking { // that it is not taken for what fails later
+	if err == nil && q.device.blocking { // so that it is not taken for the error of a later call
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		err = e.settle()
@@ -167,7 +167,7 @@ func (q *queue) join(ctx context.Context, s *session, with kernels.Communicator)
 	return c.group.bring(ctx, c.replica, s, q, e)
 }
 
-// event returns that of the next launch: a new one, until the ring is full.
+// event returns the event of the next launch: a new one, until the ring is full.
 func (q *queue) event() (*launched, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -225,7 +225,7 @@ func (q *queue) Wait(ctx context.Context) error {
 	return first(err, failed)
 }
 
-// explain says why a collective was aborted, where err is that it was.
+// explain says why a collective was aborted, if that is the error.
 func explain(err error, l *link) error {
 	if l != nil && errors.Is(err, errAborted) {
 		return l.failure()
@@ -240,7 +240,7 @@ func first(a, b error) error {
 	return b
 }
 
-// Close gives the queue back.
+// Close releases the queue.
 func (q *queue) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -269,9 +269,9 @@ type launched struct {
 	of    *executable
 	known bool
 	err   error
-	group *group // where replicas meet for the launch; nil: it is of one
+	group *group // where replicas meet for the launch; nil: it is of a single replica
 
-	waiting bool  // for other replicas; guarded by the group
+	waiting bool  // guarded by the group: waits for other replicas
 	outcome error // of putting it into the streams; guarded by the group
 }
 

@@ -15,24 +15,23 @@ import (
 // the first device, the other streams join it through events, and all come back to the first at the end. Later steps
 // are one call of the driver.
 //
-// NCCL asks that an operation is captured by all ranks or by none, and replayed by all. So it is here: all processes
-// launch the same programs in the same order, and capture a step when it comes for the third time. NVIDIA advises
-// against captures where one process, or even one thread, serves several devices: the launch of one device's graph may
-// wait for what another one's would do, and never return. Here it is one graph for all devices of a process and one
-// launch, so that no launch comes before another; but nobody has promised that it does not wait. So where NCCL serves
-// several devices of any process, steps are captured only if that is asked for
-// ([kernels.CommunicatorOptions].Captured). Kernels of our own wait for each other through events, which a graph has as
-// edges.
+// NCCL requires that an operation is captured by all ranks or by none, and replayed by all. That holds here: all
+// processes launch the same programs in the same order, and capture a step when it comes for the third time. NVIDIA
+// advises against captures if one process, or even one thread, serves several devices: the launch of one device's graph
+// may wait for another device's graph, and never return. Here one graph, and one launch, covers all devices of a
+// process, so no launch comes before another; but nobody guarantees that it does not wait. So if NCCL serves several
+// devices of any process, steps are captured only on request ([kernels.CommunicatorOptions].Captured). Kernels of our
+// own wait for each other through events, which become edges of the graph.
 
 // recording is a step of all replicas as a graph.
 type recording struct {
-	sessions []uint64 // by replica; their numbers, so that a session can become garbage
+	sessions []uint64 // by replica; numbers, so that a session can become garbage
 	flags    []driver.Address
-	memory   int           // that of the group which the graph uses; see [group.moved]
-	graph    driver.Handle // 0: it was tried, and cannot be
+	memory   int           // version of the group's memory that the graph uses; see [group.moved]
+	graph    driver.Handle // 0: capturing was tried and is not possible
 }
 
-// fits reports whether the graph is of what the replicas bring.
+// fits reports whether the graph is for what the replicas bring.
 func (r *recording) fits(g *group) bool {
 	if r.memory != g.moved {
 		return false
@@ -46,8 +45,8 @@ func (r *recording) fits(g *group) bool {
 	return true
 }
 
-// recorded returns the graph of what the replicas bring; nil where the kernels have to be launched one by one. Where
-// the step was repeated, it captures it. It returns the replica that failed.
+// recorded returns the graph for what the replicas bring, or nil if the kernels have to be launched one by one. If the
+// step was repeated often enough, it captures it. It returns the replica that failed.
 func (g *group) recorded() (*recording, int, error) {
 	key := g.parts[0].session.id
 	r := g.recordings[key]
@@ -81,9 +80,9 @@ func (g *group) recorded() (*recording, int, error) {
 	return r, 0, nil
 }
 
-// capture makes the graph. Where the library refuses to take part, there is none from now on.
+// capture makes the graph. If the library refuses to take part, no more graphs are made.
 func (g *group) capture(r *recording) (replica int, err error) {
-	runtime.LockOSThread() // who begins a capture must end it
+	runtime.LockOSThread() // the thread that begins a capture must end it
 	defer runtime.UnlockOSThread()
 	d := g.devices[0]
 	if err := d.inside(func() driver.Result { return d.API.BeginCapture(d.Stream) }, "cuStreamBeginCapture_v2"); err != nil {
@@ -119,7 +118,7 @@ func (g *group) capture(r *recording) (replica int, err error) {
 	return replica, errors.Join(err, g.discard(r))
 }
 
-// endCapture takes the streams out of a capture, in which no other launch could use them.
+// endCapture takes the streams out of a capture, during which no other launch could use them.
 func (d *device) endCapture() (made driver.Handle, err error) {
 	if err = d.Enter(); err != nil {
 		if again := d.Enter(); again != nil {
@@ -159,7 +158,7 @@ func (g *group) gather() (int, error) {
 	return 0, nil
 }
 
-// replay launches a graph, behind what all streams were given so far.
+// replay launches a graph after everything that is already in the streams.
 func (g *group) replay(r *recording) (int, error) {
 	if i, err := g.gather(); err != nil {
 		return i, err
@@ -171,7 +170,7 @@ func (g *group) replay(r *recording) (int, error) {
 	return g.scatter()
 }
 
-// discard gives a graph back; the order of the devices is held.
+// discard releases a graph; the order of the devices is held.
 func (g *group) discard(r *recording) error {
 	if r.graph == 0 {
 		return nil
@@ -180,7 +179,7 @@ func (g *group) discard(r *recording) error {
 	return d.inside(func() driver.Result { return d.API.DestroyExecutable(r.graph) }, "cuGraphExecDestroy")
 }
 
-// forget drops the graphs of a session that is closed; nil: all.
+// forget drops the graphs of a session that is closed; nil: all graphs.
 func (g *group) forget(s *session) {
 	g.mu.Lock()
 	var old []*recording

@@ -12,9 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// relay is what one replica does in an all-reduce that is arranged. Devices read each other's memory where they can.
-// What another one cannot read is copied to pinned host memory by the replica that has it, and from there by the one
-// that needs it.
+// relay is what one replica does in an arranged all-reduce. Devices read each other's memory if they can. Otherwise the
+// replica that has the values copies them to pinned host memory, and the replica that needs them copies them from
+// there.
 type relay struct {
 	moves  []relayMove
 	rounds int
@@ -27,7 +27,7 @@ type relay struct {
 type relayMove struct {
 	move
 	program *session // nil: a copy
-	slots   []int64  // scratch memory for what the device does not reach; 0 where it does
+	slots   []int64  // scratch memory for what the device does not reach; 0 if it does
 	shown   bool     // others read the result in host memory
 }
 
@@ -35,7 +35,7 @@ type relayMove struct {
 type relayValue struct {
 	unit, wide int   // bytes of an element, and of one of a sum
 	sums       int64 // in scratch memory
-	pinned     int   // in host memory: a piece lies where its first element would, as wide as those of sums
+	pinned     int   // in host memory: a piece is where its first element would be, with elements as wide as those of sums
 }
 
 func (v *relayValue) width(h holding) int {
@@ -45,7 +45,7 @@ func (v *relayValue) width(h holding) int {
 	return v.unit
 }
 
-// planRelay says how a replica does an all-reduce.
+// planRelay determines how a replica does an all-reduce.
 func (g *group) planRelay(replica int, c *combining, step *lower.Step) error {
 	n, operandsOf := len(g.devices), step.Values[:len(step.Values)/2]
 	r := &relay{values: make([]relayValue, len(operandsOf))}
@@ -61,7 +61,7 @@ func (g *group) planRelay(replica int, c *combining, step *lower.Step) error {
 		c.pinned += rounded(size * at.wide)
 	}
 	all := moves(g.arrangement, n, lengths)
-	far := map[held]map[stretch]bool{} // what devices read that do not reach it
+	far := map[held]map[stretch]bool{} // pieces read by devices that do not reach them
 	for _, m := range all {
 		r.rounds = max(r.rounds, m.round+1)
 		for _, from := range m.from {
@@ -145,7 +145,7 @@ func (g *group) collectArranged() (int, error) {
 		return i, err
 	}
 	for round := range g.of(0).relay.rounds {
-		if round > 0 { // the barrier was before the first
+		if round > 0 { // the first has already had the barrier
 			if i, err := g.follow(round); err != nil {
 				return i, err
 			}
@@ -154,7 +154,7 @@ func (g *group) collectArranged() (int, error) {
 			return i, err
 		}
 	}
-	if i, err := g.barrier(); err != nil { // nobody goes on to write what another one still reads
+	if i, err := g.barrier(); err != nil { // nobody may overwrite what another one still reads
 		return i, err
 	}
 	return g.each((*group).settle)
@@ -184,7 +184,7 @@ func (g *group) follow(round int) (int, error) {
 	})
 }
 
-// at is where a piece lies, and shownAt where it does in host memory.
+// at is where a piece is, and shownAt where it is in host memory.
 func (g *group) at(h held, m *move) driver.Address {
 	r := g.of(h.replica).relay
 	v := &r.values[m.value]
@@ -203,7 +203,7 @@ func (g *group) shownAt(h held, m *move) []byte {
 	return g.areas[h.replica].pinned[v.pinned+m.first*v.wide:][:m.length*v.width(h.holding)]
 }
 
-// publishPieces copies to host memory what others read of a replica's operands.
+// publishPieces copies the replica's operands that others read to host memory.
 func (g *group) publishPieces(replica int, d *device, c *combining) error {
 	for _, p := range c.relay.shown {
 		m := &move{value: p.value, first: p.first, length: p.length}

@@ -29,7 +29,7 @@ func (b *backend) library() (nccl.API, error) {
 	return b.nccl, b.ncclErr
 }
 
-// CheckLibrary reports why values cannot be combined by NCCL.
+// CheckLibrary returns an error that says why NCCL cannot combine values.
 func (b *backend) CheckLibrary(name string) error {
 	if name != kernels.NCCL {
 		return fmt.Errorf("cuda: values cannot be combined by %q; expected %q", name, kernels.NCCL)
@@ -38,7 +38,7 @@ func (b *backend) CheckLibrary(name string) error {
 	return err
 }
 
-// NCCL is the version of the library that is found, "2.29.7". The error says why there is none, and what to do about
+// NCCL is the version of the library that was found, "2.29.7". The error says why there is none, and what to do about
 // it.
 func NCCL() (string, error) { return own.ncclVersion() }
 
@@ -61,14 +61,14 @@ type offer struct {
 	Capture bool     // NCCL takes part in graphs that span several devices
 	Devices []string // as the process calls them
 	Cards   []string // their PCI addresses
-	Window  bool     // it can meet processes of its host in memory that they open to each other
+	Window  bool     // it can meet processes of its host through memory that they open to each other
 }
 
 // found is what processes have found out about each other.
 type found struct {
 	id      nccl.ID
-	problem error // why it cannot be NCCL
-	windows bool  // it can be windows, as far as is known
+	problem error // why NCCL cannot be used
+	windows bool  // windows can be used, as far as is known
 	offers  []offer
 }
 
@@ -79,14 +79,14 @@ func decodeOffer(data []byte) (f offer, err error) {
 	return f, err
 }
 
-// thisHost names the machine, also inside of containers, whose processes see one kernel.
+// thisHost identifies the machine, also inside containers, whose processes see the same kernel.
 func thisHost() string {
-	name, _ := os.Hostname() // without one the boot tells hosts apart
+	name, _ := os.Hostname() // without a name, the boot id tells hosts apart
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return name + " " + strings.TrimSpace(string(boot))
 }
 
-// offer is what this process has. Its id is of the right length also where something is wrong.
+// offer is what this process has. Its id has the right length even if something is wrong.
 func (b *backend) offer(o kernels.CommunicatorOptions) (f offer, err error) {
 	f.ID, f.Host, f.Site, f.Capture = make([]byte, nccl.IDBytes), b.host(), o.Site, o.Captured
 	f.Window = o.Library == "" && len(o.Devices) == 1 && o.Total() <= mostRanks
@@ -110,7 +110,7 @@ func (b *backend) offer(o kernels.CommunicatorOptions) (f offer, err error) {
 	return f, err
 }
 
-// sharedCard looks for a GPU that replicas of two processes have; NCCL would wait for one of them.
+// sharedCard looks for a GPU that replicas of two processes use; with one, NCCL would wait forever.
 func sharedCard(all []offer) error {
 	type user struct {
 		rank   int
@@ -130,8 +130,8 @@ func sharedCard(all []offer) error {
 	return nil
 }
 
-// rendezvous finds out whether all processes have the same NCCL, whose id the first one has drawn, and whether they are
-// on one host. All come to the same end. If NCCL was not asked for, its absence is [errors.ErrUnsupported].
+// rendezvous determines whether all processes have the same NCCL, whose id the first one has drawn, and whether they
+// are on one host. All come to the same conclusion. If NCCL was not requested, its absence is [errors.ErrUnsupported].
 func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions) (found, error) {
 	own, err := b.offer(o)
 	if o.Exchange == nil {
@@ -179,7 +179,7 @@ func (b *backend) rendezvous(ctx context.Context, o kernels.CommunicatorOptions)
 	return out, out.problem
 }
 
-// unasked adds to an error that NCCL was not asked for.
+// unasked marks an error as unsupported if NCCL was not requested.
 func unasked(o kernels.CommunicatorOptions, err error) error {
 	if err != nil && o.Library == "" {
 		err = fmt.Errorf("%w: %w", err, errors.ErrUnsupported)

@@ -18,7 +18,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// session is a program's memory for one replica. A launch that repeats the one before is captured, then replayed.
+// session is a program's memory for one replica. A repeated launch is captured, then replayed.
 type session struct {
 	id         uint64
 	executable *executable
@@ -30,18 +30,18 @@ type session struct {
 	own        *queue // of launches without one
 
 	inputs, outputs []driver.Address // of the launch
-	next            []driver.Address // of the launch being looked at
+	next            []driver.Address // of the launch being checked
 	flag            driver.Address
-	graph           driver.Handle // what was captured; 0 where nothing was
-	repeated        int           // how often the launch came again
+	graph           driver.Handle // of the captured launch; 0 if none was captured
+	repeated        int           // how often the launch was repeated
 	args            []uint64
 	loops           []int64
 	replica         int
 	timing          *timing // of the launch that is being put into the stream
 	maps            map[*lower.Arg]tensorMap
-	called          []called      // of libraries, by number; nil where none was prepared yet
+	called          []called      // calls of libraries, by number; nil if not prepared yet
 	lane            driver.Handle // the stream of a small program; 0 is the device's first
-	aside           *aside        // for collectives beside the kernels; nil where there are none
+	aside           *aside        // for collectives in parallel with kernels; nil if there are none
 
 	met       *group // that the session is prepared for
 	combining map[*lower.Step]*combining
@@ -52,7 +52,7 @@ type session struct {
 // sessions counts them.
 var sessions atomic.Uint64
 
-// NewSession takes the memory that a replica needs, and loads the program onto its device.
+// NewSession allocates the memory that a replica needs, and loads the program onto its device.
 func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
 	d, err := e.backend.device(o.Device)
 	if err != nil {
@@ -77,7 +77,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	return s, nil
 }
 
-// takeArena takes the session's memory. Its tickets begin with 0.
+// takeArena allocates the session's memory. Its tickets are initially 0.
 func (s *session) takeArena() error {
 	d, e := s.device, s.executable
 	var err error
@@ -113,7 +113,7 @@ func (s *session) Close() {
 	s.executable.release()
 }
 
-// leave ends what the session has with the group that it was prepared for.
+// leave releases what the session has in the group that it was prepared for.
 func (s *session) leave() {
 	if s.met != nil {
 		s.met.forget(s)
@@ -123,7 +123,7 @@ func (s *session) leave() {
 
 // Launch puts the program's kernels into the device's stream.
 func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
-	defer runtime.KeepAlive(l.Inputs) // what the collector finds is given back
+	defer runtime.KeepAlive(l.Inputs) // the garbage collector releases what it finds
 	defer runtime.KeepAlive(l.Outputs)
 	defer runtime.KeepAlive(s)
 	q, ok := l.Queue.(*queue)
@@ -160,7 +160,7 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	return s.end(l, q.launch(s))
 }
 
-// end tells the other replicas where the launch failed already.
+// end tells the other replicas if the launch has already failed.
 func (s *session) end(l kernels.Launch, e kernels.Event) kernels.Event {
 	if l.Communicator != nil && e.Done() {
 		if err := e.Wait(context.Background()); err != nil {
@@ -170,7 +170,7 @@ func (s *session) end(l kernels.Launch, e kernels.Event) kernels.Event {
 	return e
 }
 
-// bind looks up the buffers of a launch. If they are those of the launch before, it counts that.
+// bind looks up the buffers of a launch. If they are the same as before, it counts the repetition.
 func (s *session) bind(inputs, outputs []kernels.Buffer) error {
 	p := s.executable.program
 	if len(inputs) != len(p.Inputs) || len(outputs) != len(p.Outputs) {
@@ -260,7 +260,7 @@ func (s *session) run(flag driver.Address) error {
 	return s.steps(s.executable.plan.Steps)
 }
 
-// capture makes a graph of the launch. Where a library has no part in that, it is made without.
+// capture makes a graph of the launch. If a library cannot take part, the graph is made without it.
 func (s *session) capture() error {
 	refuse := s.calls()
 	err := s.captured()
@@ -323,7 +323,7 @@ func (s *session) steps(steps []lower.Step) error {
 	return nil
 }
 
-// while runs a loop whose condition the device knows: the host waits for it in each round.
+// while runs a loop whose condition is on the device: the host waits for it in each round.
 func (s *session) while(step *lower.Step) error {
 	d := s.device
 	h, err := d.takeBlock(1)
@@ -390,7 +390,7 @@ func (s *session) kernel(step *lower.Step) (failed error) {
 	return nil
 }
 
-// place is the address of a place in the step that loops are at.
+// place is the address of a value in the current iteration of the loops.
 func (s *session) place(p lower.Place) driver.Address {
 	var a driver.Address
 	switch p.Space {
@@ -412,10 +412,10 @@ func (s *session) place(p lower.Place) driver.Address {
 	return a
 }
 
-// allOnes is what a flag begins with that an aborted collective has left as it was.
+// allOnes is the initial content of a flag; it stays if a collective is aborted.
 const allOnes = 0xffffffff
 
-// decode reads a failure flag; nil where it is not set.
+// decode reads a failure flag; nil if it is not set.
 func (b *backend) decode(flag []byte) error {
 	if binary.LittleEndian.Uint32(flag) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 var _ kernels.Stager = (*buffer)(nil)
 
-// stage is host memory that the device can reach, before it is known when the device reads it.
+// stage is host memory that the device can reach, not yet assigned to a copy.
 type stage struct {
 	*block
 	device *device
@@ -30,7 +30,7 @@ func (b *buffer) Stage() kernels.Staged {
 	}
 	h, err := d.takeBlock(n)
 	if err != nil {
-		return nil // Write will say so
+		return nil // Write will return the error
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,13 +7,13 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 )
 
-// tensorMap is what the driver made of a matrix at an address.
+// tensorMap is the driver's description of a matrix at an address.
 type tensorMap struct {
 	at    driver.Address
 	words driver.TensorMap
 }
 
-// tensorMap describes a matrix to a kernel. The driver is asked again where the matrix lies elsewhere.
+// tensorMap describes a matrix to a kernel. The driver is asked again if the address of the matrix has changed.
 func (s *session) tensorMap(step *lower.Step, a *lower.Arg) (driver.TensorMap, error) {
 	at := s.place(a.Place)
 	if m, ok := s.maps[a]; ok && m.at == at {
@@ -30,8 +30,7 @@ func (s *session) tensorMap(step *lower.Step, a *lower.Arg) (driver.TensorMap, e
 	return words, nil
 }
 
-// describesMatrices reports whether the driver has a call for that, which it has from CUDA 12.0 on. What it is asked
-// costs nothing.
+// describesMatrices reports whether the driver has the call for that, as from CUDA 12.0 on. The test costs nothing.
 func describesMatrices(api driver.API) bool {
 	_, r := api.EncodeTensorMap(0, driver.Tiled{})
 	return r != driver.NotFound

@@ -13,7 +13,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
 )
 
-// timing times the kernels of a launch and its collectives, each between two events. The launch is not a graph then,
+// timing times the kernels of a launch and its collectives, each between two events. The launch is then not a graph,
 // and the host waits for its end.
 type timing struct {
 	meter    kernels.Meter
@@ -28,7 +28,7 @@ type timedStep struct {
 	beside     bool // in the second stream
 }
 
-// timingOf returns the timing of a launch under the context; nil where nobody asks for it.
+// timingOf returns the timing of a launch under the context; nil if nobody asks for it.
 func timingOf(ctx context.Context) *timing {
 	meter, recorder := kernels.MeterOf(ctx), tracing.Active(ctx)
 	if meter == nil && recorder == nil {
@@ -82,7 +82,7 @@ func (t *timing) end(s *session) error {
 	return t.report(s, time.Now())
 }
 
-// drop gives the events back.
+// drop releases the events.
 func (t *timing) drop(d *device) {
 	if t == nil {
 		return
@@ -132,10 +132,10 @@ func (t *timing) report(s *session, now time.Time) error {
 	return failed
 }
 
-// timeOf is what a profile says of a step, besides its time.
+// timeOf is what a profile says about a step, except for its time.
 func (d *device) timeOf(step *lower.Step) kernels.OpTime {
 	op := kernels.OpTime{Name: step.Name, Scope: step.Scope, Bytes: step.Bytes, FLOPs: step.FLOPs, Peak: d.peak(step), Bandwidth: d.bandwidth()}
-	if step.Kind == lower.Collect { // it waits for the others, so that what memory could do says nothing
+	if step.Kind == lower.Collect { // it waits for the others, so a memory bound says nothing
 		op.Name, op.Bandwidth, op.Bytes = step.Op.String(), 0, 0
 		for _, v := range step.Values {
 			op.Bytes += int64(v.Type.Bytes())
@@ -144,8 +144,8 @@ func (d *device) timeOf(step *lower.Step) kernels.OpTime {
 	return op
 }
 
-// timed reports whether the launches of the replicas are timed, and forgets it where they cannot be: whether a call of
-// NCCL is part of a graph has to be the same in all processes, and the others are not asked for times.
+// timed reports whether the launches of the replicas are timed. If they cannot be, it drops the request: whether a call
+// of NCCL is part of a graph has to be the same in all processes, and the others are not asked for times.
 func (g *group) timed() (asked bool) {
 	nccl := false
 	if g.link != nil {
@@ -190,15 +190,15 @@ func (p *part) report() error {
 	return t.end(s)
 }
 
-// rates are the multiplications and additions that a multiprocessor does in a clock, as NVIDIA publishes them, by
-// compute capability: of float32, by tensor cores of elements of 16 bits with sums in float32, and of TF32.
+// rates are the multiplications and additions that a multiprocessor does per clock, as NVIDIA publishes them, by
+// compute capability: in float32, by tensor cores on 16-bit elements with sums in float32, and in TF32.
 var rates = map[int][3]float64{
 	75: {128, 0, 0}, 80: {128, 2048, 1024}, 86: {256, 512, 256}, 87: {256, 1024, 512}, 89: {256, 512, 256}, 90: {256, 4096, 2048},
 	100: {256, 8192, 4096}, 103: {256, 8192, 4096}, 120: {256, 512, 256},
 }
 
-// bandwidth is how many bytes the device's memory reads and writes in a second, by its clock and the width of its bus;
-// 0 where that is not known.
+// bandwidth is how many bytes per second the device's memory reads and writes, by its clock and the width of its bus; 0
+// if unknown.
 func (d *device) bandwidth() float64 {
 	kilohertz, r := d.API.DeviceAttribute(driver.AttributeMemoryClock, d.Index)
 	bits, r2 := d.API.DeviceAttribute(driver.AttributeMemoryWidth, d.Index)
@@ -208,7 +208,7 @@ func (d *device) bandwidth() float64 {
 	return 2 * float64(kilohertz) * 1e3 * float64(bits) / 8 // both edges of the clock
 }
 
-// peak is how many of a step's FLOPs the device can do in a second; 0 where that is not known.
+// peak is how many FLOPs per second the device can reach in a step; 0 if unknown.
 func (d *device) peak(step *lower.Step) float64 {
 	if step.FLOPs == 0 {
 		return 0

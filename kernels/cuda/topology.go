@@ -15,11 +15,12 @@ import (
 // Topology says which GPUs of this machine reach each other's memory.
 type Topology struct {
 	Devices []kernels.Device
-	// Peers[i][j] says that device i reads and writes the memory of device j directly, over NVLink or PCIe; i and i do.
+	// Peers[i][j] says that device i reads and writes the memory of device j directly, over NVLink or PCIe; it is true
+	// for i = j.
 	Peers [][]bool
 	// Paths[i][j] names the fastest path from device i to j as NVIDIA's tables do: NV4 (four NVLinks), or what a path
 	// over PCIe goes through: PIX (one switch), PXB (several), PHB (a host bridge), NODE (several of them), SYS (the
-	// connection between NUMA nodes). nil where NVIDIA's management library is not found.
+	// connection between NUMA nodes). It is nil if NVIDIA's management library is not found.
 	Paths [][]string
 }
 
@@ -49,7 +50,7 @@ func (b *backend) links() (Topology, error) {
 	return t, b.paths(&t)
 }
 
-// paths adds what the management library tells, if it knows all of the devices.
+// paths adds the paths from the management library, if it knows all of the devices.
 func (b *backend) paths(t *Topology) error {
 	machine, err := b.survey()
 	if err != nil {
@@ -75,8 +76,8 @@ func (b *backend) paths(t *Topology) error {
 	return nil
 }
 
-// Islands groups the devices so that all of a group reach each other's memory. Replicas on one island meet in device
-// memory; those of several meet in host memory.
+// Islands groups the devices so that all devices of a group reach each other's memory. Replicas on one island meet in
+// device memory; replicas on several meet in host memory.
 func (t Topology) Islands() [][]kernels.Device {
 	var groups [][]int
 	for i := range t.Devices {
@@ -104,8 +105,8 @@ func (t Topology) Islands() [][]kernels.Device {
 	return out
 }
 
-// Groups implements [kernels.Grouper]: devices that NVLinks join, in one or several hops; where there are none, devices
-// below one host bridge; where the management library is not found, islands.
+// Groups implements [kernels.Grouper]: devices joined by NVLinks, in one or several hops; without NVLinks, devices
+// below one host bridge; without the management library, islands.
 func (b *backend) Groups(devices []kernels.Device) [][]int {
 	t, err := b.links()
 	if err != nil {
@@ -145,7 +146,7 @@ func (b *backend) Groups(devices []kernels.Device) [][]int {
 	return groups
 }
 
-// String is a table of who reaches whom, and how replicas on all of the devices would meet.
+// String is a table of which devices reach each other, and how replicas on all of the devices would meet.
 func (t Topology) String() string {
 	var b strings.Builder
 	width := 4

@@ -17,24 +17,24 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Large products and convolutions can be made by kernels with tiles of several sizes. Which is fastest is measured when
+// Large products and convolutions can be computed by kernels with tiles of several sizes. The fastest is measured when
 // a program is compiled, once for each device, driver, operation and types, and remembered in the folder of compiled
-// kernels: what was taken once is taken in every later run, so that the bits stay the same; also the usual one, where
-// that failed or the time was up. Where nothing can be remembered, nothing is measured, and neither is it for programs
-// of several replicas, which must all choose alike.
+// kernels. Later runs make the same choice, so that the bits stay the same, even if the usual kernel was chosen because
+// measuring failed or the time was up. If nothing can be remembered, nothing is measured, nor is it for programs of
+// several replicas, which must all choose alike.
 //
-// What is measured is compared with the plainest kernel too: sums of small whole numbers are exact in any order. A
-// kernel that makes other bits is not taken.
+// Results are also compared with those of the plainest kernel: sums of small whole numbers are exact in any order. A
+// kernel that computes other bits is not used.
 
-// tuningVariable names the environment's variable which switches measuring off where it is "off".
+// tuningVariable is the environment variable that switches measuring off if it is "off".
 const tuningVariable = "GOKERAS_CUDA_TUNING"
 
 // tuning is what was measured.
 type tuning struct {
 	mu    sync.Mutex
 	best  map[string]int // by question
-	least int64          // operations of floats from which on it is worth the time
-	left  time.Duration  // that this process may measure
+	least int64          // floating point operations from which on measuring is worth the time
+	left  time.Duration  // time that this process may still spend on measuring
 
 	// measure times runs of a way; equal compares what it made with what the plainest one did.
 	measure func(way string, run func(times int) error) (time.Duration, error)
@@ -47,7 +47,7 @@ func newTuning() *tuning {
 	return &tuning{best: map[string]int{}, least: 1 << 32, left: 10 * time.Second, measure: clocked, equal: equal}
 }
 
-// picker says which kernels programs with these options take; nil: the usual ones.
+// picker returns the function that chooses kernels for programs with these options; nil: the usual kernels.
 func (b *backend) picker(name kernels.Device, o lower.Options) func(lower.Question) int {
 	if b.pick != nil {
 		return b.pick
@@ -71,7 +71,7 @@ func (t *tuning) pick(b *backend, name kernels.Device, o lower.Options, q lower.
 	return t.answer(d, key, q.Ways, q.Usual, func() (int, error) { return t.fastest(b, d, o, q) })
 }
 
-// answer looks up which answer is right, or measures that and remembers it; the usual one is, where that fails.
+// answer looks up the best answer, or measures and remembers it. If that fails, it is the usual one.
 func (t *tuning) answer(d *device, key string, answers []string, usual int, measure func() (int, error)) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +114,7 @@ func candidates(q lower.Question) []int {
 	return all
 }
 
-// asked is the program of a question alone, with operands in memory.
+// asked is a program with only the operation in question, with operands in memory.
 type asked struct {
 	p       *ir.Program
 	buffers []kernels.Buffer
@@ -178,7 +178,7 @@ func (t *tuning) fastest(b *backend, d *device, o lower.Options, q lower.Questio
 	return best, nil
 }
 
-// library looks up which library is faster than the way of a question, or measures; "" is none.
+// library looks up which library is faster than our kernel for a question, or measures; "" is none.
 func (t *tuning) library(b *backend, name kernels.Device, o lower.Options, q lower.Question) string {
 	if q.FLOPs < t.least {
 		return ""
@@ -204,7 +204,8 @@ func (t *tuning) library(b *backend, name kernels.Device, o lower.Options, q low
 	return names[t.answer(d, key, answers, 0, func() (int, error) { return t.faster(b, d, o, q, answers, names, after) })]
 }
 
-// faster measures a kernel and libraries. What follows a library's product takes the time that the memory needs.
+// faster compares a kernel with libraries. Operations after a library's product are counted as the time for their
+// memory accesses.
 func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question, answers, names []string, after []int64) (best int, failed error) {
 	a, err := ask(d, q)
 	if err != nil {
@@ -240,7 +241,7 @@ func (t *tuning) faster(b *backend, d *device, o lower.Options, q lower.Question
 	return best, nil
 }
 
-// time runs one way, and returns what it made and how long it takes.
+// time runs one way, and returns its results and how long it takes.
 func (t *tuning) time(b *backend, d *device, p *ir.Program, o lower.Options, way string, buffers []kernels.Buffer) ([]byte, time.Duration, error) {
 	plan, err := lower.Program(p, o)
 	if err != nil {
@@ -294,7 +295,7 @@ func clocked(_ string, run func(times int) error) (time.Duration, error) {
 	return shortest, err
 }
 
-// wholeNumbers are elements of -2 to 2, in no order that repeats soon.
+// wholeNumbers are integers from -2 to 2, in an order with a long period.
 func wholeNumbers(t ir.Type, seed int) []byte {
 	data := make([]byte, t.Bytes())
 	state := uint32(seed) + 1

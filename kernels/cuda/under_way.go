@@ -15,8 +15,8 @@ import (
 // listedLayers is how many layers an error lists.
 const listedLayers = 4
 
-// during adds to an error of a lost device what was under way: the layer, where the program is of one. Of several, the
-// device does not tell which it was, unless the host waits for each kernel.
+// during adds to the error of a lost device the layer that was running, if the program has one. If several were, the
+// device does not say which it was, unless the host waits for each kernel.
 func (e *executable) during(err error) error {
 	if e == nil || err == nil || !errors.Is(err, kernels.ErrDeviceLost) {
 		return err
@@ -33,7 +33,7 @@ func (e *executable) during(err error) error {
 	return fmt.Errorf("program %q was under way, in one of the layers %s (set %s=1 to learn which): %w", e.program.Name, strings.Join(layers, ", "), blockingVariable, err)
 }
 
-// layersOf lists the layers that steps are of.
+// layersOf lists the layers of steps.
 func layersOf(steps []lower.Step, layers []string) []string {
 	for i := range steps {
 		s := &steps[i]

@@ -10,15 +10,15 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// A collective through windows is as many rounds as the values need; see [windows]. Numbers are combined in the order
-// of the ranks, as between replicas of one process, so the bits are the same. In small all-reduces every rank works out
-// all sums; in large ones each works out an equal share, puts it into its window, and all wait again before they fetch
-// the shares. What is not combined element by element is brought to memory of the rank's own first.
+// A collective through windows takes as many rounds as the values need; see [windows]. Numbers are combined in the
+// order of the ranks, as between replicas of one process, so the bits are the same. In small all-reduces every rank
+// computes all sums. In large ones each computes an equal share and puts it into its window, and all wait again before
+// they fetch the shares. Values that are not combined element by element are first copied to the rank's own memory.
 
-// windowRound is what finds room in a window at once.
+// windowRound is what fits into a window at once.
 type windowRound struct {
 	pieces []windowPiece
-	shares bool // each rank works out a share
+	shares bool // each rank computes a share
 }
 
 // windowPiece is a stretch of a value.
@@ -29,8 +29,8 @@ type windowPiece struct {
 	unit      int      // bytes of an element
 	program   *session // of this rank; nil where it only copies, or its share is empty
 
-	// Where a sum travels in a narrower type, low, high and unit are those of this type.
-	before, after *session // to the type and back; nil: its own
+	// If a sum travels in a narrower type, low, high and unit are those of this type.
+	before, after *session // to the type and back; nil: it travels in its own type
 	fetched       int64    // scratch memory for the shares of all ranks
 }
 
@@ -42,14 +42,14 @@ func (p *windowPiece) place() driver.Address {
 	return driver.Address(p.low)
 }
 
-// windowValue is a value that is brought to the rank's own memory.
+// windowValue is a value that is copied to the rank's own memory.
 type windowValue struct {
-	operand int // bytes of what each brings
+	operand int // bytes of each rank's operand
 	slots   int64
-	program *session // combines what was brought; nil: it lies where it belongs
+	program *session // combines the copies; nil: they are already where they belong
 }
 
-// plan says how a replica does a collective.
+// plan determines how a replica does a collective.
 func (w *windows) plan(g *group, replica int, step *lower.Step) (*combining, error) {
 	n := len(w.peers)
 	if step.Attrs.Replicas != n {
@@ -85,7 +85,7 @@ func (w *windows) plan(g *group, replica int, step *lower.Step) (*combining, err
 	return c, nil
 }
 
-// roundsOf divides values, of which those of float32 travel as narrow, unless that is Invalid.
+// roundsOf divides values into rounds. Those of float32 travel as narrow, unless that is Invalid.
 func roundsOf(operands []lower.Region, narrow ir.DType) []windowRound {
 	rounds := make([]windowRound, 1)
 	at := 0
@@ -146,12 +146,12 @@ func (w *windows) planSums(g *group, replica int, c *combining, step *lower.Step
 	return nil
 }
 
-// share is the part of a piece that a rank works out.
+// share is the part of a piece that a rank computes.
 func (p *windowPiece) share(rank, ranks int) (low, high int) {
 	return share(rank, ranks, (p.high-p.low)/p.unit, p.unit)
 }
 
-// collect does the collective that the replica has come to.
+// collect does the collective at which the replica has arrived.
 func (w *windows) collect(g *group) (int, error) {
 	d := w.device
 	if err := d.Enter(); err != nil {
@@ -194,8 +194,7 @@ func (w *windows) collect(g *group) (int, error) {
 	return 0, nil
 }
 
-// round brings what finds room in the window and fetches what others have brought. With the last one goes the failure
-// flag.
+// round copies values into the window and fetches those of the others. The last one includes the failure flag.
 func (w *windows) round(g *group, c *combining, r *windowRound, half driver.Address, last bool) error {
 	d, lane, step := w.device, g.lanes[0], g.steps[0]
 	if last {
@@ -259,7 +258,7 @@ func (w *windows) round(g *group, c *combining, r *windowRound, half driver.Addr
 	return nil
 }
 
-// combine works out the sums of a piece, or this rank's share of them.
+// combine computes the sums of a piece, or this rank's share of them.
 func (w *windows) combine(g *group, r *windowRound, p *windowPiece, data, results driver.Address) error {
 	if p.program == nil {
 		return nil
@@ -282,7 +281,7 @@ func (w *windows) combine(g *group, r *windowRound, p *windowPiece, data, result
 	return p.after.from(g.lanes[0], to, g.result(0, p.value)+p.place())
 }
 
-// fetch copies what others have brought.
+// fetch copies the values of the others.
 func (w *windows) fetch(g *group, c *combining, r *windowRound, data driver.Address) error {
 	step := g.steps[0]
 	for i := range r.pieces {

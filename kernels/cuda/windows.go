@@ -14,13 +14,13 @@ import (
 )
 
 // windows is a link without NCCL, between processes of one host with a GPU each. Every process has a window: memory of
-// its device that the others have opened. A round of a collective is: each copies what it brings into its window; a
-// small kernel tells all others and waits for them; each reads the windows of all. No host takes part, so that rounds
-// can be captured.
+// its device that the others have opened. In a round of a collective, each process copies its values into its window; a
+// small kernel tells all others and waits for them; then each reads the windows of all. The hosts take no part, so that
+// rounds can be captured.
 //
-// A window has two halves, of which rounds take turns: who has come to a round has read what the one before the last
-// brought, so its half can be written again. Launches begin with the first half; one with an odd number of rounds ends
-// with a kernel that waits.
+// A window has two halves, which rounds use in turn. A process that has come to a round has read everything from the
+// round before the last, so that half can be written again. Launches begin with the first half; one with an odd number
+// of rounds ends with a kernel that waits.
 type windows struct {
 	link   *link
 	device *device
@@ -29,17 +29,17 @@ type windows struct {
 	table  driver.Address   // the same, for kernels
 	module driver.Handle
 	kernel driver.Handle
-	urgent driver.Handle // a stream for the word that ends waiting
+	urgent driver.Handle // a stream for the message that ends waiting
 	half   int
 	rounds int
 	args   [3]uint64
 }
 
-// windowBytes is how much of what a replica brings finds room in a half.
+// windowBytes is how many bytes of a replica's values fit into a half.
 var windowBytes = 4 << 20
 
-// Where things lie in a window: a word for each rank, which counts how often it has come; how often the own one has;
-// whether to wait no longer; what a failure flag says then; and the halves.
+// Layout of a window: a word for each rank, which counts how often it has come; how often the own rank has; whether to
+// stop waiting; what a failure flag then says; and the halves.
 const signalStride = 64
 
 func (w *windows) counterAt() int64 { return int64(rounded(signalStride * len(w.peers))) }
@@ -47,7 +47,7 @@ func (w *windows) abortAt() int64   { return w.counterAt() + flagSlot }
 func (w *windows) deadAt() int64    { return w.abortAt() + flagSlot }
 func (w *windows) headBytes() int64 { return w.deadAt() + flagSlot }
 
-// halfBytes are those of a half: a failure flag, what the replica brings, and its share of the results.
+// halfBytes is the size of a half: a failure flag, the replica's values, and its share of the results.
 func halfBytes() int64 { return int64(flagSlot + 2*windowBytes) }
 
 // mostRanks is how many ranks a block of threads has room for.
@@ -87,7 +87,7 @@ func newWindows(d *device, rank, ranks int) (w *windows, err error) {
 	return w, err
 }
 
-// handle stands for the window in the other processes.
+// handle identifies the window in the other processes.
 func (w *windows) handle() (h driver.SharedMemory, err error) {
 	err = w.device.enqueue(func() error {
 		var r driver.Result
@@ -153,7 +153,7 @@ func meetText(w *windows) string {
 	k.Line("ld.global.u64 %v, [%v]", peer, place)
 	slot := k.Op(ptx.B64, "mad.lo.u64", rank, ptx.Int64(signalStride), peer)
 	k.Line("st.release.sys.global.u32 [%v], %v", slot, epoch)
-	k.Barrier() // all have told before one waits
+	k.Barrier() // all ranks are told before any is waited for
 	own := k.Op(ptx.B64, "mad.lo.u64", wide, ptx.Int64(signalStride), window)
 	again, over := k.Label(), k.Label()
 	k.Place(again)
@@ -198,7 +198,7 @@ func (w *windows) end(*group) (int, error) {
 	return 0, w.meet(d.Stream)
 }
 
-// abort ends the waiting of kernels, those to come included.
+// abort ends the waiting of kernels, including later ones.
 func (w *windows) abort() {
 	if d := w.device; w.urgent != 0 && d.Enter() == nil {
 		d.API.Fill(w.peers[w.rank]+driver.Address(w.abortAt()), 1, 4, w.urgent)
@@ -238,8 +238,7 @@ func (w *windows) finish(ctx context.Context) error {
 	return err
 }
 
-// release gives back what the process has opened. The window itself stays where the others may not have noticed the
-// end.
+// release releases what the process has opened. The window itself stays if the others may not have noticed the end.
 func (w *windows) release() {
 	d := w.device
 	d.enqueue(func() error {
